@@ -185,7 +185,7 @@ func analyseWord(text string) *knownWord {
 	k := &knownWord{lower: strings.ToLower(text)}
 	k.tokens, k.in[0].ids, k.in[1].ids = k.token[:0], k.ids[0][:0], k.ids[1][:0] // use the arrays of knownWord, which have one element
 	k.word = strings.Trim(k.lower, "0123456789") != ""
-	k.votes = latinVotes.of[k.lower]
+	k.votes = latinVotes.byWord[k.lower]
 	s := splitter{emit: func(t token) bool {
 		k.tokens = append(k.tokens, t)
 		return true

@@ -104,17 +104,17 @@ func voteByFunctionWords(words []string, among functionWordVotes) (Language, boo
 }
 
 // votesOf returns, for each word, a bit set of the languages in which it is a function word.
-func (among functionWordVotes) votesOf(words []string) []uint64 {
+func (v functionWordVotes) votesOf(words []string) []uint64 {
 	out := make([]uint64, len(words))
 	for i, w := range words {
-		out[i] = among.of[w]
+		out[i] = v.byWord[w]
 	}
 	return out
 }
 
 // elect returns the language with the most votes, and reports whether it meets the conditions of voteByFunctionWords.
 // `words` is the result of votesOf for the words of a text.
-func (among functionWordVotes) elect(words []uint64) (Language, bool) {
+func (v functionWordVotes) elect(words []uint64) (Language, bool) {
 	var votes [maxVoteLanguages]float64
 	for _, has := range words {
 		if has == 0 {
@@ -127,7 +127,7 @@ func (among functionWordVotes) elect(words []uint64) (Language, bool) {
 	}
 	var best, second float64
 	var winner Language
-	for i, lang := range among.langs {
+	for i, lang := range v.langs {
 		switch v := votes[i]; {
 		case v > best:
 			best, second, winner = v, best, lang

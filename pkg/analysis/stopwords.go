@@ -30,11 +30,11 @@ var (
 // Maximum number of languages in a functionWordVotes, whose bit sets have 64 bits.
 const maxVoteLanguages = 64
 
-// functionWordVotes says which languages a function word votes for. In the map `of`, the value of a function word is a
-// bit set: bit i is set if the word votes for langs[i].
+// functionWordVotes says which languages a function word votes for. In the map `byWord`, the value of a function word
+// is a bit set: bit i is set if the word votes for langs[i].
 type functionWordVotes struct {
-	langs []Language
-	of    map[string]uint64
+	langs  []Language
+	byWord map[string]uint64
 }
 
 // newFunctionWordVotes returns the votes of the words for the given languages.
@@ -44,7 +44,7 @@ func newFunctionWordVotes(langs []Language, words iter.Seq[string]) functionWord
 	for w := range words {
 		for _, lang := range stopWordLanguages[w] {
 			if i := slices.Index(langs, lang); i >= 0 {
-				e.of[w] |= 1 << i
+				e.byWord[w] |= 1 << i
 			}
 		}
 	}

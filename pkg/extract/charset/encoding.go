@@ -43,7 +43,7 @@ func (t *Evidence) Decide(label string) (name string, skip int) {
 	if bytes.HasPrefix(t.head, []byte("\xef\xbb\xbf")) {
 		return "utf-8", 3
 	}
-	if looksISO2022(t.head) && !t.high() {
+	if looksISO2022(t.head) && !t.hasNonASCII() {
 		return iso2022(t.head), 0
 	}
 	if label == "" {
@@ -56,7 +56,7 @@ func (t *Evidence) Decide(label string) (name string, skip int) {
 	if t.isUTF8(canonical) {
 		return "utf-8", 0
 	}
-	if canonical != "" && canonical != "utf-8" && (canonical != "windows-1252" || !t.refutes(canonical)) {
+	if canonical != "" && canonical != "utf-8" && (canonical != "windows-1252" || !t.contradicts(canonical)) {
 		return canonical, 0
 	}
 	guess, score := guessEncoding(t.sample)
@@ -227,7 +227,7 @@ const (
 	evidenceSample = 192 << 10
 )
 
-func (t *Evidence) high() bool { return len(t.sample) > 0 }
+func (t *Evidence) hasNonASCII() bool { return len(t.sample) > 0 }
 
 // Add examines the next piece of the text.
 func (t *Evidence) Add(piece []byte) {
@@ -280,9 +280,9 @@ func IsASCII(b []byte) bool {
 // label is ignored. For comparison, correctly decoded text scores about 1, and text of neutral characters 0.
 const minLead = 0.5
 
-// refutes reports whether another encoding fits the bytes so much better that the label must be wrong. Some senders put
-// the same label on all their documents.
-func (t *Evidence) refutes(name string) bool {
+// contradicts reports whether another encoding fits the bytes so much better that the label must be wrong. Some senders
+// put the same label on all their documents.
+func (t *Evidence) contradicts(name string) bool {
 	const enough = 6 // minimum number of non-ASCII sequences for a judgement
 	if t.validSequences+t.Bad < enough {
 		return false

@@ -70,7 +70,7 @@ func read(p *format.Parser) error {
 // preamble reads the comment lines above the table. If a comment has as many fields as the rows below, it is taken as
 // the header row, without its comment mark.
 func preamble(p *format.Parser, r *reader) error {
-	width := r.width()
+	width := r.commonFieldCount()
 	for len(r.lookahead) > 0 {
 		line := r.lookahead[0]
 		text := strings.TrimSpace(line.text)
@@ -148,8 +148,8 @@ func (r *reader) start() error {
 	return nil
 }
 
-// width returns the most frequent number of fields in the lines read ahead.
-func (r *reader) width() int {
+// commonFieldCount returns the most frequent number of fields in the lines read ahead.
+func (r *reader) commonFieldCount() int {
 	texts := make([]string, 0, len(r.lookahead))
 	for _, l := range r.lookahead {
 		if !strings.HasPrefix(l.text, "#") {

@@ -80,11 +80,11 @@ func (p *paragraph) labelledText() string {
 	if p.label == "" || strings.TrimSpace(p.text.String()[:p.labelled]) != text {
 		return text
 	}
-	return labelled(p.label, text)
+	return addLabel(p.label, text)
 }
 
-// labelled puts the label before a value, unless the value already begins with it.
-func labelled(label, value string) string {
+// addLabel puts the label before a value, unless the value already begins with it.
+func addLabel(label, value string) string {
 	if label == "" || value == "" || strings.HasPrefix(strings.ToLower(value), strings.ToLower(label)) {
 		return value
 	}
@@ -125,7 +125,7 @@ func (w *walker) blockControl() {
 	w.emit = emit
 	if first != nil {
 		if first.Kind == domain.BlockParagraph {
-			first.Text = labelled(c.label, first.Text)
+			first.Text = addLabel(c.label, first.Text)
 		}
 		w.send(*first)
 	}

@@ -21,13 +21,13 @@ const mimeType = "application/epub+zip"
 var Format = format.Format{
 	Type: mimeType, Extensions: []string{".epub"}, Name: "an EPUB book", Label: "EPUB", Packed: true,
 	Sniff:  func(head []byte, _ string) bool { return bytes.Contains(head, []byte("mimetype"+mimeType)) },
-	Inside: inside, Read: read,
+	Inside: detectType, Read: read,
 }
 
 const container = "META-INF/container.xml"
 
-// inside recognises a book by its mimetype file or, because some producers omit that file, by its container file.
-func inside(p *format.Parser) string {
+// detectType recognises a book by its mimetype file or, because some producers omit that file, by its container file.
+func detectType(p *format.Parser) string {
 	a := zip.Opened(p)
 	if kind, err := a.Read("mimetype"); err == nil && strings.TrimSpace(string(kind)) == mimeType || a.Has(strings.ToLower(container)) {
 		return mimeType

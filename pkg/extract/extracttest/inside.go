@@ -11,9 +11,9 @@ import (
 // maxInside is the maximum size, in bytes, of packed content that is unpacked in order to damage it.
 const maxInside = 64 << 20
 
-// inside damages the packed content of a document and packs it again, so that the damage reaches the reader of the
-// content and not only the unpacker. It returns nil if the document contains nothing packed.
-func inside(r *rand.Rand, data []byte) []byte {
+// damagePacked damages the packed content of a document and packs it again, so that the damage reaches the reader of
+// the content and not only the unpacker. It returns nil if the document contains nothing packed.
+func damagePacked(r *rand.Rand, data []byte) []byte {
 	switch {
 	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
 		return insideZip(r, data)
@@ -44,17 +44,18 @@ func insideZip(r *rand.Rand, data []byte) []byte {
 	default:
 		for range 1 + r.IntN(3) {
 			p := &parts[r.IntN(len(parts))]
-			p.data = changed(r, p.data)
+			p.data = damageContent(r, p.data)
 		}
 	}
 	return pack(parts)
 }
 
-// changed damages a piece of content by replacing numbers, truncating it, repeating a part of it, or changing bytes.
-func changed(r *rand.Rand, data []byte) []byte {
+// damageContent damages a piece of content by replacing numbers, truncating it, repeating a part of it, or changing
+// bytes.
+func damageContent(r *rand.Rand, data []byte) []byte {
 	switch r.IntN(4) {
 	case 0:
-		return odd(r, data)
+		return replaceNumbers(r, data)
 	case 1:
 		return data[:r.IntN(len(data)+1)]
 	case 2:
@@ -66,7 +67,7 @@ func changed(r *rand.Rand, data []byte) []byte {
 		out := append([]byte(nil), data[:start]...)
 		return append(append(out, bytes.Repeat(piece, 1+r.IntN(200))...), data[start:]...)
 	}
-	return flip(r, data, flipRates[1+r.IntN(2)])
+	return flipBytes(r, data, flipRates[1+r.IntN(2)])
 }
 
 // unpack returns the readable parts of a zip file, up to maxInside bytes in all.
@@ -129,7 +130,7 @@ func insidePDF(r *rand.Rand, data []byte) []byte {
 		if err != nil || len(content) == 0 {
 			continue
 		}
-		packed := deflate(changed(r, content))
+		packed := deflate(damageContent(r, content))
 		if len(packed) > s.end-s.start {
 			continue
 		}

@@ -44,17 +44,17 @@ func (d Damage) Cases(name string, data []byte) iter.Seq2[string, []byte] {
 		}
 		for i := range d.Flips {
 			rate := flipRates[i%len(flipRates)]
-			if !yield(fmt.Sprintf("one byte in %d changed, round %d", rate, i), flip(d.random(name, "flip", i), data, rate)) {
+			if !yield(fmt.Sprintf("one byte in %d changed, round %d", rate, i), flipBytes(d.random(name, "flip", i), data, rate)) {
 				return
 			}
 		}
 		for i := range d.Numbers {
-			if !yield(fmt.Sprintf("numbers changed, round %d", i), odd(d.random(name, "number", i), data)) {
+			if !yield(fmt.Sprintf("numbers changed, round %d", i), replaceNumbers(d.random(name, "number", i), data)) {
 				return
 			}
 		}
 		for i := range d.Inside {
-			if changed := inside(d.random(name, "inside", i), data); changed != nil &&
+			if changed := damagePacked(d.random(name, "inside", i), data); changed != nil &&
 				!yield(fmt.Sprintf("changed inside, round %d", i), changed) {
 				return
 			}
@@ -69,8 +69,8 @@ func (d Damage) random(name, kind string, round int) *rand.Rand {
 	return rand.New(rand.NewPCG(d.Seed, h.Sum64()))
 }
 
-// flip returns a copy with randomly changed bytes: one of every `rate` bytes, and at least one in all.
-func flip(r *rand.Rand, data []byte, rate int) []byte {
+// flipBytes returns a copy with randomly changed bytes: one of every `rate` bytes, and at least one in all.
+func flipBytes(r *rand.Rand, data []byte, rate int) []byte {
 	out := append([]byte(nil), data...)
 	if len(out) == 0 {
 		return out
@@ -84,11 +84,11 @@ func flip(r *rand.Rand, data []byte, rate int) []byte {
 // oddNumbers are put in place of numbers in a file, such as lengths, counts, references and positions.
 var oddNumbers = []string{"0", "1", "-1", "65536", "2147483647", "4294967296", "9223372036854775807", "99999999999999999999", "1e308", "0.000001"}
 
-// odd returns a copy of the data in which up to eight numbers are replaced. The length may change.
-func odd(r *rand.Rand, data []byte) []byte {
+// replaceNumbers returns a copy of the data in which up to eight numbers are replaced. The length may change.
+func replaceNumbers(r *rand.Rand, data []byte) []byte {
 	numbers := findNumbers(data)
 	if len(numbers) == 0 {
-		return flip(r, data, 1000)
+		return flipBytes(r, data, 1000)
 	}
 	replaced := map[int]string{}
 	for range 1 + r.IntN(8) {

@@ -111,11 +111,11 @@ func (r *Registry) PackedNames() string {
 			names = append(names, strings.TrimPrefix(f.Extensions[0], "."))
 		}
 	}
-	return oneOf(names)
+	return joinOr(names)
 }
 
-// oneOf joins words in the form "a, b or c".
-func oneOf(words []string) string {
+// joinOr joins words in the form "a, b or c".
+func joinOr(words []string) string {
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
@@ -129,7 +129,7 @@ func (r *Registry) Unsupported(mimeType string) *Error {
 	for _, f := range r.Formats() {
 		labels = append(labels, f.Label)
 	}
-	return Errorf(Unsupported, "files of type %s cannot be read; upload %s", mimeType, oneOf(labels))
+	return Errorf(Unsupported, "files of type %s cannot be read; upload %s", mimeType, joinOr(labels))
 }
 
 // misnamedWarning returns a warning for a file that has the extension of a binary format but other content, such as an

@@ -222,7 +222,7 @@ func isPartOfContent(b block, parents map[*html.Node]int, t *pageTree) bool {
 	switch b.Kind {
 	case domain.BlockCode:
 	case domain.BlockTableRow:
-		if n = enclosing(n, atom.Table); n == nil {
+		if n = ancestor(n, atom.Table); n == nil {
 			return false
 		}
 	case domain.BlockListItem:
@@ -231,7 +231,7 @@ func isPartOfContent(b block, parents map[*html.Node]int, t *pageTree) bool {
 		}
 		return n.Parent != nil && parents[n.Parent]*2 > t.weights[n.Parent].children
 	case domain.BlockParagraph:
-		if n = enclosing(n, atom.Blockquote); n == nil {
+		if n = ancestor(n, atom.Blockquote); n == nil {
 			return false
 		}
 	default:

@@ -80,8 +80,8 @@ type openElement struct {
 
 // section is an element that begins with a heading.
 type section struct {
-	level   int  // level of the heading
-	several bool // the section contains another heading of the same or a higher level
+	level           int  // level of the heading
+	hasOtherHeading bool // the section contains another heading of the same or a higher level
 }
 
 // anchorID returns the fragment that addresses an element, or "" if there is none.
@@ -129,14 +129,14 @@ func (a *anchorScan) walk(n *html.Node) {
 			a.text += format.CountLetters(c.Data)
 			continue
 		}
-		if c.Type != html.ElementNode || invisible(c) {
+		if c.Type != html.ElementNode || isInvisible(c) {
 			continue
 		}
 		a.element++
 		if level := headingLevel(c); level > 0 {
 			a.heading(c, level)
 		} else if c.DataAtom == atom.Dt {
-			if choices := a.within(c); len(choices) > 0 {
+			if choices := a.collectIDs(c); len(choices) > 0 {
 				a.found[c] = choices
 			}
 		}
@@ -162,8 +162,8 @@ func (a *anchorScan) addMark(mark anchorChoice) {
 	a.marks = append(a.marks, mark)
 }
 
-// within collects the ids of an element and of the elements in it.
-func (a *anchorScan) within(n *html.Node) (choices []anchorChoice) {
+// collectIDs collects the ids of an element and of the elements in it.
+func (a *anchorScan) collectIDs(n *html.Node) (choices []anchorChoice) {
 	add := func(n *html.Node) {
 		if id := a.id(n); id != "" {
 			choices = append(choices, anchorChoice{id: id})
@@ -175,7 +175,7 @@ func (a *anchorScan) within(n *html.Node) (choices []anchorChoice) {
 		if nodes++; nodes > maxHeadingNodes {
 			break
 		}
-		if enclosing(c, atom.Svg) == nil {
+		if ancestor(c, atom.Svg) == nil {
 			add(c)
 		}
 	}
@@ -184,7 +184,7 @@ func (a *anchorScan) within(n *html.Node) (choices []anchorChoice) {
 
 // heading collects the candidates for the anchor of a heading, best first.
 func (a *anchorScan) heading(n *html.Node, level int) {
-	choices := a.within(n)
+	choices := a.collectIDs(n)
 	if link := permalinkBehind(n); link != nil {
 		a.trailingPermalink = link
 		if id := a.id(link); id != "" {
@@ -208,7 +208,7 @@ func (a *anchorScan) heading(n *html.Node, level int) {
 func (a *anchorScan) sections(level int) (choices []anchorChoice) {
 	for _, e := range a.open {
 		if e.section != nil && e.section.level >= level {
-			e.section.several = true
+			e.section.hasOtherHeading = true
 		}
 	}
 	for i := len(a.open) - 1; i >= max(0, len(a.open)-maxWrappers); i-- {
@@ -279,7 +279,7 @@ func chooseAnchor(heading *html.Node, choices []anchorChoice) string {
 		}
 	}
 	for _, c := range choices {
-		if !c.linked && (c.section == nil || !c.section.several) {
+		if !c.linked && (c.section == nil || !c.section.hasOtherHeading) {
 			return c.id
 		}
 	}

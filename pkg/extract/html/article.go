@@ -32,7 +32,7 @@ func (p *reader) article(page string, blocks []block, main []bool, t *pageTree, 
 		return nil
 	}
 	body := centerOf(blocks, keep)
-	if body == nil || remark(body) {
+	if body == nil || isReaderComment(body) {
 		return nil
 	}
 	limit := t.weights[body].prose() / 3
@@ -96,7 +96,7 @@ func (t *pageTree) articleBody(region *html.Node) *html.Node {
 		if marks++; marks > limit {
 			return nil
 		}
-		if found != nil && isWithin(n, found) || remark(n) {
+		if found != nil && isWithin(n, found) || isReaderComment(n) {
 			continue
 		}
 		if found != nil {
@@ -115,13 +115,13 @@ func textElement(n *html.Node) bool {
 	return n != nil && (n.DataAtom == atom.P || n.DataAtom == atom.Li || n.DataAtom == atom.Blockquote || n.DataAtom == atom.Pre || isHeading(n.DataAtom))
 }
 
-// remark reports whether an element is, or is inside, a reader's comment.
-func remark(n *html.Node) bool {
+// isReaderComment reports whether an element is, or is inside, a reader's comment.
+func isReaderComment(n *html.Node) bool {
 	for ; n != nil && n.DataAtom != atom.Body; n = n.Parent {
 		if strings.HasSuffix(attr(n, "itemtype"), "/Comment") || attr(n, "itemprop") == "comment" {
 			return true
 		}
-		if n.DataAtom != atom.Main && named(n, remarkWords) {
+		if n.DataAtom != atom.Main && hasNameWith(n, remarkWords) {
 			return true
 		}
 	}
@@ -130,8 +130,8 @@ func remark(n *html.Node) bool {
 
 var remarkWords = format.WordSet(`comment comments commentlist disqus respond replies`)
 
-// named reports whether a class or id of an element contains one of the words.
-func named(n *html.Node, words map[string]bool) bool { return matchesHint(n, weight{}, words) }
+// hasNameWith reports whether a class or id of an element contains one of the words.
+func hasNameWith(n *html.Node, words map[string]bool) bool { return matchesHint(n, weight{}, words) }
 
 // asideWords are names of parts that stand between the paragraphs of an article but do not belong to its text.
 var asideWords = format.WordSet(`related recommended recommendations recommendation trending popular promo promoted similar upsell suggested sponsored outbrain
@@ -156,7 +156,7 @@ func (t *pageTree) inAside(n, body *html.Node, limit int, known map[*html.Node]b
 	}
 	if isBlockElement(n.DataAtom) && !isHeading(n.DataAtom) || n.DataAtom == 0 {
 		little := w.prose() < maxAsideLetters && w.prose() < limit
-		aside = little && (n.DataAtom == atom.Aside || named(n, asideWords)) || w.links >= 3 && w.linkDensity() >= 60 && w.prose() < limit
+		aside = little && (n.DataAtom == atom.Aside || hasNameWith(n, asideWords)) || w.links >= 3 && w.linkDensity() >= 60 && w.prose() < limit
 	}
 	aside = aside || t.inAside(n.Parent, body, limit, known)
 	known[n] = aside

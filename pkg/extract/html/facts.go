@@ -15,7 +15,7 @@ import (
 type nodeFacts struct {
 	bytes, words int  // total size of the words in bytes, and their number
 	open, closed bool // no space before the first word; no space after the last word
-	wordy        bool // the text contains a letter or digit
+	hasWords     bool // the text contains a letter or digit
 }
 
 // size returns the length of nodeText, in bytes.
@@ -33,7 +33,7 @@ func (f *nodeFacts) add(next nodeFacts) {
 	if f.closed && next.open && f.words > 0 && next.words > 0 {
 		f.words--
 	}
-	f.bytes, f.words, f.wordy = f.bytes+next.bytes, f.words+next.words, f.wordy || next.wordy
+	f.bytes, f.words, f.hasWords = f.bytes+next.bytes, f.words+next.words, f.hasWords || next.hasWords
 	f.closed = next.closed
 }
 
@@ -50,7 +50,7 @@ func factsOfText(s string) nodeFacts {
 	}
 	first, _ := utf8.DecodeRuneInString(s)
 	last, _ := utf8.DecodeLastRuneInString(s)
-	f := nodeFacts{open: !unicode.IsSpace(first), closed: !unicode.IsSpace(last), wordy: strings.ContainsFunc(s, charset.WordRune)}
+	f := nodeFacts{open: !unicode.IsSpace(first), closed: !unicode.IsSpace(last), hasWords: strings.ContainsFunc(s, charset.WordRune)}
 	for word := range strings.FieldsSeq(s) {
 		f.bytes += len(word)
 		f.words++
@@ -68,7 +68,7 @@ func (w *walker) factsOf(n *html.Node) nodeFacts {
 		switch {
 		case c.Type == html.TextNode:
 			f.add(factsOfText(c.Data))
-		case c.Type == html.ElementNode && !invisible(c):
+		case c.Type == html.ElementNode && !isInvisible(c):
 			block := isBlockElement(c.DataAtom)
 			if block {
 				f.add(aSpace)

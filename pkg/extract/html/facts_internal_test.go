@@ -36,7 +36,7 @@ func TestFactsOfElementsAreThoseOfTheirTexts(t *testing.T) {
 				continue
 			}
 			text, f := nodeText(n), w.factsOf(n)
-			if f.size() != len(text) || f.wordy != strings.ContainsFunc(text, charset.WordRune) {
+			if f.size() != len(text) || f.hasWords != strings.ContainsFunc(text, charset.WordRune) {
 				t.Errorf("facts of %q = %+v, want %d bytes", text, f, len(text))
 			}
 		}

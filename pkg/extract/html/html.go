@@ -157,7 +157,7 @@ func measurePage(doc *html.Node) (nodes, visible int) {
 			switch {
 			case c.Type == html.TextNode:
 				visible += len(strings.TrimSpace(c.Data))
-			case c.Type == html.ElementNode && !invisible(c) && !isSurrounding(c):
+			case c.Type == html.ElementNode && !isInvisible(c) && !isSurrounding(c):
 				walk(c)
 			}
 		}

@@ -87,7 +87,7 @@ func (w *walker) inlineTo(b *strings.Builder, n *html.Node, links *[]domain.Bloc
 		switch {
 		case c.Type == html.TextNode:
 			writeInline(b, c.Data)
-		case c.Type != html.ElementNode || invisible(c) || w.decoration(c) || w.skip != nil && w.skip(c):
+		case c.Type != html.ElementNode || isInvisible(c) || w.decoration(c) || w.skip != nil && w.skip(c):
 		case c.DataAtom == atom.Ruby:
 			b.WriteString(rubyText(c))
 		case c.DataAtom == atom.Math:
@@ -222,13 +222,13 @@ func (w *walker) decoration(n *html.Node) bool {
 		if hash := strings.IndexByte(href, '#'); hash < 0 {
 			return false
 		}
-		return !w.factsOf(n).wordy
+		return !w.factsOf(n).hasWords
 	case atom.Sup:
 		return (hasClass(n, "reference") || isNoteReference(n)) && w.factsOf(n).size() < 12
 	case atom.Summary:
 		return hasClass(n, "hideme")
 	case atom.Label, atom.Legend:
-		return enclosing(n, atom.Form) != nil
+		return ancestor(n, atom.Form) != nil
 	case atom.Img:
 		return hasClass(n, "mwe-math-fallback-image-inline") || hasClass(n, "mwe-math-fallback-image-display")
 	case atom.Rp:

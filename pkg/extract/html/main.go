@@ -34,10 +34,10 @@ func (p *reader) mainContent(doc *html.Node, page string, f *pageFacts, visible 
 	if page != "" && visible >= minArticleText && declaresArticle(f, doc) {
 		if keep := p.article(page, blocks, main, t, region, f.link); keep != nil {
 			p.dropTitle(blocks, keep)
-			return p.emitChosen("article", blocks, keep)
+			return p.emitKept("article", blocks, keep)
 		}
 	}
-	return p.emitChosen("main", blocks, main)
+	return p.emitKept("main", blocks, main)
 }
 
 // pageBlocks reads the blocks in `root`, a part of the page, except those in the elements in `drop`.
@@ -114,16 +114,16 @@ func (p *reader) emitAll(route string, blocks []block, err error) (bool, error) 
 	for i := range keep {
 		keep[i] = true
 	}
-	return p.emitChosen(route, blocks, keep)
+	return p.emitKept(route, blocks, keep)
 }
 
-func (p *reader) emitChosen(route string, blocks []block, keep []bool) (bool, error) {
+func (p *reader) emitKept(route string, blocks []block, keep []bool) (bool, error) {
 	p.Doc.Route = route
 	for i, b := range blocks {
 		if !keep[i] {
 			continue
 		}
-		if err := p.Out.Add(b.emitted(p.Src.PlainRows)); err != nil {
+		if err := p.Out.Add(b.domainBlock(p.Src.PlainRows)); err != nil {
 			return true, err
 		}
 	}

@@ -220,7 +220,7 @@ func dateText(s string) string {
 	} {
 		// Parse in UTC: the meaning of other zone names would depend on this machine's location.
 		t, err := time.ParseInLocation(layout, s, time.UTC)
-		if err != nil || !plausible(t) {
+		if err != nil || !isPlausibleDate(t) {
 			continue
 		}
 		if zone, offset := t.Zone(); offset == 0 && zone != "" && zone != "UTC" && zone != "GMT" {
@@ -232,14 +232,14 @@ func dateText(s string) string {
 		"2006-01-02", "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006/01/02", "2006/1/2", "20060102",
 		"January 2, 2006", "Jan 2, 2006", "2 January 2006", "2 Jan 2006", "Monday, January 2, 2006",
 	} {
-		if t, err := time.Parse(layout, s); err == nil && plausible(t) {
+		if t, err := time.Parse(layout, s); err == nil && isPlausibleDate(t) {
 			return t.Format(time.DateOnly)
 		}
 	}
 	return ""
 }
 
-func plausible(t time.Time) bool { return t.Year() > 1000 && t.Year() < 2200 }
+func isPlausibleDate(t time.Time) bool { return t.Year() > 1000 && t.Year() < 2200 }
 
 // languageTag normalises the language tag of a page. It returns "" if s is not a tag.
 func languageTag(s string) string {

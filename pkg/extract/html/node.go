@@ -16,7 +16,7 @@ func isSurrounding(n *html.Node) bool {
 	case atom.Nav, atom.Button:
 		return true
 	case atom.Footer:
-		return enclosing(n, atom.Blockquote) == nil // the footer of a quotation names its author
+		return ancestor(n, atom.Blockquote) == nil // the footer of a quotation names its author
 	case atom.Header, atom.Aside:
 		return !inMain(n)
 	}
@@ -59,7 +59,7 @@ func nodeText(n *html.Node) string {
 			case html.TextNode:
 				b.WriteString(c.Data)
 			case html.ElementNode:
-				if invisible(c) {
+				if isInvisible(c) {
 					continue
 				}
 				block := isBlockElement(c.DataAtom)
@@ -77,8 +77,8 @@ func nodeText(n *html.Node) string {
 	return format.OneLine(b.String())
 }
 
-// squeeze collapses white space within lines and drops empty lines.
-func squeeze(s string) string {
+// collapseSpace collapses white space within lines and drops empty lines.
+func collapseSpace(s string) string {
 	lines := strings.Split(s, "\n")
 	joined := make([]string, 0, len(lines))
 	for _, l := range lines {

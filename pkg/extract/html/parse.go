@@ -30,7 +30,7 @@ func showHidden(n *html.Node) bool {
 			paragraph = true
 		}
 	}
-	if n.DataAtom == atom.Body || n.DataAtom == atom.Main || n.DataAtom == atom.Div && paragraph && !modal(n) {
+	if n.DataAtom == atom.Body || n.DataAtom == atom.Main || n.DataAtom == atom.Div && paragraph && !isModal(n) {
 		n.Attr = slices.DeleteFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "aria-hidden" })
 	}
 	return paragraph

@@ -91,7 +91,7 @@ func weigh(doc *html.Node) *pageTree {
 					sum.linked += l
 					sum.clear.linked += l
 				}
-			case c.Type == html.ElementNode && !invisible(c):
+			case c.Type == html.ElementNode && !isInvisible(c):
 				sum.children++
 				link := c.DataAtom == atom.A && attr(c, "href") != ""
 				w := walk(c, inLink || link)
@@ -177,7 +177,7 @@ func (t *pageTree) region(doc *html.Node) *html.Node {
 	var walk func(n *html.Node)
 	walk = func(n *html.Node) {
 		for c := n.FirstChild; c != nil; c = c.NextSibling {
-			if c.Type != html.ElementNode || invisible(c) {
+			if c.Type != html.ElementNode || isInvisible(c) {
 				continue
 			}
 			if c.DataAtom == atom.Main || attr(c, "role") == "main" {
@@ -189,7 +189,7 @@ func (t *pageTree) region(doc *html.Node) *html.Node {
 			if attr(c, "itemprop") == "articleBody" {
 				bodies = append(bodies, c)
 			}
-			if c.DataAtom == atom.Article && enclosing(c, atom.Article) == nil {
+			if c.DataAtom == atom.Article && ancestor(c, atom.Article) == nil {
 				articles = append(articles, c)
 			}
 			walk(c)
@@ -218,7 +218,7 @@ func (t *pageTree) commonParent(mains []*html.Node) *html.Node {
 	var common *html.Node
 	count := 0
 	for _, n := range mains {
-		if t.weights[n].prose() < shellLetters || enclosing(n, atom.Main) != nil {
+		if t.weights[n].prose() < shellLetters || ancestor(n, atom.Main) != nil {
 			continue
 		}
 		if count++; common == nil {
@@ -236,7 +236,7 @@ func (t *pageTree) commonParent(mains []*html.Node) *html.Node {
 
 // hasMainHeading reports whether an element contains the main headings of the page, or nearly all of its text.
 func (t *pageTree) hasMainHeading(n, doc *html.Node) bool {
-	if remark(n) {
+	if isReaderComment(n) {
 		return false
 	}
 	w, all := t.weights[n], t.weights[doc]

@@ -44,7 +44,7 @@ func (r *revealer) showPage(doc *html.Node) {
 				next = c
 			}
 		}
-		if next != nil && invisible(next) && !modal(next) {
+		if next != nil && isInvisible(next) && !isModal(next) {
 			unhide(next)
 		}
 		n = next
@@ -161,7 +161,7 @@ func (r *revealer) control(id string, n *html.Node) {
 // first classes of the element, its predecessor and its parent.
 func rowKey(n *html.Node) string {
 	prev := previousElement(n)
-	if prev == nil || n.Parent == nil || invisible(prev) || kindOfElement(prev) == kindOfElement(n) {
+	if prev == nil || n.Parent == nil || isInvisible(prev) || kindOfElement(prev) == kindOfElement(n) {
 		return ""
 	}
 	return kindOfElement(n.Parent) + ">" + kindOfElement(prev) + "+" + kindOfElement(n)
@@ -192,10 +192,10 @@ func (r *revealer) walk(n *html.Node) {
 		if isSurrounding(c) && !isButton(c) || isNeverText(c) {
 			continue
 		}
-		if c.DataAtom == atom.Button && r.describes(c) {
+		if c.DataAtom == atom.Button && r.isDescription(c) {
 			rename(c, atom.Div)
 		}
-		if isHidden(c) || c.DataAtom == atom.Span && r.measured[c].letters >= minHiddenSpan && invisible(c) {
+		if isHidden(c) || c.DataAtom == atom.Span && r.measured[c].letters >= minHiddenSpan && isInvisible(c) {
 			if !r.panel(c) || !r.canOpen(c) {
 				continue
 			}
@@ -224,7 +224,7 @@ func readButtons(heading *html.Node) {
 func textNextToButtons(n *html.Node) bool {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		if c.Type == html.TextNode && strings.ContainsFunc(c.Data, charset.WordRune) ||
-			c.Type == html.ElementNode && c.DataAtom != atom.Button && !invisible(c) && textNextToButtons(c) {
+			c.Type == html.ElementNode && c.DataAtom != atom.Button && !isInvisible(c) && textNextToButtons(c) {
 			return true
 		}
 	}
@@ -246,11 +246,11 @@ func isHidden(n *html.Node) bool {
 	if isNeverText(n) {
 		return false
 	}
-	return n.DataAtom == atom.Dialog || isBlockElement(n.DataAtom) && invisible(n) || modal(n)
+	return n.DataAtom == atom.Dialog || isBlockElement(n.DataAtom) && isInvisible(n) || isModal(n)
 }
 
-// modal reports whether an element is a dialog that opens on top of the page.
-func modal(n *html.Node) bool {
+// isModal reports whether an element is a dialog that opens on top of the page.
+func isModal(n *html.Node) bool {
 	role := attr(n, "role")
 	return n.DataAtom == atom.Dialog || role == "dialog" || role == "alertdialog" || attr(n, "aria-modal") == "true"
 }
@@ -265,7 +265,7 @@ func (r *revealer) panel(n *html.Node) bool {
 	case "menu", "menubar", "listbox", "navigation", "search", "tooltip", "alert", "status", "banner", "progressbar":
 		return false
 	}
-	if w.buttons >= 2 && w.letters < 2000 && (strings.Contains(strings.ToLower(startText(n)), "cookie") || modal(n)) {
+	if w.buttons >= 2 && w.letters < 2000 && (strings.Contains(strings.ToLower(startText(n)), "cookie") || isModal(n)) {
 		return false
 	}
 	return true
@@ -280,10 +280,10 @@ func (r *revealer) canOpen(n *html.Node) bool {
 		prev := previousElement(n)
 		return inMain(n) || prev != nil && isButton(prev)
 	}
-	if modal(n) {
+	if isModal(n) {
 		return false
 	}
-	if enclosing(n, atom.Form) == nil && r.isMoreControl(n) {
+	if ancestor(n, atom.Form) == nil && r.isMoreControl(n) {
 		return true
 	}
 	if n.DataAtom == atom.Span {
@@ -296,7 +296,7 @@ func (r *revealer) canOpen(n *html.Node) bool {
 	if key := rowKey(n); key != "" && r.rows[key] >= 2 && prev != nil && r.measured[prev].letters > 0 && r.measured[prev].letters <= maxLabelLetters {
 		return true
 	}
-	return prev != nil && r.measured[prev].letters > 0 && r.measured[prev].letters <= maxLabelLetters && named(n, panelWords) || hasVisibleSibling(n)
+	return prev != nil && r.measured[prev].letters > 0 && r.measured[prev].letters <= maxLabelLetters && hasNameWith(n, panelWords) || hasVisibleSibling(n)
 }
 
 // panelWords are words in the classes and ids of elements that open when a reader clicks on the text before them.
@@ -332,7 +332,7 @@ func (r *revealer) isPanelLabel(n, panel *html.Node) bool {
 		return true
 	case isButton(n), w.buttons > 0:
 		return hasAttr(n, "aria-expanded") || hasAttr(n, "aria-controls") || len(strings.Fields(text)) > 1 ||
-			enclosing(n, atom.Form) == nil && r.measured[panel].prose() >= minHiddenText
+			ancestor(n, atom.Form) == nil && r.measured[panel].prose() >= minHiddenText
 	}
 	return false
 }
@@ -346,7 +346,7 @@ var moreWords = format.WordSet(`more all show expand full rest continue mehr all
 func (r *revealer) isMoreControl(n *html.Node) bool {
 	const levels = 3
 	for range levels {
-		if next := nextElement(n); next != nil && !invisible(next) {
+		if next := nextElement(n); next != nil && !isInvisible(next) {
 			w := r.measured[next]
 			pressable := isButton(next) || next.DataAtom == atom.A && (strings.HasPrefix(attr(next, "href"), "#") || !hasAttr(next, "href") || hasAttr(next, "onclick"))
 			if !pressable || w.letters > maxLabelLetters {
@@ -369,9 +369,9 @@ func (r *revealer) isMoreControl(n *html.Node) bool {
 	return false
 }
 
-// describes reports whether a button contains several words of text in block elements. In API references, for example,
-// some buttons contain the description of a response.
-func (r *revealer) describes(button *html.Node) bool {
+// isDescription reports whether a button contains several words of text in block elements. In API references, for
+// example, some buttons contain the description of a response.
+func (r *revealer) isDescription(button *html.Node) bool {
 	const words = 3
 	for c := range button.Descendants() {
 		if (c.DataAtom == atom.P || c.DataAtom == atom.Div) && r.measured[c].letters > 0 {
@@ -391,7 +391,7 @@ func hasVisibleSibling(n *html.Node) bool {
 		seen := 0
 		for c := next(n); c != nil && seen < 20; c = next(c) {
 			seen++
-			if (kindOfElement(c) == kindOfElement(n) || n.DataAtom == atom.Pre && c.DataAtom == atom.Pre) && !invisible(c) {
+			if (kindOfElement(c) == kindOfElement(n) || n.DataAtom == atom.Pre && c.DataAtom == atom.Pre) && !isInvisible(c) {
 				return true
 			}
 		}
@@ -424,7 +424,7 @@ func unhide(n *html.Node) {
 // label turns the button of a panel into text.
 func (r *revealer) label(n *html.Node) {
 	for _, b := range []*html.Node{r.controls[attr(n, "id")], previousElement(n)} {
-		if b == nil || b.DataAtom != atom.Button || attr(b, "role") == "tab" || enclosing(b, atom.Nav) != nil {
+		if b == nil || b.DataAtom != atom.Button || attr(b, "role") == "tab" || ancestor(b, atom.Nav) != nil {
 			continue
 		}
 		l := r.measured[b].letters

@@ -31,7 +31,7 @@ func (t *pageTree) content(region *html.Node) (*html.Node, map[*html.Node]side) 
 		var heavy *html.Node
 		limit, all := 0, 0
 		for c := n.FirstChild; c != nil; c = c.NextSibling {
-			if c.Type != html.ElementNode || invisible(c) || isSurrounding(c) {
+			if c.Type != html.ElementNode || isInvisible(c) || isSurrounding(c) {
 				continue
 			}
 			p := t.weights[c].clear.prose()
@@ -40,7 +40,7 @@ func (t *pageTree) content(region *html.Node) (*html.Node, map[*html.Node]side) 
 				heavy, limit = c, p
 			}
 		}
-		if heavy == nil || limit*10 < all*6 || !t.holdsHeadings(heavy, n) {
+		if heavy == nil || limit*10 < all*6 || !t.containsHeadings(heavy, n) {
 			return n, beside
 		}
 		at := beforeContent
@@ -55,9 +55,9 @@ func (t *pageTree) content(region *html.Node) (*html.Node, map[*html.Node]side) 
 	}
 }
 
-// holdsHeadings reports whether the element `child` contains all main headings of the element `parent`. If `parent` has
-// no main headings, `child` must contain all its headings and nearly all its prose.
-func (t *pageTree) holdsHeadings(child, parent *html.Node) bool {
+// containsHeadings reports whether the element `child` contains all main headings of the element `parent`. If `parent`
+// has no main headings, `child` must contain all its headings and nearly all its prose.
+func (t *pageTree) containsHeadings(child, parent *html.Node) bool {
 	switch child.DataAtom {
 	case atom.P, atom.Pre, atom.Ul, atom.Ol, atom.Dl, atom.Li, atom.Blockquote, atom.Figure, atom.Details,
 		atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
@@ -92,7 +92,7 @@ type boilerplateFinder struct {
 
 func (s *boilerplateFinder) walk(n *html.Node, inRoot bool, at side) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.Type != html.ElementNode || invisible(c) {
+		if c.Type != html.ElementNode || isInvisible(c) {
 			continue
 		}
 		in, by := inRoot || c == s.root, max(at, s.siblings[c])
@@ -117,7 +117,7 @@ func (s *boilerplateFinder) isBoilerplate(n *html.Node, inRoot bool, at side) bo
 		return false
 	}
 	w := s.t.weights[n]
-	if w.letters == 0 || w.main || w.quote || w.code || s.t.much(w) {
+	if w.letters == 0 || w.main || w.quote || w.code || s.t.isLargePart(w) {
 		return false
 	}
 	if s.theme.part(n, w) {
@@ -156,8 +156,9 @@ func container(n *html.Node) bool {
 	return false
 }
 
-// much reports whether an element contains more than two fifths of the page's text and more than a fifth of its prose.
-func (t *pageTree) much(w weight) bool {
+// isLargePart reports whether an element contains more than two fifths of the page's text and more than a fifth of its
+// prose.
+func (t *pageTree) isLargePart(w weight) bool {
 	return w.letters*5 > t.total.letters*2 && w.prose()*5 > t.total.prose()
 }
 
@@ -183,15 +184,15 @@ func (s *boilerplateFinder) isBoilerplateInside(n *html.Node, w weight) bool {
 	case w.fields > 0:
 		return w.prose() < 200
 	case w.headings > 0:
-		return w.linkDensity() >= 50 && matchesHint(n, w, otherPages) && !namedAfterHeading(n)
+		return w.linkDensity() >= 50 && matchesHint(n, w, otherPages) && !hasHeadingID(n)
 	case w.links > 0:
 		return w.linkDensity() >= 60 && w.letters < 300
 	}
 	return w.controls > 0 && w.prose() < 60
 }
 
-// namedAfterHeading reports whether the id of a section was generated from its heading.
-func namedAfterHeading(n *html.Node) bool {
+// hasHeadingID reports whether the id of a section was generated from its heading.
+func hasHeadingID(n *html.Node) bool {
 	h := firstHeading(n)
 	id := lettersOf(attr(n, "id"))
 	return h != nil && id != "" && (id == lettersOf(nodeText(h)) || n.DataAtom == atom.Section)
@@ -279,7 +280,7 @@ func (s *boilerplateFinder) dropLeadingLists(root *html.Node) {
 			if c.Type == html.TextNode && format.CountLetters(c.Data) >= 20 {
 				return false
 			}
-			if c.Type != html.ElementNode || invisible(c) || s.drop[c] {
+			if c.Type != html.ElementNode || isInvisible(c) || s.drop[c] {
 				continue
 			}
 			w := s.t.weights[c]

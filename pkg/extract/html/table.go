@@ -57,7 +57,7 @@ func (w *walker) table(t *html.Node) {
 		w.emitPairs(body)
 		return
 	}
-	if n := table.PropertyRows(labelCells(rows), func(i int) bool { return rows[i].thead || allHeads(rows[i]) }, func(i int) bool { return rows[i].wide() }); n > 0 {
+	if n := table.PropertyRows(labelCells(rows), func(i int) bool { return rows[i].thead || allHeads(rows[i]) }, func(i int) bool { return rows[i].hasWideCell() }); n > 0 {
 		cells := labelCells(rows[:n])
 		for i, r := range rows[:n] {
 			w.emitRow(r, strings.Join(r.texts(true), "\t"), table.PairsLine(cells[i]))
@@ -95,7 +95,7 @@ func tableElements(table *html.Node) func(yield func(*html.Node) bool) {
 // skipped reports whether an element, or an ancestor of it within the table, is left out.
 func (w *walker) skipped(n, table *html.Node) bool {
 	for ; n != nil && n != table; n = n.Parent {
-		if invisible(n) || isLineNumber(n) || w.skip != nil && w.skip(n) {
+		if isInvisible(n) || isLineNumber(n) || w.skip != nil && w.skip(n) {
 			return true
 		}
 	}
@@ -138,7 +138,7 @@ func (w *walker) grid(t *html.Node) []gridRow {
 			}
 		}
 		for c := tr.FirstChild; c != nil; c = c.NextSibling {
-			if c.DataAtom != atom.Td && c.DataAtom != atom.Th || invisible(c) || isLineNumber(c) || w.skip != nil && w.skip(c) {
+			if c.DataAtom != atom.Td && c.DataAtom != atom.Th || isInvisible(c) || isLineNumber(c) || w.skip != nil && w.skip(c) {
 				continue
 			}
 			covered()
@@ -215,9 +215,9 @@ func labelCells(rows []gridRow) [][]string {
 	return cells
 }
 
-// wide reports whether a cell spans several columns in a row with other cells.
-func (r gridRow) wide() bool {
-	return !r.single() && slices.ContainsFunc(r.cells, func(c gridCell) bool { return !c.first })
+// hasWideCell reports whether a cell spans several columns in a row with other cells.
+func (r gridRow) hasWideCell() bool {
+	return !r.isSingleCell() && slices.ContainsFunc(r.cells, func(c gridCell) bool { return !c.first })
 }
 
 // emitPairs writes rows that each hold a property and its value.
@@ -326,7 +326,7 @@ func (w *walker) emitRows(rows []gridRow) {
 // each of them, because each row must be understandable on its own. If `once` is true, they appear only in the row
 // where the page shows them.
 func (r gridRow) texts(once bool) []string {
-	texts, single := make([]string, len(r.cells)), r.single()
+	texts, single := make([]string, len(r.cells)), r.isSingleCell()
 	if single {
 		texts = texts[:1]
 	}
@@ -341,8 +341,9 @@ func (r gridRow) texts(once bool) []string {
 	return texts
 }
 
-// single reports whether one cell spans the whole row. Such a cell is a heading of the rows below and is written once.
-func (r gridRow) single() bool {
+// isSingleCell reports whether one cell spans the whole row. Such a cell is a heading of the rows below and is written
+// once.
+func (r gridRow) isSingleCell() bool {
 	for i, c := range r.cells {
 		if i > 0 && (c.first || c.text != "" && c.text != r.cells[0].text) {
 			return false
@@ -367,7 +368,7 @@ func (w *walker) layoutTable(t *html.Node) bool {
 		case atom.Table:
 			return true
 		case atom.H1, atom.H2, atom.H3:
-			if enclosing(n, atom.Th) == nil {
+			if ancestor(n, atom.Th) == nil {
 				return true
 			}
 		case atom.Pre, atom.Form, atom.Article, atom.Section:

@@ -57,7 +57,7 @@ func rename(n *html.Node, a atom.Atom) {
 func expandNoscript(doc *html.Node) {
 	var found []*html.Node
 	for n := range doc.Descendants() {
-		if n.DataAtom == atom.Noscript && n.FirstChild != nil && n.FirstChild.Type == html.TextNode && enclosing(n, atom.Head) == nil {
+		if n.DataAtom == atom.Noscript && n.FirstChild != nil && n.FirstChild.Type == html.TextNode && ancestor(n, atom.Head) == nil {
 			found = append(found, n)
 		}
 	}

@@ -37,13 +37,13 @@ type walker struct {
 
 // block is a domain.Block with the element that it was read from.
 type block struct {
-	domain.Block // in table rows, the text as shown on the page, because `named` must not influence the choice of content
+	domain.Block // in table rows, the text as shown on the page, because `hasNameWith` must not influence the choice of content
 	node         *html.Node
 	named        string // in table rows, the text with column names; "" if it is the same
 }
 
-// emitted returns the block to emit. The text of a table row includes the column names unless `plain` is true.
-func (b block) emitted(plain bool) domain.Block {
+// domainBlock returns the block to emit. The text of a table row includes the column names unless `plain` is true.
+func (b block) domainBlock(plain bool) domain.Block {
 	if !plain && b.named != "" {
 		b.Text = b.named
 	}
@@ -60,7 +60,7 @@ func (w *walker) run(n *html.Node) error {
 
 // flush emits the text collected so far as a paragraph or list item.
 func (w *walker) flush() {
-	text := squeeze(w.buf.String())
+	text := collapseSpace(w.buf.String())
 	links := w.links
 	w.buf.Reset()
 	w.links = nil
@@ -97,7 +97,7 @@ func (w *walker) put(b block) {
 		w.err = w.take(b)
 		return
 	}
-	w.err = w.p.Out.Add(b.emitted(w.p.Src.PlainRows))
+	w.err = w.p.Out.Add(b.domainBlock(w.p.Src.PlainRows))
 }
 
 func (w *walker) children(n *html.Node) {
@@ -126,7 +126,7 @@ func (w *walker) node(n *html.Node) {
 		w.children(n)
 		return
 	}
-	if invisible(n) {
+	if isInvisible(n) {
 		w.hidden(n)
 		return
 	}
@@ -288,7 +288,7 @@ func (w *walker) imageDescription(img *html.Node) string {
 	if w.writtenAlts[alt] {
 		return ""
 	}
-	if a := enclosing(img, atom.A); a != nil && len(strings.Fields(alt)) < 4 {
+	if a := ancestor(img, atom.A); a != nil && len(strings.Fields(alt)) < 4 {
 		return "" // the label of a link
 	}
 	if w.writtenAlts == nil {
@@ -356,7 +356,7 @@ func (w *walker) titles(header *html.Node) {
 	}
 }
 
-func enclosing(n *html.Node, a atom.Atom) *html.Node {
+func ancestor(n *html.Node, a atom.Atom) *html.Node {
 	for n = n.Parent; n != nil; n = n.Parent {
 		if n.DataAtom == a {
 			return n
@@ -375,9 +375,9 @@ func firstHeading(n *html.Node) *html.Node {
 	return nil
 }
 
-// invisible reports whether the text of an element is not shown to readers, or is not content, like the options of a
+// isInvisible reports whether the text of an element is not shown to readers, or is not content, like the options of a
 // select element.
-func invisible(n *html.Node) bool {
+func isInvisible(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Head, atom.Title, atom.Svg, atom.Iframe,
 		atom.Object, atom.Canvas, atom.Select, atom.Datalist, atom.Textarea, atom.Dialog:

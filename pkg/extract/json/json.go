@@ -142,7 +142,7 @@ func (w *walker) run() error {
 		if tok == '{' || tok == '[' {
 			w.hasStructure = true
 		} else if !w.lines && w.values == 0 && tok == word && !isJSONValue(w.scan.text) {
-			return w.brokenAt("unknown value")
+			return w.errorAtText("unknown value")
 		}
 		rec := w.record(w.lines)
 		if w.lines {
@@ -163,13 +163,13 @@ func (w *walker) record(row bool) *record {
 	return &record{row: row, plain: w.p.Src.PlainRows}
 }
 
-func (w *walker) broken(what string) error {
+func (w *walker) errorInLine(what string) error {
 	return &syntaxError{line: w.scan.line, what: what}
 }
 
-// brokenAt returns the error for invalid JSON. `what` describes the fault; the scanner supplies the line and the
+// errorAtText returns the error for invalid JSON. `what` describes the fault; the scanner supplies the line and the
 // offending text.
-func (w *walker) brokenAt(what string) error {
+func (w *walker) errorAtText(what string) error {
 	return &syntaxError{line: w.scan.line, what: what, text: string(w.scan.text)}
 }
 
@@ -195,7 +195,7 @@ func (w *walker) value(tok token, path []string, level int, rec *record) error {
 	case end:
 		return io.ErrUnexpectedEOF
 	default:
-		return w.broken("unexpected character")
+		return w.errorInLine("unexpected character")
 	}
 	if rec.size > format.MaxBlockBytes/2 {
 		return rec.flush(w.p.Out)
@@ -208,7 +208,7 @@ func (w *walker) scalar(tok token) (string, error) {
 	text := w.scan.text
 	if tok == word {
 		if !isJSONValue(text) {
-			return "", w.brokenAt("unknown value")
+			return "", w.errorAtText("unknown value")
 		}
 		switch string(text) {
 		case "null", "undefined", "None":
@@ -258,7 +258,7 @@ func (w *walker) object(path []string, level int, rec *record) error {
 		case tok == end:
 			return io.ErrUnexpectedEOF
 		case tok != jsonString && tok != word:
-			return w.broken("a key must be a string")
+			return w.errorInLine("a key must be a string")
 		}
 		key := string(w.scan.text)
 		if tok, err = w.scan.next(); err != nil {
@@ -268,7 +268,7 @@ func (w *walker) object(path []string, level int, rec *record) error {
 			return io.ErrUnexpectedEOF
 		}
 		if tok != ':' {
-			return w.brokenAt("a key without a colon")
+			return w.errorAtText("a key without a colon")
 		}
 		if tok, err = w.scan.next(); err != nil {
 			return err
@@ -293,7 +293,7 @@ func (w *walker) section(tok token, name string, level int, rec *record) error {
 	if err := rec.flush(w.p.Out); err != nil {
 		return err
 	}
-	if !w.scan.closes() {
+	if !w.scan.isEmpty() {
 		if err := w.p.Out.Heading(level, name, 0); err != nil {
 			return err
 		}

@@ -71,9 +71,9 @@ func (s *scanner) next() (token, error) {
 	}
 }
 
-// closes reports whether the object or array that has just begun ends immediately, because it is empty or the text
+// isEmpty reports whether the object or array that has just begun ends immediately, because it is empty or the text
 // ends. It skips white space, but does not read the closing bracket.
-func (s *scanner) closes() bool {
+func (s *scanner) isEmpty() bool {
 	for {
 		c, err := s.r.Peek(1)
 		switch {

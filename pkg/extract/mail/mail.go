@@ -252,7 +252,7 @@ func (m *reader) multipart(part mimePart, mediaType string, level, nesting int) 
 	parts := m.split(part)
 	switch mediaType {
 	case "multipart/alternative":
-		best, err := m.best(parts)
+		best, err := m.bestPart(parts)
 		if err != nil || best < 0 {
 			return err
 		}
@@ -269,9 +269,9 @@ func (m *reader) multipart(part mimePart, mediaType string, level, nesting int) 
 	return nil
 }
 
-// best returns the index of the best alternative. This is the plain text, unless it is much shorter than the text of
-// the HTML. HTML is second choice, because mail programs lay it out with tables.
-func (m *reader) best(parts []mimePart) (int, error) {
+// bestPart returns the index of the best alternative. This is the plain text, unless it is much shorter than the text
+// of the HTML. HTML is second choice, because mail programs lay it out with tables.
+func (m *reader) bestPart(parts []mimePart) (int, error) {
 	plain, rich, size := -1, -1, 0
 	for i, part := range parts {
 		switch mediaType, _ := part.mediaType(); {

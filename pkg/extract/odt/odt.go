@@ -21,11 +21,11 @@ var Format = format.Format{
 	Type: mimeType, Aliases: []string{mimeType + "-template", mimeType + "-flat-xml"}, Extensions: []string{".odt", ".ott", ".fodt"},
 	Name: "an OpenDocument text", Label: "OpenDocument text (odt)", Packed: true, TitleFromHeading: true,
 	Sniff:  func(head []byte, _ string) bool { return bytes.Contains(head, []byte("mimetype"+mimeType)) },
-	Inside: inside, Read: read, Flat: isFlat, ReadFlat: readFlat,
+	Inside: detectType, Read: read, Flat: isFlat, ReadFlat: readFlat,
 }
 
-// inside recognises a text document by its "mimetype" file, where all OpenDocument formats declare their type.
-func inside(p *format.Parser) string {
+// detectType recognises a text document by its "mimetype" file, where all OpenDocument formats declare their type.
+func detectType(p *format.Parser) string {
 	if kind, err := zip.Opened(p).Read("mimetype"); err == nil && strings.HasPrefix(strings.TrimSpace(string(kind)), mimeType) {
 		return mimeType
 	}

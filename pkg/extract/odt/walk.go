@@ -184,15 +184,15 @@ func (p *paragraph) element(e xml.StartElement) bool {
 		p.comment()
 		return true
 	case "frame", "custom-shape", "rect", "g", "text-box":
-		p.within().drawing()
+		p.nestedWalker().drawing()
 		return true
 	}
 	return false
 }
 
-// within returns a walker for content nested in the paragraph. The blocks of this content are emitted after the
+// nestedWalker returns a walker for content nested in the paragraph. The blocks of this content are emitted after the
 // paragraph.
-func (p *paragraph) within() *walker {
+func (p *paragraph) nestedWalker() *walker {
 	return &walker{r: p.w.r, sc: p.w.sc, tables: p.w.tables, emit: func(b domain.Block) error {
 		p.after = append(p.after, b)
 		return nil
@@ -209,7 +209,7 @@ func (p *paragraph) link(address string) {
 
 // note reads a footnote or endnote. Its mark is written twice: in the running text, and in front of the note.
 func (p *paragraph) note() {
-	mark, w := "", p.within()
+	mark, w := "", p.nestedWalker()
 	p.w.sc.Each(func(e xml.StartElement) bool {
 		switch e.Name.Local {
 		case "note-citation":
@@ -233,6 +233,6 @@ func (p *paragraph) comment() {
 		return
 	}
 	p.w.sc.Each(func(e xml.StartElement) bool {
-		return (e.Name.Local == "p" || e.Name.Local == "list") && p.within().element(e)
+		return (e.Name.Local == "p" || e.Name.Local == "list") && p.nestedWalker().element(e)
 	})
 }

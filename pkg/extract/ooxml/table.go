@@ -97,7 +97,7 @@ func (w *Table) Flush() error {
 		}
 		write := w.write
 		if i >= at && i < at+depth {
-			write = w.bare
+			write = w.writeUnnamed
 		}
 		if err := write(row); err != nil {
 			return err
@@ -213,7 +213,7 @@ func (w *Table) write(row Row) error {
 		}
 	}
 	if w.Plain || w.header == nil || len(row.Cells) == 1 {
-		return w.bare(row)
+		return w.writeUnnamed(row)
 	}
 	var b strings.Builder
 	col := 0
@@ -246,8 +246,8 @@ func (w *Table) write(row Row) error {
 	return w.block(b.String(), row)
 }
 
-// bare writes a row without column names.
-func (w *Table) bare(row Row) error {
+// writeUnnamed writes a row without column names.
+func (w *Table) writeUnnamed(row Row) error {
 	texts := make([]string, 0, min(len(row.Cells), format.MaxColumns))
 	for _, c := range row.Cells[:min(len(row.Cells), format.MaxColumns)] {
 		texts = append(texts, c.Text)

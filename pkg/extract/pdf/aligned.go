@@ -18,7 +18,7 @@ const (
 	alignedEdge    = 0.35 // maximum distance between the aligned edges of a column's cells
 	alignedRow     = 200  // maximum length of a line, in bytes
 	alignedPitch   = 3.2  // maximum distance between two rows
-	fewestAligned  = 3    // minimum number of rows of a table without a header
+	minAlignedRows = 3    // minimum number of rows of a table without a header
 	maxAlignedHead = 6    // maximum number of baselines of a header
 	maxAligned     = 40   // maximum number of columns
 	samePitch      = 0.85 // fraction of the row distance below which two lines belong to one row
@@ -86,10 +86,10 @@ func (l *layout) takeAligned(lines []pdftext.Line) (*pageTable, []pdftext.Line) 
 		}
 		t.rows = append(t.rows, out)
 	}
-	t.reaches = grouped || body.spans
+	t.spanning = grouped || body.spans
 	bold := !slices.ContainsFunc(rows[0].cells, func(c pdftext.Cell) bool { return !c.Bold() })
 	shown := layoutSigns{
-		head: head, bold: bold, reaches: t.reaches, rtl: rtl, interleaved: interleaved(rows[:b.to]), woven: woven(rows[:b.to], lines),
+		head: head, bold: bold, spanning: t.spanning, rtl: rtl, interleaved: hasInterleavedRows(rows[:b.to]), overlapping: hasOverlappingLines(rows[:b.to], lines),
 		tight: slices.ContainsFunc(rows[:head], func(r alignedCells) bool { return r.split }),
 	}
 	if !body.isTable(shown) {
@@ -103,13 +103,13 @@ func (l *layout) takeAligned(lines []pdftext.Line) (*pageTable, []pdftext.Line) 
 	return t, lines[used:]
 }
 
-// interleaved reports whether the lines of any row are separated by lines of other rows.
-func interleaved(rows []alignedCells) bool {
+// hasInterleavedRows reports whether the lines of any row are separated by lines of other rows.
+func hasInterleavedRows(rows []alignedCells) bool {
 	return slices.ContainsFunc(rows, func(r alignedCells) bool { return slices.Max(r.lines)-slices.Min(r.lines) >= len(r.lines) })
 }
 
-// woven reports whether any row consists of several lines that overlap horizontally.
-func woven(rows []alignedCells, lines []pdftext.Line) bool {
+// hasOverlappingLines reports whether any row consists of several lines that overlap horizontally.
+func hasOverlappingLines(rows []alignedCells, lines []pdftext.Line) bool {
 	return slices.ContainsFunc(rows, func(r alignedCells) bool {
 		end := math.Inf(-1)
 		for _, at := range slices.SortedFunc(slices.Values(r.lines), func(a, b int) int { return cmp.Compare(lines[a].Cells[0].X0, lines[b].Cells[0].X0) }) {

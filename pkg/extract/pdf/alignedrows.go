@@ -61,8 +61,8 @@ func (b *alignedBlock) body(rows []alignedCells, head int) *alignedBody {
 	return body
 }
 
-// near reports whether two rows of the page are closer together than separate rows of the table usually are.
-func (b *alignedBody) near(i, j int) bool {
+// isClose reports whether two rows of the page are closer together than separate rows of the table usually are.
+func (b *alignedBody) isClose(i, j int) bool {
 	return j < len(b.rows) && b.rows[i].y-b.rows[j].y < samePitch*b.pitch
 }
 
@@ -78,16 +78,16 @@ func (b *alignedBody) join(rtl bool) []joinedRow {
 	last := 0 // index of the last row other than names that span several rows
 	for i, r := range b.rows {
 		switch n := len(out); {
-		case i > 0 && len(r.cells) == 1 && b.at[i][0] == first && b.near(i-1, i) && b.near(i, i+1) && !b.near(i-1, i+1) &&
+		case i > 0 && len(r.cells) == 1 && b.at[i][0] == first && b.isClose(i-1, i) && b.isClose(i, i+1) && !b.isClose(i-1, i+1) &&
 			out[n-1].cells[first] == "" && !slices.Contains(b.at[i+1], first):
 			names = append(names, spanName{float64(n) - 0.5, r})
 			b.spans = true
 			continue
-		case i > 0 && b.near(last, i) && len(r.cells) < len(b.columns) && (len(r.cells) == 1 || !slices.Contains(b.at[i], first)),
-			i > 0 && rtl && b.near(last, i):
+		case i > 0 && b.isClose(last, i) && len(r.cells) < len(b.columns) && (len(r.cells) == 1 || !slices.Contains(b.at[i], first)),
+			i > 0 && rtl && b.isClose(last, i):
 			b.joined = b.joined || len(r.cells) > 1
 			out[n-1].add(r, b.at[i])
-			if i == last+1 && len(r.cells) == 1 && i+1 < len(b.rows) && b.near(last, i+1) {
+			if i == last+1 && len(r.cells) == 1 && i+1 < len(b.rows) && b.isClose(last, i+1) {
 				continue // a one-line cell next to a cell of several lines
 			}
 		default:
@@ -186,9 +186,9 @@ type layoutSigns struct {
 	head        int  // number of header rows
 	tight       bool // a cell of the header was split at a wide gap
 	bold        bool // the first row is bold
-	reaches     bool // names span several columns or rows
+	spanning    bool // names span several columns or rows
 	interleaved bool // the lines of some row are not consecutive
-	woven       bool // lines of one row overlap horizontally
+	overlapping bool // lines of one row overlap horizontally
 	rtl         bool // the text runs from right to left
 }
 
@@ -198,7 +198,7 @@ type layoutSigns struct {
 func (b *alignedBody) isTable(s layoutSigns) bool {
 	const prose, proseColumns = 25, 2 // minimum average number of characters in a line of prose; rows with this many columns of prose are no table
 	head, rtl := s.head, s.rtl
-	if head == 0 && len(b.rows) < fewestAligned {
+	if head == 0 && len(b.rows) < minAlignedRows {
 		return false
 	}
 	if b.joined && !rtl {
@@ -234,7 +234,7 @@ func (b *alignedBody) isTable(s layoutSigns) bool {
 		if k == first && (marks*2 > n || n < 2) {
 			return false
 		}
-		if k == first && labels*3 >= n*2 && n >= fewestAligned && len(b.columns)%2 == 0 {
+		if k == first && labels*3 >= n*2 && n >= minAlignedRows && len(b.columns)%2 == 0 {
 			return true
 		}
 		values = values || numbers > 0 && numbers >= n-1+min(head, 1) && n > 1
@@ -243,14 +243,14 @@ func (b *alignedBody) isTable(s layoutSigns) bool {
 		return false
 	}
 	named := head > 0 || len(b.rows[0].cells) == len(b.columns) && !slices.ContainsFunc(b.rows[0].cells, func(c pdftext.Cell) bool { return !isColumnName(c.Text) })
-	tight, least := s.tight || head > 1 || s.reaches || s.interleaved && (rtl || s.bold), math.Inf(1)
+	tight, least := s.tight || head > 1 || s.spanning || s.interleaved && (rtl || s.bold), math.Inf(1)
 	for _, r := range b.rows {
 		tight = tight || r.split
 		for i := 1; i < len(r.cells); i++ {
 			least = min(least, (r.cells[i].X0-r.cells[i-1].X1)/r.size)
 		}
 	}
-	return tight && named && (values || s.reaches && head > 0 || (rtl || s.bold) && least > pairGap) || s.woven && values
+	return tight && named && (values || s.spanning && head > 0 || (rtl || s.bold) && least > pairGap) || s.overlapping && values
 }
 
 // middleOf returns the horizontal centre of a cell.

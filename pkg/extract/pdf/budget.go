@@ -13,57 +13,57 @@ const (
 	// maxPDFiumCalls is the maximum number of calls into the sandbox per file. This is enough for the text of about
 	// 1,500 ordinary pages and takes half a minute. The page that reaches the limit is still read to its end.
 	maxPDFiumCalls = 2_000_000
-	// maxHelpless is the number of consecutive pages with mostly unknown characters after which PDFium is used less.
-	maxHelpless = 32
-	// helplessShare limits the use of PDFium once maxHelpless is reached. Only one in helplessShare of the pages that
+	// maxFailures is the number of consecutive pages with mostly unknown characters after which PDFium is used less.
+	maxFailures = 32
+	// retryInterval limits the use of PDFium once maxFailures is reached. Only one in retryInterval of the pages that
 	// pdftext could not decode is then passed to PDFium. Some pages must still be passed, because PDFium may be able to
 	// read later pages.
-	helplessShare = 16
+	retryInterval = 16
 )
 
 // pdfiumBudget decides which of the pages that pdftext could not decode are passed to PDFium. Its zero value is ready
 // to use.
 type pdfiumBudget struct {
-	helpless int // consecutive pages where PDFium did not know most characters
-	passed   int // pages since the last one passed to PDFium; counted once `helpless` has reached maxHelpless
+	failures  int // consecutive pages where PDFium did not know most characters
+	sinceLast int // pages since the last one passed to PDFium; counted once `failures` has reached maxFailures
 }
 
-// unasked is the reason why a page was not passed to PDFium.
-type unasked int
+// skipReason is the reason why a page was not passed to PDFium.
+type skipReason int
 
 const (
-	wasAsked   unasked = iota
-	noHelp             // PDFium did not know the characters of the previous pages
-	spentCalls         // the calls to PDFium have reached the limit
+	skipNone      skipReason = iota
+	skipUnhelpful            // PDFium did not know the characters of the previous pages
+	skipCallLimit            // the calls to PDFium have reached the limit
 )
 
 // next decides whether the next page that pdftext could not decode is passed to PDFium. `calls` is the number of calls
 // into PDFium so far. `alternative` says whether pdftext has read the page as well. If it has not, the page is passed
 // to PDFium until the calls are used up, even if PDFium did not help with the previous pages.
-func (b *pdfiumBudget) next(calls int, alternative bool) unasked {
+func (b *pdfiumBudget) next(calls int, alternative bool) skipReason {
 	if calls >= maxPDFiumCalls {
-		return spentCalls
+		return skipCallLimit
 	}
 	if b.exhausted() && alternative {
-		if b.passed++; b.passed < helplessShare {
-			return noHelp
+		if b.sinceLast++; b.sinceLast < retryInterval {
+			return skipUnhelpful
 		}
-		b.passed = 0
+		b.sinceLast = 0
 	}
-	return wasAsked
+	return skipNone
 }
 
-// exhausted reports whether PDFium did not help with the last maxHelpless pages.
-func (b *pdfiumBudget) exhausted() bool { return b.helpless >= maxHelpless }
+// exhausted reports whether PDFium did not help with the last maxFailures pages.
+func (b *pdfiumBudget) exhausted() bool { return b.failures >= maxFailures }
 
-// came records what PDFium found on a page. Pages without characters are ignored.
-func (b *pdfiumBudget) came(text pdfiumPage) {
+// record records what PDFium found on a page. Pages without characters are ignored.
+func (b *pdfiumBudget) record(text pdfiumPage) {
 	switch {
 	case text.chars == 0:
 	case text.known*2 < text.chars:
-		b.helpless++
+		b.failures++
 	default:
-		b.helpless, b.passed = 0, 0
+		b.failures, b.sinceLast = 0, 0
 	}
 }
 

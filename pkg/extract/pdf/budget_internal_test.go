@@ -12,34 +12,34 @@ import (
 func TestPDFiumBudget(t *testing.T) {
 	t.Parallel()
 	known, unknown, empty := pdfiumPage{chars: 100, known: 50}, pdfiumPage{chars: 100, known: 49}, pdfiumPage{}
-	helpless := slices.Repeat([]pdfiumPage{unknown}, maxHelpless)
+	helpless := slices.Repeat([]pdfiumPage{unknown}, maxFailures)
 	tests := map[string]struct {
 		before      []pdfiumPage // results of the earlier calls of PDFium
 		calls       int
 		nothingElse bool // pdftext has not read the page
-		want        []unasked
+		want        []skipReason
 	}{
-		"asks for the first page":                            {nil, 0, false, []unasked{wasAsked}},
-		"asks where most characters were known":              {slices.Repeat([]pdfiumPage{known}, 10*maxHelpless), 0, false, []unasked{wasAsked, wasAsked}},
-		"asks for pictures, which have no characters":        {slices.Repeat([]pdfiumPage{empty}, 10*maxHelpless), 0, false, []unasked{wasAsked, wasAsked}},
-		"asks until enough pages in a row were not known":    {helpless[1:], 0, false, []unasked{wasAsked, wasAsked}},
-		"begins anew with a page that was known":             {slices.Concat(helpless[1:], []pdfiumPage{known}, helpless[1:]), 0, false, []unasked{wasAsked, wasAsked}},
-		"asks for one page in sixteen that is not known":     {helpless, 0, false, append(slices.Repeat([]unasked{noHelp}, helplessShare-1), wasAsked, noHelp)},
-		"is not misled by a picture between":                 {slices.Concat(helpless, []pdfiumPage{empty}), 0, false, []unasked{noHelp}},
-		"asks for all again once a page was known":           {slices.Concat(helpless, []pdfiumPage{unknown, known}), 0, false, []unasked{wasAsked, wasAsked}},
-		"asks where there is no other text":                  {helpless, 0, true, []unasked{wasAsked, wasAsked}},
-		"asks up to the last call":                           {nil, maxPDFiumCalls - 1, false, []unasked{wasAsked}},
-		"asks no more when the calls are spent":              {[]pdfiumPage{known}, maxPDFiumCalls, false, []unasked{spentCalls, spentCalls}},
-		"asks no more even where there is no text otherwise": {[]pdfiumPage{known}, maxPDFiumCalls, true, []unasked{spentCalls}},
+		"asks for the first page":                            {nil, 0, false, []skipReason{skipNone}},
+		"asks where most characters were known":              {slices.Repeat([]pdfiumPage{known}, 10*maxFailures), 0, false, []skipReason{skipNone, skipNone}},
+		"asks for pictures, which have no characters":        {slices.Repeat([]pdfiumPage{empty}, 10*maxFailures), 0, false, []skipReason{skipNone, skipNone}},
+		"asks until enough pages in a row were not known":    {helpless[1:], 0, false, []skipReason{skipNone, skipNone}},
+		"begins anew with a page that was known":             {slices.Concat(helpless[1:], []pdfiumPage{known}, helpless[1:]), 0, false, []skipReason{skipNone, skipNone}},
+		"asks for one page in sixteen that is not known":     {helpless, 0, false, append(slices.Repeat([]skipReason{skipUnhelpful}, retryInterval-1), skipNone, skipUnhelpful)},
+		"is not misled by a picture between":                 {slices.Concat(helpless, []pdfiumPage{empty}), 0, false, []skipReason{skipUnhelpful}},
+		"asks for all again once a page was known":           {slices.Concat(helpless, []pdfiumPage{unknown, known}), 0, false, []skipReason{skipNone, skipNone}},
+		"asks where there is no other text":                  {helpless, 0, true, []skipReason{skipNone, skipNone}},
+		"asks up to the last call":                           {nil, maxPDFiumCalls - 1, false, []skipReason{skipNone}},
+		"asks no more when the calls are spent":              {[]pdfiumPage{known}, maxPDFiumCalls, false, []skipReason{skipCallLimit, skipCallLimit}},
+		"asks no more even where there is no text otherwise": {[]pdfiumPage{known}, maxPDFiumCalls, true, []skipReason{skipCallLimit}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var b pdfiumBudget
 			for _, page := range tt.before {
-				b.came(page)
+				b.record(page)
 			}
-			var got []unasked
+			var got []skipReason
 			for range tt.want {
 				got = append(got, b.next(tt.calls, !tt.nothingElse))
 			}

@@ -12,7 +12,7 @@ import (
 )
 
 // Identifiers that tests outside the package use.
-const MaxHelpless = maxHelpless
+const MaxHelpless = maxFailures
 
 var StartPDFium = startPDFium
 
@@ -23,7 +23,7 @@ func LocateWithPDFium(t *testing.T, data []byte, text string, span [2]int) []dom
 		Ctx: t.Context(), Src: format.Source{Data: bytes.NewReader(data), Size: int64(len(data))}, Doc: &domain.Document{},
 		Lim: format.Limits{CacheDir: extracttest.Compiled}.WithDefaults(),
 	}
-	s := &source{p: p, data: data, kept: map[int]page{}}
+	s := &source{p: p, data: data, pageCache: map[int]page{}}
 	if s.fallback() == nil {
 		t.Fatal(s.pdfiumErr)
 	}

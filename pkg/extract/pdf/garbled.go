@@ -27,11 +27,11 @@ type garbledPages struct {
 
 func (g *garbledPages) add(number int, page page) {
 	switch {
-	case page.unknown.many():
-		if page.unasked != noHelp { // pages with noHelp get a separate warning
+	case page.unknown.isSignificant():
+		if page.skipped != skipUnhelpful { // pages with skipUnhelpful get a separate warning
 			g.unmapped = append(g.unmapped, number)
 		}
-	case likeNoLanguage(page.lines):
+	case hasSubstitutedLetters(page.lines):
 		g.unlikely = append(g.unlikely, number)
 	}
 }
@@ -52,8 +52,8 @@ type unknownChars struct {
 	unknown int // unknown characters in words that contain several of them
 }
 
-// many reports whether so many characters are unknown that the text of the page is noticeably incomplete.
-func (u unknownChars) many() bool {
+// isSignificant reports whether so many characters are unknown that the text of the page is noticeably incomplete.
+func (u unknownChars) isSignificant() bool {
 	const aLine = 20
 	return u.unknown >= aLine || u.unknown > 0 && u.unknown*4 >= u.chars
 }
@@ -101,8 +101,8 @@ func unknownOf(lines []pdftext.Line) unknownChars {
 	return u
 }
 
-// Bounds used by likeNoLanguage. The share of common letter pairs is 0.4 to 0.9 in texts of 30 languages, in source
-// code, in lists and in assembler listings. It is only 0.15 to 0.35 if letters have been substituted.
+// Bounds used by hasSubstitutedLetters. The share of common letter pairs is 0.4 to 0.9 in texts of 30 languages, in
+// source code, in lists and in assembler listings. It is only 0.15 to 0.35 if letters have been substituted.
 const (
 	minLetters     = 200  // minimum number of letters; a shorter sample is no evidence
 	maxLetters     = 4000 // maximum number of letters; a longer sample adds no evidence
@@ -115,9 +115,9 @@ const (
 	minWords    = 20 // minimum number of different words
 )
 
-// likeNoLanguage reports whether the Latin letters in the given lines are distributed and repeated as in a language,
-// but form pairs that fit no language. Such text comes from a character map that substitutes letters.
-func likeNoLanguage(lines []pdftext.Line) bool {
+// hasSubstitutedLetters reports whether the Latin letters in the given lines are distributed and repeated as in a
+// language, but form pairs that fit no language. Such text comes from a character map that substitutes letters.
+func hasSubstitutedLetters(lines []pdftext.Line) bool {
 	var s letterSample
 	for _, line := range lines {
 		for _, c := range line.Cells {
@@ -135,7 +135,7 @@ const alphabetSize = 'z' - 'a' + 1
 // letterSample counts words and their letters a to z, without diacritics.
 type letterSample struct {
 	letters int
-	of      [alphabetSize]int
+	counts  [alphabetSize]int
 	pairs   [alphabetSize][alphabetSize]int
 	words   map[string]int
 }
@@ -192,7 +192,7 @@ func (s *letterSample) word(word string) {
 		}
 		at := int(r - 'a')
 		s.letters++
-		s.of[at]++
+		s.counts[at]++
 		if last >= 0 {
 			s.pairs[last][at]++
 		}
@@ -203,7 +203,7 @@ func (s *letterSample) word(word string) {
 // coincidence returns the index of coincidence: the probability that two random letters of the sample are the same.
 func (s *letterSample) coincidence() float64 {
 	same := 0
-	for _, n := range s.of {
+	for _, n := range s.counts {
 		same += n * (n - 1)
 	}
 	return float64(same) / float64(s.letters) / float64(s.letters-1)

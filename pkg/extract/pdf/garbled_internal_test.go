@@ -61,8 +61,8 @@ func TestSignsOfSymbolFontsAreNoLostText(t *testing.T) {
 	}
 	for name, tt := range tests {
 		var u unknownChars
-		if u.addWords([]rune(tt.text)); u.many() != tt.want {
-			t.Errorf("%s: many unknown characters = %v (%+v)", name, u.many(), u)
+		if u.addWords([]rune(tt.text)); u.isSignificant() != tt.want {
+			t.Errorf("%s: many unknown characters = %v (%+v)", name, u.isSignificant(), u)
 		}
 	}
 }

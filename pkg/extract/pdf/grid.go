@@ -52,7 +52,7 @@ func (l *layout) takeGrid(g *grid, items []placed) []placed {
 		return items
 	}
 	if g.parts == nil {
-		g.reachUp(items)
+		g.addHeaderRow(items)
 	}
 	var inside []pdftext.Line
 	first := -1
@@ -110,7 +110,7 @@ func (l *layout) takeReaching(g *grid, items []placed) []placed {
 		if len(lines) <= last-from {
 			continue // another table lies between the lines
 		}
-		if table, rest := l.takeAligned(lines); table != nil && table.reaches && len(rest) == 0 {
+		if table, rest := l.takeAligned(lines); table != nil && table.spanning && len(rest) == 0 {
 			return slices.Concat(items[:from], []placed{{table: table}}, items[last+1:])
 		}
 	}

@@ -31,7 +31,7 @@ func (l *layout) ruledTable(g *grid, lines []pdftext.Line) *pageTable {
 	t.stacked = stacked
 	t.part()
 	regions, ok := g.regions()
-	if !ok || !t.isTable(regions) || stacked && (!t.headed() || l.framesText(t)) {
+	if !ok || !t.isTable(regions) || stacked && (!t.hasHeader() || l.framesText(t)) {
 		return nil
 	}
 	rows := l.gridRows(t, regions, stacked)

@@ -54,7 +54,7 @@ func baselines(lines []pdftext.Line) []pdftext.Line {
 // part splits the lines of all rows at the borders of their columns.
 func (t *gridText) part() {
 	for r, band := range t.bands {
-		if t.openRow(r) && t.apart(band) {
+		if t.openRow(r) && t.hasClearColumns(band) {
 			for k := range t.parts[r] {
 				t.parts[r][k] = true
 			}
@@ -88,7 +88,7 @@ func (t *gridText) partLine(line pdftext.Line, cuts []float64, columns []int) []
 		cells[at].X0, cells[at].X1 = min(cells[at].X0, c.X0), max(cells[at].X1, c.X1)
 	}
 	for _, c := range line.Cells {
-		if t.stacked && len(line.Cells) == 1 && reachesOver(c, cuts, line.Size) {
+		if t.stacked && len(line.Cells) == 1 && spansColumns(c, cuts, line.Size) {
 			at, _ := slices.BinarySearch(t.xs[1:t.columns()], c.X0)
 			put(at, c.Cut()[0])
 			continue
@@ -113,9 +113,10 @@ func (t *gridText) openRow(r int) bool {
 	return true
 }
 
-// apart reports whether a row without rules is clearly divided into columns: several columns have text, and no text
-// crosses the border between two columns. Such rows are common in tables where only every other row has a background.
-func (t *gridText) apart(band []pdftext.Line) bool {
+// hasClearColumns reports whether a row without rules is clearly divided into columns: several columns have text, and
+// no text crosses the border between two columns. Such rows are common in tables where only every other row has a
+// background.
+func (t *gridText) hasClearColumns(band []pdftext.Line) bool {
 	parts := 0
 	for _, line := range band {
 		for i, c := range line.Cells {

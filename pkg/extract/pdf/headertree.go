@@ -12,14 +12,14 @@ import (
 
 // Bounds on the positions of column names, as multiples of the font size, and costs of names in unusual positions.
 const (
-	farFromMiddle = 1.2 // maximum distance of a name from the middle or the edge of its columns
-	unnamedGroup  = 0.6 // cost of giving no name to a column that has one in the row directly below
-	reachingDown  = 0.3 // cost of grouping a column that has no name in the row directly below
-	overOthers    = 1.0 // cost of a name that is also above another column
-	wrappedName   = 0.1 // cost of a name of several lines
-	outsideColumn = 0.3 // cost of a name outside its column, per font size of distance
-	farFromColumn = 4   // maximum distance of a name from its column
-	farHeader     = 1.7 // maximum distance between two header rows, as a multiple of the row distance
+	maxMiddleDistance = 1.2 // maximum distance of a name from the middle or the edge of its columns
+	unnamedColumnCost = 0.6 // cost of giving no name to a column that has one in the row directly below
+	ungroupedCost     = 0.3 // cost of grouping a column that has no name in the row directly below
+	overlapCost       = 1.0 // cost of a name that is also above another column
+	wrappedNameCost   = 0.1 // cost of a name of several lines
+	outsideColumnCost = 0.3 // cost of a name outside its column, per font size of distance
+	maxColumnDistance = 4   // maximum distance of a name from its column
+	maxHeaderDistance = 1.7 // maximum distance between two header rows, as a multiple of the row distance
 )
 
 // headerTree derives the names of columns from several header rows. A name may span several columns or rows.
@@ -50,7 +50,7 @@ func (h *headerTree) add(rows []alignedCells) bool {
 		h.nodes[k] = headerNode{from: k, to: k, names: []string{""}, x0: c.from, x1: c.to, middle: (c.from + c.to) / 2, y: math.Inf(-1), low: math.Inf(-1)}
 	}
 	for i, r := range slices.Backward(rows) {
-		if i+1 < len(rows) && r.y-rows[i+1].y > farHeader*h.pitch || len(r.cells) > maxAligned || slices.ContainsFunc(r.cells, func(c pdftext.Cell) bool { return !isColumnName(c.Text) }) || !h.addRow(r) {
+		if i+1 < len(rows) && r.y-rows[i+1].y > maxHeaderDistance*h.pitch || len(r.cells) > maxAligned || slices.ContainsFunc(r.cells, func(c pdftext.Cell) bool { return !isColumnName(c.Text) }) || !h.addRow(r) {
 			return false
 		}
 	}
@@ -140,7 +140,7 @@ func (h *headerTree) place(r alignedCells) [][2]int {
 			}
 			*b = choice{best[i][j+1].cost, -1}
 			if isBelow(h.nodes[j]) {
-				b.cost += unnamedGroup
+				b.cost += unnamedColumnCost
 			}
 			for e := j; i < cells && e < nodes; e++ {
 				if cost := h.cost(r, r.cells[i], j, e, isBelow) + best[i+1][e+1].cost; cost < b.cost {
@@ -170,17 +170,17 @@ func (h *headerTree) cost(r alignedCells, c pdftext.Cell, from, to int, isBelow 
 	first, last := h.nodes[from], h.nodes[to]
 	if from == to {
 		cost := 0.0
-		if gap := max(c.X0-first.x1, first.x0-c.X1) / h.size; gap > farFromColumn {
+		if gap := max(c.X0-first.x1, first.x0-c.X1) / h.size; gap > maxColumnDistance {
 			return math.Inf(1)
 		} else if gap > 0 {
-			cost = outsideColumn * gap
+			cost = outsideColumnCost * gap
 		}
 		if !math.IsInf(first.y, -1) {
-			cost += wrappedName
+			cost += wrappedNameCost
 		}
 		for k, n := range h.nodes {
 			if k != from && min(n.x1, c.X1)-max(n.x0, c.X0) > 0.5*min(n.x1-n.x0, c.X1-c.X0) {
-				cost += overOthers
+				cost += overlapCost
 			}
 		}
 		return cost
@@ -191,7 +191,7 @@ func (h *headerTree) cost(r alignedCells, c pdftext.Cell, from, to int, isBelow 
 			return math.Inf(1)
 		}
 		if !isBelow(n) {
-			cost += reachingDown
+			cost += ungroupedCost
 		}
 	}
 	middle, edge := middleOf(c), math.Abs(c.X0-first.x0)
@@ -199,7 +199,7 @@ func (h *headerTree) cost(r alignedCells, c pdftext.Cell, from, to int, isBelow 
 		edge = math.Abs(c.X1 - last.x1)
 	}
 	off := min(math.Abs(middle-(first.x0+last.x1)/2), math.Abs(middle-(first.middle+last.middle)/2), edge) / h.size
-	if off > farFromMiddle {
+	if off > maxMiddleDistance {
 		return math.Inf(1)
 	}
 	return cost + off

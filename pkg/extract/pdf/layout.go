@@ -137,7 +137,7 @@ func (l *layout) kindOf(line pdftext.Line) domain.BlockKind {
 	switch {
 	case l.outline.level(l.number, text) > 0:
 		return domain.BlockHeading
-	case line.Size >= l.body*largerThanBody && len(text) < longestHeading && format.CountLetters(text) > 1:
+	case line.Size >= l.body*largerThanBody && len(text) < maxHeadingLength && format.CountLetters(text) > 1:
 		return domain.BlockHeading
 	case startsItem(text), isContents(text):
 		return domain.BlockListItem

@@ -17,7 +17,7 @@ func (s *source) describe(p *format.Parser) {
 	}
 	about := s.own.Properties()
 	for _, text := range []*string{&about.Title, &about.Author, &about.Subject, &about.Keywords} {
-		*text = said(*text)
+		*text = cleanProperty(*text)
 	}
 	p.Doc.Title, p.Doc.Language = about.Title, s.own.Language()
 	if about.Title == "" && s.pdfium != nil {
@@ -33,9 +33,9 @@ func (s *source) describe(p *format.Parser) {
 // placeholders are the default values that programs write for empty properties.
 var placeholders = format.WordSet("anonymous untitled unspecified unknown none author title subject")
 
-// said returns the value of a property, or "" if the value is a placeholder. It removes prefixes that word processors
-// put before a file name.
-func said(text string) string {
+// cleanProperty returns the value of a property, or "" if the value is a placeholder. It removes prefixes that word
+// processors put before a file name.
+func cleanProperty(text string) string {
 	for _, program := range []string{"Microsoft Word - ", "Microsoft PowerPoint - ", "Microsoft Excel - "} {
 		text = strings.TrimPrefix(text, program)
 	}
@@ -76,12 +76,12 @@ type linkFinder struct {
 func linksOf(links []pdftext.Link, lines ...pdftext.Line) []domain.BlockLink {
 	f := linkFinder{links: links}
 	for _, line := range lines {
-		f.look(line)
+		f.find(line)
 	}
 	return f.found
 }
 
-func (f *linkFinder) look(line pdftext.Line) {
+func (f *linkFinder) find(line pdftext.Line) {
 	f.line++
 	for _, link := range f.links {
 		text := linkText(link, line)

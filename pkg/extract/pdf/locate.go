@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	nearPages     = 2    // maximum distance of the searched pages from the page of a passage
-	foundShare    = 0.98 // fraction of a span at which no further pages are searched
-	minShare      = 0.6  // fraction of a span below which it counts as not found: the text is from another file
-	scarceText    = 20   // number of letters below which PDFium may read a page, as in a document without text
-	linesOfPage   = 1 << 20
-	maxRectangles = 50_000 // number of rectangles after which no further passages are located
+	nearPages       = 2    // maximum distance of the searched pages from the page of a passage
+	sufficientShare = 0.98 // fraction of a span at which no further pages are searched
+	minShare        = 0.6  // fraction of a span below which it counts as not found: the text is from another file
+	minPageLetters  = 20   // number of letters below which PDFium may read a page, as in a document without text
+	linesOfPage     = 1 << 20
+	maxRectangles   = 50_000 // number of rectangles after which no further passages are located
 )
 
 // locate finds passages of the extracted text on the pages.
@@ -76,7 +76,7 @@ func (l *locator) locate(passage format.Passage) ([][]domain.PageRectangle, erro
 			if m.Share > shares[i] && m.Share >= minShare {
 				shares[i], rectangles[i] = m.Share, text.Rectangles(m.Glyphs, func(page int) (width, height float64) { return l.frames[page].Size() })
 			}
-			missing = missing || shares[i] < foundShare
+			missing = missing || shares[i] < sufficientShare
 		}
 		if !missing {
 			break
@@ -109,10 +109,10 @@ func (l *locator) read(number int) ([]pdfmatch.Glyph, error) {
 		return nil, err
 	}
 	page, doubt := l.readOwn(number - 1)
-	if doubt.why == "" && page.letters < scarceText {
+	if doubt.why == "" && page.letters < minPageLetters {
 		doubt = doubtOf(pdftext.Stats{}, pdftext.Stats{}, page, true)
 	}
-	page, err := l.settle(number-1, page, doubt)
+	page, err := l.readBetter(number-1, page, doubt)
 	if err != nil {
 		return nil, err
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// farMark is the maximum distance between the start of a list marker and the start of its item, as a multiple of the
-// font size.
-const farMark = 5
+// maxMarkDistance is the maximum distance between the start of a list marker and the start of its item, as a multiple
+// of the font size.
+const maxMarkDistance = 5
 
 // joinMarks joins list markers to their items. Some programs write all markers after the text; others leave so much
 // space that marker and item look like cells of a table.
@@ -18,7 +18,7 @@ func joinMarks(lines []pdftext.Line) []pdftext.Line {
 	var marks []pdftext.Line
 	for _, line := range lines {
 		switch {
-		case len(line.Cells) == 2 && isMark(line.Cells[0].Text) && near(line.Cells[0], line.Cells[1], line.Size):
+		case len(line.Cells) == 2 && isMark(line.Cells[0].Text) && isNearMark(line.Cells[0], line.Cells[1], line.Size):
 			line.Cells = []pdftext.Cell{line.Cells[0].Before(line.Cells[1])}
 		case len(line.Cells) == 1 && isMark(line.Cells[0].Text):
 			marks = append(marks, line)
@@ -45,7 +45,7 @@ func joinMarks(lines []pdftext.Line) []pdftext.Line {
 func itemOf(mark pdftext.Line, lines []pdftext.Line) int {
 	at, least := -1, math.Inf(1)
 	for i, line := range lines {
-		if line.Turn != mark.Turn || len(line.Cells) != 1 || math.Abs(line.Y-mark.Y) > 0.3*line.Size || !near(mark.Cells[0], line.Cells[0], line.Size) {
+		if line.Turn != mark.Turn || len(line.Cells) != 1 || math.Abs(line.Y-mark.Y) > 0.3*line.Size || !isNearMark(mark.Cells[0], line.Cells[0], line.Size) {
 			continue
 		}
 		if gap := line.Cells[0].X0 - mark.Cells[0].X1; gap < least && !isMark(line.Cells[0].Text) {
@@ -55,10 +55,10 @@ func itemOf(mark pdftext.Line, lines []pdftext.Line) int {
 	return at
 }
 
-// near reports whether a cell begins close enough after a marker to be its item.
-func near(mark, item pdftext.Cell, size float64) bool {
+// isNearMark reports whether a cell begins close enough after a marker to be its item.
+func isNearMark(mark, item pdftext.Cell, size float64) bool {
 	const overlap = 0.3 // maximum overlap of marker and item, as a multiple of the font size
-	return item.X0 >= mark.X1-overlap*size && item.X0 <= mark.X0+farMark*size
+	return item.X0 >= mark.X1-overlap*size && item.X0 <= mark.X0+maxMarkDistance*size
 }
 
 // isMark reports whether a string is only a list marker: a bullet, "3." or "(b)".

@@ -28,7 +28,7 @@ func startsApart(para []pdftext.Line, line pdftext.Line, wide bool) bool {
 	case startsNote(text) == "":
 		return false
 	}
-	return last.Size-line.Size > smallerNote && ended || follows(startsNote(para[0].Text()), startsNote(text)) && ended
+	return last.Size-line.Size > smallerNote && ended || isNextNoteMark(startsNote(para[0].Text()), startsNote(text)) && ended
 }
 
 // captionWords are the words that begin captions in common languages. In a caption, a number and a punctuation mark
@@ -74,9 +74,9 @@ func startsNote(s string) string {
 	return s[:n]
 }
 
-// follows reports whether note mark b may come after note mark a. It may if b is the number after a, if a and b are two
-// different symbols, or if one is a number and the other a symbol.
-func follows(a, b string) bool {
+// isNextNoteMark reports whether note mark b may come after note mark a. It may if b is the number after a, if a and b
+// are two different symbols, or if one is a number and the other a symbol.
+func isNextNoteMark(a, b string) bool {
 	if a == "" || b == "" {
 		return false
 	}

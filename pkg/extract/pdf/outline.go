@@ -17,8 +17,8 @@ type outlineKey struct {
 }
 
 const (
-	deepestHeading = 6   // maximum level of a heading
-	longestHeading = 300 // maximum length of a heading, in bytes
+	maxHeadingLevel  = 6   // maximum level of a heading
+	maxHeadingLength = 300 // maximum length of a heading, in bytes
 )
 
 func (s *source) outline() outlineLevels {
@@ -29,7 +29,7 @@ func (s *source) outline() outlineLevels {
 	for _, item := range s.own.Outline() {
 		key := outlineKey{item.Page + 1, titleKey(item.Title)}
 		if _, named := levels[key]; !named && item.Page >= 0 && key.title != "" {
-			levels[key] = min(item.Depth+1, deepestHeading)
+			levels[key] = min(item.Depth+1, maxHeadingLevel)
 		}
 	}
 	return levels
@@ -38,7 +38,7 @@ func (s *source) outline() outlineLevels {
 // level returns the outline level of the heading with the given text on a page, or 0 if the outline does not contain
 // it. Outlines often leave out the number before a heading, so the text without its number is looked up as well.
 func (o outlineLevels) level(page int, text string) int {
-	if len(o) == 0 || len(text) > longestHeading {
+	if len(o) == 0 || len(text) > maxHeadingLength {
 		return 0
 	}
 	if level := o[outlineKey{page, titleKey(text)}]; level > 0 {

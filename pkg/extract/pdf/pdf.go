@@ -80,11 +80,11 @@ func (s *source) finish() error {
 	if len(s.broken) > 0 {
 		p.Out.Warn(pageNumbers(s.broken) + ": parts are damaged and could not be read")
 	}
-	if len(s.noHelp) > 0 {
-		p.Out.Warn(pageNumbers(s.noHelp) + ": text may be missing, because some characters are unknown; PDFium, the second reader, was not tried because it did not know them on other pages")
+	if len(s.skippedUnhelpful) > 0 {
+		p.Out.Warn(pageNumbers(s.skippedUnhelpful) + ": text may be missing, because some characters are unknown; PDFium, the second reader, was not tried because it did not know them on other pages")
 	}
-	if len(s.spent) > 0 {
-		p.Out.Warn(pageNumbers(s.spent) + ": text may be missing, because PDFium, the second reader, had reached its limit for one file")
+	if len(s.skippedCallLimit) > 0 {
+		p.Out.Warn(pageNumbers(s.skippedCallLimit) + ": text may be missing, because PDFium, the second reader, had reached its limit for one file")
 	}
 	return nil
 }
@@ -114,20 +114,20 @@ func (s *source) noText() error {
 	case len(s.broken) == s.pages:
 		return damagedPDF("none of its pages can be read", s.pdfiumErr)
 	case !pdftext.HasContent(s.data):
-		return format.Errorf(format.NoText, "the file has no text: %s empty", pagesAre(s.pages))
+		return format.Errorf(format.NoText, "the file has no text: %s empty", pagesClause(s.pages))
 	case len(s.unseen.hidden) > 0 && len(s.scans) == 0:
 		return format.Errorf(format.NoText, "the file has no visible text: all text is in hidden layers; show the layers, save the file and upload it again")
 	case len(s.garbled.unmapped) > 0:
 		return format.Errorf(format.NoText, "the file has no readable text: its fonts do not say which characters they show; run OCR on it, or upload the document in another format")
 	case s.own != nil && len(s.scans) == 0:
-		return format.Errorf(format.NoText, "the file has no text: %s empty, or show text only as drawings; upload the document in another format", pagesAre(s.pages))
+		return format.Errorf(format.NoText, "the file has no text: %s empty, or show text only as drawings; upload the document in another format", pagesClause(s.pages))
 	case s.own == nil || len(s.scans) < s.pages:
-		return format.Errorf(format.NoText, "the file has no text: %s images or empty; it needs OCR: add a text layer and upload it again", pagesAre(s.pages))
+		return format.Errorf(format.NoText, "the file has no text: %s images or empty; it needs OCR: add a text layer and upload it again", pagesClause(s.pages))
 	}
-	return format.Errorf(format.NoText, "the file has no text: %s scanned; it needs OCR: add a text layer and upload it again", pagesAre(s.pages))
+	return format.Errorf(format.NoText, "the file has no text: %s scanned; it needs OCR: add a text layer and upload it again", pagesClause(s.pages))
 }
 
-func pagesAre(n int) string {
+func pagesClause(n int) string {
 	if n == 1 {
 		return "its page is"
 	}
@@ -140,8 +140,8 @@ func damagedPDF(what string, cause error) *format.Error {
 	return &format.Error{Kind: format.Damaged, Err: cause, Message: "the PDF is damaged: " + what + "; export it again, or upload the document in another format"}
 }
 
-// refusedPDF returns the error for a file that neither reader can open.
-func refusedPDF(own, other error) error {
+// unreadableError returns the error for a file that neither reader can open.
+func unreadableError(own, other error) error {
 	switch {
 	case format.KindOf(other) == format.Encrypted, format.KindOf(other) == format.TooLarge:
 		return other

@@ -42,7 +42,7 @@ var pdfiumRuntime struct {
 func startPDFium(cacheDir string) (pdfium.Pool, error) {
 	r := &pdfiumRuntime
 	r.once.Do(func() {
-		defer compileAlone(cacheDir)()
+		defer lockCompilation(cacheDir)()
 		config := wazero.NewRuntimeConfig().WithMemoryLimitPages(pdfiumPages).WithCloseOnContextDone(true)
 		if cacheDir != "" {
 			if cache, err := wazero.NewCompilationCacheWithDir(cacheDir); err == nil {
@@ -62,10 +62,11 @@ func startPDFium(cacheDir string) (pdfium.Pool, error) {
 	return r.pool, nil
 }
 
-// compileAlone keeps other processes from compiling PDFium into the folder until the returned function done is called.
-// Without it, each child process that needs PDFium at the same time would spend seconds compiling it. With it, only one
-// process compiles PDFium, and the others use its result. If the lock fails, the only consequence is more work.
-func compileAlone(cacheDir string) (done func()) {
+// lockCompilation keeps other processes from compiling PDFium into the folder until the returned function done is
+// called. Without it, each child process that needs PDFium at the same time would spend seconds compiling it. With it,
+// only one process compiles PDFium, and the others use its result. If the lock fails, the only consequence is more
+// work.
+func lockCompilation(cacheDir string) (done func()) {
 	if cacheDir == "" {
 		return func() {}
 	}
@@ -78,13 +79,13 @@ func compileAlone(cacheDir string) (done func()) {
 
 // pdfiumReader reads a file that is open in PDFium. The caller must close it.
 type pdfiumReader struct {
-	instance pdfium.Pdfium
-	doc      references.FPDF_DOCUMENT
-	pages    int
-	title    string
-	calls    int         // calls into the sandbox for characters and objects
-	gc       int         // previous garbage collection percentage
-	unwatch  func() bool // stops the function that kills the instance when the context ends
+	instance  pdfium.Pdfium
+	doc       references.FPDF_DOCUMENT
+	pages     int
+	title     string
+	calls     int         // calls into the sandbox for characters and objects
+	gc        int         // previous garbage collection percentage
+	stopWatch func() bool // stops the function that kills the instance when the context ends
 }
 
 // openPDFium opens a file in PDFium, which reads it directly from memory. It returns an Encrypted *Error for files that
@@ -100,7 +101,7 @@ func openPDFium(p *format.Parser, data []byte) (_ *pdfiumReader, err error) {
 		return nil, fmt.Errorf("starting an instance of PDFium: %w", err)
 	}
 	r := &pdfiumReader{instance: instance, gc: debug.SetGCPercent(pdfiumGC)}
-	r.unwatch = context.AfterFunc(p.Ctx, func() { _ = instance.Kill() })
+	r.stopWatch = context.AfterFunc(p.Ctx, func() { _ = instance.Kill() })
 	opened := false
 	defer func() {
 		if !opened {
@@ -132,7 +133,7 @@ func openPDFium(p *format.Parser, data []byte) (_ *pdfiumReader, err error) {
 func (r *pdfiumReader) close() {
 	var err error
 	defer recoverPDFium(&err)
-	r.unwatch()
+	r.stopWatch()
 	debug.SetGCPercent(r.gc)
 	_ = r.instance.Close()
 }

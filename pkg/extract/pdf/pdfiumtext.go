@@ -167,7 +167,7 @@ func (c *pdfiumWords) word(units []rune, n int) {
 			}
 		}
 	}
-	if len(units) <= maxUnevenWord && differ(first, raised) && c.parts(units, n, first) {
+	if len(units) <= maxUnevenWord && differInSize(first, raised) && c.parts(units, n, first) {
 		return
 	}
 	if c.outside(first, last) || inBoxes(c.hidden, float64(min(first.Left, last.Left)+max(first.Right, last.Right))/2, float64(min(first.Bottom, last.Bottom)+max(first.Top, last.Top))/2) {
@@ -189,8 +189,8 @@ func lastLetter(units []rune) int {
 	return end
 }
 
-// differ reports whether two characters differ in height or size.
-func differ(a, b structs.FPDF_FS_RECTF) bool {
+// differInSize reports whether two characters differ in height or size.
+func differInSize(a, b structs.FPDF_FS_RECTF) bool {
 	return math.Abs(float64(a.Top-b.Top)) > uneven || math.Abs(float64(a.Bottom-b.Bottom)) > uneven
 }
 
@@ -200,7 +200,7 @@ func (c *pdfiumWords) parts(units []rune, n int, first structs.FPDF_FS_RECTF) bo
 	last, from := first, 0
 	for i := 1; i < len(units); i++ {
 		b, ok := c.box(n + i)
-		if !ok || !differ(b, last) {
+		if !ok || !differInSize(b, last) {
 			continue
 		}
 		c.word(units[from:i], n+from)

@@ -32,7 +32,7 @@ func (g *grid) withColumns(lines []pdftext.Line) *grid {
 			if rivers++; rivers > maxRivers {
 				return nil
 			}
-			if parted(body, ofLines, at) {
+			if hasGapAt(body, ofLines, at) {
 				out.xs = append(out.xs, at)
 			}
 		}
@@ -66,9 +66,9 @@ func lineWords(lines []pdftext.Line) [][]pdftext.Cell {
 	return words
 }
 
-// parted reports whether most lines have a gap at the given position that is wider than a space between words. Smaller
-// gaps also occur in text by chance.
-func parted(lines []pdftext.Line, words [][]pdftext.Cell, at float64) bool {
+// hasGapAt reports whether most lines have a gap at the given position that is wider than a space between words.
+// Smaller gaps also occur in text by chance.
+func hasGapAt(lines []pdftext.Line, words [][]pdftext.Cell, at float64) bool {
 	const room = 0.5 // minimum width of the gap, as a multiple of the font size
 	n := 0
 	for i, line := range lines {
@@ -110,10 +110,10 @@ func (t *gridText) bodyLines() []pdftext.Line {
 	return body
 }
 
-// headed reports whether a table without rules between its columns has a header. The header is the first row with text.
-// It must have only a few lines, name at least two columns, and contain no list markers. The rows below it must not be
-// prose in columns.
-func (t *gridText) headed() bool {
+// hasHeader reports whether a table without rules between its columns has a header. The header is the first row with
+// text. It must have only a few lines, name at least two columns, and contain no list markers. The rows below it must
+// not be prose in columns.
+func (t *gridText) hasHeader() bool {
 	const headerLines = 3
 	header := -1
 	var lines []pdftext.Line
@@ -180,9 +180,9 @@ func (g *grid) inColumn(k int, words []pdftext.Cell) bool {
 	})
 }
 
-// reachesOver reports whether a cell is a title over several columns. Such a cell has no gap wider than a word space at
-// the borders that it crosses.
-func reachesOver(c pdftext.Cell, borders []float64, size float64) bool {
+// spansColumns reports whether a cell is a title over several columns. Such a cell has no gap wider than a word space
+// at the borders that it crosses.
+func spansColumns(c pdftext.Cell, borders []float64, size float64) bool {
 	const room = 0.5 // maximum width of a space between words, as a multiple of the font size
 	words := c.Words()
 	crosses := false
@@ -218,9 +218,9 @@ func (l *layout) framesText(t *gridText) bool {
 	return marks*4 > all
 }
 
-// reachUp adds a row at the top of a grid if a header line lies just above the first rule. This line must have a name
-// above each column, except perhaps the first.
-func (g *grid) reachUp(items []placed) {
+// addHeaderRow adds a row at the top of a grid if a header line lies just above the first rule. This line must have a
+// name above each column, except perhaps the first.
+func (g *grid) addHeaderRow(items []placed) {
 	var inside []pdftext.Line
 	for _, item := range items {
 		if in, _ := g.divide(item.line); item.table == nil && len(in.Cells) > 0 {

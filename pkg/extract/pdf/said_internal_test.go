@@ -9,7 +9,7 @@ func TestPlaceholdersOfPDFsAreNotTitles(t *testing.T) {
 		"Microsoft Word - Plan of the harbour.docx": "Plan of the harbour.docx",
 		"The untitled diaries":                      "The untitled diaries",
 	} {
-		if got := said(text); got != want {
+		if got := cleanProperty(text); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)
 		}
 	}

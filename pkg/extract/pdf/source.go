@@ -21,18 +21,18 @@ type source struct {
 	pdfiumErr error         // why PDFium cannot be used; it is not tried again
 	poor      bool          // the document has hardly any text, so pages without text are also passed to PDFium
 	budget    pdfiumBudget
-	kept      map[int]page
+	pageCache map[int]page
 
 	// Results of reading. Page numbers start at 1.
-	letters  int
-	why      string // the first reason for using PDFium
-	byPDFium []int
-	scans    []int // pages with pictures and no text
-	broken   []int
-	noHelp   []int // pages not passed to PDFium, because it did not know the characters of earlier pages
-	spent    []int // pages not passed to PDFium, because its calls had reached the limit
-	unseen   unseenPages
-	garbled  garbledPages
+	letters          int
+	why              string // the first reason for using PDFium
+	byPDFium         []int
+	scans            []int // pages with pictures and no text
+	broken           []int
+	skippedUnhelpful []int // pages not passed to PDFium, because it did not know the characters of earlier pages
+	skippedCallLimit []int // pages not passed to PDFium, because its calls had reached the limit
+	unseen           unseenPages
+	garbled          garbledPages
 }
 
 // page is the content of one page.
@@ -40,10 +40,10 @@ type page struct {
 	lines    []pdftext.Line
 	grids    []grid // possible tables
 	letters  int
-	image    bool    // the page has a picture
-	broken   bool    // the page could not be read to its end
-	byPDFium string  // why PDFium read the page; "" if pdftext read it
-	unasked  unasked // why PDFium did not read the page although its text is doubtful
+	image    bool       // the page has a picture
+	broken   bool       // the page could not be read to its end
+	byPDFium string     // why PDFium read the page; "" if pdftext read it
+	skipped  skipReason // why PDFium did not read the page although its text is doubtful
 	fields   []pdftext.Field
 	unseen   pdftext.Unseen
 	unknown  unknownChars // characters that the reader could not decode
@@ -51,7 +51,7 @@ type page struct {
 
 // openPDF opens a file with the first reader that can read it.
 func openPDF(p *format.Parser, data []byte) (*source, error) {
-	s := &source{p: p, data: data, kept: map[int]page{}}
+	s := &source{p: p, data: data, pageCache: map[int]page{}}
 	own, err := pdftext.Open(data)
 	if err == nil {
 		s.own, s.pages = own, own.NumPages()
@@ -63,7 +63,7 @@ func openPDF(p *format.Parser, data []byte) (*source, error) {
 			return nil, damagedPDF("it has no pages", err)
 		}
 		if s.fallback() == nil {
-			return nil, refusedPDF(fmt.Errorf("opening the PDF: %w", err), s.pdfiumErr)
+			return nil, unreadableError(fmt.Errorf("opening the PDF: %w", err), s.pdfiumErr)
 		}
 		s.pages = s.pdfium.pages
 	}
@@ -99,12 +99,12 @@ func (s *source) page(i int) (page, error) {
 	if err := s.p.Ctx.Err(); err != nil {
 		return page{}, err
 	}
-	if page, ok := s.kept[i]; ok {
-		delete(s.kept, i)
+	if page, ok := s.pageCache[i]; ok {
+		delete(s.pageCache, i)
 		return page, nil
 	}
 	page, doubt := s.readOwn(i)
-	return s.settle(i, page, doubt)
+	return s.readBetter(i, page, doubt)
 }
 
 // readOwn reads page i with pdftext. It also returns the reason why the text may be wrong, if there is one.
@@ -124,8 +124,8 @@ func (s *source) readOwn(i int) (page, doubt) {
 	return page, doubtOf(before, s.own.Stats, page, s.poor)
 }
 
-// settle passes a page to PDFium if the text from pdftext may be wrong, and returns the better result.
-func (s *source) settle(i int, page page, d doubt) (page, error) {
+// readBetter passes a page to PDFium if the text from pdftext may be wrong, and returns the better result.
+func (s *source) readBetter(i int, page page, d doubt) (page, error) {
 	if d.why == "" {
 		return page, nil
 	}
@@ -133,8 +133,8 @@ func (s *source) settle(i int, page page, d doubt) (page, error) {
 	if other == nil {
 		return page, s.p.Ctx.Err()
 	}
-	if why := s.budget.next(other.calls, s.own != nil); why != wasAsked {
-		return page.without(why, d), nil
+	if why := s.budget.next(other.calls, s.own != nil); why != skipNone {
+		return page.withoutPDFium(why, d), nil
 	}
 	if page.unseen.Hidden+page.unseen.Outside > 0 && (d.why == "sparse" || d.why == "empty") {
 		return page, nil // PDFium would add only invisible text
@@ -143,7 +143,7 @@ func (s *source) settle(i int, page page, d doubt) (page, error) {
 	if ctxErr := s.p.Ctx.Err(); ctxErr != nil {
 		return page, ctxErr
 	}
-	s.budget.came(read)
+	s.budget.record(read)
 	letters := letters(read.lines)
 	switch {
 	case err != nil && s.own == nil:
@@ -152,7 +152,7 @@ func (s *source) settle(i int, page page, d doubt) (page, error) {
 	case err != nil, d.readable && page.letters*10 >= letters*d.margin:
 		return page, nil
 	case s.own != nil && s.budget.exhausted():
-		return page.without(noHelp, d), nil
+		return page.withoutPDFium(skipUnhelpful, d), nil
 	}
 	page.lines, page.letters, page.byPDFium, page.broken = read.lines, letters, d.why, false
 	page.unknown = read.unknown
@@ -160,9 +160,9 @@ func (s *source) settle(i int, page page, d doubt) (page, error) {
 	return page, nil
 }
 
-// without returns the page as read by pdftext, for pages that PDFium did not read or could not improve.
-func (page page) without(why unasked, d doubt) page {
-	page.unasked = why
+// withoutPDFium returns the page as read by pdftext, for pages that PDFium did not read or could not improve.
+func (page page) withoutPDFium(why skipReason, d doubt) page {
+	page.skipped = why
 	if d.why == "open" {
 		page.broken = true
 	}
@@ -189,11 +189,11 @@ func (s *source) account(i int, page page) {
 	}
 	s.unseen.add(i+1, page.unseen)
 	s.garbled.add(i+1, page)
-	switch page.unasked {
-	case noHelp:
-		s.noHelp = append(s.noHelp, i+1)
-	case spentCalls:
-		s.spent = append(s.spent, i+1)
+	switch page.skipped {
+	case skipUnhelpful:
+		s.skippedUnhelpful = append(s.skippedUnhelpful, i+1)
+	case skipCallLimit:
+		s.skippedCallLimit = append(s.skippedCallLimit, i+1)
 	}
 }
 

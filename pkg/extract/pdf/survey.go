@@ -52,13 +52,13 @@ func (s *source) survey() (*survey, error) {
 		if s.poor && r.doubt.why == "" && r.page.letters < 20 {
 			r.doubt = doubtOf(pdftext.Stats{}, pdftext.Stats{}, r.page, true)
 		}
-		page, err := s.settle(i, r.page, r.doubt)
+		page, err := s.readBetter(i, r.page, r.doubt)
 		if err != nil {
 			return nil, err
 		}
 		v.add(page.lines)
 		if s.pages <= surveyPages {
-			s.kept[i] = page
+			s.pageCache[i] = page
 		}
 		*r = read{}
 	}

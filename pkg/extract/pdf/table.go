@@ -26,7 +26,7 @@ func takeTable(lines []pdftext.Line) (table, rest []pdftext.Line) {
 			rows++
 			continue
 		}
-		if rows == 0 || !goesOn(lines[i-1], l) || i+1 >= len(lines) || i-n >= 3 {
+		if rows == 0 || !continuesCell(lines[i-1], l) || i+1 >= len(lines) || i-n >= 3 {
 			break
 		}
 	}
@@ -51,8 +51,8 @@ func sameRow(a, b pdftext.Line) bool {
 	return max(a.Y-b.Y, b.Y-a.Y) < 0.3*min(a.Size, b.Size) && from >= end
 }
 
-// goesOn reports whether a line with a single cell may continue a cell of the row above.
-func goesOn(above, l pdftext.Line) bool {
+// continuesCell reports whether a line with a single cell may continue a cell of the row above.
+func continuesCell(above, l pdftext.Line) bool {
 	if len(l.Cells) != 1 || above.Y-l.Y > 1.5*l.Size || above.Size-l.Size > 0.5 || l.Size-above.Size > 0.5 {
 		return false
 	}
@@ -160,9 +160,9 @@ type openTable struct {
 	header  []string
 }
 
-// goesOnWith reports whether the given columns match those of the table. All columns may be shifted together, as
+// matchesColumns reports whether the given columns match those of the table. All columns may be shifted together, as
 // between left and right pages.
-func (t *openTable) goesOnWith(columns []column, size float64) bool {
+func (t *openTable) matchesColumns(columns []column, size float64) bool {
 	if t == nil || len(columns) != len(t.columns) || len(columns) == 0 {
 		return false
 	}
@@ -197,12 +197,12 @@ func (l *layout) table(lines []pdftext.Line) error {
 
 // pageTable is a table found on a page, with what is known about its columns and its header.
 type pageTable struct {
-	rows    []table.Row // at least one
-	columns []column    // nil if unknown
-	size    float64     // font size, in points
-	named   bool        // one of its rows can name the columns
-	header  bool        // the first row is known to name the columns
-	reaches bool        // names span several columns or rows
+	rows     []table.Row // at least one
+	columns  []column    // nil if unknown
+	size     float64     // font size, in points
+	named    bool        // one of its rows can name the columns
+	header   bool        // the first row is known to name the columns
+	spanning bool        // names span several columns or rows
 }
 
 // emitTable emits the rows of a table. It names columns only if the names are certain, because a value with the wrong
@@ -212,7 +212,7 @@ func (l *layout) emitTable(t *pageTable) error {
 	before := l.open
 	l.indents, l.open = nil, nil
 	rows, named := t.rows, t.named
-	if before.goesOnWith(t.columns, t.size) {
+	if before.matchesColumns(t.columns, t.size) {
 		w.Header, w.Decided, named = before.header, true, true
 		if !l.p.Src.PlainRows && slices.Equal(rows[0].Cells, before.header) {
 			rows = rows[1:] // the header is repeated on every page

@@ -119,8 +119,8 @@ func dropCapabilities() error {
 // parent dies, at the latest.
 func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
-// endOnCPU installs the SIGXCPU handler once per process. Without a handler, Go ignores the signal.
-var endOnCPU sync.Once
+// exitOnCPULimit installs the SIGXCPU handler once per process. Without a handler, Go ignores the signal.
+var exitOnCPULimit sync.Once
 
 // niceness is added to the nice value of the child, so that requests to the service have priority over reading
 // documents. It is small: even on a busy machine, a child must get enough of a processor to finish within its
@@ -158,7 +158,7 @@ func limitCPU(seconds uint64) error {
 	if err := unix.Setrlimit(unix.RLIMIT_CPU, &limit); err != nil {
 		return fmt.Errorf("limiting the CPU time of this process: %w", err)
 	}
-	endOnCPU.Do(func() {
+	exitOnCPULimit.Do(func() {
 		exceeded := make(chan os.Signal, 1)
 		signal.Notify(exceeded, unix.SIGXCPU)
 		go func() {

@@ -176,7 +176,7 @@ func (w *Worker) Ask(ctx context.Context, f *os.File, req Request, maxMemory int
 	case format.KindOf(err) != "":
 		return Answer{}, err
 	}
-	return Answer{}, w.causeOfDeath(maxMemory, req.CPUSeconds, err)
+	return Answer{}, w.exitError(maxMemory, req.CPUSeconds, err)
 }
 
 var (
@@ -268,8 +268,8 @@ func checkRectangles(rectangles [][][]domain.PageRectangle, passages []format.Pa
 	return nil
 }
 
-// causeOfDeath returns an error that tells users why the child died.
-func (w *Worker) causeOfDeath(maxMemory int64, cpuSeconds uint64, cause error) error {
+// exitError returns an error that tells users why the child died.
+func (w *Worker) exitError(maxMemory int64, cpuSeconds uint64, cause error) error {
 	words := string(w.stderr.data)
 	detail := fmt.Errorf("%s: %w: %s", w.cmd.ProcessState, cause, words)
 	for _, sign := range []string{"out of memory", "cannot allocate memory", "errno=12", "failed to create new OS thread",

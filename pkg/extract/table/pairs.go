@@ -59,7 +59,7 @@ func PairsOf(rows [][]string) (c PairColumns, ok bool) {
 // are none, or if the first row may be a header because there are numbers below one of its words.
 func FindPairColumns(rows [][]string) *PairColumns {
 	c, ok := PairsOf(rows)
-	if !ok || valuesBelow(rows) && !c.HasMixedKinds(rows) && !c.known(rows) {
+	if !ok || valuesBelow(rows) && !c.HasMixedKinds(rows) && !c.hasKnownLabels(rows) {
 		return nil
 	}
 	return &c

@@ -192,7 +192,7 @@ func (w *Writer) pairsIn(rows []Row, cells [][]string, at int) *PairColumns {
 	if len(rows) > 1 && rows[0].allMarked() && !rows[1].allMarked() {
 		return nil
 	}
-	if at < 0 || c.colons(cells) || labelsMarked(rows, c) || c.HasMixedKinds(cells) || c.known(cells) {
+	if at < 0 || c.colons(cells) || labelsMarked(rows, c) || c.HasMixedKinds(cells) || c.hasKnownLabels(cells) {
 		return &c
 	}
 	return nil

@@ -124,7 +124,7 @@ func (w *Writer) HoldsSheet(rows []Row) bool {
 		cells[i] = r.Cells
 	}
 	c, ok := PairsOf(cells)
-	return ok && (c.colons(cells) || labelsMarked(rows, c) || c.known(cells)) || w.isDoubleSheet(rows) || w.sheetAbove(rows, cells) > 0
+	return ok && (c.colons(cells) || labelsMarked(rows, c) || c.hasKnownLabels(cells)) || w.isDoubleSheet(rows) || w.sheetAbove(rows, cells) > 0
 }
 
 // isDoubleSheet reports whether each row has two properties, each followed by its value. Their labels end in colons,
@@ -199,9 +199,9 @@ func PairsLine(row []string) string {
 	return b.String()
 }
 
-// known reports whether most labels are property names that are common in forms and data sheets. It returns false if
-// the first row is a header that names the column of values.
-func (c PairColumns) known(rows [][]string) bool {
+// hasKnownLabels reports whether most labels are property names that are common in forms and data sheets. It returns
+// false if the first row is a header that names the column of values.
+func (c PairColumns) hasKnownLabels(rows [][]string) bool {
 	hits, all := 0, 0
 	for i, r := range rows {
 		label, value := c.cells(r)
@@ -223,7 +223,7 @@ func (c PairColumns) known(rows [][]string) bool {
 // It is used for tables whose first row is marked as a header only by its style.
 func (c PairColumns) KnownFirst(rows [][]string) bool {
 	label, _ := c.cells(rows[0])
-	return isProperty(label) && c.known(rows)
+	return isProperty(label) && c.hasKnownLabels(rows)
 }
 
 // isProperty reports whether a label is a common property name.

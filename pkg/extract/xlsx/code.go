@@ -239,9 +239,9 @@ func (s *codeSection) datedTokens() {
 	s.tokens = kept
 }
 
-// of returns the section that formats the number n, or nil if there is none. `signed` says whether the section itself
-// shows the sign of negative numbers.
-func (c numberCode) of(n float64) (s *codeSection, signed bool) {
+// sectionFor returns the section that formats the number n, or nil if there is none. `signed` says whether the section
+// itself shows the sign of negative numbers.
+func (c numberCode) sectionFor(n float64) (s *codeSection, signed bool) {
 	sections := c[:min(len(c), 3)] // the fourth section is for text
 	if last := len(sections) - 1; last > 0 && sections[last].isText() {
 		sections = sections[:last]

@@ -84,7 +84,7 @@ func FuzzNumberFormat(f *testing.F) {
 		f.Add(code, 45418.75)
 	}
 	f.Fuzz(func(t *testing.T, code string, n float64) {
-		section, signed := parseCode(format.Cut(code, 1<<10)).of(n)
+		section, signed := parseCode(format.Cut(code, 1<<10)).sectionFor(n)
 		if section == nil || section.needsExcelize || n != n || n > 1e308 || n < -1e308 {
 			return
 		}

@@ -195,7 +195,7 @@ func (s *sheetStyles) format(value string, n float64, code string) (string, erro
 		parsed = parseCode(code)
 		s.codes[code] = parsed
 	}
-	section, signed := parsed.of(n)
+	section, signed := parsed.sectionFor(n)
 	switch {
 	case section == nil:
 		return generalNumber(n), nil

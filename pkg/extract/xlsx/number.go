@@ -51,7 +51,7 @@ func (s *codeSection) scientific(b *strings.Builder, n float64, at int) {
 		if n == 0 {
 			return 0
 		}
-		_, exp := significant(n)
+		_, exp := significantDigits(n)
 		return int(math.Floor(float64(exp)/float64(step))) * step
 	}
 	exp := power(n)
@@ -111,7 +111,7 @@ func (s *codeSection) digits(b *strings.Builder, tokens []codeToken, n float64, 
 			case behind < len(rest) && strings.Trim(rest[behind:], "0") != "":
 				b.WriteByte(rest[behind])
 			case behind < maxDigits:
-				b.WriteString(emptyPlace(t.text))
+				b.WriteString(emptyPlaceholder(t.text))
 			}
 			behind++
 		case t.part == codeDigit:
@@ -120,7 +120,7 @@ func (s *codeSection) digits(b *strings.Builder, tokens []codeToken, n float64, 
 			}
 			first = false
 			if places--; before > len(whole) {
-				if b.WriteString(emptyPlace(t.text)); t.text == "0" && s.thousands && before > 1 && before%3 == 1 {
+				if b.WriteString(emptyPlaceholder(t.text)); t.text == "0" && s.thousands && before > 1 && before%3 == 1 {
 					b.WriteByte(',')
 				}
 				before--
@@ -133,8 +133,8 @@ func (s *codeSection) digits(b *strings.Builder, tokens []codeToken, n float64, 
 	}
 }
 
-// emptyPlace returns the text that a digit placeholder shows if the number has no digit for it.
-func emptyPlace(place string) string {
+// emptyPlaceholder returns the text that a digit placeholder shows if the number has no digit for it.
+func emptyPlaceholder(place string) string {
 	switch place {
 	case "0":
 		return "0"
@@ -144,8 +144,8 @@ func emptyPlace(place string) string {
 	return ""
 }
 
-// significant returns the 15 significant digits of a positive number and the power of ten of the first digit.
-func significant(n float64) (digits string, exp int) {
+// significantDigits returns the 15 significant digits of a positive number and the power of ten of the first digit.
+func significantDigits(n float64) (digits string, exp int) {
 	mantissa, power, _ := strings.Cut(strconv.FormatFloat(n, 'e', 14, 64), "e")
 	exp, err := strconv.Atoi(power)
 	if err != nil {
@@ -158,7 +158,7 @@ func significant(n float64) (digits string, exp int) {
 // places. It rounds the decimal digits and rounds halves up, as spreadsheets do: 1.005 becomes 1.01, although its
 // binary value is smaller.
 func decimalDigits(n float64, shift, places int) (whole, rest string) {
-	digits, exp := significant(n)
+	digits, exp := significantDigits(n)
 	if n == 0 {
 		return "", strings.Repeat("0", places)
 	}

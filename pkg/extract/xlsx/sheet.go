@@ -129,7 +129,7 @@ func (r *sheetReader) readRow(sc *xmlscan.Scanner, e xml.StartElement) error {
 		}
 		row.Cells[column] = text
 		if !r.rows.Decided {
-			mark(&row, column, r.w.styles.isHighlighted(xmlscan.Attr(e, "s")))
+			setMarked(&row, column, r.w.styles.isHighlighted(xmlscan.Attr(e, "s")))
 		}
 		if r.links[ref] != "" {
 			link = r.links[ref]
@@ -165,8 +165,8 @@ func (r *sheetReader) readRow(sc *xmlscan.Scanner, e xml.StartElement) error {
 	return r.rows.Add(row)
 }
 
-// mark records whether a cell is highlighted.
-func mark(r *table.Row, column int, marked bool) {
+// setMarked records whether a cell is highlighted.
+func setMarked(r *table.Row, column int, marked bool) {
 	for len(r.Marked) < column {
 		r.Marked = append(r.Marked, false)
 	}

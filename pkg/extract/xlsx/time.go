@@ -40,7 +40,7 @@ func (s *codeSection) date(n float64, date1904 bool) (text string, ok bool) {
 			width := len(token.text) - 1
 			fmt.Fprintf(&b, ".%0*d", width, t.fraction/pow10(s.places-width))
 		case codeAMPM:
-			b.WriteString(t.half(token.text))
+			b.WriteString(t.amPM(token.text))
 		case codeElapsed:
 			unit := map[byte]float64{'h': 3600, 'm': 60, 's': 1}[token.text[0]]
 			fmt.Fprintf(&b, "%0*.0f", len(token.text), math.Floor(t.total/unit))
@@ -101,9 +101,9 @@ func (t *sheetTime) setDay(days int) {
 	}
 }
 
-// half returns AM or PM in the style of the format: "A/P" gives one letter and keeps the case, "AM/PM" is always in
+// amPM returns AM or PM in the style of the format: "A/P" gives one letter and keeps the case, "AM/PM" is always in
 // upper case.
-func (t *sheetTime) half(format string) string {
+func (t *sheetTime) amPM(format string) string {
 	first, second := "AM", "PM"
 	if len(format) == len("A/P") {
 		first, second = format[:1], format[2:]

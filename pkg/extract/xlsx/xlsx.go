@@ -152,7 +152,7 @@ func (w *workbook) findSheets() {
 // sheet reads one sheet: its name, its rows, and its text boxes and charts. With PlainRows, text boxes and charts are
 // omitted, because they are not in cells.
 func (w *workbook) sheet(s sheetRef) error {
-	name := w.namer(s)
+	name := w.nameWriter(s)
 	r := &sheetReader{w: w, ref: s, name: name}
 	if err := r.read(); err != nil || w.p.Src.PlainRows {
 		return err
@@ -166,15 +166,15 @@ func (w *workbook) drawnSheets() error {
 		if s.veryHidden {
 			continue
 		}
-		if err := w.drawings(s, w.namer(s)); err != nil {
+		if err := w.drawings(s, w.nameWriter(s)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// namer returns a function that writes the sheet's name when it is first called.
-func (w *workbook) namer(s sheetRef) func() error {
+// nameWriter returns a function that writes the sheet's name when it is first called.
+func (w *workbook) nameWriter(s sheetRef) func() error {
 	named := false
 	return func() error {
 		if named {

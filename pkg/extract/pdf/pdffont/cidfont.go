@@ -12,10 +12,10 @@ import (
 // cidFont holds the additional properties of a composite font. Its codes can have several bytes, and map to the glyph
 // numbers (CIDs) of a character collection.
 type cidFont struct {
-	encoding *cmap           // embedded or predefined CMap; nil if codes are CIDs or Unicode
-	unicode  unicodeForm     // encoding form of the predefined CMap, if that is a Unicode encoding
-	numbers  map[rune]uint32 // for a Unicode encoding: CIDs by character
-	half     bool            // for a Unicode encoding: ASCII characters are half as wide
+	encoding       *cmap           // embedded or predefined CMap; nil if codes are CIDs or Unicode
+	unicode        unicodeForm     // encoding form of the predefined CMap, if that is a Unicode encoding
+	numbers        map[rune]uint32 // for a Unicode encoding: CIDs by character
+	halfWidthASCII bool            // for a Unicode encoding: ASCII characters are half as wide
 
 	widths    map[uint32]float64 // by CID, in thousandths of the font size
 	width     float64            // width of all other CIDs
@@ -88,7 +88,7 @@ func (f *Font) predefined(name string, collection *string) {
 		case strings.Contains(name, "UTF32"):
 			f.cid.unicode = utf32Form
 		}
-		f.cid.half = strings.Contains(name, "-HW-")
+		f.cid.halfWidthASCII = strings.Contains(name, "-HW-")
 		for prefix, c := range map[string]string{"UniGB": "Adobe-GB1", "UniCNS": "Adobe-CNS1", "UniJIS": "Adobe-Japan1", "UniKS": "Adobe-Korea1", "UniAKR": "Adobe-KR"} {
 			if strings.HasPrefix(name, prefix) {
 				*collection = c
@@ -203,7 +203,7 @@ func (f *Font) cidGlyph(raw string) Glyph {
 	}
 	g := Glyph{Space: raw == " ", Width: c.advance(cid, f.Vertical, text) * f.scale}
 	if f.toUnicode != nil {
-		if s := f.toUnicode.lookup(code); usable(s) {
+		if s := f.toUnicode.lookup(code); isUsable(s) {
 			g.Text = readable(s, f.name)
 			return g
 		}
@@ -214,7 +214,7 @@ func (f *Font) cidGlyph(raw string) Glyph {
 	if text == "" && c.glyphText != nil {
 		text = c.glyphText[c.glyphOf(cid)]
 	}
-	if usable(text) {
+	if isUsable(text) {
 		g.Text = readable(text, f.name)
 	}
 	return g
@@ -241,7 +241,7 @@ func (c *cidFont) advance(cid uint32, vertical bool, text string) float64 {
 	if w, ok := c.widths[cid]; ok {
 		return w
 	}
-	if r := firstRune(text); c.half && r >= 0x20 && r < 0x7f {
+	if r := firstRune(text); c.halfWidthASCII && r >= 0x20 && r < 0x7f {
 		return c.width / 2
 	}
 	return c.width

@@ -124,7 +124,7 @@ func (m *cmap) mapRanges(args []pdfobject.Token) {
 		case text == "":
 		case top-low < 4:
 			for c := low; ; c++ {
-				m.set(c, counted(text, c-low))
+				m.set(c, increment(text, c-low))
 				if c == top {
 					break
 				}
@@ -141,8 +141,8 @@ func (m *cmap) set(code uint32, text string) {
 	}
 }
 
-// counted returns `text` with its last character incremented by n.
-func counted(text string, n uint32) string {
+// increment returns `text` with its last character incremented by n.
+func increment(text string, n uint32) string {
 	if n == 0 {
 		return text
 	}
@@ -166,7 +166,7 @@ func (m *cmap) lookup(code uint32) string {
 	})
 	for back := 1; back <= 8 && back <= i; back++ { // ranges may overlap
 		if r := m.textRanges[i-back]; code <= r.top {
-			return counted(r.first, code-r.low)
+			return increment(r.first, code-r.low)
 		}
 	}
 	if m.base != nil {
@@ -201,7 +201,7 @@ func (m *cmap) codeLength(s string) int {
 			continue
 		}
 		for _, sp := range m.spaces {
-			if sp.Bytes == n && within(code, sp) {
+			if sp.Bytes == n && inCodeSpace(code, sp) {
 				return n
 			}
 		}
@@ -217,9 +217,9 @@ func (m *cmap) codeLength(s string) int {
 	return 1
 }
 
-// within reports whether a code is in a code space. It compares byte by byte, because a code space limits each byte
-// separately.
-func within(code uint32, sp adobe.Range) bool {
+// inCodeSpace reports whether a code is in a code space. It compares byte by byte, because a code space limits each
+// byte separately.
+func inCodeSpace(code uint32, sp adobe.Range) bool {
 	for i := range sp.Bytes {
 		shift := 8 * i
 		b := byte(code >> shift)

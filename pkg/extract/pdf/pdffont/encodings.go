@@ -2,8 +2,8 @@ package pdffont
 
 import "golang.org/x/text/encoding/charmap"
 
-// standardHigh is the upper half of Adobe's standard encoding. Unused codes are missing.
-var standardHigh = map[byte]rune{
+// standardUpperHalf is the upper half of Adobe's standard encoding. Unused codes are missing.
+var standardUpperHalf = map[byte]rune{
 	0xa1: '¡', 0xa2: '¢', 0xa3: '£', 0xa4: '⁄', 0xa5: '¥', 0xa6: 'ƒ', 0xa7: '§', 0xa8: '¤', 0xa9: '\'', 0xaa: '“',
 	0xab: '«', 0xac: '‹', 0xad: '›', 0xae: 'ﬁ', 0xaf: 'ﬂ', 0xb1: '–', 0xb2: '†', 0xb3: '‡', 0xb4: '·', 0xb6: '¶',
 	0xb7: '•', 0xb8: '‚', 0xb9: '„', 0xba: '”', 0xbb: '»', 0xbc: '…', 0xbd: '‰', 0xbf: '¿', 0xc1: '`', 0xc2: '´',
@@ -99,7 +99,7 @@ func baseEncoding(name string) *[256]string {
 		}
 	default:
 		runes['\''], runes['`'] = '’', '‘'
-		for c, r := range standardHigh {
+		for c, r := range standardUpperHalf {
 			runes[c] = r
 		}
 	}

@@ -108,7 +108,7 @@ func (f *Font) loadSimple(v pdf.Value) {
 	for c := range f.codes {
 		f.codes[c] = readable(table[c], f.name)
 		if f.toUnicode != nil {
-			if s := f.toUnicode.lookup(uint32(c)); usable(s) && (!private(s) || table[c] == "") {
+			if s := f.toUnicode.lookup(uint32(c)); isUsable(s) && (!isPrivateUse(s) || table[c] == "") {
 				f.codes[c] = readable(s, f.name)
 			}
 		}
@@ -134,9 +134,9 @@ func firstRune(s string) rune {
 	return 0
 }
 
-// usable reports whether a ToUnicode entry gives usable text. Some programs map codes to nothing or to a control
+// isUsable reports whether a ToUnicode entry gives usable text. Some programs map codes to nothing or to a control
 // character.
-func usable(s string) bool {
+func isUsable(s string) bool {
 	switch s {
 	case "":
 		return false
@@ -160,11 +160,11 @@ func (f *Font) simpleTable(v, desc pdf.Value) *[256]string {
 	symbolic := desc.Key("Flags").Int64()&4 != 0
 	var table *[256]string
 	switch {
-	case strings.HasPrefix(lower, "symbol") && !program.embedded():
+	case strings.HasPrefix(lower, "symbol") && !program.isEmbedded():
 		table = baseEncoding("Symbol")
 	case strings.Contains(lower, "zapfdingbats") || strings.Contains(lower, "zapf dingbats"):
 		table = baseEncoding("ZapfDingbats")
-	case strings.Contains(lower, "wingdings") && (base == "" || !program.embedded()):
+	case strings.Contains(lower, "wingdings") && (base == "" || !program.isEmbedded()):
 		table = baseEncoding("Wingdings")
 	case base == "MacRomanEncoding" || base == "WinAnsiEncoding" || base == "StandardEncoding":
 		table = baseEncoding(base)
@@ -195,7 +195,7 @@ func (f *Font) trueTypeTable(program *program, symbolic bool) *[256]string {
 	table := program.sfnt.codeText()
 	found := 0
 	for _, s := range table {
-		if s != "" && !private(s) {
+		if s != "" && !isPrivateUse(s) {
 			found++
 		}
 	}

@@ -78,7 +78,7 @@ func (p *program) readCFF(data []byte) {
 	}
 }
 
-func (p *program) embedded() bool { return p.sfnt != nil || p.cff != nil || p.type1 }
+func (p *program) isEmbedded() bool { return p.sfnt != nil || p.cff != nil || p.type1 }
 
 // named returns the text of a glyph whose name is only its number, such as "g12" or "glyph0012". It returns "" for
 // other names, and for glyphs with unknown text.

@@ -121,14 +121,14 @@ func (s *sfnt) glyphText() map[uint32]string {
 		s.walk(m, func(char, glyph int) {
 			g := uint32(glyph)
 			// If several characters share a glyph, the most common one is used: a space rather than a no-break space.
-			if old, ok := text[g]; ok && !private(old) || len(text) >= maxMapped || char < 0x20 || char > 0x10ffff {
+			if old, ok := text[g]; ok && !isPrivateUse(old) || len(text) >= maxMapped || char < 0x20 || char > 0x10ffff {
 				return
 			}
 			text[g] = string(rune(char))
 		})
 	}
 	for g, name := range s.names() {
-		if t := text[uint32(g)]; t == "" || private(t) {
+		if t := text[uint32(g)]; t == "" || isPrivateUse(t) {
 			if name != "" {
 				text[uint32(g)] = name
 			}
@@ -143,7 +143,7 @@ func (s *sfnt) glyphText() map[uint32]string {
 	return text
 }
 
-func private(s string) bool {
+func isPrivateUse(s string) bool {
 	for _, r := range s {
 		return r >= 0xe000 && r <= 0xf8ff
 	}

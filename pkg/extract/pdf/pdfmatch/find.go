@@ -22,8 +22,8 @@ type Match struct {
 // elsewhere are not mistaken for it. maxWindow is the maximum length of the text that is looked up at once. Both are in
 // bytes.
 const (
-	around    = 400
-	maxWindow = 6 << 10
+	searchMargin = 400
+	maxWindow    = 6 << 10
 )
 
 // Find finds spans of a passage.
@@ -36,7 +36,7 @@ func (t *Text) Find(passage string, spans []Span) []Match {
 	slices.SortFunc(order, func(a, b int) int { return spans[a].Start - spans[b].Start })
 	for len(order) > 0 {
 		from, to, n := spans[order[0]].Start, spans[order[0]].End, 1
-		for n < len(order) && spans[order[n]].Start < to+around && max(to, spans[order[n]].End)-from < maxWindow {
+		for n < len(order) && spans[order[n]].Start < to+searchMargin && max(to, spans[order[n]].End)-from < maxWindow {
 			to = max(to, spans[order[n]].End)
 			n++
 		}
@@ -89,7 +89,7 @@ type window struct {
 // window finds the tokens of passage[from:to] on the pages. It also looks up the text around this range, so that the
 // same words elsewhere are not mistaken for it.
 func (t *Text) window(passage string, from, to int) *window {
-	from, to = max(0, from-around), min(len(passage), to+around)
+	from, to = max(0, from-searchMargin), min(len(passage), to+searchMargin)
 	for from > 0 && !utf8.RuneStart(passage[from]) {
 		from--
 	}
@@ -134,16 +134,16 @@ func (w *window) match(s Span) (m Match) {
 		case last >= 0 && w.at[last].to+1 == at.from:
 			begin = w.core[w.at[last].to].glyph // with the punctuation between
 		case last >= 0:
-			add(w.after(w.core[w.at[last].to].glyph, w.tokens[last].to, tok.from))
-			begin = w.before(begin, w.tokens[last].to, tok.from)
+			add(w.extendForward(w.core[w.at[last].to].glyph, w.tokens[last].to, tok.from))
+			begin = w.extendBackward(begin, w.tokens[last].to, tok.from)
 		default:
-			begin = w.before(begin, s.Start, tok.from)
+			begin = w.extendBackward(begin, s.Start, tok.from)
 		}
 		add(begin, end)
 		last = i
 	}
 	if last >= 0 {
-		add(w.after(w.core[w.at[last].to].glyph, w.tokens[last].to, s.End))
+		add(w.extendForward(w.core[w.at[last].to].glyph, w.tokens[last].to, s.End))
 	}
 	slices.Sort(m.Glyphs)
 	m.Glyphs = slices.Compact(m.Glyphs)
@@ -153,10 +153,10 @@ func (w *window) match(s Span) (m Match) {
 	return m
 }
 
-// after extends a match by punctuation. It compares the glyphs after the given glyph with the characters of
+// extendForward extends a match by punctuation. It compares the glyphs after the given glyph with the characters of
 // passage[from:to], up to the first difference, and returns the range of the equal glyphs. If there are none, `last` is
 // less than `first`.
-func (w *window) after(glyph int32, from, to int) (first, last int32) {
+func (w *window) extendForward(glyph int32, from, to int) (first, last int32) {
 	first, last = glyph+1, glyph
 	for from < to && int(last)+1 < len(w.glyphs) {
 		r, n := utf8.DecodeRuneInString(w.passage[from:to])
@@ -172,10 +172,10 @@ func (w *window) after(glyph int32, from, to int) (first, last int32) {
 	return first, last
 }
 
-// before extends a match by the punctuation before it. It compares the glyphs before the given glyph with the
+// extendBackward extends a match by the punctuation before it. It compares the glyphs before the given glyph with the
 // characters of passage[from:to], backwards from the last one, up to the first difference. It returns the first of the
 // equal glyphs or, if there are none, the given glyph.
-func (w *window) before(glyph int32, from, to int) int32 {
+func (w *window) extendBackward(glyph int32, from, to int) int32 {
 	first := glyph
 	for from < to && first > 0 {
 		r, n := utf8.DecodeLastRuneInString(w.passage[from:to])

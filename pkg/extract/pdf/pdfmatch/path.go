@@ -9,24 +9,24 @@ import (
 // Costs of a path, which assigns the tokens of a passage to positions on the pages. A path that follows the page
 // without jumps and leaves out no token costs nothing.
 const (
-	skipToken  = 1.5 // leaving out a token
-	skipRune   = 0.5 // in addition, for each of its letters; together at most skipMost
-	skipMost   = 6
-	skipLabel  = 0.7  // leaving out a token of a label, which may be far away at the top of a table
-	inside     = 1.0  // a token that begins or ends inside a word of the page
-	gapInLine  = 0.8  // a jump forwards on a line
-	backInLine = 2.2  // a jump backwards on a line
-	jump       = 1.6  // any other jump
-	jumpUp     = 0.4  // in addition, for a jump towards the top of the page
-	jumpDown   = 0.15 // in addition, for each multiple of the font size in the vertical distance
-	jumpAcross = 0.03 // like jumpDown, for the horizontal distance
-	jumpMost   = 5    // maximum of jumpDown and jumpAcross together
-	jumpBack   = 1.5  // in addition, for a jump back on a row
-	otherRow   = 0.8  // in addition, for a jump to another height within one line of the passage
-	returnMost = 0.5  // maximum of jumpAcross in a jump to the start of a cell further down
-	lineEnd    = -0.9 // from the end of a line to the start of another
-	nextPage   = 2.5
-	otherPage  = 5
+	skipToken      = 1.5 // leaving out a token
+	skipRune       = 0.5 // in addition, for each of its letters; together at most maxSkipCost
+	maxSkipCost    = 6
+	skipLabel      = 0.7  // leaving out a token of a label, which may be far away at the top of a table
+	insideWordCost = 1.0  // a token that begins or ends inside a word of the page
+	gapInLine      = 0.8  // a jump forwards on a line
+	backInLine     = 2.2  // a jump backwards on a line
+	jump           = 1.6  // any other jump
+	jumpUp         = 0.4  // in addition, for a jump towards the top of the page
+	jumpDown       = 0.15 // in addition, for each multiple of the font size in the vertical distance
+	jumpAcross     = 0.03 // like jumpDown, for the horizontal distance
+	maxJumpCost    = 5    // maximum of jumpDown and jumpAcross together
+	jumpBack       = 1.5  // in addition, for a jump back on a row
+	otherRow       = 0.8  // in addition, for a jump to another height within one line of the passage
+	maxReturnCost  = 0.5  // maximum of jumpAcross in a jump to the start of a cell further down
+	lineEnd        = -0.9 // from the end of a line to the start of another
+	nextPage       = 2.5
+	otherPage      = 5
 )
 
 // Bounds on the work for one token.
@@ -62,7 +62,7 @@ func (t *Text) bestPath(tokens []token) []node {
 	steps := maxSteps
 	for i, tok := range tokens {
 		positions := t.positions(tok)
-		skip := min(skipToken+skipRune*float64(len(tok.runes)), skipMost)
+		skip := min(skipToken+skipRune*float64(len(tok.runes)), maxSkipCost)
 		if tok.label {
 			skip = skipLabel
 		}
@@ -127,14 +127,14 @@ type position struct {
 func (t *Text) positions(tok token) []position {
 	var whole, parts []position
 	for _, at := range t.byRune[tok.runes[0]] {
-		if t.common(tok.runes, at) < len(tok.runes) {
+		if t.commonPrefix(tok.runes, at) < len(tok.runes) {
 			continue
 		}
 		end := int(at) + len(tok.runes)
 		if t.core[at].begins && (end == len(t.core) || t.core[end].begins) {
 			whole = append(whole, position{at, 0})
 		} else if len(parts) < maxPositions {
-			parts = append(parts, position{at, inside})
+			parts = append(parts, position{at, insideWordCost})
 		}
 		if len(whole) == maxPositions {
 			break
@@ -172,12 +172,12 @@ func (t *Text) step(a, b int32, sameLine bool) float64 {
 		cost += jumpUp
 	case down > 0.5:
 		if gb.Cell {
-			across = min(across, returnMost)
+			across = min(across, maxReturnCost)
 		}
 	case gb.Box.X0 < ga.Box.X0 && !t.rtl, gb.Box.X0 > ga.Box.X0 && t.rtl:
 		cost += jumpBack
 	}
-	cost += min(jumpMost, jumpDown*math.Abs(down)+across)
+	cost += min(maxJumpCost, jumpDown*math.Abs(down)+across)
 	if gb.Cell && (int(a)+1 == len(t.core) || t.glyphOf(a+1).Cell || t.glyphOf(a+1).Line != ga.Line) {
 		cost += lineEnd
 	}

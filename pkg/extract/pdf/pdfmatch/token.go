@@ -92,7 +92,7 @@ func (t *Text) split(all []token) []token {
 func (t *Text) longestPrefix(word []rune) int {
 	best := 0
 	for _, at := range t.byRune[word[0]] {
-		if n := t.common(word, at); n > best {
+		if n := t.commonPrefix(word, at); n > best {
 			best = n
 			if n == len(word) {
 				break
@@ -102,8 +102,8 @@ func (t *Text) longestPrefix(word []rune) int {
 	return best
 }
 
-// common returns how many runes at the start of a word are equal to those at index `at` of Text.core.
-func (t *Text) common(word []rune, at int32) int {
+// commonPrefix returns how many runes at the start of a word are equal to those at index `at` of Text.core.
+func (t *Text) commonPrefix(word []rune, at int32) int {
 	n := 0
 	for n < len(word) && int(at)+n < len(t.core) && t.core[int(at)+n].r == word[n] {
 		n++

@@ -77,7 +77,7 @@ func (f *File) decrypt() error {
 	c.strs, c.streams = rc4Method, rc4Method
 	if version >= 4 {
 		c.readFilters(f, get("CF"))
-		c.strs, c.streams = c.named(get("StrF")), c.named(get("StmF"))
+		c.strs, c.streams = c.methodOf(get("StrF")), c.methodOf(get("StmF"))
 	}
 	id := ""
 	if ids := f.resolve(f.trailer.Key("ID")); len(ids.Items) > 0 {
@@ -113,7 +113,7 @@ func (c *crypt) readFilters(f *File, cf Token) {
 	}
 }
 
-func (c *crypt) named(name Token) method { return c.filters[name.Str] }
+func (c *crypt) methodOf(name Token) method { return c.filters[name.Str] }
 
 // security holds the entries of the encryption dictionary and the identifier of the file.
 type security struct {
@@ -141,12 +141,12 @@ func (s security) fileKey() ([]byte, error) {
 	return nil, ErrEncrypted
 }
 
-func padded(password []byte) []byte { return append(bytes.Clone(password), passwordPad...)[:32] }
+func padPassword(password []byte) []byte { return append(bytes.Clone(password), passwordPad...)[:32] }
 
 // key128 derives the file key from a password (algorithm 2 of ISO 32000).
 func (s security) key128(password []byte) []byte {
 	h := md5.New()
-	h.Write(padded(password))
+	h.Write(padPassword(password))
 	h.Write([]byte(s.owner[:32]))
 	h.Write([]byte{byte(s.permissions), byte(s.permissions >> 8), byte(s.permissions >> 16), byte(s.permissions >> 24)})
 	h.Write([]byte(s.id))
@@ -179,7 +179,7 @@ func (s security) opens(key []byte) bool {
 
 // userPassword derives the user password from the owner password (algorithm 7).
 func (s security) userPassword(owner []byte) []byte {
-	sum := md5.Sum(padded(owner))
+	sum := md5.Sum(padPassword(owner))
 	key := sum[:]
 	if s.revision == 2 {
 		return rc4Text(key[:5], []byte(s.owner[:32]))

@@ -63,8 +63,8 @@ const MaxStream = 64 << 20
 
 var errUnpacked = errors.New("the unpacked data exceed the limit")
 
-// Open finds the objects of a file through its cross references, or by searching the whole file if `search` is true. It
-// returns ErrEncrypted if the file needs a password.
+// Open finds the objects of a file through its cross references, or by searching the whole file if `rebuildXref` is
+// true. It returns ErrEncrypted if the file needs a password.
 func Open(data []byte, search bool) (f *File, err error) {
 	defer Recover(&err)
 	if f, err = find(data, search); err != nil {
@@ -83,7 +83,7 @@ func find(data []byte, search bool) (*File, error) {
 		images: newCache[uint32, []byte](maxImages), packed: newCache[uint32, *objectStream](maxPacked),
 	}
 	if search {
-		if err := f.search(); err != nil {
+		if err := f.rebuildXref(); err != nil {
 			return nil, err
 		}
 		return f, nil
@@ -287,7 +287,7 @@ func (f *File) write(b []byte, v Token, mark []Token) []byte {
 func writeName(b []byte, name string) []byte {
 	b = append(b, '/')
 	for i := range len(name) {
-		if c := name[i]; regular(c) && c > ' ' && c < 0x7f && c != '#' {
+		if c := name[i]; isRegular(c) && c > ' ' && c < 0x7f && c != '#' {
 			b = append(b, c)
 		} else {
 			b = fmt.Appendf(b, "#%02x", c)

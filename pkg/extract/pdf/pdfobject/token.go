@@ -111,7 +111,7 @@ func (t *Scanner) read(depth int) Token {
 		return Token{Kind: Operator, Str: ">>"}
 	}
 	start := t.pos
-	for t.pos < len(t.data) && regular(t.data[t.pos]) {
+	for t.pos < len(t.data) && isRegular(t.data[t.pos]) {
 		t.pos++
 	}
 	if t.pos == start {
@@ -172,7 +172,7 @@ func isSpace(c byte) bool {
 	return c == ' ' || c == '\n' || c == '\r' || c == '\t' || c == '\f' || c == 0
 }
 
-func regular(c byte) bool {
+func isRegular(c byte) bool {
 	switch c {
 	case '(', ')', '<', '>', '[', ']', '{', '}', '/', '%':
 		return false
@@ -184,7 +184,7 @@ func regular(c byte) bool {
 // operator that cannot be inside a group, such as ET or endobj. Other operators are ignored.
 func (t *Scanner) group(kind Kind, depth int) Token {
 	first := len(t.open)
-	t.gather(kind, depth, first)
+	t.appendItems(kind, depth, first)
 	g := Token{Kind: kind}
 	if len(t.open) > first {
 		g.Items = slices.Clone(t.open[first:])
@@ -193,8 +193,8 @@ func (t *Scanner) group(kind Kind, depth int) Token {
 	return g
 }
 
-// gather appends the items of a group to t.open. The items of this group begin at index `first`.
-func (t *Scanner) gather(kind Kind, depth, first int) {
+// appendItems appends the items of a group to t.open. The items of this group begin at index `first`.
+func (t *Scanner) appendItems(kind Kind, depth, first int) {
 	for t.count < maxItems {
 		if depth > maxDepth {
 			return
@@ -207,7 +207,7 @@ func (t *Scanner) gather(kind Kind, depth, first int) {
 			if item.Str == "]" && kind == Array || item.Str == ">>" && kind == Dict {
 				return
 			}
-			if t.ends(item.Str) {
+			if t.closesGroup(item.Str) {
 				t.pos -= len(item.Str)
 				return
 			}
@@ -221,8 +221,8 @@ func (t *Scanner) gather(kind Kind, depth, first int) {
 	}
 }
 
-// ends reports whether an operator shows that a group was never closed.
-func (t *Scanner) ends(op string) bool {
+// closesGroup reports whether an operator shows that a group was never closed.
+func (t *Scanner) closesGroup(op string) bool {
 	if t.objects {
 		return op == "endobj" || op == "stream" || op == "obj"
 	}
@@ -297,7 +297,7 @@ func plainNumber(s []byte) (float64, bool) {
 func (t *Scanner) name() string {
 	start := t.pos
 	escaped := false
-	for t.pos < len(t.data) && regular(t.data[t.pos]) {
+	for t.pos < len(t.data) && isRegular(t.data[t.pos]) {
 		escaped = escaped || t.data[t.pos] == '#'
 		t.pos++
 	}
@@ -431,7 +431,7 @@ func (t *Scanner) escape(out []byte) []byte {
 // SkipImage skips the data of an inline image, which may contain any bytes. Call it after reading the ID operator.
 func (t *Scanner) SkipImage() {
 	for i := t.pos; i+2 < len(t.data); i++ {
-		if t.data[i] == 'E' && t.data[i+1] == 'I' && isSpace(t.data[max(i-1, 0)]) && (isSpace(t.data[i+2])) && plausible(t.data[i+2:min(len(t.data), i+32)]) {
+		if t.data[i] == 'E' && t.data[i+1] == 'I' && isSpace(t.data[max(i-1, 0)]) && (isSpace(t.data[i+2])) && looksLikeOperators(t.data[i+2:min(len(t.data), i+32)]) {
 			t.pos = i + 2
 			return
 		}
@@ -439,8 +439,8 @@ func (t *Scanner) SkipImage() {
 	t.pos = len(t.data)
 }
 
-// plausible reports whether bytes look like operators rather than like image data.
-func plausible(b []byte) bool {
+// looksLikeOperators reports whether bytes look like operators rather than like image data.
+func looksLikeOperators(b []byte) bool {
 	for _, c := range b {
 		if c >= 0x7f || c < 0x20 && !isSpace(c) {
 			return false

@@ -159,8 +159,8 @@ func (f *File) setFields(number uint32, data []byte, widths [3]int) {
 	}
 }
 
-// search builds the cross references from the objects found in the whole file.
-func (f *File) search() error {
+// rebuildXref builds the cross references from the objects found in the whole file.
+func (f *File) rebuildXref() error {
 	f.scan()
 	f.entries = f.scanned
 	f.findTrailer()

@@ -25,7 +25,7 @@ func (in *interpreter) annotations(list pdf.Value) error {
 			continue
 		}
 		if in.doc.hides(a.Key("OC")) {
-			in.unseen.Hidden += len(fieldText(a.Key("Contents"))) + len(chosen(inherited(a, "V"), pdf.Value{}))
+			in.unseen.Hidden += len(fieldText(a.Key("Contents"))) + len(displayedValue(inherited(a, "V"), pdf.Value{}))
 			continue
 		}
 		if kind == "Widget" {
@@ -56,12 +56,12 @@ func (in *interpreter) appearance(a pdf.Value) error {
 	if ap.Kind() != pdf.Stream {
 		return nil
 	}
-	in.state = freshGraphics(in.box.toPage)
+	in.state = initialGraphics(in.box.toPage)
 	at, ok := rectOf(a.Key("Rect"))
 	box, ok2 := rectOf(ap.Key("BBox"))
 	if ok && ok2 {
 		if m := ap.Key("Matrix"); m.Len() == 6 {
-			box = box.through(matrixOf(m))
+			box = box.transform(matrixOf(m))
 		}
 		sx, sy := (at.x1-at.x0)/(box.x1-box.x0), (at.y1-at.y0)/(box.y1-box.y0)
 		if fit := (matrix{sx, 0, 0, sy, at.x0 - box.x0*sx, at.y0 - box.y0*sy}); fit.finite() {
@@ -101,11 +101,11 @@ func (in *interpreter) freeText(text string, a pdf.Value) {
 		}
 		in.out.breakLine()
 		width := min(0.5*size*float64(utf8.RuneCountInString(line)), r.x1-r.x0)
-		in.state = freshGraphics(in.box.toPage)
+		in.state = initialGraphics(in.box.toPage)
 		m := (matrix{size, 0, 0, size, r.x0, y}).mul(in.state.ctm)
 		x1, y1 := in.state.ctm.apply(r.x0+width, y)
 		in.count(line)
-		in.emit(line, in.lookOf(m), [2]float64{m[4], m[5]}, [2]float64{x1, y1})
+		in.emit(line, in.styleOf(m), [2]float64{m[4], m[5]}, [2]float64{x1, y1})
 		y -= 1.2 * size
 	}
 	in.out.breakLine()
@@ -134,7 +134,7 @@ func (d *Document) Links(i int) (links []Link) {
 		if !ok || url == "" || len(url) > 4096 {
 			continue
 		}
-		r = r.through(toPage)
+		r = r.transform(toPage)
 		links = append(links, Link{r.x0, r.y0, r.x1, r.y1, url})
 	}
 	return links

@@ -10,7 +10,7 @@ type pageBox struct {
 
 // box finds the visible part of a page: its crop box inside its media box, turned upright.
 func (d *Document) box(p pageRef) pageBox {
-	seen := p.above.under(p.value())
+	seen := p.above.forChildren(p.value())
 	media, ok := rectOf(seen.mediaBox)
 	if !ok {
 		return pageBox{toPage: identity}
@@ -69,8 +69,8 @@ func rectOf(v pdf.Value) (r rect, ok bool) {
 	return r, r.x1 > r.x0 && r.y1 > r.y0 && matrix{n[0], n[1], n[2], n[3]}.finite()
 }
 
-// through returns the bounding box of r transformed by a matrix.
-func (r rect) through(m matrix) rect {
+// transform returns the bounding box of r transformed by a matrix.
+func (r rect) transform(m matrix) rect {
 	out := rect{}
 	for i, p := range [4][2]float64{{r.x0, r.y0}, {r.x1, r.y0}, {r.x0, r.y1}, {r.x1, r.y1}} {
 		x, y := m.apply(p[0], p[1])

@@ -40,7 +40,7 @@ func (in *interpreter) field(a pdf.Value) (f Field, ok bool) {
 	if !hasBox {
 		return Field{}, false
 	}
-	r = r.through(in.box.toPage)
+	r = r.transform(in.box.toPage)
 	f.Box = Box{r.x0, r.y0, r.x1, r.y1}
 	if in.box.width > 0 && (r.x1 < 0 || r.y1 < 0 || r.x0 > in.box.width || r.y0 > in.box.height) {
 		return f, true // outside the page
@@ -50,7 +50,7 @@ func (in *interpreter) field(a pdf.Value) (f Field, ok bool) {
 	case kind == "Tx" && flags&password != 0:
 		return f, true
 	case kind == "Tx", kind == "Ch":
-		f.Value = chosen(inherited(a, "V"), inherited(a, "Opt"))
+		f.Value = displayedValue(inherited(a, "V"), inherited(a, "Opt"))
 		if f.Value != "" {
 			in.count(f.Value)
 			in.budget -= len(f.Value)
@@ -90,8 +90,9 @@ func fieldText(v pdf.Value) string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
 }
 
-// chosen returns the displayed value of a text field or a choice. The label of an option may differ from its value.
-func chosen(v, options pdf.Value) string {
+// displayedValue returns the displayed value of a text field or a choice. The label of an option may differ from its
+// value.
+func displayedValue(v, options pdf.Value) string {
 	if v.Kind() != pdf.Array {
 		return optionText(fieldText(v), options)
 	}

@@ -60,7 +60,7 @@ func (l Line) box(x0, x1 float64, e elevation) Box {
 		low, high = base-size/2, base+size/2
 	}
 	dx, dy := l.direction()
-	r := rect{x0, low, x1, high}.through(matrix{dx, dy, -dy, dx, 0, 0})
+	r := rect{x0, low, x1, high}.transform(matrix{dx, dy, -dy, dx, 0, 0})
 	return Box{r.x0, r.y0, r.x1, r.y1}
 }
 
@@ -92,7 +92,7 @@ func (f Frame) Size() (width, height float64) {
 
 // Upright converts a box from the coordinates of the file to those of the visible page, which a Line uses.
 func (f Frame) Upright(b Box) Box {
-	r := rect{b.X0, b.Y0, b.X1, b.Y1}.through(f.box.toPage)
+	r := rect{b.X0, b.Y0, b.X1, b.Y1}.transform(f.box.toPage)
 	return Box{r.x0, r.y0, r.x1, r.y1}
 }
 

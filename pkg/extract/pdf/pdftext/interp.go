@@ -64,9 +64,9 @@ type graphics struct {
 	shaped                        bool    // the clip is not a rectangle
 }
 
-// freshGraphics returns the graphics state at the start of a page.
-func freshGraphics(ctm matrix) graphics {
-	return graphics{ctm: ctm, scale: 1, width: 1, alpha: 1, fill: black, space: 1, strokeSpace: 1, clip: everywhere}
+// initialGraphics returns the graphics state at the start of a page.
+func initialGraphics(ctm matrix) graphics {
+	return graphics{ctm: ctm, scale: 1, width: 1, alpha: 1, fill: black, space: 1, strokeSpace: 1, clip: infiniteRect}
 }
 
 const (
@@ -80,7 +80,7 @@ var errBudget = errors.New("the page has too many drawing instructions")
 // page runs a page's content and the appearances of its form fields.
 func (in *interpreter) page(p pageRef) error {
 	in.box = in.doc.box(p)
-	in.state = freshGraphics(in.box.toPage)
+	in.state = initialGraphics(in.box.toPage)
 	in.covering = true
 	v := p.value()
 	data, err := in.doc.contents(v.Key("Contents"))
@@ -154,7 +154,7 @@ func (in *interpreter) drawing(v pdf.Value) {
 	if list := v.Key("Matrix"); list.Len() == 6 {
 		m = matrixOf(list).mul(m)
 	}
-	in.painted(box.through(m), true)
+	in.painted(box.transform(m), true)
 }
 
 func matrixOf(v pdf.Value) matrix {
@@ -188,7 +188,7 @@ func (in *interpreter) run(data []byte, res *resources, depth int) error {
 			return in.ctx.Err()
 		}
 		if tok.Str == "ID" {
-			in.painted(unitSquare.through(in.state.ctm), true)
+			in.painted(unitSquare.transform(in.state.ctm), true)
 			t.SkipImage()
 		} else if err := in.operator(tok.Str, args, depth); err != nil {
 			return err
@@ -241,7 +241,7 @@ func (in *interpreter) operator(op string, args []pdfobject.Token, depth int) er
 			s.blend = b.Name() != "Normal" && b.Name() != "Compatible"
 		}
 	case "sh":
-		in.painted(everywhere, true)
+		in.painted(infiniteRect, true)
 	case "BMC", "BDC":
 		in.beginMark(args, op == "BDC")
 	case "EMC":
@@ -338,7 +338,7 @@ func (in *interpreter) show(s string) {
 	}
 	// The glyphs of a string differ only in their position. Each glyph begins at the end of the previous one.
 	m := (matrix{st.size * st.scale, 0, 0, st.size, 0, st.rise}).mul(in.tm).mul(st.ctm)
-	look := in.lookOf(m)
+	look := in.styleOf(m)
 	before := [2]float64{m[4], m[5]}
 	why := in.suspicionOf(look)
 	start, glyphs, left := before, 0, 0 // start of the string; number of glyphs shown and left out
@@ -387,21 +387,21 @@ func (in *interpreter) show(s string) {
 	in.suspectRun(why, at, glyphs)
 	if left > 0 {
 		in.unseen.Hidden += left
-		in.leaveOut(at)
+		in.recordHidden(at)
 	}
 }
 
-// look holds the common properties of the glyphs of a string.
-type look struct {
+// textStyle holds the common properties of the glyphs of a string.
+type textStyle struct {
 	shown  bool // the glyphs have a size and a direction
 	size   float64
 	dx, dy float64 // direction of writing, of length 1
 	bold   bool
 }
 
-// lookOf returns the size, direction and weight of glyphs that are shown with the given matrix.
-func (in *interpreter) lookOf(m matrix) look {
-	l := look{size: math.Hypot(m[2], m[3]), dx: m[0], dy: m[1]}
+// styleOf returns the size, direction and weight of glyphs that are shown with the given matrix.
+func (in *interpreter) styleOf(m matrix) textStyle {
+	l := textStyle{size: math.Hypot(m[2], m[3]), dx: m[0], dy: m[1]}
 	if f := in.state.font; f != nil && f.Vertical {
 		l.dx, l.dy = -m[2], -m[3]
 	}
@@ -415,8 +415,8 @@ func (in *interpreter) lookOf(m matrix) look {
 }
 
 // emit passes a piece of text to the lineBuilder, with its size and direction.
-func (in *interpreter) emit(text string, l look, from, to [2]float64) {
-	if l.shown && math.Abs(from[0]) <= farOff && math.Abs(from[1]) <= farOff {
+func (in *interpreter) emit(text string, l textStyle, from, to [2]float64) {
+	if l.shown && math.Abs(from[0]) <= maxMagnitude && math.Abs(from[1]) <= maxMagnitude {
 		in.out.vertical = in.state.font != nil && in.state.font.Vertical
 		in.out.glyph(text, l.size, l.dx, l.dy, from, to, l.bold)
 	}
@@ -440,7 +440,7 @@ func (in *interpreter) count(text string) {
 func (in *interpreter) xobject(name string, depth int) error {
 	v := in.res.get("XObject", name)
 	if v.Kind() == pdf.Stream && v.Key("Subtype").Name() == "Image" && !in.doc.hides(v.Key("OC")) {
-		in.painted(unitSquare.through(in.state.ctm), true)
+		in.painted(unitSquare.transform(in.state.ctm), true)
 	}
 	if v.Kind() != pdf.Stream || v.Key("Subtype").Name() != "Form" {
 		return nil

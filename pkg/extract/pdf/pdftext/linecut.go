@@ -37,7 +37,7 @@ func (c Cell) words() []word {
 		}
 		at, x0, x1 := int(s.at), float64(min(s.x0, s.x1)), float64(max(s.x0, s.x1))
 		r, _ := utf8.DecodeRuneInString(c.Text[at:])
-		apart := i == 0 || c.Text[at-1] == ' ' || denseScript(r) || denseScript(last)
+		apart := i == 0 || c.Text[at-1] == ' ' || isUnspacedScript(r) || isUnspacedScript(last)
 		if i > 0 && max(s.x0-c.spots[i-1].x1, c.spots[i-1].x0-s.x1) > tight*glyph {
 			apart = true
 		}

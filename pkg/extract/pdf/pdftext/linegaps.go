@@ -32,7 +32,7 @@ func (c *cellMaker) cellsOf(pieces []piece, rtl bool) []Cell {
 		pieces = visualOrder(pieces)
 	}
 	c.raise(pieces)
-	word, joint := c.wordGapOf(pieces), c.joints(pieces)
+	word, joint := c.wordGapOf(pieces), c.letterSpaced(pieces)
 	var cells []Cell
 	units := c.units[:0] // glyphs of the open cell, with spaces between words
 	var from, to float64
@@ -87,7 +87,7 @@ func partsWords(a, b piece, gap, word float64) bool {
 	size := b.size
 	last, _ := utf8.DecodeLastRuneInString(a.text)
 	first, _ := utf8.DecodeRuneInString(b.text)
-	if denseScript(last) && denseScript(first) {
+	if isUnspacedScript(last) && isUnspacedScript(first) {
 		return gap > denseGap*size
 	}
 	return gap > word*size
@@ -106,8 +106,8 @@ func startsWord(s string) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-// denseScript reports whether a character belongs to a script that is written without spaces.
-func denseScript(r rune) bool {
+// isUnspacedScript reports whether a character belongs to a script that is written without spaces.
+func isUnspacedScript(r rune) bool {
 	switch {
 	case r < 0xe00:
 		return false

@@ -81,13 +81,13 @@ func visualOrder(pieces []piece) []piece {
 func logicalOrder(units []unit) []unit {
 	slices.Reverse(units)
 	for i := 0; i < len(units); {
-		if !latin(units[i].text) {
+		if !isLeftToRight(units[i].text) {
 			i++
 			continue
 		}
 		end := i + 1
 		for j := i + 1; j < len(units); j++ {
-			if latin(units[j].text) {
+			if isLeftToRight(units[j].text) {
 				end = j + 1
 			} else if !joinsLatin(units, i, j) {
 				break
@@ -120,15 +120,15 @@ func turnWords(units []unit) {
 	}
 }
 
-// latin reports whether a unit starts with a digit, or its first letter is read from left to right.
-func latin(unit string) bool {
+// isLeftToRight reports whether a unit starts with a digit, or its first letter is read from left to right.
+func isLeftToRight(unit string) bool {
 	r, _ := utf8.DecodeRuneInString(unit)
 	return unicode.IsDigit(r) || directionOf(unit) == leftToRight
 }
 
 // joinsLatin reports whether the character at j continues a number, or a run of Latin words, that began at i.
 func joinsLatin(units []unit, i, j int) bool {
-	if j+1 >= len(units) || !latin(units[j+1].text) {
+	if j+1 >= len(units) || !isLeftToRight(units[j+1].text) {
 		return false
 	}
 	if strings.ContainsAny(units[j].text, ".,:/-–%_@'’") {

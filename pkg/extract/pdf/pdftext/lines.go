@@ -64,9 +64,9 @@ type lineBuilder struct {
 
 	artifact bool // the following glyphs belong to artifacts
 
-	last   [4]shown // last glyphs, to detect text that is repeated to look bold
-	lastAt int
-	seen   map[string][]linePosition // positions of the lines so far, by text, to detect repeated lines
+	last      [4]recentGlyph // last glyphs, to detect text that is repeated to look bold
+	lastAt    int
+	positions map[string][]linePosition // positions of the lines so far, by text, to detect repeated lines
 }
 
 // maxSizes is the maximum number of distinct glyph sizes on a line; real lines have only a few.
@@ -88,8 +88,8 @@ type piece struct {
 	bold   bool
 }
 
-// shown is a recently shown glyph.
-type shown struct {
+// recentGlyph is a recently shown glyph.
+type recentGlyph struct {
 	text     string
 	from, to [2]float64
 }
@@ -106,18 +106,18 @@ func (b *lineBuilder) glyph(text string, size, dx, dy float64, from, to [2]float
 		text = "\uFFFD"
 	}
 	for _, s := range b.last {
-		if s.text == text && text != " " && near(s.from, from, 0.15*size) && (s.from == s.to || !near(s.to, from, 0.01*size)) {
+		if s.text == text && text != " " && isNear(s.from, from, 0.15*size) && (s.from == s.to || !isNear(s.to, from, 0.01*size)) {
 			return // the same glyph again, slightly shifted: fake bold
 		}
 	}
-	b.last[b.lastAt%len(b.last)] = shown{text, from, to}
+	b.last[b.lastAt%len(b.last)] = recentGlyph{text, from, to}
 	b.lastAt++
 
 	p := piece{text: text, size: size, blank: strings.TrimSpace(text) == "", bold: bold}
 	p.x0, p.base = from[0]*dx+from[1]*dy, -from[0]*dy+from[1]*dx
 	p.x1 = to[0]*dx + to[1]*dy
 	way := directionOf(text)
-	if b.open && (dx*b.dx+dy*b.dy < 0.98 || b.leaves(p, way)) {
+	if b.open && (dx*b.dx+dy*b.dy < 0.98 || b.isOutsideLine(p, way)) {
 		b.breakLine()
 	}
 	if !b.open {
@@ -133,14 +133,14 @@ func (b *lineBuilder) glyph(text string, size, dx, dy float64, from, to [2]float
 	}
 }
 
-func near(a, b [2]float64, d float64) bool {
+func isNear(a, b [2]float64, d float64) bool {
 	return math.Abs(a[0]-b[0]) <= d && math.Abs(a[1]-b[1]) <= d
 }
 
-// leaves reports whether a glyph does not belong to the open line.
-func (b *lineBuilder) leaves(p piece, way direction) bool {
+// isOutsideLine reports whether a glyph does not belong to the open line.
+func (b *lineBuilder) isOutsideLine(p piece, way direction) bool {
 	size := max(p.size, b.common)
-	if math.Abs(p.base-b.base) > shiftLine*size && !b.raises(p) {
+	if math.Abs(p.base-b.base) > shiftLine*size && !b.isSuperOrSubscript(p) {
 		return true
 	}
 	if p.x0-b.end >= -backGap*size {
@@ -151,15 +151,15 @@ func (b *lineBuilder) leaves(p piece, way direction) bool {
 	switch {
 	case way == rightToLeft && b.rtl >= b.ltr, way == neutral && b.rtl > b.ltr:
 		return !leftOf
-	case way == neutral && b.rtl+b.ltr == 0 && !latin(p.text):
+	case way == neutral && b.rtl+b.ltr == 0 && !isLeftToRight(p.text):
 		return !leftOf || p.x1 < b.left-wordGap*size && (!p.blank || p.x1 < b.left-bracketGap*size) // a bracket left of a number
 	}
 	return true
 }
 
-// raises reports whether a small glyph above or below the open line is a superscript or subscript. It must be directly
-// after the last glyph of the line.
-func (b *lineBuilder) raises(p piece) bool {
+// isSuperOrSubscript reports whether a small glyph above or below the open line is a superscript or subscript. It must
+// be directly after the last glyph of the line.
+func (b *lineBuilder) isSuperOrSubscript(p piece) bool {
 	const small, smallest, maxRaisedGap, fewest = 0.8, 0.4, 0.3, 2 // multiples of the line's font size; fewest is a number of glyphs of that size
 	return b.most >= fewest && p.size <= small*b.common && p.size >= smallest*b.common &&
 		math.Abs(p.base-b.base) < maxRise*b.common && math.Abs(p.x0-b.end) < maxRaisedGap*b.common
@@ -237,18 +237,18 @@ func (b *lineBuilder) breakLine() {
 // again reports whether the same line was already shown at the same position. Some programs draw text repeatedly to
 // create shadows and outlines.
 func (b *lineBuilder) again(l Line) bool {
-	if b.seen == nil {
-		b.seen = map[string][]linePosition{}
+	if b.positions == nil {
+		b.positions = map[string][]linePosition{}
 	}
 	const most = 16 // maximum number of positions stored per text
 	text, at := l.Text(), linePosition{l.Cells[0].X0, l.Y, l.Turn}
-	for _, p := range b.seen[text] {
+	for _, p := range b.positions[text] {
 		if p.turn == at.turn && math.Abs(p.x-at.x) < 0.3*l.Size && math.Abs(p.y-at.y) < 0.3*l.Size {
 			return true
 		}
 	}
-	if len(b.seen[text]) < most {
-		b.seen[text] = append(b.seen[text], at)
+	if len(b.positions[text]) < most {
+		b.positions[text] = append(b.positions[text], at)
 	}
 	return false
 }

@@ -29,11 +29,11 @@ func (in *interpreter) beginMark(args []pdfobject.Token, properties bool) {
 		case pdfobject.Dict:
 			v := p.Key("ActualText")
 			text, has = pdfobject.TextString(v.Str), v.Kind == pdfobject.String
-			m.artifact = tag == "Artifact" && pagination(p.Key("Type").Str, p.Key("Subtype").Str)
+			m.artifact = tag == "Artifact" && isPagination(p.Key("Type").Str, p.Key("Subtype").Str)
 		case pdfobject.Name:
 			v := in.res.get("Properties", p.Str)
 			text, has = v.Key("ActualText").Text(), v.Key("ActualText").Kind() == pdf.String
-			m.artifact = tag == "Artifact" && pagination(v.Key("Type").Name(), v.Key("Subtype").Name())
+			m.artifact = tag == "Artifact" && isPagination(v.Key("Type").Name(), v.Key("Subtype").Name())
 			m.off = tag == "OC" && in.doc.hides(v)
 		}
 		if m.replaced = has && in.hidden == 0; m.replaced {
@@ -56,8 +56,8 @@ func (in *interpreter) beginMark(args []pdfobject.Token, properties bool) {
 	in.marks = append(in.marks, m)
 }
 
-// pagination reports whether an artifact is a running title, a page number or similar.
-func pagination(kind, subtype string) bool {
+// isPagination reports whether an artifact is a running title, a page number or similar.
+func isPagination(kind, subtype string) bool {
 	return kind == "Pagination" || subtype == "Header" || subtype == "Footer"
 }
 
@@ -97,6 +97,6 @@ func (in *interpreter) showActual() {
 	at := [2]float64{m[4], m[5]}
 	if !in.box.outside(at, at, math.Hypot(m[2], m[3])) {
 		in.count(in.actual)
-		in.emit(in.actual, in.lookOf(m), at, at)
+		in.emit(in.actual, in.styleOf(m), at, at)
 	}
 }

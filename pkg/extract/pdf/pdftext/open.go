@@ -97,15 +97,16 @@ func HasContent(data []byte) bool {
 type pageRef struct {
 	kids  pdf.Value // Kids array of the page's parent; the page itself is read when it is needed, and not kept
 	index int
-	above *heritage
+	above *pageAttributes
 }
 
-// heritage holds the attributes that pages inherit. All pages of one node share a heritage. Looking the attributes up
-// through the parents of each page would be slow, because each lookup would read the node's long list of pages.
-type heritage struct{ resources, mediaBox, cropBox, rotate pdf.Value }
+// pageAttributes holds the attributes that pages inherit. All pages of one node share the same value. Looking the
+// attributes up through the parents of each page would be slow, because each lookup would read the node's long list of
+// pages.
+type pageAttributes struct{ resources, mediaBox, cropBox, rotate pdf.Value }
 
-// under returns the inherited attributes of the pages under a node.
-func (h heritage) under(node pdf.Value) *heritage {
+// forChildren returns the inherited attributes of the pages under a node.
+func (h pageAttributes) forChildren(node pdf.Value) *pageAttributes {
 	for key, to := range map[string]*pdf.Value{"Resources": &h.resources, "MediaBox": &h.mediaBox, "CropBox": &h.cropBox, "Rotate": &h.rotate} {
 		if own := node.Key(key); own.Kind() != pdf.Null {
 			*to = own
@@ -120,9 +121,9 @@ func (p pageRef) value() pdf.Value { return p.kids.Index(p.index) }
 func (d *Document) collectPages() {
 	budget := 4 * maxPages
 	open := map[uint32]bool{} // nodes visited so far: a node may occur only once
-	var walk func(node pdf.Value, above *heritage, depth int)
-	walk = func(node pdf.Value, above *heritage, depth int) {
-		above = above.under(node)
+	var walk func(node pdf.Value, above *pageAttributes, depth int)
+	walk = func(node pdf.Value, above *pageAttributes, depth int) {
+		above = above.forChildren(node)
 		kids := node.Key("Kids")
 		for i := range kids.Len() {
 			if budget--; budget < 0 || depth > maxDepth || len(d.pages) >= maxPages {
@@ -144,7 +145,7 @@ func (d *Document) collectPages() {
 			}()
 		}
 	}
-	walk(d.file.Trailer().Key("Root").Key("Pages"), &heritage{}, 0)
+	walk(d.file.Trailer().Key("Root").Key("Pages"), &pageAttributes{}, 0)
 }
 
 // pageResources returns a page's own or inherited resources.
@@ -173,7 +174,7 @@ func (d *Document) Page(ctx context.Context, i int) (page Page, err error) {
 		defer pdfobject.Recover(&err)
 		err = in.page(d.pages[i])
 	}()
-	in.judge()
+	in.countInvisible()
 	return Page{in.out.finish(), in.drawn, in.fields, in.unseen}, err
 }
 
@@ -204,8 +205,8 @@ func (m matrix) mul(n matrix) matrix {
 	}
 }
 
-// farOff is the maximum absolute value of a coordinate or a matrix element.
-const farOff = 1e9
+// maxMagnitude is the maximum absolute value of a coordinate or a matrix element.
+const maxMagnitude = 1e9
 
 // moved returns the matrix that moves by x and y and then applies m.
 func (m matrix) moved(x, y float64) matrix {
@@ -225,7 +226,7 @@ func (m matrix) inverse() matrix {
 
 func (m matrix) finite() bool {
 	for _, v := range m {
-		if !(math.Abs(v) <= farOff) { // the negation also catches NaN
+		if !(math.Abs(v) <= maxMagnitude) { // the negation also catches NaN
 			return false
 		}
 	}

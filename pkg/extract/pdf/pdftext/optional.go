@@ -72,7 +72,7 @@ func (d *Document) hides(group pdf.Value) bool {
 	}
 	if logic.Kind() == pdf.Array && logic.Len() > 0 {
 		budget := maxMembers
-		return !visible(logic, off, &budget, 0)
+		return !isVisible(logic, off, &budget, 0)
 	}
 	var list []uint32
 	if members.Kind() == pdf.Dict {
@@ -102,9 +102,9 @@ func (d *Document) hides(group pdf.Value) bool {
 	return on == 0 && hidden > 0
 }
 
-// visible evaluates a visibility expression: a group, or expressions combined with And, Or or Not. If the expression is
-// too long or nested too deeply, the content counts as visible.
-func visible(v pdf.Value, off map[uint32]bool, budget *int, depth int) bool {
+// isVisible evaluates a visibility expression: a group, or expressions combined with And, Or or Not. If the expression
+// is too long or nested too deeply, the content counts as visible.
+func isVisible(v pdf.Value, off map[uint32]bool, budget *int, depth int) bool {
 	if *budget--; *budget < 0 || depth > maxLogic {
 		return true
 	}
@@ -113,7 +113,7 @@ func visible(v pdf.Value, off map[uint32]bool, budget *int, depth int) bool {
 	}
 	all, some := true, false
 	for i := 1; i < min(v.Len(), maxMembers); i++ {
-		seen := visible(v.Index(i), off, budget, depth+1)
+		seen := isVisible(v.Index(i), off, budget, depth+1)
 		all, some = all && seen, some || seen
 	}
 	switch v.Index(0).Name() {

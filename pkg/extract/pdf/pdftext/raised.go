@@ -15,8 +15,8 @@ const (
 	nearRaised = 0.25 // maximum gap between a superscript and the word before it
 )
 
-// raised reports whether a glyph is a superscript on the current line.
-func (c *cellMaker) raised(p piece) bool {
+// isSuperscript reports whether a glyph is a superscript on the current line.
+func (c *cellMaker) isSuperscript(p piece) bool {
 	rise := p.base - c.base
 	return c.size > 0 && rise > minRise*c.size && rise < maxRise*c.size && p.size < 1.05*c.size &&
 		(p.size <= smallRaise*c.size || rise > clearRise*c.size)
@@ -26,13 +26,13 @@ func (c *cellMaker) raised(p piece) bool {
 // the meaning: 10⁶ would become 106.
 func (c *cellMaker) raise(pieces []piece) {
 	for i := 0; i < len(pieces); {
-		if pieces[i].blank || !c.raised(pieces[i]) {
+		if pieces[i].blank || !c.isSuperscript(pieces[i]) {
 			i++
 			continue
 		}
 		from := i
 		var run strings.Builder
-		for ; i < len(pieces) && !pieces[i].blank && c.raised(pieces[i]); i++ {
+		for ; i < len(pieces) && !pieces[i].blank && c.isSuperscript(pieces[i]); i++ {
 			run.WriteString(pieces[i].text)
 		}
 		next := ""
@@ -86,7 +86,7 @@ func (c *cellMaker) wordFrom(pieces []piece) string {
 	const longest = 2
 	word := ""
 	for _, p := range pieces {
-		if p.blank || c.raised(p) || !startsLetter(p.text) {
+		if p.blank || c.isSuperscript(p) || !startsLetter(p.text) {
 			break
 		}
 		if word += p.text; len(word) > longest {
@@ -153,7 +153,7 @@ func raisedForms(word, run, next string) (table map[rune]rune, sign string) {
 		return raisedDigits, ""
 	case !letters:
 		return raisedSigns, ""
-	case isMarks(run) && marksFollow(word, run):
+	case isMarkList(run) && isNoteMark(word, run):
 		return raisedLetters, ""
 	}
 	return nil, ""
@@ -164,8 +164,9 @@ func isDegree(run, next string) bool {
 	return (run == "o" || run == "O" || run == "0") && (next == "C" || next == "F")
 }
 
-// isMarks reports whether a superscript consists of single letters separated by commas, like note marks and exponents.
-func isMarks(run string) bool {
+// isMarkList reports whether a superscript consists of single letters separated by commas, like note marks and
+// exponents.
+func isMarkList(run string) bool {
 	for mark := range strings.SplitSeq(run, ",") {
 		if r := []rune(strings.TrimSpace(mark)); len(r) != 1 || raisedLetters[r[0]] == 0 {
 			return false
@@ -174,9 +175,9 @@ func isMarks(run string) bool {
 	return true
 }
 
-// marksFollow reports whether a raised letter after a word is a note mark or an exponent. Otherwise it is the end of an
+// isNoteMark reports whether a raised letter after a word is a note mark or an exponent. Otherwise it is the end of an
 // ordinal or abbreviation.
-func marksFollow(word, run string) bool {
+func isNoteMark(word, run string) bool {
 	const ordinals, shortened, fewest = "eaodrhAO", "MNDSCJV", 3
 	last, _ := utf8.DecodeLastRuneInString(word)
 	switch letters := strings.TrimRightFunc(word, unicode.IsLetter); {

@@ -16,14 +16,14 @@ type Drawn struct {
 }
 
 const (
-	maxRules    = 20_000 // maximum number of rules and filled rectangles per page
-	maxSegments = 4_000  // maximum number of segments, and of subpaths, that are examined per path
-	thinRule    = 2.5    // maximum thickness of a filled rectangle that is a rule, in points
-	thickStroke = 5      // minimum thickness of a stroke that is not a rule, in points
-	shortRule   = 3      // minimum length of a rule, in points
-	slant       = 0.3    // maximum deviation of a rule from the vertical or horizontal, in points
-	largeFill   = 0.5    // minimum fraction of the page that a background covers; smaller filled rectangles may be cells
-	farthest    = 1e7    // maximum distance of a coordinate from the corner of the page, in points
+	maxRules      = 20_000 // maximum number of rules and filled rectangles per page
+	maxSegments   = 4_000  // maximum number of segments, and of subpaths, that are examined per path
+	thinRule      = 2.5    // maximum thickness of a filled rectangle that is a rule, in points
+	thickStroke   = 5      // minimum thickness of a stroke that is not a rule, in points
+	shortRule     = 3      // minimum length of a rule, in points
+	slant         = 0.3    // maximum deviation of a rule from the vertical or horizontal, in points
+	largeFill     = 0.5    // minimum fraction of the page that a background covers; smaller filled rectangles may be cells
+	maxCoordinate = 1e7    // maximum distance of a coordinate from the corner of the page, in points
 )
 
 // path is the PDF path that is being constructed, in the coordinates of the page.
@@ -152,7 +152,7 @@ func (in *interpreter) paint(stroke, fill bool) {
 		for _, s := range p.subs[1:] {
 			around = rect{min(around.x0, s.around.x0), min(around.y0, s.around.y0), max(around.x1, s.around.x1), max(around.y1, s.around.y1)}
 		}
-		in.state.clip = in.state.clip.within(around)
+		in.state.clip = in.state.clip.intersect(around)
 		in.state.shaped = in.state.shaped || len(p.subs) > 1 || !p.subs[0].isRectangle()
 	}
 }
@@ -165,7 +165,7 @@ func (p *path) nested(i int) bool {
 		return true
 	}
 	for j, o := range p.subs {
-		if j != i && (o.around.within(p.subs[i].around) == o.around || p.subs[i].around.within(o.around) == p.subs[i].around) {
+		if j != i && (o.around.intersect(p.subs[i].around) == o.around || p.subs[i].around.intersect(o.around) == p.subs[i].around) {
 			return true
 		}
 	}
@@ -189,7 +189,7 @@ func (in *interpreter) fill(s subpath) {
 	if !s.isRectangle() {
 		return
 	}
-	b, ok := in.seen(Box{r.x0, r.y0, r.x1, r.y1})
+	b, ok := in.clipped(Box{r.x0, r.y0, r.x1, r.y1})
 	if ok && len(in.drawn.Fills)+len(in.drawn.Rules) < maxRules && (b.X1-b.X0)*(b.Y1-b.Y0) < largeFill*in.box.width*in.box.height {
 		in.drawn.Fills = append(in.drawn.Fills, b)
 	}
@@ -197,7 +197,7 @@ func (in *interpreter) fill(s subpath) {
 
 // rule records a thin box as a ruled line, given by the centre line of the box.
 func (in *interpreter) rule(b Box) {
-	b, ok := in.seen(b)
+	b, ok := in.clipped(b)
 	if !ok || len(in.drawn.Fills)+len(in.drawn.Rules) >= maxRules {
 		return
 	}
@@ -213,23 +213,23 @@ func (in *interpreter) rule(b Box) {
 	}
 }
 
-// seen returns the part of a box inside the clip and the page.
-func (in *interpreter) seen(b Box) (Box, bool) {
+// clipped returns the part of a box inside the clip and the page.
+func (in *interpreter) clipped(b Box) (Box, bool) {
 	const slack = 1 // distance outside the clip, in points; a line this close may still be visible because of its width
 	c := in.state.clip
 	if in.box.width > 0 {
-		c = c.within(rect{0, 0, in.box.width, in.box.height})
+		c = c.intersect(rect{0, 0, in.box.width, in.box.height})
 	}
 	b = Box{max(b.X0, c.x0-slack), max(b.Y0, c.y0-slack), min(b.X1, c.x1+slack), min(b.Y1, c.y1+slack)}
 	return b, b.X0 <= b.X1 && b.Y0 <= b.Y1
 }
 
-// everywhere is the clip of a page before a smaller one is set.
-var everywhere = rect{math.Inf(-1), math.Inf(-1), math.Inf(1), math.Inf(1)}
+// infiniteRect is the clip of a page before a smaller one is set.
+var infiniteRect = rect{math.Inf(-1), math.Inf(-1), math.Inf(1), math.Inf(1)}
 
-// within returns the part of r inside another rectangle. If there is none, the corners of the result are in reverse
+// intersect returns the part of r inside another rectangle. If there is none, the corners of the result are in reverse
 // order.
-func (r rect) within(o rect) rect {
+func (r rect) intersect(o rect) rect {
 	return rect{max(r.x0, o.x0), max(r.y0, o.y0), min(r.x1, o.x1), min(r.y1, o.y1)}
 }
 
@@ -237,9 +237,9 @@ func (r rect) within(o rect) rect {
 func (m matrix) point(x, y float64) (float64, float64) {
 	near := func(v float64) float64 {
 		if math.IsNaN(v) {
-			return farthest
+			return maxCoordinate
 		}
-		return min(max(v, -farthest), farthest)
+		return min(max(v, -maxCoordinate), maxCoordinate)
 	}
 	x, y = m.apply(x, y)
 	return near(x), near(y)

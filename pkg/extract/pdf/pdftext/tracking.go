@@ -26,9 +26,9 @@ type trackedGap struct {
 	letters bool    // the glyphs on both sides are letters
 }
 
-// joints finds letter-spaced words, whose letters are separated by gaps or blanks. It reports, for each piece, whether
-// it continues such a word. It returns nil for a line without such words.
-func (c *cellMaker) joints(pieces []piece) []bool {
+// letterSpaced finds letter-spaced words, whose letters are separated by gaps or blanks. It reports, for each piece,
+// whether it continues such a word. It returns nil for a line without such words.
+func (c *cellMaker) letterSpaced(pieces []piece) []bool {
 	var joint []bool
 	mark := func(at int) {
 		if joint == nil {
@@ -124,7 +124,7 @@ func markSpelled(pieces []piece, mark func(int)) {
 	all := true     // all visible pieces of the line are such characters
 	visible := 0
 	flush := func() {
-		spelled(pieces, alone, mark)
+		markSpelledWords(pieces, alone, mark)
 		alone = alone[:0]
 	}
 	for i, p := range pieces {
@@ -148,9 +148,9 @@ func markSpelled(pieces []piece, mark func(int)) {
 	flush()
 }
 
-// spelled marks the words in a sequence of single letters. A blank separates two letters, and a wider gap separates two
-// words.
-func spelled(pieces []piece, alone []int, mark func(int)) {
+// markSpelledWords marks the words in a sequence of single letters. A blank separates two letters, and a wider gap
+// separates two words.
+func markSpelledWords(pieces []piece, alone []int, mark func(int)) {
 	if len(alone) < minSpelled {
 		return
 	}

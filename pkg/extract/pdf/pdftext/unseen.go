@@ -109,7 +109,7 @@ const (
 )
 
 // suspicionOf returns why the glyphs of a string may be invisible.
-func (in *interpreter) suspicionOf(l look) suspicion {
+func (in *interpreter) suspicionOf(l textStyle) suspicion {
 	s := &in.state
 	type3 := s.font != nil && s.font.Type3
 	switch {
@@ -129,7 +129,7 @@ func (in *interpreter) suspicionOf(l look) suspicion {
 	return plain
 }
 
-// suspectRun records a string for judge to examine.
+// suspectRun records a string for countInvisible to examine.
 func (in *interpreter) suspectRun(why suspicion, at rect, glyphs int) {
 	if glyphs == 0 || len(in.suspects) >= maxSuspects {
 		return
@@ -158,7 +158,7 @@ func (in *interpreter) filled(s subpath, nested bool) {
 		return
 	}
 	in.paintedBox(paintBox{rect: s.around, picture: !s.upright || nested, fill: g.fill, white: g.white})
-	r := s.around.within(g.clip)
+	r := s.around.intersect(g.clip)
 	if in.covering && !nested && g.alpha > 1-opaque && !g.blend && !g.shaped && g.fill.known && s.isRectangle() && len(in.suspects) > 0 &&
 		len(in.covers) < maxCovers && min(r.x1-r.x0, r.y1-r.y0) >= thickPaint {
 		in.covers = append(in.covers, cover{r, len(in.suspects)})
@@ -169,12 +169,12 @@ func (in *interpreter) paintedBox(p paintBox) {
 	if in.off > 0 {
 		return
 	}
-	p.rect = p.within(in.state.clip)
+	p.rect = p.intersect(in.state.clip)
 	if p.x1 < p.x0 || p.y1 < p.y0 {
 		return
 	}
 	if len(in.paints) >= maxPaints {
-		in.paints[maxPaints-1] = paintBox{rect: everywhere, picture: true} // too many regions: treat everything as painted
+		in.paints[maxPaints-1] = paintBox{rect: infiniteRect, picture: true} // too many regions: treat everything as painted
 		return
 	}
 	if in.paints = append(in.paints, p); p.fill.known && !p.white {
@@ -185,9 +185,9 @@ func (in *interpreter) paintedBox(p paintBox) {
 	}
 }
 
-// judge counts the invisible text. It is called after the whole page has been read, because the picture of a scanned
-// page may be painted after the invisible text that makes the page searchable.
-func (in *interpreter) judge() {
+// countInvisible counts the invisible text. It is called after the whole page has been read, because the picture of a
+// scanned page may be painted after the invisible text that makes the page searchable.
+func (in *interpreter) countInvisible() {
 	u := &in.unseen
 	for i, s := range in.suspects {
 		paints := in.paints[:min(s.paints, len(in.paints))]
@@ -202,7 +202,7 @@ func (in *interpreter) judge() {
 			u.White += s.glyphs
 		case s.why == isClipped:
 			u.Clipped += s.glyphs
-		case s.why == plain && s.fill.known && onGround(s, paints):
+		case s.why == plain && s.fill.known && matchesBackground(s, paints):
 			u.Ground += s.glyphs
 		case s.why == plain && slices.ContainsFunc(in.covers, func(c cover) bool { return c.suspects > i && shareIn(s.at, c.rect) > insideShare }):
 			u.Covered += s.glyphs
@@ -215,7 +215,7 @@ func (in *interpreter) judge() {
 
 // shareIn returns the fraction of `at`, the area of some text, that is inside a region.
 func shareIn(at, region rect) float64 {
-	both := at.within(region)
+	both := at.intersect(region)
 	if both.x1 < both.x0 || both.y1 < both.y0 {
 		return 0
 	}
@@ -231,8 +231,8 @@ func covered(at rect, paints []paintBox, pictures bool) bool {
 	})
 }
 
-// onGround reports whether a string has the same colour as the last region painted under it.
-func onGround(s suspect, paints []paintBox) bool {
+// matchesBackground reports whether a string has the same colour as the last region painted under it.
+func matchesBackground(s suspect, paints []paintBox) bool {
 	for _, p := range slices.Backward(paints) {
 		if share := shareIn(s.at, p.rect); share > insideShare {
 			return !p.picture && p.fill == s.fill
@@ -243,10 +243,10 @@ func onGround(s suspect, paints []paintBox) bool {
 	return false
 }
 
-// leaveOut records the position of a string in a hidden layer.
-func (in *interpreter) leaveOut(at rect) {
+// recordHidden records the position of a string in a hidden layer.
+func (in *interpreter) recordHidden(at rect) {
 	if len(in.unseen.Layers) < maxUnseen {
-		at = at.through(in.box.toPage.inverse())
+		at = at.transform(in.box.toPage.inverse())
 		in.unseen.Layers = append(in.unseen.Layers, Box{at.x0, at.y0, at.x1, at.y1})
 	}
 }
