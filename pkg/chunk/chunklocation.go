@@ -8,7 +8,7 @@ type headingContext struct {
 }
 
 // chunkLocation determines the location of a chunk, for citations. If a chunk spans several pages or sections, its
-// location is the page, and the heading path, that most of its text belongs to. The place where the chunk begins does
+// location is the page and the heading path to which most of its text belongs. The place where the chunk begins does
 // not matter.
 type chunkLocation struct {
 	pages   tokenCount[int]

@@ -28,7 +28,7 @@ type Load struct {
 	// Clients is the maximum number of simultaneous requests. With a rate, due requests wait for a free client, and the
 	// wait counts as latency.
 	Clients int
-	// Warmup is the time during which requests are sent before the measurement starts. For is the duration of the
+	// Warmup is the time during which requests are sent before the measurement starts. `For` is the duration of the
 	// measurement.
 	Warmup, For time.Duration
 	// Grace is the time to wait for responses after the last request. Requests that have no response by then count as

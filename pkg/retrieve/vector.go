@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Shares of the query's text that the model knows. Up to coverageNone, the dense weight is 0, because the vector of a
-// mostly unknown query is misleading. From there it rises to its full value at coverageFull.
+// Bounds on the share of the query's text that the model knows. Up to coverageNone, the dense weight is 0, because the
+// vector of a mostly unknown query is misleading. From there it rises to its full value at coverageFull.
 const (
 	coverageNone = 0.5
 	coverageFull = 0.9

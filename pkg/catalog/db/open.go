@@ -37,7 +37,7 @@ type Options struct {
 
 // observer follows the changes made by the writing connection of a SQLite database.
 type observer interface {
-	// Change is called before a row is inserted, changed or deleted. added is true for an insertion. For an existing
+	// Change is called before a row is inserted, changed or deleted. `added` is true for an insertion. For an existing
 	// row, id() returns the value of the first column, or an error.
 	Change(table string, added bool, id func() (string, error))
 	// Committing is called before each commit. The function that it returns is called after the commit. Commits never

@@ -31,7 +31,7 @@ const (
 // open at a time.
 var formatting = wordset.Of(`b big code em font i nobr s small strike strong tt u`)
 
-// Length of the longest name in formatting.
+// Length of the longest name in `formatting`.
 const maxFormattingName = len("strike")
 
 // Sanitize returns the part of an HTML page that should be parsed, and its character encoding. If the page would be too

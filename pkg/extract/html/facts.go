@@ -18,7 +18,7 @@ type nodeFacts struct {
 	hasWords     bool // the text contains a letter or digit
 }
 
-// size returns the length of nodeText, in bytes.
+// size returns the length of the result of nodeText, in bytes.
 func (f nodeFacts) size() int { return f.bytes + max(f.words-1, 0) }
 
 // add updates f after text has been appended to the text that f describes. `next` holds the facts of the appended text.

@@ -163,7 +163,7 @@ func decimalDigits(n float64, shift, places int) (whole, rest string) {
 		return "", strings.Repeat("0", places)
 	}
 	exp += shift
-	// digits[exp+1:] are the decimal places. keep is the number of digits that are shown.
+	// digits[exp+1:] are the decimal places. `keep` is the number of digits that are shown.
 	keep := exp + 1 + places
 	switch {
 	case keep < 0:

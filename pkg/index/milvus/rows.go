@@ -173,7 +173,7 @@ func (x *Index) Spaces(ctx context.Context, datastoreID string) ([]index.Space, 
 	return out, done(nil)
 }
 
-// runFields are the fields that run needs.
+// runFields are the fields that the type run needs.
 var runFields = []string{fieldID, fieldDatasource, fieldGeneration}
 
 // run counts the rows of each generation while they are read in the order of primary keys. In this order, the rows of a

@@ -86,11 +86,11 @@ func (p *Process) Restart(ctx context.Context) error {
 	return p.start(ctx)
 }
 
-// child is a running guard with its engine.
+// child is a running guard process with its engine.
 type child struct {
 	cmd   *exec.Cmd
 	words io.WriteCloser
-	// done is closed when the guard has ended.
+	// `done` is closed when the guard process has ended.
 	done chan struct{}
 }
 

@@ -59,7 +59,7 @@ func (c *cellMaker) raise(pieces []piece) {
 	}
 }
 
-// raiseAll replaces the characters that are in table.
+// raiseAll replaces the characters that are in `table`.
 func raiseAll(pieces []piece, table map[rune]rune) {
 	for k := range pieces {
 		pieces[k].text = strings.Map(func(r rune) rune {

@@ -310,7 +310,7 @@ func (s *selector) group(w int, passing uint64) error {
 	return s.compareNext()
 }
 
-// offer adds a row unless the upper bound of its score is below the threshold. score is the estimate, and `spread` is
+// offer adds a row unless the upper bound of its score is below the threshold. `score` is the estimate, and `spread` is
 // the standard deviation of the estimate.
 func (s *selector) offer(slot uint32, score, spread float32) {
 	limit := score + confidence*spread
