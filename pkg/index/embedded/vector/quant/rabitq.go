@@ -68,8 +68,9 @@ func (c *Coder) Encode(dst, fine []byte, v []float32) {
 			words[i/8] |= 1 << (i % 8)
 		}
 	}
-	// Choose scale so that the projection of scale·signs onto the residual is the residual itself (each sign is ±1).
-	// The rest of scale·signs is orthogonal to the residual. The stored error is the norm of this rest per dimension.
+	// `scale` is chosen so that the projection of scale·signs onto the residual is the residual itself (each sign is
+	// ±1). The rest of scale·signs is orthogonal to the residual. The stored error is the norm of this rest per
+	// dimension.
 	var scale, spread float64
 	if sum > 0 {
 		scale = length * length / sum
@@ -123,8 +124,8 @@ func (c *Coder) Prepare(query []float32) *Query {
 	step := 1.0
 	if limit > 0 {
 		step = limit / maxWeight
-		// Include the rounding errors of the weights in length. Each error is uniformly distributed over a step, and is
-		// multiplied by scale in the estimate.
+		// Include the rounding errors of the weights in `length`. Each error is uniformly distributed over a step, and
+		// the estimate multiplies it by `scale`.
 		length = math.Sqrt(length*length + scaleToError*float64(len(query))*step*step/12)
 	}
 	for i, x := range c.residual {
