@@ -127,7 +127,7 @@ func isFraming(n *html.Node) bool {
 	return false
 }
 
-// loading matches loading messages in the most common languages.
+// loading matches the messages that pages show while they load, in the most common languages.
 var loading = regexp.MustCompile(`(?i)\b(loading|please wait|one moment|just a moment|wird geladen|bitte warten|laden|` +
 	`chargement|patientez|cargando|carregando|caricamento|wczytywanie|laddar|indl.ser|ladataan|y.kleniyor)\b|` +
 	`загруз|завантаж|加载|載入|正在|読み込|로딩|로드|…\s*$|\.\.\.\s*$`)
