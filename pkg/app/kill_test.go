@@ -308,3 +308,34 @@ type noOriginals struct{}
 func (noOriginals) Each(context.Context, func(string, int64, time.Time) error) error { return nil }
 func (noOriginals) Verify(context.Context, string) error                             { return nil }
 func (noOriginals) Exists(context.Context, string) (bool, error)                     { return true, nil }
+
+// TestDeletedTextsStayDeletedAfterAKill kills the program after it has removed texts that were replaced before. NATS then
+// has their first jobs in its log again, and a repair must not take the texts over from there.
+func TestDeletedTextsStayDeletedAfterAKill(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.start()
+	store := p.newDatastore()
+	const texts = 4
+	var put struct{ IDs []string }
+	for version := range 3 {
+		var documents []map[string]any
+		for n := range texts {
+			id := fmt.Sprintf("text-%d", n)
+			documents = append(documents, map[string]any{"custom_id": id, "text": fmt.Sprintf("This is %s in version %d.", id, version)})
+		}
+		p.must(p.post("/datastores/upsert/"+store, map[string]any{"documents": documents}, &put))
+		p.settled(store, time.Minute)
+	}
+	for _, id := range put.IDs[1:] {
+		p.must(p.delete("/datasources/" + id))
+	}
+	p.swept()
+	p.kill()
+	p.start()
+	p.says(p.repair(), "1 datasource looked at: "+consistent)
+	if have := p.settled(store, time.Minute); len(have) != 1 || have[0].ID != put.IDs[0] {
+		t.Errorf("%d datasources exist, want the one that was not deleted: %+v", len(have), have)
+	}
+	p.swept() // the jobs are removed again
+}

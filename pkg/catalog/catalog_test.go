@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/catalog/catalogtest"
+	"github.com/sluice/sluice/pkg/catalog/catalogtest/world"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/tools/local/engines"
 )
@@ -189,4 +190,32 @@ func TestOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// TestAJobThatIsBackInTheLogIsRemovedAgain adopts a job of a deleted datasource, as the log may have it after a crash.
+func TestAJobThatIsBackInTheLogIsRemovedAgain(t *testing.T) {
+	t.Parallel()
+	w := world.New(t, func(t testing.TB, o catalog.Options) *catalog.Catalog {
+		o.Path = filepath.Join(t.TempDir(), "catalog.db")
+		return open(t, o)
+	})
+	d := w.CreateFile()
+	job := w.PublishAll()[0]
+	_, err := w.DeleteDatasource(w.Ctx, w.WS, d.ID)
+	world.OK(t, err)
+	w.ClearSweeps() // the job was removed from the log
+	for range 2 {   // the second time, the sweep is still queued
+		what, err := w.Adopt(w.Ctx, job)
+		world.OK(t, err)
+		world.Equal(t, catalog.NothingAdopted, what)
+		sweeps := w.AllSweeps()
+		world.Equal(t, 1, len(sweeps))
+		world.Equal(t, []any{w.StoreID, d.ID, job.Generation + 1, true},
+			[]any{sweeps[0].DatastoreID, sweeps[0].DatasourceID, sweeps[0].Below, sweeps[0].Jobs})
+	}
+	w.ClearSweeps()
+	job.Generation++ // newer than the catalog, which was restored from a copy
+	what, err := w.Adopt(w.Ctx, job)
+	world.OK(t, err)
+	world.Equal(t, catalog.AdoptedUnknown, what)
 }

@@ -33,7 +33,7 @@ const (
 // names say that they were recovered. A known datasource gets the job's name, custom id, metadata and original. In both
 // cases, the datasource is queued again with the priority of replays.
 //
-// Adopt does nothing if the datasource is up to date, is being deleted, or has changed since the job was published.
+// Adopt changes nothing if the datasource is up to date, was deleted, or has changed since the job was published.
 // Calling Adopt twice is therefore harmless.
 func (c *Maintenance) Adopt(ctx context.Context, job domain.Job) (Adopted, error) {
 	what := NothingAdopted
@@ -116,6 +116,10 @@ func newJobFor(job domain.Job) domain.Job {
 }
 
 func adoptUnknown(ctx context.Context, t *db.Tx, job domain.Job) (Adopted, error) {
+	deleted, err := isDeleted(ctx, t, job)
+	if err != nil || deleted {
+		return NothingAdopted, err
+	}
 	store, err := adoptStore(ctx, t, job)
 	if err != nil || store == nil {
 		return NothingAdopted, err
@@ -136,15 +140,32 @@ func adoptUnknown(ctx context.Context, t *db.Tx, job domain.Job) (Adopted, error
 	return AdoptedUnknown, record.Enqueue(ctx, t, next, record.PriorityReplay)
 }
 
-// adoptStore returns the datastore for a job whose datasource is unknown, and creates it if necessary. It returns nil
-// if the datastore or the datasource was deleted while the job stayed in the log, or if the datastore belongs to
-// another workspace.
-func adoptStore(ctx context.Context, t *db.Tx, job domain.Job) (*domain.Datastore, error) {
-	deleted, err := db.Exists(ctx, t, `SELECT 1 FROM sweeps WHERE datastore_id = ? AND datasource_id IN ('', ?) AND jobs = 1 LIMIT 1`,
+// isDeleted reports whether the datastore or the datasource of a job was deleted. The datasource is unknown.
+//
+// The log can contain a job of a datasource whose sweep has ended. When a job replaces an earlier one of its datasource,
+// NATS removes the earlier job without recording that on disk. If the datasource is deleted, NATS records the removal of
+// the last job only. After a crash, the earlier job is in the log again. isDeleted then queues another sweep.
+//
+// Such a job is not newer than the catalog. If no other process writes the catalog, that is enough to recognise it,
+// because the service takes over newer jobs at its start, before it publishes any.
+func isDeleted(ctx context.Context, t *db.Tx, job domain.Job) (bool, error) {
+	sweeping, err := db.Exists(ctx, t, `SELECT 1 FROM sweeps WHERE datastore_id = ? AND datasource_id IN ('', ?) AND jobs = 1 LIMIT 1`,
 		job.DatastoreID, job.DatasourceID)
-	if err != nil || deleted {
-		return nil, err
+	if err != nil || sweeping || t.IsShared() {
+		return sweeping, err
 	}
+	mark, err := record.ReadMark(ctx, t)
+	if err != nil || job.Generation > mark {
+		return false, err
+	}
+	return true, record.QueueSweep(ctx, t, domain.Sweep{
+		WorkspaceID: job.WorkspaceID, DatastoreID: job.DatastoreID, DatasourceID: job.DatasourceID, Below: job.Generation + 1, Jobs: true,
+	})
+}
+
+// adoptStore returns the datastore for a job whose datasource is unknown, and creates it if necessary. It returns nil
+// if the datastore is being deleted or belongs to another workspace.
+func adoptStore(ctx context.Context, t *db.Tx, job domain.Job) (*domain.Datastore, error) {
 	store, err := record.ShareDatastore(ctx, t, job.DatastoreID)
 	if err == nil && store.WorkspaceID == job.WorkspaceID {
 		return &store, nil
