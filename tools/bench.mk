@@ -9,6 +9,14 @@ chaos: ## run a fleet for CHAOS (default 30m) while all its processes are killed
 damage: ## damage every file of a data directory in every way: it must be repaired, reported or refused, never silently wrong; some minutes
 	TEST_DAMAGE=1 go test -v -timeout 0 -run 'TestADamaged|TestDamage' ./pkg/jobs/... ./pkg/app
 
+.PHONY: powerloss
+powerloss: build ## cut the power of a simulated disk under load, and check IMAGES (default 100) images of it: nothing acknowledged is lost; needs Linux and root; some 10 minutes
+	go run ./tools/powerloss -api $(BIN)/sluice -images $(or $(IMAGES),100)
+
+.PHONY: powerloss-short
+powerloss-short: build ## a minute of make powerloss, which is skipped where root, FUSE or loop devices are missing
+	go run ./tools/powerloss -api $(BIN)/sluice -images $(or $(IMAGES),10) -skip
+
 .PHONY: backup-large
 backup-large: ## back up and restore SIZE (default 3GiB) of originals, and measure memory and speed of both
 	TEST_BACKUP_SIZE=$(or $(SIZE),3GiB) go test -v -timeout 0 -run TestALargeBackup ./pkg/app

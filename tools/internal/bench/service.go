@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -33,10 +34,24 @@ type Service struct {
 	used   time.Duration
 }
 
+// Options describe how a service is started.
+type Options struct {
+	Program string   // path of the service's program
+	Dir     string   // data directory
+	Key     string   // API key; "": one that is kept in the data directory
+	Log     *os.File // of the service; nil: the standard error of this process
+	Env     []string // settings, in addition to the address, the directory and the key
+}
+
 // Start starts the service's program with a data directory and waits until it is ready. The service is configured only
 // by the environment variables `env`, the address, the data directory and the key. The caller must call Close, even if
 // Start fails.
 func Start(ctx context.Context, program, dir string, env ...string) (*Service, error) {
+	return StartWith(ctx, Options{Program: program, Dir: dir, Env: env})
+}
+
+// StartWith is Start with more options.
+func StartWith(ctx context.Context, o Options) (*Service, error) {
 	s := &Service{exited: make(chan error, 1)}
 	l, err := listen(ctx)
 	if err != nil {
@@ -45,18 +60,20 @@ func Start(ctx context.Context, program, dir string, env ...string) (*Service, e
 	addr := l.Addr().String()
 	l.Close()
 	s.Address = "http://" + addr
-	if s.Key, err = keyOf(dir); err != nil {
-		return s, err
+	if s.Key = o.Key; s.Key == "" {
+		if s.Key, err = keyOf(o.Dir); err != nil {
+			return s, err
+		}
 	}
-	s.cmd = exec.CommandContext(ctx, program)
+	s.cmd = exec.CommandContext(ctx, o.Program)
 	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(syscall.SIGTERM) }
 	s.cmd.WaitDelay = stopTimeout / 2
 	s.cmd.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.TempDir(),
 		"SLUICE_EMBEDDED_INDEX=true", "SLUICE_AUDIT_EVERY=24h", "SLUICE_LOG_LEVEL=warn",
-	}, env...)
-	s.cmd.Env = append(s.cmd.Env, "SLUICE_ADDR="+addr, "SLUICE_DATA_DIR="+dir, "SLUICE_API_KEY="+s.Key)
-	s.cmd.Stderr = os.Stderr
+	}, o.Env...)
+	s.cmd.Env = append(s.cmd.Env, "SLUICE_ADDR="+addr, "SLUICE_DATA_DIR="+o.Dir, "SLUICE_API_KEY="+s.Key)
+	s.cmd.Stderr = cmp.Or(o.Log, os.Stderr)
 	if err := s.cmd.Start(); err != nil {
 		s.cmd = nil
 		return s, fmt.Errorf("starting the service: %w; make build builds it", err)

@@ -1,0 +1,128 @@
+package check
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/cli/operate"
+	"github.com/sluice/sluice/pkg/datadir"
+)
+
+const (
+	sweepTimeout = time.Minute // until replaced and deleted data is removed
+	sweepPoll    = 50 * time.Millisecond
+	agreement    = "index, originals, job log and catalog agree" // end of the last line of a repair without findings
+)
+
+// Comparison compares what a service has stored with itself, to find data that belongs to no document.
+type Comparison struct {
+	Dir string // the data directory
+	// Program is the service's program, if the service is running. The comparison then waits until replaced and deleted
+	// data is removed, and runs the command that compares index, originals, job log and catalog. If Program is "", the
+	// service is stopped, and the comparison looks for stray originals.
+	Program string
+	// Interrupted is the number of requests that were interrupted. Each may have left one original, which is removed an
+	// hour later.
+	Interrupted int
+}
+
+// Run returns the differences as findings.
+func (c Comparison) Run(ctx context.Context) (findings []string, err error) {
+	if c.Program == "" {
+		return strayOriginals(ctx, c.Dir, c.Interrupted)
+	}
+	return differences(ctx, c.Program, c.Dir)
+}
+
+func differences(ctx context.Context, program, dir string) (findings []string, err error) {
+	c, err := openCatalog(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	waiting, cancel := context.WithTimeout(ctx, sweepTimeout)
+	defer cancel()
+	poll := time.NewTicker(sweepPoll)
+	defer poll.Stop()
+	for {
+		due, err := c.Sweeps(ctx, 1)
+		if err != nil {
+			return nil, err
+		}
+		if len(due) == 0 {
+			break
+		}
+		select {
+		case <-waiting.Done():
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			return []string{fmt.Sprintf("replaced and deleted data is not removed after %v", sweepTimeout)}, nil
+		case <-poll.C:
+		}
+	}
+	return repair(ctx, program, dir)
+}
+
+// repair runs the command that compares everything that is stored.
+func repair(ctx context.Context, program, dir string) (findings []string, err error) {
+	cmd := exec.CommandContext(ctx, program, "repair", "--json", "--data-dir", dir)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return []string{fmt.Sprintf("sluice repair: %v: %s", err, strings.TrimSpace(errs.String()))}, nil
+	}
+	var done struct{ Said []string }
+	if err := json.Unmarshal(out.Bytes(), &done); err != nil {
+		return nil, fmt.Errorf("reading the output of sluice repair: %w", err)
+	}
+	if n := len(done.Said); n == 0 || !strings.HasSuffix(done.Said[n-1], agreement) {
+		return []string{"sluice repair: " + strings.Join(done.Said, "; ")}, nil
+	}
+	return nil, nil
+}
+
+func strayOriginals(ctx context.Context, dir string, interrupted int) (findings []string, err error) {
+	c, err := openCatalog(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	store, closes, err := operate.OpenOriginals(ctx, filepath.Join(dir, datadir.NATS), true)
+	defer func() {
+		if fault := closes(); err == nil {
+			err = fault
+		}
+	}()
+	if err != nil {
+		return nil, err
+	}
+	stray := map[string]bool{}
+	if err := store.Each(ctx, func(key string, _ int64, _ time.Time) error { stray[key] = true; return nil }); err != nil {
+		return nil, err
+	}
+	err = c.EachOriginal(ctx, func(o catalog.OriginalRef) error { delete(stray, o.Key); return nil })
+	if err == nil && len(stray) > interrupted {
+		findings = []string{fmt.Sprintf("%d originals belong to no datasource, and %d requests were interrupted", len(stray), interrupted)}
+	}
+	return findings, err
+}
+
+func openCatalog(ctx context.Context, dir string) (*catalog.Catalog, error) {
+	c, err := catalog.Open(ctx, catalog.Options{Path: filepath.Join(dir, datadir.Catalog), Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	if err != nil {
+		return nil, fmt.Errorf("opening the catalog: %w", err)
+	}
+	return c, nil
+}

@@ -1,0 +1,154 @@
+// Package disk simulates a disk with a volatile write cache. Data written since the last flush may be lost when the
+// power fails. The disk is served as a file, so that a file system can be mounted on it.
+package disk
+
+import (
+	"io"
+	"sync"
+)
+
+// Block is the unit in which the disk stores data and loses it, in bytes. It is the page size of Linux, and the block
+// size of ext4.
+const Block = 4096
+
+// Sector is the largest number of bytes that the disk writes atomically. When the power fails during the write of a
+// block, the block may have sectors of both contents.
+const Sector = 512
+
+// maxVersions limits the contents that the cache holds for one block. Further writes of the block drop the oldest
+// content, which then cannot survive a power loss.
+const maxVersions = 16
+
+// content is the immutable content of a block. Writes replace it. nil means zeros.
+type content []byte
+
+// Disk is a disk in memory. Its methods may be called concurrently.
+type Disk struct {
+	size int64
+
+	mu      sync.Mutex
+	durable map[int64]content   // blocks that were flushed, by number; a missing block is all zeros
+	cached  map[int64][]content // contents written since the last flush, by number of their block, oldest first
+	atFlush func()              // called once, before the next flush that has something to flush
+}
+
+// New returns a disk of the given size in bytes, which is full of zeros. The size must be a multiple of Block.
+func New(size int64) *Disk {
+	return &Disk{size: size, durable: map[int64]content{}, cached: map[int64][]content{}}
+}
+
+// Size returns the size in bytes.
+func (d *Disk) Size() int64 { return d.size }
+
+// Unflushed returns the number of blocks that were written since the last flush.
+func (d *Disk) Unflushed() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.cached)
+}
+
+// newest returns the content of a block that a read returns.
+func (d *Disk) newest(block int64) content {
+	if versions := d.cached[block]; len(versions) > 0 {
+		return versions[len(versions)-1]
+	}
+	return d.durable[block]
+}
+
+// ReadAt implements io.ReaderAt.
+func (d *Disk) ReadAt(p []byte, off int64) (n int, err error) {
+	if off < 0 || off >= d.size {
+		return 0, io.EOF
+	}
+	if end := d.size - off; int64(len(p)) > end {
+		p, err = p[:end], io.EOF
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for n < len(p) {
+		block, from := (off+int64(n))/Block, (off+int64(n))%Block
+		part := p[n:min(len(p), n+int(Block-from))]
+		if c := d.newest(block); c == nil {
+			clear(part)
+		} else {
+			copy(part, c[from:])
+		}
+		n += len(part)
+	}
+	return n, err
+}
+
+// WriteAt implements io.WriterAt. The data is in the cache until the next flush.
+func (d *Disk) WriteAt(p []byte, off int64) (n int, err error) {
+	if off < 0 || off+int64(len(p)) > d.size {
+		return 0, io.ErrShortWrite
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.each(off, int64(len(p)), func(block, from, to int64) {
+		c := make(content, Block)
+		if to-from < Block {
+			copy(c, d.newest(block))
+		}
+		n += copy(c[from:to], p[n:])
+		d.cache(block, c)
+	})
+	return n, nil
+}
+
+// Zero makes a hole: it replaces length bytes with zeros. Like a write, it is in the cache until the next flush.
+func (d *Disk) Zero(off, length int64) error {
+	if off < 0 || length < 0 || length > d.size-off {
+		return io.ErrShortWrite
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.each(off, length, func(block, from, to int64) {
+		old := d.newest(block)
+		switch {
+		case old == nil: // is zero already
+		case to-from == Block:
+			d.cache(block, nil)
+		default:
+			c := append(content(nil), old...)
+			clear(c[from:to])
+			d.cache(block, c)
+		}
+	})
+	return nil
+}
+
+// each calls f for every block of a range, with the part of the block that is in the range.
+func (d *Disk) each(off, length int64, f func(block, from, to int64)) {
+	for end := off + length; off < end; {
+		block, from := off/Block, off%Block
+		to := min(Block, from+end-off)
+		f(block, from, to)
+		off += to - from
+	}
+}
+
+func (d *Disk) cache(block int64, c content) {
+	versions := d.cached[block]
+	if len(versions) == maxVersions {
+		versions = append(versions[:0:0], versions[1:]...)
+	}
+	d.cached[block] = append(versions, c)
+}
+
+// Flush makes all previous writes durable.
+func (d *Disk) Flush() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if f := d.atFlush; f != nil && len(d.cached) > 0 {
+		d.atFlush = nil
+		f()
+	}
+	for block := range d.cached {
+		d.durable[block] = d.newest(block)
+		if d.durable[block] == nil {
+			delete(d.durable, block)
+		}
+	}
+	clear(d.cached)
+}

@@ -1,0 +1,135 @@
+package load
+
+import (
+	"slices"
+	"sync"
+)
+
+// Ledger records which changes of documents were sent and which were acknowledged. Its methods may be called
+// concurrently.
+type Ledger struct {
+	mu        sync.Mutex
+	datastore string
+	documents map[Name]*record
+}
+
+// record is the ledger's entry for a document.
+type record struct {
+	id           string // of its datasource; "" if it does not exist
+	acknowledged State
+	sent         *State // the change that has no response yet; nil if there is none
+}
+
+// NewLedger returns an empty ledger.
+func NewLedger() *Ledger { return &Ledger{documents: map[Name]*record{}} }
+
+// Expectation contains the states that a document may have after a power loss.
+type Expectation struct {
+	Name
+	Acknowledged State
+	// Sent is the state after a change that has no response yet. The change may have been carried out or not. If Sent
+	// is nil, there is no such change.
+	Sent *State
+}
+
+// MayExist reports whether the document may exist.
+func (e Expectation) MayExist() bool {
+	return e.Acknowledged.Exists() || e.Sent != nil && e.Sent.Exists()
+}
+
+// MayBeAbsent reports whether the document need not exist.
+func (e Expectation) MayBeAbsent() bool {
+	return !e.Acknowledged.Exists() || e.Sent != nil && !e.Sent.Exists()
+}
+
+// Expected contains the states that all documents may have after a power loss.
+type Expected struct {
+	Datastore string // id of the datastore; "" if its creation is not acknowledged
+	Documents []Expectation
+}
+
+// Acknowledged returns the number of documents of which at least one change was acknowledged.
+func (e Expected) Acknowledged() (n int) {
+	for _, d := range e.Documents {
+		if d.Acknowledged.Version > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// Sent returns the number of documents with a change that has no response yet.
+func (e Expected) Sent() (n int) {
+	for _, d := range e.Documents {
+		if d.Sent != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// Expected returns the states that all documents may have if the power fails now.
+func (l *Ledger) Expected() Expected {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := Expected{Datastore: l.datastore}
+	for name, r := range l.documents {
+		x := Expectation{Name: name, Acknowledged: r.acknowledged}
+		if r.sent != nil {
+			sent := *r.sent
+			x.Sent = &sent
+		}
+		e.Documents = append(e.Documents, x)
+	}
+	slices.SortFunc(e.Documents, func(a, b Expectation) int {
+		if a.CustomID < b.CustomID {
+			return -1
+		}
+		return 1
+	})
+	return e
+}
+
+func (l *Ledger) created(datastore string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.datastore = datastore
+}
+
+// change is a change of one document.
+type change struct {
+	name Name
+	to   State
+}
+
+// send records that changes are about to be sent.
+func (l *Ledger) send(changes ...change) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range changes {
+		r := l.documents[c.name]
+		if r == nil {
+			r = &record{}
+			l.documents[c.name] = r
+		}
+		r.sent = &c.to
+	}
+}
+
+// acknowledge records that the changes that were sent are acknowledged. ids has the datasources of the documents, in
+// the order of the changes.
+func (l *Ledger) acknowledge(ids []string, changes ...change) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, c := range changes {
+		r := l.documents[c.name]
+		r.id, r.acknowledged, r.sent = ids[i], c.to, nil
+	}
+}
+
+// idOf returns the datasource of a document.
+func (l *Ledger) idOf(n Name) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.documents[n].id
+}

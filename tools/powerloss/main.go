@@ -1,0 +1,16 @@
+// Command powerloss cuts the power of a simulated disk while Sluice runs on it, and checks that nothing is lost that
+// was acknowledged. The disk has a volatile write cache: blocks that the file system has not flushed may be lost.
+// Meanwhile, documents are written, updated and deleted over the REST API. Each image of the disk, with none, a random
+// half or all of the unflushed blocks, is mounted, Sluice is started on it, and every acknowledged document is
+// compared. At first, a control runs the same with a file system that never flushes. If the control loses nothing, the
+// command fails, because it would not notice a loss.
+//
+// The command needs Linux, root, /dev/fuse, loop devices and mkfs.ext4. Its mounts are in a mount namespace of its own,
+// and its processes in a PID namespace, so that nothing is left even if it is killed.
+//
+//	go run ./tools/powerloss [-api bin/sluice] [-images 100] [-seed N] [-skip]
+package main
+
+import "github.com/sluice/sluice/tools/internal/bench"
+
+func main() { bench.Main("powerloss", run) }
