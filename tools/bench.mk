@@ -44,6 +44,10 @@ faults: ## send every kind of request while a dependency refuses, hangs, is slow
 	TEST_FAULTS=$(or $(FAULTS),1) go run ./tools/local exec -- go test -v -timeout 0 -parallel 1 \
 		-run 'TestEveryDependency|TestAProcessStarts|TestAKeyedUpload|TestAFullDisk|TestADisk|TestAProcessWith' ./pkg/app
 
+.PHONY: consistency
+consistency: ## compare every answer of a fleet with the history of its documents while faults strike it, for DURATION (default 5m); SEED repeats its choices, CONSISTENCY: further flags
+	go run ./tools/consistency -duration $(or $(DURATION),5m) $(if $(SEED),-seed $(SEED)) $(CONSISTENCY)
+
 .PHONY: crawl
 crawl: ## crawl and refresh a generated site of TEST_SITE_PAGES (default 5000) pages, and crawl it while crawlers are killed 20 times
 	TEST_SITE_PAGES=$(or $(TEST_SITE_PAGES),5000) TEST_SITE_KILLS=$(or $(TEST_SITE_KILLS),20) go test -v -timeout 0 -parallel 1 \

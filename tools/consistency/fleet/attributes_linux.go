@@ -1,0 +1,15 @@
+package fleet
+
+import "syscall"
+
+// Signals that pause and continue a process.
+const (
+	pauseSignal  = syscall.SIGSTOP
+	resumeSignal = syscall.SIGCONT
+)
+
+// withParent returns attributes that make the kernel kill a process when this program ends, and keep the terminal's
+// Ctrl-C from it.
+func withParent() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}

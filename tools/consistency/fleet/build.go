@@ -1,0 +1,142 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// clockVariable names the environment variable with the path of the file that holds the deviation of the clock. Only
+// programs built with the patch of the clock read it.
+const clockVariable = "CONSISTENCY_CLOCK"
+
+// edit replaces one place in a source file. The old text must occur exactly once.
+type edit struct{ file, old, new string }
+
+// clockEdits let the program's clock follow a file. The program of a release has no such switch.
+var clockEdits = []edit{
+	{"pkg/app/main.go", "return mainWith(hooks{}, shape,", "return mainWith(hooks{now: consistencyClock()}, shape,"},
+	{"pkg/app/main.go", "func mainWith(", `// consistencyClock returns a clock that deviates by the duration in a file.
+func consistencyClock() func() time.Time {
+	file := os.Getenv("` + clockVariable + `")
+	if file == "" {
+		return nil
+	}
+	return func() time.Time {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			panic(err)
+		}
+		by, err := time.ParseDuration(string(text))
+		if err != nil {
+			panic(err)
+		}
+		return time.Now().UTC().Add(by)
+	}
+}
+
+func mainWith(`},
+	{"pkg/app/main.go", "\"syscall\"\n", "\"syscall\"\n\t\"time\"\n"},
+}
+
+// planted are faults that can be built into the program, to show that the checker finds them.
+var planted = map[string][]edit{
+	// Rows of the old generation are swept when a job begins, not when the new generation is active.
+	"early-sweep": {{"pkg/domain/transition.go", "	d.UpdatedAt = ev.At\n	return Outcome{Changed: true}\n}\n\n// next makes", `	d.UpdatedAt = ev.At
+	out := Outcome{Changed: true}
+	out.Sweeps = append(out.Sweeps, Sweep{WorkspaceID: d.WorkspaceID, DatastoreID: d.DatastoreID, DatasourceID: d.ID, Below: ev.Generation})
+	return out
+}
+
+// next makes`}},
+	// A request whose claim was taken over stores its documents nevertheless.
+	"no-claim-fence": {{"pkg/catalog/accounts/idempotency.go", "	return db.WithFence(ctx, func(ctx context.Context, t *db.Tx) error {", "	return ctx\n	return db.WithFence(ctx, func(ctx context.Context, t *db.Tx) error {"}},
+	// A generation becomes active even if a higher one already is.
+	"no-generation-fence": {{"pkg/domain/transition.go", "	case ev.Generation > d.ActiveGeneration:\n		if d.ActiveGeneration > 0", "	case ev.Generation > 0:\n		if d.ActiveGeneration > 0"}},
+	// Queries take hits of every generation.
+	"mixed-generations": {{"pkg/retrieve/search.go", "if o.ActiveGeneration == 0 || o.ActiveGeneration != h.Generation || o.DatastoreID != ds.ID {", "if o.ActiveGeneration == 0 || o.DatastoreID != ds.ID {"}},
+	// A datasource is read without regard to its workspace.
+	"no-tenant-check": {{"pkg/catalog/record/counts.go", "FROM datasources WHERE workspace_id || '' = ? AND id = ? AND `+NotDeleted, ws, id))", "FROM datasources WHERE ? || '' <> '' AND id = ? AND `+NotDeleted, ws, id))"}},
+}
+
+// Planted returns the names of the faults that Build can plant.
+func Planted() []string { return slices.Sorted(maps.Keys(planted)) }
+
+// patched returns the changed texts of source files, by path below root: with the clock that follows a file, and with
+// the planted faults.
+func patched(root string, faults ...string) (map[string]string, error) {
+	edits := slices.Clone(clockEdits)
+	for _, name := range faults {
+		more, ok := planted[name]
+		if !ok {
+			return nil, fmt.Errorf("there is no fault %q to plant; use one of %s", name, strings.Join(Planted(), ", "))
+		}
+		edits = append(edits, more...)
+	}
+	changed := map[string]string{}
+	for _, e := range edits {
+		text, ok := changed[e.file]
+		if !ok {
+			b, err := os.ReadFile(filepath.Join(root, e.file))
+			if err != nil {
+				return nil, fmt.Errorf("patching the program: %w; run this in the directory of the source code", err)
+			}
+			text = string(b)
+		}
+		if n := strings.Count(text, e.old); n != 1 {
+			return nil, fmt.Errorf("patching %s: %q occurs %d times; adapt the patch to the code", e.file, e.old, n)
+		}
+		changed[e.file] = strings.Replace(text, e.old, e.new, 1)
+	}
+	return changed, nil
+}
+
+// Build builds the program from the source code in the working directory, with patches that the source code itself does
+// not get: the clock that follows a file, and planted faults. It writes to dir.
+func Build(ctx context.Context, dir string, faults ...string) (program string, err error) {
+	changed, err := patched(".", faults...)
+	if err != nil {
+		return "", err
+	}
+	overlay := struct{ Replace map[string]string }{map[string]string{}}
+	for file, text := range changed {
+		from, err := filepath.Abs(file)
+		if err != nil {
+			return "", err
+		}
+		to := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
+		if err := os.WriteFile(to, []byte(text), 0o600); err != nil {
+			return "", err
+		}
+		overlay.Replace[from] = to
+	}
+	b, err := json.Marshal(overlay)
+	if err != nil {
+		return "", err
+	}
+	list := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(list, b, 0o600); err != nil {
+		return "", err
+	}
+	program = filepath.Join(dir, "sluice")
+	out, err := exec.CommandContext(ctx, "go", "build", "-overlay", list, "-ldflags", "-s -w", "-o", program, "./cmd/sluice").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("building the patched program: %w: %s", err, out)
+	}
+	return program, nil
+}
+
+// setClock writes the deviation of the clock to the file, in one step.
+func setClock(file string, by time.Duration) error {
+	if err := os.WriteFile(file+".new", []byte(by.String()), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(file+".new", file)
+}

@@ -1,0 +1,258 @@
+// Package model decides whether the answers of a service are possible. It records the history of every document (writes
+// and deletions with the times of request and answer) and the observations of readers, and reports a violation if no order
+// of the operations explains an observation. It does no I/O.
+//
+// Two registers describe a document. The accepted register changes when a write or a deletion is answered with success:
+// every later read of the datasource must show it. The visible register is what queries find. It follows the accepted
+// one in the same order, possibly later and skipping versions, except that a deletion takes effect on both at once.
+//
+// An operation without an answer may take effect at any later time, or never. An observation of its version bounds that
+// time from above.
+package model
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Forever is the end of an operation whose outcome is unknown.
+const Forever = time.Duration(math.MaxInt64)
+
+// Interval is the time between a request and its answer, measured from the start of the run.
+type Interval struct{ From, To time.Duration }
+
+// Kind is a kind of violation.
+type Kind string
+
+// Kinds of violations.
+const (
+	Lost        Kind = "lost"        // accepted or searchable content is missing
+	Duplicated  Kind = "duplicated"  // one document is there twice
+	Mixed       Kind = "mixed"       // parts of several versions or documents, or an incomplete version
+	Resurrected Kind = "resurrected" // deleted content is back
+	Reverted    Kind = "reverted"    // an older version is back
+	Leaked      Kind = "leaked"      // content of another workspace
+	Invented    Kind = "invented"    // content that was never written
+	Refused     Kind = "refused"     // a valid request was rejected permanently, or content ended with an error
+)
+
+// Violation is an observation that no order of the operations explains.
+type Violation struct {
+	Kind    Kind
+	Tag     Tag
+	What    string
+	History string // operations on the document and observations of it
+}
+
+// Error implements error.
+func (v *Violation) Error() string {
+	return fmt.Sprintf("%s: document %s: %s\n%s", strings.ToUpper(string(v.Kind)), v.Tag, v.What, v.History)
+}
+
+// Op is a write or a deletion of a document.
+type Op struct {
+	document *Document
+	version  int // 0: a deletion
+	from, to time.Duration
+	// latest is the latest time at which the operation took effect: `to`, or less if its effect was seen before.
+	latest time.Duration
+	// seen is the end of the first read that found the version searchable.
+	seen time.Duration
+	// past is the end of the first read that showed that the version was no longer searchable.
+	past time.Duration
+}
+
+func (o *Op) isDeletion() bool { return o.version == 0 }
+
+// precedes reports whether o certainly took effect before p.
+func (o *Op) precedes(p *Op) bool { return o.latest < p.from }
+
+// deletion is an answered deletion of a datasource.
+type deletion struct {
+	id string
+	at time.Duration // time of the answer
+}
+
+// maxDeletions is the number of deletions of a document whose datasource ids are remembered.
+const maxDeletions = 8
+
+// Document is the history of one document. It is safe for concurrent use.
+type Document struct {
+	Tag Tag
+
+	mu        sync.Mutex
+	ops       []*Op
+	versions  int        // versions written so far
+	id        string     // id of the datasource, "" if there is none or it is unknown
+	deleted   []deletion // the last answered deletions
+	log       []string
+	truncated int // entries removed from log
+	lastSight string
+}
+
+// New returns the empty history of a document.
+func New(tag Tag) *Document { return &Document{Tag: tag} }
+
+// ID returns the id of the document's datasource, or "" if there is none or it is unknown.
+func (d *Document) ID() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.id
+}
+
+// Latest returns the newest version, or 0 if nothing was written.
+func (d *Document) Latest() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.versions
+}
+
+// BeginWrite records a request that writes the next version. by describes the request in the history.
+func (d *Document) BeginWrite(at time.Duration, by string) (*Op, int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.versions++
+	return d.begin(d.versions, at, by), d.versions
+}
+
+// BeginDelete records a request that deletes the datasource.
+func (d *Document) BeginDelete(at time.Duration, by string) *Op {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.begin(0, at, by)
+}
+
+func (d *Document) begin(version int, at time.Duration, by string) *Op {
+	o := &Op{document: d, version: version, from: at, to: Forever, latest: Forever, seen: Forever, past: Forever}
+	d.forget()
+	d.ops = append(d.ops, o)
+	d.note(at, "%s … by %s", o, by)
+	return o
+}
+
+// String implements fmt.Stringer.
+func (o *Op) String() string {
+	if o.isDeletion() {
+		return "delete"
+	}
+	return fmt.Sprintf("write v%d", o.version)
+}
+
+// Done records that the request was answered with success. id is the id of the written or deleted datasource.
+func (o *Op) Done(at time.Duration, id string) {
+	d := o.document
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	o.to, o.latest = at, min(o.latest, at)
+	if o.isDeletion() {
+		if len(d.deleted) == maxDeletions {
+			d.deleted = slices.Delete(d.deleted, 0, 1)
+		}
+		d.deleted = append(d.deleted, deletion{id, at})
+		d.id = ""
+	} else {
+		d.id = id
+	}
+	d.note(at, "%s done, datasource %s", o, id)
+}
+
+// Unknown records that the request got no answer. It may take effect at any later time.
+func (o *Op) Unknown(at time.Duration, why error) {
+	d := o.document
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.note(at, "%s unknown: %v", o, why)
+}
+
+// Cancelled records that the request certainly had no effect.
+func (o *Op) Cancelled(at time.Duration, why error) {
+	d := o.document
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ops = slices.DeleteFunc(d.ops, func(p *Op) bool { return p == o })
+	d.note(at, "%s had no effect: %v", o, why)
+}
+
+// forget removes writes that are certainly superseded: a later answered operation is visible to everybody. If such a
+// version is seen again, that is a violation, as for every version that has been removed.
+func (d *Document) forget() {
+	const enough = 16
+	if len(d.ops) < enough {
+		return
+	}
+	settled := func(p *Op) bool { return p.to != Forever && (p.isDeletion() || p.seen != Forever) }
+	last := -1
+	for i, p := range d.ops {
+		if settled(p) {
+			last = i
+		}
+	}
+	if last < 0 {
+		return
+	}
+	d.ops = slices.DeleteFunc(d.ops, func(p *Op) bool { return p.precedes(d.ops[last]) })
+}
+
+func (d *Document) find(version int) *Op {
+	for _, o := range d.ops {
+		if o.version == version {
+			return o
+		}
+	}
+	return nil
+}
+
+const maxLog = 200
+
+func (d *Document) note(at time.Duration, format string, args ...any) {
+	if len(d.log) == maxLog {
+		d.log = slices.Delete(d.log, 0, maxLog/4)
+		d.truncated += maxLog / 4
+	}
+	d.log = append(d.log, fmt.Sprintf("%12.3fs  ", at.Seconds())+fmt.Sprintf(format, args...))
+}
+
+// noteSight records an observation unless it equals the one before.
+func (d *Document) noteSight(in Interval, what, how string) {
+	if what == d.lastSight {
+		return
+	}
+	d.lastSight = what
+	d.note(in.To, "%s, by %s since %.3fs", what, how, in.From.Seconds())
+}
+
+// History returns the operations and observations in the order of their times.
+func (d *Document) History() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.history()
+}
+
+func (d *Document) history() string {
+	var b strings.Builder
+	if d.truncated > 0 {
+		fmt.Fprintf(&b, "              %d older entries\n", d.truncated)
+	}
+	for _, line := range d.log {
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
+
+// violation describes an impossible observation.
+func (d *Document) violation(kind Kind, in Interval, format string, args ...any) error {
+	what := fmt.Sprintf(format, args...)
+	d.note(in.To, "VIOLATION %s: %s", kind, what)
+	return &Violation{Kind: kind, Tag: d.Tag, What: what, History: d.history()}
+}
+
+// Violate records a violation that the caller has found in an answer.
+func (d *Document) Violate(kind Kind, in Interval, format string, args ...any) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.violation(kind, in, format, args...)
+}
