@@ -28,17 +28,17 @@ type breaker struct {
 
 type hostHealth struct {
 	failures   int
-	suspect    bool          // a fetch is probing the host
+	isProbed   bool          // a fetch is probing the host
 	pause      time.Duration // length of the last pause; 0 before the first
 	until      time.Time     // end of the pause, or the time that the host asked for
-	why        string        // reason for the pause
-	fails      bool          // the host is paused because it is failing, not because it asked for a pause
+	reason     string        // reason for the pause
+	isFailing  bool          // the host is paused because it is failing, not because it asked for a pause
 	lastServed string        // the last page that was served
 	refusals   int           // consecutive responses that asked the crawler to come back later
 	refused    time.Time     // time of the first of these responses
 }
 
-// fail counts a failure. If the host is already paused, `held` is the time left until the pause ends. If `suspect` is
+// fail counts a failure. If the host is already paused, `held` is the time left until the pause ends. If `isProbed` is
 // true, the caller must probe the host and report the result by calling trip, succeeded or inconclusive.
 func (b *breaker) fail(host string, now time.Time) (held time.Duration, suspect bool) {
 	b.mu.Lock()
@@ -48,10 +48,10 @@ func (b *breaker) fail(host string, now time.Time) (held time.Duration, suspect 
 	if left := h.until.Sub(now); left > 0 {
 		return left, false // the request started before the pause
 	}
-	if h.failures < breakerFailures || h.suspect {
+	if h.failures < breakerFailures || h.isProbed {
 		return 0, false
 	}
-	h.suspect = true
+	h.isProbed = true
 	return 0, true
 }
 
@@ -60,12 +60,12 @@ func (b *breaker) trip(host, why string, now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	h := b.host(host, now)
-	h.suspect = false
+	h.isProbed = false
 	if left := h.until.Sub(now); left > 0 {
 		return left
 	}
 	h.pause = min(max(2*h.pause, minPause), maxPause)
-	h.until, h.why, h.fails = now.Add(h.pause), why, true
+	h.until, h.reason, h.isFailing = now.Add(h.pause), why, true
 	return h.pause
 }
 
@@ -78,8 +78,8 @@ func (b *breaker) pauseUntil(host, why string, until, now time.Time) {
 	if h.refusals++; h.refusals == 1 {
 		h.refused = now
 	}
-	h.until, h.why = latest(h.until, until), why
-	h.fails = h.refusals >= maxRefusals && now.Sub(h.refused) >= maxRefusalTime
+	h.until, h.reason = latest(h.until, until), why
+	h.isFailing = h.refusals >= maxRefusals && now.Sub(h.refused) >= maxRefusalTime
 }
 
 // served records that the host serves content. A robots.txt does not count, because hosts serve it even while they
@@ -102,7 +102,7 @@ func (b *breaker) succeeded(host, page string, now time.Time) {
 		return
 	}
 	h = b.host(host, now)
-	h.failures, h.pause, h.suspect = 0, 0, false
+	h.failures, h.pause, h.isProbed = 0, 0, false
 	if page != "" {
 		h.lastServed = page
 	}
@@ -113,7 +113,7 @@ func (b *breaker) inconclusive(host string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if h := b.hosts[host]; h != nil {
-		h.suspect = false
+		h.isProbed = false
 	}
 }
 
@@ -143,7 +143,7 @@ func (b *breaker) pauseReason(host string, now time.Time) (why string, fails boo
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if h := b.hosts[host]; h != nil && h.until.After(now) {
-		return h.why, h.fails
+		return h.reason, h.isFailing
 	}
 	return "", false
 }

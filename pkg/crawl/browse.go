@@ -81,7 +81,7 @@ func (b *browsing) fetchDocument(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	res, err := polite.ask(req.Context(), b.transport, req)
+	res, err := polite.send(req.Context(), b.transport, req)
 	if err != nil {
 		release()
 		return nil, err

@@ -153,21 +153,21 @@ type discovery struct {
 	batch   []domain.Link
 }
 
-// errEnough ends the reading of sitemaps once the page limit is reached.
-var errEnough = errors.New("enough pages")
+// errPageLimit ends the reading of sitemaps once the page limit is reached.
+var errPageLimit = errors.New("enough pages")
 
 // readGiven reads the sitemap that the caller specified.
 func (d *discovery) readGiven(ctx context.Context, at string, derived bool) error {
 	d.result.Scope.Follow = false
-	err := ignoreSpent(d.read(ctx, at, 1, derived))
+	err := ignoreLimitReached(d.read(ctx, at, 1, derived))
 	if err == nil && d.result.Found == 0 {
 		var moved *url.URL
-		if moved, err = d.movedRoot(ctx); moved != nil {
-			err = ignoreSpent(d.read(ctx, at, 1, false))
+		if moved, err = d.followMovedRoot(ctx); moved != nil {
+			err = ignoreLimitReached(d.read(ctx, at, 1, false))
 		}
 	}
 	switch {
-	case errors.Is(err, errEnough):
+	case errors.Is(err, errPageLimit):
 		return nil
 	case errors.Is(err, sitemap.ErrNotSitemap):
 		return permanent(at, "%s is not a sitemap: it is neither sitemap XML, a feed nor a list of addresses", at).withCause(err)
@@ -186,11 +186,11 @@ func (d *discovery) readGiven(ctx context.Context, at string, derived bool) erro
 // search reads the site's sitemaps. If there are none, it emits the root and sets Discovery.Follow.
 func (d *discovery) search(ctx context.Context) error {
 	root := d.scope.Root
-	err := ignoreSpent(d.sitemapsOf(ctx, root))
+	err := ignoreLimitReached(d.sitemapsOf(ctx, root))
 	if err == nil && d.result.Found == 0 {
 		var moved *url.URL
-		if moved, err = d.movedRoot(ctx); moved != nil {
-			err = ignoreSpent(d.sitemapsOf(ctx, moved))
+		if moved, err = d.followMovedRoot(ctx); moved != nil {
+			err = ignoreLimitReached(d.sitemapsOf(ctx, moved))
 		}
 	}
 	if err == nil && d.result.Found > 0 {
@@ -198,7 +198,7 @@ func (d *discovery) search(ctx context.Context) error {
 		err = d.entry(ctx, weburl.NewBase(root.String()), sitemap.Entry{Loc: root.String()})
 	}
 	if err != nil {
-		return ignoreEnough(err)
+		return ignorePageLimit(err)
 	}
 	if d.result.Found > 0 {
 		return nil
@@ -226,7 +226,7 @@ func (d *discovery) sitemapsOf(ctx context.Context, root *url.URL) error {
 		if err != nil {
 			continue
 		}
-		if err := d.tryUsual(ctx, u.String(), true); err != nil {
+		if err := d.readOptional(ctx, u.String(), true); err != nil {
 			return err
 		}
 	}
@@ -234,17 +234,17 @@ func (d *discovery) sitemapsOf(ctx context.Context, root *url.URL) error {
 		if d.result.Found > 0 {
 			return nil
 		}
-		if err := d.tryUsual(ctx, at, false); err != nil {
+		if err := d.readOptional(ctx, at, false); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// movedRoot returns the new address of the site's root, or nil if the site has not moved. The site has moved if its
-// sitemaps list only pages at another place, and the root redirects to that place. movedRoot then adds the new address
-// to the scope and resets the results, so that the caller can read the sitemaps again.
-func (d *discovery) movedRoot(ctx context.Context) (*url.URL, error) {
+// followMovedRoot returns the new address of the site's root, or nil if the site has not moved. The site has moved if
+// its sitemaps list only pages at another place, and the root redirects to that place. followMovedRoot then adds the
+// new address to the scope and resets the results, so that the caller can read the sitemaps again.
+func (d *discovery) followMovedRoot(ctx context.Context) (*url.URL, error) {
 	if d.result.Refused[scope.RefusedHost]+d.result.Refused[scope.RefusedPath] == 0 {
 		return nil, nil
 	}
@@ -287,9 +287,9 @@ func (d *discovery) usualLocations(root *url.URL) []string {
 	return out
 }
 
-// tryUsual reads a sitemap that may not exist. It returns only temporary failures as errors. A permanent failure is
+// readOptional reads a sitemap that may not exist. It returns only temporary failures as errors. A permanent failure is
 // reported as a problem if `declared` is true, which means that robots.txt lists the sitemap. Otherwise it is ignored.
-func (d *discovery) tryUsual(ctx context.Context, at string, declared bool) error {
+func (d *discovery) readOptional(ctx context.Context, at string, declared bool) error {
 	err := d.read(ctx, at, 1, false)
 	var e *Error
 	switch {
@@ -308,15 +308,16 @@ func (d *discovery) tryUsual(ctx context.Context, at string, declared bool) erro
 	return err
 }
 
-func ignoreEnough(err error) error {
-	if errors.Is(err, errEnough) {
+func ignorePageLimit(err error) error {
+	if errors.Is(err, errPageLimit) {
 		return nil
 	}
 	return err
 }
 
-// ignoreSpent turns errLimitReached into nil, because the entries found before the limit was reached can still be used.
-func ignoreSpent(err error) error {
+// ignoreLimitReached turns errLimitReached into nil, because the entries found before the limit was reached can still
+// be used.
+func ignoreLimitReached(err error) error {
 	if errors.Is(err, errLimitReached) {
 		return nil
 	}

@@ -32,17 +32,17 @@ var errSignIn = errors.New("the page asks to sign in")
 
 // Parts of the regular expressions that recognise soft 404 pages.
 const (
-	errorCode      = `(?:http\s*(?:status\s*)?)?(?:(?:error|erreur|errore|fehler|fout|fel|feil|błąd|erro|ошибка)\s*:?\s*)?(?:404|410)(?:\s*error)?`
-	apologies      = `(?:(?:oops|sorry|whoops|uh[ -]oh|hoppla|ups)[!.,…]*\s*)?`
-	missingNoun    = `(?:(?:this|that|the|your) )?(?:requested )?(?:page|file|document|article|url|content|resource|object|topic|post|thread|question|product|item|entry)`
-	requestedByYou = `(?: (?:that )?you(?: are|['’]re| were|['’]ve)? ?(?:requested|looking for|asked for|trying to (?:reach|view|find|access)))?`
+	errorCode       = `(?:http\s*(?:status\s*)?)?(?:(?:error|erreur|errore|fehler|fout|fel|feil|błąd|erro|ошибка)\s*:?\s*)?(?:404|410)(?:\s*error)?`
+	apology         = `(?:(?:oops|sorry|whoops|uh[ -]oh|hoppla|ups)[!.,…]*\s*)?`
+	missingNoun     = `(?:(?:this|that|the|your) )?(?:requested )?(?:page|file|document|article|url|content|resource|object|topic|post|thread|question|product|item|entry)`
+	requestedClause = `(?: (?:that )?you(?: are|['’]re| were|['’]ve)? ?(?:requested|looking for|asked for|trying to (?:reach|view|find|access)))?`
 )
 
 // notFoundWords matches titles and headings of soft 404 pages.
-var notFoundWords = regexp.MustCompile(`(?i)^` + errorCode + `[.!]?$|^(?:` + errorCode + `[\s:!.,]*)?` + apologies + `(?:` +
-	`(?:` + missingNoun + `)?` + requestedByYou + `\s*(?:(?:was|is|could|can|does|has)\s*)?(?:not|n?['’]t|cannot)\s*(?:been |be )?(?:found|exist|available)|` +
-	missingNoun + requestedByYou + ` (?:(?:is|was|has been|may have been) (?:gone|missing|removed|deleted)|missing|no longer exists)|no such page|nothing (?:was )?found(?: here)?|` +
-	`we (?:can(?:no|['’])?t|could(?:n['’]t| not)|(?:are|were) (?:unable to|not able to)) (?:seem to )?(?:find|locate) ` + missingNoun + requestedByYou + `|` +
+var notFoundWords = regexp.MustCompile(`(?i)^` + errorCode + `[.!]?$|^(?:` + errorCode + `[\s:!.,]*)?` + apology + `(?:` +
+	`(?:` + missingNoun + `)?` + requestedClause + `\s*(?:(?:was|is|could|can|does|has)\s*)?(?:not|n?['’]t|cannot)\s*(?:been |be )?(?:found|exist|available)|` +
+	missingNoun + requestedClause + ` (?:(?:is|was|has been|may have been) (?:gone|missing|removed|deleted)|missing|no longer exists)|no such page|nothing (?:was )?found(?: here)?|` +
+	`we (?:can(?:no|['’])?t|could(?:n['’]t| not)|(?:are|were) (?:unable to|not able to)) (?:seem to )?(?:find|locate) ` + missingNoun + requestedClause + `|` +
 	`(?:die )?(?:angeforderte )?seite (?:(?:wurde|konnte) )?nicht gefunden(?: werden)?|(?:diese )?seite existiert nicht|page (?:non trouvée|introuvable)|` +
 	`(?:cette|la) page (?:demandée )?n['’]existe (?:pas|plus)|p[áa]gina (?:no|não|non) (?:encontrada|existe|trovata)|pagina niet gevonden|` +
 	`(?:nie znaleziono strony|strona nie (?:została znaleziona|istnieje))|` +
@@ -58,8 +58,8 @@ var apologyWords = regexp.MustCompile(`(?i)^(?:oops|whoops|uh[ -]oh|sorry|hoppla
 // titleParts matches the separators between the title of a page and the name of its site.
 var titleParts = regexp.MustCompile(`\s+[|·•»«:–—-]+\s+|[|»«—]|: `)
 
-// saysNotFound reports whether a title or a heading says that there is no such page.
-func saysNotFound(s string) bool {
+// isNotFoundText reports whether a title or a heading says that there is no such page.
+func isNotFoundText(s string) bool {
 	s = strings.Join(strings.Fields(s), " ")
 	return s != "" && (notFoundWords.MatchString(s) || slices.ContainsFunc(titleParts.Split(s, 10), func(part string) bool {
 		return notFoundWords.MatchString(strings.TrimSpace(part))
@@ -74,9 +74,9 @@ var notFoundPath = regexp.MustCompile(`(?i)404|not-?_?found`)
 // article about missing pages.
 func (p *pageReader) isNotFound(final *url.URL) bool {
 	switch {
-	case p.signs.letters > maxNotFoundLetters || !saysNotFound(p.title):
+	case p.signs.letters > maxNotFoundLetters || !isNotFoundText(p.title):
 		return false
-	case p.heading == "" && p.signs.letters > maxBareLetters, p.heading != "" && !saysNotFound(p.heading) && !apologyWords.MatchString(p.heading):
+	case p.heading == "" && p.signs.letters > maxBareLetters, p.heading != "" && !isNotFoundText(p.heading) && !apologyWords.MatchString(p.heading):
 		return false
 	}
 	return !notFoundPath.MatchString(final.Path) || strings.Count(strings.Trim(final.Path, "/"), "/") == 0
@@ -89,8 +89,8 @@ var (
 	// signInWords matches the titles and headings of sign-in pages.
 	signInWords = regexp.MustCompile(`(?i)^(?:members only|access denied|authentication required|unauthori[sz]ed|restricted (?:access|area))\b|^(?:please )?(?:log|sign)[- ]?(?:in|on)\b|\b(?:log|sign) ?in (?:to|required)|^(?:bitte )?(?:anmelden|einloggen)|^anmeldung|` +
 		`^(?:se )?connecter|^connexion|^identifiez-vous|^iniciar sesión|^entrar$|^accedi|^inloggen|^zaloguj|^logga in|^вход|^войти|^登录|^登入|^ログイン|^로그인`)
-	// returns is the set of query parameters that hold the address to return to after signing in.
-	returns = wordset.Of(`next return returnurl return_url return_to returnto redirect redirect_uri redirect_url redirect_to redirecturl continue
+	// returnParameters is the set of query parameters that hold the address to return to after signing in.
+	returnParameters = wordset.Of(`next return returnurl return_url return_to returnto redirect redirect_uri redirect_url redirect_to redirecturl continue
 		goto service destination dest from back target ref referer fromuri ru samlrequest wantsurl`)
 )
 
@@ -99,8 +99,8 @@ func isSignIn(u *url.URL) bool {
 	return signInPath.MatchString(u.Path) || signInPath.MatchString(host)
 }
 
-// asksToSignIn reports whether the server sent a sign-in form instead of the requested page.
-func (p *pageReader) asksToSignIn(asked, final *url.URL, redirected bool) bool {
+// isSignInPage reports whether the server sent a sign-in form instead of the requested page.
+func (p *pageReader) isSignInPage(asked, final *url.URL, redirected bool) bool {
 	short := p.signs.letters < emptyNotice
 	switch {
 	case isSignIn(asked): // the sign-in page itself was requested
@@ -108,20 +108,20 @@ func (p *pageReader) asksToSignIn(asked, final *url.URL, redirected bool) bool {
 	case redirected && isSignIn(final):
 		back := slices.ContainsFunc(strings.Split(final.RawQuery, "&"), func(param string) bool {
 			key, _, _ := strings.Cut(strings.ToLower(param), "=")
-			return returns[key]
+			return returnParameters[key]
 		})
 		// A path like /docs/auth alone proves nothing, because it may be the address of a short page of documentation.
-		return p.password || back || p.signs.letters < emptyRoot && p.heading == "" || short && p.namesSignIn()
+		return p.password || back || p.signs.letters < emptyRoot && p.heading == "" || short && p.hasSignInTitle()
 	case p.password:
-		return p.signs.letters < emptyPage && p.signs.framing < emptyPage && p.heading == "" || short && p.namesSignIn()
+		return p.signs.letters < emptyPage && p.signs.framing < emptyPage && p.heading == "" || short && p.hasSignInTitle()
 	case p.account: // the next page asks for the password
-		return short && p.namesSignIn()
+		return short && p.hasSignInTitle()
 	}
 	return false
 }
 
-// namesSignIn reports whether the title or the heading is that of a sign-in page.
-func (p *pageReader) namesSignIn() bool {
+// hasSignInTitle reports whether the title or the heading is that of a sign-in page.
+func (p *pageReader) hasSignInTitle() bool {
 	return signInWords.MatchString(p.title) || signInWords.MatchString(p.heading)
 }
 
@@ -139,7 +139,7 @@ func (p *pageReader) hiddenError(redirects []domain.Redirect, final *url.URL) er
 		return nil //nolint:nilerr // the address has been fetched, so it is valid
 	}
 	switch {
-	case p.asksToSignIn(asked, final, len(redirects) > 0):
+	case p.isSignInPage(asked, final, len(redirects) > 0):
 		return permanent(p.req.URL, "%s requires signing in: it leads to the sign-in page %s; send the site's headers in config.headers if it accepts a token or cookie", p.req.URL, final).withCause(errSignIn)
 	case p.isNotFound(final):
 		e := permanent(p.req.URL, "%s does not exist: the server answered 200, but the page says %q", p.req.URL, p.title)

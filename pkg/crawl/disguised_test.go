@@ -26,7 +26,7 @@ func TestTitlesSayThatThereIsNoPage(t *testing.T) {
 		"": false, "Pumps": false, "How to make a 404 page": false, "Lost and found": false, "Room 404": false, "404 days at sea": false,
 		"Files not found during a backup": false, "Boeing 404 manual": false, "Finding pages": false, "What to do when a page is not found": false,
 	} {
-		if got := saysNotFound(title); got != want {
+		if got := isNotFoundText(title); got != want {
 			t.Errorf("%q: %t", title, got)
 		}
 	}

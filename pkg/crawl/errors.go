@@ -135,7 +135,7 @@ func classify(ctx context.Context, u string, err error) error {
 	switch {
 	case errors.As(err, &refused):
 		return permanent(u, "%s was not fetched: %s", u, refused.Error()).withCause(err)
-	case errors.As(err, &proxied) && proxied.lasting():
+	case errors.As(err, &proxied) && proxied.isPermanent():
 		return permanent(u, "%s could not be fetched: %s", u, proxied.Error()).withCause(err)
 	case errors.As(err, &proxied):
 		e := transient(u, "%s could not be fetched: %s", u, proxied.Error()).withCause(err)

@@ -80,7 +80,7 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 	}
 	reader := newPageReader(c.product, req, sc)
 	a, err := c.retrieve(ctx, retrieval{
-		url: req.URL, header: conditional(req), limit: c.opts.MaxBody, html: reader.read, redirectOf: reader.leadsTo,
+		url: req.URL, header: conditional(req), limit: c.opts.MaxBody, html: reader.read, redirectOf: reader.redirectTarget,
 	})
 	if err != nil {
 		return Page{}, err

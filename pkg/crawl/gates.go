@@ -42,17 +42,17 @@ func (g *gates) enter(ctx context.Context, host string, width int, minimum time.
 		select {
 		case at.slots <- struct{}{}:
 		case <-t.C:
-			g.part(host, at)
+			g.leave(host, at)
 			return nil, nil
 		case <-ctx.Done():
-			g.part(host, at)
+			g.leave(host, at)
 			return nil, context.Cause(ctx)
 		}
 	}
 	return func() {
 		<-at.slots
 		g.move(at)
-		g.part(host, at)
+		g.leave(host, at)
 	}, nil
 }
 
@@ -89,7 +89,7 @@ func (g *gates) move(at *gate) {
 	at.moved = now
 }
 
-func (g *gates) part(host string, at *gate) {
+func (g *gates) leave(host string, at *gate) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if at.users--; at.users == 0 {

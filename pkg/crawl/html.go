@@ -177,7 +177,7 @@ func (p *pageReader) finish(page *Page, header http.Header, final *url.URL) {
 		p.scope.Add(final) // the root may have redirected; its target belongs to the site
 	}
 	own := weburl.NewBase(page.URL)
-	base := p.baseOn(own)
+	base := p.documentBase(own)
 	self, _ := weburl.Normalise(page.URL)
 	for _, l := range linkHeaders(header.Values("Link")) {
 		// Addresses in a header are relative to the page's own address (RFC 8288, section 3.2).
@@ -196,10 +196,10 @@ func (p *pageReader) finish(page *Page, header http.Header, final *url.URL) {
 	p.filterLinks(page, base, self)
 }
 
-// baseOn returns the address against which the page's relative links are resolved. This is the address in the page's
-// base element. If the page has none, or if it is not a web address, baseOn returns `own`, the page's address, as
-// browsers do.
-func (p *pageReader) baseOn(own *weburl.Base) *weburl.Base {
+// documentBase returns the address against which the page's relative links are resolved. This is the address in the
+// page's base element. If the page has none, or if it is not a web address, documentBase returns `own`, the page's
+// address, as browsers do.
+func (p *pageReader) documentBase(own *weburl.Base) *weburl.Base {
 	if u, err := own.Parse(p.base); err == nil && p.base != "" {
 		return weburl.NewBase(u.String())
 	}

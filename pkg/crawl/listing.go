@@ -63,7 +63,7 @@ func (d *discovery) read(ctx context.Context, at string, level int, admit bool) 
 		}
 		d.feed = d.feed || e.Feed
 		switch {
-		case !e.Sitemap && d.maybeSitemap(e, len(maybe)):
+		case !e.Sitemap && d.looksLikeSitemap(e, len(maybe)):
 			maybe = append(maybe, e)
 		case !e.Sitemap:
 			return d.entry(ctx, onto, e)
@@ -76,7 +76,7 @@ func (d *discovery) read(ctx context.Context, at string, level int, admit bool) 
 	})
 	switch {
 	case err == nil:
-	case errors.Is(err, sitemap.ErrNotSitemap), errors.Is(err, errEnough), errors.Is(err, errLimitReached), ctx.Err() != nil:
+	case errors.Is(err, sitemap.ErrNotSitemap), errors.Is(err, errPageLimit), errors.Is(err, errLimitReached), ctx.Err() != nil:
 		return err
 	case errors.Is(err, sitemap.ErrTextSpent):
 		return d.limitReached(d.budget.TextSpent())
@@ -108,8 +108,8 @@ const (
 	maxMisses = 3
 )
 
-// maybeSitemap reports whether an entry of a urlset looks like another sitemap. Some sites list sitemaps there.
-func (d *discovery) maybeSitemap(e sitemap.Entry, already int) bool {
+// looksLikeSitemap reports whether an entry of a urlset looks like another sitemap. Some sites list sitemaps there.
+func (d *discovery) looksLikeSitemap(e sitemap.Entry, already int) bool {
 	if e.Feed || e.Alternate || already >= maxMaybe || d.misses >= maxMisses {
 		return false
 	}
@@ -227,7 +227,7 @@ func (d *discovery) add(l domain.Link) error {
 	}
 	if d.result.Found >= d.crawler.opts.MaxPages {
 		d.result.Refused[scope.RefusedPageLimit]++
-		return errEnough
+		return errPageLimit
 	}
 	d.seen[h] = struct{}{}
 	d.result.Found++

@@ -93,7 +93,7 @@ const (
 func (c *Crawler) Plan(ctx context.Context, req PlanRequest, emit func(PlanEntry) error) (PlanSummary, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	p := &plan{
-		crawler: c, ctx: ctx, emit: emit, limit: req.Limit, pause: req.pause, known: make(map[string]*planned), kept: make(map[string]string), left: make(map[string]PlanEntry),
+		crawler: c, ctx: ctx, emit: emit, limit: req.Limit, pause: req.pause, known: make(map[string]*planned), pagesByHash: make(map[string]string), left: make(map[string]PlanEntry),
 		summary: PlanSummary{Decisions: make(map[Decision]int), Reasons: make(map[string]int)},
 	}
 	defer p.fetches.Wait()
@@ -125,15 +125,15 @@ type plan struct {
 
 	patterns domain.Patterns // of the scope
 
-	level   []*planned // the level being judged
-	next    []*planned // the next level
-	known   map[string]*planned
-	kept    map[string]string    // addresses of pages by the hash of their text, or of their content if they have no text
-	leads   int                  // number of pages read only for their links
-	moved   []*planned           // pages that redirect, to be judged after all others with the same content
-	left    map[string]PlanEntry // addresses left out so far
-	fetches sync.WaitGroup
-	summary PlanSummary
+	level       []*planned // the level being judged
+	next        []*planned // the next level
+	known       map[string]*planned
+	pagesByHash map[string]string    // addresses of pages by the hash of their text, or of their content if they have no text
+	leads       int                  // number of pages read only for their links
+	moved       []*planned           // pages that redirect, to be judged after all others with the same content
+	left        map[string]PlanEntry // addresses left out so far
+	fetches     sync.WaitGroup
+	summary     PlanSummary
 }
 
 // planned is an address in the plan.
@@ -151,7 +151,7 @@ type planned struct {
 type planState int
 
 const (
-	planAwaited  planState = iota // not yet judged
+	planPending  planState = iota // not yet judged
 	planMoved                     // redirects; counts as a page unless another page has the same content
 	planWaits                     // waiting until its canonical address has been judged
 	planPage                      // a page
@@ -201,7 +201,7 @@ func (p *plan) discover(spec domain.CrawlSpec) error {
 			s.Delay = max(s.Delay, r.CrawlDelay)
 		}
 	}
-	p.leaveOut(refused, 0, "")
+	p.recordRejected(refused, 0, "")
 	return nil
 }
 

@@ -21,7 +21,7 @@ const (
 	kindNoIndex   = "marked noindex"
 	kindList      = "a sitemap or a feed"
 	kindEmpty     = "has no content"
-	kindSame      = "has the same content as another page"
+	kindDuplicate = "has the same content as another page"
 	kindCanonical = "names another page as its canonical address"
 	kindLead      = "read only for its links"
 )
@@ -33,7 +33,7 @@ func (p *plan) judge(it *planned) error {
 		return p.fail(it)
 	}
 	it.sketch = r.page.Sketch
-	p.takeLinks(it)
+	p.addLinks(it)
 	switch why := p.patterns.RefusesURL(it.link.URL); {
 	case why != "" && p.follow:
 		return p.exclude(it, PlanSkipped, "It was read only for its links: "+why+".", kindLead)
@@ -53,8 +53,8 @@ func (p *plan) judge(it *planned) error {
 		if !textid.Alike(it.sketch, own.sketch) {
 			return p.addPage(it)
 		}
-		return p.exclude(it, PlanDuplicate, itSaysItIs(own), kindCanonical)
-	case planAwaited, planMoved:
+		return p.exclude(it, PlanDuplicate, canonicalNote(own), kindCanonical)
+	case planPending, planMoved:
 		it.state = planWaits
 		own.wait = append(own.wait, it)
 		return nil
@@ -63,7 +63,7 @@ func (p *plan) judge(it *planned) error {
 	}
 }
 
-func itSaysItIs(own *planned) string { return "Its canonical address is " + own.link.URL + "." }
+func canonicalNote(own *planned) string { return "Its canonical address is " + own.link.URL + "." }
 
 // fail reports a page that cannot be fetched. If the page is the root of a site without sitemaps, the whole plan fails.
 func (p *plan) fail(it *planned) error {
@@ -84,14 +84,14 @@ func (p *plan) fail(it *planned) error {
 	return p.exclude(it, PlanError, reason, errorKind(it.result.err))
 }
 
-// takeLinks adds the links of a page to the plan, and records those that are rejected.
-func (p *plan) takeLinks(it *planned) {
+// addLinks adds the links of a page to the plan, and records those that are rejected.
+func (p *plan) addLinks(it *planned) {
 	for why, n := range it.result.page.Refused {
 		if why != scope.RefusedDepth { // most of these links lead to pages that a shorter path also reaches
 			p.summary.Reasons[string(why)] += n
 		}
 	}
-	p.leaveOut(it.result.refused, it.link.Depth+1, it.link.URL)
+	p.recordRejected(it.result.refused, it.link.Depth+1, it.link.URL)
 	var refused []refusedLink
 	for _, l := range it.result.page.Links {
 		why, lead := p.patterns.RefusesURL(l.URL), 0
@@ -107,12 +107,12 @@ func (p *plan) takeLinks(it *planned) {
 		}
 		p.add(l, it.link.URL, lead)
 	}
-	p.leaveOut(refused, it.link.Depth+1, it.link.URL)
+	p.recordRejected(refused, it.link.Depth+1, it.link.URL)
 }
 
-// leaveOut records rejected addresses, each once. They are not reported yet, because a link on another page to the
-// same address may still be accepted.
-func (p *plan) leaveOut(refused []refusedLink, depth int, from string) {
+// recordRejected records rejected addresses, each once. They are not reported yet, because a link on another page to
+// the same address may still be accepted.
+func (p *plan) recordRejected(refused []refusedLink, depth int, from string) {
 	for _, r := range refused {
 		if _, noted := p.left[r.address]; !noted && len(p.left) < maxPlanLeft {
 			p.left[r.address] = PlanEntry{URL: r.address, Depth: depth, From: from, Decision: PlanLeftOut, Reason: string(r.why)}
@@ -160,15 +160,15 @@ func (p *plan) canonical(it *planned) *planned {
 func (p *plan) addPage(it *planned) error {
 	if it.state != planMoved && it.address().FinalURL != "" {
 		it.state = planMoved
-		it.result.page.Links, it.result.refused = nil, nil // takeLinks has already used them
+		it.result.page.Links, it.result.refused = nil, nil // addLinks has already used them
 		p.moved = append(p.moved, it)
 		return nil
 	}
 	r := it.result
-	if other := p.kept[r.hash]; other != "" {
-		return p.exclude(it, PlanDuplicate, "It has the same content as "+other+".", kindSame)
+	if other := p.pagesByHash[r.hash]; other != "" {
+		return p.exclude(it, PlanDuplicate, "It has the same content as "+other+".", kindDuplicate)
 	}
-	p.kept[r.hash] = it.link.URL
+	p.pagesByHash[r.hash] = it.link.URL
 	it.state = planPage
 	e := it.entry(PlanPage)
 	if r.page.URL != it.link.URL {
@@ -231,7 +231,7 @@ func (p *plan) resume(it *planned) error {
 	for _, w := range waiting {
 		var err error
 		if it.state == planPage && textid.Alike(it.sketch, w.sketch) {
-			err = p.exclude(w, PlanDuplicate, itSaysItIs(it), kindCanonical)
+			err = p.exclude(w, PlanDuplicate, canonicalNote(it), kindCanonical)
 		} else {
 			err = p.addPage(w)
 		}

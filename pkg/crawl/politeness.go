@@ -55,23 +55,23 @@ func newPoliteness(o Options) *politeness {
 type maxWaits struct{ slot, queue time.Duration }
 
 // Maximum wait in a queue. A longer wait would occupy a worker that could fetch pages of other hosts.
-const longQueue = 500 * time.Millisecond
+const maxQueueWait = 500 * time.Millisecond
 
-// inProgress marks the context of a fetch that has already had a slot, or that is part of a larger operation. Such a
+// inProgressKey marks the context of a fetch that has already had a slot, or that is part of a larger operation. Such a
 // fetch waits for its next slot and is not deferred. A deferred fetch starts from the beginning, so at a slow host it
 // would never finish.
-type inProgress struct{}
+type inProgressKey struct{}
 
 func withInProgress(ctx context.Context) context.Context {
-	return context.WithValue(ctx, inProgress{}, true)
+	return context.WithValue(ctx, inProgressKey{}, true)
 }
 
 func (p *politeness) maxWaitsOf(ctx context.Context) maxWaits {
-	if ctx.Value(inProgress{}) != nil {
+	if ctx.Value(inProgressKey{}) != nil {
 		longest := max(p.maxWait, 3*maxCrawlDelay)
 		return maxWaits{slot: longest, queue: longest}
 	}
-	return maxWaits{slot: p.maxWait, queue: longQueue}
+	return maxWaits{slot: p.maxWait, queue: maxQueueWait}
 }
 
 // acquire waits for a slot of the host. The argument `delay` is the minimum interval that the host requests. It applies
@@ -145,7 +145,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-var errHostFails = errors.New("the host fails")
+var errHostFailing = errors.New("the host fails")
 
 // deferred returns the error for a fetch that must be retried after d. Its message says why the fetch has to wait. The
 // argument `delay` is the Crawl-delay of the host's robots.txt.
@@ -163,14 +163,14 @@ func (p *politeness) deferred(u, host string, delay, d time.Duration) *Error {
 	e := transient(u, "%s; the next request to %s is in %s", why, host, max(d.Round(time.Second), time.Second))
 	e.Deferred, e.RetryAfter = true, d
 	if fails {
-		e.Err = errHostFails
+		e.Err = errHostFailing
 	}
 	return e
 }
 
-// ask sends the request and records the health of the host. The argument ctx is the caller's context. If the request's
+// send sends the request and records the health of the host. The argument ctx is the caller's context. If the request's
 // own context ends before ctx, the host was too slow.
-func (p *politeness) ask(ctx context.Context, rt http.RoundTripper, req *http.Request) (*http.Response, error) {
+func (p *politeness) send(ctx context.Context, rt http.RoundTripper, req *http.Request) (*http.Response, error) {
 	host, u := req.URL.Host, req.URL.String()
 	res, err := rt.RoundTrip(req)
 	if err != nil {

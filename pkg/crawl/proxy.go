@@ -30,9 +30,9 @@ func newErrProxy(res *http.Response, now time.Time) errProxy {
 	return errProxy{status: res.StatusCode, retryAfter: after}
 }
 
-// lasting reports whether the status says that the proxy rejects this target permanently. Other statuses are about the
-// proxy itself, for example a wrong password or too much load.
-func (e errProxy) lasting() bool {
+// isPermanent reports whether the status says that the proxy rejects this target permanently. Other statuses are about
+// the proxy itself, for example a wrong password or too much load.
+func (e errProxy) isPermanent() bool {
 	switch e.status {
 	case http.StatusProxyAuthRequired, http.StatusRequestTimeout, http.StatusTooManyRequests:
 		return false

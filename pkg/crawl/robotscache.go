@@ -20,10 +20,10 @@ import (
 const (
 	maxRobotsBytes     = 512 << 10   // RFC 9309, section 2.5: at least 500 KiB
 	maxRobotsRedirects = 5           // RFC 9309, section 2.3.1.2
-	robotsFresh        = time.Hour   // RFC 9309, section 2.4: at most 24 hours
+	robotsMaxAge       = time.Hour   // RFC 9309, section 2.4: at most 24 hours
 	robotsFailure      = time.Minute // pause of a host whose robots.txt cannot be fetched
 	maxRobotsHosts     = 2_000
-	maxRobotsKept      = 64 << 20 // maximum size of the cached rules of all hosts, in bytes
+	maxRobotsCache     = 64 << 20 // maximum size of the cached rules of all hosts, in bytes
 )
 
 // errForbidden marks addresses that robots.txt disallows.
@@ -83,7 +83,7 @@ func (c *robotsCache) get(ctx context.Context, u *url.URL) (robots.File, error) 
 	for {
 		c.mu.Lock()
 		e := c.hosts[key]
-		mine := e == nil || e.done() && !c.now().Before(e.expires)
+		mine := e == nil || e.isDone() && !c.now().Before(e.expires)
 		if mine {
 			if e != nil {
 				c.remove(key, e)
@@ -105,7 +105,7 @@ func (c *robotsCache) get(ctx context.Context, u *url.URL) (robots.File, error) 
 			return robots.File{}, context.Cause(ctx)
 		}
 		if !errors.Is(e.err, errCancelled) {
-			return e.robots, c.again(e)
+			return e.robots, c.cachedError(e)
 		}
 	}
 }
@@ -114,7 +114,7 @@ func (c *robotsCache) get(ctx context.Context, u *url.URL) (robots.File, error) 
 // the file again.
 var errCancelled = errors.New("cancelled by the caller")
 
-func (e *robotsEntry) done() bool {
+func (e *robotsEntry) isDone() bool {
 	select {
 	case <-e.ready:
 		return true
@@ -129,7 +129,7 @@ func (c *robotsCache) fill(ctx context.Context, key, site string, e *robotsEntry
 	now := c.now()
 	switch {
 	case err == nil:
-		e.robots, e.expires = r, now.Add(robotsFresh)
+		e.robots, e.expires = r, now.Add(robotsMaxAge)
 		c.count(key, e)
 	case ctx.Err() != nil:
 		e.err = errCancelled
@@ -152,9 +152,9 @@ func (c *robotsCache) fill(ctx context.Context, key, site string, e *robotsEntry
 	return e.robots, e.err
 }
 
-// again returns the error for a fetch if an earlier request for the same robots.txt has failed. A temporary error
+// cachedError returns the error for a fetch if an earlier request for the same robots.txt has failed. A temporary error
 // becomes a deferral, because no request was sent for this fetch.
-func (c *robotsCache) again(e *robotsEntry) error {
+func (c *robotsCache) cachedError(e *robotsEntry) error {
 	var own *Error
 	if !errors.As(e.err, &own) || own.Permanent {
 		return e.err
@@ -172,7 +172,7 @@ func (c *robotsCache) evict() {
 	}
 	now := c.now()
 	for k, e := range c.hosts {
-		if e.done() && !now.Before(e.expires) {
+		if e.isDone() && !now.Before(e.expires) {
 			c.remove(k, e)
 		}
 	}
@@ -180,13 +180,13 @@ func (c *robotsCache) evict() {
 		if !c.full() {
 			return
 		}
-		if e.done() {
+		if e.isDone() {
 			c.remove(k, e)
 		}
 	}
 }
 
-func (c *robotsCache) full() bool { return len(c.hosts) >= maxRobotsHosts || c.bytes > maxRobotsKept }
+func (c *robotsCache) full() bool { return len(c.hosts) >= maxRobotsHosts || c.bytes > maxRobotsCache }
 
 // count adds the size of a host's rules to the total size of the cache, unless the host has been evicted.
 func (c *robotsCache) count(key string, e *robotsEntry) {
@@ -253,7 +253,7 @@ func (c *robotsCache) fetchOnce(ctx context.Context, at string) (int, http.Heade
 	defer release()
 	timed, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	res, err := c.polite.ask(ctx, c.transport, req.WithContext(timed))
+	res, err := c.polite.send(ctx, c.transport, req.WithContext(timed))
 	if err != nil {
 		return 0, nil, nil, err
 	}

@@ -67,7 +67,7 @@ func TestRobotsCache_forgets_hosts_and_what_is_old(t *testing.T) {
 		}
 	}
 	ask("e.com")
-	now = now.Add(robotsFresh - time.Second)
+	now = now.Add(robotsMaxAge - time.Second)
 	ask("e.com")
 	if n.Load() != 1 {
 		t.Errorf("asked %d times within the hour", n.Load())
@@ -97,7 +97,7 @@ func TestRobotsCache_is_bounded_in_bytes(t *testing.T) {
 		product: "SluiceBot", timeout: time.Minute, now: func() time.Time { return now }, hosts: map[string]*robotsEntry{},
 		polite: polite(1, -1, time.Second), transport: answer,
 	}
-	for i := range 2 * maxRobotsKept / len(rules) {
+	for i := range 2 * maxRobotsCache / len(rules) {
 		if _, err := c.get(t.Context(), mustParse(t, fmt.Sprintf("http://h%d.com/a", i))); err != nil {
 			t.Fatal(err)
 		}
@@ -107,10 +107,10 @@ func TestRobotsCache_is_bounded_in_bytes(t *testing.T) {
 	for _, e := range c.hosts {
 		kept += e.robots.Size()
 	}
-	if kept != c.bytes || kept > maxRobotsKept+len(rules) || kept < maxRobotsKept/2 {
+	if kept != c.bytes || kept > maxRobotsCache+len(rules) || kept < maxRobotsCache/2 {
 		t.Errorf("%d bytes are kept and %d are counted", kept, c.bytes)
 	}
-	now = now.Add(2 * robotsFresh)
+	now = now.Add(2 * robotsMaxAge)
 	if _, err := c.get(t.Context(), mustParse(t, "http://new.com/a")); err != nil {
 		t.Fatal(err)
 	}

@@ -36,28 +36,28 @@ func (s *shellSigns) needsScript() bool {
 	switch {
 	case s.scripts == 0:
 		return false
-	case s.noScriptAsks && s.letters+s.framing < emptyNotice:
+	case s.noScriptNeedsScripts && s.letters+s.framing < emptyNotice:
 		return true
 	case s.letters >= emptyPage:
 		return false
-	case s.visibleAsks || s.emptyRoot:
+	case s.textNeedsScripts || s.emptyRoot:
 		return true
 	}
-	return !s.hasOtherContent && s.framing < emptyPage && (s.letters == 0 || s.loads && s.letters < emptyRoot)
+	return !s.hasOtherContent && s.framing < emptyPage && (s.letters == 0 || s.isLoading && s.letters < emptyRoot)
 }
 
 // shellSigns contains the features that distinguish the shell of an application from a page.
 type shellSigns struct {
-	scripts         int  // number of scripts that a browser runs
-	letters         int  // letters of text, without those counted in `framing`
-	framing         int  // letters in navigation, header and footer
-	loads           bool // the text contains a loading message
-	noScriptAsks    bool // the noscript text says that scripts are needed
-	visibleAsks     bool // the visible text says that scripts are needed
-	emptyRoot       bool // there is an empty element that scripts could fill
-	texts           int  // number of pieces of text examined
-	roots           int  // number of root elements examined
-	hasOtherContent bool // there is visible content other than text
+	scripts              int  // number of scripts that a browser runs
+	letters              int  // letters of text, without those counted in `framing`
+	framing              int  // letters in navigation, header and footer
+	isLoading            bool // the text contains a loading message
+	noScriptNeedsScripts bool // the noscript text says that scripts are needed
+	textNeedsScripts     bool // the visible text says that scripts are needed
+	emptyRoot            bool // there is an empty element that scripts could fill
+	texts                int  // number of pieces of text examined
+	roots                int  // number of root elements examined
+	hasOtherContent      bool // there is visible content other than text
 }
 
 // read examines the document, and stops once the document is clearly not a shell.
@@ -74,7 +74,7 @@ func (s *shellSigns) read(doc *html.Node) {
 
 // next returns the node after n in document order, skipping the descendants of invisible elements.
 func next(n, top *html.Node) *html.Node {
-	if n.FirstChild != nil && !isUnseen(n) {
+	if n.FirstChild != nil && !isInvisible(n) {
 		return n.FirstChild
 	}
 	for n != nil && n != top {
@@ -86,7 +86,7 @@ func next(n, top *html.Node) *html.Node {
 	return nil
 }
 
-func isUnseen(n *html.Node) bool {
+func isInvisible(n *html.Node) bool {
 	if n.Type != html.ElementNode {
 		return false
 	}
@@ -112,8 +112,8 @@ func (s *shellSigns) text(n *html.Node) {
 	}
 	s.letters += letters
 	if s.letters < emptyNotice { // the text is short
-		s.loads = s.loads || loading.MatchString(n.Data)
-		s.visibleAsks = s.visibleAsks || scriptRequest.MatchString(n.Data)
+		s.isLoading = s.isLoading || loading.MatchString(n.Data)
+		s.textNeedsScripts = s.textNeedsScripts || scriptRequest.MatchString(n.Data)
 	}
 }
 
@@ -143,7 +143,7 @@ func (s *shellSigns) element(n *html.Node) {
 			s.scripts++
 		}
 	case atom.Noscript:
-		s.noScriptAsks = s.noScriptAsks || asksForScript(n)
+		s.noScriptNeedsScripts = s.noScriptNeedsScripts || mentionsScripts(n)
 	case atom.Img, atom.Picture, atom.Video, atom.Audio, atom.Object, atom.Embed, atom.Iframe, atom.Frameset, atom.Form,
 		atom.Input, atom.Textarea, atom.Table:
 		s.hasOtherContent = true
@@ -169,9 +169,9 @@ func isCode(n *html.Node) bool {
 	return false
 }
 
-// asksForScript reports whether the noscript text is about scripts. Most noscript elements contain only a tracking
+// mentionsScripts reports whether the noscript text is about scripts. Most noscript elements contain only a tracking
 // image.
-func asksForScript(noscript *html.Node) bool {
+func mentionsScripts(noscript *html.Node) bool {
 	if noscript.FirstChild == nil {
 		return false
 	}

@@ -105,10 +105,10 @@ func (l *softRedirects) readNoScript(text string) {
 	}
 }
 
-// leadsTo returns the address to which the page redirects all visitors, or nil if the page is meant to be read.
-func (p *pageReader) leadsTo(header http.Header, at *url.URL) *url.URL {
+// redirectTarget returns the address to which the page redirects all visitors, or nil if the page is meant to be read.
+func (p *pageReader) redirectTarget(header http.Header, at *url.URL) *url.URL {
 	own := weburl.NewBase(at.String())
-	base := p.baseOn(own)
+	base := p.documentBase(own)
 	if p.signs.letters >= emptyNotice {
 		return nil
 	}

@@ -72,7 +72,7 @@ func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
 	}})
 	defer func() { *h.budget -= h.client.opts.Now().Sub(start) }()
 
-	res, err := h.client.polite.ask(h.ctx, accessing{h.client.transport}, req.WithContext(ctx))
+	res, err := h.client.polite.send(h.ctx, accessing{h.client.transport}, req.WithContext(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func checkArguments(checks map[string]Arguments) sdk.Middleware {
 			}
 			arguments, err := checks[call.Params.Name](call.Params.Arguments)
 			if err != nil {
-				return failed(err, isMarked(call.Params.Meta)), nil
+				return errorResult(err, isMarked(call.Params.Meta)), nil
 			}
 			call.Params.Arguments = arguments
 			return next(ctx, method, req)
@@ -48,7 +48,7 @@ type toolRegistry struct {
 func addTool[In, Out any](box *toolRegistry, tool *sdk.Tool, bound func(fields map[string]*jsonschema.Schema), handler sdk.ToolHandlerFor[In, Out]) {
 	schema, err := schemaOf[In](bound)
 	if err == nil && box.check != nil {
-		box.checks[tool.Name], err = checkOf(box.check, schema)
+		box.checks[tool.Name], err = newCheck(box.check, schema)
 	}
 	if err != nil {
 		panic(fmt.Errorf("describing the arguments of %s: %w", tool.Name, err)) // cannot happen: the types belong to this package
@@ -57,7 +57,7 @@ func addTool[In, Out any](box *toolRegistry, tool *sdk.Tool, bound func(fields m
 	sdk.AddTool(box.server, tool, handler)
 }
 
-func checkOf(check ArgumentsOf, schema *jsonschema.Schema) (Arguments, error) {
+func newCheck(check ArgumentsOf, schema *jsonschema.Schema) (Arguments, error) {
 	encoded, err := json.Marshal(schema)
 	if err != nil {
 		return nil, err
@@ -72,18 +72,18 @@ func schemaOf[In any](bound func(fields map[string]*jsonschema.Schema)) (*jsonsc
 	if err != nil {
 		return nil, err
 	}
-	oneType(schema)
+	removeNull(schema)
 	bound(schema.Properties)
 	return schema, nil
 }
 
-// oneType removes null from the types of fields, also in nested objects.
-func oneType(schema *jsonschema.Schema) {
+// removeNull removes null from the types of fields, also in nested objects.
+func removeNull(schema *jsonschema.Schema) {
 	for _, field := range schema.Properties {
 		if types := slices.DeleteFunc(slices.Clone(field.Types), func(t string) bool { return t == "null" }); len(types) == 1 {
 			field.Type, field.Types = types[0], nil
 		}
-		oneType(field)
+		removeNull(field)
 	}
 }
 

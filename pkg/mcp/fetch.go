@@ -41,7 +41,7 @@ func addFetch(box *toolRegistry, lib Library) {
 			return nil, document{}, err
 		}
 		out := document{ID: in.ID, Title: d.Name, Text: part.text, URL: addressOf(webAddress(d), d.ID), Metadata: describe(d)}
-		if part.whole() {
+		if part.isWhole() {
 			return nil, out, nil
 		}
 		out.Metadata["part"] = fmt.Sprintf("passages %d to %d of %d", part.from+1, part.to, d.Chunks)

@@ -23,7 +23,7 @@ type part struct {
 	of       int
 }
 
-func (p part) whole() bool { return p.from == 0 && p.to >= p.of }
+func (p part) isWhole() bool { return p.from == 0 && p.to >= p.of }
 
 // readDocument reads a datasource's text from the position `where`, up to the size of one answer. If where.around is
 // set, it starts earlier: at the beginning if the whole document fits into one answer, otherwise a few chunks before

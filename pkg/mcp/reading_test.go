@@ -91,7 +91,7 @@ func TestAroundAPassage(t *testing.T) {
 	t.Run("a short document comes whole", func(t *testing.T) {
 		t.Parallel()
 		_, p, err := readDocument(t.Context(), newBook("a", "b", "c"), resource{datasourceID: someID, ordinal: 2, around: true})
-		if err != nil || p.text != "a\n\nb\n\nc" || !p.whole() {
+		if err != nil || p.text != "a\n\nb\n\nc" || !p.isWhole() {
 			t.Errorf("got %+v, %v", p, err)
 		}
 	})
@@ -102,7 +102,7 @@ func TestAroundAPassage(t *testing.T) {
 			texts[i] = strings.Repeat("x", 1000)
 		}
 		_, p, err := readDocument(t.Context(), newBook(texts...), resource{datasourceID: someID, ordinal: 200, around: true})
-		if err != nil || p.from != 200-chunksBefore || p.to <= 200 || p.whole() {
+		if err != nil || p.from != 200-chunksBefore || p.to <= 200 || p.isWhole() {
 			t.Errorf("got %d to %d, %v", p.from, p.to, err)
 		}
 	})

@@ -31,7 +31,7 @@ func (r Relay) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) er
 	server := sdk.NewServer(identity(r.Version), &sdk.ServerOptions{
 		Instructions: instructions, Capabilities: capabilities(true), Logger: r.Log,
 	})
-	server.AddReceivingMiddleware(link.pass)
+	server.AddReceivingMiddleware(link.forward)
 	err := server.Run(ctx, &sdk.IOTransport{Reader: in, Writer: out})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
 		return nil
@@ -49,9 +49,9 @@ type connection struct {
 	client  *sdk.ServerSession // the relay's client, which receives progress
 }
 
-// pass forwards requests to the service. It leaves requests that the service does not handle, such as the handshake, to
-// the SDK.
-func (l *connection) pass(next sdk.MethodHandler) sdk.MethodHandler {
+// forward forwards requests to the service. It leaves requests that the service does not handle, such as the handshake,
+// to the SDK.
+func (l *connection) forward(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		ask, known := forwardFunc(req.GetParams())
 		if !known {
@@ -60,12 +60,12 @@ func (l *connection) pass(next sdk.MethodHandler) sdk.MethodHandler {
 		client, _ := req.GetSession().(*sdk.ServerSession)
 		session, err := l.connect(client)
 		if err != nil {
-			return nil, l.unreachable(err)
+			return nil, l.connectionError(err)
 		}
 		result, err := ask(ctx, session)
 		if err != nil && ctx.Err() == nil && !isAnswer(err) {
 			l.drop()
-			return nil, l.unreachable(err)
+			return nil, l.connectionError(err)
 		}
 		return result, err
 	}
@@ -160,7 +160,7 @@ func (l *connection) progress(ctx context.Context, r *sdk.ProgressNotificationCl
 	}
 }
 
-func (l *connection) unreachable(err error) error {
+func (l *connection) connectionError(err error) error {
 	message := fmt.Sprintf("asking the service at %s: %v", l.relay.Endpoint, err)
 	var refused *refusal
 	if errors.As(err, &refused) {

@@ -7,15 +7,15 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// marksResults is the first version of the protocol that requires results to be marked as complete and recommends that
-// they name the server. Versions are dates and can be compared as strings.
-const marksResults = "2026-07-28"
+// markedResultsVersion is the first version of the protocol that requires results to be marked as complete and
+// recommends that they name the server. Versions are dates and can be compared as strings.
+const markedResultsVersion = "2026-07-28"
 
 // isMarked reports whether the result of a request with the given metadata must be marked. Requests of version
-// marksResults or later name their version in the metadata.
+// markedResultsVersion or later name their version in the metadata.
 func isMarked(meta map[string]any) bool {
 	version, _ := meta[sdk.MetaKeyProtocolVersion].(string)
-	return version >= marksResults
+	return version >= markedResultsVersion
 }
 
 // emptyResult returns an empty result. If `marked` is true, the result states that it is complete. The field for this
@@ -30,8 +30,8 @@ func emptyResult(marked bool) *sdk.CallToolResult {
 	return &result
 }
 
-// failed returns an error as the result of a tool call, so that models can read it.
-func failed(err error, marked bool) *sdk.CallToolResult {
+// errorResult returns an error as the result of a tool call, so that models can read it.
+func errorResult(err error, marked bool) *sdk.CallToolResult {
 	result := emptyResult(marked)
 	result.SetError(err)
 	return result
@@ -78,7 +78,7 @@ func ReadCall(message []byte) (call Call, isCall bool) {
 
 // FailCall answers a tool call with a result that contains the error.
 func (h *Handler) FailCall(w http.ResponseWriter, call Call, why error) {
-	result := failed(why, call.marked)
+	result := errorResult(why, call.marked)
 	if call.marked {
 		result.Meta = sdk.Meta{sdk.MetaKeyServerInfo: identity(h.opts.Version)}
 	}

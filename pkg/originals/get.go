@@ -23,15 +23,15 @@ func (s *Store) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.reader(ctx, info, sum, s.nextOfAny), nil
+	return s.reader(ctx, info, sum, s.nextFromAny), nil
 }
 
 func (s *Store) reader(ctx context.Context, info jetstream.ObjectInfo, sum string, next nextChunk) *reader {
 	return &reader{ctx: ctx, store: s, next: next, info: info, sum: sum, hash: sha256.New(), at: 1}
 }
 
-// Take is like Verified, but for the first reader of an original. If this Store has just put the content and still caches
-// it, Take returns it from the cache and removes it there.
+// Take is like Verified, but for the first reader of an original. If this Store has just put the content and still
+// caches it, Take returns it from the cache and removes it there.
 func (s *Store) Take(ctx context.Context, key string) (io.ReadCloser, error) {
 	if content, ok := s.cache.take(key); ok {
 		return io.NopCloser(bytes.NewReader(content)), nil
@@ -52,7 +52,7 @@ func (s *Store) find(ctx context.Context, key string) (info jetstream.ObjectInfo
 }
 
 func (s *Store) findMeta(ctx context.Context, key string) (jetstream.ObjectInfo, error) {
-	msg, err := s.readAny(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
+	msg, err := s.readFromAny(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
 		return s.stream.GetLastMsgForSubject(ctx, metaSubject(key))
 	})
 	if err == nil {
@@ -66,7 +66,7 @@ func (s *Store) findMeta(ctx context.Context, key string) (jetstream.ObjectInfo,
 // readAnyTimeout is the time limit of a read from any server. If the read fails, the leader is asked.
 const readAnyTimeout = 3 * time.Second
 
-func (s *Store) readAny(ctx context.Context, read func(context.Context) (*jetstream.RawStreamMsg, error)) (*jetstream.RawStreamMsg, error) {
+func (s *Store) readFromAny(ctx context.Context, read func(context.Context) (*jetstream.RawStreamMsg, error)) (*jetstream.RawStreamMsg, error) {
 	ctx, cancel := context.WithTimeout(ctx, readAnyTimeout)
 	defer cancel()
 	return read(ctx)
@@ -75,9 +75,9 @@ func (s *Store) readAny(ctx context.Context, read func(context.Context) (*jetstr
 // nextChunk returns the first message of a subject at or after a sequence number, or jetstream.ErrMsgNotFound.
 type nextChunk func(ctx context.Context, sequence uint64, subject string) (*jetstream.RawStreamMsg, error)
 
-// nextOfAny is a nextChunk that asks any server, and the leader if that fails.
-func (s *Store) nextOfAny(ctx context.Context, sequence uint64, subject string) (*jetstream.RawStreamMsg, error) {
-	msg, err := s.readAny(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
+// nextFromAny is a nextChunk that asks any server, and the leader if that fails.
+func (s *Store) nextFromAny(ctx context.Context, sequence uint64, subject string) (*jetstream.RawStreamMsg, error) {
+	msg, err := s.readFromAny(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
 		return s.stream.GetMsg(ctx, sequence, jetstream.WithGetMsgSubject(subject))
 	})
 	if err != nil {

@@ -27,9 +27,9 @@ const (
 	streamName  = "OBJ_" + Bucket
 	chunkPrefix = "$O." + Bucket + ".C."
 	metaPrefix  = "$O." + Bucket + ".M."
-	// unused is the subject of chunks that do not exist, because no Put uses the id "none". Synchronising the leader
-	// needs such a subject.
-	unused = chunkPrefix + "none"
+	// unusedSubject is the subject of chunks that do not exist, because no Put uses the id "none". Synchronising the
+	// leader needs such a subject.
+	unusedSubject = chunkPrefix + "none"
 )
 
 // Options configure the store. The zero value suits a single embedded server.
@@ -149,7 +149,7 @@ func (s *Store) lookUp(ctx context.Context, key string) (jetstream.ObjectInfo, e
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		// A leader that was cut off from the other servers may not know newer originals. Sync makes sure that it knows
 		// them.
-		if err = s.leader.Sync(ctx, unused); err == nil {
+		if err = s.leader.Sync(ctx, unusedSubject); err == nil {
 			msg, err = s.leader.Last(ctx, subject)
 		}
 	}

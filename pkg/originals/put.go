@@ -62,7 +62,7 @@ func (s *Store) Put(ctx context.Context, key string, r io.Reader, o PutOptions) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, MaxPutTime)
 	defer cancel()
-	ctx, done := s.untilBroken(ctx)
+	ctx, done := s.withBrokenCancel(ctx)
 	defer done()
 	p := &put{Store: s, key: key, opts: o, id: nuid.Next()}
 	original, err := p.run(ctx, r)
@@ -94,9 +94,9 @@ func (s *Store) Put(ctx context.Context, key string, r io.Reader, o PutOptions) 
 // errBroken is the cause of a context that ended because the server cannot store anything.
 var errBroken = errors.New("the server cannot write to its store")
 
-// untilBroken returns a context that ends once the server cannot store anything. The caller must call the returned
+// withBrokenCancel returns a context that ends once the server cannot store anything. The caller must call the returned
 // function done.
-func (s *Store) untilBroken(ctx context.Context) (_ context.Context, done func()) {
+func (s *Store) withBrokenCancel(ctx context.Context) (_ context.Context, done func()) {
 	if s.opts.Broken == nil {
 		return ctx, func() {}
 	}

@@ -26,7 +26,7 @@ func (s *Store) Verified(ctx context.Context, key string) (io.ReadCloser, error)
 	if err != nil {
 		return nil, err
 	}
-	content, err := s.verified(ctx, info, sum, s.nextOfAny)
+	content, err := s.verified(ctx, info, sum, s.nextFromAny)
 	if errors.Is(err, ErrCorrupt) && s.isReplicated() {
 		content, err = s.verified(ctx, info, sum, s.leader.Next)
 	}
@@ -136,7 +136,7 @@ func (s *Store) chunk(ctx context.Context, key string, c chunk) (content []byte,
 		content = msg.Data
 		return nil
 	}
-	if check(s.readAny(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) { return s.stream.GetMsg(ctx, c.sequence) })) == nil {
+	if check(s.readFromAny(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) { return s.stream.GetMsg(ctx, c.sequence) })) == nil {
 		return content, nil
 	}
 	if err = check(s.leader.At(ctx, c.sequence)); err == nil {
@@ -166,7 +166,7 @@ var errNoServer = errors.New("originals: no server has an undamaged copy")
 func (s *Store) eachServer(ctx context.Context, try func(jetstream.Stream) error) error {
 	var unreachable error
 	for _, address := range s.js.Conn().Servers() {
-		conn, stream, err := s.only(ctx, address)
+		conn, stream, err := s.connectTo(ctx, address)
 		if err != nil {
 			unreachable = err
 			continue
@@ -190,10 +190,10 @@ func (s *Store) eachServer(ctx context.Context, try func(jetstream.Stream) error
 // connectTimeout is the time limit for connecting to one server.
 const connectTimeout = 3 * time.Second
 
-// only opens a connection to a single server, the one with the given address, and returns the connection and the
+// connectTo opens a connection to a single server, the one with the given address, and returns the connection and the
 // stream. A server answers direct gets from its own copy of the stream, and asks another server only if it has none. So
 // the copy of a particular server can be read only through a connection to that server.
-func (s *Store) only(ctx context.Context, address string) (*nats.Conn, jetstream.Stream, error) {
+func (s *Store) connectTo(ctx context.Context, address string) (*nats.Conn, jetstream.Stream, error) {
 	shared := s.js.Conn()
 	u, err := url.Parse(address)
 	if err != nil {

@@ -89,7 +89,7 @@ func TestAnotherReplicaIsReadIfOneIsDamaged(t *testing.T) {
 				t.Fatal(err)
 			}
 			for { // until it serves its copy itself
-				conn, one, err := s.only(ctx, server.URL)
+				conn, one, err := s.connectTo(ctx, server.URL)
 				if err == nil {
 					_, err = s.verified(ctx, info, sum, func(ctx context.Context, sequence uint64, subject string) (*jetstream.RawStreamMsg, error) {
 						return one.GetMsg(ctx, sequence, jetstream.WithGetMsgSubject(subject))

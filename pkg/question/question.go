@@ -42,14 +42,14 @@ func Parts(text string) []Part {
 	context := "" // statements before the questions, which say what the questions are about
 	for _, s := range analysis.Sentences(text) {
 		sentence := text[s.Start:s.End]
-		if !asks(sentence) {
+		if !isQuestion(sentence) {
 			context = strings.TrimSpace(context + " " + sentence)
 			continue
 		}
 		for _, q := range split(sentence) {
 			q = strings.TrimSpace(q)
 			last := len(parts) - 1
-			if last >= 0 && (fragmentary(q) || len(parts) == MaxParts) { // fragmentary: "As of Feb. | 10, 2020?"
+			if last >= 0 && (isFragment(q) || len(parts) == MaxParts) { // fragmentary: "As of Feb. | 10, 2020?"
 				parts[last].Text += " " + q
 				parts[last].Query += " " + q
 				continue
@@ -61,13 +61,13 @@ func Parts(text string) []Part {
 		return nil
 	}
 	for i := 1; i < len(parts); i++ {
-		parts[i].Query = completed(parts[i].Query, parts[i-1].Query)
+		parts[i].Query = completeQuestion(parts[i].Query, parts[i-1].Query)
 	}
 	return parts
 }
 
-// asks reports whether a sentence is a question or a request.
-func asks(sentence string) bool {
+// isQuestion reports whether a sentence is a question or a request.
+func isQuestion(sentence string) bool {
 	trimmed := strings.TrimRightFunc(sentence, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`"'”’»)`, r) })
 	last, _ := utf8.DecodeLastRuneInString(trimmed)
 	if strings.ContainsRune("?？؟;", last) {
@@ -80,10 +80,10 @@ func asks(sentence string) bool {
 // Minimum number of words of a question without an interrogative.
 const minWords = 4
 
-// fragmentary reports whether a text is too short to be a question, as the rest of a sentence after an abbreviation
+// isFragment reports whether a text is too short to be a question, as the rest of a sentence after an abbreviation
 // often is.
-func fragmentary(text string) bool {
-	return !unspaced(text) && !interrogative(text) && len(wordsOf(text)) < minWords
+func isFragment(text string) bool {
+	return !unspaced(text) && !isInterrogative(text) && len(wordsOf(text)) < minWords
 }
 
 // word is a word of a sentence.
@@ -133,11 +133,11 @@ func split(sentence string) []string {
 		conjunction := conjunctions[words[i].lower] && (!letter || sentence[words[i].start] > 'Z')
 		if conjunction {
 			next = i + 1
-		} else if rest, ok := strings.CutPrefix(words[i].lower, "و"); ok && inPlace[rest] { // Arabic "and" is a prefix
+		} else if rest, ok := strings.CutPrefix(words[i].lower, "و"); ok && inSituInterrogatives[rest] { // Arabic "and" is a prefix
 			conjunction = true
 		}
 		marked := next < len(words) && strings.Contains(sentence[words[next-1].end:words[next].start], "¿")
-		if (conjunction || comma) && (marked || opens(words, next, conjunction && !letter)) {
+		if (conjunction || comma) && (marked || beginsQuestion(words, next, conjunction && !letter)) {
 			cuts = append(cuts, cut{before: words[i-1].end, after: words[next].start, conjunction: conjunction})
 			joined = joined || conjunction
 		}
@@ -152,7 +152,7 @@ func split(sentence string) []string {
 			continue
 		}
 		left, right := sentence[from:c.before], sentence[c.after:]
-		if !interrogative(left) || !content(left) || !content(right) {
+		if !isInterrogative(left) || !hasContentWords(left) || !hasContentWords(right) {
 			continue
 		}
 		out = append(out, left)
@@ -167,12 +167,12 @@ type cut struct {
 	conjunction   bool
 }
 
-// opens reports whether a question begins at words[i]. If `conjunction` is true, a conjunction precedes words[i], and
-// the interrogative may come a few words later.
-func opens(words []word, i int, conjunction bool) bool {
+// beginsQuestion reports whether a question begins at words[i]. If `conjunction` is true, a conjunction precedes
+// words[i], and the interrogative may come a few words later.
+func beginsQuestion(words []word, i int, conjunction bool) bool {
 	for n := i; n < len(words) && n < i+maxLead; n++ {
 		w := words[n].lower
-		if interrogatives[w] || strings.HasPrefix(w, "و") && inPlace[strings.TrimPrefix(w, "و")] {
+		if interrogatives[w] || strings.HasPrefix(w, "و") && inSituInterrogatives[strings.TrimPrefix(w, "و")] {
 			return true
 		}
 		if n == i && conjunction && auxiliaries[w] {
@@ -190,22 +190,22 @@ func opens(words []word, i int, conjunction bool) bool {
 	}
 	for n := i; n < len(words); n++ { // the interrogative stands where the answer would stand
 		w := words[n].lower
-		if inPlace[w] || seldomRelative[w] || n == len(words)-1 && interrogatives[w] {
+		if inSituInterrogatives[w] || nonRelativeInterrogatives[w] || n == len(words)-1 && interrogatives[w] {
 			return true
 		}
 	}
 	return false
 }
 
-// interrogative reports whether a text contains an interrogative, or begins like a yes-or-no question or a request.
-func interrogative(text string) bool {
+// isInterrogative reports whether a text contains an interrogative, or begins like a yes-or-no question or a request.
+func isInterrogative(text string) bool {
 	words := wordsOf(text)
 	first := 0
 	for first < len(words)-1 && prepositions[words[first].lower] {
 		first++
 	}
 	for i, w := range words {
-		if i == first && openers[w.lower] || interrogatives[w.lower] || inPlace[w.lower] || inPlace[strings.TrimPrefix(w.lower, "و")] || i == 0 && (auxiliaries[w.lower] || requests[w.lower]) {
+		if i == first && initialInterrogatives[w.lower] || interrogatives[w.lower] || inSituInterrogatives[w.lower] || inSituInterrogatives[strings.TrimPrefix(w.lower, "و")] || i == 0 && (auxiliaries[w.lower] || requests[w.lower]) {
 			return true
 		}
 	}
@@ -218,11 +218,11 @@ func HasInterrogative(text string) bool {
 	if unspaced(text) {
 		return containsAny(text, unspacedInterrogatives)
 	}
-	return interrogative(text)
+	return isInterrogative(text)
 }
 
-// content reports whether a text contains words that are worth searching for.
-func content(text string) bool {
+// hasContentWords reports whether a text contains words that are worth searching for.
+func hasContentWords(text string) bool {
 	n := 0
 	for _, w := range wordsOf(text) {
 		if hasContent(w.lower) {
@@ -233,7 +233,7 @@ func content(text string) bool {
 }
 
 func hasContent(lower string) bool {
-	if interrogatives[lower] || inPlace[lower] || conjunctions[lower] || prepositions[lower] || auxiliaries[lower] || requests[lower] || pointers[lower] {
+	if interrogatives[lower] || inSituInterrogatives[lower] || conjunctions[lower] || prepositions[lower] || auxiliaries[lower] || requests[lower] || backReferences[lower] {
 		return false
 	}
 	for _, lang := range []analysis.Language{"en", "de", "fr", "es", "it", "pt", "nl", "ru"} {
@@ -244,13 +244,13 @@ func hasContent(lower string) bool {
 	return true
 }
 
-// completed returns a part as a query that can be searched on its own. `before` is the previous part of the question. A
-// part is completed if it contains no names, and either refers to the previous part or says too little on its own.
-// completed then puts the names from the previous part in front of it, or the whole previous part if that has no names
-// either.
-func completed(part, before string) string {
+// completeQuestion returns a part as a query that can be searched on its own. `before` is the previous part of the
+// question. A part is completed if it contains no names, and either refers to the previous part or says too little on
+// its own. completeQuestion then puts the names from the previous part in front of it, or the whole previous part if
+// that has no names either.
+func completeQuestion(part, before string) string {
 	if unspaced(part) {
-		if utf8.RuneCountInString(part) <= maxUnspacedRest || containsAny(part, unspacedPointers) {
+		if utf8.RuneCountInString(part) <= maxUnspacedRest || containsAny(part, unspacedBackReferences) {
 			return before + " " + part
 		}
 		return part
@@ -258,10 +258,10 @@ func completed(part, before string) string {
 	words := wordsOf(part)
 	refers := len(words) < minWordsAlone
 	for _, w := range words {
-		refers = refers || pointers[w.lower]
+		refers = refers || backReferences[w.lower]
 	}
-	switch names := named(before); {
-	case !refers, named(part) != "":
+	switch names := extractNames(before); {
+	case !refers, extractNames(part) != "":
 		return part
 	case names != "":
 		return names + " " + part
@@ -277,8 +277,8 @@ const (
 	maxUnspacedRest = 6
 )
 
-// named returns the names in a question: words with digits, and capitalised words after the first word.
-func named(text string) string {
+// extractNames returns the names in a question: words with digits, and capitalised words after the first word.
+func extractNames(text string) string {
 	var names []string
 	for i, w := range wordsOf(text) {
 		first, _ := utf8.DecodeRuneInString(text[w.start:])
@@ -314,7 +314,7 @@ func splitUnspaced(sentence string) []string {
 		}
 		next := i + utf8.RuneLen(r)
 		left := sentence[from:i]
-		if asksUnspaced(left) && asksUnspaced(sentence[next:]) && (!strings.ContainsFunc(left, isKana) || strings.HasSuffix(left, "か")) {
+		if isUnspacedQuestion(left) && isUnspacedQuestion(sentence[next:]) && (!strings.ContainsFunc(left, isKana) || strings.HasSuffix(left, "か")) {
 			out = append(out, sentence[from:i])
 			from = next
 		}
@@ -322,7 +322,7 @@ func splitUnspaced(sentence string) []string {
 	return append(out, sentence[from:])
 }
 
-func asksUnspaced(text string) bool {
+func isUnspacedQuestion(text string) bool {
 	if utf8.RuneCountInString(text) < minUnspacedContent {
 		return false
 	}

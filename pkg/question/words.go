@@ -19,16 +19,16 @@ var interrogatives = wordset.Of(`
 	ποιος ποια ποιο ποιοι ποιες ποιον ποιους ποιων τι πότε πού πως πώς πόσο πόσα πόσοι πόσες πόση πόσος γιατί
 `)
 
-// seldomRelative are interrogatives that hardly ever begin a relative clause. They indicate a question even if they are
-// far from the conjunction: "and upon his return, what did he write".
-var seldomRelative = wordset.Of(`
+// nonRelativeInterrogatives are interrogatives that hardly ever begin a relative clause. They indicate a question even
+// if they are far from the conjunction: "and upon his return, what did he write".
+var nonRelativeInterrogatives = wordset.Of(`
 	what how quel quelle quels quelles combien cuánto cuántos cuál cuándo quanto quanti quanta wieviel
 	какой какая какое какие какого каком какому какую каким какими каких сколько скольких насколько
 `)
 
-// inPlace are the question words of languages in which they need not come first: they stand where the answer would
-// stand in a statement.
-var inPlace = wordset.Of(`
+// inSituInterrogatives are the question words of languages in which they need not come first: they stand where the
+// answer would stand in a statement.
+var inSituInterrogatives = wordset.Of(`
 	ne neyi neye neler nedir neydi nelerdir kim kimdir kimdi kimin kime kimi kimler nerede nereye nereden nerededir hangi hangisi hangisidir hangisiydi
 	hangileri kaç kaçıncı kaçtır nasıl nasıldır neden niçin niye
 	क्या कौन किस किसने किसे किसका किसकी किसके कब कहाँ कहां कैसे कैसा कैसी कितना कितने कितनी क्यों कौनसा
@@ -79,12 +79,12 @@ var requests = wordset.Of(`
 	назовите приведите перечислите опишите объясните укажите
 `)
 
-// openers are words that are interrogatives only at the beginning of a sentence. Elsewhere, they are conjunctions or
-// relative pronouns.
-var openers = wordset.Of(`che que qué qui`)
+// initialInterrogatives are words that are interrogatives only at the beginning of a sentence. Elsewhere, they are
+// conjunctions or relative pronouns.
+var initialInterrogatives = wordset.Of(`che que qué qui`)
 
-// pointers are words that refer to an earlier part of the same question.
-var pointers = wordset.Of(`
+// backReferences are words that refer to an earlier part of the same question.
+var backReferences = wordset.Of(`
 	it its they them their theirs this these those that he him his she her hers there then one ones
 	er sie ihn ihm ihnen dieser dieses diese dort davon dafür damit dabei
 	elle ils elles leur leurs cela ça celui celle sa ses
@@ -101,5 +101,5 @@ var unspacedInterrogatives = []string{
 	"いつ", "どこ", "どの", "どれ", "どう", "なぜ", "いくつ", "いくら", "何", "誰", "무엇", "누구", "언제", "어디", "어떤", "어떻게", "왜", "몇", "얼마",
 }
 
-// unspacedPointers are pointers in scripts without spaces between words.
-var unspacedPointers = []string{"它", "他", "她", "这", "這", "那", "其", "该", "該", "それ", "これ", "その", "この", "彼", "그것", "이것", "그는", "그녀"}
+// unspacedBackReferences are back references in scripts without spaces between words.
+var unspacedBackReferences = []string{"它", "他", "她", "这", "這", "那", "其", "该", "該", "それ", "これ", "その", "この", "彼", "그것", "이것", "그는", "그녀"}

@@ -7,41 +7,41 @@ import (
 	"github.com/sluice/sluice/pkg/crawl"
 )
 
-// asker returns the origin of the requested page if the request is known to come from a document of that origin. If
-// there is any doubt, it returns "".
+// requestOrigin returns the origin of the requested page if the request is known to come from a document of that
+// origin. If there is any doubt, it returns "".
 //
 // The browser reports which frame sends a request, but not which document. During a navigation, the old document can
 // still send requests, and an empty frame has the origin of its creator. Therefore, the result is "" for every request
 // once the page itself has shown a document of another origin. If only a frame in the page has shown such a document,
 // the result is "" for requests from frames. Requests with a Referer header of the page's origin are the exception.
-func (n *traffic) asker(e *fetch.EventRequestPaused) string {
+func (n *traffic) requestOrigin(e *fetch.EventRequestPaused) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	from, referer := headerValue(e.Request.Headers, "Origin"), headerValue(e.Request.Headers, "Referer")
 	inPage := e.FrameID == n.main && e.ResourceType != network.ResourceTypeDocument
 	switch {
 	case n.leftOrigin, e.FrameID == "":
-	case from != "" && !n.ofPage(from), referer != "" && !n.ofPage(referer):
+	case from != "" && !n.isPageOrigin(from), referer != "" && !n.isPageOrigin(referer):
 	case inPage, !n.crossOriginFrame, referer != "":
 		return n.origin
 	}
 	return ""
 }
 
-// ofPage reports whether an address has the origin of the requested page. The caller must hold the lock.
-func (n *traffic) ofPage(address string) bool {
+// isPageOrigin reports whether an address has the origin of the requested page. The caller must hold the lock.
+func (n *traffic) isPageOrigin(address string) bool {
 	origin, err := crawl.Origin(address)
 	return err == nil && origin == n.origin
 }
 
-// show records the origin of a document before the browser receives it.
-func (n *traffic) show(e *fetch.EventRequestPaused, status int) {
+// recordDocument records the origin of a document before the browser receives it.
+func (n *traffic) recordDocument(e *fetch.EventRequestPaused, status int) {
 	if e.ResourceType != network.ResourceTypeDocument || isRedirect(status) {
 		return
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if !n.ofPage(e.Request.URL) {
+	if !n.isPageOrigin(e.Request.URL) {
 		n.crossOriginFrame = true
 		n.leftOrigin = n.leftOrigin || e.FrameID == n.main
 	}

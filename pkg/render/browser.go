@@ -126,7 +126,7 @@ func (b *Browser) render(ctx context.Context, address string, via http.RoundTrip
 	}
 	out, err := t.load(ctx, address)
 	bad := t.close()
-	if err != nil && !i.alive() {
+	if err != nil && !i.isAlive() {
 		err = &browserError{err}
 		lost = !t.net.reachedServer()
 	}
@@ -142,7 +142,7 @@ func (b *Browser) acquire(ctx context.Context) (*instance, error) {
 		return nil, context.Cause(ctx)
 	}
 	defer func() { <-b.lock }()
-	if i := b.current; i != nil && (!i.alive() || (b.opts.URL == "" && i.pages >= pagesPerBrowser)) {
+	if i := b.current; i != nil && (!i.isAlive() || (b.opts.URL == "" && i.pages >= pagesPerBrowser)) {
 		b.retire(i)
 	}
 	if b.current == nil {

@@ -48,7 +48,7 @@ func socketURL(ctx context.Context, raw string) (string, error) {
 	secure := u.Scheme == "https" || u.Scheme == "wss"
 	if !secure {
 		// Chromium only accepts requests whose host is an IP address or localhost.
-		if u.Host, err = byIP(ctx, u); err != nil {
+		if u.Host, err = resolveHost(ctx, u); err != nil {
 			return "", fmt.Errorf("looking up the host of the browser: %w", err)
 		}
 	}
@@ -73,7 +73,7 @@ func socketURL(ctx context.Context, raw string) (string, error) {
 	return socket.String(), nil
 }
 
-func byIP(ctx context.Context, u *url.URL) (string, error) {
+func resolveHost(ctx context.Context, u *url.URL) (string, error) {
 	host, port := u.Hostname(), u.Port()
 	if port == "" {
 		port = "80"

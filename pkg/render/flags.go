@@ -10,7 +10,7 @@ import (
 // The browser must not reach the network by itself, so its only proxy does not exist: no service listens on the discard
 // port.
 const (
-	deadProxy = "http://127.0.0.1:9"
+	unusableProxy = "http://127.0.0.1:9"
 	// proxyLoopback sends requests for loopback addresses to the proxy, too. By default, Chromium connects to them
 	// directly.
 	proxyLoopback = "<-loopback>"
@@ -39,7 +39,7 @@ var switches = []struct {
 	{"use-mock-keychain", true},
 
 	// Deny all network access, whatever the page or the browser requests.
-	{"proxy-server", deadProxy},
+	{"proxy-server", unusableProxy},
 	{"proxy-bypass-list", proxyLoopback},
 	{"host-resolver-rules", "MAP * ~NOTFOUND"},
 	{"webrtc-ip-handling-policy", "disable_non_proxied_udp"},

@@ -29,9 +29,9 @@ type instance struct {
 	retired bool // gets no new pages; the last user stops it
 }
 
-// alive reports whether the browser is running and connected. It checks the connection as well as ctx: when a browser
+// isAlive reports whether the browser is running and connected. It checks the connection as well as ctx: when a browser
 // dies, the connection is lost at once, but ctx ends only after the process has exited.
-func (i *instance) alive() bool {
+func (i *instance) isAlive() bool {
 	select {
 	case <-i.browser.LostConnection:
 		return false

@@ -71,13 +71,13 @@ func (t *tab) load(ctx context.Context, address string) (crawl.Rendered, error) 
 	case ctx.Err() != nil:
 		return crawl.Rendered{}, t.cause(ctx, ctx, address, err)
 	case err != nil && late:
-		return crawl.Rendered{}, t.tooSlow(address)
+		return crawl.Rendered{}, t.timeoutError(address)
 	case err != nil:
 		return crawl.Rendered{}, fmt.Errorf("reading the page: %w", err)
 	case got.Large || int64(len(got.HTML)) > t.opts.MaxHTML:
 		return crawl.Rendered{}, tooLarge(address, t.opts.MaxHTML)
 	case late && !got.Text:
-		return crawl.Rendered{}, t.tooSlow(address)
+		return crawl.Rendered{}, t.timeoutError(address)
 	}
 	status, _ := t.net.outcome()
 	return crawl.Rendered{HTML: []byte(got.HTML), URL: got.Address, Status: status}, nil
@@ -91,12 +91,12 @@ func (t *tab) cause(ctx, timed context.Context, address string, err error) error
 	case cause != nil:
 		return cause
 	case timed.Err() != nil:
-		return t.tooSlow(address)
+		return t.timeoutError(address)
 	}
 	return err
 }
 
-func (t *tab) tooSlow(address string) error {
+func (t *tab) timeoutError(address string) error {
 	return &crawl.Error{URL: address, Message: fmt.Sprintf("%s showed no content within %s", address, t.opts.Timeout)}
 }
 
@@ -182,7 +182,7 @@ func (t *tab) readPage(ctx, timed context.Context, late bool) (got pageContent, 
 // stop terminates running scripts, prevents new ones, and cancels pending requests. StopLoading responds at once, and
 // the other calls as soon as no script is running.
 func (t *tab) stop(ctx context.Context) {
-	t.net.do(func(ctx context.Context) {
+	t.net.runInBackground(func(ctx context.Context) {
 		_, _ = cdp.Call(ctx, t.session, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 		_, _ = cdp.Call(ctx, t.session, page.StopLoading, cdp.Empty{})
 	})

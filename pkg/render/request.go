@@ -45,7 +45,7 @@ func (n *traffic) get(ctx context.Context, e *fetch.EventRequestPaused) error {
 		return errors.Join(err, n.fail(ctx, e, network.ErrorReasonAddressUnreachable))
 	}
 	n.recordOutcome(e, res.status, nil)
-	n.show(e, res.status)
+	n.recordDocument(e, res.status)
 	return n.fulfil(ctx, e, res)
 }
 
@@ -106,7 +106,7 @@ func (n *traffic) request(ctx context.Context, e *fetch.EventRequestPaused) (*ht
 	if e.Request.HasPostData && len(body) == 0 {
 		return nil, errors.New("its content is not accessible")
 	}
-	req, err := http.NewRequestWithContext(crawl.WithAsker(ctx, n.asker(e)), strings.ToUpper(e.Request.Method), e.Request.URL, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(crawl.WithAsker(ctx, n.requestOrigin(e)), strings.ToUpper(e.Request.Method), e.Request.URL, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

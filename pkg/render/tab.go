@@ -61,7 +61,7 @@ func (b *Browser) open(ctx context.Context, i *instance, via http.RoundTripper) 
 	t.process, t.crash = context.WithCancelCause(i.ctx)
 	yes := true
 	made, err := cdp.Call(ctx, i.browser, target.CreateBrowserContext, target.CreateBrowserContextParams{
-		DisposeOnDetach: &yes, ProxyServer: deadProxy, ProxyBypassList: proxyLoopback,
+		DisposeOnDetach: &yes, ProxyServer: unusableProxy, ProxyBypassList: proxyLoopback,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("creating a browser context: %w", err)
@@ -152,7 +152,7 @@ func (t *tab) listen(event any) {
 		// Accept only dialogs about leaving the page.
 		t.net.dialog()
 		leave := e.Type == page.DialogTypeBeforeunload
-		t.net.do(func(ctx context.Context) {
+		t.net.runInBackground(func(ctx context.Context) {
 			_, _ = cdp.Call(ctx, t.session, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: leave})
 		})
 	}
@@ -164,7 +164,7 @@ func (t *tab) close() (bad bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	_, err := cdp.Call(ctx, t.instance.browser, target.DisposeBrowserContext, target.DisposeBrowserContextParams{BrowserContextID: t.context})
-	if err != nil && t.instance.alive() {
+	if err != nil && t.instance.isAlive() {
 		t.opts.Log.Warn("closing a tab failed; replacing the browser", "error", err)
 		bad = true
 	}

@@ -88,8 +88,8 @@ func (n *traffic) end() {
 	n.work.Wait()
 }
 
-// do runs f in a goroutine, unless the tab is being closed.
-func (n *traffic) do(f func(context.Context)) {
+// runInBackground runs f in a goroutine, unless the tab is being closed.
+func (n *traffic) runInBackground(f func(context.Context)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.ended {
@@ -104,7 +104,7 @@ func (n *traffic) handle(e *fetch.EventRequestPaused) {
 	n.pending[e.RequestID] = time.Now()
 	n.last = time.Now()
 	n.mu.Unlock()
-	n.do(func(ctx context.Context) {
+	n.runInBackground(func(ctx context.Context) {
 		defer n.finished(e.RequestID)
 		if err := a.answer(ctx, n, e); err != nil && ctx.Err() == nil {
 			// Answering fails if the page has navigated in the meantime, which is normal. If it fails for another

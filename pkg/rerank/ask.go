@@ -72,7 +72,7 @@ func (c *Client) send(ctx context.Context, body any, scores []float64) error {
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return c.refused(answer)
+		return c.statusError(answer)
 	}
 	text, err := bounded.ReadAll(answer.Body, maxResponseBytes)
 	switch {
@@ -95,7 +95,7 @@ func (c *Client) connectionError(ctx context.Context, err error) error {
 	return &Error{Message: message, Err: err, retryable: true}
 }
 
-func (c *Client) refused(answer *http.Response) error {
+func (c *Client) statusError(answer *http.Response) error {
 	text, err := bounded.ReadAll(answer.Body, maxErrorBody)
 	if errors.Is(err, bounded.ErrTooLarge) {
 		err = nil // the beginning suffices

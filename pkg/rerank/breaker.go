@@ -9,16 +9,17 @@ import (
 
 // Settings of the circuit breaker.
 const (
-	tripAfter = 2 // consecutive failures
-	minPause  = 5 * time.Second
-	maxPause  = time.Minute
+	maxFailures = 2 // consecutive failures
+	minPause    = 5 * time.Second
+	maxPause    = time.Minute
 )
 
 // ErrPaused is the cause of the error that Rerank returns if it did not call the server because of recent failures.
 var ErrPaused = errors.New("the server failed repeatedly, so requests to it are paused")
 
 // breaker is a circuit breaker. It keeps queries from waiting for their time-out when the server does not respond.
-// After tripAfter failures, it opens for a pause. Then one query probes the server. While probes fail, the pauses grow.
+// After maxFailures failures, it opens for a pause. Then one query probes the server. While probes fail, the pauses
+// grow.
 type breaker struct {
 	now func() time.Time
 
@@ -61,7 +62,7 @@ func (b *breaker) record(v attempt, err error, abandoned bool) {
 	case !errors.As(err, &failure) || !failure.retryable: // the server responds, if only with an error
 		b.failures, b.pauses = 0, 0
 	case v.pauses != b.pauses:
-	case v.tries || b.failures+1 >= tripAfter:
+	case v.tries || b.failures+1 >= maxFailures:
 		rest := min(minPause<<min(b.pauses, 8), maxPause)
 		b.failures, b.pauses = 0, b.pauses+1
 		b.until = b.now().Add(min(max(rest, failure.after), maxPause))

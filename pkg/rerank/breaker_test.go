@@ -119,7 +119,7 @@ func TestOneQueryProbesAPausedServer(t *testing.T) {
 	}
 	now := time.Unix(1, 0)
 	client, _ := s.client(t, "", func(c *Config) { c.Now = func() time.Time { return now } })
-	for range tripAfter {
+	for range maxFailures {
 		v, err := client.breaker.admit()
 		if err != nil {
 			t.Fatal(err)

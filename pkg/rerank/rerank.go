@@ -48,13 +48,13 @@ type Config struct {
 
 // Client sends requests to a server. It is safe for concurrent use.
 type Client struct {
-	config  Config
-	address string
-	http    *http.Client
-	form    atomic.Int32 // wire format; a value of type form
-	fixed   bool         // whether the address determines the format
-	breaker breaker
-	wait    func(ctx context.Context, d time.Duration) error
+	config      Config
+	address     string
+	http        *http.Client
+	form        atomic.Int32 // wire format; a value of type form
+	isFormFixed bool         // whether the address determines the format
+	breaker     breaker
+	wait        func(ctx context.Context, d time.Duration) error
 }
 
 // Result is one ranked passage.
@@ -84,9 +84,9 @@ func New(c Config) (*Client, error) {
 	base := strings.TrimSuffix(u.Path, "/rerank")
 	switch {
 	case strings.HasSuffix(base, "/v2"):
-		f, client.fixed = formCohere, true
+		f, client.isFormFixed = formCohere, true
 	case strings.HasSuffix(base, "/v1"):
-		f, client.fixed = formJina, true
+		f, client.isFormFixed = formJina, true
 	}
 	client.form.Store(int32(f))
 	u.Path = base + "/rerank"
@@ -155,7 +155,7 @@ func (c *Client) Rerank(ctx context.Context, query string, passages []string) ([
 func (c *Client) scores(ctx context.Context, query string, texts []string) ([]float64, error) {
 	f := form(c.form.Load())
 	scores, err := c.scoresAs(ctx, f, query, texts)
-	if err == nil || c.fixed || !rejectsFormat(err) {
+	if err == nil || c.isFormFixed || !rejectsFormat(err) {
 		return scores, err
 	}
 	other := formTEI

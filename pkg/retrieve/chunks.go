@@ -51,20 +51,20 @@ func (c ChunkReader) rows(ctx context.Context, d domain.ActiveDatasource, from, 
 	}
 	spaces, err := idx.Spaces(ctx, d.DatastoreID)
 	if err != nil {
-		return nil, domain.Transient(fmt.Errorf("locating the rows: %w", err), chunksUnavailable)
+		return nil, domain.Transient(fmt.Errorf("locating the rows: %w", err), chunksUnavailableMessage)
 	}
 	for _, space := range spaces {
 		if space.Model != d.Place.Model {
 			continue
 		}
 		if rows, err := idx.Rows(ctx, space, d.ID, d.ActiveGeneration, from, limit); err != nil || len(rows) > 0 {
-			return rows, domain.Transient(err, chunksUnavailable)
+			return rows, domain.Transient(err, chunksUnavailableMessage)
 		}
 	}
 	return nil, nil
 }
 
-const chunksUnavailable = "the index of the chunks is unreachable; try again shortly"
+const chunksUnavailableMessage = "the index of the chunks is unreachable; try again shortly"
 
 func chunksOf(rows []index.Row) []domain.Chunk {
 	chunks := make([]domain.Chunk, len(rows))

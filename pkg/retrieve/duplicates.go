@@ -10,11 +10,11 @@ import (
 
 // Two texts are near-duplicates if the Jaccard similarity of their shingles is at least minShared. A shingle is a
 // window of windowRunes letters and digits. Short texts keep all their shingles. Longer texts keep a sample of about
-// 1/sampleOneIn. A hash of the shingle decides whether it is in the sample. So if several long texts contain the same
+// 1/sampleRate. A hash of the shingle decides whether it is in the sample. So if several long texts contain the same
 // shingle, either all of them keep it, or none of them.
 const (
 	windowRunes = 8 // one byte each, so that a shingle fits into a uint64
-	sampleOneIn = 8
+	sampleRate  = 8
 	shortText   = 400 // bytes
 	minShared   = 0.9
 )
@@ -38,8 +38,8 @@ func mix(h uint64) uint64 {
 	return h ^ h>>32
 }
 
-// plain maps ASCII letters to lower case, digits to themselves, and other ASCII characters to 0.
-var plain = func() (table [utf8.RuneSelf]byte) {
+// foldASCII maps ASCII letters to lower case, digits to themselves, and other ASCII characters to 0.
+var foldASCII = func() (table [utf8.RuneSelf]byte) {
 	for c := range table {
 		switch r := byte(c); {
 		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
@@ -51,15 +51,15 @@ var plain = func() (table [utf8.RuneSelf]byte) {
 	return table
 }()
 
-// beyond maps a non-ASCII letter to one byte. Different letters may share a byte, but different sequences of letters
-// seldom match.
-func beyond(r rune) byte { return 0x80 | byte(uint32(r)*0x9E3779B1>>25) }
+// hashNonASCII maps a non-ASCII letter to one byte. Different letters may share a byte, but different sequences of
+// letters seldom match.
+func hashNonASCII(r rune) byte { return 0x80 | byte(uint32(r)*0x9E3779B1>>25) }
 
 // fingerprint returns the fingerprint of a text. It reuses the buffers of f.
 func (f *duplicateFinder) fingerprint(text string) *textFingerprint {
 	o := new(textFingerprint)
 	letters, digits := f.letters[:0], f.digits[:0]
-	skip := uint64(sampleOneIn - 1)
+	skip := uint64(sampleRate - 1)
 	if len(text) < shortText {
 		skip = 0
 	}
@@ -71,7 +71,7 @@ func (f *duplicateFinder) fingerprint(text string) *textFingerprint {
 		var letter byte
 		switch {
 		case r < utf8.RuneSelf:
-			if letter = plain[r]; letter == 0 {
+			if letter = foldASCII[r]; letter == 0 {
 				if number = number && r == '.'; number {
 					digits = append(digits, '.')
 				}
@@ -81,7 +81,7 @@ func (f *duplicateFinder) fingerprint(text string) *textFingerprint {
 			letters = append(letters, letter)
 		case unicode.IsDigit(r), unicode.IsLetter(r), unicode.IsMark(r):
 			r, digit = unicode.ToLower(r), unicode.IsDigit(r)
-			letters, letter = utf8.AppendRune(letters, r), beyond(r)
+			letters, letter = utf8.AppendRune(letters, r), hashNonASCII(r)
 		default:
 			number = false
 			continue
@@ -111,9 +111,9 @@ func (f *duplicateFinder) fingerprint(text string) *textFingerprint {
 // sum of both texts' shingle counts. At similarity s, exactly n(1-s)/(1+s) shingles are unshared.
 func maxUnshared(n int) int { return int(float64(n) * (1 - minShared) / (1 + minShared)) }
 
-// apart reports whether the bitmaps alone prove that the texts differ too much to be near-duplicates. A bit that is set
-// in only one bitmap stands for at least one shingle that the other text lacks.
-func (o *textFingerprint) apart(other *textFingerprint) bool {
+// differsFrom reports whether the bitmaps alone prove that the texts differ too much to be near-duplicates. A bit that
+// is set in only one bitmap stands for at least one shingle that the other text lacks.
+func (o *textFingerprint) differsFrom(other *textFingerprint) bool {
 	alone := 0
 	for i, m := range o.marks {
 		alone += bits.OnesCount64(m ^ other.marks[i])
@@ -138,7 +138,7 @@ func (o *textFingerprint) isDuplicate(other *textFingerprint) bool {
 		return false
 	case o.whole == other.whole:
 		return true
-	case o.apart(other):
+	case o.differsFrom(other):
 		return false
 	}
 	a, b := o.distinct(), other.distinct()
@@ -172,10 +172,10 @@ type duplicateFinder struct {
 	letters, digits []byte // buffers of fingerprint
 }
 
-// folds reports whether the candidate repeats a better one. A candidate repeats a better one if their texts are
-// near-duplicates and the better one contains every query term that the candidate contains. If so, folds sets
+// isRepeated reports whether the candidate repeats a better one. A candidate repeats a better one if their texts are
+// near-duplicates and the better one contains every query term that the candidate contains. If so, isRepeated sets
 // c.duplicateOf. The result is cached in the candidate.
-func (f *duplicateFinder) folds(c *candidate) bool {
+func (f *duplicateFinder) isRepeated(c *candidate) bool {
 	if c.compared {
 		return c.duplicateOf != nil
 	}

@@ -75,7 +75,7 @@ func (r *Retriever) rerank(ctx context.Context, all []*candidate, s *selection, 
 	}
 	order, err := r.deps.Reranker.Rerank(ctx, req.Query, texts)
 	if err == nil {
-		err = complete(order, len(best))
+		err = checkOrder(order, len(best))
 	}
 	switch {
 	case err == nil:
@@ -116,9 +116,9 @@ func passage(c *candidate) string {
 	return c.hit.Context + "\n" + c.hit.Text
 }
 
-// complete returns an error unless the order contains each of the n passages exactly once, with scores between 0 and 1
-// that never increase.
-func complete(order []Reranked, n int) error {
+// checkOrder returns an error unless the order contains each of the n passages exactly once, with scores between 0 and
+// 1 that never increase.
+func checkOrder(order []Reranked, n int) error {
 	seen := make([]bool, n)
 	last := 1.0
 	for _, o := range order {

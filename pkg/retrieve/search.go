@@ -175,7 +175,7 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (datastoreResult
 			made.vector, made.weight = made.unfiltered, 1
 			continue
 		}
-		res, err := q.visible(ctx, ds, found, &origin{engine, space})
+		res, err := q.activeHits(ctx, ds, found, &origin{engine, space})
 		if err != nil {
 			return datastoreResult{}, err
 		}
@@ -197,8 +197,8 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (datastoreResult
 	}
 }
 
-// visible keeps the hits of active generations of the datastore's datasources.
-func (r *Retriever) visible(ctx context.Context, ds domain.Datastore, found index.Result, from *origin) (datastoreResult, error) {
+// activeHits keeps the hits of active generations of the datastore's datasources.
+func (r *Retriever) activeHits(ctx context.Context, ds domain.Datastore, found index.Result, from *origin) (datastoreResult, error) {
 	res := datastoreResult{ds: ds, termWeights: found.TermWeights, words: found.MaxLexical > 0}
 	if len(found.Hits) == 0 {
 		return res, nil

@@ -44,7 +44,7 @@ func (s *selection) distinct(ctx context.Context, sorted []*candidate, n int) ([
 		if err := rows.row(ctx, i); err != nil {
 			return nil, err
 		}
-		if !s.duplicates.folds(c) {
+		if !s.duplicates.isRepeated(c) {
 			out = append(out, c)
 		}
 	}
@@ -59,22 +59,22 @@ func (s *selection) choose(ctx context.Context, ranked []*candidate) error {
 	for i, c := range ranked {
 		full := len(s.picks) == s.topK
 		over := s.perDatasource > 0 && s.counts[c.hit.DatasourceID] >= s.perDatasource
-		reached := s.reached(c, i+1)
+		reached := s.hasMergeTarget(c, i+1)
 		if full && !reached {
 			return s.dropRest(ctx, rows, i)
 		}
-		if reached || !over || s.lists() {
+		if reached || !over || s.canListDrops() {
 			if err := rows.row(ctx, i); err != nil {
 				return err
 			}
 		}
-		p := s.adjacent(c, i+1)
+		p := s.mergeTarget(c, i+1)
 		switch {
 		case p == nil && full:
 			return s.dropRest(ctx, rows, i)
 		case p == nil && over:
 			s.drop(c, i+1, domain.DropOverMax)
-		case s.duplicates.folds(c):
+		case s.duplicates.isRepeated(c):
 			s.drop(c, i+1, domain.DropDuplicate)
 		case p != nil:
 			p.merge(c)
@@ -93,7 +93,7 @@ func (s *selection) choose(ctx context.Context, ranked []*candidate) error {
 // dropRest drops the candidates from index i on.
 func (s *selection) dropRest(ctx context.Context, rows *reader, i int) error {
 	for ; i < len(rows.ranked); i++ {
-		if s.lists() {
+		if s.canListDrops() {
 			if err := rows.row(ctx, i); err != nil {
 				return err
 			}
@@ -103,15 +103,15 @@ func (s *selection) dropRest(ctx context.Context, rows *reader, i int) error {
 	return nil
 }
 
-// lists reports whether the explanation still has space to list a dropped candidate.
-func (s *selection) lists() bool {
+// canListDrops reports whether the explanation still has space to list a dropped candidate.
+func (s *selection) canListDrops() bool {
 	return s.explain && len(s.dropped.Chunks) < domain.MaxExplainedDrops
 }
 
 func positionOf(c *candidate) chunkPosition { return chunkPosition{c.hit.DatasourceID, c.hit.Ordinal} }
 
-// adjacent returns the fragment that the candidate can be merged into, or nil.
-func (s *selection) adjacent(c *candidate, rank int) *mergedFragment {
+// mergeTarget returns the fragment that the candidate can be merged into, or nil.
+func (s *selection) mergeTarget(c *candidate, rank int) *mergedFragment {
 	for _, step := range []int{-1, 1} {
 		if p := s.at[chunkPosition{c.hit.DatasourceID, c.hit.Ordinal + step}]; p != nil && p.isAdjacent(c, rank) && p.canMerge(c) {
 			return p
@@ -120,9 +120,10 @@ func (s *selection) adjacent(c *candidate, rank int) *mergedFragment {
 	return nil
 }
 
-// reached reports whether there is a fragment that the candidate may be merged into, judging by position and rank only.
-// The method adjacent makes the final decision. It needs the candidate's row, which must have been read by then.
-func (s *selection) reached(c *candidate, rank int) bool {
+// hasMergeTarget reports whether there is a fragment that the candidate may be merged into, judging by position and
+// rank only. The method mergeTarget makes the final decision. It needs the candidate's row, which must have been read
+// by then.
+func (s *selection) hasMergeTarget(c *candidate, rank int) bool {
 	for _, step := range []int{-1, 1} {
 		if p := s.at[chunkPosition{c.hit.DatasourceID, c.hit.Ordinal + step}]; p != nil && p.isAdjacent(c, rank) {
 			return true
@@ -146,7 +147,7 @@ func (s *selection) drop(c *candidate, rank int, why domain.DropReason) {
 	case domain.DropBelow:
 		s.dropped.Below++
 	}
-	if !s.lists() {
+	if !s.canListDrops() {
 		return
 	}
 	d := domain.ExplainedDrop{

@@ -163,7 +163,7 @@ func (r *Retriever) embedWith(ctx context.Context, e embed.Embedder, model strin
 		}
 		known := (embed.Coverage(e, query) - coverageNone) / (coverageFull - coverageNone)
 		qv.weight = r.weight(model) * min(max(known, 0), 1)
-		if !zero(got[i]) {
+		if !isZero(got[i]) {
 			qv.unfiltered = got[i]
 		}
 		if qv.weight > 0 {
@@ -184,7 +184,7 @@ func (r *Retriever) weight(model string) float64 {
 	return DefaultDenseWeight
 }
 
-func zero(v []float32) bool {
+func isZero(v []float32) bool {
 	for _, x := range v {
 		if x != 0 {
 			return false

@@ -25,23 +25,23 @@ const (
 	// second is a date with a time of day, a time of day with seconds, or a Unix time.
 	second = `(?:` + date + dateTimeSeparator + clock + `|` + clock + `,? (?:on )?` + date + `|` + weekdays + ` ` + months + ` +\d{1,2} ` + exact + ` \d{4}|` + exact + `|` + epoch + `)`
 	// instant is like the pattern `second`, except that the time of day after a date must include seconds.
-	instant = `(?:` + date + dateTimeSeparator + exact + `|` + exact + `(?:,? (?:on )?` + date + `)?|` + weekdays + ` ` + months + ` +\d{1,2} ` + exact + ` \d{4}|` + epoch + `)`
-	moment  = `(?:` + second + `|` + date + `|` + clock + `)`
-	ended   = `(?:\b|$)`
-	joined  = `(?: (?:on|at|am|um|le|el|à))*[:=]? *`
-	amount  = `\d[\d.,' ]*(?:[km]\b)?\+?`
-	views   = `(?:page ?views?|views?|page ?visits?|page ?impressions|aufrufe|seitenaufrufe|vues)`
-	counted = `(?:` + views + `|visits?|visitors?|hits|besucher|visites|visitas|vistas)`
-	people  = `(?:users?|guests?|members?|visitors?|people|gäste|benutzer|mitglieder)`
-	counter = `(?: ?(?:number|no\.?|count(?:er)?|so far|today|total|heute|gesamt))`
+	instant   = `(?:` + date + dateTimeSeparator + exact + `|` + exact + `(?:,? (?:on )?` + date + `)?|` + weekdays + ` ` + months + ` +\d{1,2} ` + exact + ` \d{4}|` + epoch + `)`
+	moment    = `(?:` + second + `|` + date + `|` + clock + `)`
+	wordEnd   = `(?:\b|$)`
+	connector = `(?: (?:on|at|am|um|le|el|à))*[:=]? *`
+	amount    = `\d[\d.,' ]*(?:[km]\b)?\+?`
+	views     = `(?:page ?views?|views?|page ?visits?|page ?impressions|aufrufe|seitenaufrufe|vues)`
+	counted   = `(?:` + views + `|visits?|visitors?|hits|besucher|visites|visitas|vistas)`
+	people    = `(?:users?|guests?|members?|visitors?|people|gäste|benutzer|mitglieder)`
+	counter   = `(?: ?(?:number|no\.?|count(?:er)?|so far|today|total|heute|gesamt))`
 )
 
 var counters = []string{"view", "visit", "hits", "impressions", "aufrufe", "besucher", "vues", "vistas"}
 
-type unsteady struct {
-	needs      []string // every match contains one of these strings; checked first, because the expressions are slow
+type volatilePattern struct {
+	anyOf      []string // every match contains one of these strings; checked first, because the expressions are slow
 	expression *regexp.Regexp
-	unless     *regexp.Regexp // a match is kept if this expression matches the text after it; may be nil
+	notBefore  *regexp.Regexp // a match is kept if this expression matches the text after it; may be nil
 }
 
 // perUnit matches text such as the "per month" in "10,000 views per month". If such text follows a number of views, the
@@ -50,54 +50,54 @@ var perUnit = regexp.MustCompile(`^\s*(?:per\b|/|€|\$|%|an? \pL|each\b|every\b
 
 // strict lists the patterns of text that changes with every response. A time matches only after words about the server
 // or its page. Times after "Time:", "printed", "as of" or "last updated" stay, because they may be content.
-var strict = []unsteady{
+var strict = []volatilePattern{
 	// Matches "Page generated at 13:04" and "Server time: 13:04".
-	{needs: []string{"page", "response", "seite", "página", "server"},
-		expression: regexp.MustCompile(`\b(?:(?:page|response|seite|página)(?: was| is| wurde| a été| fue)? (?:generated|rendered|served|cached|erzeugt|generiert|générée?|generad[ao])|(?:server|page) time)` + joined + moment + ended)},
+	{anyOf: []string{"page", "response", "seite", "página", "server"},
+		expression: regexp.MustCompile(`\b(?:(?:page|response|seite|página)(?: was| is| wurde| a été| fue)? (?:generated|rendered|served|cached|erzeugt|generiert|générée?|generad[ao])|(?:server|page) time)` + connector + moment + wordEnd)},
 	// Matches "Current time: 2026-11-26 13:04:05" and "Today is Thursday, 26 November 2026 13:04:05".
-	{needs: []string{"time", "now", "today", "uhrzeit"}, expression: regexp.MustCompile(`\b(?:(?:current|system|local) (?:date(?: and | ?[/&] ?))?time|time now|aktuelle uhrzeit|(?:today|it)(?: is|['’]s)(?: now)?)` + joined + instant + ended)},
+	{anyOf: []string{"time", "now", "today", "uhrzeit"}, expression: regexp.MustCompile(`\b(?:(?:current|system|local) (?:date(?: and | ?[/&] ?))?time|time now|aktuelle uhrzeit|(?:today|it)(?: is|['’]s)(?: now)?)` + connector + instant + wordEnd)},
 	// Matches "Generated on 26 November 2026 at 13:04" and "Rendered at 1795698245.123456".
-	{needs: []string{"generated", "rendered", "erzeugt", "generiert", "généré", "generad"},
-		expression: regexp.MustCompile(`\b(?:generated|rendered|erzeugt|generiert|générée?|generad[ao])` + joined + second + ended)},
+	{anyOf: []string{"generated", "rendered", "erzeugt", "generiert", "généré", "generad"},
+		expression: regexp.MustCompile(`\b(?:generated|rendered|erzeugt|generiert|générée?|generad[ao])` + connector + second + wordEnd)},
 	// Matches "Page generated in 0.034 seconds" and "17 queries in 0.2 seconds".
-	{needs: []string{" in ", " took ", " after ", "queries"},
+	{anyOf: []string{" in ", " took ", " after ", "queries"},
 		expression: regexp.MustCompile(`\b\d+ (?:sql |db |database )?queries[.,:;|-]? ?\d+(?:[.,]\d+)? ?(?:ms|s|sec|secs|seconds?)\b|\b(?:(?:page|seite)(?: \pL+){0,2} (?:created|loaded|served|built)|generated|rendered|\d+ queries|erzeugt|générée?)(?: \pL+){0,3} (?:in|took|after) \d+(?:[.,]\d+)? ?(?:ms|milliseconds|msec|s|sec|secs|seconds?|sekunden|secondes)\b`)},
 	// Matches "1,234 views", "Page views: 1234" and "You are visitor number 1234".
-	{needs: counters, expression: regexp.MustCompile(`\b` + amount + ` ?` + views + `\b`), unless: perUnit},
-	{needs: counters, expression: regexp.MustCompile(`\b(?:` + views + counter + `*(?: ?[:#=(]| is)|(?:` + views + `|visitor)` + counter + `+ ?[:#=(]?) *` + amount), unless: perUnit},
-	{needs: []string{" times"}, expression: regexp.MustCompile(`\bviewed ` + amount + ` ?times\b`)},
+	{anyOf: counters, expression: regexp.MustCompile(`\b` + amount + ` ?` + views + `\b`), notBefore: perUnit},
+	{anyOf: counters, expression: regexp.MustCompile(`\b(?:` + views + counter + `*(?: ?[:#=(]| is)|(?:` + views + `|visitor)` + counter + `+ ?[:#=(]?) *` + amount), notBefore: perUnit},
+	{anyOf: []string{" times"}, expression: regexp.MustCompile(`\bviewed ` + amount + ` ?times\b`)},
 	// Matches "Served by web-12".
-	{needs: []string{"served by"}, expression: regexp.MustCompile(`\bserved by:? \pL[\pL._-]*\d[\w.-]*`)},
+	{anyOf: []string{"served by"}, expression: regexp.MustCompile(`\bserved by:? \pL[\pL._-]*\d[\w.-]*`)},
 	// Matches "Request ID: 4f1c…", "Trace: 123e4567-e89b-…" and "csrf_token = …".
-	{needs: []string{"request", "trace", "ray", "correlation", "incident", "reference"},
+	{anyOf: []string{"request", "trace", "ray", "correlation", "incident", "reference"},
 		expression: regexp.MustCompile(`\b(?:request|trace|ray|correlation|incident|reference)(?: (?:no\.?|number|#))? ?[:#=] ?[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}\b`)},
-	{needs: []string{"id"}, expression: regexp.MustCompile(`\b(?:(?:request|ray|trace|correlation)[ _-]?id ?[:#=]? ?[0-9a-z_-]*\d[0-9a-z_-]*|session[ _-]?id ?[:#=]? ?[0-9a-z_-]{16,})`)},
-	{needs: []string{"nonce", "csrf", "xsrf", "token"}, expression: regexp.MustCompile(`\b(?:nonce|csrf(?:[ _-]?token)?|xsrf(?:[ _-]?token)?|request token) ?[:=] ?\S{6,}`)},
+	{anyOf: []string{"id"}, expression: regexp.MustCompile(`\b(?:(?:request|ray|trace|correlation)[ _-]?id ?[:#=]? ?[0-9a-z_-]*\d[0-9a-z_-]*|session[ _-]?id ?[:#=]? ?[0-9a-z_-]{16,})`)},
+	{anyOf: []string{"nonce", "csrf", "xsrf", "token"}, expression: regexp.MustCompile(`\b(?:nonce|csrf(?:[ _-]?token)?|xsrf(?:[ _-]?token)?|request token) ?[:=] ?\S{6,}`)},
 }
 
-var wide = slices.Concat(strict, []unsteady{
+var wide = slices.Concat(strict, []volatilePattern{
 	// Matches "3 minutes ago".
-	{needs: []string{" ago", "vor ", "il y a ", "hace "}, expression: regexp.MustCompile(`\b(?:\d+|an?|one) (?:seconds?|secs?|minutes?|mins?|hours?) ago\b|\bvor \d+ (?:sekunden?|minuten?|stunden?)\b|\bil y a \d+ (?:secondes?|minutes?|heures?)\b|\bhace \d+ (?:segundos?|minutos?|horas?)\b`)},
+	{anyOf: []string{" ago", "vor ", "il y a ", "hace "}, expression: regexp.MustCompile(`\b(?:\d+|an?|one) (?:seconds?|secs?|minutes?|mins?|hours?) ago\b|\bvor \d+ (?:sekunden?|minuten?|stunden?)\b|\bil y a \d+ (?:secondes?|minutes?|heures?)\b|\bhace \d+ (?:segundos?|minutos?|horas?)\b`)},
 	// Matches "Visitors: 1234" and "1234 hits so far".
-	{needs: counters, expression: regexp.MustCompile(`\b` + counted + `(?:` + counter + `* ?[:#=]|` + counter + `+) *` + amount), unless: perUnit},
-	{needs: counters, expression: regexp.MustCompile(`\b` + amount + ` ?` + counted + ` (?:so far|since|today|bisher|seit|heute)\b`)},
+	{anyOf: counters, expression: regexp.MustCompile(`\b` + counted + `(?:` + counter + `* ?[:#=]|` + counter + `+) *` + amount), notBefore: perUnit},
+	{anyOf: counters, expression: regexp.MustCompile(`\b` + amount + ` ?` + counted + ` (?:so far|since|today|bisher|seit|heute)\b`)},
 	// Matches "17 users online", "Users online: 17", "3 users browsing this forum" and "Memory: 1.5 MB".
-	{needs: []string{"online", "browsing"}, expression: regexp.MustCompile(`\b` + amount + ` ?` + people + `(?: and ` + amount + ` ?` + people + `)?(?: are| is)? (?:currently )?(?:online|browsing)\b|\b(?:` + people + ` (?:currently )?online|currently online) ?[:#=(]? *` + amount)},
-	{needs: []string{"memory"}, expression: regexp.MustCompile(`\b(?:peak )?memory(?: usage| used)? ?[:=] ?\d+(?:[.,]\d+)? ?[kmg]i?b\b(?:[,;|] *time ?[:=] ?\d+(?:[.,]\d+)? ?(?:ms|s|sec|seconds?)\b)?`)},
-	{needs: []string{" times"}, expression: regexp.MustCompile(`\b(?:read|visited) ` + amount + ` ?times\b`)},
+	{anyOf: []string{"online", "browsing"}, expression: regexp.MustCompile(`\b` + amount + ` ?` + people + `(?: and ` + amount + ` ?` + people + `)?(?: are| is)? (?:currently )?(?:online|browsing)\b|\b(?:` + people + ` (?:currently )?online|currently online) ?[:#=(]? *` + amount)},
+	{anyOf: []string{"memory"}, expression: regexp.MustCompile(`\b(?:peak )?memory(?: usage| used)? ?[:=] ?\d+(?:[.,]\d+)? ?[kmg]i?b\b(?:[,;|] *time ?[:=] ?\d+(?:[.,]\d+)? ?(?:ms|s|sec|seconds?)\b)?`)},
+	{anyOf: []string{" times"}, expression: regexp.MustCompile(`\b(?:read|visited) ` + amount + ` ?times\b`)},
 })
 
 // Steady returns the text in lower case, with single spaces, without the parts that a server changes in every response:
 // the time at which the page was generated, durations, ages ("3 minutes ago"), counters, tokens and request ids. Every
 // other date, time and number stays: if it changes, the content has changed. Use Steady to compare two pages.
-func Steady(text string) string { return without(text, wide) }
+func Steady(text string) string { return removeMatches(text, wide) }
 
 // SteadyStrict removes less than Steady: ages and counters of visits stay, because they may be facts. Use it to compare
 // a page with its earlier version. Steady could make a changed page look unchanged, so that the page would not be
 // indexed again.
-func SteadyStrict(text string) string { return without(text, strict) }
+func SteadyStrict(text string) string { return removeMatches(text, strict) }
 
-func without(text string, parts []unsteady) string {
+func removeMatches(text string, parts []volatilePattern) string {
 	var b strings.Builder
 	b.Grow(len(text))
 	for line := range strings.Lines(text) {
@@ -115,7 +115,7 @@ func without(text string, parts []unsteady) string {
 }
 
 // steadyLine removes the changing parts from the first maxLine bytes of a line.
-func steadyLine(line string, parts []unsteady) string {
+func steadyLine(line string, parts []volatilePattern) string {
 	rest := ""
 	if len(line) > maxLine {
 		cut := maxLine
@@ -125,7 +125,7 @@ func steadyLine(line string, parts []unsteady) string {
 		line, rest = line[:cut], line[cut:]
 	}
 	for _, u := range parts {
-		if !slices.ContainsFunc(u.needs, func(word string) bool { return strings.Contains(line, word) }) {
+		if !slices.ContainsFunc(u.anyOf, func(word string) bool { return strings.Contains(line, word) }) {
 			continue
 		}
 		matches := u.expression.FindAllStringIndex(line, -1)
@@ -135,7 +135,7 @@ func steadyLine(line string, parts []unsteady) string {
 		var b strings.Builder
 		from := 0
 		for _, m := range matches {
-			if u.unless != nil && u.unless.MatchString(line[m[1]:]) {
+			if u.notBefore != nil && u.notBefore.MatchString(line[m[1]:]) {
 				continue
 			}
 			b.WriteString(line[from:m[0]])

@@ -64,7 +64,7 @@ func (a *Allow) addPrefix(p netip.Prefix) error {
 	for _, s := range specialRanges {
 		if s.prefix.Bits() <= p.Bits() && s.prefix.Contains(p.Addr()) {
 			if s.exemption == noExemption {
-				return fmt.Errorf("is %s, which cannot be allowed", s.why)
+				return fmt.Errorf("is %s, which cannot be allowed", s.reason)
 			}
 			break // the first range that contains an address decides
 		}
@@ -118,8 +118,8 @@ func (a Allow) contains(ip netip.Addr) bool {
 	return false
 }
 
-// names reports whether the list allows the host by name.
-func (a Allow) names(host string) bool {
+// allowsName reports whether the list allows the host by name.
+func (a Allow) allowsName(host string) bool {
 	if len(a.hosts) == 0 && len(a.domains) == 0 {
 		return false
 	}

@@ -30,11 +30,11 @@ func TestParseAllow_takes_addresses_ranges_and_hosts(t *testing.T) {
 		"a.docs.example": true, "a.b.docs.example": true, "docs.example": false, ".docs.example": false, "evildocs.example": false,
 		"xn--bcher-kva.example": true, "localhost": true, "a.localhost": false, "": false,
 	} {
-		if a.names(host) != want {
+		if a.allowsName(host) != want {
 			t.Errorf("%q is allowed: %t", host, !want)
 		}
 	}
-	if (Allow{}).names("localhost") || (Allow{}).contains(netip.MustParseAddr("10.0.0.1")) {
+	if (Allow{}).allowsName("localhost") || (Allow{}).contains(netip.MustParseAddr("10.0.0.1")) {
 		t.Error("an empty list allows something")
 	}
 }

@@ -19,18 +19,18 @@ import (
 type Guard struct {
 	AllowPrivate bool                       // allow everything that configuration can allow
 	Allow        Allow                      // addresses and hosts that are allowed individually
-	own          func() ([]net.Addr, error) // returns the addresses of this machine; nil: queries the system
+	ownAddrs     func() ([]net.Addr, error) // returns the addresses of this machine; nil: queries the system
 }
 
 // RefusedError reports the refused target and the reason.
 type RefusedError struct {
 	target  string
-	why     string
+	reason  string
 	private bool // configuration can allow it
 }
 
 func (e *RefusedError) Error() string {
-	text := fmt.Sprintf("%s is %s, which the crawler does not connect to", e.target, e.why)
+	text := fmt.Sprintf("%s is %s, which the crawler does not connect to", e.target, e.reason)
 	if e.private {
 		text += "; the operator can allow it with SLUICE_CRAWL_ALLOW, or all private addresses with" +
 			" SLUICE_ALLOW_PRIVATE_ADDRESSES=true"
@@ -51,58 +51,58 @@ const (
 type specialRange struct {
 	prefix    netip.Prefix
 	exemption exemption
-	why       string
+	reason    string
 }
 
 const (
-	whyLoopback   = "an address of this machine"
-	whyPrivate    = "a private address"
-	whyLinkLocal  = "a link-local address (cloud metadata services live there)"
-	whyMetadata   = "a cloud metadata service"
-	whyReserved   = "a reserved address"
-	whyMulticast  = "a multicast address"
-	whyTunnel     = "a tunnel address"
-	whyUnassigned = "an unspecified address"
+	reasonLoopback   = "an address of this machine"
+	reasonPrivate    = "a private address"
+	reasonLinkLocal  = "a link-local address (cloud metadata services live there)"
+	reasonMetadata   = "a cloud metadata service"
+	reasonReserved   = "a reserved address"
+	reasonMulticast  = "a multicast address"
+	reasonTunnel     = "a tunnel address"
+	reasonUnassigned = "an unspecified address"
 )
 
 // specialRanges are the ranges in the IANA special-purpose registries of IPv4 and IPv6, and known metadata services.
 var specialRanges = []specialRange{
-	{netip.MustParsePrefix("127.0.0.0/8"), exemptByEither, whyLoopback},
-	{netip.MustParsePrefix("::1/128"), exemptByEither, whyLoopback},
-	{netip.MustParsePrefix("100.100.100.200/32"), noExemption, whyMetadata},
-	{netip.MustParsePrefix("192.0.0.192/32"), noExemption, whyMetadata},
-	{netip.MustParsePrefix("168.63.129.16/32"), noExemption, whyMetadata},
-	{netip.MustParsePrefix("fd00:ec2::254/128"), noExemption, whyMetadata},
-	{netip.MustParsePrefix("fd20:ce::254/128"), noExemption, whyMetadata},
-	{netip.MustParsePrefix("10.0.0.0/8"), exemptByEither, whyPrivate},
-	{netip.MustParsePrefix("172.16.0.0/12"), exemptByEither, whyPrivate},
-	{netip.MustParsePrefix("192.168.0.0/16"), exemptByEither, whyPrivate},
-	{netip.MustParsePrefix("100.64.0.0/10"), exemptByEither, whyPrivate},
-	{netip.MustParsePrefix("fc00::/7"), exemptByEither, whyPrivate},
-	{netip.MustParsePrefix("169.254.0.0/16"), noExemption, whyLinkLocal},
-	{netip.MustParsePrefix("fe80::/10"), noExemption, whyLinkLocal},
-	{netip.MustParsePrefix("::/96"), noExemption, whyUnassigned},       // embeds IPv4 addresses; deprecated
-	{netip.MustParsePrefix("::ffff:0:0:0/96"), noExemption, whyTunnel}, // translated IPv4, RFC 2765
-	{netip.MustParsePrefix("64:ff9b:1::/48"), noExemption, whyTunnel},  // NAT64 within a network, RFC 8215
-	{netip.MustParsePrefix("fec0::/10"), exemptByAddress, whyReserved},
-	{netip.MustParsePrefix("0.0.0.0/8"), noExemption, whyUnassigned},
-	{netip.MustParsePrefix("255.255.255.255/32"), noExemption, whyUnassigned},
-	{netip.MustParsePrefix("192.0.0.0/24"), exemptByAddress, whyReserved},
-	{netip.MustParsePrefix("192.0.2.0/24"), exemptByAddress, whyReserved},
-	{netip.MustParsePrefix("192.31.196.0/24"), exemptByAddress, whyReserved},
-	{netip.MustParsePrefix("192.52.193.0/24"), exemptByAddress, whyReserved},
-	{netip.MustParsePrefix("192.88.99.0/24"), noExemption, whyTunnel},
-	{netip.MustParsePrefix("192.175.48.0/24"), exemptByAddress, whyReserved},
-	{netip.MustParsePrefix("198.18.0.0/15"), exemptByAddress, whyReserved},
-	{netip.MustParsePrefix("198.51.100.0/24"), exemptByAddress, whyReserved},
-	{netip.MustParsePrefix("203.0.113.0/24"), exemptByAddress, whyReserved},
-	{netip.MustParsePrefix("224.0.0.0/4"), noExemption, whyMulticast},
-	{netip.MustParsePrefix("240.0.0.0/4"), exemptByAddress, whyReserved},
-	{netip.MustParsePrefix("ff00::/8"), noExemption, whyMulticast},
-	{netip.MustParsePrefix("2001::/32"), noExemption, whyTunnel},           // Teredo
-	{netip.MustParsePrefix("2001::/23"), exemptByAddress, whyReserved},     // protocol assignments
-	{netip.MustParsePrefix("2001:db8::/32"), exemptByAddress, whyReserved}, // documentation
-	{netip.MustParsePrefix("3fff::/20"), exemptByAddress, whyReserved},     // documentation
+	{netip.MustParsePrefix("127.0.0.0/8"), exemptByEither, reasonLoopback},
+	{netip.MustParsePrefix("::1/128"), exemptByEither, reasonLoopback},
+	{netip.MustParsePrefix("100.100.100.200/32"), noExemption, reasonMetadata},
+	{netip.MustParsePrefix("192.0.0.192/32"), noExemption, reasonMetadata},
+	{netip.MustParsePrefix("168.63.129.16/32"), noExemption, reasonMetadata},
+	{netip.MustParsePrefix("fd00:ec2::254/128"), noExemption, reasonMetadata},
+	{netip.MustParsePrefix("fd20:ce::254/128"), noExemption, reasonMetadata},
+	{netip.MustParsePrefix("10.0.0.0/8"), exemptByEither, reasonPrivate},
+	{netip.MustParsePrefix("172.16.0.0/12"), exemptByEither, reasonPrivate},
+	{netip.MustParsePrefix("192.168.0.0/16"), exemptByEither, reasonPrivate},
+	{netip.MustParsePrefix("100.64.0.0/10"), exemptByEither, reasonPrivate},
+	{netip.MustParsePrefix("fc00::/7"), exemptByEither, reasonPrivate},
+	{netip.MustParsePrefix("169.254.0.0/16"), noExemption, reasonLinkLocal},
+	{netip.MustParsePrefix("fe80::/10"), noExemption, reasonLinkLocal},
+	{netip.MustParsePrefix("::/96"), noExemption, reasonUnassigned},       // embeds IPv4 addresses; deprecated
+	{netip.MustParsePrefix("::ffff:0:0:0/96"), noExemption, reasonTunnel}, // translated IPv4, RFC 2765
+	{netip.MustParsePrefix("64:ff9b:1::/48"), noExemption, reasonTunnel},  // NAT64 within a network, RFC 8215
+	{netip.MustParsePrefix("fec0::/10"), exemptByAddress, reasonReserved},
+	{netip.MustParsePrefix("0.0.0.0/8"), noExemption, reasonUnassigned},
+	{netip.MustParsePrefix("255.255.255.255/32"), noExemption, reasonUnassigned},
+	{netip.MustParsePrefix("192.0.0.0/24"), exemptByAddress, reasonReserved},
+	{netip.MustParsePrefix("192.0.2.0/24"), exemptByAddress, reasonReserved},
+	{netip.MustParsePrefix("192.31.196.0/24"), exemptByAddress, reasonReserved},
+	{netip.MustParsePrefix("192.52.193.0/24"), exemptByAddress, reasonReserved},
+	{netip.MustParsePrefix("192.88.99.0/24"), noExemption, reasonTunnel},
+	{netip.MustParsePrefix("192.175.48.0/24"), exemptByAddress, reasonReserved},
+	{netip.MustParsePrefix("198.18.0.0/15"), exemptByAddress, reasonReserved},
+	{netip.MustParsePrefix("198.51.100.0/24"), exemptByAddress, reasonReserved},
+	{netip.MustParsePrefix("203.0.113.0/24"), exemptByAddress, reasonReserved},
+	{netip.MustParsePrefix("224.0.0.0/4"), noExemption, reasonMulticast},
+	{netip.MustParsePrefix("240.0.0.0/4"), exemptByAddress, reasonReserved},
+	{netip.MustParsePrefix("ff00::/8"), noExemption, reasonMulticast},
+	{netip.MustParsePrefix("2001::/32"), noExemption, reasonTunnel},           // Teredo
+	{netip.MustParsePrefix("2001::/23"), exemptByAddress, reasonReserved},     // protocol assignments
+	{netip.MustParsePrefix("2001:db8::/32"), exemptByAddress, reasonReserved}, // documentation
+	{netip.MustParsePrefix("3fff::/20"), exemptByAddress, reasonReserved},     // documentation
 }
 
 var (
@@ -118,23 +118,23 @@ func (g Guard) checkIP(ip netip.Addr) error {
 	if why == "" {
 		return nil
 	}
-	return &RefusedError{target: ip.String(), why: why, private: why == whyLoopback || why == whyPrivate}
+	return &RefusedError{target: ip.String(), reason: why, private: why == reasonLoopback || why == reasonPrivate}
 }
 
 func (g Guard) refusal(ip netip.Addr) string {
 	if ip.Zone() != "" {
-		return whyLinkLocal
+		return reasonLinkLocal
 	}
 	ip = ip.Unmap()
 	if !ip.IsValid() {
-		return whyReserved
+		return reasonReserved
 	}
 	for _, s := range specialRanges {
 		if s.prefix.Contains(ip) {
 			if s.exemption == exemptByEither && g.AllowPrivate || s.exemption != noExemption && g.Allow.contains(ip) {
 				return ""
 			}
-			return s.why
+			return s.reason
 		}
 	}
 	if ip.Is4() {
@@ -147,7 +147,7 @@ func (g Guard) refusal(ip netip.Addr) string {
 	case sixToFour.Contains(ip):
 		return g.refusal(netip.AddrFrom4([4]byte(b[2:6])))
 	case !global6.Contains(ip) && !g.Allow.contains(ip):
-		return whyReserved
+		return reasonReserved
 	case (b[8] == 0 || b[8] == 2) && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe: // ISATAP, RFC 5214
 		return g.refusal(netip.AddrFrom4([4]byte(b[12:])))
 	}
@@ -174,7 +174,7 @@ func (g Guard) checkPort(port uint16) error {
 		if port == 0 {
 			name = "an invalid service"
 		}
-		return &RefusedError{target: "port " + strconv.Itoa(int(port)), why: "the port of " + name}
+		return &RefusedError{target: "port " + strconv.Itoa(int(port)), reason: "the port of " + name}
 	}
 	return nil
 }
@@ -222,13 +222,13 @@ func (g Guard) checkSocket(ip netip.Addr) error {
 		return err
 	}
 	own := net.InterfaceAddrs
-	if g.own != nil {
-		own = g.own
+	if g.ownAddrs != nil {
+		own = g.ownAddrs
 	}
 	addrs, _ := own()
 	for _, a := range addrs {
 		if n, ok := a.(*net.IPNet); ok && n.IP.Equal(ip.AsSlice()) {
-			return &RefusedError{target: ip.String(), why: whyLoopback, private: true}
+			return &RefusedError{target: ip.String(), reason: reasonLoopback, private: true}
 		}
 	}
 	return nil
@@ -239,11 +239,11 @@ func (g Guard) control(_ context.Context, network, address string, _ syscall.Raw
 	switch network {
 	case "tcp4", "tcp6":
 	default:
-		return &RefusedError{target: address, why: "not a TCP address"}
+		return &RefusedError{target: address, reason: "not a TCP address"}
 	}
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return &RefusedError{target: address, why: "not an address and a port"}
+		return &RefusedError{target: address, reason: "not an address and a port"}
 	}
 	if err := g.checkPort(ap.Port()); err != nil {
 		return err
@@ -263,7 +263,7 @@ func (g Guard) Dial(connect time.Duration, resolver *net.Resolver) func(ctx cont
 // name, connections to that name may use a private address. Connections to another name with the same address stay
 // blocked.
 func (g Guard) forAddress(address string) Guard {
-	if host, _, err := net.SplitHostPort(address); err == nil && g.Allow.names(host) {
+	if host, _, err := net.SplitHostPort(address); err == nil && g.Allow.allowsName(host) {
 		g.AllowPrivate = true
 	}
 	return g
@@ -279,11 +279,11 @@ func (g Guard) Dialer(address string, connect time.Duration, resolver *net.Resol
 func (g Guard) Resolve(ctx context.Context, resolver *net.Resolver, target string) ([]netip.AddrPort, error) {
 	host, portText, err := net.SplitHostPort(target)
 	if err != nil {
-		return nil, &RefusedError{target: target, why: "not an address and a port"}
+		return nil, &RefusedError{target: target, reason: "not an address and a port"}
 	}
 	port, err := strconv.ParseUint(portText, 10, 16)
 	if err != nil {
-		return nil, &RefusedError{target: target, why: "not an address and a port"}
+		return nil, &RefusedError{target: target, reason: "not an address and a port"}
 	}
 	if err := g.checkPort(uint16(port)); err != nil {
 		return nil, err

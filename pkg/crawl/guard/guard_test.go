@@ -55,10 +55,10 @@ func TestGuard_refuses_the_public_addresses_of_this_machine(t *testing.T) {
 		{"tcp4", "93.184.216.34:80", true}, {"tcp6", "[::ffff:93.184.216.34]:80", true}, {"tcp6", "[2600::7]:443", true},
 		{"tcp4", "93.184.216.35:80", false}, {"tcp6", "[2600::8]:443", false},
 	} {
-		if err := (Guard{own: own}).control(t.Context(), tc.network, tc.address, nil); (err != nil) != tc.own {
+		if err := (Guard{ownAddrs: own}).control(t.Context(), tc.network, tc.address, nil); (err != nil) != tc.own {
 			t.Errorf("%s: %v", tc.address, err)
 		}
-		for _, g := range []Guard{{own: own, AllowPrivate: true}, {own: own, Allow: allow}} {
+		for _, g := range []Guard{{ownAddrs: own, AllowPrivate: true}, {ownAddrs: own, Allow: allow}} {
 			if err := g.control(t.Context(), tc.network, tc.address, nil); err != nil {
 				t.Errorf("%s, which configuration opens: %v", tc.address, err)
 			}

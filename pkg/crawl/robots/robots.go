@@ -146,11 +146,11 @@ func lineParts(line []byte) (key, value string, ok bool) {
 		}
 		key, value = words[0], words[1]
 	}
-	return separators.Replace(strings.ToLower(key)), strings.TrimSpace(withoutControls(value)), true
+	return separators.Replace(strings.ToLower(key)), strings.TrimSpace(removeControls(value)), true
 }
 
-// withoutControls drops control characters. It keeps invalid UTF-8, because rules escape it like any other bytes.
-func withoutControls(s string) string {
+// removeControls drops control characters. It keeps invalid UTF-8, because rules escape it like any other bytes.
+func removeControls(s string) string {
 	if strings.IndexFunc(s, unicode.IsControl) < 0 {
 		return s
 	}

@@ -26,7 +26,7 @@ func (d date) after(other date) bool {
 	return slices.Compare([]int{d.year, d.month, d.day}, []int{other.year, other.month, other.day}) > 0
 }
 
-func (d date) same(other date) bool {
+func (d date) equal(other date) bool {
 	return d.year == other.year && d.month == other.month && d.day == other.day
 }
 

@@ -91,7 +91,7 @@ func (s *Scope) HasHost(u *url.URL) bool { return s.hosts[domain.BareHost(u)] }
 // InPath reports whether the address is below one of the site's paths.
 func (s *Scope) InPath(u *url.URL) bool {
 	p := u.EscapedPath()
-	return slices.ContainsFunc(s.prefixes, func(prefix string) bool { return underPrefix(p, prefix) })
+	return slices.ContainsFunc(s.prefixes, func(prefix string) bool { return hasPathPrefix(p, prefix) })
 }
 
 // Resolve normalises a link found on the page `base` and checks whether it belongs to the site at the given depth. If
@@ -162,9 +162,9 @@ func PathPrefix(p string) string {
 	return p
 }
 
-// underPrefix reports whether a path equals a prefix or is below it. A slash at the end of the prefix makes no
+// hasPathPrefix reports whether a path equals a prefix or is below it. A slash at the end of the prefix makes no
 // difference: /docs and /docs/a are under /docs/, but /docsearch is not.
-func underPrefix(p, prefix string) bool {
+func hasPathPrefix(p, prefix string) bool {
 	dir := strings.TrimSuffix(prefix, "/")
 	rest, ok := strings.CutPrefix(p, dir)
 	return ok && (rest == "" || rest[0] == '/')

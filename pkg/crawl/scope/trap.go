@@ -30,7 +30,7 @@ const (
 // with every click, and calendars of another century.
 func isTrap(u *url.URL) bool {
 	segments := strings.Split(strings.Trim(u.EscapedPath(), "/"), "/")
-	if len(segments) > maxSegments || repeats(segments) {
+	if len(segments) > maxSegments || hasRepeatedSegments(segments) {
 		return true
 	}
 	seen := make(map[string]int, len(segments))
@@ -78,9 +78,9 @@ func isStep(from, to *url.URL, now time.Time) bool {
 	return isCalendarLink(from, to, now) || from.Path == to.Path && addsFilters(from, to)
 }
 
-// repeats reports whether a group of segments occurs twice in a row, or a single segment three times. Numbers are
-// exempt: /volume/1/1/1 is the first article of the first issue.
-func repeats(segments []string) bool {
+// hasRepeatedSegments reports whether a group of segments occurs twice in a row, or a single segment three times.
+// Numbers are exempt: /volume/1/1/1 is the first article of the first issue.
+func hasRepeatedSegments(segments []string) bool {
 	for i := range segments {
 		for n := 1; i+2*n <= len(segments); n++ {
 			group := segments[i : i+n]
@@ -176,7 +176,7 @@ func isCalendarLink(from, to *url.URL, now time.Time) bool {
 			}
 		}
 	}
-	if shape != before || is.same(was) {
+	if shape != before || is.equal(was) {
 		return false
 	}
 	inCalendar := slices.ContainsFunc(words, func(w string) bool { return calendars[w] })

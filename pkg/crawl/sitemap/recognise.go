@@ -19,10 +19,10 @@ const HeadBytes = 4 << 10
 func IsList(head []byte, more bool, kind content.Type) bool {
 	text, err := decodeHead(head)
 	cut := more || errors.Is(err, bounded.ErrTooLarge)
-	if readXML(bytes.NewReader(text), nil) == nil || !kind.IsHTML() && xmlBegins(text) >= 0 {
+	if readXML(bytes.NewReader(text), nil) == nil || !kind.IsHTML() && xmlStart(text) >= 0 {
 		return true
 	}
-	return (content.IsGzip(head) || kind.Media == "text/plain") && onlyAddresses(text, cut)
+	return (content.IsGzip(head) || kind.Media == "text/plain") && isAddressList(text, cut)
 }
 
 // decodeHead returns the text in `head`, the first bytes of a body, decompressed and in UTF-8. The error says why no
@@ -35,9 +35,9 @@ func decodeHead(head []byte) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// onlyAddresses reports whether `text` consists of lines with web addresses. If `cut` is true, the last line may be
+// isAddressList reports whether `text` consists of lines with web addresses. If `cut` is true, the last line may be
 // truncated.
-func onlyAddresses(text []byte, cut bool) bool {
+func isAddressList(text []byte, cut bool) bool {
 	found := false
 	for line := range bytes.Lines(text) {
 		s := strings.TrimSpace(string(line))

@@ -78,7 +78,7 @@ func Read(r io.Reader, limit int64, budget *Budget, take func(Entry) error) erro
 		}
 		return take(e)
 	}
-	at := xmlBegins(head)
+	at := xmlStart(head)
 	if at < 0 && bytes.HasPrefix(bytes.TrimSpace(head), []byte("<")) {
 		at = 0 // the root element may follow a long comment
 	}
@@ -88,7 +88,7 @@ func Read(r io.Reader, limit int64, budget *Budget, take func(Entry) error) erro
 			return fmt.Errorf("reading the sitemap: %w", err)
 		}
 		return readXML(br, counted)
-	case looksLikeAddresses(head):
+	case startsWithAddress(head):
 		return readText(br, counted)
 	}
 	return ErrNotSitemap
@@ -166,9 +166,9 @@ func decoderFor(head []byte) transform.Transformer {
 // rootForm matches the beginning of an XML sitemap: the declaration or the root element.
 var rootForm = regexp.MustCompile(`(?i)<\?xml[\s?]|<(?:[a-z0-9_-]+:)?(?:urlset|sitemapindex|rss|rdf|feed)[\s>]`)
 
-// xmlBegins looks for the beginning of a sitemap's XML in `head`, the first bytes of a file. It returns the position,
+// xmlStart looks for the beginning of a sitemap's XML in `head`, the first bytes of a file. It returns the position,
 // or a negative number if there is none. The XML may follow other output, such as PHP warnings.
-func xmlBegins(head []byte) int {
+func xmlStart(head []byte) int {
 	trimmed := bytes.TrimSpace(head)
 	if len(trimmed) > 0 && trimmed[0] == '<' && readXML(bytes.NewReader(head), nil) == nil {
 		return 0
@@ -188,8 +188,8 @@ func xmlBegins(head []byte) int {
 	return -1
 }
 
-// looksLikeAddresses reports whether the first line that is not a comment is a web address.
-func looksLikeAddresses(head []byte) bool {
+// startsWithAddress reports whether the first line that is not a comment is a web address.
+func startsWithAddress(head []byte) bool {
 	for line := range bytes.Lines(head) {
 		s := strings.TrimSpace(string(line))
 		if s == "" || isComment(s) {

@@ -99,14 +99,14 @@ type xmlReader struct {
 	dialect
 	take func(Entry) error
 
-	path  []string // local names, below the root
-	space string   // name space of the item; elements in other name spaces may contain addresses of images
-	into  *[]byte  // destination of text; nil: discarded
-	at    []byte   // the address
-	guid  []byte   // guid of an RSS item; replaces a missing address
-	on    []byte   // the time of the last change
-	other []string // addresses of translations
-	best  int      // index in `dates` of the element that `on` was read from
+	path        []string // local names, below the root
+	space       string   // name space of the item; elements in other name spaces may contain addresses of images
+	into        *[]byte  // destination of text; nil: discarded
+	address     []byte   // the address
+	guid        []byte   // guid of an RSS item; replaces a missing address
+	lastMod     []byte   // the time of the last change
+	other       []string // addresses of translations
+	lastModRank int      // index in `dates` of the element that `lastMod` was read from
 }
 
 func (x *xmlReader) start(t xml.StartElement) error {
@@ -120,14 +120,14 @@ func (x *xmlReader) start(t xml.StartElement) error {
 	}
 	switch {
 	case slices.Equal(x.path, x.item):
-		x.space, x.at, x.guid, x.on, x.best = t.Name.Space, x.at[:0], x.guid[:0], x.on[:0], len(x.dates)
+		x.space, x.address, x.guid, x.lastMod, x.lastModRank = t.Name.Space, x.address[:0], x.guid[:0], x.lastMod[:0], len(x.dates)
 		x.other = x.other[:0]
 	case !slices.Equal(above, x.item):
-	case name == x.loc && t.Name.Space == x.space && len(x.at) == 0:
+	case name == x.loc && t.Name.Space == x.space && len(x.address) == 0:
 		if x.attr {
-			x.at = append(x.at, atomHref(t)...)
+			x.address = append(x.address, atomHref(t)...)
 		} else {
-			x.into = &x.at
+			x.into = &x.address
 		}
 	case name == "link" && x.item[0] == "url":
 		if href := translation(t); href != "" && len(x.other) < maxTranslations {
@@ -136,9 +136,9 @@ func (x *xmlReader) start(t xml.StartElement) error {
 	case name == "guid" && x.feed && isPermanentLink(t):
 		x.into = &x.guid
 	default:
-		if i := slices.Index(x.dates, name); i >= 0 && i < x.best {
-			x.best, x.on = i, x.on[:0]
-			x.into = &x.on
+		if i := slices.Index(x.dates, name); i >= 0 && i < x.lastModRank {
+			x.lastModRank, x.lastMod = i, x.lastMod[:0]
+			x.into = &x.lastMod
 		}
 	}
 	return nil
@@ -151,14 +151,14 @@ func (x *xmlReader) end() error {
 	if !ended {
 		return nil
 	}
-	loc := strings.TrimSpace(string(x.at))
+	loc := strings.TrimSpace(string(x.address))
 	if loc == "" {
 		loc = strings.TrimSpace(string(x.guid))
 	}
 	if loc == "" {
 		return nil
 	}
-	e := Entry{Loc: loc, LastMod: parseLastMod(string(x.on)), Sitemap: x.item[0] == "sitemap", Feed: x.feed}
+	e := Entry{Loc: loc, LastMod: parseLastMod(string(x.lastMod)), Sitemap: x.item[0] == "sitemap", Feed: x.feed}
 	if err := x.take(e); err != nil {
 		return err
 	}
