@@ -110,8 +110,8 @@ func TestBenchReportsErrors(t *testing.T) {
 	}{
 		"nothing to load":        {nil, "specify the load", true},
 		"an unknown load":        {[]string{"deletes"}, "specify the load", true},
-		"no datastore":           {[]string{"queries"}, "queries need --datastore", true},
-		"no agent":               {[]string{"streams"}, "streams need --agent", true},
+		"no datastore":           {[]string{"queries"}, "bench queries needs --datastore", true},
+		"no agent":               {[]string{"streams"}, "bench streams needs --agent", true},
 		"another load's flag":    {[]string{"queries", "--datastore", "x", "--keep"}, "--keep does not apply to queries", true},
 		"no time":                {[]string{"uploads", "--for", "0s"}, "the duration is 0s", true},
 		"too small a text":       {[]string{"uploads", "--size", "3"}, "--size 3: must be 64 to 1000000 bytes", true},

@@ -64,7 +64,7 @@ func providerSettings(c *Config) Group {
 func answerSettings(c *Config) Group {
 	named := func(env, name string) Setting {
 		return Setting{
-			Env: env, Doc: "Chat model for the `modelName` `" + name + "`.", Unset: "`SLUICE_CHAT_MODEL`",
+			Env: env, Doc: "Chat model for the model name `" + name + "`.", Unset: "`SLUICE_CHAT_MODEL`",
 			set: func(v string) error {
 				if v != "" {
 					c.ModelNames[name] = v

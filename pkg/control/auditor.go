@@ -225,7 +225,7 @@ func (a *Auditor) Adopt(ctx context.Context, from uint64, report *Report, note N
 	err := a.JobLog.LastJobs(ctx, from, func(job domain.Job) error {
 		adopted, err := a.Catalog.Adopt(ctx, job)
 		if err != nil {
-			return fmt.Errorf("adopting job %s of datasource %s: %w", job.ID, job.DatasourceID, err)
+			return fmt.Errorf("importing job %s of datasource %s: %w", job.ID, job.DatasourceID, err)
 		}
 		if adopted != catalog.NothingAdopted {
 			report.Adopted++

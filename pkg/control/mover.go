@@ -83,7 +83,7 @@ func (m *Mover) step(ctx context.Context, d domain.Datastore) (more bool, err er
 	}
 	switched, err := m.Catalog.FinishMove(ctx, d.ID, d.Move.ID)
 	if err != nil {
-		return false, fmt.Errorf("switching to the new place: %w", err)
+		return false, fmt.Errorf("switching to the new engine and model: %w", err)
 	}
 	if switched {
 		m.Log.InfoContext(ctx, "datastore has moved", "datastore", d.ID, "from", d.Serving().String(), "to", d.Move.To.String(),

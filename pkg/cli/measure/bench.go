@@ -161,9 +161,9 @@ func (s benchSettings) check(rest []string, given func(string) bool) error {
 	case len(rest) > 0:
 		return fmt.Errorf("unexpected argument %q", rest[0])
 	case s.what == loadQueries && s.datastore == "":
-		return errors.New("queries need --datastore")
+		return errors.New("bench queries needs --datastore")
 	case s.what == loadStreams && s.agent == "":
-		return errors.New("streams need --agent")
+		return errors.New("bench streams needs --agent")
 	case given("files") && given("size"):
 		return errors.New("--size (generated texts) and --files (your files) cannot be combined")
 	case s.size < 64 || s.size > 1_000_000:
