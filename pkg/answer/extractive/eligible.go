@@ -21,18 +21,15 @@ func (q question) asked(about topics) topics {
 	return out
 }
 
-// A document that lacks this share of the topics, by weight and not counting names, does not answer the question.
-const (
-	unheardShare = 0.3 // of one topic that is nowhere in the datastore
-	missingShare = 0.6 // of all topics that the document lacks
-)
+// A document does not answer the question if one topic with this share of the topics' weight, without names, is nowhere
+// in the datastore.
+const unheardShare = 0.3
 
 // lacks reports whether the document that contains pages[at] lacks what the question is about. It does if one of these
 // is true:
 //
 //   - The document does not mention the month that the question names.
 //   - It mentions none of the names in the question.
-//   - It lacks at least missingShare of the other topics.
 //   - No page contains a topic that has at least unheardShare of the weight of the other topics.
 //
 // For prose, only the month is checked, because prose often says the same in other words. If the question asks for a
@@ -41,48 +38,40 @@ func (q question) lacks(pages []page, at int, about topics) bool {
 	if q.few || q.unspaced || len(q.options) > 0 {
 		return false
 	}
-	strict := !pages[at].prose() || q.wants.plain() || q.wants.kind == wantMass
-	document := func(p page) bool {
-		return p.fragment.ChunkID == pages[at].fragment.ChunkID || p.fragment.DatasourceID != "" && p.fragment.DatasourceID == pages[at].fragment.DatasourceID
-	}
-	within := func(i int, in func(page) bool) bool {
-		return slices.ContainsFunc(pages, func(p page) bool { return in(p) && q.holds(p.own, i)+q.holds(p.title, i) > 0 })
-	}
-	everywhere := func(page) bool { return true }
-	valued := q.wants.heldBy(pages[at].fragment.Text)
-	total, missing, unheard := 0.0, 0.0, 0.0
-	for i, w := range q.weights {
-		if !about[i] || q.names[i] || valued && q.implied[i] {
-			continue
-		}
-		total += w
-		if !within(i, document) {
-			missing += w
-			if w >= q.rare && q.own[i] && !within(i, everywhere) {
-				unheard = max(unheard, w)
-			}
+	var document []page
+	for _, p := range pages {
+		if p.fragment.ChunkID == pages[at].fragment.ChunkID || p.fragment.DatasourceID != "" && p.fragment.DatasourceID == pages[at].fragment.DatasourceID {
+			document = append(document, p)
 		}
 	}
-	if strict {
-		named, held := false, false
-		for i := range about {
-			if about[i] && q.own[i] && q.names[i] && !strings.ContainsFunc(q.terms[i].Name, unicode.IsDigit) && monthOf[q.terms[i].Name] == 0 {
+	if !pages[at].prose() || q.wants.plain() || q.wants.kind == wantMass {
+		valued := q.valued(pages[at])
+		total, unheard, named, held := 0.0, 0.0, false, false
+		for i, w := range q.weights {
+			switch {
+			case !about[i], !q.names[i] && valued && q.implied[i]:
+			case !q.names[i]:
+				total += w
+				if w >= q.rare && q.own[i] && !q.mentioned(i, pages) {
+					unheard = max(unheard, w)
+				}
+			case q.own[i] && !strings.ContainsFunc(q.terms[i].Name, unicode.IsDigit) && monthOf[q.terms[i].Name] == 0:
 				named = true
-				held = held || within(i, document) || slices.ContainsFunc(pages, func(p page) bool {
-					return document(p) && (p.own.resembles(q.terms[i].Forms) || p.title.resembles(q.terms[i].Forms))
-				})
+				held = held || q.mentioned(i, document)
 			}
 		}
-		if named && !held {
+		if named && !held || total > 0 && unheard >= unheardShare*total {
 			return true
 		}
 	}
-	if total > 0 && strict && (unheard >= unheardShare*total || missing >= missingShare*total) {
-		return true
-	}
 	return slices.ContainsFunc(q.months, func(m int) bool {
-		return !slices.ContainsFunc(pages, func(p page) bool { return document(p) && mentionsMonth(titleOf(p.fragment)+"\n"+p.fragment.Text, m) })
+		return !slices.ContainsFunc(document, func(p page) bool { return mentionsMonth(titleOf(p.fragment)+"\n"+p.fragment.Text, m) })
 	})
+}
+
+// mentioned reports whether one of the pages or its headings contains the i-th term of the question.
+func (q question) mentioned(i int, pages []page) bool {
+	return slices.ContainsFunc(pages, func(p page) bool { return q.holds(p.own, i)+q.holds(p.title, i) > 0 })
 }
 
 // eligible reports whether a page contains the numbers, codes and options of the topics. If values of the requested
@@ -91,8 +80,7 @@ func (q question) eligible(p page, about topics) bool {
 	if !holdsOptions(p.fragment, q.options) || !holdsCodes(p.fragment, q.codes) {
 		return false
 	}
-	if (q.wants.plain() || q.wants.kind == wantMass) && !q.wants.heldBy(p.fragment.Text) &&
-		(q.wants.kind != wantMoney || !amount.MatchString(p.fragment.Text)) {
+	if (q.wants.plain() || q.wants.kind == wantMass) && !q.valued(p) {
 		return false
 	}
 	if _, coded := q.lacksNames(p.own, p.title); coded {
@@ -107,6 +95,11 @@ func (q question) eligible(p page, about topics) bool {
 		}
 	}
 	return true
+}
+
+// valued reports whether a page contains a value of the requested kind. In a receipt, prices have no currency.
+func (q question) valued(p page) bool {
+	return q.wants.heldBy(p.fragment.Text) || q.wants.kind == wantMoney && amount.MatchString(p.fragment.Text)
 }
 
 // amount matches a number with two decimals, which in receipts and invoices is a price.

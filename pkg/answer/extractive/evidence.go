@@ -16,23 +16,20 @@ type evidence struct {
 	value  float64 // 1: has a value of the requested kind, -1: has none, 0: no kind requested
 	scrap  bool    // a few words without a full stop: a heading or label
 
-	strange bool // neither the fragment nor other results from its datasource contain a name of the question
-	told    bool // a list entry or row that contains the question's rarest word
 	certain bool // the row with the code that the question names
 }
 
 // Weights of the evidence, fitted to questions in ten languages so that the sentence with the answer scores above the
 // others of its fragments. Only their ratios matter. docs/answers.md reports the results on held-out questions.
 const (
-	ownWeight     = 6.0
-	beforeWeight  = 1.5
-	nearWeight    = 2.0
-	namesWeight   = 0.9
-	scoreWeight   = 2.3
-	rankWeight    = 4.5
-	valueWeight   = 0.7
-	scrapWeight   = -3.0 // not fitted: a heading is not an answer
-	strangeWeight = -2.0 // not fitted: a date that concerns another city is not an answer
+	ownWeight    = 6.0
+	beforeWeight = 1.5
+	nearWeight   = 2.0
+	namesWeight  = 0.9
+	scoreWeight  = 2.3
+	rankWeight   = 4.5
+	valueWeight  = 0.7
+	scrapWeight  = -3.0 // not fitted: a heading is not an answer
 )
 
 // total returns the weighted sum of the evidence.
@@ -41,9 +38,6 @@ func (e evidence) total() float64 {
 		scoreWeight*e.score + rankWeight*e.rank + valueWeight*e.value
 	if e.scrap {
 		sum += scrapWeight
-	}
-	if e.strange {
-		sum += strangeWeight
 	}
 	return sum
 }
@@ -61,10 +55,6 @@ const (
 	answeredAhead   = 5.3  // lead of the best score over the second
 	answeredAtLeast = -0.5 // minimum log odds of an answer
 
-	answeredTold = 0.8 // not fitted: lowers the threshold for a row or entry with the rarest word
-
-	answeredStrange = 6.0 // not fitted: raises the threshold if strange, and outweighs all but the strongest other evidence
-
 	heldAtLeast     = 0.2 // minimum share of the question's words that an answer contains, whatever the other evidence
 	scoreOfNoSecond = 0.2 // minimum score assumed for the second fragment if only one was found
 	maxAhead        = 0.3 // maximum lead assumed for the best fragment if only one was found
@@ -77,14 +67,7 @@ func (e evidence) answered(fragments []domain.Fragment) bool {
 	if len(fragments) > 1 {
 		second = fragments[1].Score
 	}
-	odds := answeredAtLeast
-	if e.told {
-		odds -= answeredTold
-	}
-	if e.strange {
-		odds += answeredStrange
-	}
 	return e.certain || e.own+e.before >= heldAtLeast &&
 		answeredBase+answeredHeld*(e.own+e.before)+answeredNear*e.near+answeredNames*e.names+answeredMissing*min(e.value, 0)+
-			answeredBest*best+answeredAhead*(best-second) >= odds
+			answeredBest*best+answeredAhead*(best-second) >= answeredAtLeast
 }

@@ -32,8 +32,6 @@ func New(words WordVectors) *Provider { return &Provider{words: words} }
 const (
 	maxQuotes          = 3
 	maxQuoteCharacters = 600
-	maxListed          = 12 // maximum number of entries of a list that is quoted whole
-	maxListCharacters  = 1200
 	maxReadFragments   = 10
 )
 
@@ -209,14 +207,14 @@ func (q question) sureOfAll(quotes []sentence, pages []page, clauses []string) b
 }
 
 // sure reports whether the quotations answer the question without the text around them. One of these is enough: a
-// quotation that contains most of the topics, a block of program code, an entry of a list if the question asks for the
-// whole list, or a table row about the thing that the question names.
+// quotation that contains most of the topics, a block of program code, or a table row about the thing that the question
+// names.
 func (q question) sure(quotes []sentence, pages []page, about topics) bool {
 	for _, s := range quotes {
 		if s.kind == partRow && isForm(strings.Split(columnsOf(s.text), "\n")) {
 			continue
 		}
-		if s.kind == partCode || s.listed || s.evidence.certain {
+		if s.kind == partCode || s.evidence.certain {
 			return true
 		}
 		if s.evidence.scrap || s.evidence.value < 0 || !q.saysMore(s, pages, about) || !q.eligible(pages[s.fragment], about) {

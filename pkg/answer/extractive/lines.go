@@ -61,10 +61,6 @@ func paragraph(text string) []part {
 func wholeSentences(part string) []analysis.Span {
 	var out []analysis.Span
 	for _, s := range chunk.Sentences(part) {
-		if n := len(out); n == 1 && isAssent(part[out[0].Start:out[0].End]) {
-			out[0].End = s.End
-			continue
-		}
 		if n := len(out); n > 0 && out[n-1].End == s.Start && s.Start > 0 && part[s.Start] < utf8.RuneSelf && part[s.Start-1] < utf8.RuneSelf &&
 			!unicode.IsSpace(rune(part[s.Start])) && !unicode.IsSpace(rune(part[s.Start-1])) {
 			out[n-1].End = s.End
@@ -74,16 +70,6 @@ func wholeSentences(part string) []analysis.Span {
 	}
 	return out
 }
-
-// isAssent reports whether a sentence is one short word, such as "Yes.", which is meaningful only with the next
-// sentence.
-func isAssent(sentence string) bool {
-	sentence = strings.TrimSpace(sentence)
-	return utf8.RuneCountInString(sentence) <= maxAssent && !strings.ContainsFunc(sentence, unicode.IsSpace) && !strings.ContainsFunc(sentence, language.IsUnspaced)
-}
-
-// Maximum length of an assent, in characters; some languages have a long word for "yes".
-const maxAssent = 5
 
 // unwrapped joins the lines of wrapped prose. A line is joined to the previous line if it begins in lower case, or if
 // the previous line is long or ends with a full stop. Entries of lists stay on lines of their own.

@@ -68,7 +68,7 @@ func TestPartsOf(t *testing.T) {
 			"Is there a trial?\n\nYes. It takes 14 days. No card is asked for.\n\nPrices\n\nThey change.",
 			[]part{
 				{kind: partHeading, text: "Is there a trial?", under: "Is there a trial?"},
-				{text: "Yes. It takes 14 days.", under: "Is there a trial?", asked: "Is there a trial?"},
+				{text: "Yes.", under: "Is there a trial?", asked: "Is there a trial?"}, {text: "It takes 14 days.", under: "Is there a trial?", asked: "Is there a trial?"},
 				{text: "No card is asked for.", under: "Is there a trial?", asked: "Is there a trial?"},
 				{kind: partHeading, text: "Prices", under: "Prices"},
 				{text: "They change.", under: "Prices"},

@@ -10,13 +10,8 @@ import (
 )
 
 // look computes how well the question's words match a part of a fragment. `own` holds the words of the part itself,
-// `before` those of the previous sentence, `heading` those of all headings above the part, and `under` those of the
-// heading directly above the part.
-func (q question) look(own, before, heading, under wording) (e evidence) {
-	share := headingShare
-	if near := q.near(under.at); near > 0 && q.share(under, wording{}) >= nearlyAll {
-		share, e.near = ownHeadingShare, ownHeadingShare*near
-	}
+// `before` those of the previous sentence, and `heading` those of all headings above the part.
+func (q question) look(own, before, heading wording) (e evidence) {
 	for i, w := range q.weights {
 		w /= q.total
 		here, above, earlier := q.holds(own, i), q.holds(heading, i), q.holds(before, i)
@@ -24,12 +19,12 @@ func (q question) look(own, before, heading, under wording) (e evidence) {
 		case here > 0:
 			e.own += w * here
 		case above > 0:
-			e.own += w * above * share
+			e.own += w * above * headingShare
 		case earlier > 0:
 			e.before += w * earlier
 		}
 	}
-	e.near = max(e.near, q.near(own.at))
+	e.near = q.near(own.at)
 	return e
 }
 

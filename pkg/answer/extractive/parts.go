@@ -44,15 +44,8 @@ func (p part) words() string {
 // words of questions but answer nothing. Images, tags and link targets are removed, because the document could use them
 // to make a browser request any address. Front matter is removed too.
 func partsOf(f domain.Fragment) []part {
-	text := f.Text
-	if f.Offset == 0 {
-		text = strings.TrimPrefix(text, frontMatter.FindString(text))
-	}
-	for _, m := range markup {
-		text = m.pattern.ReplaceAllString(text, m.text)
-	}
 	r := partReader{title: lastHeading(f.Heading)}
-	for _, s := range fencedIn(text) {
+	for _, s := range fencedIn(shownText(f)) {
 		if s.code {
 			r.addCode(s.text, s.lang)
 			continue

@@ -113,7 +113,8 @@ func sentencesOf(text string) []string {
 // Length of a line above which it is divided into sentences, in characters.
 const longLine = 120
 
-// withoutOrders returns the lines before the first paragraph that addresses a language model.
+// withoutOrders returns the lines before the first line that addresses a language model. If a paragraph does so only as
+// a whole, it is left out too.
 func withoutOrders(lines []line) []line {
 	for begin := 0; begin < len(lines); {
 		end, text := begin, ""
@@ -121,6 +122,9 @@ func withoutOrders(lines []line) []line {
 			text += lines[end].text + "\n"
 		}
 		if fence.AddressesModel(text) || fence.AddressesModel(strings.Join(strings.Fields(text), " ")) {
+			if i := slices.IndexFunc(lines[begin:end], func(l line) bool { return fence.AddressesModel(l.text) }); i >= 0 {
+				return lines[:begin+i]
+			}
 			return lines[:begin]
 		}
 		begin = end
@@ -294,7 +298,7 @@ func (q question) best(pages []page, about topics) (at int, cover float64) {
 	at = -1
 	most := 0.0
 	for i, p := range pages {
-		if q.strange[i] || len(p.lines) == 0 || !q.eligible(p, about) {
+		if len(p.lines) == 0 || !q.eligible(p, about) {
 			continue
 		}
 		score := p.fragment.Score/max(pages[0].fragment.Score, minScore) + q.covered(q.asked(about), p.own) + 0.5*q.covered(about, p.own)

@@ -12,12 +12,11 @@ import (
 )
 
 const (
-	ownHeadingShare = 0.9  // share of a word's weight that counts if the word is only in a heading that contains nearly all words of the question
-	headingShare    = 0.6  // share of a word's weight that counts if the word is only in another heading or the title
-	borrowedWeight  = 0.3  // factor for a word from the previous question
-	framingWeight   = 0.15 // factor for a word that only phrases the question
-	nearDistance    = 3    // maximum distance, in terms, at which two terms count as near each other
-	scrapTokens     = 5
+	headingShare   = 0.6  // share of a word's weight that counts if the word is only in a heading or the title
+	borrowedWeight = 0.3  // factor for a word from the previous question
+	framingWeight  = 0.15 // factor for a word that only phrases the question
+	nearDistance   = 3    // maximum distance, in terms, at which two terms count as near each other
+	scrapTokens    = 5
 
 	evenBelow = 4.0 // weight of a word that none of about thirty chunks contains; see evenness
 )
@@ -36,8 +35,6 @@ type question struct {
 	wants    want
 	implied  []bool // terms that a value of the requested kind can replace
 	lang     analysis.Language
-	proper   []properName
-	strange  []bool   // fragments about something other than the named thing
 	options  []string // names of options of a program
 	codes    []string // article numbers and the like, normalised
 	rare     float64  // weight of the rarest word of the search
@@ -94,8 +91,7 @@ func newQuestion(p chat.Prompt, fragments []domain.Fragment) question {
 		q.weights = append(q.weights, w)
 		q.total += w
 	}
-	q.rarest, q.proper = q.rarestTerms(), q.properNames(p.Question)
-	q.strange = q.strangers(fragments)
+	q.rarest = q.rarestTerms()
 	q.few, q.rare = even > 0, rare+even
 	for _, c := range language.Codes(p.Question) {
 		q.codes = append(q.codes, normalisedCode(c))

@@ -19,7 +19,6 @@ type sentence struct {
 	position int    // position within the fragment
 	last     bool   // it is the last part of the fragment
 	rare     bool   // the part or its heading contains the question's rarest word, except names
-	listed   bool   // an entry of a list whose heading matches the question
 	shown    string // the text as quoted
 	terms    map[string]bool
 	said     wording // the part, with the question that it answers
@@ -91,7 +90,7 @@ func (q question) readFragment(i int, f domain.Fragment, best float64) []sentenc
 			before = wording{}
 			continue
 		}
-		heading, under := readOnce(titles(p)), readOnce(p.under)
+		heading := readOnce(titles(p))
 		own := read(p.words())
 		own.value, own.lone = q.wants.heldBy(p.words()), p.single() || q.wants.speaking() && q.holdsAll(q.names, own)
 		said := own // including the question that it answers
@@ -102,9 +101,9 @@ func (q question) readFragment(i int, f domain.Fragment, best float64) []sentenc
 		if p.kind != partProse && p.kind != partCode {
 			before = wording{} // rows and entries have no context
 		}
-		e := q.look(said, before, heading, under)
+		e := q.look(said, before, heading)
 		e.names, e.score, e.rank = names, f.Score, f.Score/max(best, minScore)
-		e.value, e.strange = q.value(own), q.strange[i]
+		e.value = q.value(own)
 		e.scrap = p.kind == partProse && !ends(p.text) && (isScrap(p.text) || q.unspaced && n == 0) || q.saysNoMore(own)
 		e.certain = q.identifies(p, own, lang)
 		tells := (p.kind == partProse || p.kind == partEntry && ends(p.text) && !itemLine.MatchString(p.text)) && !isQuestion(p.text) || q.tells(said, before, heading) || e.certain
@@ -114,9 +113,8 @@ func (q question) readFragment(i int, f domain.Fragment, best float64) []sentenc
 		if e.own == 0 && (p.kind != partCode || e.before == 0) || !tells || e.value < 0 && q.wants.plain() {
 			continue
 		}
-		e.told = p.single() && q.holdsAll(q.rarest, own)
 		out = append(out, sentence{
-			part: p, fragment: i, position: n, last: n == len(parts)-1, rare: q.holdsAll(q.rarest, said, heading), listed: p.single() && q.lists(p.kind, own, under),
+			part: p, fragment: i, position: n, last: n == len(parts)-1, rare: q.holdsAll(q.rarest, said, heading),
 			shown: quotation(p.text), terms: keys(own.at), said: said, evidence: e, score: e.total(),
 		})
 	}
@@ -167,27 +165,8 @@ func (q question) value(t wording) float64 {
 	return -1
 }
 
-// lists reports whether the question asks for the whole list that a part belongs to. It does if the heading of the list
-// contains words of the question and the part itself contains none. For an entry of a list, it also does if the heading
-// contains nearly all words of the question.
-func (q question) lists(kind partKind, own, heading wording) bool {
-	itself, above := 0.0, 0.0
-	for i, w := range q.weights {
-		if q.framing[i] {
-			continue
-		}
-		if q.holds(own, i) > 0 {
-			itself += w
-		}
-		if q.holds(heading, i) > 0 {
-			above += w
-		}
-	}
-	return above > 0 && (itself == 0 || kind == partEntry && above >= nearlyAll*q.total)
-}
-
-// isScrap reports whether text that does not end with a full stop is a mere heading or label: it is short and contains
-// no digit.
+// isScrap reports whether text that does not end with a full stop is a heading or a label, because it is short and
+// contains no digit.
 func isScrap(text string) bool {
 	return chunk.Tokens(text) <= 2*scrapTokens && !strings.ContainsFunc(text, unicode.IsDigit)
 }

@@ -191,7 +191,7 @@ func (w want) heldBy(text string) bool {
 	digits := strings.ContainsFunc(text, unicode.IsDigit)
 	switch w.kind {
 	case wantMoney:
-		return digits && (money.MatchString(text) || saysAmount(text)) || free.MatchString(text)
+		return digits && money.MatchString(text) || free.MatchString(text)
 	case wantMass:
 		return digits && mass.MatchString(text)
 	case wantTime:
@@ -204,41 +204,6 @@ func (w want) heldBy(text string) bool {
 		return mail.MatchString(text)
 	case wantCount:
 		return w.counts(text)
-	}
-	return false
-}
-
-// Words that may stand between a word for a price and the amount, as in "the fee is currently about 20".
-var (
-	amountVerbs  = wordset.Of(`cost costs kostet kosten coûte coûtent cuesta cuestan costa costano custa custam kost стоит стоят`) // all of these are also moneyWords
-	amountLinks  = wordset.Of(`is are was were remains ist sind war beträgt betragen bleibt est sont reste es son è sono é são is zijn bedraagt bedragen`)
-	approximates = wordset.Of(`only just about around currently still at to nur etwa rund derzeit noch ca seulement environ actuellement solo unos cerca circa soltanto apenas slechts ongeveer`)
-)
-
-// saysAmount reports whether the text states the amount of a price, fee or the like explicitly. The currency or unit
-// need not be known; it may be credits, for example.
-func saysAmount(text string) bool {
-	words := language.Words(text)
-	paid := 0 // number of words since the last word for a price; 0: none
-	for i, word := range words {
-		if moneyWords[word] {
-			paid = 1
-		} else if paid > 0 {
-			paid++
-		}
-		if !amountVerbs[word] && (!amountLinks[word] || paid == 0 || paid > maxLead+2) {
-			continue
-		}
-		next := words[i+1:]
-		for len(next) > 0 && approximates[next[0]] {
-			next = next[1:]
-		}
-		if len(next) == 0 {
-			return false
-		}
-		if first, _ := utf8.DecodeRuneInString(next[0]); unicode.IsDigit(first) {
-			return true
-		}
 	}
 	return false
 }
