@@ -26,7 +26,7 @@ func (s *server) QueryAgentAlias(ctx context.Context, r QueryAgentAliasRequestOb
 	return s.queryAgent(ctx, r.Id, *r.Body, orZero(r.Params.Explain))
 }
 
-func (s *server) queryAgent(ctx context.Context, id string, body AgentQuery, explain bool) (written, error) {
+func (s *server) queryAgent(ctx context.Context, id string, body AgentQuery, explain bool) (responseFunc, error) {
 	holds := mayDropLineBreaks(ctx)
 	ctx, caller := access.CallerOf(ctx)
 	agent, err := s.agentToQuery(ctx, caller, id)
@@ -68,7 +68,7 @@ func (s *server) queryAgent(ctx context.Context, id string, body AgentQuery, exp
 	return answerJSON(answer, ignored), nil
 }
 
-func answerJSON(answer AgentAnswer, ignored *string) written {
+func answerJSON(answer AgentAnswer, ignored *string) responseFunc {
 	return func(w http.ResponseWriter) error {
 		return QueryAgent200JSONResponse{AgentAnswerJSONResponse{
 			Body: answer, Headers: AgentAnswerResponseHeaders{SluiceIgnoredParameters: ignored},
@@ -205,7 +205,7 @@ func (t *agentRequest) answer(ctx context.Context, emit func(string) error) (ans
 		t.count(ctx, answer)
 		t.locate(ctx, answer)
 		answer.Text = lineends.Normalize(answer.Text)
-		return t.seen(answer), err
+		return t.visibleAnswer(answer), err
 	}
 	var clean lineends.Normalizer
 	var text strings.Builder
@@ -223,7 +223,7 @@ func (t *agentRequest) answer(ctx context.Context, emit func(string) error) (ans
 	}
 	answer.Text = text.String()
 	t.locate(ctx, answer)
-	return t.seen(answer), err
+	return t.visibleAnswer(answer), err
 }
 
 // locate adds the rectangles of the answer's spans in PDFs, if the request asks for them. It is called after the text
@@ -234,10 +234,10 @@ func (t *agentRequest) locate(ctx context.Context, a answer.Answer) {
 	}
 }
 
-// seen returns the answer as the caller may see it: without the parts that the caller may not read, and with the
-// conversation id that the caller sent. If the caller may not read all datastores, the explanation keeps only counts
-// and the scores of the sources.
-func (t *agentRequest) seen(a answer.Answer) answer.Answer {
+// visibleAnswer returns the answer as the caller may see it: without the parts that the caller may not read, and with
+// the conversation id that the caller sent. If the caller may not read all datastores, the explanation keeps only
+// counts and the scores of the sources.
+func (t *agentRequest) visibleAnswer(a answer.Answer) answer.Answer {
 	if t.named.callerID != "" && a.ConversationID != "" {
 		a.ConversationID = t.named.callerID
 	}

@@ -260,7 +260,7 @@ func (s *server) agentExtra(ctx context.Context) domain.AgentExtra {
 
 // writeAgent writes an agent as the response. The generated response types lack the method that encodes the agent's
 // additional fields.
-func writeAgent(status int, agent domain.Agent) written {
+func writeAgent(status int, agent domain.Agent) responseFunc {
 	return func(w http.ResponseWriter) error {
 		encoded, err := json.Marshal(renderAgent(agent))
 		if err != nil {

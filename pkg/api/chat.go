@@ -70,7 +70,7 @@ func (s *server) CreateChatCompletion(ctx context.Context, r CreateChatCompletio
 			return nil, err
 		}
 		c.usage = r.Body.StreamOptions != nil && orZero(r.Body.StreamOptions.IncludeUsage)
-		return written(func(w http.ResponseWriter) error { return s.streamChat(ctx, w, t, c) }), nil
+		return responseFunc(func(w http.ResponseWriter) error { return s.streamChat(ctx, w, t, c) }), nil
 	}
 	var ignored *string
 	t.onIgnored(openAINames, func(names string) { ignored = &names })

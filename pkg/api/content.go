@@ -83,7 +83,7 @@ func (s *server) GetOriginal(ctx context.Context, r GetOriginalRequestObject) (G
 	if err != nil {
 		return nil, err
 	}
-	return written(func(w http.ResponseWriter) error {
+	return responseFunc(func(w http.ResponseWriter) error {
 		defer content.Close()
 		return s.writeOriginal(ctx, w, d, content)
 	}), nil

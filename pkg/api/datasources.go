@@ -179,8 +179,8 @@ func orZero[T any](p *T) (v T) {
 	return v
 }
 
-// detached returns a context for work that must be finished even if the client has disconnected.
-func detached(ctx context.Context) (context.Context, context.CancelFunc) {
+// detachedContext returns a context for work that must be finished even if the client has disconnected.
+func detachedContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 }
 

@@ -49,7 +49,7 @@ func fragmentsType(ctx context.Context, explained bool) string {
 
 // encode returns a response whose body is `fragments` as JSON: an array, or an object with the fragments and their
 // explanation. The generated response type is not used, because it would encode the body twice.
-func encode(contentType string, fragments any) written {
+func encode(contentType string, fragments any) responseFunc {
 	return func(w http.ResponseWriter) error {
 		encoded := bufferPool.Get().(*bytes.Buffer)
 		defer func() {

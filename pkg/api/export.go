@@ -35,7 +35,7 @@ func (s *server) ExportConversations(ctx context.Context, r ExportConversationsR
 	if err != nil {
 		return nil, err // nothing has been written yet, so this is a normal error response
 	}
-	return written(func(w http.ResponseWriter) error {
+	return responseFunc(func(w http.ResponseWriter) error {
 		if err := e.write(ctx, w, first, next); err != nil {
 			if !problem.IsClientGone(ctx, err) {
 				s.log.Error("failed while exporting conversations", "request", problem.RequestID(ctx), "error", err)
@@ -89,7 +89,7 @@ func (e export) write(ctx context.Context, w http.ResponseWriter, page []domain.
 	}
 	for {
 		for _, v := range page {
-			if err := e.one(ctx, out, v); err != nil {
+			if err := e.writeConversation(ctx, out, v); err != nil {
 				return err
 			}
 		}
@@ -110,7 +110,7 @@ func (e export) write(ctx context.Context, w http.ResponseWriter, page []domain.
 	return buffer.Flush()
 }
 
-func (e export) one(ctx context.Context, out conversationWriter, v domain.Conversation) error {
+func (e export) writeConversation(ctx context.Context, out conversationWriter, v domain.Conversation) error {
 	if err := out.begin(v); err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func (s *server) GetDocs(ctx context.Context, _ GetDocsRequestObject) (GetDocsRe
 	if !ok {
 		return nil, errors.New("serving the documentation: the request is missing")
 	}
-	return written(func(w http.ResponseWriter) error {
+	return responseFunc(func(w http.ResponseWriter) error {
 		if found, err := manual.Serve(w, c.Request); err != nil || !found {
 			return fmt.Errorf("serving the documentation (front page found: %t): %w", found, err)
 		}
@@ -95,7 +95,7 @@ func (s *server) GetOpenAPI(ctx context.Context, _ GetOpenAPIRequestObject) (Get
 		return nil, fmt.Errorf("encoding the OpenAPI document: %w", err)
 	}
 	c, ok := ctx.(*gin.Context)
-	return written(func(w http.ResponseWriter) error {
+	return responseFunc(func(w http.ResponseWriter) error {
 		h, body := w.Header(), served.Plain
 		h.Set("Content-Type", "application/json")
 		h.Add("Vary", "Accept-Encoding")

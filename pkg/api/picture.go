@@ -21,9 +21,9 @@ const (
 	maxDrawings = 2  // pages drawn at the same time; at most one per workspace
 	drawQueue   = 64 // maximum number of waiting requests
 
-	drawWait   = 10 * time.Second // how long a request waits for other pages to be drawn
-	drawWithin = time.Minute      // time limit for getting a free process and drawing the page
-	drawRetry  = 3 * time.Second  // how long rejected clients are asked to wait
+	drawWait    = 10 * time.Second // how long a request waits for other pages to be drawn
+	drawTimeout = time.Minute      // time limit for getting a free process and drawing the page
+	drawRetry   = 3 * time.Second  // how long rejected clients are asked to wait
 )
 
 // Drawer draws pages of PDFs.
@@ -52,7 +52,7 @@ func (s *server) GetPicture(ctx context.Context, r GetPictureRequestObject) (Get
 		return nil, err
 	}
 	defer slot.Leave()
-	timed, cancel := context.WithTimeout(ctx, drawWithin)
+	timed, cancel := context.WithTimeout(ctx, drawTimeout)
 	defer cancel()
 	content, err := s.Originals.Get(timed, d.Original.Key)
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *server) GetPicture(ctx context.Context, r GetPictureRequestObject) (Get
 	return writePicture(picture, s.options.WriteTimeout), nil
 }
 
-func writePicture(picture []byte, timeout time.Duration) written {
+func writePicture(picture []byte, timeout time.Duration) responseFunc {
 	return func(w http.ResponseWriter) error {
 		h := w.Header()
 		h.Set("Content-Type", "image/png")

@@ -88,7 +88,7 @@ func (s *server) WatchDatastore(ctx context.Context, r WatchDatastoreRequestObje
 	if err := admit.OpenStream(ctx, store.WorkspaceID); err != nil {
 		return nil, err
 	}
-	return written(func(w http.ResponseWriter) error {
+	return responseFunc(func(w http.ResponseWriter) error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel() // ends the watch when the stream ends for any reason
 		changed, err := s.Watcher.Watch(ctx, store.ID)
@@ -109,7 +109,7 @@ func (s *server) sendChanges(ctx context.Context, w http.ResponseWriter, key dom
 	stop := events.KeepAlive(s.options.Heartbeat)
 	defer stop()
 	for {
-		ids, open := gather(ctx, changed)
+		ids, open := collectChanges(ctx, changed)
 		for _, id := range ids {
 			err := s.keyring.CheckValid(ctx, key)
 			if err == nil {
@@ -128,12 +128,12 @@ func (s *server) sendChanges(ctx context.Context, w http.ResponseWriter, key dom
 	}
 }
 
-// maxGathered is the maximum number of ids that gather returns at once.
+// maxGathered is the maximum number of ids that collectChanges returns at once.
 const maxGathered = 1000
 
-// gather waits for a change and returns the ids of all datasources whose changes have arrived, without duplicates. If
-// the watch has ended, `open` is false.
-func gather(ctx context.Context, changed <-chan string) (ids []string, open bool) {
+// collectChanges waits for a change and returns the ids of all datasources whose changes have arrived, without
+// duplicates. If the watch has ended, `open` is false.
+func collectChanges(ctx context.Context, changed <-chan string) (ids []string, open bool) {
 	seen := map[string]bool{}
 	for len(ids) < maxGathered {
 		var id string

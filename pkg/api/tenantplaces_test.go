@@ -131,7 +131,7 @@ func (s *scene) places(doc *openapi3.T) (all []place) {
 				to = uuidPattern.ReplaceAllString(to, unusedID)
 			}
 			for _, way := range textPlaces(json.Schema.Value, nil) {
-				add("body "+written(way), func(v string) call { return call{method, to, put(s.T, body, way, v), nil} })
+				add("body "+responseFunc(way), func(v string) call { return call{method, to, put(s.T, body, way, v), nil} })
 			}
 		}
 		if parts := content["multipart/form-data"]; parts != nil {
@@ -189,8 +189,8 @@ func textPlaces(schema *openapi3.Schema, way []any) (all [][]any) {
 	return all
 }
 
-// written returns a path in the notation of faults.
-func written(way []any) string {
+// responseFunc returns a path in the notation of faults.
+func responseFunc(way []any) string {
 	var b strings.Builder
 	for i, step := range way {
 		if name, isName := step.(string); isName {

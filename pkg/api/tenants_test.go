@@ -313,7 +313,7 @@ func TestNoToolReachesAnotherWorkspace(t *testing.T) {
 					res, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: tool.Name, Arguments: arguments})
 					return rpcAnswer(t, res, err)
 				}
-				where := tool.Name + " " + written(way)
+				where := tool.Name + " " + responseFunc(way)
 				for _, v := range values {
 					compare(t, name+": "+where, call(v.theirs), call(v.unused), v, values, where == "ask conversationId" && v.theirs == owner.conversation)
 				}

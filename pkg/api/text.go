@@ -33,7 +33,7 @@ func (s *server) GetText(ctx context.Context, r GetTextRequestObject) (GetTextRe
 	if err := admit.OpenStream(ctx, d.WorkspaceID); err != nil {
 		return nil, err
 	}
-	return written(func(w http.ResponseWriter) error {
+	return responseFunc(func(w http.ResponseWriter) error {
 		h := w.Header()
 		h.Set("Content-Type", "text/plain; charset=utf-8")
 		h.Set("Content-Security-Policy", originalPolicy)
@@ -93,7 +93,7 @@ func (w *documentWriter) add(c domain.Chunk) error {
 		} else if strings.HasSuffix(text.String(), "\n") {
 			text.WriteString(strings.Repeat("\n", -again)) // the chunk has only one line break between rows or items
 		} else {
-			text.WriteString(gapOf(-again))
+			text.WriteString(spacing(-again))
 		}
 		text.WriteString(piece)
 	}
@@ -102,9 +102,9 @@ func (w *documentWriter) add(c domain.Chunk) error {
 	return err
 }
 
-// gapOf returns white space of the given length in bytes, to fill a gap between two pieces of text. A gap between
+// spacing returns white space of the given length in bytes, to fill a gap between two pieces of text. A gap between
 // sentences becomes a space, and a gap between blocks becomes an empty line.
-func gapOf(bytes int) string {
+func spacing(bytes int) string {
 	if bytes < len(domain.BlockSeparator) {
 		return strings.Repeat(" ", bytes)
 	}

@@ -112,7 +112,7 @@ func (s *server) dropRefused(ctx context.Context, err error, originals ...domain
 
 // dropOriginals removes content that no row refers to.
 func (s *server) dropOriginals(ctx context.Context, originals ...domain.Original) {
-	ctx, cancel := detached(ctx)
+	ctx, cancel := detachedContext(ctx)
 	defer cancel()
 	for _, o := range originals {
 		if o.Key == "" {

@@ -121,7 +121,7 @@ func (s *server) countSearch(a domain.Account, query string, search func() error
 
 // countDetached counts usage even if the client has disconnected. Errors are only logged.
 func (s *server) countDetached(ctx context.Context, a domain.Account, uses map[domain.Metric]int64) {
-	ctx, cancel := detached(ctx)
+	ctx, cancel := detachedContext(ctx)
 	defer cancel()
 	if err := s.Usage.Count(ctx, a, uses); err != nil {
 		s.log.Error("counting usage failed", "request", problem.RequestID(ctx), "error", err)

@@ -2,22 +2,22 @@ package api
 
 import "net/http"
 
-// written is a function that writes a response: a stream, a file, or a body that the generated types would encode
+// responseFunc is a function that writes a response: a stream, a file, or a body that the generated types would encode
 // differently. It implements the response type of each operation that needs it.
-type written func(w http.ResponseWriter) error
+type responseFunc func(w http.ResponseWriter) error
 
-func (f written) VisitQueryAgentResponse(w http.ResponseWriter) error           { return f(w) }
-func (f written) VisitQueryAgentAliasResponse(w http.ResponseWriter) error      { return f(w) }
-func (f written) VisitCreateChatCompletionResponse(w http.ResponseWriter) error { return f(w) }
-func (f written) VisitGetOriginalResponse(w http.ResponseWriter) error          { return f(w) }
-func (f written) VisitGetPictureResponse(w http.ResponseWriter) error           { return f(w) }
-func (f written) VisitGetTextResponse(w http.ResponseWriter) error              { return f(w) }
-func (f written) VisitExportConversationsResponse(w http.ResponseWriter) error  { return f(w) }
-func (f written) VisitWatchDatastoreResponse(w http.ResponseWriter) error       { return f(w) }
-func (f written) VisitGetDocsResponse(w http.ResponseWriter) error              { return f(w) }
-func (f written) VisitGetOpenAPIResponse(w http.ResponseWriter) error           { return f(w) }
-func (f written) VisitQueryDatastoreResponse(w http.ResponseWriter) error       { return f(w) }
-func (f written) VisitCreateAgentResponse(w http.ResponseWriter) error          { return f(w) }
-func (f written) VisitGetAgentResponse(w http.ResponseWriter) error             { return f(w) }
-func (f written) VisitUpdateAgentResponse(w http.ResponseWriter) error          { return f(w) }
-func (f written) VisitDeleteAgentResponse(w http.ResponseWriter) error          { return f(w) }
+func (f responseFunc) VisitQueryAgentResponse(w http.ResponseWriter) error           { return f(w) }
+func (f responseFunc) VisitQueryAgentAliasResponse(w http.ResponseWriter) error      { return f(w) }
+func (f responseFunc) VisitCreateChatCompletionResponse(w http.ResponseWriter) error { return f(w) }
+func (f responseFunc) VisitGetOriginalResponse(w http.ResponseWriter) error          { return f(w) }
+func (f responseFunc) VisitGetPictureResponse(w http.ResponseWriter) error           { return f(w) }
+func (f responseFunc) VisitGetTextResponse(w http.ResponseWriter) error              { return f(w) }
+func (f responseFunc) VisitExportConversationsResponse(w http.ResponseWriter) error  { return f(w) }
+func (f responseFunc) VisitWatchDatastoreResponse(w http.ResponseWriter) error       { return f(w) }
+func (f responseFunc) VisitGetDocsResponse(w http.ResponseWriter) error              { return f(w) }
+func (f responseFunc) VisitGetOpenAPIResponse(w http.ResponseWriter) error           { return f(w) }
+func (f responseFunc) VisitQueryDatastoreResponse(w http.ResponseWriter) error       { return f(w) }
+func (f responseFunc) VisitCreateAgentResponse(w http.ResponseWriter) error          { return f(w) }
+func (f responseFunc) VisitGetAgentResponse(w http.ResponseWriter) error             { return f(w) }
+func (f responseFunc) VisitUpdateAgentResponse(w http.ResponseWriter) error          { return f(w) }
+func (f responseFunc) VisitDeleteAgentResponse(w http.ResponseWriter) error          { return f(w) }

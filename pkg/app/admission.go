@@ -106,7 +106,7 @@ func computedShare(processors, perProcessor, slots int) float64 {
 	return float64(processors*perProcessor)/float64(max(slots, 1)) - 1
 }
 
-func (g *admissionGates) of(c config.Config, r *storageCheck) admit.Options {
+func (g *admissionGates) options(c config.Config, r *storageCheck) admit.Options {
 	return admit.Options{
 		Searches: g.searches, Answers: g.answers, Uploads: g.uploads, Others: g.others, MaxOpen: c.LimitOpen, CheckStorage: r.check,
 	}

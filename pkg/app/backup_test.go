@@ -286,7 +286,7 @@ func TestBackupsRequireTheOperatorKey(t *testing.T) {
 				r.Header.Set("Authorization", "Bearer "+c.given)
 			}
 			w := httptest.NewRecorder()
-			b.with(newOperator(key, ""), rest).ServeHTTP(w, r)
+			b.handler(newOperator(key, ""), rest).ServeHTTP(w, r)
 			if w.Code != c.want {
 				t.Fatalf("status %d, want %d: %s", w.Code, c.want, w.Body)
 			}

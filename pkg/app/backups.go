@@ -34,8 +34,8 @@ type backups struct {
 	hold atomic.Bool
 }
 
-// holding reports whether a running backup forbids deleting originals.
-func (b *backups) holding() bool { return b.hold.Load() }
+// isHolding reports whether a running backup forbids deleting originals.
+func (b *backups) isHolding() bool { return b.hold.Load() }
 
 // prepareBackups sets up backups, and determines whether the complete service can be backed up.
 func (s *Service) prepareBackups(ctx context.Context) error {
@@ -49,8 +49,8 @@ func (s *Service) prepareBackups(ctx context.Context) error {
 	return nil
 }
 
-// with returns a handler that serves backups to the operator, and passes all other requests to the handler `next`.
-func (b *backups) with(caller operator, next http.Handler) http.Handler {
+// handler returns a handler that serves backups to the operator, and passes all other requests to the handler `next`.
+func (b *backups) handler(caller operator, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != backupsource.Path {
 			next.ServeHTTP(w, r)
@@ -58,7 +58,7 @@ func (b *backups) with(caller operator, next http.Handler) http.Handler {
 		}
 		w.Header().Set("Cache-Control", "no-store")
 		switch {
-		case !caller.sent(r):
+		case !caller.isAuthorized(r):
 			b.recordAudit(r, "refused", backup.Report{})
 			problem.Refuse(w, domain.CodeUnauthorized, "a backup needs the header Authorization: Bearer with SLUICE_ADMIN_KEY or the key in "+datadir.Operator+" in the data directory")
 		case r.Method != http.MethodPost:

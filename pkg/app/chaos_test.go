@@ -307,7 +307,7 @@ func (f *fleet) checkIndex(store string) {
 		f.t.Fatal(err)
 	}
 	defer idx.Close()
-	where := controlled{&engines{remote: []remoteEngine{{domain.EngineMilvus, idx}}}}
+	where := controlledEngines{&engines{remote: []remoteEngine{{domain.EngineMilvus, idx}}}}
 	sweeper := control.Sweeper{Sweeps: rowsOnly{cat}, Stores: cat, Engines: where, Log: log, Now: time.Now}
 	if err := sweeper.Drain(ctx); err != nil {
 		f.t.Fatal(err)

@@ -50,15 +50,15 @@ func run(ctx context.Context, shape Shape, args, environ []string, stdout, stder
 
 func (p *commandLine) run(ctx context.Context, args []string) error {
 	root := p.root()
-	if len(args) > 0 && strings.HasPrefix(args[0], "-") && !belongsToRoot(root, args[0]) {
+	if len(args) > 0 && strings.HasPrefix(args[0], "-") && !isRootFlag(root, args[0]) {
 		args = append([]string{"serve"}, args...) // settings without a command belong to serve
 	}
 	return p.Execute(ctx, root, args)
 }
 
-// belongsToRoot reports whether a flag is one of the root command's own flags. Other flags before a command are
+// isRootFlag reports whether a flag is one of the root command's own flags. Other flags before a command are
 // settings of serve.
-func belongsToRoot(root *cobra.Command, arg string) bool {
+func isRootFlag(root *cobra.Command, arg string) bool {
 	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 	return name == "h" || root.Flags().Lookup(name) != nil || root.PersistentFlags().Lookup(name) != nil
 }

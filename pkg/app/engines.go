@@ -141,10 +141,10 @@ type writers struct{ *engines }
 // Index implements ingest.Indexes.
 func (w writers) Index(engine domain.Engine) (ingest.Index, error) { return w.index(engine) }
 
-type controlled struct{ *engines }
+type controlledEngines struct{ *engines }
 
 // Index implements control.Engines.
-func (c controlled) Index(engine domain.Engine) (control.Index, error) { return c.index(engine) }
+func (c controlledEngines) Index(engine domain.Engine) (control.Index, error) { return c.index(engine) }
 
 // Engines implements control.Engines.
-func (c controlled) Engines() []domain.Engine { return c.names() }
+func (c controlledEngines) Engines() []domain.Engine { return c.names() }

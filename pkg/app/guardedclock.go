@@ -20,11 +20,11 @@ type guardedClock struct {
 	wall    func() time.Time
 	elapsed func() time.Duration // monotonic; stands still while the machine sleeps
 
-	mu       sync.Mutex
-	at       time.Time     // guarded time at the last read
-	then     time.Duration // value of elapsed at the last read
-	jumped   bool          // whether a forward jump is being ignored
-	jumpedAt time.Duration // value of elapsed at the jump
+	mu          sync.Mutex
+	lastTime    time.Time     // guarded time at the last read
+	lastElapsed time.Duration // value of elapsed at the last read
+	jumped      bool          // whether a forward jump is being ignored
+	jumpedAt    time.Duration // value of elapsed at the jump
 }
 
 // newGuardedClock returns a guarded clock that starts at the current time of the wall clock.
@@ -36,7 +36,7 @@ func newGuardedClock(wall func() time.Time) *guardedClock {
 func newGuardedClockFrom(wall func() time.Time, elapsed func() time.Duration) *guardedClock {
 	// Strip the monotonic reading, which would hide jumps of the wall clock in comparisons.
 	only := func() time.Time { return wall().Round(0) }
-	return &guardedClock{wall: only, elapsed: elapsed, at: only(), then: elapsed()}
+	return &guardedClock{wall: only, elapsed: elapsed, lastTime: only(), lastElapsed: elapsed()}
 }
 
 // now returns the guarded time.
@@ -44,7 +44,7 @@ func (p *guardedClock) now() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	wall, elapsed := p.wall(), p.elapsed()
-	steady := p.at.Add(elapsed - p.then)
+	steady := p.lastTime.Add(elapsed - p.lastElapsed)
 	if wall.After(steady.Add(maxDrift)) {
 		if !p.jumped {
 			p.jumped, p.jumpedAt = true, elapsed
@@ -53,6 +53,6 @@ func (p *guardedClock) now() time.Time {
 			return steady
 		}
 	}
-	p.at, p.then, p.jumped = wall, elapsed, false
+	p.lastTime, p.lastElapsed, p.jumped = wall, elapsed, false
 	return wall
 }

@@ -252,7 +252,7 @@ func checkRows(t *testing.T, dir, store string) {
 		t.Fatal(err)
 	}
 	defer idx.Close()
-	where := controlled{&engines{embedded: idx}}
+	where := controlledEngines{&engines{embedded: idx}}
 	later := func() time.Time { return time.Now().Add(time.Hour) } // the audit ignores rows that have just become active
 	auditor := control.Auditor{Catalog: cat, Engines: where, Originals: noOriginals{}, Log: log, Now: later}
 	report, err := auditor.Audit(ctx, control.Scope{}, t.Logf)
@@ -309,8 +309,8 @@ func (noOriginals) Each(context.Context, func(string, int64, time.Time) error) e
 func (noOriginals) Verify(context.Context, string) error                             { return nil }
 func (noOriginals) Exists(context.Context, string) (bool, error)                     { return true, nil }
 
-// TestDeletedTextsStayDeletedAfterAKill kills the program after it has removed texts that were replaced before. NATS then
-// has their first jobs in its log again, and a repair must not take the texts over from there.
+// TestDeletedTextsStayDeletedAfterAKill kills the program after it has removed texts that were replaced before. NATS
+// then has their first jobs in its log again, and a repair must not take the texts over from there.
 func TestDeletedTextsStayDeletedAfterAKill(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)

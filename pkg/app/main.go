@@ -56,7 +56,7 @@ func (s Shape) listensAnywhere() string {
 	if s == API {
 		return ""
 	}
-	return article(s)
+	return articleFor(s)
 }
 
 // Main runs a process or a command until it ends or receives a signal. It returns the exit code as documented in

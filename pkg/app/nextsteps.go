@@ -11,12 +11,12 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// errFound stops the iteration over datastores once one has been found.
-var errFound = errors.New("found a datastore")
+// errStopIteration stops the iteration over datastores once one has been found.
+var errStopIteration = errors.New("found a datastore")
 
 // printNextSteps prints the next steps for an empty service. Errors are ignored, because the text is optional.
 func (s *Service) printNextSteps(ctx context.Context) {
-	if err := s.catalog.EachDatastore(ctx, func(domain.Datastore) error { return errFound }); err != nil {
+	if err := s.catalog.EachDatastore(ctx, func(domain.Datastore) error { return errStopIteration }); err != nil {
 		return
 	}
 	program := filepath.ToSlash(os.Args[0])

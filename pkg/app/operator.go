@@ -19,9 +19,9 @@ func newOperator(keys ...string) (o operator) {
 	return o
 }
 
-// sent reports whether the request carries an operator's key. It runs in constant time, so that keys cannot be guessed
-// from its duration.
-func (o operator) sent(r *http.Request) bool {
+// isAuthorized reports whether the request carries an operator's key. It runs in constant time, so that keys cannot be
+// guessed from its duration.
+func (o operator) isAuthorized(r *http.Request) bool {
 	given := sha256.Sum256([]byte(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")))
 	same := 0
 	for _, want := range o.keys {

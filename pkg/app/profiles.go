@@ -30,7 +30,7 @@ func withProfiles(key string, next http.Handler) http.Handler {
 			return
 		}
 		w.Header().Set("Cache-Control", "no-store")
-		if !caller.sent(r) {
+		if !caller.isAuthorized(r) {
 			problem.Refuse(w, domain.CodeUnauthorized, "profiles need the header Authorization: Bearer with the key of SLUICE_ADMIN_KEY")
 			return
 		}

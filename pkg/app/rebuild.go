@@ -18,8 +18,8 @@ type rebuild struct {
 	counted   bool      // whether an audit that started after the alarm has reported the missing content
 }
 
-// alarm records that damage was found.
-func (r *rebuild) alarm(at time.Time) {
+// recordDamage records that damage was found.
+func (r *rebuild) recordDamage(at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.alarmedAt, r.missing, r.counted = at, false, false
@@ -33,8 +33,8 @@ func (r *rebuild) begin(at time.Time) {
 	r.alarmedAt, r.missing, r.counted = at, true, false
 }
 
-// audited records that an audit has ended. `began` is the time at which the audit started.
-func (r *rebuild) audited(began time.Time) {
+// auditEnded records that an audit has ended. `began` is the time at which the audit started.
+func (r *rebuild) auditEnded(began time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counted = r.counted || !began.Before(r.alarmedAt)

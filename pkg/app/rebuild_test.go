@@ -16,8 +16,8 @@ func TestTheIndexStatusReportsTheRebuild(t *testing.T) {
 	at := time.Unix(1_000_000, 0)
 	busy, idle := catalog.Waiting{Any: true, Queued: 3, InFlight: 2}, catalog.Waiting{Any: true}
 	begin := func(r *rebuild) { r.begin(at) }
-	alarm := func(r *rebuild) { r.alarm(at.Add(time.Second)) }
-	audited := func(r *rebuild) { r.audited(at.Add(time.Minute)) }
+	alarm := func(r *rebuild) { r.recordDamage(at.Add(time.Second)) }
+	audited := func(r *rebuild) { r.auditEnded(at.Add(time.Minute)) }
 	for name, c := range map[string]struct {
 		happens []func(*rebuild)
 		waits   catalog.Waiting
@@ -32,7 +32,7 @@ func TestTheIndexStatusReportsTheRebuild(t *testing.T) {
 		"damaged, and not looked at":           {happens: []func(*rebuild){alarm}, waits: busy, want: damaged + "; checking which documents are missing"},
 		"restored, then damaged":               {happens: []func(*rebuild){begin, audited, alarm, audited}, waits: busy, want: damaged + "; it is being rebuilt: 3 documents are queued, 2 are being processed"},
 		"all is there again":                   {happens: []func(*rebuild){alarm, audited}, waits: idle, want: ""},
-		"damaged since the audit before began": {happens: []func(*rebuild){audited, func(r *rebuild) { r.alarm(at.Add(time.Hour)) }}, waits: idle, want: damaged + "; checking which documents are missing"},
+		"damaged since the audit before began": {happens: []func(*rebuild){audited, func(r *rebuild) { r.recordDamage(at.Add(time.Hour)) }}, waits: idle, want: damaged + "; checking which documents are missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

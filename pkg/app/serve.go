@@ -37,7 +37,7 @@ func (s *Service) serve(ctx context.Context) error {
 		return err
 	}
 	s.backups.audit = s.auditLog
-	handler = s.backups.with(newOperator(s.config.AdminKey, access), handler)
+	handler = s.backups.handler(newOperator(s.config.AdminKey, access), handler)
 	base, closing := context.WithCancel(context.WithoutCancel(ctx))
 	s.closing = closing
 	s.server = &http.Server{
@@ -199,7 +199,7 @@ func (s *Service) handler() (http.Handler, error) {
 		Version:        Version(),
 		TempDir:        s.dir.Join(datadir.Temp),
 		Engines:        s.engines.names(),
-		Admission:      s.admission.of(s.config, &storageCheck{catalog: s.catalog, dir: s.dir.Path(), jobs: int64(s.config.LimitWaiting), disk: int64(s.config.LimitDisk), log: s.log}),
+		Admission:      s.admission.options(s.config, &storageCheck{catalog: s.catalog, dir: s.dir.Path(), jobs: int64(s.config.LimitWaiting), disk: int64(s.config.LimitDisk), log: s.log}),
 
 		VisitorPerMinute: s.config.LimitVisitor,
 		VisitorMaxTokens: s.config.ChatMaxTokens,

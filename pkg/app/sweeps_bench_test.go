@@ -62,7 +62,7 @@ func sweepReplaced(b *testing.B, e *engines, engine domain.Engine) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	sweeper := control.Sweeper{Sweeps: cat, Engines: controlled{e}, Log: slog.New(slog.DiscardHandler), Now: time.Now}
+	sweeper := control.Sweeper{Sweeps: cat, Engines: controlledEngines{e}, Log: slog.New(slog.DiscardHandler), Now: time.Now}
 	space := index.Space{DatastoreID: domain.NewID(), Model: "test:model/1", Dimensions: dimensions}
 	generation := uint64(1)
 	for ; b.Loop(); generation++ {

@@ -76,7 +76,7 @@ func (w *Worker) Start(ctx context.Context) error {
 // check rejects settings that make the worker's task impossible.
 func (w *Worker) check() error {
 	if w.config.NATSURL == "" {
-		return fmt.Errorf("%s needs NATS_URL: the address of the NATS servers, or of an api process with SLUICE_NATS_LISTEN", article(w.shape))
+		return fmt.Errorf("%s needs NATS_URL: the address of the NATS servers, or of an api process with SLUICE_NATS_LISTEN", articleFor(w.shape))
 	}
 	if w.shape == Ingestor && !w.config.HasRemoteIndex() {
 		return errors.New("a separate ingestor process cannot use the embedded index, which belongs to the api process: " +
@@ -88,7 +88,7 @@ func (w *Worker) check() error {
 	return nil
 }
 
-func article(s Shape) string {
+func articleFor(s Shape) string {
 	if s == Ingestor {
 		return "an ingestor process"
 	}

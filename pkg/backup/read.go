@@ -75,7 +75,7 @@ type reading struct {
 	sums   hash.Hash // digest of the expected content of SHA256SUMS
 	last   string    // name of the current member
 
-	suspect string // member that does not match its digest; the next member may declare it as damaged
+	mismatched string // member that does not match its digest; the next member may declare it as damaged
 }
 
 // errSink marks an error returned by the sink, as opposed to an error in the archive.
@@ -124,8 +124,8 @@ func (a *reading) run(ctx context.Context) error {
 		if second := a.last == headerName; second != (h.Name == catalogName) && h.Name != abortedName {
 			return a.misplacedError(h.Name)
 		}
-		if known := damagedPath + strings.TrimPrefix(a.suspect, originalsPath); a.suspect != "" && h.Name != known && h.Name != abortedName {
-			return &DamagedError{a.suspect, "its content does not match its SHA-256"}
+		if known := damagedPath + strings.TrimPrefix(a.mismatched, originalsPath); a.mismatched != "" && h.Name != known && h.Name != abortedName {
+			return &DamagedError{a.mismatched, "its content does not match its SHA-256"}
 		}
 		a.last = h.Name
 		if h.Name == sumsName {
@@ -181,7 +181,7 @@ func (a *reading) member(ctx context.Context, h *tar.Header) error {
 	a.sums.Write([]byte(sumLine(digest, h.Name)))
 	switch {
 	case digest != h.PAXRecords[digestRecord]:
-		a.suspect = h.Name
+		a.mismatched = h.Name
 	case folder == originalsPath:
 		a.report.Originals++
 		a.report.OriginalsBytes += h.Size
@@ -250,10 +250,10 @@ func (a *reading) loss(ctx context.Context, folder, key string, content io.Reade
 		return &DamagedError{folder + key, "it cannot be read"}
 	}
 	if folder == damagedPath {
-		if a.suspect != originalsPath+key {
+		if a.mismatched != originalsPath+key {
 			return &DamagedError{folder + key, "it does not belong to a damaged original before it"}
 		}
-		a.suspect = ""
+		a.mismatched = ""
 		if a.sink != nil {
 			if err := a.sink.Drop(ctx, key); err != nil {
 				return errSink{err}

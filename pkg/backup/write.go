@@ -152,8 +152,8 @@ func (a *archive) write(ctx context.Context, p []byte) error {
 	return err
 }
 
-// note records the digest of a member.
-func (a *archive) note(sum hash.Hash, name string) error {
+// recordDigest records the digest of a member.
+func (a *archive) recordDigest(sum hash.Hash, name string) error {
 	if _, err := io.WriteString(a.sums, sumLine(hex.EncodeToString(sum.Sum(nil)), name)); err != nil {
 		return fmt.Errorf("keeping a digest: %w", err)
 	}
@@ -173,7 +173,7 @@ func (a *archive) writeSmall(ctx context.Context, name string, content []byte) e
 	if err := a.write(ctx, content); err != nil {
 		return fmt.Errorf("writing %s: %w", name, err)
 	}
-	return a.note(sum, name)
+	return a.recordDigest(sum, name)
 }
 
 func (a *archive) catalog(ctx context.Context, path string) error {
@@ -198,7 +198,7 @@ func (a *archive) catalog(ctx context.Context, path string) error {
 		return err
 	}
 	a.report.CatalogBytes = size
-	return a.note(sum, catalogName)
+	return a.recordDigest(sum, catalogName)
 }
 
 // readError marks an error that occurred while reading the content, as opposed to writing the archive.
@@ -264,7 +264,7 @@ func (a *archive) original(ctx context.Context, c Content, datasourceID string, 
 	if err := a.pad(ctx, sum); err != nil {
 		return err
 	}
-	if err := a.note(sum, name); err != nil {
+	if err := a.recordDigest(sum, name); err != nil {
 		return err
 	}
 	if hex.EncodeToString(sum.Sum(nil)) != o.SHA256 || short {

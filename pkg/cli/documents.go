@@ -69,7 +69,7 @@ func readDocuments(r io.Reader, f fields) iter.Seq2[*document, error] {
 			case errors.Is(err, errStopped), errors.Is(err, io.EOF):
 				return
 			case err != nil:
-				yield(nil, w.where(err))
+				yield(nil, w.errorAt(err))
 				return
 			}
 		}
@@ -202,16 +202,16 @@ func (w *walker) isList() bool {
 	}
 	for n := range maxListLookahead { // the decoder's buffer may be too short to decide
 		more, err := w.in.r.Peek(n)
-		if is, known := beginsList(slices.Concat(ahead, more)); known || err != nil {
+		if is, known := startsArray(slices.Concat(ahead, more)); known || err != nil {
 			return is
 		}
 	}
 	return false
 }
 
-// beginsList reports whether the text after a field's name starts an array that may contain documents. If the text is
+// startsArray reports whether the text after a field's name starts an array that may contain documents. If the text is
 // too short to decide this, `known` is false.
-func beginsList(text []byte) (is, known bool) {
+func startsArray(text []byte) (is, known bool) {
 	const space = " \t\r\n"
 	text = bytes.TrimLeft(text, space+":")
 	if len(text) == 0 || text[0] != '[' {
@@ -224,8 +224,8 @@ func beginsList(text []byte) (is, known bool) {
 	return text[0] == '{' || text[0] == ']', true
 }
 
-// where adds the position in the input to the error's message.
-func (w *walker) where(err error) error {
+// errorAt adds the position in the input to the error's message.
+func (w *walker) errorAt(err error) error {
 	var syntax *json.SyntaxError
 	at := w.dec.InputOffset()
 	if errors.As(err, &syntax) {

@@ -335,7 +335,7 @@ func TestAWatchedFolderThatIsNotMountedLosesNothing(t *testing.T) {
 	write(filepath.Join(docs, "b.md"))
 	write(filepath.Join(mount, "c.md"))
 	var out bytes.Buffer
-	w := &watcher{s: &upload{show: &progressLines{out: &out}}, roots: []string{docs, mount}, known: map[string]fileState{}, bare: map[string]bool{}}
+	w := &watcher{s: &upload{show: &progressLines{out: &out}}, roots: []string{docs, mount}, known: map[string]fileState{}, emptyFolders: map[string]bool{}}
 	look := func(sent, lost int) {
 		t.Helper()
 		c, err := w.scan()

@@ -56,13 +56,13 @@ func indented(text string) string {
 func writeCommands(b *strings.Builder, cmd *cobra.Command) {
 	width := 0
 	for _, sub := range cmd.Commands() {
-		if shown(sub) {
+		if isShown(sub) {
 			width = max(width, len(sub.Name()))
 		}
 	}
 	list := func(title, group string) {
 		for _, sub := range cmd.Commands() {
-			if !shown(sub) || sub.GroupID != group {
+			if !isShown(sub) || sub.GroupID != group {
 				continue
 			}
 			if title != "" {
@@ -78,7 +78,7 @@ func writeCommands(b *strings.Builder, cmd *cobra.Command) {
 	list("Commands", "")
 }
 
-func shown(cmd *cobra.Command) bool { return cmd.IsAvailableCommand() || cmd.Name() == "help" }
+func isShown(cmd *cobra.Command) bool { return cmd.IsAvailableCommand() || cmd.Name() == "help" }
 
 // flagSets holds the flags of a command: its own flags, flags that locate a service, and flags that all commands have.
 type flagSets struct{ own, connection, global *pflag.FlagSet }

@@ -106,7 +106,7 @@ func (p *Program) importFrom(ctx context.Context, f importFlags, path string) er
 	err = s.run(ctx, groupUnits(docs, func(e *errUnusable) { unusable = append(unusable, e) }))
 	for _, u := range unusable {
 		if u.left {
-			s.leave(u.name, u.why)
+			s.skip(u.name, u.why)
 			continue
 		}
 		s.out.Found++

@@ -81,7 +81,7 @@ func (p *Program) printOutcome(ctx context.Context, s *upload, err error) error 
 			}
 			fmt.Fprintf(p.Out, "  skipped: %s: %s\n", oneLine(l.Name), oneLine(l.Error))
 		}
-		fmt.Fprintf(p.Out, "%s in %q\n", s.out.words(), oneLine(s.out.Datastore.Name))
+		fmt.Fprintf(p.Out, "%s in %q\n", s.out.summary(), oneLine(s.out.Datastore.Name))
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -282,7 +282,7 @@ func (p *Program) take(ctx context.Context, s *upload, sources sourceFlags, args
 	}
 	err = s.run(ctx, singleUnits(iter.Seq2[*document, error](documents)))
 	for _, l := range left {
-		s.leave(l.Name, l.Error)
+		s.skip(l.Name, l.Error)
 	}
 	return seen, err
 }

@@ -41,12 +41,12 @@ type outcome struct {
 	Failures  []failure        `json:"failures"`
 	Left      []failure        `json:"left"` // skipped documents, with the reasons
 
-	there int64 // number of Unchanged documents that had already been processed; the run waits for the others
+	alreadyProcessed int64 // number of Unchanged documents that had already been processed; the run waits for the others
 }
 
-// words describes the results so far.
-func (o *outcome) words() string {
-	text := fmt.Sprintf("%s: %d searchable", Counted(o.Found, "document"), o.Synched+o.there)
+// summary describes the results so far.
+func (o *outcome) summary() string {
+	text := fmt.Sprintf("%s: %d searchable", Counted(o.Found, "document"), o.Synched+o.alreadyProcessed)
 	for _, part := range []struct {
 		n    int64
 		what string

@@ -75,11 +75,11 @@ func (p *progressBar) draw(done, total int64, text string) {
 	if total > 0 {
 		filled = min(done*width/total, width)
 	}
-	p.over(fmt.Sprintf("[%s%s] %s", strings.Repeat("#", int(filled)), strings.Repeat("·", int(width-filled)), text))
+	p.overwrite(fmt.Sprintf("[%s%s] %s", strings.Repeat("#", int(filled)), strings.Repeat("·", int(width-filled)), text))
 }
 
-// over overwrites the current line.
-func (p *progressBar) over(line string) {
+// overwrite overwrites the current line.
+func (p *progressBar) overwrite(line string) {
 	length := len([]rune(line))
 	fmt.Fprintf(p.out, "\r%s%s", line, strings.Repeat(" ", max(0, p.width-length)))
 	p.width = length
@@ -87,7 +87,7 @@ func (p *progressBar) over(line string) {
 
 func (p *progressBar) printLine(text string) {
 	if p.width > 0 {
-		p.over("")
+		p.overwrite("")
 		fmt.Fprint(p.out, "\r")
 	}
 	p.width = 0

@@ -55,7 +55,7 @@ func (s *settings) flags(cmd *cobra.Command) {
 				dashes = "-"
 			}
 			meant := "; run"
-			if like := settingMeant(cmd, name); like != "" {
+			if like := suggestedSetting(cmd, name); like != "" {
 				meant = "; did you mean --" + like + "? Run"
 			}
 			err = fmt.Errorf("unknown setting %s%s%s %s --help for a list", dashes, name, meant, cmd.CommandPath())
@@ -71,8 +71,8 @@ var settingAliases = map[string]string{
 	"v": "log-level debug", "verbose": "log-level debug", "debug": "log-level debug", "model": "chat-model MODEL", "db": "database-url URL", "database": "database-url URL",
 }
 
-// settingMeant returns the setting to suggest for a flag that does not exist, or "" if there is none.
-func settingMeant(cmd *cobra.Command, name string) string {
+// suggestedSetting returns the setting to suggest for a flag that does not exist, or "" if there is none.
+func suggestedSetting(cmd *cobra.Command, name string) string {
 	if usual, found := settingAliases[strings.ToLower(name)]; found {
 		return usual
 	}

@@ -20,8 +20,8 @@ import (
 // Maximum length of a custom id in characters, as limited by the service.
 const maxCustomID = 200
 
-// notRead holds the extensions of files without text. Such files are not sent if they are found in a folder.
-var notRead = func() map[string]bool {
+// skippedExtensions holds the extensions of files without text. Such files are not sent if they are found in a folder.
+var skippedExtensions = func() map[string]bool {
 	all := map[string]bool{}
 	for _, ending := range strings.Fields(`png jpg jpeg gif webp ico bmp tif tiff psd mp3 mp4 m4a mov avi mkv wav flac ogg webm
 		zip gz tgz bz2 xz 7z rar tar zst jar exe dll so dylib o a class pyc wasm bin iso img dmg deb rpm woff woff2 ttf otf eot db sqlite`) {
@@ -46,9 +46,9 @@ func newChoice(include, exclude []string) choice {
 	return c
 }
 
-// takes reports whether a file is selected. `below` is the file's path relative to the folder. Patterns are matched
+// includes reports whether a file is selected. `below` is the file's path relative to the folder. Patterns are matched
 // against this path and against the file's name.
-func (c choice) takes(below string) bool {
+func (c choice) includes(below string) bool {
 	matches := func(patterns []*regexp.Regexp) bool {
 		for _, p := range patterns {
 			if p.MatchString(below) || p.MatchString(below[strings.LastIndex(below, "/")+1:]) {
@@ -213,7 +213,7 @@ func fileIn(root, path string, entry fs.DirEntry, c choice, metadata map[string]
 	if err != nil {
 		return nil, err
 	}
-	if !c.takes(filepath.ToSlash(below)) {
+	if !c.includes(filepath.ToSlash(below)) {
 		return nil, nil
 	}
 	info, err := os.Stat(path) // Stat follows links
@@ -228,7 +228,7 @@ func fileIn(root, path string, entry fs.DirEntry, c choice, metadata map[string]
 		left(path, "not a regular file")
 	case info.Size() == 0:
 		left(path, "the file is empty")
-	case notRead[strings.ToLower(filepath.Ext(path))]:
+	case skippedExtensions[strings.ToLower(filepath.Ext(path))]:
 		left(path, "unsupported file type")
 	default:
 		return file(path, true, metadata), nil

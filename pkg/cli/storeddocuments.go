@@ -99,7 +99,7 @@ func (l *storedDocuments) find(d *document) (same *storedDocument, others []stor
 	all := slices.Clone(l.of[documentKey{d.kind, d.key}])
 	best := -1
 	for i, k := range all {
-		if d.isAs(k) && (best < 0 || all[best].status == client.DatasourceStatusError) {
+		if d.equals(k) && (best < 0 || all[best].status == client.DatasourceStatusError) {
 			best = i
 		}
 	}
@@ -110,8 +110,8 @@ func (l *storedDocuments) find(d *document) (same *storedDocument, others []stor
 	return same, all
 }
 
-// isAs reports whether the document is the same as the stored document k, so that it need not be sent again.
-func (d *document) isAs(k storedDocument) bool {
+// equals reports whether the document is the same as the stored document k, so that it need not be sent again.
+func (d *document) equals(k storedDocument) bool {
 	switch d.kind {
 	case client.DatasourceTypeFile:
 		return k.digest == d.digest && (d.metadata == nil || sameJSON(d.metadata, k.metadata))

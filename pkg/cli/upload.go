@@ -17,7 +17,7 @@ import (
 
 const (
 	drawInterval = 200 * time.Millisecond
-	newsTimeout  = 30 * time.Second // how long to wait for events before the state of pending datasources is requested
+	eventTimeout = 30 * time.Second // how long to wait for events before the state of pending datasources is requested
 	taskWorkers  = 4
 )
 
@@ -38,7 +38,7 @@ type upload struct {
 	possiblyStale map[string]bool                    // datasources whose events may concern the previous version, not the one sent
 	stale         map[string][]string                // by id of a new version: ids of the old versions to delete once it is searchable
 	tasks         []task
-	lastNews      time.Time
+	lastEvent     time.Time
 }
 
 // task is work that runs outside the main loop. The function that it returns then runs in the main loop.
@@ -51,7 +51,7 @@ func (s *upload) run(ctx context.Context, units iter.Seq2[[]*document, error]) e
 	defer all.Wait()
 	defer cancel()
 	s.waiting, s.earlyEvents, s.possiblyStale = map[string]*document{}, map[string]*client.DatasourceEvent{}, map[string]bool{}
-	s.stale, s.tasks, s.lastNews = map[string][]string{}, nil, time.Now()
+	s.stale, s.tasks, s.lastEvent = map[string][]string{}, nil, time.Now()
 
 	news := make(chan client.Change, 64)
 	if s.wait {
@@ -105,8 +105,8 @@ func (s *upload) run(ctx context.Context, units iter.Seq2[[]*document, error]) e
 			s.handleChange(change)
 		case <-tick.C:
 			s.draw()
-			if !producing && time.Since(s.lastNews) > newsTimeout {
-				s.lastNews = time.Now()
+			if !producing && time.Since(s.lastEvent) > eventTimeout {
+				s.lastEvent = time.Now()
 				s.addTask(s.requestAllStates)
 			}
 		}
@@ -144,17 +144,17 @@ func (s *upload) produce(ctx context.Context, units iter.Seq2[[]*document, error
 
 // recordSent records the result of sending a document.
 func (s *upload) recordSent(r sent) {
-	if endsRun(r.err) {
+	if isFatal(r.err) {
 		return // the run returns the error
 	}
 	s.out.Found++
-	s.lastNews = time.Now()
+	s.lastEvent = time.Now()
 	if r.err != nil {
 		s.refused(r.doc, r.err)
 		return
 	}
 	s.stored.put(r.doc, r.stored)
-	if r.did {
+	if r.processed {
 		s.out.Sent++
 	} else {
 		s.out.Unchanged++
@@ -164,7 +164,7 @@ func (s *upload) recordSent(r sent) {
 		s.stale[id] = append(s.stale[id], k.id)
 	}
 	if r.finished { // it was already stored and processed
-		s.out.there++
+		s.out.alreadyProcessed++
 		s.deleteOldVersions(r.doc, id)
 		return
 	}
@@ -188,7 +188,7 @@ func (s *upload) refused(d *document, err error) {
 	if errors.As(err, &refused) {
 		why = refused.Error()
 		if d.found && refused.Status == http.StatusUnsupportedMediaType {
-			s.leave(d.name, cmp.Or(refused.Message, why))
+			s.skip(d.name, cmp.Or(refused.Message, why))
 			return
 		}
 	}
@@ -201,7 +201,7 @@ func (s *upload) fail(name, id, why string) {
 	s.show.printLine(fmt.Sprintf("failed: %s: %s", oneLine(name), oneLine(why)))
 }
 
-func (s *upload) leave(name, why string) {
+func (s *upload) skip(name, why string) {
 	s.out.LeftOut++
 	s.out.Left = append(s.out.Left, failure{Name: name, Error: why})
 }
@@ -209,5 +209,5 @@ func (s *upload) leave(name, why string) {
 // draw shows the progress.
 func (s *upload) draw() {
 	done := s.out.Found - int64(len(s.waiting))
-	s.show.draw(done, s.out.Found, s.out.words())
+	s.show.draw(done, s.out.Found, s.out.summary())
 }

@@ -18,13 +18,13 @@ import (
 
 // sent is the result of sending a document.
 type sent struct {
-	doc      *document
-	stored   storedDocument
-	did      bool // whether the document was sent or is being processed again
-	known    bool // whether the datasource existed before, so that events may concern the old version
-	finished bool // whether there is nothing to wait for
-	others   []storedDocument
-	err      error
+	doc       *document
+	stored    storedDocument
+	processed bool // whether the document was sent or is being processed again
+	known     bool // whether the datasource existed before, so that events may concern the old version
+	finished  bool // whether there is nothing to wait for
+	others    []storedDocument
+	err       error
 }
 
 // send sends the documents of a unit that are not stored yet. If a single document fails, its result has the error. If
@@ -48,13 +48,13 @@ func (s *upload) send(ctx context.Context, unit []*document, salt string) ([]sen
 			texts = append(texts, d)
 		default:
 			made, err := s.create(ctx, d, others, salt)
-			r := sent{doc: d, did: true, others: others, err: err}
+			r := sent{doc: d, processed: true, others: others, err: err}
 			if made != nil {
 				r.stored = storedDocumentOf(*made)
 			}
 			batch = append(batch, r)
 		}
-		if n := len(batch); n > 0 && endsRun(batch[n-1].err) {
+		if n := len(batch); n > 0 && isFatal(batch[n-1].err) {
 			return batch, batch[n-1].err
 		}
 	}
@@ -66,9 +66,9 @@ func isFinal(status client.DatasourceStatus) bool {
 	return status == client.DatasourceStatusSynched || status == client.DatasourceStatusError || status == client.DatasourceStatusSkipped
 }
 
-// endsRun reports whether err ends the whole run. That is so if it concerns the service or the key rather than a single
+// isFatal reports whether err ends the whole run. That is so if it concerns the service or the key rather than a single
 // document.
-func endsRun(err error) bool {
+func isFatal(err error) bool {
 	if err == nil {
 		return false
 	}
@@ -92,7 +92,7 @@ func (s *upload) again(ctx context.Context, d *document, k storedDocument, other
 		mode = client.ResyncModeRefresh
 	}
 	_, err := s.client.ResyncDatasource(ctx, k.id, mode)
-	return sent{doc: d, stored: k, did: true, known: true, others: others, err: err}
+	return sent{doc: d, stored: k, processed: true, known: true, others: others, err: err}
 }
 
 // create uploads a file, or adds a page or site. If a run is killed before it receives the response, the next run does
@@ -144,11 +144,11 @@ func (s *upload) upsert(ctx context.Context, docs []*document) ([]sent, error) {
 			_, others := s.stored.find(d)
 			known := slices.ContainsFunc(others, func(k storedDocument) bool { return k.id == ids[i] })
 			others = slices.DeleteFunc(others, func(k storedDocument) bool { return k.id == ids[i] })
-			batch = append(batch, sent{doc: d, did: true, known: known, others: others, stored: storedDocument{
+			batch = append(batch, sent{doc: d, processed: true, known: known, others: others, stored: storedDocument{
 				id: ids[i], name: valueOf(d.text.Name), digest: d.digest, status: client.DatasourceStatusUnsynched, metadata: d.allMetadata(),
 			}})
 		}
-	case endsRun(err):
+	case isFatal(err):
 		return nil, err
 	case len(docs) == 1:
 		batch = append(batch, sent{doc: docs[0], err: err})

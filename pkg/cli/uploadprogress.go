@@ -41,7 +41,7 @@ func (s *upload) listen(ctx context.Context, news chan<- client.Change) {
 
 // handleChange processes a change of a datasource.
 func (s *upload) handleChange(change client.Change) {
-	s.lastNews = time.Now()
+	s.lastEvent = time.Now()
 	switch e := change.Datasource; {
 	case e == nil && change.DeletedID == "":
 		s.addTask(s.requestAllStates)
@@ -160,7 +160,7 @@ func (s *upload) finish(id string, status client.DatasourceStatus, chunks int64,
 	case client.DatasourceStatusError:
 		s.fail(d.name, id, why)
 	case client.DatasourceStatusSkipped:
-		s.leave(d.name, why)
+		s.skip(d.name, why)
 	default:
 		s.out.Synched++
 		s.deleteOldVersions(d, id)

@@ -32,13 +32,13 @@ type fileState struct {
 
 // watcher watches folders and adds changed files to a datastore.
 type watcher struct {
-	p       *Program
-	s       *upload
-	sources sourceFlags
-	roots   []string
-	notify  *fsnotify.Watcher
-	known   map[string]fileState // by path
-	bare    map[string]bool      // folders already reported to have no files
+	p            *Program
+	s            *upload
+	sources      sourceFlags
+	roots        []string
+	notify       *fsnotify.Watcher
+	known        map[string]fileState // by path
+	emptyFolders map[string]bool      // folders already reported to have no files
 }
 
 // watch adds the documents named by the arguments. Then it watches the folders among the arguments and adds changed
@@ -49,7 +49,7 @@ func (p *Program) watch(ctx context.Context, s *upload, sources sourceFlags, arg
 		return fmt.Errorf("watching folders: %w", err)
 	}
 	defer notify.Close()
-	w := &watcher{p: p, s: s, sources: sources, notify: notify, known: map[string]fileState{}, bare: map[string]bool{}}
+	w := &watcher{p: p, s: s, sources: sources, notify: notify, known: map[string]fileState{}, emptyFolders: map[string]bool{}}
 	for _, arg := range args {
 		if !isAddress(arg) {
 			w.roots = append(w.roots, arg)
@@ -82,7 +82,7 @@ func (p *Program) printWatchOutcome(ctx context.Context, s *upload, err error) e
 	if ExitOf(err) == Partly {
 		err = nil
 	}
-	s.out.Found, s.out.Unchanged, s.out.Sent, s.out.Synched, s.out.Failed, s.out.Deleted, s.out.LeftOut, s.out.there = 0, 0, 0, 0, 0, 0, 0, 0
+	s.out.Found, s.out.Unchanged, s.out.Sent, s.out.Synched, s.out.Failed, s.out.Deleted, s.out.LeftOut, s.out.alreadyProcessed = 0, 0, 0, 0, 0, 0, 0, 0
 	s.out.Documents, s.out.Failures, s.out.Left = []documentResult{}, []failure{}, []failure{}
 	return err
 }
@@ -217,7 +217,7 @@ func (w *watcher) scan() (changes, error) {
 // nothing.
 func (w *watcher) keepUnmounted(root string, has bool, now map[string]fileState) {
 	if has {
-		w.bare[root] = false
+		w.emptyFolders[root] = false
 		return
 	}
 	kept := 0
@@ -227,8 +227,8 @@ func (w *watcher) keepUnmounted(root string, has bool, now map[string]fileState)
 			kept++
 		}
 	}
-	if kept > 0 && !w.bare[root] {
-		w.bare[root] = true
+	if kept > 0 && !w.emptyFolders[root] {
+		w.emptyFolders[root] = true
 		w.s.show.printLine(fmt.Sprintf("folder %s had %d files and is now empty: nothing was deleted; check that it is mounted", oneLine(root), kept))
 	}
 }

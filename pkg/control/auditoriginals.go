@@ -16,7 +16,7 @@ func (a *audit) originals(ctx context.Context) error {
 	// Read the store before the catalog. Otherwise, an original that is stored between the two readings would look like
 	// a stray.
 	kept := map[string]bool{} // key → old enough to be a stray
-	newest := aged(a.Aged, a.Now)().Add(-uploadGrace)
+	newest := sweepClock(a.Aged, a.Now)().Add(-uploadGrace)
 	err := a.Originals.Each(ctx, func(key string, _ int64, modified time.Time) error {
 		kept[key] = modified.Before(newest)
 		return nil

@@ -92,7 +92,7 @@ func (r *Repairer) repair(ctx context.Context, prune bool, note Note) error {
 	var faults []error
 	said := 0
 	say := func(format string, args ...any) { said++; note(format, args...) }
-	rescued, err := r.Streams.keep(ctx, say)
+	rescued, err := r.Streams.repair(ctx, say)
 	faults = append(faults, err)
 	var adopted Report
 	faults = append(faults, r.Auditor.Adopt(ctx, 0, &adopted, say))

@@ -174,7 +174,7 @@ func TestLostJobsAreReissuedAtOnce(t *testing.T) {
 		}
 		w := &waiting{stuck: []catalog.StuckDatasource{{Datasource: domain.Datasource{ID: "lost", Processing: domain.Processing{JobID: "j"}}}}}
 		k := StreamKeeper{Streams: s, Originals: testStreams(false), Marks: s, Rescuer: &Rescuer{Waiting: w, Stream: s, Log: quiet, Now: time.Now}, Log: quiet}
-		if n, err := k.keep(t.Context(), t.Logf); err != nil || n != want {
+		if n, err := k.repair(t.Context(), t.Logf); err != nil || n != want {
 			t.Errorf("without stream %q %d jobs are issued anew, want %d: %v", lost, n, want, err)
 		}
 	}

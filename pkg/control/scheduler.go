@@ -42,7 +42,7 @@ type Scheduler struct {
 	Hub       Watchers        // nil: no watchers
 	Log       *slog.Logger
 
-	tooOld sync.Once // ensures that missing support for schedules is logged only once
+	unsupportedOnce sync.Once // ensures that missing support for schedules is logged only once
 }
 
 const (
@@ -68,7 +68,7 @@ func (s *Scheduler) Run(ctx context.Context) {
 	runLoop(ctx, s.Log, s.Wake, scheduleEvery, roundBound, func(ctx context.Context) (bool, error) {
 		done, err := s.Reconcile(ctx)
 		if errors.Is(err, jobs.ErrNoSchedules) {
-			s.tooOld.Do(func() { s.Log.WarnContext(ctx, "scheduled refreshes of web content are off", "error", err) })
+			s.unsupportedOnce.Do(func() { s.Log.WarnContext(ctx, "scheduled refreshes of web content are off", "error", err) })
 			return false, nil
 		}
 		if done.Set+done.Removed > 0 {

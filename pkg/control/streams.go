@@ -40,14 +40,14 @@ const keepEvery = 5 * time.Second
 // Run checks the streams periodically until ctx ends.
 func (k *StreamKeeper) Run(ctx context.Context) {
 	runLoop(ctx, k.Log, nil, keepEvery, roundBound, func(ctx context.Context) (bool, error) {
-		_, err := k.keep(ctx, func(string, ...any) {})
+		_, err := k.repair(ctx, func(string, ...any) {})
 		return false, err
 	})
 }
 
-// keep recreates missing streams, calls the function note with a line about each repair, and returns the number of lost
-// jobs that were replaced.
-func (k *StreamKeeper) keep(ctx context.Context, note Note) (rescued int, err error) {
+// repair recreates missing streams, calls the function note with a line about each repair, and returns the number of
+// lost jobs that were replaced.
+func (k *StreamKeeper) repair(ctx context.Context, note Note) (rescued int, err error) {
 	highest, err := k.Marks.MaxGeneration(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("reading the highest generation: %w", err)

@@ -107,14 +107,15 @@ func (s *Sweeper) forget(ctx context.Context) (more bool, err error) {
 	if s.Retention <= 0 {
 		return false, nil
 	}
-	if more, err = s.Sweeps.ForgetConversations(ctx, aged(s.Aged, s.Now)().Add(-s.Retention)); err != nil {
+	if more, err = s.Sweeps.ForgetConversations(ctx, sweepClock(s.Aged, s.Now)().Add(-s.Retention)); err != nil {
 		return false, fmt.Errorf("deleting conversations older than %s: %w", s.Retention, err)
 	}
 	return more, nil
 }
 
-// aged returns the clock for deciding whether data is old enough to be deleted: `slower`, or `now` if `slower` is nil.
-func aged(slower, now func() time.Time) func() time.Time {
+// sweepClock returns the clock for deciding whether data is old enough to be deleted: `slower`, or `now` if `slower` is
+// nil.
+func sweepClock(slower, now func() time.Time) func() time.Time {
 	if slower == nil {
 		return now
 	}

@@ -57,8 +57,8 @@ func (p *progress) stop() {
 	<-p.begun
 }
 
-// at sets the job's progress, and reports it if the last report is old enough.
-func (p *progress) at(ctx context.Context, stage string, done, total int64) {
+// update sets the job's progress, and reports it if the last report is old enough.
+func (p *progress) update(ctx context.Context, stage string, done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.now = domain.Progress{Stage: stage, Done: done, Total: total}

@@ -46,7 +46,7 @@ type vectorCache struct {
 	index      Index
 	space      index.Space
 	generation uint64
-	at         map[textHash]int // text → ordinal
+	ordinals   map[textHash]int // text → ordinal
 	cached     map[int][]float32
 }
 
@@ -74,7 +74,7 @@ func (i *Ingestor) openVectorCaches(ctx context.Context, job domain.Job, destina
 
 // addVectorCache adds a generation to the destination's caches, if it has any rows.
 func (d *destination) addVectorCache(ctx context.Context, idx Index, job domain.Job, generation uint64) error {
-	s := &vectorCache{job: job, index: idx, generation: generation, at: make(map[textHash]int), cached: make(map[int][]float32)}
+	s := &vectorCache{job: job, index: idx, generation: generation, ordinals: make(map[textHash]int), cached: make(map[int][]float32)}
 	space, rows, err := findGeneration(ctx, idx, job, d.model, d.embedder.Model().Dimensions, generation)
 	if err == nil && rows > 0 {
 		s.space = space
@@ -83,7 +83,7 @@ func (d *destination) addVectorCache(ctx context.Context, idx Index, job domain.
 	if err != nil {
 		return s.failed(ctx, err)
 	}
-	if len(s.at) > 0 {
+	if len(s.ordinals) > 0 {
 		d.caches = append(d.caches, s)
 	}
 	return nil
@@ -102,7 +102,7 @@ func (s *vectorCache) readThrough(ctx context.Context, rows int64) error {
 			if len(r.Vector) != s.space.Dimensions {
 				continue
 			}
-			s.at[hashOf(EmbeddedText(r.Context, r.Text))] = r.Ordinal
+			s.ordinals[hashOf(EmbeddedText(r.Context, r.Text))] = r.Ordinal
 			if len(s.cached) < capacity {
 				s.cached[r.Ordinal] = r.Vector
 			}
@@ -139,7 +139,7 @@ type missingVector struct {
 
 // fill sets the missing vectors in `out` for the texts that the cache contains.
 func (s *vectorCache) fill(ctx context.Context, texts []string, out [][]float32) error {
-	if len(s.at) == 0 {
+	if len(s.ordinals) == 0 {
 		return nil
 	}
 	var again []missingVector
@@ -149,7 +149,7 @@ func (s *vectorCache) fill(ctx context.Context, texts []string, out [][]float32)
 			continue
 		}
 		hashes[n] = hashOf(text)
-		ordinal, ok := s.at[hashes[n]]
+		ordinal, ok := s.ordinals[hashes[n]]
 		if !ok {
 			continue
 		}
@@ -162,7 +162,7 @@ func (s *vectorCache) fill(ctx context.Context, texts []string, out [][]float32)
 		n := run(again)
 		found, err := s.read(ctx, again[0].ordinal, again[n-1].ordinal)
 		if err != nil {
-			s.at = nil // stop using the cache; the vectors copied so far are valid
+			s.ordinals = nil // stop using the cache; the vectors copied so far are valid
 			return s.failed(ctx, err)
 		}
 		for _, w := range again[:n] {

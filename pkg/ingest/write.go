@@ -56,7 +56,7 @@ func (w *writer) write(ctx context.Context, chunks []domain.Chunk) error {
 	})
 	group.Go(func() error {
 		for done := 0; done < len(chunks); {
-			w.progress.at(ctx, "indexing", int64(done), int64(len(chunks)))
+			w.progress.update(ctx, "indexing", int64(done), int64(len(chunks)))
 			b, ok := <-ready
 			if !ok {
 				return nil // embedding failed; its goroutine returns the error

@@ -47,7 +47,7 @@ func (w *worker) deliver(msg jetstream.Msg) {
 	}
 	d.job.Generation = meta.Sequence.Stream
 	d.log = w.log.With("job", d.job.ID, "datasource", d.job.DatasourceID, "generation", d.job.Generation)
-	slot, ok := d.turn()
+	slot, ok := d.acquireSlot()
 	if !ok {
 		return
 	}

@@ -73,7 +73,7 @@ func (b *Broker) identify(ctx context.Context, o Options) error {
 	case o.HighestGeneration > 0:
 		return fmt.Errorf("%w: check NATS_URL, DATABASE_URL and the data directory", ErrForeign)
 	default:
-		served, err := b.served(ctx)
+		served, err := b.isServed(ctx)
 		if err != nil {
 			return err
 		}
@@ -105,10 +105,10 @@ func (b *Broker) answerServed() (stop func(), err error) {
 	return func() { _ = sub.Unsubscribe() }, nil // fails only if the connection is closed
 }
 
-// served reports whether an api process is running. First it sends a request on subjectServed, which all processes
+// isServed reports whether an api process is running. First it sends a request on subjectServed, which all processes
 // answer except older versions. If there is no answer, it checks whether a process is waiting for events. This check
 // detects older versions, but not reliably: a process that is applying events is not waiting for more.
-func (b *Broker) served(ctx context.Context) (bool, error) {
+func (b *Broker) isServed(ctx context.Context) (bool, error) {
 	asking, cancel := context.WithTimeout(ctx, servedTimeout)
 	defer cancel()
 	switch _, err := b.conn.nc.RequestWithContext(asking, subjectServed, nil); {

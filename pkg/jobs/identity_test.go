@@ -83,7 +83,7 @@ func TestServersThatHoldTheJobsOfAnotherCatalogAreLeftAlone(t *testing.T) {
 	}
 	stop()
 	for served := true; served; { // until the server has dropped the last request for events
-		if served, err = b.served(testContext(t)); err != nil {
+		if served, err = b.isServed(testContext(t)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -21,7 +21,7 @@ func (b *Broker) PurgeDatasource(ctx context.Context, datastoreID, datasourceID 
 	if below == domain.AllGenerations {
 		return b.purge(ctx, datastoreID, datasourceID)
 	}
-	return b.purgeBelow(ctx, everyLane(datastoreID, datasourceID), below)
+	return b.purgeBelow(ctx, allLanesFilter(datastoreID, datasourceID), below)
 }
 
 // PurgeCrawls removes a datasource's cancelled crawl jobs, which are those with generations lower than `below`. A
@@ -59,7 +59,7 @@ func (b *Broker) purge(ctx context.Context, datastoreID, datasource string) erro
 	}{
 		{StreamSchedules, scheduleSubject(datastoreID, datasource), b.schedules},
 		{StreamSchedules, dueSubject(datastoreID, datasource), b.schedules},
-		{StreamJobs, everyLane(datastoreID, datasource), b.jobs},
+		{StreamJobs, allLanesFilter(datastoreID, datasource), b.jobs},
 		{StreamEvents, prefixEvents + "." + datastoreID + "." + datasource, b.events},
 		{StreamDeadLetters, prefixDeadLetters + ".*." + datastoreID + "." + datasource, b.deadLetters},
 	} {

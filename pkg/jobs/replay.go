@@ -21,7 +21,7 @@ const scanBatch = 256
 // is replaced or purged during the scan is skipped. If a datasource gets a job during the scan, f may receive an older
 // job of that datasource first.
 func (b *Broker) LastJobs(ctx context.Context, from uint64, f func(domain.Job) error) error {
-	return b.pages(ctx, StreamJobs, everyLane("*", "*"), from, func(page []*jetstream.RawStreamMsg) error {
+	return b.pages(ctx, StreamJobs, allLanesFilter("*", "*"), from, func(page []*jetstream.RawStreamMsg) error {
 		found, newest := make([]domain.Job, 0, len(page)), map[string]uint64{}
 		subjects := make([]string, 0, len(page))
 		for _, msg := range page {
@@ -32,16 +32,16 @@ func (b *Broker) LastJobs(ctx context.Context, from uint64, f func(domain.Job) e
 			}
 			job.Generation = msg.Sequence
 			found = append(found, job)
-			if all := everyLane(job.DatastoreID, job.DatasourceID); newest[all] == 0 {
+			if all := allLanesFilter(job.DatastoreID, job.DatasourceID); newest[all] == 0 {
 				subjects = append(subjects, all)
 			}
-			newest[everyLane(job.DatastoreID, job.DatasourceID)] = job.Generation
+			newest[allLanesFilter(job.DatastoreID, job.DatasourceID)] = job.Generation
 		}
 		if err := b.findNewer(ctx, subjects, newest); err != nil {
 			return err
 		}
 		for _, job := range found {
-			if newest[everyLane(job.DatastoreID, job.DatasourceID)] > job.Generation {
+			if newest[allLanesFilter(job.DatastoreID, job.DatasourceID)] > job.Generation {
 				continue
 			}
 			if err := f(job); err != nil {
@@ -53,7 +53,7 @@ func (b *Broker) LastJobs(ctx context.Context, from uint64, f func(domain.Job) e
 }
 
 // findNewer looks up the newest job of each datasource. It raises the datasource's entry in `newest` to the generation
-// of this job. The keys of `newest` are the filters that everyLane returns.
+// of this job. The keys of `newest` are the filters that allLanesFilter returns.
 func (b *Broker) findNewer(ctx context.Context, subjects []string, newest map[string]uint64) error {
 	if len(subjects) == 0 {
 		return nil
@@ -67,7 +67,7 @@ func (b *Broker) findNewer(ctx context.Context, subjects []string, newest map[st
 		if err != nil {
 			continue
 		}
-		all := everyLane(to.datastoreID, to.datasourceID)
+		all := allLanesFilter(to.datastoreID, to.datasourceID)
 		newest[all] = max(newest[all], msg.Sequence)
 	}
 	return nil

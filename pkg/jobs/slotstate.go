@@ -45,8 +45,8 @@ func (s *hostState) expire(now time.Time) {
 	s.Leases = slices.DeleteFunc(s.Leases, func(l slotLease) bool { return !l.Until.After(now) })
 }
 
-// lasts returns how long the state will still affect requests to the host.
-func (s hostState) lasts(now time.Time) time.Duration {
+// timeToLive returns how long the state will still affect requests to the host.
+func (s hostState) timeToLive(now time.Time) time.Duration {
 	last := s.Next
 	if s.Held.After(last) {
 		last = s.Held

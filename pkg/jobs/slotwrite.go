@@ -168,7 +168,7 @@ func (t *HostSlots) attempt(h *slotHost, batch []*slotRequest) (again []*slotReq
 	}
 	// If all slots are taken according to an older state, read the state again, because a slot may have been released
 	// since. Refusals for other reasons need no second reading: the time at which a slot starts can only become later.
-	if !changed && !fresh && anyFull(answers) {
+	if !changed && !fresh && isAnyFull(answers) {
 		if err := t.load(h); err != nil {
 			return nil, err
 		}
@@ -184,7 +184,7 @@ func (t *HostSlots) attempt(h *slotHost, batch []*slotRequest) (again []*slotReq
 	return t.deliver(h, batch, answers), nil
 }
 
-func anyFull(answers []slotResult) bool {
+func isAnyFull(answers []slotResult) bool {
 	for _, a := range answers {
 		if a.full {
 			return true
@@ -327,7 +327,7 @@ func (t *HostSlots) store(h *slotHost, next hostState) error {
 	}
 	began := time.Now()
 	msg := &nats.Msg{Subject: h.subject, Data: data, Header: nats.Header{}}
-	lasts := (next.lasts(now) + entryMargin).Truncate(time.Second)
+	lasts := (next.timeToLive(now) + entryMargin).Truncate(time.Second)
 	ack, err := quorum.Store(t.life, t.js, t.retryTimeout, t.stream, nuid.Next(), msg,
 		jetstream.WithExpectLastSequencePerSubject(h.revision), jetstream.WithMsgTTL(lasts))
 	if quorum.WrongSequence(err) {

@@ -63,8 +63,8 @@ func jobSubject(lane domain.Lane, datastoreID, datasourceID string) string {
 	return strings.Join([]string{prefixJobs, string(lane), datastoreID, datasourceID}, ".")
 }
 
-// everyLane returns the subject filter for the jobs of a datasource in all lanes. The ids may be "*".
-func everyLane(datastoreID, datasourceID string) string {
+// allLanesFilter returns the subject filter for the jobs of a datasource in all lanes. The ids may be "*".
+func allLanesFilter(datastoreID, datasourceID string) string {
 	return jobSubject("*", datastoreID, datasourceID)
 }
 

@@ -8,47 +8,47 @@ import (
 	"github.com/sluice/sluice/pkg/admission"
 )
 
-// turns lets workspaces take turns at the slots of a worker.
+// fairGate lets workspaces take turns at the slots of a worker.
 //
 // The stream delivers jobs in the order in which they were published, so the jobs of one workspace may take all slots
 // while another workspace's job waits behind them. A worker therefore receives a few more jobs than it has slots. A job
 // that gets no slot within a moment is returned to the stream, and the next one is received. So the worker soon meets
 // the jobs of all workspaces.
-type turns struct {
-	slots *admission.Gate
-	wait  time.Duration // how long a job waits for a slot before it is returned
-	ahead int           // number of jobs that may wait at the same time
+type fairGate struct {
+	slots    *admission.Gate
+	wait     time.Duration // how long a job waits for a slot before it is returned
+	prefetch int           // number of jobs that may wait at the same time
 
 	mu       sync.Mutex
 	returned map[uint64]time.Time // generations of returned jobs that have not had their turn yet, and when they were returned
 }
 
 const (
-	turnWait = 200 * time.Millisecond
+	gateWait = 200 * time.Millisecond
 	// maxReturn is the longest time after which a returned job is delivered again.
 	maxReturn = 30 * time.Second
 )
 
-// ahead returns how many jobs a worker requests in advance, in addition to the jobs that it is processing.
-func ahead(concurrency int) int { return 2 + concurrency/4 }
+// prefetch returns how many jobs a worker requests in advance, in addition to the jobs that it is processing.
+func prefetch(concurrency int) int { return 2 + concurrency/4 }
 
-func newTurns(o WorkerOptions) *turns {
-	return &turns{
+func newFairGate(o WorkerOptions) *fairGate {
+	return &fairGate{
 		slots: admission.New(admission.Options{Limit: o.Concurrency + 1, Spare: 1, Waiting: -1}),
-		wait:  min(turnWait, o.AckWait/4), ahead: ahead(o.Concurrency), returned: map[uint64]time.Time{},
+		wait:  min(gateWait, o.AckWait/4), prefetch: prefetch(o.Concurrency), returned: map[uint64]time.Time{},
 	}
 }
 
-// turn waits for a slot for the job. If there is none, it returns the job to the stream. This does not count as an
-// attempt.
-func (d *delivery) turn() (*admission.Slot, bool) {
+// acquireSlot waits for a slot for the job. If there is none, it returns the job to the stream. This does not count as
+// an attempt.
+func (d *delivery) acquireSlot() (*admission.Slot, bool) {
 	ctx, cancel := context.WithTimeout(d.stopping, d.turns.wait)
 	defer cancel()
 	slot, ok := d.turns.slots.Enter(ctx, d.job.WorkspaceID)
 	var err error
 	switch {
 	case ok:
-		d.turns.had(d.job.Generation)
+		d.turns.forget(d.job.Generation)
 	case d.stopping.Err() != nil:
 		err = d.msg.Nak()
 	default:
@@ -60,7 +60,7 @@ func (d *delivery) turn() (*admission.Slot, bool) {
 	return slot, ok
 }
 
-func (t *turns) had(generation uint64) {
+func (t *fairGate) forget(generation uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.returned, generation)
@@ -69,7 +69,7 @@ func (t *turns) had(generation uint64) {
 // delay returns the time after which a returned job is delivered again. The stream delivers returned jobs before new
 // ones, so the delay is long enough for twice as many jobs as have been returned. Otherwise returned jobs alone would
 // keep the worker busy.
-func (t *turns) delay(generation uint64, now time.Time) time.Duration {
+func (t *fairGate) delay(generation uint64, now time.Time) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for g, at := range t.returned {
@@ -78,6 +78,6 @@ func (t *turns) delay(generation uint64, now time.Time) time.Duration {
 		}
 	}
 	t.returned[generation] = now
-	rounds := (len(t.returned) + t.ahead - 1) / t.ahead
+	rounds := (len(t.returned) + t.prefetch - 1) / t.prefetch
 	return min(2*time.Duration(rounds)*t.wait, maxReturn)
 }

@@ -139,7 +139,7 @@ func (b *Broker) Work(ctx context.Context, lane domain.Lane, o WorkerOptions, h 
 		retry: backoff{min: o.RetryMin, max: o.RetryMax},
 		log:   b.log.With("lane", lane),
 		held:  map[uint64]bool{},
-		turns: newTurns(o),
+		turns: newFairGate(o),
 	}
 	// If the servers are down now, the loop waits for them.
 	if _, err := w.consumer(ctx); err != nil && !errors.Is(err, ErrUnavailable) {
@@ -149,7 +149,7 @@ func (b *Broker) Work(ctx context.Context, lane domain.Lane, o WorkerOptions, h 
 		return err
 	}
 	var slots sync.WaitGroup
-	for range o.Concurrency + 1 + ahead(o.Concurrency) {
+	for range o.Concurrency + 1 + prefetch(o.Concurrency) {
 		slots.Go(func() { w.loop(ctx) })
 	}
 	finished := make(chan struct{})
@@ -180,7 +180,7 @@ type worker struct {
 	stopping context.Context // ends when the worker must accept no more jobs
 	retry    backoff
 	log      *slog.Logger
-	turns    *turns
+	turns    *fairGate
 
 	mu   sync.Mutex
 	held map[uint64]bool // generations being processed

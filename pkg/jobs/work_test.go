@@ -134,16 +134,16 @@ func TestWorkspacesTakeTurns(t *testing.T) {
 // jobs are received in between.
 func TestReturnedJobsLeaveTimeForOthers(t *testing.T) {
 	t.Parallel()
-	o := newTurns(WorkerOptions{Concurrency: 8, AckWait: time.Minute})
+	o := newFairGate(WorkerOptions{Concurrency: 8, AckWait: time.Minute})
 	now := time.Now()
 	for n := uint64(1); n <= 100; n++ {
-		received := time.Duration(float64(n) / float64(o.ahead) * float64(o.wait)) // time needed to receive all returned jobs
+		received := time.Duration(float64(n) / float64(o.prefetch) * float64(o.wait)) // time needed to receive all returned jobs
 		if got := o.delay(n, now); got < received || got > 3*received+2*o.wait {
 			t.Errorf("after %d jobs the delay is %v", n, got)
 		}
 	}
 	for n := uint64(1); n <= 99; n++ {
-		o.had(n)
+		o.forget(n)
 	}
 	if got := o.delay(100, now); got != 2*o.wait {
 		t.Errorf("after all others have run, the delay is %v", got)

@@ -110,12 +110,12 @@ func (r *run) open(sending, answering context.Context, begun time.Time) {
 		case free <- struct{}{}:
 		case <-sending.Done():
 			// Count the requests that are due by now but for which no client was free.
-			r.unsent(due, time.Now(), r.load.Rate)
+			r.recordUnsent(due, time.Now(), r.load.Rate)
 			return
 		}
 		r.requests.Go(func() {
 			defer func() { <-free }()
-			r.one(answering, n, due)
+			r.send(answering, n, due)
 		})
 	}
 }
@@ -130,20 +130,20 @@ func (r *run) closed(sending, answering context.Context) {
 				if r.load.Requests > 0 && n >= r.load.Requests {
 					return
 				}
-				r.one(answering, n, time.Now())
+				r.send(answering, n, time.Now())
 			}
 		})
 	}
 }
 
-// one sends the n-th request, which was due at the given time.
-func (r *run) one(ctx context.Context, n int, due time.Time) {
+// send sends the n-th request, which was due at the given time.
+func (r *run) send(ctx context.Context, n int, due time.Time) {
 	take := &Times{due: due, of: r.recorder}
 	if r.load.Rate > 0 {
 		take.Since("sent late") // nonzero if no client was free or this machine was busy
 	}
 	err := r.request(ctx, n, take)
-	r.ended(due, time.Now(), err)
+	r.record(due, time.Now(), err)
 }
 
 // drain waits for the outstanding responses. After Load.Grace, it calls giveUp to cancel the requests that remain.

@@ -66,8 +66,8 @@ func (t *Times) Add(measure string, d time.Duration) {
 	_ = h.RecordValue(min(max(minValue, d.Microseconds()), maxValue)) // fails only for values outside the range
 }
 
-// ended counts a request that was due at the time `due` and ended at the time `at`.
-func (r *recorder) ended(due, at time.Time, err error) {
+// record counts a request that was due at the time `due` and ended at the time `at`.
+func (r *recorder) record(due, at time.Time, err error) {
 	if due.Before(r.from) {
 		return
 	}
@@ -89,8 +89,8 @@ func (r *recorder) ended(due, at time.Time, err error) {
 	}
 }
 
-// unsent counts the requests that were due between the two times but found no free client.
-func (r *recorder) unsent(from, to time.Time, rate float64) {
+// recordUnsent counts the requests that were due between the two times but found no free client.
+func (r *recorder) recordUnsent(from, to time.Time, rate float64) {
 	if from.Before(r.from) {
 		from = r.from
 	}

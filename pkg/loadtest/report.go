@@ -48,7 +48,7 @@ func (r Report) Write(w io.Writer) error {
 	t := tabwriter.NewWriter(&b, 0, 4, 3, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "milliseconds\tcount\tmean\tp50\tp90\tp99\tp99.9\tmax\t")
 	for _, m := range r.Measures {
-		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t\n", m.Name, m.Count, figure(m.Mean), figure(m.P50), figure(m.P90), figure(m.P99), figure(m.P999), figure(m.Max))
+		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t\n", m.Name, m.Count, formatFigure(m.Mean), formatFigure(m.P50), formatFigure(m.P90), formatFigure(m.P99), formatFigure(m.P999), formatFigure(m.Max))
 	}
 	t.Flush()
 	for _, f := range r.Failures {
@@ -61,8 +61,8 @@ func (r Report) Write(w io.Writer) error {
 	return err
 }
 
-// figure formats a number with about three significant digits.
-func figure(ms float64) string {
+// formatFigure formats a number with about three significant digits.
+func formatFigure(ms float64) string {
 	switch {
 	case ms >= 100:
 		return fmt.Sprintf("%.0f", ms)

@@ -47,7 +47,7 @@ func NewUploads(ctx context.Context, s *service.Service, datastoreID string, ite
 	}
 	go func() {
 		defer close(u.done)
-		u.end(follow(u.changed))
+		u.end(follow(u.handleEvent))
 	}()
 	return u, nil
 }
@@ -58,8 +58,8 @@ func (u *Uploads) Close() {
 	<-u.done
 }
 
-// changed handles an event about a changed datasource.
-func (u *Uploads) changed(d service.Datasource) error {
+// handleEvent handles an event about a changed datasource.
+func (u *Uploads) handleEvent(d service.Datasource) error {
 	var r result
 	switch d.Status {
 	case "synched":

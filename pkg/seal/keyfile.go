@@ -17,17 +17,17 @@ func KeyFile(path string) (string, error) {
 		return newKeyFile(path)
 	}
 	if err != nil {
-		return "", fmt.Errorf("reading the key that encrypts the headers of protected sites: %w; %s", err, withoutKeyFile)
+		return "", fmt.Errorf("reading the key that encrypts the headers of protected sites: %w; %s", err, keyLostAdvice)
 	}
 	key := strings.TrimSpace(string(kept))
 	if len(key) < MinKeyBytes || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", fmt.Errorf("%s is damaged: it does not contain the key that encrypts the headers of protected sites; %s", path, withoutKeyFile)
+		return "", fmt.Errorf("%s is damaged: it does not contain the key that encrypts the headers of protected sites; %s", path, keyLostAdvice)
 	}
 	return key, nil
 }
 
-// withoutKeyFile tells an operator what to do if the key is lost.
-const withoutKeyFile = "restore it from a backup, or remove it and send the headers of protected sites again"
+// keyLostAdvice tells an operator what to do if the key is lost.
+const keyLostAdvice = "restore it from a backup, or remove it and send the headers of protected sites again"
 
 // newKeyFile creates the file with a new key.
 func newKeyFile(path string) (string, error) {

@@ -46,8 +46,8 @@ func New(key string) (*Box, error) {
 	return &Box{aead}, nil
 }
 
-// bound returns additional data that binds sealed headers to a workspace and an origin.
-func bound(workspaceID, origin string) ([]byte, error) {
+// additionalData returns additional data that binds sealed headers to a workspace and an origin.
+func additionalData(workspaceID, origin string) ([]byte, error) {
 	return json.Marshal([]string{workspaceID, origin})
 }
 
@@ -60,7 +60,7 @@ func (b *Box) Seal(workspaceID, origin string, headers map[string]string) (*doma
 	if err != nil {
 		return nil, fmt.Errorf("encoding headers: %w", err)
 	}
-	with, err := bound(workspaceID, origin)
+	with, err := additionalData(workspaceID, origin)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the origin: %w", err)
 	}
@@ -70,7 +70,7 @@ func (b *Box) Seal(workspaceID, origin string, headers map[string]string) (*doma
 
 // Open decrypts headers. It fails with ErrSealed unless they were sealed with this key for this workspace and origin.
 func (b *Box) Open(workspaceID string, a domain.SiteAccess) (map[string]string, error) {
-	with, err := bound(workspaceID, a.Origin)
+	with, err := additionalData(workspaceID, a.Origin)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the origin: %w", err)
 	}

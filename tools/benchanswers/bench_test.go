@@ -29,7 +29,7 @@ func TestATextHoldsAnAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := holds(c.text, []string{c.answer}); got != c.want {
+			if got := containsAnswer(c.text, []string{c.answer}); got != c.want {
 				t.Errorf("got %v", got)
 			}
 		})
@@ -95,7 +95,7 @@ func TestPartsLeaveOutWhatAnswers(t *testing.T) {
 	}
 	var got []string
 	for _, p := range parts {
-		documents, questions := p.of(c)
+		documents, questions := p.selectFrom(c)
 		line := ""
 		for _, d := range documents {
 			line += d.CustomID + " "

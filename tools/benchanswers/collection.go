@@ -108,9 +108,9 @@ var parts = []part{
 	{"first half", func(i, n int) bool { return i < n/2 }},
 }
 
-// of returns the part's documents and the questions to ask about them. If the part leaves out documents, it returns
-// only questions that none of the part's documents answers.
-func (p part) of(c collection) (documents []service.Document, questions []eval.Question) {
+// selectFrom returns the part's documents and the questions to ask about them. If the part leaves out documents, it
+// returns only questions that none of the part's documents answers.
+func (p part) selectFrom(c collection) (documents []service.Document, questions []eval.Question) {
 	in := map[string]bool{}
 	for i, d := range c.documents {
 		if p.has(i, len(c.documents)) {

@@ -73,7 +73,7 @@ func (r *joinedResult) add(e exchange, q bench.Joined, gold map[string][]string)
 	}
 	text, held := quoted(e.answer.Text), 0
 	for _, id := range q.Parts {
-		if holds(text, gold[id]) {
+		if containsAnswer(text, gold[id]) {
 			held++
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"unicode"
 )
 
-// holds reports whether a text contains one of the answers, regardless of case and punctuation. In scripts with spaces,
-// only whole words match.
-func holds(text string, answers []string) bool {
+// containsAnswer reports whether a text contains one of the answers, regardless of case and punctuation. In scripts
+// with spaces, only whole words match.
+func containsAnswer(text string, answers []string) bool {
 	words := plain(text)
 	for _, a := range answers {
 		a = plain(a)

@@ -61,7 +61,7 @@ func measure(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 func measureCollection(ctx context.Context, b *bench.Service, c collection, errs io.Writer) (result, error) {
 	r := result{name: c.Name}
 	for i, p := range parts {
-		documents, questions := p.of(c)
+		documents, questions := p.selectFrom(c)
 		store, agent, err := fill(ctx, b, c.Name+", "+p.name, documents)
 		if err != nil {
 			return r, err
@@ -153,7 +153,7 @@ func (t *tally) add(e exchange, gold []string, relevant map[string]int) {
 	t.questions++
 	for _, f := range e.top {
 		t.topLength += utf8.RuneCountInString(f.Text)
-		if holds(f.Text, gold) {
+		if containsAnswer(f.Text, gold) {
 			t.topHeld++
 		}
 		if relevant[f.CustomID] > 0 {
@@ -166,7 +166,7 @@ func (t *tally) add(e exchange, gold []string, relevant map[string]int) {
 	t.answered++
 	text := quoted(e.answer.Text)
 	t.characters += utf8.RuneCountInString(text)
-	if holds(text, gold) {
+	if containsAnswer(text, gold) {
 		t.held++
 	}
 	for _, f := range e.answer.Sources {

@@ -101,8 +101,8 @@ func (q *setQuestion) compile() (err error) {
 	return nil
 }
 
-// held returns how many of the expected facts a text states, or 0 if the text states something wrong.
-func (q setQuestion) held(text string) int {
+// statedFacts returns how many of the expected facts a text states, or 0 if the text states something wrong.
+func (q setQuestion) statedFacts(text string) int {
 	text = strings.Join(strings.Fields(text), " ")
 	if q.wrong != nil && q.wrong.MatchString(text) {
 		return 0
@@ -158,7 +158,7 @@ func measureSet(ctx context.Context, s settings, out, errs io.Writer) (err error
 		right := tallies[name].add(q, asked[i])
 		if s.wrong && !right {
 			fmt.Fprintf(errs, "%s (%s) %s %q\n\tanswer: %q\n\tbest fragment (%v): %q\n", q.ID, q.Kind, strings.Join(q.History, " | "), q.Question,
-				asked[i].answer.Text, q.held(topText(asked[i])) == len(q.facts), topText(asked[i]))
+				asked[i].answer.Text, q.statedFacts(topText(asked[i])) == len(q.facts), topText(asked[i]))
 		}
 	}
 	writeSet(out, tallies)
@@ -226,7 +226,7 @@ func (t *setTally) add(q setQuestion, e exchange) bool {
 	t.questions++
 	top := topText(e)
 	t.topLengths = append(t.topLengths, float64(utf8.RuneCountInString(top)))
-	if q.Kind != kindNearMiss && q.held(top) == len(q.facts) {
+	if q.Kind != kindNearMiss && q.statedFacts(top) == len(q.facts) {
 		t.topRight++
 	}
 	if len(e.answer.Sources) == 0 {
@@ -238,7 +238,7 @@ func (t *setTally) add(q setQuestion, e exchange) bool {
 	}
 	text := quoted(e.answer.Text)
 	t.lengths = append(t.lengths, float64(utf8.RuneCountInString(text)))
-	held := q.held(text)
+	held := q.statedFacts(text)
 	if held > 0 {
 		t.partly++
 	}

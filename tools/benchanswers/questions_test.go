@@ -42,7 +42,7 @@ func TestTheFactsOfTheQuestionSetStandInItsDocuments(t *testing.T) {
 			continue
 		}
 		text := tags.ReplaceAllString(html.UnescapeString(string(content)), " ")
-		if got := q.held(text + " Rinnovi: 1"); got < len(q.facts) && q.wrong == nil {
+		if got := q.statedFacts(text + " Rinnovi: 1"); got < len(q.facts) && q.wrong == nil {
 			t.Errorf("question %s: %d of %d facts stand in %s", q.ID, got, len(q.facts), q.Document)
 		}
 	}

@@ -123,7 +123,7 @@ func listDocuments(folder, kind string) ([]document, error) {
 	return docs, nil
 }
 
-// ofKind returns the documents of one kind, or all if `kind` is "".
-func ofKind(docs []document, kind string) []document {
+// filterKind returns the documents of one kind, or all if `kind` is "".
+func filterKind(docs []document, kind string) []document {
 	return slices.DeleteFunc(docs, func(d document) bool { return kind != "" && d.kind != kind })
 }

@@ -37,7 +37,7 @@ func measure(ctx context.Context, s settings, out, errs io.Writer) error {
 			if err := readSamples(ctx, s, samples, w); err != nil {
 				return err
 			}
-			return score(ctx, s, python, ofKind(slices.Clone(shared), s.only), ofKind(slices.Clone(pages), s.only), w, errs)
+			return score(ctx, s, python, filterKind(slices.Clone(shared), s.only), filterKind(slices.Clone(pages), s.only), w, errs)
 		}},
 		{"speed", "Speed on PDFs", func(w io.Writer) error {
 			return speed(ctx, s, python, append(slices.Clone(samples), shared...), w)

@@ -63,7 +63,7 @@ func tortureAll(ctx context.Context, s settings, out, errs io.Writer) error {
 	if err != nil {
 		return err
 	}
-	docs := ofKind(slices.Concat(samples, shared, pages), s.only)
+	docs := filterKind(slices.Concat(samples, shared, pages), s.only)
 	temp, err := os.MkdirTemp("", "benchextract-")
 	if err != nil {
 		return err

@@ -18,8 +18,8 @@ func TestAQuestionHasItsNearestRows(t *testing.T) {
 	t.Parallel()
 	w := newWorkload(rowsPerDocument*parts, 3)
 	for _, q := range w.questions {
-		if len(q.nearest) != best || len(q.filtered) != best {
-			t.Fatalf("%d nearest rows and %d of a part, want %d", len(q.nearest), len(q.filtered), best)
+		if len(q.nearest) != topK || len(q.filtered) != topK {
+			t.Fatalf("%d nearest rows and %d of a part, want %d", len(q.nearest), len(q.filtered), topK)
 		}
 		for _, row := range q.filtered {
 			if partOf(row) != filteredPart {
@@ -32,7 +32,7 @@ func TestAQuestionHasItsNearestRows(t *testing.T) {
 			}
 			return sum
 		}
-		last := score(q.nearest[best-1]) + 1e-6
+		last := score(q.nearest[topK-1]) + 1e-6
 		for row := range w.vectors {
 			if score(row) > last && !slices.Contains(q.nearest, row) {
 				t.Errorf("row %d is nearer than the last of the nearest", row)
@@ -117,7 +117,7 @@ func TestFlagsAreChecked(t *testing.T) {
 
 func TestUniqueQuestionsEnd(t *testing.T) {
 	t.Parallel()
-	questions := make([]question, warming+5)
+	questions := make([]question, warmupQuestions+5)
 	for i := range questions {
 		questions[i].text = strconv.Itoa(i)
 	}
@@ -141,7 +141,7 @@ func TestUniqueQuestionsEnd(t *testing.T) {
 
 func TestRepeatedQuestionsWereAskedBefore(t *testing.T) {
 	t.Parallel()
-	questions := make([]question, 3*warming)
+	questions := make([]question, 3*warmupQuestions)
 	for i := range questions {
 		questions[i].text = strconv.Itoa(i)
 	}

@@ -40,14 +40,14 @@ func measureIndex(ctx context.Context, s settings, w *workload, dir, store strin
 		return func(ctx context.Context, q question) ([]int, error) { return searchIndex(ctx, x, spaces[0], query(q)) }
 	}
 	dense := func(filter index.Filter) func(question) index.Query {
-		return func(q question) index.Query { return index.Query{Vector: q.vector, Limit: best, Filter: filter} }
+		return func(q question) index.Query { return index.Query{Vector: q.vector, Limit: topK, Filter: filter} }
 	}
 	both := func(filter index.Filter) func(question) index.Query {
 		return func(q question) index.Query {
-			return index.Query{Text: q.text, Vector: q.vector, Limit: best, Filter: filter}
+			return index.Query{Text: q.text, Vector: q.vector, Limit: topK, Filter: filter}
 		}
 	}
-	words := func(q question) index.Query { return index.Query{Text: q.common, Limit: best} }
+	words := func(q question) index.Query { return index.Query{Text: q.common, Limit: topK} }
 	if _, err := asked(dense(index.Filter{}))(ctx, w.questions[0]); err != nil {
 		return result{}, err
 	}

@@ -47,14 +47,14 @@ func measureService(ctx context.Context, s settings, w *workload, embedder, dir 
 	if err != nil {
 		return own, "", err
 	}
-	if _, err := svc.Query(ctx, store, service.Query{Text: w.questions[0].text, TopK: best, Mode: "dense"}); err != nil {
+	if _, err := svc.Query(ctx, store, service.Query{Text: w.questions[0].text, TopK: topK, Mode: "dense"}); err != nil {
 		return own, "", err
 	}
 	open := time.Since(began)
 	fmt.Fprintln(errs, "Sluice: asking …")
 	asked := func(mode string, text func(question) string, filters *service.Filters) asker {
 		return func(ctx context.Context, q question) ([]int, error) {
-			found, err := svc.Query(ctx, store, service.Query{Text: text(q), TopK: best, Mode: mode, Filters: filters})
+			found, err := svc.Query(ctx, store, service.Query{Text: text(q), TopK: topK, Mode: mode, Filters: filters})
 			return rowsOf(found), err
 		}
 	}
@@ -221,7 +221,7 @@ type querySettings struct {
 }
 
 // Number of warm-up questions if each question is asked only once.
-const warming = 10
+const warmupQuestions = 10
 
 // ask runs a.clients clients. Each client asks the process one question after another, until a.limit has passed or the
 // questions run out. If questions may be repeated, each is asked once before the measurement, as far as time permits.
@@ -229,7 +229,7 @@ func ask(ctx context.Context, a querySettings) (figure, error) {
 	questions, warm := a.questions, len(a.questions)
 	load := loadtest.Load{Clients: a.clients, For: a.limit, Grace: time.Minute}
 	if a.once {
-		warm = min(warming, len(questions))
+		warm = min(warmupQuestions, len(questions))
 		questions = questions[warm:]
 		load.Requests = len(questions)
 	}

@@ -58,14 +58,14 @@ func writeTables(out io.Writer, s settings, results []result) {
 		switch {
 		case r.Absent != "":
 			absent = append(absent, row{r.Name, r, ""})
-		case r.has("hybrid"):
+		case r.hasFigures("hybrid"):
 			for _, way := range []string{"hybrid", "dense"} {
 				dense = append(dense, row{"**" + r.Name + ", " + way + "**", r, way})
 			}
 			words = append(words, row{"**" + r.Name + "**", r, "words"})
-		case r.has("dense"):
+		case r.hasFigures("dense"):
 			dense = append(dense, row{r.Name, r, "dense"})
-		case r.has("words"):
+		case r.hasFigures("words"):
 			words = append(words, row{r.Name, r, "words"})
 		}
 	}
@@ -87,7 +87,7 @@ func writeTables(out io.Writer, s settings, results []result) {
 	}
 	fresh := []row{{"**Sluice, over HTTP, hybrid**", ours, "hybrid fresh"}, {"**Sluice, over HTTP, dense**", ours, "dense fresh"}}
 	for _, r := range results[1:] {
-		if r.has("fresh") {
+		if r.hasFigures("fresh") {
 			fresh = append(fresh, row{r.Name, r, "fresh"}, row{r.Name + ", bare connection", r, "fresh bare"})
 		}
 	}
@@ -109,7 +109,7 @@ func writeTables(out io.Writer, s settings, results []result) {
 	}
 }
 
-func (r result) has(way string) bool {
+func (r result) hasFigures(way string) bool {
 	_, ok := r.Figures[way+"/1"]
 	return ok
 }

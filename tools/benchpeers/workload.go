@@ -24,7 +24,7 @@ const (
 	// Number of the part that filtered queries select.
 	filteredPart = 7
 	// Number of results per query.
-	best = 10
+	topK = 10
 	// Some figures are measured with questions that are asked only once, so each of these figures needs a set of its
 	// own. uniqueQuestions is the number of questions in a set, and uniqueSets the number of sets.
 	uniqueQuestions = 2_000
@@ -77,7 +77,7 @@ func newWorkload(rows, questions int) *workload {
 			centres = append(centres, around(topic, 0.8))
 		}
 	}
-	vector := func() []float32 { return unit(around(centres[rng.IntN(len(centres))], 1)) }
+	vector := func() []float32 { return normalise(around(centres[rng.IntN(len(centres))], 1)) }
 
 	zipf := rand.NewZipf(rng, 1.1, 8, 60_000)
 	words := func(n int) string {
@@ -114,7 +114,7 @@ func (w *workload) uniqueSet(n int) []question {
 	return w.fresh[n*uniqueQuestions : (n+1)*uniqueQuestions]
 }
 
-func unit(v []float64) []float32 {
+func normalise(v []float64) []float32 {
 	var sum float64
 	for _, x := range v {
 		sum += x * x
@@ -155,7 +155,7 @@ func (w *workload) nearestOf(query []float32, passes func(row int) bool) []int {
 			continue
 		}
 		s := scored{row, quant.Dot(query, v)}
-		if len(top) == best && s.score <= top[best-1].score {
+		if len(top) == topK && s.score <= top[topK-1].score {
 			continue
 		}
 		at, _ := slices.BinarySearchFunc(top, s, func(a, b scored) int {
@@ -165,7 +165,7 @@ func (w *workload) nearestOf(query []float32, passes func(row int) bool) []int {
 			return 1
 		})
 		top = slices.Insert(top, at, s)
-		top = top[:min(len(top), best)]
+		top = top[:min(len(top), topK)]
 	}
 	out := make([]int, 0, len(top))
 	for _, s := range top {
@@ -219,7 +219,7 @@ func (w *workload) store(dir string) error {
 		fresh = append(fresh, q.text)
 	}
 	data, err := json.Marshal(map[string]any{
-		"dimensions": dimensions, "best": best, "rows_per_document": rowsPerDocument, "parts": parts,
+		"dimensions": dimensions, "best": topK, "rows_per_document": rowsPerDocument, "parts": parts,
 		"filtered_part": filteredPart, "questions": questions, "fresh": fresh, "fresh_ones": uniqueQuestions,
 	})
 	if err != nil {

@@ -88,7 +88,7 @@ func TestFragmentsAreFoundInTheirDocuments(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, spans, err := p.of(c.fragment, c.way)
+			_, spans, err := p.locate(c.fragment, c.way)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -46,10 +46,10 @@ func condense(text string) condensed {
 	return s
 }
 
-// of returns the document that a fragment comes from, and the fragment's ranges in that document. A fragment merged
+// locate returns the document that a fragment comes from, and the fragment's ranges in that document. A fragment merged
 // from neighbours may have several ranges, each at least one line long. If the fragment cannot be located, there are no
 // ranges.
-func (p fragmentLocator) of(f service.Fragment, w chunking) (document string, spans []eval.Span, err error) {
+func (p fragmentLocator) locate(f service.Fragment, w chunking) (document string, spans []eval.Span, err error) {
 	document, offset := f.CustomID, f.Offset
 	if w.size > 0 {
 		var window eval.Span

@@ -100,7 +100,7 @@ func (b *measured) measureCollection(ctx context.Context, s settings, c collecti
 			if err != nil {
 				return r, fmt.Errorf("asking in mode %s on %s: %w", mode, engine, err)
 			}
-			if err := keepRun(s.runs, c.Name, engine, mode, run); err != nil {
+			if err := saveRun(s.runs, c.Name, engine, mode, run); err != nil {
 				return r, err
 			}
 			r.scores[way{engine, mode}] = score(c, run)
@@ -156,7 +156,7 @@ func score(c collection, run eval.Run) scores {
 	return s
 }
 
-func keepRun(folder, name, engine, mode string, run eval.Run) error {
+func saveRun(folder, name, engine, mode string, run eval.Run) error {
 	if folder == "" {
 		return nil
 	}

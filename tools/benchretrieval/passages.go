@@ -96,7 +96,7 @@ func (b *measured) measureSet(ctx context.Context, s settings, c bench.Collectio
 				returned := eval.Passages{}
 				for _, f := range limit.take(answers[i][n]) {
 					characters += utf8.RuneCountInString(f.Text)
-					document, spans, err := places.of(f, w)
+					document, spans, err := places.locate(f, w)
 					if err != nil {
 						return err
 					}

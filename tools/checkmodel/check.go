@@ -139,7 +139,7 @@ func (t *tally) ask(ctx context.Context, c *client.Client, agent string, q quest
 	if mark.MatchString(text.String()) {
 		t.cited++
 	}
-	right := q.right(text.String(), sources)
+	right := q.accepts(text.String(), sources)
 	if right {
 		t.right++
 	}

@@ -190,9 +190,9 @@ func licences(dir string) ([]string, error) {
 // phrases identify licences by titles or characteristic sentences of their texts. The phrases are chosen so that a
 // licence text that merely mentions another licence does not match that licence's phrase.
 var phrases = []struct {
-	name   string
-	reach  bool // whether the licence's terms would extend to the whole program
-	phrase string
+	name       string
+	isCopyleft bool // whether the licence's terms would extend to the whole program
+	phrase     string
 }{
 	{"AGPL", true, "GNU AFFERO GENERAL PUBLIC LICENSE Version"},
 	{"LGPL", true, "GNU LESSER GENERAL PUBLIC LICENSE Version"},
@@ -218,7 +218,7 @@ func classify(text string) (names []string, err error) {
 	for _, p := range phrases {
 		switch {
 		case !strings.Contains(plain, strings.ToLower(p.phrase)):
-		case p.reach:
+		case p.isCopyleft:
 			return nil, fmt.Errorf("is %s, whose terms would apply to the whole program", p.name)
 		default:
 			names = append(names, p.name)

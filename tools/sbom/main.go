@@ -77,7 +77,7 @@ type program struct {
 }
 
 // Maximum size of a program in bytes.
-const largest = 1 << 30
+const maxProgramBytes = 1 << 30
 
 // read returns the programs in a file.
 func read(name string) ([]program, error) {
@@ -87,7 +87,7 @@ func read(name string) ([]program, error) {
 	}
 	var out []program
 	take := func(member string, r io.Reader) error {
-		data, err := bounded.ReadAll(r, largest)
+		data, err := bounded.ReadAll(r, maxProgramBytes)
 		if err != nil {
 			return err
 		}
@@ -182,7 +182,7 @@ type dependency struct {
 // version that each program records.
 func document(programs []program, version string) bom {
 	main := programs[0].info.Main
-	of := func(p program) string { return cmp.Or(version, stated(p.info)) }
+	of := func(p program) string { return cmp.Or(version, statedVersion(p.info)) }
 	out := bom{Format: "CycloneDX", SpecVersion: "1.6", Version: 1}
 	out.Metadata.Component = component{Type: "application", Ref: "pkg:golang/" + main.Path, Name: main.Path, Version: of(programs[0]), URL: "pkg:golang/" + main.Path}
 	if v := out.Metadata.Component.Version; v != "" {
@@ -232,9 +232,9 @@ func setting(info *buildinfo.BuildInfo, key string) string {
 	return ""
 }
 
-// stated returns the version set by the linker flags, or else the version of the main module, which is empty if the
-// program was built in the module's own directory.
-func stated(info *buildinfo.BuildInfo) string {
+// statedVersion returns the version set by the linker flags, or else the version of the main module, which is empty if
+// the program was built in the module's own directory.
+func statedVersion(info *buildinfo.BuildInfo) string {
 	_, after, found := strings.Cut(setting(info, "-ldflags"), "pkg/app.version=")
 	if !found {
 		return strings.TrimSuffix(info.Main.Version, "(devel)")

@@ -71,12 +71,12 @@ func AddressFlow(remote string) string {
 }
 
 // LearnKey remembers the workspace of a valid key.
-func (f *Flows) LearnKey(key domain.APIKey) { f.learn(key.Hash, WorkspaceFlow(key.WorkspaceID)) }
+func (f *Flows) LearnKey(key domain.APIKey) { f.add(key.Hash, WorkspaceFlow(key.WorkspaceID)) }
 
 // LearnPublic remembers the workspace of a public agent or datastore.
-func (f *Flows) LearnPublic(id, workspace string) { f.learn(id, VisitorFlow(workspace)) }
+func (f *Flows) LearnPublic(id, workspace string) { f.add(id, VisitorFlow(workspace)) }
 
-func (f *Flows) learn(name, flow string) {
+func (f *Flows) add(name, flow string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.known[name] == flow {

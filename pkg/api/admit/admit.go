@@ -40,7 +40,7 @@ type Options struct {
 	// sets no limit.
 	Searches, Answers, Uploads, Others *admission.Gate
 
-	MaxOpen int // maximum number of open streams; also added to the limit on requests that are not finished, see unfinished; 0: no limit
+	MaxOpen int // maximum number of open streams; also added to the limit on requests that are not finished, see unfinishedGate; 0: no limit
 
 	// CheckStorage is called for each upload. If it returns an error, the upload is rejected because there is no room
 	// for more content. It may be nil.
@@ -68,7 +68,7 @@ const (
 type handler struct {
 	server    Server
 	next      http.Handler
-	of        map[string]*admission.Gate
+	gates     map[string]*admission.Gate
 	opts      Options
 	streams   *streams
 	requests  *admission.Gate // counts requests until they have been served, except streams; nil: no limit
@@ -85,7 +85,7 @@ const (
 
 // New returns a handler that passes admitted requests to the `next` handler.
 func New(o Options, s Server, next http.Handler) (http.Handler, error) {
-	g := &handler{server: s, next: next, opts: o, of: map[string]*admission.Gate{
+	g := &handler{server: s, next: next, opts: o, gates: map[string]*admission.Gate{
 		classSearch: o.Searches, classAnswer: o.Answers, classUpload: o.Uploads, classOther: o.Others,
 	}, streams: newStreams(o.MaxOpen), refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "sluice_http_refused_total", Help: "Requests rejected before any work was done, by class and cause.",
@@ -93,20 +93,20 @@ func New(o Options, s Server, next http.Handler) (http.Handler, error) {
 	if err := s.Metrics.Register(g.refused); err != nil {
 		return nil, fmt.Errorf("registering the metric of rejected requests: %w", err)
 	}
-	for class := range g.of {
+	for class := range g.gates {
 		g.refused.WithLabelValues(class, refusedBusy)
 	}
 	g.refused.WithLabelValues(classUpload, refusedStorage)
-	g.requests = g.unfinished()
+	g.requests = g.unfinishedGate()
 	return g, nil
 }
 
-// unfinished returns a gate that limits the unfinished requests of each workspace in all classes together, or nil if
-// there is no limit. The gates of the classes count a request only until its response begins. Without this gate, a
+// unfinishedGate returns a gate that limits the unfinished requests of each workspace in all classes together, or nil
+// if there is no limit. The gates of the classes count a request only until its response begins. Without this gate, a
 // client that sends requests and does not read the responses could fill the memory.
-func (g *handler) unfinished() *admission.Gate {
+func (g *handler) unfinishedGate() *admission.Gate {
 	limit := g.opts.MaxOpen
-	for _, gate := range g.of {
+	for _, gate := range g.gates {
 		capacity := gate.Capacity()
 		if capacity < 0 || limit == 0 {
 			return nil
@@ -155,11 +155,11 @@ func (g *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			"read their responses, then try again", g.requests.Held(flow)))
 		return
 	}
-	gate := g.of[class]
+	gate := g.gates[class]
 	slot, ok := gate.Enter(r.Context(), flow)
 	if !ok {
 		unfinished.Leave()
-		g.refuse(w, r, class, refusedBusy, busy)
+		g.refuse(w, r, class, refusedBusy, busyMessage)
 		return
 	}
 	p := &permit{ResponseWriter: w, server: g, gate: gate, flow: flow, class: class, slot: slot, held: true, unfinished: unfinished}
@@ -182,7 +182,7 @@ func (g *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.next.ServeHTTP(p, r)
 }
 
-const busy = "the service is at capacity; try again in a moment"
+const busyMessage = "the service is at capacity; try again in a moment"
 
 // refuse rejects a request with an error in the format of the request's protocol.
 func (g *handler) refuse(w http.ResponseWriter, r *http.Request, class, cause, message string) {
@@ -295,7 +295,7 @@ func (b *releasingBody) Read(p []byte) (int, error) {
 	slot, ok := b.permit.gate.Enter(b.ctx, b.permit.flow)
 	if !ok {
 		b.permit.server.refused.WithLabelValues(b.permit.class, refusedBusy).Inc()
-		return n, &domain.Error{Code: domain.CodeUnavailable, Message: busy, RetryAfter: retryMin * time.Second}
+		return n, &domain.Error{Code: domain.CodeUnavailable, Message: busyMessage, RetryAfter: retryMin * time.Second}
 	}
 	b.permit.slot, b.permit.held = slot, true
 	return n, err

@@ -13,7 +13,7 @@ import (
 func chatRule(body map[string]any) []domain.FieldError {
 	faults := visitorFaults("user", body["user"])
 	for _, r := range refusals {
-		if asked, why := body[r.field], r.why; r.asks(asked) {
+		if asked, why := body[r.field], r.reason; r.isSet(asked) {
 			faults = append(faults, domain.FieldError{Field: r.field, Message: "is not supported: " + why})
 		}
 	}
@@ -47,14 +47,14 @@ func chatRule(body map[string]any) []domain.FieldError {
 	return faults
 }
 
-const omitIt = "leave it out"
+const omitAdvice = "leave it out"
 
 // refusals lists the fields of a chat completion that are rejected because agents do not support them and they would
 // change the answer.
 var refusals = []struct {
-	field string
-	asks  func(v any) bool
-	why   string
+	field  string
+	isSet  func(v any) bool
+	reason string
 }{
 	{"functions", isSet, "send tools instead"},
 	{"function_call", func(v any) bool { return v != nil && v != "auto" && v != "none" }, "send tool_choice instead"},
@@ -62,11 +62,11 @@ var refusals = []struct {
 		list, _ := v.([]any)
 		return v != nil && (len(list) != 1 || list[0] != "text")
 	}, `answers are text; leave it out, or send ["text"]`},
-	{"audio", isSet, "answers are text; " + omitIt},
-	{"logprobs", func(v any) bool { return v != nil && v != false }, omitIt},
-	{"top_logprobs", func(v any) bool { return v != nil && v != 0.0 }, omitIt},
-	{"logit_bias", isSet, omitIt},
-	{"web_search_options", func(v any) bool { return v != nil }, "agents answer from their datastores; " + omitIt},
+	{"audio", isSet, "answers are text; " + omitAdvice},
+	{"logprobs", func(v any) bool { return v != nil && v != false }, omitAdvice},
+	{"top_logprobs", func(v any) bool { return v != nil && v != 0.0 }, omitAdvice},
+	{"logit_bias", isSet, omitAdvice},
+	{"web_search_options", func(v any) bool { return v != nil }, "agents answer from their datastores; " + omitAdvice},
 }
 
 // isSet reports whether the value requests something. Some clients send empty values for parameters that they do not
@@ -90,7 +90,7 @@ func messageFaults(at string, message map[string]any) []domain.FieldError {
 	var faults []domain.FieldError
 	for _, field := range []string{"function_call", "audio"} {
 		if isSet(message[field]) {
-			faults = append(faults, domain.FieldError{Field: at + "." + field, Message: "is not supported: messages are text or tool_calls; " + omitIt})
+			faults = append(faults, domain.FieldError{Field: at + "." + field, Message: "is not supported: messages are text or tool_calls; " + omitAdvice})
 		}
 	}
 	switch content := message["content"].(type) {

@@ -13,7 +13,7 @@ import (
 type Accounts struct {
 	db       *db.DB
 	limits   domain.Limits
-	touched  sync.Map // key id → time.Time of the last stored use
+	lastUses sync.Map // key id → time.Time of the last stored use
 	queue    usageQueue
 	deferred deferredUsage
 }

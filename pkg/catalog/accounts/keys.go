@@ -136,7 +136,7 @@ func (c *Accounts) RevokeKey(ctx context.Context, ws, id string) (domain.APIKey,
 		}
 		return setLimits(ctx, t, a, nil)
 	})
-	c.touched.Delete(id)
+	c.lastUses.Delete(id)
 	return k, err
 }
 
@@ -146,10 +146,10 @@ const touchInterval = time.Minute
 
 // TouchKey stores the key's last use, with a precision of one minute. Unknown keys are ignored.
 func (c *Accounts) TouchKey(ctx context.Context, id string, at time.Time) error {
-	if last, ok := c.touched.Load(id); ok && at.Before(last.(time.Time).Add(touchInterval)) {
+	if last, ok := c.lastUses.Load(id); ok && at.Before(last.(time.Time).Add(touchInterval)) {
 		return nil
 	}
-	c.touched.Store(id, at)
+	c.lastUses.Store(id, at)
 	return c.db.Update(ctx, "recording the use of an API key", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE api_keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)`,
 			db.Micros(at), id, db.Micros(at))

@@ -20,15 +20,15 @@ const noticePause = 20 * time.Millisecond
 // the commit, because PostgreSQL would otherwise run all commits with notices one after the other. So a notice may be
 // lost; the work then starts later.
 type notices struct {
-	db      *DB
-	me      string // distinguishes this process's own notices
-	channel string
-	mu      sync.Mutex
-	pending []string      // topics to announce to other processes
-	wake    chan struct{} // signals that topics are due
-	listen  *session
-	cancel  context.CancelFunc
-	sending sync.WaitGroup
+	db        *DB
+	processID string // distinguishes this process's own notices
+	channel   string
+	mu        sync.Mutex
+	pending   []string      // topics to announce to other processes
+	wake      chan struct{} // signals that topics are due
+	listen    *session
+	cancel    context.CancelFunc
+	sending   sync.WaitGroup
 }
 
 // startNotices starts sending and receiving notices. It returns once this process is listening, or once its first
@@ -39,11 +39,11 @@ func startNotices(ctx context.Context, d *DB) *notices {
 	}
 	sending, cancel := context.WithCancel(context.Background())
 	n := &notices{
-		db:      d,
-		me:      domain.NewID(),
-		channel: fmt.Sprintf("sluice_%x", uint64(d.key("notices", ""))),
-		wake:    make(chan struct{}, 1),
-		cancel:  cancel,
+		db:        d,
+		processID: domain.NewID(),
+		channel:   fmt.Sprintf("sluice_%x", uint64(d.key("notices", ""))),
+		wake:      make(chan struct{}, 1),
+		cancel:    cancel,
 	}
 	n.sending.Go(func() { n.send(sending) })
 	n.listen = d.session(sessionOptions{
@@ -59,7 +59,7 @@ func startNotices(ctx context.Context, d *DB) *notices {
 		lost:   func(error) {},
 	})
 	select {
-	case <-n.listen.tried:
+	case <-n.listen.attempted:
 	case <-ctx.Done():
 	}
 	return n
@@ -89,7 +89,7 @@ func (n *notices) next() []string {
 
 func (n *notices) receive(text string) {
 	topic, from, _ := strings.Cut(text, " ")
-	if ch, known := n.db.topics[topic]; known && from != n.me {
+	if ch, known := n.db.topics[topic]; known && from != n.processID {
 		signal(ch)
 	}
 }
@@ -103,7 +103,7 @@ func (n *notices) send(ctx context.Context) {
 		}
 		for _, topic := range n.next() {
 			asking, done := context.WithTimeout(ctx, connectTimeout)
-			_, err := n.db.write.ExecContext(asking, `SELECT pg_notify($1, $2)`, n.channel, topic+" "+n.me)
+			_, err := n.db.write.ExecContext(asking, `SELECT pg_notify($1, $2)`, n.channel, topic+" "+n.processID)
 			done()
 			if err != nil && ctx.Err() == nil {
 				n.db.Log.Debug("notifying other processes of new work failed; they find it by polling", "error", err)

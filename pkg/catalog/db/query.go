@@ -115,8 +115,8 @@ func (p *Pool) text(text string) string {
 	return bound
 }
 
-// known returns the prepared statement, or nil if the text has not been prepared yet.
-func (p *Pool) known(text string) *sql.Stmt {
+// prepared returns the prepared statement, or nil if the text has not been prepared yet.
+func (p *Pool) prepared(text string) *sql.Stmt {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.stmts[text]
@@ -125,7 +125,7 @@ func (p *Pool) known(text string) *sql.Stmt {
 // prepare returns the prepared statement for the text, and prepares it on first use. Preparing needs a free connection,
 // so prepare must not be called during a transaction on the same pool.
 func (p *Pool) prepare(ctx context.Context, text string) (*sql.Stmt, error) {
-	if s := p.known(text); s != nil {
+	if s := p.prepared(text); s != nil {
 		return s, nil
 	}
 	s, err := p.db.PrepareContext(ctx, p.text(text))

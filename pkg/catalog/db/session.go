@@ -24,10 +24,10 @@ type sessionOptions struct {
 // session keeps a dedicated connection to PostgreSQL open, for listening and for locks that end with the connection.
 // One goroutine owns the connection, and reconnects when it breaks.
 type session struct {
-	o     sessionOptions
-	cfg   *pgx.ConnConfig
-	tried chan struct{} // closed when the first attempt to connect has ended
-	stop  func()        // ends the goroutine and waits for it
+	o         sessionOptions
+	cfg       *pgx.ConnConfig
+	attempted chan struct{} // closed when the first attempt to connect has ended
+	stop      func()        // ends the goroutine and waits for it
 }
 
 // Pause before a session reconnects.
@@ -35,7 +35,7 @@ const sessionRetry = time.Second
 
 func startSession(cfg *pgx.ConnConfig, o sessionOptions) *session {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &session{o: o, cfg: cfg, tried: make(chan struct{})}
+	s := &session{o: o, cfg: cfg, attempted: make(chan struct{})}
 	var running sync.WaitGroup
 	running.Go(func() { s.run(ctx) })
 	s.stop = func() {
@@ -47,7 +47,7 @@ func startSession(cfg *pgx.ConnConfig, o sessionOptions) *session {
 
 func (s *session) run(ctx context.Context) {
 	var once sync.Once
-	tried := func() { once.Do(func() { close(s.tried) }) }
+	tried := func() { once.Do(func() { close(s.attempted) }) }
 	defer tried()
 	for {
 		err := s.keep(ctx, tried)

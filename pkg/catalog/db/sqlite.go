@@ -36,7 +36,7 @@ func openSQLite(ctx context.Context, o Options) (*DB, error) {
 			return nil, err
 		}
 		if changes != nil {
-			c = watched{c, changes}
+			c = observedConnector{c, changes}
 		}
 		db := sql.OpenDB(c)
 		db.SetMaxOpenConns(conns)
@@ -76,15 +76,15 @@ func openSQLite(ctx context.Context, o Options) (*DB, error) {
 	return d, nil
 }
 
-// watched is a connector whose connections report every changed row to an observer, no matter which statement changes
-// the row.
-type watched struct {
+// observedConnector is a connector whose connections report every changed row to an observer, no matter which statement
+// changes the row.
+type observedConnector struct {
 	driver.Connector
 	observer observer
 }
 
 // Connect implements driver.Connector.
-func (w watched) Connect(ctx context.Context) (driver.Conn, error) {
+func (w observedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := w.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err

@@ -29,7 +29,7 @@ func (t *Tx) stmt(ctx context.Context, text string) *sql.Stmt {
 	if !t.db.dialect.prepares {
 		return nil
 	}
-	if s := t.db.writer.known(text); s != nil {
+	if s := t.db.writer.prepared(text); s != nil {
 		return t.tx.StmtContext(ctx, s)
 	}
 	t.unprepared = append(t.unprepared, text)
@@ -79,7 +79,7 @@ func (t *Tx) QueryRow(ctx context.Context, text string, args ...any) Scanner {
 }
 
 func (t *Tx) limit(ctx context.Context) (context.Context, context.CancelFunc) {
-	return t.db.dialect.bound(ctx, orElse(t.timeout, answerTimeout))
+	return t.db.dialect.bound(ctx, orDefault(t.timeout, answerTimeout))
 }
 
 func (t *Tx) engine() dialect { return t.db.dialect }

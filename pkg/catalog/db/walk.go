@@ -23,7 +23,7 @@ const walkBatch = 1000
 
 // Run calls f with every row until f fails, and returns f's error.
 func (w Walk[T]) Run(ctx context.Context, q Querier, f func(T) error) error {
-	batch := orElse(w.Batch, walkBatch)
+	batch := orDefault(w.Batch, walkBatch)
 	for after := w.After; ; {
 		items, err := Collect(ctx, q, w.Scan, w.Text, slices.Concat(w.Args, after, []any{batch})...)
 		if err != nil {

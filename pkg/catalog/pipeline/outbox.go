@@ -74,7 +74,7 @@ func (c *Pipeline) roundRobin(ctx context.Context, p record.Priority, w *Window,
 		share := (limit - total + len(waiting) - 1) / len(waiting)
 		var more []*queue // queues that may have more jobs
 		for _, q := range waiting {
-			n := min(share, q.room-len(q.jobs))
+			n := min(share, q.capacity-len(q.jobs))
 			if n <= 0 {
 				continue
 			}
@@ -104,7 +104,7 @@ func (c *Pipeline) roundRobin(ctx context.Context, p record.Priority, w *Window,
 // queue holds the jobs that have been read so far for one workspace and priority.
 type queue struct {
 	workspace string
-	room      int // maximum number of its jobs that the window may take
+	capacity  int // maximum number of its jobs that the window may take
 	jobs      []domain.Job
 	notBefore int64 // of the last job that was read
 	seq       int64
@@ -136,13 +136,13 @@ func (c *Pipeline) queues(ctx context.Context, p record.Priority, w *Window, now
 			return nil, err
 		default:
 			after = ws
-			room := w.room(ws)
+			room := w.capacity(ws)
 			if room == 0 {
 				continue
 			}
 			switch _, err := db.ScanString(c.db.Read.QueryRow(ctx, due, p, ws, now)); {
 			case err == nil:
-				out = append(out, &queue{workspace: ws, room: room, notBefore: -1})
+				out = append(out, &queue{workspace: ws, capacity: room, notBefore: -1})
 			case !errors.Is(err, sql.ErrNoRows):
 				return nil, err
 			}
@@ -203,7 +203,7 @@ func (c *Pipeline) PublishedAll(ctx context.Context, jobs []domain.Job) error {
 			return err
 		}
 		for _, j := range jobs {
-			if err := published(ctx, t, j); err != nil {
+			if err := recordPublished(ctx, t, j); err != nil {
 				return err
 			}
 		}
@@ -215,9 +215,9 @@ func (c *Pipeline) PublishedAll(ctx context.Context, jobs []domain.Job) error {
 	return err
 }
 
-// published records that one job was published; see PublishedAll. The conditions in the statements ensure that a job
-// which was replaced or has ended only raises its datasource's highest generation.
-func published(ctx context.Context, t *db.Tx, j domain.Job) error {
+// recordPublished records that one job was published; see PublishedAll. The conditions in the statements ensure that a
+// job which was replaced or has ended only raises its datasource's highest generation.
+func recordPublished(ctx context.Context, t *db.Tx, j domain.Job) error {
 	now, generation := t.Stamp(), db.Unsigned(j.Generation)
 	for _, w := range []db.Write{
 		{Text: `UPDATE datasources SET place = 2, touched_at = ?, updated_at = ?,

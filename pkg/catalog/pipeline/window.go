@@ -36,8 +36,8 @@ func (w *Window) take(workspace string) bool {
 	return true
 }
 
-// room returns how many further jobs of the workspace would fit into the window if no other workspace added any.
-func (w *Window) room(workspace string) int {
+// capacity returns how many further jobs of the workspace would fit into the window if no other workspace added any.
+func (w *Window) capacity(workspace string) int {
 	const unlimited = 1 << 30
 	if w == nil {
 		return unlimited

@@ -32,7 +32,7 @@ func (c *Sites) canonical(ctx context.Context, t *db.Tx, site, r record.Record, 
 		}
 		return id, nil
 	}
-	if !r.MayBeReplacedBy(target.Datasource, similar(said, target.Config)) {
+	if !r.MayBeReplacedBy(target.Datasource, areSimilar(said, target.Config)) {
 		return "", nil
 	}
 	cycle, err := canonicalCycle(ctx, t, site, target, r.ID)
@@ -42,8 +42,8 @@ func (c *Sites) canonical(ctx context.Context, t *db.Tx, site, r record.Record, 
 	return id, nil
 }
 
-// similar reports whether the texts of two pages are similar enough for one page to replace the other.
-func similar(a, b domain.DatasourceConfig) bool {
+// areSimilar reports whether the texts of two pages are similar enough for one page to replace the other.
+func areSimilar(a, b domain.DatasourceConfig) bool {
 	return a.TextHash != "" && a.TextHash == b.TextHash || textid.Alike(a.Sketch, b.Sketch)
 }
 
@@ -108,9 +108,9 @@ func queueYieldTo(ctx context.Context, t *db.Tx, siteID, pageID string) error {
 	return queueWork(ctx, t, siteTask{siteID: siteID, kind: workYield, pageID: pageID})
 }
 
-// yield leaves out the pages that name the task's page as canonical and have similar texts. It does nothing if the
-// task's page has no content. It does not leave out a page that the task's page names as its own canonical page.
-func (w *siteWork) yield(ctx context.Context) error {
+// skipNonCanonical leaves out the pages that name the task's page as canonical and have similar texts. It does nothing
+// if the task's page has no content. It does not leave out a page that the task's page names as its own canonical page.
+func (w *siteWork) skipNonCanonical(ctx context.Context) error {
 	keeper, exists, err := record.Find(ctx, w.t, w.task.pageID)
 	if err != nil || !exists {
 		return err
@@ -125,7 +125,7 @@ func (w *siteWork) yield(ctx context.Context) error {
 	w.after = pages[len(pages)-1].ID
 	at := db.FromMicros(w.t.Stamp())
 	for _, p := range pages {
-		if !w.site.IsReplacedBy(p.Datasource, keeper.Datasource, similar(p.Config, keeper.Config)) {
+		if !w.site.IsReplacedBy(p.Datasource, keeper.Datasource, areSimilar(p.Config, keeper.Config)) {
 			continue
 		}
 		cycle, err := canonicalCycle(ctx, w.t, w.site, keeper, p.ID)

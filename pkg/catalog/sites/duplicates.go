@@ -64,7 +64,7 @@ func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store doma
 	}
 	var v verdict
 	for _, p := range equal {
-		if err := yield(ctx, t, p, r, at); err != nil {
+		if err := replaceByKeeper(ctx, t, p, r, at); err != nil {
 			return verdict{}, err
 		}
 		v.Yielded = append(v.Yielded, p.ID)
@@ -77,9 +77,9 @@ func sameContent(keeper domain.DatasourceConfig) string {
 	return "It has the same content as " + keeper.SourceURL + "."
 }
 
-// yield leaves out page p in favour of the page `keeper`, which was fetched and has the same content and a better
-// address. Pages that were left out in favour of p become duplicates of `keeper`.
-func yield(ctx context.Context, t *db.Tx, p, keeper record.Record, at time.Time) error {
+// replaceByKeeper leaves out page p in favour of the page `keeper`, which was fetched and has the same content and a
+// better address. Pages that were left out in favour of p become duplicates of `keeper`.
+func replaceByKeeper(ctx context.Context, t *db.Tx, p, keeper record.Record, at time.Time) error {
 	reason := sameContent(keeper.Config)
 	err := t.Queue(ctx, db.Write{
 		Doing: "replacing page " + p.ID + " as the original of its duplicates",

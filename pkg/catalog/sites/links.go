@@ -74,8 +74,8 @@ func linksOf(ctx context.Context, t *db.Tx, pageIDs []string) (map[string][]stri
 	return out, nil
 }
 
-// linksKnown returns the ids of the pages whose links are stored, including pages known to have no links.
-func linksKnown(ctx context.Context, t *db.Tx, pageIDs []string) (map[string]bool, error) {
+// pagesWithLinks returns the ids of the pages whose links are stored, including pages known to have no links.
+func pagesWithLinks(ctx context.Context, t *db.Tx, pageIDs []string) (map[string]bool, error) {
 	known := make(map[string]bool, len(pageIDs))
 	err := db.InLists(t, pageIDs, func(in string, args []any) error {
 		ids, err := db.Collect(ctx, t, db.ScanString, `SELECT page_id FROM page_links WHERE part = 0 AND page_id `+in, args...)
@@ -119,7 +119,7 @@ func (c *Sites) addStoredLinks(ctx context.Context, t *db.Tx, site *record.Recor
 		return 0, nil
 	}
 	queued, refused, err := c.addPages(ctx, t, site, store, found)
-	if err != nil || refused[overLimit] == 0 || site.Capped {
+	if err != nil || refused[reasonPageLimit] == 0 || site.Capped {
 		return queued, err
 	}
 	site.Capped = true

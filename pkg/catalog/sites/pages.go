@@ -13,10 +13,10 @@ import (
 
 // Reasons for leaving out addresses found by crawlers. The catalog checks the depth and the patterns, because only the
 // catalog knows the current settings, and whether there is a shorter path to the address. Crawlers may also reject an
-// address themselves, with the reason tooDeep.
+// address themselves, with the reason reasonTooDeep.
 const (
-	overLimit = "past the site's limit of pages"
-	tooDeep   = domain.LeftTooDeep
+	reasonPageLimit = "past the site's limit of pages"
+	reasonTooDeep   = domain.LeftTooDeep
 )
 
 // Discovered adds the links of an event to the site as pages, each with a crawl job. It returns the number of jobs put
@@ -42,7 +42,7 @@ func (c *Sites) Discovered(ctx context.Context, t *db.Tx, siteID string, from re
 			refused[reason] += n
 		}
 		leftOut = refused
-		site.Capped = site.Capped || refused[overLimit] > 0
+		site.Capped = site.Capped || refused[reasonPageLimit] > 0
 	}
 	if !site.AddLeftOut(leftOut) {
 		return queued, nil
@@ -138,7 +138,7 @@ func (c *Sites) addPages(ctx context.Context, t *db.Tx, site *record.Record, sto
 				return 0, nil, err
 			}
 		case lead == 0 && reach.Full():
-			refused[overLimit]++
+			refused[reasonPageLimit]++
 			continue
 		default:
 			if page, err = addPage(ctx, t, *site, link, lead, store); err != nil {

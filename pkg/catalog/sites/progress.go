@@ -43,7 +43,7 @@ func (c *Sites) SiteProgress(ctx context.Context, siteIDs ...string) (map[string
 		for _, g := range groups {
 			if p, isSite := out[g.Group]; isSite {
 				p.Discovered += g.N
-				*counter(&p, g.Status, g.unchanged == 1) += g.N
+				*statusCounter(&p, g.Status, g.unchanged == 1) += g.N
 				out[g.Group] = p
 			}
 		}
@@ -55,8 +55,8 @@ func (c *Sites) SiteProgress(ctx context.Context, siteIDs ...string) (map[string
 	return out, nil
 }
 
-// counter returns the field of p that counts pages with the given status.
-func counter(p *domain.SiteProgress, s domain.Status, unchanged bool) *int64 {
+// statusCounter returns the field of p that counts pages with the given status.
+func statusCounter(p *domain.SiteProgress, s domain.Status, unchanged bool) *int64 {
 	switch {
 	case s == domain.StatusSkipped:
 		return &p.Skipped

@@ -44,7 +44,7 @@ func (w *siteWork) scope(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	known, err := linksKnown(ctx, w.t, idsOf(pages))
+	known, err := pagesWithLinks(ctx, w.t, idsOf(pages))
 	if err != nil {
 		return err
 	}

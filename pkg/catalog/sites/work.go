@@ -142,7 +142,7 @@ func (w *siteWork) do(ctx context.Context) error {
 	case w.task.kind == workRest && !stopped && w.site.DiscoveryDone && w.site.RunID == w.runID:
 		return w.handleMissing(ctx)
 	case w.task.kind == workYield:
-		return w.yield(ctx)
+		return w.skipNonCanonical(ctx)
 	case w.task.kind == workScope:
 		return w.scope(ctx)
 	case w.task.kind == workLinks && !stopped:
@@ -273,7 +273,7 @@ func (w *siteWork) release(ctx context.Context) error {
 	}
 	w.after = pages[len(pages)-1].ID
 	pages = slices.DeleteFunc(pages, func(p record.Record) bool {
-		return !w.site.FetchesAgain(p.Datasource, w.task.pageID, changeOf(w.task.kind), similar(p.Config, keeper.Config))
+		return !w.site.FetchesAgain(p.Datasource, w.task.pageID, changeOf(w.task.kind), areSimilar(p.Config, keeper.Config))
 	})
 	for i := range pages {
 		job := domain.NewPageJob(w.site.Datasource, pages[i].Datasource, w.site.RunID, w.store)

@@ -32,9 +32,9 @@ const (
 	fixedRows = 96
 )
 
-// factor returns the number by which a row is multiplied before it is rounded to integers. The row has the given sum of
-// squares and largest magnitude. factor returns 0 for a row of zeros.
-func factor(squares float64, top float32) float64 {
+// quantScale returns the number by which a row is multiplied before it is rounded to integers. The row has the given
+// sum of squares and largest magnitude. quantScale returns 0 for a row of zeros.
+func quantScale(squares float64, top float32) float64 {
 	if squares == 0 {
 		return 0
 	}
@@ -63,7 +63,7 @@ func (kn *kernel) packFixed(weight, bias []float32, n, k int) *fixedWeights {
 			squares += float64(v) * float64(v)
 			top = max(top, v, -v)
 		}
-		by := factor(squares, top)
+		by := quantScale(squares, top)
 		if p.columns[j] = float32(1 / by); by == 0 {
 			p.columns[j] = 0
 		}
@@ -129,7 +129,7 @@ func (f *fixedPoint) row(out []int16, x []float32) float32 {
 			return float32(math.NaN())
 		}
 	}
-	by := float32(factor(squares, top))
+	by := float32(quantScale(squares, top))
 	if by == 0 || math.IsInf(float64(by), 0) { // numbers this small are treated as zero
 		clear(out)
 		return 0

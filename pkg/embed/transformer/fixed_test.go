@@ -149,12 +149,12 @@ func TestEveryKernelKnowsSumsAndNorms(t *testing.T) {
 		for _, size := range []int{1, 7, 8, 15, 16, 17, 32, 48, 100, 384, 400} {
 			x, residual := randomVector(r, size), randomVector(r, size)
 			n := &layerNorm{weight: randomVector(r, size), bias: randomVector(r, size), epsilon: 1e-12}
-			if got, want := kn.largest(x), largest(x); got != want {
+			if got, want := kn.largest(x), maxOf(x); got != want {
 				t.Errorf("%s: the largest of %d is %v, want %v", kn.name, size, got, want)
 			}
 			powers, same := append([]float32(nil), x...), append([]float32(nil), x...)
-			if got, want := kn.exp(powers, 5), expPortable(same, 5); math.Abs(float64(got-want)) > 1e-5*float64(want) || math.Abs(float64(got-total(powers))) > 1e-5*float64(got) {
-				t.Errorf("%s: the sum of %d powers is %v, want %v, of those that it made %v", kn.name, size, got, want, total(powers))
+			if got, want := kn.exp(powers, 5), expPortable(same, 5); math.Abs(float64(got-want)) > 1e-5*float64(want) || math.Abs(float64(got-sumOf(powers))) > 1e-5*float64(got) {
+				t.Errorf("%s: the sum of %d powers is %v, want %v, of those that it made %v", kn.name, size, got, want, sumOf(powers))
 			}
 			got, want := append([]float32(nil), x...), append([]float32(nil), x...)
 			kn.norm(n, got, residual)

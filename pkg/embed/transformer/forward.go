@@ -145,7 +145,7 @@ func (n *network) attend(w *workspace, first, tokens int) {
 			rows := min(scoreRows, tokens-row)
 			kn.multiply(w.scores, wide, from[row*3*hidden:], 3*hidden, rows, &keys, w.tile)
 			for i := range rows {
-				w.sums[i] = kn.soften(w.scores[i*wide:][:tokens])
+				w.sums[i] = kn.softmax(w.scores[i*wide:][:tokens])
 			}
 			mixed := w.mixed[(first+row)*hidden+head*size:]
 			kn.multiply(mixed, hidden, w.scores, wide, rows, &values, w.tile)

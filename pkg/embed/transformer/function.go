@@ -32,7 +32,7 @@ func expPortable(x []float32, shift float32) (sum float32) {
 	for i, v := range x {
 		x[i] = exponential(v - shift)
 	}
-	return total(x)
+	return sumOf(x)
 }
 
 // geluPortable implements kernel.gelu in plain Go. It approximates the error function with formula 7.1.26 of Abramowitz
@@ -68,15 +68,15 @@ func relu(x []float32) {
 	}
 }
 
-// soften replaces the scores by softmax weights that are not normalised yet, and returns the sum of the weights.
-func (k *kernel) soften(scores []float32) (sum float32) {
+// softmax replaces the scores by softmax weights that are not normalised yet, and returns the sum of the weights.
+func (k *kernel) softmax(scores []float32) (sum float32) {
 	return k.exp(scores, k.largest(scores))
 }
 
 // The loops below keep several partial results, so that an operation need not wait for the result of the previous one.
 
-// largest returns the largest of the numbers. There must be at least one.
-func largest(x []float32) float32 {
+// maxOf returns the largest of the numbers. There must be at least one.
+func maxOf(x []float32) float32 {
 	top := [4]float32{x[0], x[0], x[0], x[0]}
 	for ; len(x) >= 4; x = x[4:] {
 		v := (*[4]float32)(x)
@@ -92,8 +92,8 @@ func largest(x []float32) float32 {
 	return max(top[0], top[1], top[2], top[3])
 }
 
-// total returns the sum of the numbers.
-func total(x []float32) float32 {
+// sumOf returns the sum of the numbers.
+func sumOf(x []float32) float32 {
 	var s0, s1, s2, s3, s4, s5, s6, s7 float32
 	for ; len(x) >= 8; x = x[8:] {
 		v := (*[8]float32)(x)
@@ -143,7 +143,7 @@ func normPortable(n *layerNorm, row, residual []float32) {
 }
 
 func (n *layerNorm) row(row []float32) {
-	mean := total(row) / float32(len(row))
+	mean := sumOf(row) / float32(len(row))
 	variance := squaredDeviations(row, mean)
 	scale := float32(1 / math.Sqrt(float64(variance)/float64(len(row))+n.epsilon))
 	weight, bias := n.weight[:len(row)], n.bias[:len(row)]

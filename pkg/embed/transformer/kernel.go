@@ -29,7 +29,7 @@ type kernel struct {
 
 // portable is the kernel that runs on every processor.
 var portable = &kernel{name: "portable", rows: 2, cols: 4, tile: tilePortable, exp: expPortable, gelu: geluPortable,
-	largest: largest, norm: normPortable}
+	largest: maxOf, norm: normPortable}
 
 // tilePortable computes 2 × 4 values at a time, because more would not fit into the registers of every processor.
 func tilePortable(a []float32, lda int, b, bias, c []float32, ldc, k int) {

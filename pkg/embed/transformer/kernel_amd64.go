@@ -132,7 +132,7 @@ func gelu8(x *float32, n int)
 //go:noescape
 func gelu16(x *float32, n int)
 
-// largest8 and largest16 implement kernel.largest; total8 implements total; norm8 and norm16 implement kernel.norm. n
+// largest8 and largest16 implement kernel.largest; total8 implements sumOf; norm8 and norm16 implement kernel.norm. n
 // is the number of values, a positive multiple of 16.
 //
 //go:noescape
@@ -154,7 +154,7 @@ func largestWide(largestOf func(x *float32, n int) float32) func([]float32) floa
 	return func(x []float32) float32 {
 		whole := len(x) / 16 * 16
 		if whole == 0 {
-			return largest(x)
+			return maxOf(x)
 		}
 		top := largestOf(&x[0], whole)
 		for _, v := range x[whole:] {
@@ -186,7 +186,7 @@ func expWide8(x []float32, shift float32) (sum float32) {
 	if x = x[whole:]; len(x) > 0 {
 		last := lastPowers(x, shift)
 		exp8(&last[0], len(last), shift)
-		sum += total(last[:copy(x, last[:])])
+		sum += sumOf(last[:copy(x, last[:])])
 	}
 	return sum
 }
@@ -199,7 +199,7 @@ func expWide16(x []float32, shift float32) (sum float32) {
 	if x = x[whole:]; len(x) > 0 {
 		last := lastPowers(x, shift)
 		exp16(&last[0], len(last), shift)
-		sum += total(last[:copy(x, last[:])])
+		sum += sumOf(last[:copy(x, last[:])])
 	}
 	return sum
 }

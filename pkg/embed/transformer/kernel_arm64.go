@@ -1,7 +1,7 @@
 package transformer
 
 var neon = &kernel{name: "neon", rows: 8, cols: 8, tile: tileWide(8, 8, tile8x8), exp: expPortable, gelu: geluPortable,
-	largest: largest, norm: normPortable}
+	largest: maxOf, norm: normPortable}
 
 // kernels returns the kernels that this processor supports, starting with the fastest. Every arm64 processor has NEON.
 func kernels() []*kernel { return []*kernel{neon, portable} }

@@ -54,7 +54,7 @@ type directory struct {
 func (d directory) read(name string, limit int64) ([]byte, error) {
 	info, err := d.root.Stat(name) // before the file is opened, because opening a pipe would block
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", d.path(name), bare(err))
+		return nil, fmt.Errorf("reading %s: %w", d.path(name), withoutPath(err))
 	}
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("reading %s: it is not a regular file", d.path(name))
@@ -64,20 +64,21 @@ func (d directory) read(name string, limit int64) ([]byte, error) {
 	}
 	file, err := d.root.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", d.path(name), bare(err))
+		return nil, fmt.Errorf("reading %s: %w", d.path(name), withoutPath(err))
 	}
 	defer file.Close()
 	data := make([]byte, info.Size())
 	if _, err := io.ReadFull(file, data); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", d.path(name), bare(err))
+		return nil, fmt.Errorf("reading %s: %w", d.path(name), withoutPath(err))
 	}
 	return data, nil
 }
 
 func (d directory) path(name string) string { return path.Join(d.root.Name(), name) }
 
-// bare returns the error without the operation and the path, because the surrounding message already contains them.
-func bare(err error) error {
+// withoutPath returns the error without the operation and the path, because the surrounding message already contains
+// them.
+func withoutPath(err error) error {
 	var e *fs.PathError
 	if errors.As(err, &e) {
 		return e.Err

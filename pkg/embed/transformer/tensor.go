@@ -41,7 +41,7 @@ func (t tensor) decode(out []float32, first int) {
 	case float16s:
 		data = data[:2*len(out)]
 		for i := range out {
-			out[i] = half(binary.LittleEndian.Uint16(data[2*i:]))
+			out[i] = float16(binary.LittleEndian.Uint16(data[2*i:]))
 		}
 	case bfloat16s:
 		data = data[:2*len(out)]
@@ -51,8 +51,8 @@ func (t tensor) decode(out []float32, first int) {
 	}
 }
 
-// half decodes a 16-bit IEEE 754 number.
-func half(bits uint16) float32 {
+// float16 decodes a 16-bit IEEE 754 number.
+func float16(bits uint16) float32 {
 	sign := uint32(bits&0x8000) << 16
 	exponent, fraction := uint32(bits>>10&0x1f), uint32(bits&0x3ff)
 	switch exponent {

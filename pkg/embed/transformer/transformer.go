@@ -81,7 +81,7 @@ func Open(config Config) (*Embedder, error) {
 func open(config Config, kn *kernel) (*Embedder, error) {
 	root, err := os.OpenRoot(config.Directory)
 	if err != nil {
-		return nil, fmt.Errorf("opening the embedding model's directory %q: %w", config.Directory, bare(err))
+		return nil, fmt.Errorf("opening the embedding model's directory %q: %w", config.Directory, withoutPath(err))
 	}
 	defer root.Close()
 	d := directory{root}
@@ -114,7 +114,7 @@ func open(config Config, kn *kernel) (*Embedder, error) {
 	if e.network, digest, err = d.readNetwork(s, kn); err != nil {
 		return nil, err
 	}
-	e.model = embed.Model{ID: "local:" + cmp.Or(published[digest], s.name) + "@" + e.identity(s, digest), Dimensions: s.hidden}
+	e.model = embed.Model{ID: "local:" + cmp.Or(modelNames[digest], s.name) + "@" + e.identity(s, digest), Dimensions: s.hidden}
 	threads := cmp.Or(max(config.Threads, 0), processors.Count())
 	for i := range e.slots {
 		e.slots[i] = make(chan struct{}, threads)
@@ -124,9 +124,9 @@ func open(config Config, kn *kernel) (*Embedder, error) {
 	return e, nil
 }
 
-// published contains the common names of models, by the digest of their weights. It is needed for models whose
+// modelNames contains the common names of models, by the digest of their weights. It is needed for models whose
 // configuration names only the base model.
-var published = map[string]string{
+var modelNames = map[string]string{
 	"53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db": "all-MiniLM-L6-v2",
 }
 

@@ -158,7 +158,7 @@ func (u *unigram) words(text string, first bool) func(yield func(string) bool) {
 				if u.addPrefixSpace && !strings.HasPrefix(word, spaceMark) {
 					word = spaceMark + word
 				}
-				for part := range marked(word) {
+				for part := range splitAtMarks(word) {
 					if !yield(part) {
 						return
 					}
@@ -170,11 +170,11 @@ func (u *unigram) words(text string, first bool) func(yield func(string) bool) {
 	if u.addPrefixSpace && first && text != "" && !strings.HasPrefix(text, spaceMark) {
 		text = spaceMark + text
 	}
-	return marked(text)
+	return splitAtMarks(text)
 }
 
-// marked splits text before each mark.
-func marked(text string) func(yield func(string) bool) {
+// splitAtMarks splits text before each mark.
+func splitAtMarks(text string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for text != "" {
 			end := len(text)

@@ -93,7 +93,7 @@ func (m *generator) run(ctx context.Context, chunks []source) error {
 			return err
 		}
 		for i, reply := range replies {
-			m.take(chunks[from+i], reply)
+			m.accept(chunks[from+i], reply)
 		}
 		from += n
 		if m.result.Failed > 0 && len(m.result.Questions) == 0 && m.result.Failed == from && from >= min(len(chunks), 4) {
@@ -130,8 +130,8 @@ func (m *generator) ask(ctx context.Context, chunks []source) ([]reply, error) {
 	return replies, ctx.Err()
 }
 
-// take checks a reply and keeps a valid question.
-func (m *generator) take(c source, r reply) {
+// accept checks a reply and keeps a valid question.
+func (m *generator) accept(c source, r reply) {
 	fault := r.fault
 	var q Question
 	switch {
@@ -141,7 +141,7 @@ func (m *generator) take(c source, r reply) {
 	case fault == "":
 		q, fault = parseReply(r.text, c.text)
 	}
-	if fault == "" && m.repeats(q.Text) {
+	if fault == "" && m.isRepeated(q.Text) {
 		fault = Repeated
 	}
 	if fault != "" {
@@ -153,8 +153,8 @@ func (m *generator) take(c source, r reply) {
 	m.result.Questions = append(m.result.Questions, q)
 }
 
-// repeats reports whether there already is a similar question.
-func (m *generator) repeats(question string) bool {
+// isRepeated reports whether there already is a similar question.
+func (m *generator) isRepeated(question string) bool {
 	words := units(question)
 	for _, q := range m.result.Questions {
 		if isSimilar(words, units(q.Text)) {

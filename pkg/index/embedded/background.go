@@ -58,7 +58,7 @@ func (x *Index) runMerges(ctx context.Context) {
 		case id := <-x.merges.spaces:
 			x.merges.waiting.Delete(id)
 			x.mergeAndLog(ctx, id, x.mergeAll)
-		case <-x.idleSpaces.due:
+		case <-x.idleSpaces.ready:
 			for _, id := range x.idleSpaces.take() {
 				x.mergeAndLog(ctx, id, x.settle)
 			}
@@ -130,8 +130,8 @@ func (x *Index) runIVF(ctx context.Context) {
 
 // ivfBuilds keeps track of the IVF builds in progress.
 type ivfBuilds struct {
-	mu    sync.Mutex
-	stops map[*index.Space]context.CancelFunc
+	mu      sync.Mutex
+	cancels map[*index.Space]context.CancelFunc
 }
 
 // with opens a space for an IVF build and calls `do` with it. If the datastore is dropped during the build, the context
@@ -140,15 +140,15 @@ func (c *ivfBuilds) with(ctx context.Context, x *Index, id index.Space, do func(
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	c.mu.Lock()
-	if c.stops == nil {
-		c.stops = make(map[*index.Space]context.CancelFunc)
+	if c.cancels == nil {
+		c.cancels = make(map[*index.Space]context.CancelFunc)
 	}
-	c.stops[&id] = cancel
+	c.cancels[&id] = cancel
 	c.mu.Unlock()
 	defer func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		delete(c.stops, &id)
+		delete(c.cancels, &id)
 	}()
 	err := x.use(ctx, id, false, func(s *store.Space) error { return do(s, ctx) })
 	if ctx.Err() != nil {
@@ -161,7 +161,7 @@ func (c *ivfBuilds) with(ctx context.Context, x *Index, id index.Space, do func(
 func (c *ivfBuilds) cancel(datastore string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for id, stop := range c.stops {
+	for id, stop := range c.cancels {
 		if id.DatastoreID == datastore {
 			stop()
 		}
@@ -173,21 +173,21 @@ const idleTime = 2 * time.Second
 
 // idleSpaces finds the spaces that have had no writes for a while.
 type idleSpaces struct {
-	due chan struct{} // signalled when there are spaces for the method take to return
+	ready chan struct{} // signalled when there are spaces for the method take to return
 
-	mu      sync.Mutex
-	after   time.Duration
-	timer   *time.Timer
-	written map[index.Space]time.Time // time of the last write
-	running bool                      // whether the timer is running
-	ended   bool
+	mu        sync.Mutex
+	idleAfter time.Duration
+	timer     *time.Timer
+	written   map[index.Space]time.Time // time of the last write
+	running   bool                      // whether the timer is running
+	ended     bool
 }
 
 func (q *idleSpaces) begin(after time.Duration) {
-	q.due, q.after, q.written = make(chan struct{}, 1), after, make(map[index.Space]time.Time)
+	q.ready, q.idleAfter, q.written = make(chan struct{}, 1), after, make(map[index.Space]time.Time)
 	q.timer = time.AfterFunc(after, func() {
 		select {
-		case q.due <- struct{}{}:
+		case q.ready <- struct{}{}:
 		default:
 		}
 	})
@@ -199,10 +199,10 @@ func (q *idleSpaces) note(id index.Space) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.written[id] = time.Now()
-	q.run(q.after)
+	q.run(q.idleAfter)
 }
 
-// run starts the timer that signals `due`, unless it is already running. The caller must hold mu.
+// run starts the timer that signals `ready`, unless it is already running. The caller must hold mu.
 func (q *idleSpaces) run(after time.Duration) {
 	if !q.running && !q.ended {
 		q.running = true
@@ -217,9 +217,9 @@ func (q *idleSpaces) take() []index.Space {
 	q.running = false
 	now := time.Now()
 	var out []index.Space
-	next := q.after
+	next := q.idleAfter
 	for id, at := range q.written {
-		if left := at.Add(q.after).Sub(now); left > 0 {
+		if left := at.Add(q.idleAfter).Sub(now); left > 0 {
 			next = min(next, left)
 			continue
 		}

@@ -77,7 +77,7 @@ func (x *Index) Discard(ctx context.Context, id index.Space) (bool, error) {
 	case ctx.Err() != nil:
 		return false, fmt.Errorf("checking a space of datastore %q: %w", id.DatastoreID, ctx.Err())
 	case damaged:
-		if err := setAside(x.path(key)); err != nil {
+		if err := quarantine(x.path(key)); err != nil {
 			return false, fmt.Errorf("setting aside a damaged space of datastore %q: %w", id.DatastoreID, err)
 		}
 	case err != nil && !errors.Is(err, store.ErrNotFound):
@@ -89,9 +89,9 @@ func (x *Index) Discard(ctx context.Context, id index.Space) (bool, error) {
 	return damaged, nil
 }
 
-// setAside appends corruptSuffix to the name of a space's directory. It replaces the directory that an earlier call set
-// aside.
-func setAside(dir string) error {
+// quarantine appends corruptSuffix to the name of a space's directory. It replaces the directory that an earlier call
+// set aside.
+func quarantine(dir string) error {
 	if err := os.RemoveAll(dir + corruptSuffix); err != nil {
 		return err
 	}

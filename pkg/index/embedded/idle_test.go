@@ -24,7 +24,7 @@ func TestASpaceIsIdleAfterATimeWithoutWrites(t *testing.T) {
 		a, b := index.Space{DatastoreID: "a"}, index.Space{DatastoreID: "b"}
 		reported := func() []index.Space {
 			select {
-			case <-q.due:
+			case <-q.ready:
 				return q.take()
 			default:
 				return nil

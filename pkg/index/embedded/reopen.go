@@ -12,10 +12,10 @@ import (
 type diskState uint8
 
 const (
-	unknown   diskState = iota
-	underTest           // unknown, and a test is running
-	refusing            // the last test failed; another follows
-	accepting
+	diskUnknown  diskState = iota
+	diskTesting            // unknown, and a test is running
+	diskReadOnly           // the last test failed; another follows
+	diskWritable
 )
 
 const (
@@ -25,24 +25,24 @@ const (
 	diskTestBytes = 256 << 10
 )
 
-// mustReopen reports whether an open space is broken and must be closed and reopened before its next use. It may be
-// closed once h.disk is `accepting`. The caller must hold mu.
+// needsReopen reports whether an open space is broken and must be closed and reopened before its next use. It may be
+// closed once h.disk is `diskWritable`. The caller must hold mu.
 //
 // A space breaks when a commit fails. It is reopened only once the disk accepts writes, because opening needs a write:
 // on a disk that has become read-only, no search could read the space any more. While the disk refuses writes, searches
 // read the last commit, and writes fail.
-func (x *Index) mustReopen(h *handle) bool {
+func (x *Index) needsReopen(h *handle) bool {
 	if !h.space.IsBroken() {
 		return false
 	}
 	if !h.space.IsReadable() {
-		h.disk = accepting
+		h.disk = diskWritable
 	}
-	if h.disk == unknown && !x.closed { // Close waits for tests that began before
-		h.disk = underTest
+	if h.disk == diskUnknown && !x.closed { // Close waits for tests that began before
+		h.disk = diskTesting
 		x.awaitWrites(h)
 	}
-	return h.disk != refusing
+	return h.disk != diskReadOnly
 }
 
 // awaitWrites tests the disk in the background until it accepts writes.
@@ -67,13 +67,13 @@ func (x *Index) testDisk(h *handle) bool {
 	defer x.mu.Unlock()
 	defer x.broadcast()
 	if err != nil {
-		if h.disk == underTest {
+		if h.disk == diskTesting {
 			x.log.Error("an index cannot be written; it can still be searched", "datastore", h.key.datastore, "error", err)
 		}
-		h.disk = refusing
+		h.disk = diskReadOnly
 		return false
 	}
-	h.disk = accepting
+	h.disk = diskWritable
 	return true
 }
 

@@ -145,10 +145,10 @@ func emptyResult(text string) index.Result {
 	return index.Result{MaxLexical: l.Max, TermWeights: l.Weights}
 }
 
-// legs runs both legs of a search. It runs them concurrently if a processor is idle and no filter has to be resolved
-// first. The vector leg then runs in a new goroutine. Starting the goroutine takes at least 0.1 ms, and the lexical leg
-// need not wait for that.
-func legs(ctx context.Context, v store.View, q index.Query, fields [][]string, query []float32) (words *lexicalLeg, near []topk.Scored, err error) {
+// searchLegs runs both legs of a search. It runs them concurrently if a processor is idle and no filter has to be
+// resolved first. The vector leg then runs in a new goroutine. Starting the goroutine takes at least 0.1 ms, and the
+// lexical leg need not wait for that.
+func searchLegs(ctx context.Context, v store.View, q index.Query, fields [][]string, query []float32) (words *lexicalLeg, near []topk.Scored, err error) {
 	dense := query != nil && v.Rows > 0
 	if !dense || len(fields) > 0 || q.Text == "" || q.Prepared != nil || v.Rows < vector.ParallelRows || int(vector.Running.Load()) >= processors.Count() {
 		if words, err = lexicalSearch(ctx, v, q, fields); err == nil && dense {
@@ -169,7 +169,7 @@ func legs(ctx context.Context, v store.View, q index.Query, fields [][]string, q
 
 // searchView runs both legs and returns the union of their hits.
 func searchView(ctx context.Context, v store.View, q index.Query, fields [][]string, query []float32) (index.Result, error) {
-	leg, near, err := legs(ctx, v, q, fields, query)
+	leg, near, err := searchLegs(ctx, v, q, fields, query)
 	if err != nil {
 		return index.Result{}, err
 	}

@@ -31,7 +31,7 @@ type handle struct {
 	space *store.Space // set while the space is open
 	refs  int          // number of uses in progress
 	used  uint64       // value of useCount at the last use
-	disk  diskState    // set once the space is broken; see mustReopen
+	disk  diskState    // set once the space is broken; see needsReopen
 }
 
 type handleState uint8
@@ -116,8 +116,8 @@ func (x *Index) acquire(ctx context.Context, id index.Space, create bool) (*hand
 		h := x.spaces[key]
 		switch {
 		case x.dropping[key.datastore] || h != nil && h.state != open:
-		case h != nil && x.mustReopen(h):
-			if h.disk == accepting && h.refs == 0 {
+		case h != nil && x.needsReopen(h):
+			if h.disk == diskWritable && h.refs == 0 {
 				x.logError(x.closeSpace(h))
 				continue
 			}
@@ -186,7 +186,7 @@ func (x *Index) release(h *handle) {
 	switch {
 	case h.refs > 0:
 	case h.space.IsBroken():
-		if x.mustReopen(h) && h.disk == accepting {
+		if x.needsReopen(h) && h.disk == diskWritable {
 			x.logError(x.closeSpace(h))
 			return
 		}

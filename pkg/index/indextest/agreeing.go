@@ -68,14 +68,14 @@ func (w *writer) rows(source int, generation uint64) []index.Row {
 	return rows
 }
 
-func (s *suite) agreeing() map[string]func(*testing.T) {
+func (s *suite) agreementTests() map[string]func(*testing.T) {
 	return map[string]func(*testing.T){
 		"a history of writing and deleting leaves the scores of the rows that are left, as the reference has them": func(t *testing.T) {
 			if testing.Short() {
 				t.Skip("it is about figures, not about goroutines")
 			}
 			x, lived, fresh := s.open(t), space(), space()
-			final := s.liveThrough(t, x, lived)
+			final := s.applyChanges(t, x, lived)
 			mustWrite(t, x, fresh, final...)
 			reference := x
 			if s.opts.Reference != nil {
@@ -105,8 +105,8 @@ func (s *suite) agreeing() map[string]func(*testing.T) {
 	}
 }
 
-// liveThrough writes, replaces and deletes rows, and returns those that remain.
-func (s *suite) liveThrough(t *testing.T, x index.Index, sp index.Space) (left []index.Row) {
+// applyChanges writes, replaces and deletes rows, and returns those that remain.
+func (s *suite) applyChanges(t *testing.T, x index.Index, sp index.Space) (left []index.Row) {
 	t.Helper()
 	w := newWriter(4)
 	for source := range agreementSources {
@@ -146,7 +146,7 @@ func (s *suite) sameDense(t *testing.T, name string, want, got []index.Hit) {
 		return
 	}
 	for _, h := range want {
-		if g := find(t, got, h.Key); !s.near(g.Dense, h.Dense) {
+		if g := find(t, got, h.Key); !s.isClose(g.Dense, h.Dense) {
 			t.Errorf("%s: row %s has the dense score %v, want %v", name, h.Key, g.Dense, h.Dense)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-func (s *suite) counting() map[string]func(*testing.T) {
+func (s *suite) countTests() map[string]func(*testing.T) {
 	return map[string]func(*testing.T){
 		"the rows of one generation are counted, and no others": func(t *testing.T) {
 			x, sp := s.open(t), space()

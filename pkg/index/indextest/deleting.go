@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-func (s *suite) deleting() map[string]func(*testing.T) {
+func (s *suite) deleteTests() map[string]func(*testing.T) {
 	return map[string]func(*testing.T){
 		"generations below the bound are removed, others stay": func(t *testing.T) {
 			x, sp := s.open(t), space()
@@ -149,7 +149,7 @@ func (s *suite) deleting() map[string]func(*testing.T) {
 				t.Errorf("%d hits, want 40", len(r.Hits))
 			}
 			for _, h := range r.Hits {
-				if h.Generation != 30 || !s.near(h.Dense, cosine(vector(1), vector(seedOf("ds", 30, h.Ordinal)))) {
+				if h.Generation != 30 || !s.isClose(h.Dense, cosine(vector(1), vector(seedOf("ds", 30, h.Ordinal)))) {
 					t.Errorf("row %s has dense score %v", h.Key, h.Dense)
 				}
 			}

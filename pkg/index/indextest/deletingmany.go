@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// deletingMany returns the tests of calls that remove generations of several datasources.
-func (s *suite) deletingMany() map[string]func(*testing.T) {
+// bulkDeleteTests returns the tests of calls that remove generations of several datasources.
+func (s *suite) bulkDeleteTests() map[string]func(*testing.T) {
 	type left = map[index.Stored]bool
 	one := func(source string, generation uint64) index.Stored {
 		return index.Stored{DatasourceID: source, Generation: generation, Rows: 1}

@@ -56,7 +56,7 @@ func (s *suite) filtering() map[string]func(*testing.T) {
 			}
 		},
 		"a filter changes no score": func(t *testing.T) {
-			s.lexical(t)
+			s.requireLexical(t)
 			x, sp := s.open(t), space()
 			mustWrite(t, x, sp, corpus(200)...)
 			all := mustSearch(t, x, sp, index.Query{Text: "glacier river", Limit: 200})
@@ -65,7 +65,7 @@ func (s *suite) filtering() map[string]func(*testing.T) {
 				t.Errorf("%d hits, maximum %v, without filter %v", len(some.Hits), some.MaxLexical, all.MaxLexical)
 			}
 			for _, h := range some.Hits {
-				if want := find(t, all.Hits, h.Key); !s.near(h.Lexical, want.Lexical) {
+				if want := find(t, all.Hits, h.Key); !s.isClose(h.Lexical, want.Lexical) {
 					t.Errorf("row %s scores %v under the filter, %v without", h.Key, h.Lexical, want.Lexical)
 				}
 			}

@@ -61,7 +61,7 @@ type suite struct {
 // with t.Cleanup.
 func Run(t *testing.T, open func(t *testing.T) index.Index, opts Options) {
 	s := &suite{open, opts.withDefaults()}
-	groups := []map[string]func(*testing.T){s.writing(), s.searching(), s.filling(), s.filtering(), s.values(), s.selecting(), s.agreeing(), s.deleting(), s.deletingMany(), s.counting(), s.repeating(), s.living()}
+	groups := []map[string]func(*testing.T){s.writeTests(), s.searching(), s.filling(), s.filtering(), s.values(), s.selectiveTests(), s.agreementTests(), s.deleteTests(), s.bulkDeleteTests(), s.countTests(), s.repeating(), s.living()}
 	for _, group := range groups {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) {
@@ -206,10 +206,10 @@ func find(t *testing.T, hits []index.Hit, key string) index.Hit {
 	return index.Hit{}
 }
 
-func (s *suite) near(a, b float64) bool { return math.Abs(a-b) <= s.opts.Tolerance }
+func (s *suite) isClose(a, b float64) bool { return math.Abs(a-b) <= s.opts.Tolerance }
 
-// lexical skips a test if the engine has no lexical search.
-func (s *suite) lexical(t *testing.T) {
+// requireLexical skips a test if the engine has no lexical search.
+func (s *suite) requireLexical(t *testing.T) {
 	t.Helper()
 	if s.opts.DenseOnly {
 		t.Skip("the engine has no lexical leg")

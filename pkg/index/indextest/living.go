@@ -174,7 +174,7 @@ func (s *suite) checkWhole(t *testing.T, x index.Index, sp index.Space, size int
 	parts := make(map[string]int)
 	for _, h := range r.Hits {
 		parts[fmt.Sprintf("%s:%d", h.DatasourceID, h.Generation)]++
-		if want := cosine(q, vector(seedOf(h.DatasourceID, h.Generation, h.Ordinal))); !s.near(h.Dense, want) {
+		if want := cosine(q, vector(seedOf(h.DatasourceID, h.Generation, h.Ordinal))); !s.isClose(h.Dense, want) {
 			t.Errorf("row %s has the dense score %v, want %v: its vector is that of another", h.Key, h.Dense, want)
 		}
 	}

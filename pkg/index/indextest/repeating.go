@@ -35,7 +35,7 @@ func (s *suite) repeating() map[string]func(*testing.T) {
 			}
 			close(done)
 			reading.Wait()
-			s.onceEach(t, x, sp, rows)
+			s.checkEachOnce(t, x, sp, rows)
 		},
 		"rows written several times at the same moment are there once": func(t *testing.T) {
 			x, sp, rows := s.open(t), space(), job(30)
@@ -48,13 +48,13 @@ func (s *suite) repeating() map[string]func(*testing.T) {
 				})
 			}
 			writing.Wait()
-			s.onceEach(t, x, sp, rows)
+			s.checkEachOnce(t, x, sp, rows)
 			mustWrite(t, x, sp, rows...)
-			s.onceEach(t, x, sp, rows)
+			s.checkEachOnce(t, x, sp, rows)
 			if err := x.DeleteGenerations(t.Context(), sp, index.Generations{DatasourceID: "ds", Below: 2}); err != nil {
 				t.Fatal(err)
 			}
-			s.onceEach(t, x, sp, nil)
+			s.checkEachOnce(t, x, sp, nil)
 		},
 		"what an interrupted job has written is completed": func(t *testing.T) {
 			x, sp, rows := s.open(t), space(), job(30)
@@ -64,7 +64,7 @@ func (s *suite) repeating() map[string]func(*testing.T) {
 			for part := range 3 {
 				mustWrite(t, other, sp, rows[10*part:10*part+10]...)
 			}
-			s.onceEach(t, other, sp, rows)
+			s.checkEachOnce(t, other, sp, rows)
 		},
 	}
 }
@@ -87,9 +87,9 @@ func (o Options) reopened(t *testing.T, x index.Index) index.Index {
 	return o.Reopen(t, x)
 }
 
-// onceEach checks, for each method that reads rows, that its results together contain every row of the space exactly
-// once. All rows must belong to generation 1 of datasource "ds".
-func (s *suite) onceEach(t *testing.T, x index.Index, sp index.Space, want []index.Row) {
+// checkEachOnce checks, for each method that reads rows, that its results together contain every row of the space
+// exactly once. All rows must belong to generation 1 of datasource "ds".
+func (s *suite) checkEachOnce(t *testing.T, x index.Index, sp index.Space, want []index.Row) {
 	t.Helper()
 	if diff := gocmp.Diff(want, mustRows(t, x, sp, "ds", 1)); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)

@@ -32,7 +32,7 @@ func corpus(n int) []index.Row {
 func (s *suite) searching() map[string]func(*testing.T) {
 	return map[string]func(*testing.T){
 		"both scores are exact for every hit, whichever leg found it": func(t *testing.T) {
-			s.lexical(t)
+			s.requireLexical(t)
 			x, sp, rows := s.open(t), space(), corpus(300)
 			mustWrite(t, x, sp, rows...)
 			q := vector(12345)
@@ -45,10 +45,10 @@ func (s *suite) searching() map[string]func(*testing.T) {
 				t.Fatalf("the union of both legs has %d hits", len(r.Hits))
 			}
 			for _, h := range r.Hits {
-				if !s.near(h.Lexical, words[h.Key]) {
+				if !s.isClose(h.Lexical, words[h.Key]) {
 					t.Errorf("row %s has the lexical score %v here and %v in a search by words", h.Key, h.Lexical, words[h.Key])
 				}
-				if want := cosine(q, vector(seedOf(h.DatasourceID, h.Generation, h.Ordinal))); !s.near(h.Dense, want) {
+				if want := cosine(q, vector(seedOf(h.DatasourceID, h.Generation, h.Ordinal))); !s.isClose(h.Dense, want) {
 					t.Errorf("row %s has the dense score %v, want %v", h.Key, h.Dense, want)
 				}
 			}
@@ -70,7 +70,7 @@ func (s *suite) searching() map[string]func(*testing.T) {
 			}
 		},
 		"a query without vector has dense scores of zero": func(t *testing.T) {
-			s.lexical(t)
+			s.requireLexical(t)
 			x, sp := s.open(t), space()
 			mustWrite(t, x, sp, corpus(20)...)
 			for _, h := range mustSearch(t, x, sp, index.Query{Text: "mountain"}).Hits {
@@ -93,7 +93,7 @@ func (s *suite) searching() map[string]func(*testing.T) {
 			}
 		},
 		"a query of several words finds rows with any of them, the rarer word weighing more": func(t *testing.T) {
-			s.lexical(t)
+			s.requireLexical(t)
 			x, sp := s.open(t), space()
 			mustWrite(t, x, sp, row("ds", 1, 0, "common rare"), row("ds", 1, 1, "common other"), row("ds", 1, 2, "common words"), row("ds", 1, 3, "rare thing"), row("ds", 1, 4, "nothing else"))
 			r := mustSearch(t, x, sp, index.Query{Text: "common rare"})
@@ -109,7 +109,7 @@ func (s *suite) searching() map[string]func(*testing.T) {
 			}
 		},
 		"hits say how often they have each word, inflected or in their context too, and how long they are": func(t *testing.T) {
-			s.lexical(t)
+			s.requireLexical(t)
 			x, sp := s.open(t), space()
 			titled := row("ds", 1, 0, "the river and the valley of the river")
 			titled.Context = "rivers"
@@ -137,7 +137,7 @@ func (s *suite) searching() map[string]func(*testing.T) {
 			}
 		},
 		"no score exceeds the highest possible one, and weights name every query term": func(t *testing.T) {
-			s.lexical(t)
+			s.requireLexical(t)
 			x, sp := s.open(t), space()
 			mustWrite(t, x, sp, corpus(100)...)
 			r := mustSearch(t, x, sp, index.Query{Text: "river canyon unheardof", Limit: 100})
@@ -160,7 +160,7 @@ func (s *suite) searching() map[string]func(*testing.T) {
 			}
 		},
 		"the context is searched with the text and weighs in": func(t *testing.T) {
-			s.lexical(t)
+			s.requireLexical(t)
 			x, sp := s.open(t), space()
 			with := row("ds", 1, 0, "The procedure takes ten minutes.")
 			with.Context = "Calibration manual"
@@ -171,7 +171,7 @@ func (s *suite) searching() map[string]func(*testing.T) {
 			}
 		},
 		"words are found across inflections and scripts": func(t *testing.T) {
-			s.lexical(t)
+			s.requireLexical(t)
 			x, sp := s.open(t), space()
 			mustWrite(t, x, sp,
 				row("ds", 1, 0, "The houses were built by several generations of builders."),
@@ -187,7 +187,7 @@ func (s *suite) searching() map[string]func(*testing.T) {
 			}
 		},
 		"odd queries find nothing wrong and do not fail": func(t *testing.T) {
-			s.lexical(t)
+			s.requireLexical(t)
 			x, sp := s.open(t), space()
 			mustWrite(t, x, sp, corpus(50)...)
 			for name, text := range oddTexts() {
@@ -209,7 +209,7 @@ func (s *suite) searching() map[string]func(*testing.T) {
 			}
 		},
 		"a space without vectors is searched by words": func(t *testing.T) {
-			s.lexical(t)
+			s.requireLexical(t)
 			x, sp := s.open(t), space()
 			sp.Dimensions = 0
 			r := row("ds", 1, 0, "only words here")
@@ -220,7 +220,7 @@ func (s *suite) searching() map[string]func(*testing.T) {
 			}
 		},
 		"scores do not depend on rows that were deleted or replaced": func(t *testing.T) {
-			s.lexical(t)
+			s.requireLexical(t)
 			x, a, b := s.open(t), space(), space()
 			rows := corpus(60)
 			mustWrite(t, x, a, rows...)
@@ -236,11 +236,11 @@ func (s *suite) searching() map[string]func(*testing.T) {
 			}
 			want := mustSearch(t, x, a, index.Query{Text: "river canyon desert", Limit: 100})
 			got := mustSearch(t, x, b, index.Query{Text: "river canyon desert", Limit: 100})
-			if !slices.Equal(keys(got.Hits), keys(want.Hits)) || !s.near(got.MaxLexical, want.MaxLexical) {
+			if !slices.Equal(keys(got.Hits), keys(want.Hits)) || !s.isClose(got.MaxLexical, want.MaxLexical) {
 				t.Fatalf("hits %v with maximum %v, want %v with %v", keys(got.Hits), got.MaxLexical, keys(want.Hits), want.MaxLexical)
 			}
 			for _, h := range want.Hits {
-				if g := find(t, got.Hits, h.Key); !s.near(g.Lexical, h.Lexical) {
+				if g := find(t, got.Hits, h.Key); !s.isClose(g.Lexical, h.Lexical) {
 					t.Errorf("row %s scores %v, want %v", h.Key, g.Lexical, h.Lexical)
 				}
 			}

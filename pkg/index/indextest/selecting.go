@@ -56,9 +56,9 @@ func Selective(n, dimensions int) []index.Row {
 	return rows
 }
 
-// selecting returns the tests of selective filters. They are separate from the other tests, because they write many
-// rows.
-func (s *suite) selecting() map[string]func(*testing.T) {
+// selectiveTests returns the tests of selective filters. They are separate from the other tests, because they write
+// many rows.
+func (s *suite) selectiveTests() map[string]func(*testing.T) {
 	return map[string]func(*testing.T){
 		"a filtered search of many rows returns what a full scan does": func(t *testing.T) {
 			x, sp, rows := s.open(t), space(), Selective(s.opts.Selective, Dimensions)
@@ -104,22 +104,22 @@ func CheckSelective(t testing.TB, x index.Index, sp index.Space, rows []index.Ro
 		}
 		filter := index.Filter{Metadata: c.filter}
 		by := mustSearch(t, x, sp, index.Query{Vector: query, Limit: limit, Filter: filter})
-		check := s.isBest
+		check := s.checkBest
 		if s.opts.Approximate && len(dense) > (len(rows)+99)/100 {
-			check = s.isRight
+			check = s.checkHits
 		}
 		check(t, c.name+" by vector", by.Hits, func(h index.Hit) float64 { return h.Dense }, dense, limit)
 		if opts.DenseOnly {
 			continue
 		}
 		by = mustSearch(t, x, sp, index.Query{Text: words, Limit: limit, Filter: filter})
-		s.isBest(t, c.name+" by words", by.Hits, func(h index.Hit) float64 { return h.Lexical }, lexical, limit)
+		s.checkBest(t, c.name+" by words", by.Hits, func(h index.Hit) float64 { return h.Lexical }, lexical, limit)
 	}
 }
 
-// isRight checks the number of hits, their scores, and whether they pass the filter. It only logs how many of the best
-// rows were found.
-func (s *suite) isRight(t testing.TB, name string, hits []index.Hit, score func(index.Hit) float64, all map[string]float64, limit int) {
+// checkHits checks the number of hits, their scores, and whether they pass the filter. It only logs how many of the
+// best rows were found.
+func (s *suite) checkHits(t testing.TB, name string, hits []index.Hit, score func(index.Hit) float64, all map[string]float64, limit int) {
 	t.Helper()
 	order := slices.SortedFunc(maps.Keys(all), func(a, b string) int { return cmp.Compare(all[b], all[a]) })
 	order = order[:min(limit, len(order))]
@@ -128,7 +128,7 @@ func (s *suite) isRight(t testing.TB, name string, hits []index.Hit, score func(
 	}
 	n := 0
 	for _, h := range hits {
-		if own, passes := all[h.Key]; !passes || !s.near(score(h), own) {
+		if own, passes := all[h.Key]; !passes || !s.isClose(score(h), own) {
 			t.Errorf("%s: row %s has the score %v, want %v; that it passes is %v", name, h.Key, score(h), own, passes)
 		}
 		if slices.Contains(order, h.Key) {
@@ -138,9 +138,9 @@ func (s *suite) isRight(t testing.TB, name string, hits []index.Hit, score func(
 	t.Logf("%s: %d of the best %d are found", name, n, len(order))
 }
 
-// isBest checks that `hits` are the rows with the highest scores, and that their scores are right. Rows with equal
+// checkBest checks that `hits` are the rows with the highest scores, and that their scores are right. Rows with equal
 // scores are interchangeable.
-func (s *suite) isBest(t testing.TB, name string, hits []index.Hit, score func(index.Hit) float64, all map[string]float64, limit int) {
+func (s *suite) checkBest(t testing.TB, name string, hits []index.Hit, score func(index.Hit) float64, all map[string]float64, limit int) {
 	t.Helper()
 	order := slices.SortedFunc(maps.Keys(all), func(a, b string) int { return cmp.Compare(all[b], all[a]) })
 	order = order[:min(limit, len(order))]
@@ -155,7 +155,7 @@ func (s *suite) isBest(t testing.TB, name string, hits []index.Hit, score func(i
 			t.Errorf("%s: row %s does not pass", name, h.Key)
 			continue
 		}
-		if !s.near(score(h), own) || !s.near(score(h), all[order[i]]) {
+		if !s.isClose(score(h), own) || !s.isClose(score(h), all[order[i]]) {
 			t.Errorf("%s: hit %d is %s with the score %v, which a full scan gives %v; its own is %s with %v", name, i, h.Key, score(h), own, order[i], all[order[i]])
 			return
 		}

@@ -33,9 +33,9 @@ func (s *suite) values() map[string]func(*testing.T) {
 			}
 			mustWrite(t, x, sp, rows...)
 			for i, v := range oddValues() {
-				s.passes(t, x, sp, fmt.Sprintf("%.40q", fmt.Sprint(v)), index.Filter{Metadata: map[string]any{"value": v}}, rows[i].Key)
+				s.checkFilter(t, x, sp, fmt.Sprintf("%.40q", fmt.Sprint(v)), index.Filter{Metadata: map[string]any{"value": v}}, rows[i].Key)
 			}
-			s.passes(t, x, sp, "all of them as alternatives", index.Filter{Metadata: map[string]any{"value": oddValues()}}, keysOf(rows)...)
+			s.checkFilter(t, x, sp, "all of them as alternatives", index.Filter{Metadata: map[string]any{"value": oddValues()}}, keysOf(rows)...)
 		},
 		"a number is the same whatever type holds it": func(t *testing.T) {
 			x, sp := s.open(t), space()
@@ -43,9 +43,9 @@ func (s *suite) values() map[string]func(*testing.T) {
 			whole.Metadata, part.Metadata = map[string]any{"n": 3}, map[string]any{"n": 0.5}
 			mustWrite(t, x, sp, whole, part)
 			for _, v := range []any{3, int64(3), uint8(3), 3.0, float32(3), json.Number("3"), json.Number("3.0"), json.Number("3e0")} {
-				s.passes(t, x, sp, fmt.Sprintf("%T", v), index.Filter{Metadata: map[string]any{"n": v}}, whole.Key)
+				s.checkFilter(t, x, sp, fmt.Sprintf("%T", v), index.Filter{Metadata: map[string]any{"n": v}}, whole.Key)
 			}
-			s.passes(t, x, sp, "float32", index.Filter{Metadata: map[string]any{"n": float32(0.5)}}, part.Key)
+			s.checkFilter(t, x, sp, "float32", index.Filter{Metadata: map[string]any{"n": float32(0.5)}}, part.Key)
 		},
 		"values of a filter are alternatives, and so are those of a row": func(t *testing.T) {
 			x, sp := s.open(t), space()
@@ -69,9 +69,9 @@ func (s *suite) values() map[string]func(*testing.T) {
 				"true":                                 {true, []string{"ds:1:3"}},
 				"none":                                 {[]any{}, nil},
 			} {
-				s.passes(t, x, sp, name, index.Filter{Metadata: map[string]any{"tags": c.tags}}, c.want...)
+				s.checkFilter(t, x, sp, name, index.Filter{Metadata: map[string]any{"tags": c.tags}}, c.want...)
 			}
-			s.passes(t, x, sp, "two fields", index.Filter{Metadata: map[string]any{"tags": "green", "ordinal": []any{1, 2, 3}}}, "ds:1:1", "ds:1:2")
+			s.checkFilter(t, x, sp, "two fields", index.Filter{Metadata: map[string]any{"tags": "green", "ordinal": []any{1, 2, 3}}}, "ds:1:1", "ds:1:2")
 		},
 		"what an object of the metadata holds is found under both keys": func(t *testing.T) {
 			x, sp := s.open(t), space()
@@ -83,7 +83,7 @@ func (s *suite) values() map[string]func(*testing.T) {
 				value any
 				want  []string
 			}{"document.language": {"en", []string{b.Key}}, "language": {"en", []string{a.Key}}, "document.author": {"Alan", []string{a.Key}}, "document": {"de", nil}} {
-				s.passes(t, x, sp, key, index.Filter{Metadata: map[string]any{key: c.value}}, c.want...)
+				s.checkFilter(t, x, sp, key, index.Filter{Metadata: map[string]any{key: c.value}}, c.want...)
 			}
 		},
 		"thousands of alternatives are taken": func(t *testing.T) {
@@ -101,16 +101,16 @@ func (s *suite) values() map[string]func(*testing.T) {
 			for i := range many {
 				sources, customs, numbers = append(sources, fmt.Sprintf("ds-%d", i+10)), append(customs, fmt.Sprintf("custom %d", i+20)), append(numbers, i+30)
 			}
-			s.passes(t, x, sp, "datasources", index.Filter{DatasourceIDs: sources}, keysOf(rows[10:])...)
-			s.passes(t, x, sp, "custom ids", index.Filter{CustomIDs: customs}, keysOf(rows[20:])...)
-			s.passes(t, x, sp, "metadata", index.Filter{Metadata: map[string]any{"n": numbers}}, keysOf(rows[30:])...)
-			s.passes(t, x, sp, "all of it", index.Filter{DatasourceIDs: sources, CustomIDs: customs, Metadata: map[string]any{"n": numbers}}, keysOf(rows[30:])...)
+			s.checkFilter(t, x, sp, "datasources", index.Filter{DatasourceIDs: sources}, keysOf(rows[10:])...)
+			s.checkFilter(t, x, sp, "custom ids", index.Filter{CustomIDs: customs}, keysOf(rows[20:])...)
+			s.checkFilter(t, x, sp, "metadata", index.Filter{Metadata: map[string]any{"n": numbers}}, keysOf(rows[30:])...)
+			s.checkFilter(t, x, sp, "all of it", index.Filter{DatasourceIDs: sources, CustomIDs: customs, Metadata: map[string]any{"n": numbers}}, keysOf(rows[30:])...)
 		},
 	}
 }
 
-// passes checks which rows pass a filter.
-func (s *suite) passes(t *testing.T, x index.Index, sp index.Space, name string, f index.Filter, want ...string) {
+// checkFilter checks which rows pass a filter.
+func (s *suite) checkFilter(t *testing.T, x index.Index, sp index.Space, name string, f index.Filter, want ...string) {
 	t.Helper()
 	slices.Sort(want)
 	if got := keys(mustSearch(t, x, sp, index.Query{Vector: vector(3), Limit: 1000, Filter: f}).Hits); !slices.Equal(got, want) {

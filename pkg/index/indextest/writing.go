@@ -31,7 +31,7 @@ func oddTexts() map[string]string {
 	}
 }
 
-func (s *suite) writing() map[string]func(*testing.T) {
+func (s *suite) writeTests() map[string]func(*testing.T) {
 	return map[string]func(*testing.T){
 		"rows come back as they were written": func(t *testing.T) {
 			x, sp := s.open(t), space()

@@ -36,7 +36,7 @@ func (x *Index) DeleteGenerations(ctx context.Context, s index.Space, which ...i
 	}
 	err = x.use(ctx, s, false, func(col *collection) error {
 		for part := range slices.Chunk(which, generationsPerExpr) {
-			if err := x.deleteWhere(ctx, col, s.DatastoreID, anyOf(s.DatastoreID, part)); err != nil {
+			if err := x.deleteWhere(ctx, col, s.DatastoreID, generationsExpr(s.DatastoreID, part)); err != nil {
 				return err
 			}
 		}
@@ -51,9 +51,9 @@ func (x *Index) DeleteGenerations(ctx context.Context, s index.Space, which ...i
 // bounds is a range of generations, which several datasources may share.
 type bounds struct{ from, below uint64 }
 
-// anyOf returns the expression for the rows of a datastore that belong to any of the given generations. Datasources
-// with the same range of generations share one condition. Deleted datasources usually have the same range.
-func anyOf(datastoreID string, which []index.Generations) string {
+// generationsExpr returns the expression for the rows of a datastore that belong to any of the given generations.
+// Datasources with the same range of generations share one condition. Deleted datasources usually have the same range.
+func generationsExpr(datastoreID string, which []index.Generations) string {
 	var order []bounds
 	sources := make(map[bounds][]string)
 	for _, g := range which {
@@ -68,7 +68,7 @@ func anyOf(datastoreID string, which []index.Generations) string {
 	for i, b := range order {
 		var all []string
 		if ids := sources[b]; !slices.Contains(ids, "") {
-			all = append(all, oneOf(fieldDatasource, ids))
+			all = append(all, inExpr(fieldDatasource, ids))
 		}
 		if b.from > 0 {
 			all = append(all, fieldGeneration+" >= "+formatGeneration(b.from))
@@ -119,7 +119,7 @@ func (x *Index) deleteWhere(ctx context.Context, col *collection, datastoreID, e
 		}
 		ids = slices.Compact(ids)
 		err := x.call(ctx, fmt.Sprintf("deleting %d rows", len(ids)), func(ctx context.Context, srv *server) error {
-			return srv.Delete(ctx, col.name, "", oneOf(fieldID, ids))
+			return srv.Delete(ctx, col.name, "", inExpr(fieldID, ids))
 		})
 		return ids[len(ids)-1], err
 	})

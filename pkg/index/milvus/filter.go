@@ -122,7 +122,7 @@ func quote(s string) string {
 
 func equals(field, value string) string { return field + " == " + quote(value) }
 
-func oneOf(field string, values []string) string {
+func inExpr(field string, values []string) string {
 	quoted := make([]string, len(values))
 	for i, v := range values {
 		quoted[i] = quote(v)

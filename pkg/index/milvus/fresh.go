@@ -49,8 +49,8 @@ const (
 	knownRows = -2 // the generation already had rows, so every batch needs a query
 )
 
-// unseen reports whether it is certain that no row of a batch exists yet.
-func (f *freshGenerations) unseen(collection, datastore string, batch []*prepared) bool {
+// areUnseen reports whether it is certain that no row of a batch exists yet.
+func (f *freshGenerations) areUnseen(collection, datastore string, batch []*prepared) bool {
 	one, ok := generationOf(index.Space{DatastoreID: datastore}, batch)
 	if !ok {
 		return false

@@ -191,13 +191,13 @@ func (q lexicalQuery) score(h *index.Hit, count func(uint32) float64) {
 // countIn returns a function that returns how often a term occurs in a row. It recovers the counts from the row's
 // stored vector v.
 func countIn(v entity.SparseEmbedding, norm float64) func(uint32) float64 {
-	weight := lookUp(v)
+	weight := sparseLookup(v)
 	return func(term uint32) float64 { return frequency(weight(term), norm) }
 }
 
-// lookUp returns a function that returns the value of a sparse vector in a dimension, or 0 if it has none. The vector's
-// dimensions must be sorted.
-func lookUp(v entity.SparseEmbedding) func(uint32) float64 {
+// sparseLookup returns a function that returns the value of a sparse vector in a dimension, or 0 if it has none. The
+// vector's dimensions must be sorted.
+func sparseLookup(v entity.SparseEmbedding) func(uint32) float64 {
 	return func(want uint32) float64 {
 		lo, hi := 0, v.Len()
 		for lo < hi {

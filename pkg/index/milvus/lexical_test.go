@@ -170,7 +170,7 @@ func TestLookUp_finds_what_a_map_finds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		find := lookUp(v)
+		find := sparseLookup(v)
 		for term := range uint32(100) {
 			if got := find(term); got != w[term] {
 				t.Fatalf("of %d entries %d has %v, want %v", size, term, got, w[term])

@@ -21,8 +21,8 @@ const (
 	readTexts = 1000
 )
 
-// inShare returns the condition for a random share of the rows, or "" for all rows.
-func inShare(share float64) string {
+// sampleExpr returns the condition for a random share of the rows, or "" for all rows.
+func sampleExpr(share float64) string {
 	if share >= 1 {
 		return ""
 	}

@@ -289,7 +289,7 @@ func (x *Index) fetch(ctx context.Context, col *collection, ids []string, vector
 func (x *Index) fetchPage(ctx context.Context, col *collection, ids []string, vectors, scored bool, level client.SearchQueryOptionFunc) (rows []found, err error) {
 	want := extraFields{vectors: vectors, scored: scored, sparse: scored && col.sparse}
 	err = x.call(ctx, fmt.Sprintf("reading %d rows", len(ids)), func(ctx context.Context, srv *server) error {
-		set, err := srv.Query(ctx, col.name, nil, oneOf(fieldID, ids), want.fields(), level, maxLimit)
+		set, err := srv.Query(ctx, col.name, nil, inExpr(fieldID, ids), want.fields(), level, maxLimit)
 		if err != nil {
 			return err
 		}

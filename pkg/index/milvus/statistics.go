@@ -181,7 +181,7 @@ func (x *Index) countWords(ctx context.Context, col *collection, datastoreID str
 	if c.rows == 0 {
 		return nil
 	}
-	if err := x.sample(ctx, col, here+inShare(sampledRows/c.rows), c); err != nil {
+	if err := x.sample(ctx, col, here+sampleExpr(sampledRows/c.rows), c); err != nil {
 		return err
 	}
 	if c.rows > sampledRows {
@@ -192,7 +192,7 @@ func (x *Index) countWords(ctx context.Context, col *collection, datastoreID str
 	if col.sparse {
 		return nil
 	}
-	return x.sampleWords(ctx, col, here+inShare(1.1*readTexts/c.rows), c)
+	return x.sampleWords(ctx, col, here+sampleExpr(1.1*readTexts/c.rows), c)
 }
 
 // countRows counts the rows that match an expression, including copies.
@@ -307,7 +307,7 @@ func (x *Index) rowsHaving(ctx context.Context, col *collection, datastoreID str
 		}
 		hits, err := x.nearest(ctx, col, vectorSearch{
 			doing: "counting hits", field: fieldSparse, vectors: asked, limit: limit, level: eventualConsistency,
-			expr: equals(fieldDatastore, datastoreID) + inShare(share),
+			expr: equals(fieldDatastore, datastoreID) + sampleExpr(share),
 		})
 		if err != nil {
 			return nil, err
@@ -344,7 +344,7 @@ func (x *Index) rowsIn(ctx context.Context, col *collection, datastoreID string,
 	if ok {
 		return n, nil
 	}
-	n, err := x.countRows(ctx, col, equals(fieldDatastore, datastoreID)+inShare(share), eventualConsistency)
+	n, err := x.countRows(ctx, col, equals(fieldDatastore, datastoreID)+sampleExpr(share), eventualConsistency)
 	if err != nil {
 		return 0, err
 	}

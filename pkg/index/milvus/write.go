@@ -90,7 +90,7 @@ func batches(rows []*prepared) func(func([]*prepared) bool) {
 
 // writeBatch stores a batch, each row once. It is idempotent.
 func (x *Index) writeBatch(ctx context.Context, col *collection, s index.Space, batch []*prepared) error {
-	unseen := x.fresh.unseen(col.name, s.DatastoreID, batch)
+	unseen := x.fresh.areUnseen(col.name, s.DatastoreID, batch)
 	err := x.call(ctx, fmt.Sprintf("inserting %d rows into collection %q", len(batch), col.name), func(ctx context.Context, srv *server) error {
 		absent := batch
 		if !unseen {
@@ -141,7 +141,7 @@ func (x *Index) replace(ctx context.Context, srv *server, col *collection, s ind
 		}
 	}
 	if len(stale) > 0 {
-		if err := srv.Delete(ctx, col.name, "", oneOf(fieldID, stale)); err != nil {
+		if err := srv.Delete(ctx, col.name, "", inExpr(fieldID, stale)); err != nil {
 			return nil, fmt.Errorf("deleting %d changed rows: %w", len(stale), err)
 		}
 	}
@@ -151,7 +151,7 @@ func (x *Index) replace(ctx context.Context, srv *server, col *collection, s ind
 // digests returns, by primary key, the hashes of the stored content of a batch's rows. A row that is not stored has no
 // entry.
 func digests(ctx context.Context, srv *server, col *collection, batch []*prepared) (map[string]int64, error) {
-	set, err := srv.Query(ctx, col.name, nil, oneOf(fieldID, each(batch, func(p *prepared) string { return p.id })), []string{fieldID, fieldDigest}, strongConsistency, maxLimit)
+	set, err := srv.Query(ctx, col.name, nil, inExpr(fieldID, each(batch, func(p *prepared) string { return p.id })), []string{fieldID, fieldDigest}, strongConsistency, maxLimit)
 	if err != nil {
 		return nil, fmt.Errorf("reading existing rows: %w", err)
 	}

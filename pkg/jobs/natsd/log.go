@@ -13,10 +13,10 @@ import (
 type logger struct {
 	log *slog.Logger
 
-	mu      sync.Mutex
-	cause   error         // the first fatal error
-	refused bool          // whether a write has failed since the last call of the method begin
-	broken  chan struct{} // closed once a write has failed
+	mu        sync.Mutex
+	cause     error         // the first fatal error
+	hasFailed bool          // whether a write has failed since the last call of the method begin
+	broken    chan struct{} // closed once a write has failed
 	// recovering holds the names of the streams whose recovery has begun but not ended.
 	recovering map[string]bool
 }
@@ -28,8 +28,8 @@ func (l *logger) begin() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cause, l.recovering = nil, map[string]bool{}
-	if l.refused {
-		l.refused, l.broken = false, make(chan struct{})
+	if l.hasFailed {
+		l.hasFailed, l.broken = false, make(chan struct{})
 	}
 }
 
@@ -44,16 +44,16 @@ func (l *logger) notice(text string) {
 		}
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if !l.refused {
-			l.refused = true
+		if !l.hasFailed {
+			l.hasFailed = true
 			close(l.broken)
 		}
 		return
 	}
 }
 
-// brokenOff returns a channel that is closed once a write has failed.
-func (l *logger) brokenOff() <-chan struct{} {
+// writeFailed returns a channel that is closed once a write has failed.
+func (l *logger) writeFailed() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.broken
@@ -62,7 +62,7 @@ func (l *logger) brokenOff() <-chan struct{} {
 func (l *logger) isBroken() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.refused
+	return l.hasFailed
 }
 
 // ignoredWarnings holds parts of the server's warnings. Warnings that contain one of them are irrelevant to operators

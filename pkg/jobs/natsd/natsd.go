@@ -57,8 +57,8 @@ type Server struct {
 	address string         // listen address, "" if there is none
 
 	// stopped is closed once the server of a failed start has stopped. This may be later than the return of the method
-	// try. The field is nil if no start has failed. Start, supervise and Shutdown use it one after the other, never
-	// concurrently.
+	// startOnce. The field is nil if no start has failed. Start, supervise and Shutdown use it one after the other,
+	// never concurrently.
 	stopped         <-chan struct{}
 	supervisors     sync.WaitGroup
 	stopSupervising context.CancelFunc
@@ -114,7 +114,7 @@ func (s *Server) run(ctx context.Context, opts *server.Options) error {
 	if err := s.removeDamaged(); err != nil {
 		return err
 	}
-	return s.try(ctx, opts)
+	return s.startOnce(ctx, opts)
 }
 
 // awaitStopped waits until the server of a failed start has stopped, because that server and a new one would write to
@@ -131,9 +131,9 @@ func (s *Server) awaitStopped(ctx context.Context) error {
 	}
 }
 
-// try creates a server and waits until it is ready. If the start fails, try stops the server. If stopping takes long,
-// it continues in the background.
-func (s *Server) try(ctx context.Context, opts *server.Options) error {
+// startOnce creates a server and waits until it is ready. If the start fails, try stops the server. If stopping takes
+// long, it continues in the background.
+func (s *Server) startOnce(ctx context.Context, opts *server.Options) error {
 	srv, err := server.NewServer(opts)
 	if err != nil {
 		return fmt.Errorf("creating the NATS server: %w", err)
@@ -145,7 +145,7 @@ func (s *Server) try(ctx context.Context, opts *server.Options) error {
 		defer close(started)
 		srv.Start() // recovers the store and returns
 	}()
-	if err := s.serves(ctx, srv, started); err != nil {
+	if err := s.waitReady(ctx, srv, started); err != nil {
 		stopped := make(chan struct{})
 		s.stopped = stopped
 		go func() {
@@ -170,8 +170,8 @@ func (s *Server) try(ctx context.Context, opts *server.Options) error {
 	return nil
 }
 
-// serves waits until the server is ready. It returns an error if the server fails or takes too long.
-func (s *Server) serves(ctx context.Context, srv *server.Server, started <-chan struct{}) error {
+// waitReady waits until the server is ready. It returns an error if the server fails or takes too long.
+func (s *Server) waitReady(ctx context.Context, srv *server.Server, started <-chan struct{}) error {
 	timer := time.NewTimer(s.opts.StartTimeout)
 	defer timer.Stop()
 	select {

@@ -33,7 +33,7 @@ func (s *Server) Ready() error {
 
 // Broken returns a channel that is closed once the server can no longer store messages. From then on, the server
 // acknowledges no messages. After a restart, Broken returns a new channel.
-func (s *Server) Broken() <-chan struct{} { return s.log.brokenOff() }
+func (s *Server) Broken() <-chan struct{} { return s.log.writeFailed() }
 
 // supervise restarts the server whenever a write has failed, until ctx ends. The server itself never retries a store
 // after a failed write.

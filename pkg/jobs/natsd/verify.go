@@ -202,11 +202,11 @@ var (
 func checkConfig[Config any](dir, name string) error {
 	text, err := os.ReadFile(filepath.Join(dir, metaFile))
 	if err != nil {
-		return missing(err)
+		return damagedIfMissing(err)
 	}
 	want, err := os.ReadFile(filepath.Join(dir, sumFile))
 	if err != nil {
-		return missing(err)
+		return damagedIfMissing(err)
 	}
 	key := sha256.Sum256([]byte(name))
 	sum, err := highwayhash.New64(key[:])
@@ -237,8 +237,8 @@ func checkConfig[Config any](dir, name string) error {
 	return nil
 }
 
-// missing turns the error for a file that does not exist into errDamaged. It returns other errors unchanged.
-func missing(err error) error {
+// damagedIfMissing turns the error for a file that does not exist into errDamaged. It returns other errors unchanged.
+func damagedIfMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %w", errDamaged, err)
 	}

@@ -70,15 +70,15 @@ func attempt(ctx context.Context, limit time.Duration, f func(ctx context.Contex
 
 // Server error codes that have no name in the client library.
 const (
-	codeNotAvailable   = 10008 // no leader
-	codeNotLeader      = 10009
-	codeNoPeers        = 10005 // too few servers for the replicas
-	codeNoReplicas     = 10074 // replicas were requested without a cluster
-	codeOffline        = 10118
-	codeDuplicateInWay = 10158 // the same message id is being stored at this moment
-	codeInsufficient   = 10023
-	codeStoreFailed    = 10077
-	codeStoreNotMade   = 10049 // for example if a stream of the same name was deleted a moment ago
+	codeNotAvailable      = 10008 // no leader
+	codeNotLeader         = 10009
+	codeNoPeers           = 10005 // too few servers for the replicas
+	codeNoReplicas        = 10074 // replicas were requested without a cluster
+	codeOffline           = 10118
+	codeDuplicateInFlight = 10158 // the same message id is being stored at this moment
+	codeInsufficient      = 10023
+	codeStoreFailed       = 10077
+	codeStoreNotCreated   = 10049 // for example if a stream of the same name was deleted a moment ago
 )
 
 // IsTransient reports whether a retry of the failed request may succeed.
@@ -96,7 +96,7 @@ func IsTransient(err error) bool {
 		return false
 	}
 	switch api.ErrorCode {
-	case codeNotAvailable, codeNotLeader, codeOffline, codeDuplicateInWay:
+	case codeNotAvailable, codeNotLeader, codeOffline, codeDuplicateInFlight:
 		return true
 	case codeStoreFailed:
 		return strings.Contains(api.Description, "closed") // the server is stopping; otherwise the store is full or broken

@@ -73,7 +73,7 @@ func TestIsTransient(t *testing.T) {
 		want bool
 	}{
 		"no leader":               {refusal(codeNotAvailable, ""), true},
-		"a write under way":       {refusal(codeDuplicateInWay, ""), true},
+		"a write under way":       {refusal(codeDuplicateInFlight, ""), true},
 		"a server that stops":     {refusal(codeStoreFailed, "store is closed"), true},
 		"a full stream":           {refusal(codeStoreFailed, "maximum messages exceeded"), false},
 		"no room":                 {refusal(codeInsufficient, ""), false},

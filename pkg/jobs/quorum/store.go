@@ -10,18 +10,18 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// stuckAfter is how long Store retries while the server answers that a message with the same id is being stored. After
-// that, the message counts as lost: a server that loses the leadership of a stream may forget a message but remember
-// its id. It then refuses the id for the whole duplicate window.
-const stuckAfter = 10 * time.Second
+// stuckTimeout is how long Store retries while the server answers that a message with the same id is being stored.
+// After that, the message counts as lost: a server that loses the leadership of a stream may forget a message but
+// remember its id. It then refuses the id for the whole duplicate window.
+const stuckTimeout = 10 * time.Second
 
 // Store writes a message to a stream. The id makes retries idempotent; it must be unique within the stream's duplicate
 // window. If a server has forgotten a message but not its id, Store writes the message with another id after
-// stuckAfter. If the first message appears after all, the stream contains the message twice. Store fails with
+// stuckTimeout. If the first message appears after all, the stream contains the message twice. Store fails with
 // ErrStreamLost if there is no such stream, with ErrUnavailable once `timeout` (0: DefaultTimeout) has passed, and with
 // the server's error if the server refuses the message.
 func Store(ctx context.Context, js jetstream.JetStream, timeout time.Duration, stream, id string, msg *nats.Msg, opts ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
-	return store(ctx, js, timeout, stuckAfter, stream, id, msg, opts...)
+	return store(ctx, js, timeout, stuckTimeout, stream, id, msg, opts...)
 }
 
 func store(ctx context.Context, js jetstream.JetStream, timeout, stuck time.Duration, stream, id string, msg *nats.Msg, opts ...jetstream.PublishOpt) (ack *jetstream.PubAck, err error) {
@@ -70,5 +70,5 @@ func WrongSequence(err error) bool {
 // isDuplicateInFlight reports whether a write was refused because a message with the same id is being stored.
 func isDuplicateInFlight(err error) bool {
 	var api *jetstream.APIError
-	return errors.As(err, &api) && api.ErrorCode == codeDuplicateInWay
+	return errors.As(err, &api) && api.ErrorCode == codeDuplicateInFlight
 }

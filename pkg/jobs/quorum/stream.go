@@ -34,7 +34,7 @@ func Ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamCon
 
 // isTransientCode reports whether a request that was refused with this code may succeed a moment later.
 func isTransientCode(code jetstream.ErrorCode) bool {
-	return code == codeNoPeers || code == codeStoreNotMade || code == jetstream.JSErrCodeStreamNotFound
+	return code == codeNoPeers || code == codeStoreNotCreated || code == jetstream.JSErrCodeStreamNotFound
 }
 
 func ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamConfig) (jetstream.Stream, bool, error) {

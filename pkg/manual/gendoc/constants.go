@@ -54,7 +54,7 @@ func (c constants) value(name string) (int64, error) {
 	if !found {
 		return 0, fmt.Errorf("there is no constant %s", name)
 	}
-	v, err := c.work(e)
+	v, err := c.evaluate(e)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", name, err)
 	}
@@ -65,12 +65,12 @@ func (c constants) value(name string) (int64, error) {
 	return n, nil
 }
 
-func (c constants) work(e ast.Expr) (constant.Value, error) {
+func (c constants) evaluate(e ast.Expr) (constant.Value, error) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
 		return constant.MakeFromLiteral(e.Value, e.Kind, 0), nil
 	case *ast.ParenExpr:
-		return c.work(e.X)
+		return c.evaluate(e.X)
 	case *ast.Ident:
 		n, err := c.value(e.Name)
 		return constant.MakeInt64(n), err
@@ -79,11 +79,11 @@ func (c constants) work(e ast.Expr) (constant.Value, error) {
 			return constant.MakeInt64(unit), nil
 		}
 	case *ast.BinaryExpr:
-		x, err := c.work(e.X)
+		x, err := c.evaluate(e.X)
 		if err != nil {
 			return nil, err
 		}
-		y, err := c.work(e.Y)
+		y, err := c.evaluate(e.Y)
 		if err != nil {
 			return nil, err
 		}

@@ -22,7 +22,7 @@ All input is limited in size, and errors name the limit that was exceeded. This 
 // bound is a constant in the code, with a description for the page.
 type bound struct {
 	pkg, name string
-	show      func(int64) string
+	format    func(int64) string
 	words     string
 }
 
@@ -102,7 +102,7 @@ func limits(b *bytes.Buffer, root string) error {
 			if err != nil {
 				return fmt.Errorf("package %s: %w", l.pkg, err)
 			}
-			fmt.Fprintf(b, "| %s | %s |\n", l.words, l.show(n))
+			fmt.Fprintf(b, "| %s | %s |\n", l.words, l.format(n))
 		}
 	}
 	b.WriteString("\nThe [API reference](../pkg/api/openapi.yaml) lists the limits of each request field.\n")

@@ -222,7 +222,7 @@ func (s *maxScore) offer(w, i int) {
 			s.from[j] = at
 		}
 		if ok {
-			score += t.impacts[t.kinds.of(at)]
+			score += t.impacts[t.kinds.at(at)]
 		}
 	}
 	if score > 0 {

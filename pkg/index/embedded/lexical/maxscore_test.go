@@ -35,7 +35,7 @@ func TestMaxScoreEqualsAFullScan(t *testing.T) {
 		for _, list := range l.lists {
 			for slot := range slots {
 				if at, ok := list.find(slot, 0); ok {
-					scores[slot] += list.impacts[list.kinds.of(at)]
+					scores[slot] += list.impacts[list.kinds.at(at)]
 				}
 			}
 		}

@@ -162,8 +162,8 @@ func mark(block string) (markedBlock, error) {
 
 func (m markedBlock) bytes() int64 { return int64(len(m.block) + 4*len(m.marks) + 40) }
 
-// of is an iterator. It calls the function yield with each entry of a term, until yield returns false.
-func (m markedBlock) of(term string, yield func(entry) bool) error {
+// eachEntry is an iterator. It calls the function yield with each entry of a term, until yield returns false.
+func (m markedBlock) eachEntry(term string, yield func(entry) bool) error {
 	at := sort.Search(len(m.marks), func(i int) bool {
 		e, _, ok := firstEntry(m.block[m.marks[i]:])
 		return !ok || e.term >= term

@@ -51,7 +51,7 @@ func FuzzDecodePostings(f *testing.F) {
 		}
 		for _, term := range append(terms, "", "b", "\xff") {
 			var got []entry
-			if err := m.of(term, func(e entry) bool { got = append(got, e); return true }); err != nil || !slices.Equal(got, found[term]) {
+			if err := m.eachEntry(term, func(e entry) bool { got = append(got, e); return true }); err != nil || !slices.Equal(got, found[term]) {
 				t.Fatalf("%d entries of %q are found, want %d: %v", len(got), term, len(found[term]), err)
 			}
 		}

@@ -72,7 +72,7 @@ func (l *Query) Fill(hits []index.Hit, slots []uint32) {
 			from[j] = at
 			if ok {
 				having |= 1 << j
-				kind := t.kinds.of(at)
+				kind := t.kinds.at(at)
 				hits[i].Lexical += t.impacts[kind]
 				all = append(all, int(t.frequencies[kind]))
 			}

@@ -63,7 +63,7 @@ func (v Reader) segmentPostings(ctx context.Context, seg Segment, term string, d
 		} else {
 			var block markedBlock
 			if block, readErr = v.block(ctx, id); readErr == nil {
-				readErr = block.of(term, add)
+				readErr = block.eachEntry(term, add)
 			}
 		}
 		if err = cmp.Or(readErr, err); err != nil {

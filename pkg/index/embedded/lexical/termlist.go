@@ -87,7 +87,7 @@ func narrow[K uint8 | uint16](numbers []uint32) []K {
 
 func (k *kindColumn) bytes() int64 { return int64(len(k.small) + 2*len(k.middle) + 4*len(k.large)) }
 
-func (k *kindColumn) of(i int) uint32 {
+func (k *kindColumn) at(i int) uint32 {
 	switch {
 	case k.small != nil:
 		return uint32(k.small[i])

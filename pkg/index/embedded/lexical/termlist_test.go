@@ -37,7 +37,7 @@ func TestATermListKeepsEveryPosting(t *testing.T) {
 			for i, p := range ps {
 				want := list.weight * bm25.Saturated(float64(p.tf), bm25.Norm(float64(p.length), 70))
 				at, ok := list.find(p.Slot, from)
-				if kind := list.kinds.of(at); !ok || at != i || list.impacts[kind] != want || list.frequencies[kind] != p.tf || want > list.maxImpact {
+				if kind := list.kinds.at(at); !ok || at != i || list.impacts[kind] != want || list.frequencies[kind] != p.tf || want > list.maxImpact {
 					t.Fatalf("%s: posting %+v is found: %v, at %d and not %d; it counts %v, want %v, and is there %d times", name, p, ok, at, i, list.impacts[kind], want, list.frequencies[kind])
 				}
 				if next := p.Slot + 1; apart > 1 && next < v.Slots && (i+1 == len(ps) || ps[i+1].Slot != next) {

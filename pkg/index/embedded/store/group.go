@@ -14,23 +14,23 @@ const maxGroupRows = 1000
 // first caller becomes the leader. It waits for writeMu, and then commits the queued batches. After that, the next
 // queued caller becomes the leader. A caller whose batch was committed returns without taking the lock.
 type group struct {
-	mu      sync.Mutex
-	writing bool // whether there is a leader
-	waiting []*waitingBatch
+	mu        sync.Mutex
+	hasLeader bool // whether there is a leader
+	waiting   []*waitingBatch
 }
 
 // waitingBatch is a queued batch and its result. The leader owns the fields of the batch until it sends to the channel
-// `called`.
+// `wake`.
 type waitingBatch struct {
 	*Batch
-	called chan struct{} // signalled when the batch is done or its caller becomes the leader
-	done   bool
-	err    error
+	wake chan struct{} // signalled when the batch is done or its caller becomes the leader
+	done bool
+	err  error
 }
 
 func (b *waitingBatch) finish(err error) {
 	b.err, b.done = err, true
-	b.called <- struct{}{}
+	b.wake <- struct{}{}
 }
 
 // add queues a batch, and reports whether its caller is the leader.
@@ -38,16 +38,16 @@ func (g *group) add(b *waitingBatch) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.waiting = append(g.waiting, b)
-	first := !g.writing
-	g.writing = true
+	first := !g.hasLeader
+	g.hasLeader = true
 	return first
 }
 
 func (g *group) next() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.writing = len(g.waiting) > 0; g.writing {
-		g.waiting[0].called <- struct{}{}
+	if g.hasLeader = len(g.waiting) > 0; g.hasLeader {
+		g.waiting[0].wake <- struct{}{}
 	}
 }
 
@@ -65,7 +65,7 @@ func (g *group) take() []*waitingBatch {
 	defer g.mu.Unlock()
 	n, rows := 0, 0
 	keys := make(map[string]bool)
-	for n < len(g.waiting) && (n == 0 || rows+len(g.waiting[n].Rows) <= maxGroupRows && !g.waiting[n].hasAny(keys)) {
+	for n < len(g.waiting) && (n == 0 || rows+len(g.waiting[n].Rows) <= maxGroupRows && !g.waiting[n].containsAny(keys)) {
 		for _, p := range g.waiting[n].Rows {
 			keys[p.row.Key] = true
 		}
@@ -77,17 +77,17 @@ func (g *group) take() []*waitingBatch {
 	return out
 }
 
-func (b *Batch) hasAny(keys map[string]bool) bool {
+func (b *Batch) containsAny(keys map[string]bool) bool {
 	return slices.ContainsFunc(b.Rows, func(p *Prepared) bool { return keys[p.row.Key] })
 }
 
 // Write commits a batch, together with other waiting batches. When it returns nil, the rows are durable and visible.
 // Once another caller has taken the batch from the queue, the batch is written even if ctx ends.
 func (s *Space) Write(ctx context.Context, b *Batch) error {
-	makeCodesOf(b.Rows, &s.Snapshot().Set) // outside the write lock
-	own := &waitingBatch{Batch: b, called: make(chan struct{}, 1)}
+	computeCodes(b.Rows, &s.Snapshot().Set) // outside the write lock
+	own := &waitingBatch{Batch: b, wake: make(chan struct{}, 1)}
 	if !s.group.add(own) {
-		if <-own.called; own.done {
+		if <-own.wake; own.done {
 			return own.err
 		}
 	}

@@ -30,8 +30,8 @@ const (
 	locationAlign = 64
 	locationIDAt  = 17
 	maxLocatedID  = locationBytes - locationIDAt
-	// unlocated is stored instead of the id's length if the record cannot represent the location of its row.
-	unlocated = 255
+	// noLocation is stored instead of the id's length if the record cannot represent the location of its row.
+	noLocation = 255
 )
 
 // location is the content of a location record.
@@ -52,7 +52,7 @@ func (p location) fits(key string) bool {
 func (p location) encode(key string) []byte {
 	out := make([]byte, locationBytes)
 	if !p.fits(key) {
-		out[locationIDAt-1] = unlocated
+		out[locationIDAt-1] = noLocation
 		return out
 	}
 	binary.LittleEndian.PutUint64(out, p.generation)

@@ -47,14 +47,14 @@ func (v View) choose(ctx context.Context, pick func([]lexical.Segment) []lexical
 		if err != nil {
 			return nil, err
 		}
-		if dead := v.dead(slots).GetCardinality(); dead*deadShare > slots.GetCardinality() {
+		if dead := v.deadSlots(slots).GetCardinality(); dead*deadShare > slots.GetCardinality() {
 			out = append(out, seg)
 		}
 	}
 	return out, nil
 }
 
-func (v View) dead(slots *roaring.Bitmap) *roaring.Bitmap {
+func (v View) deadSlots(slots *roaring.Bitmap) *roaring.Bitmap {
 	out := roaring.New()
 	for it := slots.Iterator(); it.HasNext(); {
 		if slot := it.Next(); !v.Live.Has(slot) {
@@ -103,7 +103,7 @@ func (s *Space) mergeGroup(ctx context.Context, v View, group []lexical.Segment)
 		slots.Or(set)
 		blocks += seg.Blocks
 	}
-	dead := v.dead(slots)
+	dead := v.deadSlots(slots)
 	slots.AndNot(dead)
 
 	out, err := s.reserve(ctx, 2*blocks+lexical.MergeFactor)
@@ -234,9 +234,9 @@ func (s *Space) unpin() {
 	s.pinned = nil
 }
 
-// oldestUse returns the oldest version that is being read or is pinned. Slots that became free up to this version may
-// be reused. The caller must hold mu.
-func (s *Space) oldestUse() int64 {
+// oldestVersionInUse returns the oldest version that is being read or is pinned. Slots that became free up to this
+// version may be reused. The caller must hold mu.
+func (s *Space) oldestVersionInUse() int64 {
 	if s.pinned != nil {
 		return min(s.pinned.Version, s.oldestReader())
 	}
@@ -339,8 +339,8 @@ func (s *Snapshot) removeFromIVF(ctx context.Context, tx *sql.Tx, slots []uint32
 	return storeChunks(ctx, tx, "listed", e)
 }
 
-// makeCodesOf computes the codes of those rows that do not have codes of the current epoch.
-func makeCodesOf(rows []*Prepared, of *vector.Set) {
+// computeCodes computes the codes of those rows that do not have codes of the current epoch.
+func computeCodes(rows []*Prepared, of *vector.Set) {
 	if !of.HasCodes() {
 		return
 	}

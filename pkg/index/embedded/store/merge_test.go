@@ -14,7 +14,7 @@ func TestCodesOfAnOldEpochAreComputedAgain(t *testing.T) {
 	s := testSpace(t, vector.Thresholds{Codes: 40, Exact: 8, IVF: 1 << 30})
 	mustPut(t, s, testRows("a", 1, 45))
 	late := testBatch(t, testRows("late", 1, 5))
-	makeCodesOf(late.Rows, &s.Snapshot().Set)
+	computeCodes(late.Rows, &s.Snapshot().Set)
 	before, old := s.Snapshot().Epoch, bytes.Clone(late.Rows[0].int8)
 	if before == 0 || old == nil {
 		t.Errorf("codes %x of epoch %d", old, before)

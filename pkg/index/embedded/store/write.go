@@ -33,7 +33,7 @@ func (s *Space) writeBatches(ctx context.Context, batches []*Batch) error {
 	}
 	s.mu.Lock()
 	s.idle = false
-	current, oldest := s.current, s.oldestUse()
+	current, oldest := s.current, s.oldestVersionInUse()
 	s.mu.Unlock()
 	end := current.Slots
 	if uint64(end)+uint64(len(rows)) > bitmap.MaxSlots {
@@ -42,7 +42,7 @@ func (s *Space) writeBatches(ctx context.Context, batches []*Batch) error {
 	slots := s.slots.choose(len(rows), end, oldest)
 	end = max(end, slots[len(slots)-1]+1)
 	s.dropRows(slots)
-	makeCodesOf(rows, &current.Set) // the codes may have been replaced while the batch was waiting
+	computeCodes(rows, &current.Set) // the codes may have been replaced while the batch was waiting
 	files := s.writeFiles(slots, rows, end)
 	postings := buildPostings(batches, slots)
 	defer func() { // even on an error, no goroutine may still be running after the return

@@ -66,15 +66,15 @@ func makeCalibrationQueries(ctx context.Context, s *Set, held []uint32, rng *ran
 			if err != nil {
 				return nil, err
 			}
-			near := without(found.Best, slot)
+			near := removeSlot(found.Best, slot)
 			out = append(out, calibrationQuery{kind, slot, query, near[:min(limit, len(near))]})
 		}
 	}
 	return out, nil
 }
 
-// without returns the found rows except the one at the given slot, best first.
-func without(found []topk.Scored, slot uint32) []topk.Scored {
+// removeSlot returns the found rows except the one at the given slot, best first.
+func removeSlot(found []topk.Scored, slot uint32) []topk.Scored {
 	top := topk.New(len(found))
 	for _, f := range found {
 		if f.Slot != slot {
@@ -154,7 +154,7 @@ func measure(ctx context.Context, s *Set, questions []calibrationQuery, depth in
 		}
 		want := q.nearest[:min(depth, len(q.nearest))]
 		hits := 0
-		for _, row := range without(got.Best, q.slot) {
+		for _, row := range removeSlot(got.Best, q.slot) {
 			if hits < len(want) && row.Score >= want[len(want)-1].Score {
 				hits++
 			}
