@@ -23,7 +23,7 @@ type Batch struct {
 	}
 }
 
-// termState holds the number of a term in the current batch, and the index of its count in the current row.
+// termState holds a term's number in the current batch, and the index of its count in the current row.
 type termState struct {
 	batch  uint32 // the batch in which `number` is valid
 	number uint32
@@ -134,7 +134,7 @@ func (a *Analyzer) statesFor(n int) []termState {
 	return a.states
 }
 
-// idOf returns the analyzer's number of a term.
+// idOf returns the analyzer's number for a term.
 func (a *Analyzer) idOf(term string) uint32 {
 	if id, ok := a.numbers[term]; ok {
 		return id

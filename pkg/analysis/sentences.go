@@ -127,7 +127,7 @@ func trimSpan(text string, s Span) (Span, bool) {
 }
 
 // numbersItem reports whether a sentence is only the number of a list item or section, such as "5." or "2.1.", without
-// the text of the item. That text is then the next sentence.
+// the item's text. That text is then the next sentence.
 func numbersItem(s string) bool {
 	const longest = 12 // bytes
 	return len(s) <= longest && strings.HasSuffix(s, ".") && s[0] >= '0' && s[0] <= '9' && strings.Trim(s, "0123456789.") == ""

@@ -30,7 +30,7 @@ var (
 // Maximum number of languages in a functionWordVotes, whose bit sets have 64 bits.
 const maxVoteLanguages = 64
 
-// functionWordVotes says which languages a function word votes for. In the map `byWord`, the value of a function word
+// functionWordVotes says which languages a function word votes for. In the map `byWord`, the value for a function word
 // is a bit set: bit i is set if the word votes for langs[i].
 type functionWordVotes struct {
 	langs  []Language
