@@ -85,8 +85,8 @@ type Answer struct {
 	// question, there are no sources.
 	Sources []domain.Fragment
 
-	// Sentences are the sentences of Text, with the parts of the sources that support them. They are nil if the answer is
-	// incomplete or JSON.
+	// Sentences are the sentences of Text, with the parts of the sources that support them. They are nil if the answer
+	// is incomplete or JSON.
 	Sentences []domain.AnswerSentence
 
 	// Explanation describes how the fragments were found, including those that were not relevant enough for the prompt,
@@ -145,8 +145,8 @@ func New(deps Deps, opts Options) *Answerer {
 //
 // Answer fails with domain.CodeInvalid if the request is invalid, with domain.CodeNotFound if the conversation does not
 // belong to the agent and visitor, and with domain.CodeUnavailable if an engine or the model does not respond in time.
-// It returns errors of emit unchanged. It may also fail after all text has been emitted, because the exchange cannot be
-// stored. Even then, the returned ConversationID and VisitorID are set if they are known.
+// It returns errors from emit unchanged. It may also fail after all text has been emitted, because the exchange cannot
+// be stored. Even then, the returned ConversationID and VisitorID are set if they are known.
 func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text string) error) (Answer, error) {
 	if err := req.check(); err != nil {
 		return Answer{}, err

@@ -132,7 +132,7 @@ func (a *Answerer) datastores(ctx context.Context, agent domain.Agent) ([]domain
 }
 
 // For a follow-up question, a fragment is relevant if it has this fraction of MinScore. A lower score is enough,
-// because the search also includes words of earlier questions, and a fragment need not contain all of them.
+// because the search also includes words from earlier questions, and a fragment need not contain all of them.
 const followUpShare = 0.6
 
 // If no fragment is relevant, the built-in answerer still gets those with this fraction of MinScore. A lower score is

@@ -21,7 +21,7 @@ const (
 	translateTokens  = 300 // maximum tokens of the model's output
 	translateBytes   = 8 << 10
 
-	// Minimum number of words of a question in an unknown language. Shorter messages are mostly greetings.
+	// Minimum number of words in a question whose language is unknown. Shorter messages are mostly greetings.
 	translateWords = 3
 )
 

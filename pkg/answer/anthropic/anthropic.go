@@ -228,7 +228,7 @@ func (p *Provider) ask(ctx context.Context, body request, r *remote.Reply) error
 				return err
 			}
 		}
-		switch cmp.Or(sent.Type, e.Type) { // some gateways omit the names of events
+		switch cmp.Or(sent.Type, e.Type) { // some gateways omit event names
 		case typeError:
 			return remote.ReadStatus(0, []byte(sent.Data))
 		case "ping": // does not show that the model is working

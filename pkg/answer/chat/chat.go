@@ -14,9 +14,9 @@ import (
 
 // Provider writes an answer to a prompt. It is safe for concurrent use.
 type Provider interface {
-	// Complete passes the text of the answer to emit, in order: piece by piece as it is generated if Prompt.Stream is
-	// set, otherwise in as few calls as the provider likes. It returns errors of emit unchanged, and stops soon after
-	// ctx is done.
+	// Complete passes the answer's text to emit, in order: piece by piece as it is generated if Prompt.Stream is set,
+	// otherwise in as few calls as the provider likes. It returns errors from emit unchanged, and stops soon after ctx
+	// is done.
 	//
 	// It fails with a *domain.Error whose message may be shown to callers; the error wraps ErrTooLong if the prompt
 	// exceeds the model's context window. Failed requests may be retried until the first piece has been emitted, but
@@ -75,14 +75,14 @@ type Prompt struct {
 	Begin func(ignored []string)
 
 	// OnCall, if not nil, receives the tool calls piece by piece. Joined together, the pieces are Completion.ToolCalls.
-	// Once OnCall has received a piece, the request is not retried. The provider returns errors of OnCall unchanged.
+	// Once OnCall has received a piece, the request is not retried. The provider returns errors from OnCall unchanged.
 	OnCall func(CallDelta) error
 }
 
 // Estimated tokens of the markup around a message.
 const tokensPerMessage = 4
 
-// Tokens estimates the number of tokens of the prompt.
+// Tokens estimates the number of tokens in the prompt.
 func (p Prompt) Tokens() int {
 	n := chunk.Tokens(p.System) + tokensPerMessage
 	for _, t := range p.Messages {

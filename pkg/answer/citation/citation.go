@@ -78,8 +78,8 @@ func Neutral(text string) string { return parenthesize.apply(text, allFragments)
 // Remove removes the marks from a document's text, because they would look like citations in a quotation.
 func Remove(text string) string { return remove.apply(text, allFragments) }
 
-// Without removes the marks from an answer. sources is the number of fragments that the answer cites. It is negative if
-// the number is unknown because the client stores the conversation.
+// Without removes the marks from an answer. `sources` is the number of fragments that the answer was based on. A
+// negative number means unknown, as when the client stores the conversation; all possible marks are then removed.
 func Without(text string, sources int) string {
 	if sources < 0 {
 		sources = allFragments

@@ -129,7 +129,7 @@ func (d *Delivery) Sources() []domain.Fragment {
 	return out
 }
 
-// jsonTexts returns the strings in a JSON value, one per paragraph, without the names of fields. An incomplete value is
+// jsonTexts returns the strings in a JSON value, one per paragraph, without field names. An incomplete value is
 // returned as it is.
 func jsonTexts(text string) string {
 	var value any

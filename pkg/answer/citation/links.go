@@ -141,8 +141,8 @@ func (f *linkFilter) target(s string, last bool) (text string, taken int) {
 	return "] (", len(opens)
 }
 
-// afterScheme processes the text after the name of a URL scheme: a colon, slashes and the address. The results are
-// those of next.
+// afterScheme processes the text after a URL scheme's name: a colon, slashes and the address. The results are those of
+// next.
 func (f *linkFilter) afterScheme(s string, last bool) (text string, taken int) {
 	for i := 1; i < 3; i++ {
 		switch {

@@ -51,7 +51,7 @@ var (
 	subscriptBefore = regexp.MustCompile(arrayPattern + `$`)
 )
 
-// learnArrays remembers the names of arrays in the text, so that after items[0], items[1] counts as a subscript, too.
+// learnArrays remembers the array names in the text, so that after items[0], items[1] counts as a subscript, too.
 func (c *citationFilter) learnArrays(text string) {
 	if !strings.Contains(text, "[") {
 		return
@@ -125,7 +125,7 @@ type CodeTracker struct {
 	after  bool // the previous line contained more than white space
 	indent int  // columns of leading white space in the line
 	tildes int  // length of the run of tildes being read at the beginning of the line
-	fenced int  // length of the run of tildes that opened a block of code; 0 outside one
+	fenced int  // length of the run of tildes that opened a code block; 0 outside one
 }
 
 // inCode reports whether the next character, b, is inside code.

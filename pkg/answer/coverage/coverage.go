@@ -57,7 +57,7 @@ func Read(found retrieve.Result) Page {
 	return p
 }
 
-// name returns the words of the name of a fragment's document, separated by spaces.
+// name returns the words in the name of a fragment's document, separated by spaces.
 func name(f domain.Fragment) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {

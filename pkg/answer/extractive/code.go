@@ -22,8 +22,8 @@ type stretch struct {
 	lang string
 }
 
-// fenceLine matches a line that opens or closes a block of code, with the name of its language. Fences of tildes are
-// not supported, because tildes more often underline headings.
+// fenceLine matches a line that opens or closes a code block, with the language name if it has one. Fences of tildes
+// are not supported, because tildes more often underline headings.
 var fenceLine = regexp.MustCompile("^ {0,3}(```+)[ \t]*([a-zA-Z0-9_+#.-]*)[^`]*$")
 
 // fencedIn splits the text of a fragment at its code fences. A fragment may begin or end inside code. If the number of
@@ -95,7 +95,7 @@ func looksLikeCode(text string) bool {
 	return lines > 0 && signs*2 >= lines
 }
 
-// firstCode returns as much of a block of code as the limits allow, and whether it was truncated.
+// firstCode returns as much of a code block as the limits allow, and whether it was truncated.
 func firstCode(code string) (text string, cut bool) {
 	var out []string
 	length := 0
@@ -110,7 +110,7 @@ func firstCode(code string) (text string, cut bool) {
 	return strings.TrimRight(strings.Join(out, "\n"), "\n"), false
 }
 
-// backticks matches runs of backticks, which could close a block of code.
+// backticks matches runs of backticks, which could close a code block.
 var backticks = regexp.MustCompile("`+")
 
 // block formats code between fences that its content cannot close.

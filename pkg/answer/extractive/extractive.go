@@ -24,8 +24,8 @@ type Provider struct {
 	words WordVectors
 }
 
-// New returns the built-in provider. If `words` is not nil, a text also matches if it contains words related to those
-// of the question. Otherwise it must contain the question's own words.
+// New returns the built-in provider. If `words` is nil, a text matches only if it contains the question's own words.
+// Otherwise words with related meanings match too.
 func New(words WordVectors) *Provider { return &Provider{words: words} }
 
 // Limits on an extractive answer.
@@ -249,8 +249,8 @@ func (q question) beside(quotes []sentence, passages []passage, pages []page, to
 }
 
 // saysMore reports whether a sentence contains a topic that is neither a name nor in the headings. A sentence that only
-// repeats the name of a company, for example, answers nothing. If all topics are names or in the headings, saysMore
-// reports whether the sentence contains any of them.
+// repeats a company's name, for example, answers nothing. If all topics are names or in the headings, saysMore reports
+// whether the sentence contains any of them.
 func (q question) saysMore(s sentence, pages []page, about topics) bool {
 	return q.covered(q.distinctive(pages[s.fragment], about), s.said) > 0
 }
@@ -306,5 +306,5 @@ func titleOf(f domain.Fragment) string {
 	return rowRange.ReplaceAllString(f.Heading, "") + "\n" + f.DatasourceName
 }
 
-// rowRange matches the row numbers in the heading of a part of a table. The document does not contain these numbers.
+// rowRange matches the row numbers in the heading of a table part. The document does not contain these numbers.
 var rowRange = regexp.MustCompile(`\brows \d+ to \d+$`)

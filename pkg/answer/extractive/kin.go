@@ -47,7 +47,7 @@ func (q *question) addKin(ctx context.Context, vectors WordVectors, asked string
 		return nil
 	}
 	asking := len(words)
-	var index []string // index term of each word of the fragments
+	var index []string // index term of each word in the fragments
 	seen := make(map[string]bool)
 	for _, f := range fragments {
 		lang := analysis.Detect(f.Text)

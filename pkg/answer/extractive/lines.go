@@ -33,7 +33,7 @@ var markup = []struct {
 	{regexp.MustCompile(`(?i)</?(?:a|applet|area|audio|base|body|button|embed|form|frame|iframe|image|img|input|link|math|meta|object|picture|script|source|style|svg|track|video)(?:[\s/][^<>]*)?>`), ""},
 }
 
-// itemLine matches the beginning of a line that is an entry of a list.
+// itemLine matches the beginning of a line that is a list entry.
 var itemLine = regexp.MustCompile(`^\s*(?:[-*•–]|\d{1,3}[.)])\s`)
 
 // paragraph returns the parts of a paragraph.
@@ -72,7 +72,7 @@ func wholeSentences(part string) []analysis.Span {
 }
 
 // unwrapped joins the lines of wrapped prose. A line is joined to the previous line if it begins in lower case, or if
-// the previous line is long or ends with a full stop. Entries of lists stay on lines of their own.
+// the previous line is long or ends with a full stop. List entries stay on lines of their own.
 func unwrapped(part string) string {
 	var out strings.Builder
 	before := ""

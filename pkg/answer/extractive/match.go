@@ -49,16 +49,16 @@ func (q question) lacksNames(whole, heading wording) (share float64, coded bool)
 	return -lacking / names, coded
 }
 
-// A row with all names of the question must contain at least this share of the question's other words; see
+// A row with all names from the question must contain at least this share of the question's other words; see
 // question.identifies.
 const halfHeld = 0.5
 
 // A part with this share of the question's words, not counting names, may lack the rarest word; see question.tells.
 const nearlyAll = 0.75
 
-// tells reports whether a row, an entry or a block of code is about the subject of the question. The part and its
-// heading must together contain all names in the question. Of the question's other words, they must contain the rarest
-// or nearly all. The names and the rarest word may also be in the previous sentence, which often announces code.
+// tells reports whether a row, an entry or a code block is about the subject of the question. The part and its heading
+// must together contain all names in the question. Of the question's other words, they must contain the rarest or
+// nearly all. The names and the rarest word may also be in the previous sentence, which often announces code.
 func (q question) tells(own, before, heading wording) bool {
 	if q.unspaced { // terms are pairs of characters, many of which are not words, so none can be required
 		return true
@@ -84,7 +84,7 @@ func (q question) share(own, heading wording) float64 {
 }
 
 // identifies reports whether a row is about the thing that the question names, and contains the requested information.
-// The row must contain all names of the question. In addition:
+// The row must contain all names from the question. In addition:
 //
 //   - If none of the names is a code, the row must contain half of the question's other words. It must also have a
 //     column that is named by one of the other words, or contain a value of the requested kind.

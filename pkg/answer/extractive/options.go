@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// option matches the name of an option of a program.
+// option matches the name of a program option.
 var option = regexp.MustCompile(`(?:^|[\s("'“«„` + "`" + `])(--[\pL\d][\pL\d_-]*)`)
 
 // optionsIn returns the options that a question names. A text about another option does not answer the question.
@@ -90,7 +90,7 @@ func (q question) numberedTerms(asked string) [][2]int {
 // Maximum length of a unit after a number, in characters.
 const maxUnitLetters = 3
 
-// termPairs returns all pairs of terms of the question in which the first term matches the word and the second one the
+// termPairs returns all pairs of the question's terms in which the first term matches the word and the second one the
 // number.
 func (q question) termPairs(word, number string) [][2]int {
 	var out [][2]int

@@ -16,8 +16,9 @@ import (
 // topics are the terms of a question, or of a clause, that an answer has to be about.
 type topics []bool
 
-// topicsOf returns the terms of a clause that carry a topic. If the clause has hardly any such terms besides names,
-// topicsOf returns the topic terms of the whole question, including those taken from earlier questions.
+// topicsOf returns the topics of a clause: its terms, except terms that come from an earlier question or only frame the
+// question. If the clause has hardly any topics besides names, topicsOf returns the topic terms of the whole question,
+// including those taken from earlier questions.
 func (q question) topicsOf(clause string) topics {
 	out := topics(termsIn(q.terms, strings.Fields(clause)))
 	said := 0

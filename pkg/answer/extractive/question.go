@@ -37,7 +37,7 @@ type question struct {
 	lang     analysis.Language
 	options  []string // names of options of a program
 	codes    []string // article numbers and the like, normalised
-	rare     float64  // weight of the rarest word of the search
+	rare     float64  // weight of the rarest word in the search
 	few      bool     // the datastore has too few chunks for word frequencies to mean anything
 	numbered [][2]int // pairs of a word and the number next to it
 	months   []int    // months next to a day or a year

@@ -6,8 +6,7 @@ import (
 	"unicode"
 )
 
-// recordLine matches a row of a table or an object of a list in the form that extraction writes: "name: value; name:
-// value".
+// recordLine matches a table row or a list object in the form that extraction writes: "name: value; name: value".
 var recordLine = regexp.MustCompile(`^[^:;]{1,80}: [^;]*; [^:;]{1,80}:`)
 
 // cellSeparator separates the cells of a row that repeats the column names: "name: value; name: value".

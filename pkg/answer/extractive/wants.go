@@ -32,7 +32,7 @@ const (
 	wantMail
 )
 
-// Words of a question that show the requested kind of value, in languages with spaces between words.
+// Words in a question that show the requested kind of value, in languages with spaces between words.
 var (
 	countWords   = wordset.Of(`many much viele viel wieviel wieviele combien cuánto cuántos cuánta cuántas quanti quante quanto quanta quantos quantas hoeveel сколько`)
 	afterHow     = wordset.Of(`many much viel viele`) // those countWords that count only after one of countLeads
@@ -139,7 +139,7 @@ func (w want) plain() bool { return w.kind == wantMoney || w.kind == wantPhone |
 // question about Lena's mail address without the word "mail". But the text must contain her name.
 func (w want) speaking() bool { return w.kind == wantPhone || w.kind == wantMail }
 
-// covers reports whether a word of the question only indicates the requested kind of value.
+// covers reports whether a word in the question only indicates the requested kind of value.
 func (w want) covers(word string) bool {
 	switch w.kind {
 	case wantMoney:

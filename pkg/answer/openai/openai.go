@@ -112,7 +112,7 @@ func (p *Provider) body(prompt chat.Prompt) (map[string]any, remote.Parameters) 
 	return body, sent
 }
 
-// mergeRoles merges consecutive turns of the same role, because the templates of many models require alternating
+// mergeRoles merges consecutive turns with the same role, because the templates of many models require alternating
 // roles. Instructions for a model without a system role are put before the first user turn.
 func mergeRoles(turns []chat.Turn, instructions string) []chat.Turn {
 	if instructions != "" {
@@ -157,7 +157,7 @@ type message struct {
 	Calls     []callPiece `json:"tool_calls"`
 }
 
-// endMark is the beginning of the data of a stream's last event.
+// endMark is the beginning of the data in a stream's last event.
 const endMark = "[DONE]"
 
 // ask sends the request once and passes the response to r.

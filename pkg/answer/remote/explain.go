@@ -144,8 +144,8 @@ func (c *Caller) explainStatus(s *Status, out *domain.Error) {
 	}
 }
 
-// redacted returns a new error with the text of err, from which the API key is removed. It does not wrap err, because a
-// wrapped error may contain the request.
+// redacted returns a new error with the text of err, but without the API key. It does not wrap err, because a wrapped
+// error may contain the request.
 func (c *Caller) redacted(err error) error {
 	text := err.Error()
 	if c.server.Secret != "" { // before truncating, which could leave a part of the key

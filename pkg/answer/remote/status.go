@@ -17,12 +17,12 @@ import (
 // maxErrorBytes is the maximum number of bytes read from the body of an error response.
 const maxErrorBytes = 64 << 10
 
-// sentInStream is the status of an error that arrived as an event of a stream and therefore has no HTTP status.
+// sentInStream is the status of an error that arrived as an event in a stream and therefore has no HTTP status.
 const sentInStream = 0
 
 // Status is an error response of a server, with the details from its body.
 type Status struct {
-	HTTP    int    // 0 for an error that arrived as an event of a stream
+	HTTP    int    // 0 for an error that arrived as an event in a stream
 	Code    string // the error's code, or else its type
 	Param   string // the invalid parameter, if the server names one
 	Message string // message for the log
@@ -66,7 +66,7 @@ func Post(ctx context.Context, client *http.Client, address string, header http.
 	return nil, s
 }
 
-// ReadStatus parses an error's body. code is 0 if the error arrived as an event of a stream. It supports the formats of
+// ReadStatus parses an error's body. code is 0 if the error arrived as an event in a stream. It supports the formats of
 // OpenAI, Anthropic, Azure, vLLM, llama.cpp, Ollama and LiteLLM. For other bodies, such as a proxy's HTML page, the
 // message is the beginning of the body.
 func ReadStatus(code int, body []byte) *Status {

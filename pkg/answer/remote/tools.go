@@ -129,10 +129,10 @@ func (t *toolCalls) complete() []chat.ToolCall {
 	return out
 }
 
-// refusesTools matches the errors of servers whose model does not support tools.
+// refusesTools matches errors from servers whose model does not support tools.
 var refusesTools = regexp.MustCompile(`(?i)\btools?\b|\btool[ _](?:choice|call)`)
 
-// ToolError returns ErrNoTools if err is the rejection of a request because of its tools, and err otherwise.
+// ToolError returns ErrNoTools if err says that the request was rejected because of its tools, and err otherwise.
 func ToolError(err error, p chat.Prompt) error {
 	var status *Status
 	if len(p.Params.Tools) == 0 || !errors.As(err, &status) || !refusesTools.MatchString(status.Message) {

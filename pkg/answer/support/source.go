@@ -21,7 +21,7 @@ type source struct {
 	byTerm   map[string][]at // words by term
 	byPrefix map[string][]at // words by their beginning: see prefixOf
 	byNumber map[string][]at // figures by possible value
-	context  map[string]bool // terms of the headings and the name of the document
+	context  map[string]bool // terms in the headings and in the document's name
 	plain    condensed
 }
 
@@ -79,7 +79,7 @@ func newSource(f domain.Fragment, r *reader, limit int) *source {
 	return s
 }
 
-// rowRange matches the rows in the heading of a part of a table.
+// rowRange matches the rows in the heading of a table part.
 var rowRange = regexp.MustCompile(`\brows? \d+(?: to \d+)?$`)
 
 func appendPlace(list []at, p at) []at {
@@ -100,7 +100,7 @@ func validPrefix(text string, n int) string {
 	return text[:n]
 }
 
-// unitsOf divides the text of a source into sentences. Rows of tables are units of their own.
+// unitsOf divides the text of a source into sentences. Each table row is a unit of its own.
 func unitsOf(text string) []analysis.Span {
 	var out []analysis.Span
 	flush := func(from, to int) {

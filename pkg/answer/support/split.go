@@ -19,7 +19,7 @@ const (
 	Code
 )
 
-// Piece is a sentence of an answer, an item of a list, a row of a table, or a block of code.
+// Piece is a sentence of an answer, a list item, a table row or a code block.
 type Piece struct {
 	Start, End int // in bytes, with the citation marks after the sentence
 	Text       string

@@ -11,7 +11,7 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// units maps each name of a unit to the unit's canonical name. Two figures with different known units are never equal.
+// units maps each unit name to the unit's canonical name. Two figures with different known units are never equal.
 var units = table(`
 	day: day days tag tage tagen jour jours día días dia dias giorno giorni dag dagen день дня дней werktage werktagen jours arbeitstage
 	week: week weeks woche wochen semaine semaines semana semanas settimana settimane weken неделя недели недель
