@@ -28,7 +28,7 @@ type ConversationStore interface {
 	// Messages returns the newest messages, oldest first.
 	Messages(ctx context.Context, conversationID string, limit int) ([]domain.Message, error)
 	// EachMessage calls f with every message, oldest first, and keeps only a few in memory. It stops at the first error
-	// of f and returns it.
+	// from f and returns it.
 	EachMessage(ctx context.Context, conversationID string, f func(domain.Message) error) error
 	DeleteConversation(ctx context.Context, ws, id string) (domain.Conversation, error)
 }

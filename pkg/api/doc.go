@@ -10,7 +10,7 @@
 //  4. validation of parameters and body, with all faults in one error (check.go): handlers see only valid values;
 //  5. Idempotency-Key: a repeated request gets the stored answer (package idempotency).
 //
-// The problem package gives all errors of handlers the same format.
+// The problem package gives all handler errors the same format.
 //
 // The handler streams requests and responses. The http.Server around it needs ReadHeaderTimeout and IdleTimeout, but
 // must set neither ReadTimeout nor WriteTimeout: the handler sets a deadline for every piece that it reads or writes.

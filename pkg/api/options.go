@@ -27,8 +27,8 @@ type Options struct {
 	MaxPages       int   // largest value of a web site's max_pages; default 10,000
 	MaxQueryChars  int   // maximum length of a query; default 8,000
 
-	RatePerSecond    int // maximum number of requests of one key per second; bursts may be twice as large; 0: no limit
-	VisitorPerMinute int // maximum number of questions of one visitor to a public agent per minute; 0: no limit
+	RatePerSecond    int // maximum number of requests per second with one key; bursts may be twice as large; 0: no limit
+	VisitorPerMinute int // maximum number of questions per minute from one visitor to a public agent; 0: no limit
 	VisitorMaxTokens int // largest maxTokens that a caller without a key may request from a public agent; default 4,096
 
 	Admission admit.Options // limits on concurrent requests; default: none

@@ -37,7 +37,7 @@ func NewAudit(log *slog.Logger, now func() time.Time) *Audit {
 	return &Audit{log: log, now: now, lastUse: map[string]*entry{}, lastRefusal: map[string]*entry{}}
 }
 
-// Names of actions that are not operations of the API.
+// Names of actions that are not API operations.
 const (
 	actionUse     = "key.use"
 	actionRefused = "key.refused"

@@ -51,10 +51,10 @@ func (f *Flows) Of(r *http.Request) string {
 	return AddressFlow(r.RemoteAddr)
 }
 
-// WorkspaceFlow returns the flow of all requests that use keys of the workspace.
+// WorkspaceFlow returns the flow for all requests with one of the workspace's keys.
 func WorkspaceFlow(id string) string { return "workspace " + id }
 
-// VisitorFlow returns the flow of all requests without a key to public resources of the workspace. It is separate from
+// VisitorFlow returns the flow for all requests without a key to the workspace's public resources. It is separate from
 // WorkspaceFlow, so that visitors cannot crowd out the workspace's owner.
 func VisitorFlow(id string) string { return "visitors of " + id }
 

@@ -14,8 +14,8 @@ import (
 // RateLimits holds one token bucket for every key, for every address that calls without a key, and for every visitor of
 // a public agent. Each process counts separately.
 type RateLimits struct {
-	perSecond        int // maximum number of requests of one key or address; 0: no limit
-	visitorPerMinute int // maximum number of questions of one visitor; 0: no limit
+	perSecond        int // maximum number of requests with one key or from one address; 0: no limit
+	visitorPerMinute int // maximum number of questions from one visitor; 0: no limit
 	now              func() time.Time
 
 	mu      sync.Mutex
@@ -26,8 +26,8 @@ type RateLimits struct {
 // this lets some clients send another burst.
 const maxBuckets = 100_000
 
-// NewRateLimits returns rate limits. perSecond limits the requests of a key or an address, and visitorPerMinute the
-// questions of a visitor. 0 means no limit.
+// NewRateLimits returns rate limits. `perSecond` limits the requests with a key or from an address, and
+// `visitorPerMinute` the questions from a visitor. 0 means no limit.
 func NewRateLimits(perSecond, visitorPerMinute int, now func() time.Time) *RateLimits {
 	return &RateLimits{perSecond: perSecond, visitorPerMinute: visitorPerMinute, now: now, buckets: map[string]*rate.Limiter{}}
 }

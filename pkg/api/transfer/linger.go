@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Limits on reading the rest of the body of a rejected request.
+// Limits on reading the rest of a rejected request's body.
 const (
 	lingerTime  = 2 * time.Second
 	lingerBytes = 64 << 20

@@ -41,7 +41,7 @@ const MaxCustomID = 200
 // uploadFields are the parts that a form may have.
 var uploadFields = []string{"file", "type", "datastoreId", "fileName", "custom_id", "metadata"}
 
-// metadataExample is a valid value of the field metadata, shown in error messages.
+// metadataExample is a valid value for the metadata field, shown in error messages.
 const metadataExample = `{"team": "ops"}`
 
 // Form is a received multipart form. The file is kept on disk, because the parts may arrive in any order.
