@@ -143,7 +143,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// damagedCatalog adds recovery instructions to the error of a damaged catalog.
+// damagedCatalog adds recovery instructions to the error for a damaged catalog.
 func damagedCatalog(err error, dir string) error {
 	if !errors.Is(err, catalog.ErrDamaged) {
 		return err
