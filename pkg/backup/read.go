@@ -91,7 +91,7 @@ func (a *reading) explain(ctx context.Context, err error, in *countingReader) er
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case in.err != nil: // error of the disk or the connection
+	case in.err != nil: // disk or connection error
 		return fmt.Errorf("reading the archive: %w", in.err)
 	case errors.As(err, &sink):
 		return sink.error

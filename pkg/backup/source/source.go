@@ -54,7 +54,7 @@ func (s Source) Write(ctx context.Context, w io.Writer, bytesPerSecond int64) (b
 	})
 }
 
-// lostOriginal converts an error of the store of originals to a Loss.Reason. It returns "" if the error does not mean
+// lostOriginal converts an error from the store of originals to a Loss.Reason. It returns "" if the error does not mean
 // that the original is lost.
 func lostOriginal(err error) string {
 	switch {
