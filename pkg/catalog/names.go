@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/sites"
 )
 
-// Aliases of the types in the signatures of the stores' methods. With them, users of a Catalog need not import the
-// packages of the stores.
+// Aliases of the types in the stores' method signatures. With them, users of a Catalog need not import the stores'
+// packages.
 type (
 	// ActiveState is maintenance.ActiveState.
 	ActiveState = maintenance.ActiveState

@@ -24,8 +24,7 @@ type usageQueue struct {
 	next *usageBatch // uses to store next; nil: none
 }
 
-// usageBatch holds usage that is stored together. The lock of the queue that stores the batch guards the fields done
-// and errs.
+// usageBatch holds the usage that one transaction stores. The fields `done` and `errs` are guarded by usageQueue.lock.
 type usageBatch struct {
 	sums map[domain.Account]map[domain.Metric]int64
 	done bool
@@ -38,8 +37,8 @@ type accountUses struct {
 	uses    map[domain.Metric]int64
 }
 
-// count adds uses to the counters of an account, and returns once they are stored. The usage of concurrent callers is
-// stored together, as one batch.
+// count adds uses to the counters of an account, and returns once they are stored. The usage reported by concurrent
+// callers is combined into one batch.
 func (y *usageQueue) count(ctx context.Context, a domain.Account, uses map[domain.Metric]int64, store func(context.Context, []accountUses) error) error {
 	own := y.join(a, uses)
 	y.lock.Lock()

@@ -24,7 +24,7 @@ type deferredUsage struct {
 
 // CountDeferred is like Count, but does not wait for the database. It keeps the uses in memory and stores them within a
 // tenth of a second, or in Close if that comes first. Use it only for metrics without a limit: if the process is
-// killed, the uses of the last tenth of a second are lost. Usage and KeyUsage of this process include the uses
+// killed, the uses from the last tenth of a second are lost. Usage and KeyUsage of this process include the uses
 // immediately. Errors are logged.
 func (c *Accounts) CountDeferred(a domain.Account, uses map[domain.Metric]int64) {
 	c.deferred.mu.Lock()
@@ -39,9 +39,9 @@ func (c *Accounts) CountDeferred(a domain.Account, uses map[domain.Metric]int64)
 	c.deferred.next.add(a, uses)
 }
 
-// flushDeferred stores the buffered usage and waits until this is done. Errors of the database are logged, not
-// returned. If ctx ends first, flushDeferred returns an error, but the usage is still stored, because other callers may
-// be waiting for it.
+// flushDeferred stores the buffered usage and waits until this is done. Database errors are logged, not returned. If
+// ctx ends first, flushDeferred returns an error, but the usage is still stored, because other callers may be waiting
+// for it.
 func (c *Accounts) flushDeferred(ctx context.Context) error {
 	select {
 	case c.deferred.lock <- struct{}{}:

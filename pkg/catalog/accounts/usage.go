@@ -14,7 +14,7 @@ import (
 // MonthOf returns the month (UTC) in which uses at the time t are counted.
 func MonthOf(t time.Time) string { return t.UTC().Format("2006-01") }
 
-// Count adds uses to the account's counters of the current month (UTC), either all of them or none. To take back uses
+// Count adds uses to the account's counters for the current month (UTC), either all of them or none. To take back uses
 // that were counted but did not happen, pass negative numbers. Concurrent calls share one transaction.
 func (c *Accounts) Count(ctx context.Context, a domain.Account, uses map[domain.Metric]int64) error {
 	uses = maps.Clone(uses)

@@ -116,7 +116,7 @@ func testDeletion(t *testing.T, open world.Open) {
 			world.Code(t, domain.CodeNotFound, err)
 		}
 		unseen()
-		world.Equal(t, 1, len(w.PublishAll())) // the job of the file: no page of the site is fetched
+		world.Equal(t, 1, len(w.PublishAll())) // the file's job: no page of the site is fetched
 		w.ClearSweeps()
 		batches := 0
 		for more := true; more; batches++ {

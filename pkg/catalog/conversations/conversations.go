@@ -106,7 +106,8 @@ func (c *Store) FindConversation(ctx context.Context, ws, agentID, id string) (v
 	return v, true, nil
 }
 
-// Conversation returns a conversation of the workspace and, unless agentID is empty, of that agent.
+// Conversation returns a conversation in the workspace. If agentID is not empty, the conversation must be with that
+// agent.
 func (c *Store) Conversation(ctx context.Context, ws, agentID, id string) (domain.Conversation, error) {
 	return readConversation(ctx, c.db.Read, ws, agentID, id)
 }

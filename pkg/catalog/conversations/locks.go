@@ -28,7 +28,7 @@ func (c *Store) Lock(ctx context.Context, conversationID, holder string, ttl tim
 	return taken && err == nil, err
 }
 
-// Time between the end of a lock that was not released and the deletion of its row.
+// Time between the expiry of a lock that was not released and the deletion of its row.
 const lockExpiry = time.Hour
 
 // Unlock releases the lock if the holder still has it.

@@ -80,7 +80,7 @@ func (d dialect) bound(ctx context.Context, limit time.Duration) (context.Contex
 }
 
 // timeoutError returns a domain.CodeUnavailable error if the server has not answered in time. It returns other errors
-// unchanged, including the error of a caller that has stopped waiting.
+// unchanged, including the context error of a caller that has stopped waiting.
 func timeoutError(ctx context.Context, err error) error {
 	if err != nil && errors.Is(context.Cause(ctx), errTimeout) {
 		return &domain.Error{Code: domain.CodeUnavailable, Message: "the catalog's database did not answer in time; try again shortly", Err: err}
@@ -241,7 +241,7 @@ func Scan[T any](into func(*T) []any) func(Scanner) (T, error) {
 }
 
 // InLists splits values into lists of limited length and calls f for each list. `in` is an SQL condition for the list;
-// put it after the name of a column. `args` are the arguments of the condition.
+// put it after a column name. `args` are the arguments of the condition.
 func InLists(q Querier, values []string, f func(in string, args []any) error) error {
 	d := q.engine()
 	for len(values) > 0 {

@@ -91,7 +91,7 @@ func (w observedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	conn.(sqlite.HookRegisterer).RegisterPreUpdateHook(func(d sqlite.SQLitePreUpdateData) {
 		w.observer.Change(d.TableName, d.Op == sqlite3.SQLITE_INSERT, func() (string, error) {
-			row := make([]any, 1) // Old replaces each element of the slice with the old value of a column
+			row := make([]any, 1) // Old replaces each element of the slice with a column's old value
 			err := d.Old(row...)
 			id, ok := row[0].(string)
 			if !ok {

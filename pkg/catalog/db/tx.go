@@ -112,7 +112,7 @@ func Local[T any](t *Tx, init func() T) T {
 	return v
 }
 
-// Timeout of a statement that changes all datasources of a datastore.
+// Timeout for a statement that changes all datasources of a datastore.
 const extendedTimeout = 15 * time.Minute
 
 // ExtendTimeout sets a longer timeout for the remaining statements of the transaction. Changes to large datastores need

@@ -25,7 +25,7 @@ type Applied struct {
 	Site       *domain.Datasource
 	NewPages   int      // pages of the site that were put into the outbox
 	Removed    bool     // the event has removed the datasource; Datasource is then the state before the event
-	Others     []string // ids of other datasources of the datastore that were changed
+	Others     []string // ids of other changed datasources in the datastore
 }
 
 // Apply applies one event; see ApplyAll.
@@ -39,7 +39,7 @@ func (c *Pipeline) Apply(ctx context.Context, ev domain.Event) (Applied, error) 
 
 // ApplyAll applies events in order and in one transaction, all or none. domain.Apply decides how a datasource changes.
 // The transaction also stores what follows from the change, such as the next job, new pages of a site and sweeps.
-// Applying an event twice, or late, is harmless. If the datasource of an event no longer exists, a sweep of the job's
+// Applying an event twice, or late, is harmless. If an event's datasource no longer exists, a sweep of the job's
 // results is queued. ApplyAll fails with domain.CodeInvalid if an event lacks a required field.
 func (c *Pipeline) ApplyAll(ctx context.Context, evs []domain.Event) ([]Applied, error) {
 	var highest uint64
@@ -200,7 +200,7 @@ func (c *Pipeline) apply(ctx context.Context, t *db.Tx, ev domain.Event) (Applie
 	return done, nil
 }
 
-// isSameForSite reports whether a change of a page cannot affect its site, because the page's status has stayed the
+// isSameForSite reports whether a change to a page cannot affect its site, because the page's status has stayed the
 // same. A move changes every page. Checking the whole site after each of these changes would take quadratic time.
 func isSameForSite(before, after record.Record) bool {
 	return after.GroupID != "" && before.OwnStatus().Terminal() && before.OwnStatus() == after.OwnStatus()
@@ -242,8 +242,8 @@ func stoppedSince(ctx context.Context, t *db.Tx, page record.Record) (bool, erro
 	return site.Crawl.Stopped() && page.QueuedAt <= db.Micros(site.Crawl.StoppedAt), nil
 }
 
-// queueSiteWork queues the work on a site that has become necessary because a job of the site or of one of its pages
-// has ended.
+// queueSiteWork queues the work on a site that has become necessary because a job has ended, either the site's own or
+// that of one of its pages.
 func queueSiteWork(ctx context.Context, t *db.Tx, before, after record.Record) error {
 	if after.Type == domain.TypeWebSite {
 		if !after.DiscoveryDone || before.DiscoveryDone {

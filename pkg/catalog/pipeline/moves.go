@@ -172,7 +172,7 @@ func (c *Pipeline) FinishMove(ctx context.Context, datastoreID, moveID string) (
 		if err := record.LockDatastore(ctx, t, datastoreID); err != nil {
 			return err
 		}
-		d, err := record.ScanDatastore(t.QueryRow(ctx, // locks the row, because the datastore's lock does not prevent a concurrent change of the name
+		d, err := record.ScanDatastore(t.QueryRow(ctx, // locks the row, because the datastore's lock does not prevent a concurrent change to the name
 			`SELECT `+record.DatastoreColumns+` FROM datastores WHERE id = ? AND deleted_at = 0`+t.Lock, datastoreID))
 		if errors.Is(err, sql.ErrNoRows) || err == nil && (d.Move == nil || d.Move.ID != moveID) {
 			return nil

@@ -34,7 +34,7 @@ func (c *Pipeline) Outbox(ctx context.Context, limit int) ([]domain.Job, error) 
 }
 
 // Next returns up to `limit` due jobs in the order in which they should be published: by priority, then round robin by
-// workspace, then oldest first. It leaves out jobs of workspaces that have already used up their share of the window.
+// workspace, then oldest first. It leaves out jobs for workspaces that have already used up their share of the window.
 // The returned jobs count as jobs in the window. The round robin continues where the last call ended, so a small limit
 // is as fair as a large one. Jobs stay in the outbox until Published is called.
 func (c *Pipeline) Next(ctx context.Context, w *Window, limit int) ([]domain.Job, error) {

@@ -1,4 +1,4 @@
-// Package pipeline stores the jobs of datasources and their results. It contains the outbox, applies the events of
+// Package pipeline stores the jobs of datasources and their results. It contains the outbox, applies events from
 // workers, and queues sweeps, replays, refreshes and moves of datastores. It also replaces lost jobs. domain.Apply
 // decides how an event changes a datasource. In one transaction, the pipeline stores this change and everything that
 // follows from it, such as the next job. It imports db, record, accounts and sites.
@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/sites"
 )
 
-// Pipeline stores jobs and their effects. All methods are safe for concurrent use.
+// Pipeline stores jobs, and the changes that result from them, in the catalog. All methods are safe for concurrent use.
 type Pipeline struct {
 	db       *db.DB
 	accounts *accounts.Accounts

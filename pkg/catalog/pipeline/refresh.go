@@ -33,9 +33,9 @@ func (c *Pipeline) Refreshes(ctx context.Context, cursor string, limit int) (out
 	return out, next, nil
 }
 
-// RefreshDue queues a fetch of a datasource whose schedule was due at the given time, with the priority of replays. It
-// returns false if the datasource is gone, has no schedule, is still waiting for a job, or was queued after that time.
-// Repeated calls are therefore harmless.
+// RefreshDue queues a fetch of a datasource whose schedule was due at the given time, with the same priority as a
+// replay. It returns false if the datasource is gone, has no schedule, is still waiting for a job, or was queued after
+// that time. Repeated calls are therefore harmless.
 func (c *Pipeline) RefreshDue(ctx context.Context, id string, at time.Time) (queued bool, err error) {
 	err = c.db.Update(ctx, "queueing a refresh", func(t *db.Tx) error {
 		queued = false

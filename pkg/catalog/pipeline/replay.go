@@ -31,7 +31,7 @@ type ReplayFilter struct {
 	Priority record.Priority
 }
 
-// Number of datasources queued per transaction of a replay.
+// Number of datasources that a replay queues per transaction.
 const replayBatch = 200
 
 // kind returns the kind of job that a replay queues for a datasource, or "" if it queues none. If web content is

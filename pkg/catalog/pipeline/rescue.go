@@ -85,7 +85,7 @@ func (c *Pipeline) Reissue(ctx context.Context, datasourceID, expectJobID string
 }
 
 // NewJob returns a job, with a new id, that reads the datasource again. Depending on `kind`, the job ingests the
-// original or crawls the address. The crawl job of a site's page contains the scope of the site. NewJob fails with
+// original or crawls the address. The crawl job for a site's page contains the site's scope. NewJob fails with
 // domain.NotFound if the datastore is gone.
 func (c *Pipeline) NewJob(ctx context.Context, d domain.Datasource, kind domain.JobKind) (domain.Job, error) {
 	store, err := record.DatastoreByID(ctx, c.db.Read, d.DatastoreID)

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// GroupCount is the number of datasources of a group that have a given status. A group is a datastore, or the pages of
+// GroupCount is the number of datasources in a group that have a given status. A group is a datastore, or the pages of
 // one site.
 type GroupCount struct {
 	Group  string

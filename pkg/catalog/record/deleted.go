@@ -24,7 +24,7 @@ func SiteOf(d domain.Datasource) string {
 // A deleted datasource may be created again with the same id. This happens if the next crawl of a site finds a deleted
 // page again, or if a request with an idempotency key is repeated. The sweep must not delete rows of the new
 // datasource, so it does not cover higher generations. Jobs of the deleted datasource may still write rows of higher
-// generations. These rows are swept when the events of the jobs arrive.
+// generations. These rows are swept when the jobs' events arrive.
 func DeleteDatasources(ctx context.Context, t *db.Tx, doomed []Record, generation uint64) error {
 	if len(doomed) == 0 {
 		return nil

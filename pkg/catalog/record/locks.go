@@ -114,7 +114,7 @@ func LockDatasources(ctx context.Context, t *db.Tx, ids ...string) error {
 	return LockRows(ctx, t, ids)
 }
 
-// LockRows locks rows of datasources in the order of their ids.
+// LockRows locks datasources' rows in the order of their ids.
 func LockRows(ctx context.Context, t *db.Tx, ids []string) error {
 	if !t.IsShared() {
 		return nil

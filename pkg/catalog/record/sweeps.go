@@ -18,7 +18,7 @@ const (
 // AllGenerations stands for domain.AllGenerations in the database, where the column is signed.
 const AllGenerations = -1
 
-// Values of the column `jobs` of a sweep. With SweepCrawls, the sweep deletes crawl jobs with generations below
+// Values for a sweep's `jobs` column. With SweepCrawls, the sweep deletes crawl jobs with generations below
 // from_generation.
 const (
 	sweepNoJobs  = 0

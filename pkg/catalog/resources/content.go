@@ -77,7 +77,8 @@ func (c *Resources) Requeue(ctx context.Context, ws, id string, job domain.Job, 
 	})
 }
 
-// Description is a change of a datasource's descriptive data. A nil field leaves the old value unchanged.
+// Description is a change to a datasource's name, metadata, custom id or fetch settings. A nil field leaves the old
+// value unchanged.
 type Description struct {
 	Name     *string
 	Metadata *map[string]any

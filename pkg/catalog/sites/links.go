@@ -22,7 +22,8 @@ const (
 	maxLinkPartBytes = 64 << 10
 )
 
-// StoreLinks stores one part of the links of a page's last fetch. The parts replace the links of the previous fetch.
+// StoreLinks stores one part of the links found in a page's last fetch. The parts replace the links of the previous
+// fetch.
 func StoreLinks(ctx context.Context, t *db.Tx, ev domain.Event) error {
 	if ev.Part < 0 || ev.Part >= min(ev.Parts, maxLinkParts) {
 		return nil

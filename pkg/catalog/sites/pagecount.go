@@ -25,7 +25,7 @@ func Begin(ctx context.Context, t *db.Tx, r *record.Record, job domain.Job) erro
 	return recount(ctx, t, r.ID)
 }
 
-// CountPage adds n to the number of pages of a site. Unknown sites are ignored.
+// CountPage adds n to a site's number of pages. Unknown sites are ignored.
 func CountPage(ctx context.Context, t *db.Tx, siteID string, n int) error {
 	return t.Queue(ctx, db.Write{
 		Doing: "counting pages of site " + siteID,
@@ -34,7 +34,7 @@ func CountPage(ctx context.Context, t *db.Tx, siteID string, n int) error {
 	})
 }
 
-// recount corrects the stored number of pages of a site.
+// recount corrects a site's stored number of pages.
 func recount(ctx context.Context, t *db.Tx, siteID string) error {
 	return t.Queue(ctx, db.Write{
 		Doing: "counting the pages of site " + siteID,

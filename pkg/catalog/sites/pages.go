@@ -50,7 +50,7 @@ func (c *Sites) Discovered(ctx context.Context, t *db.Tx, siteID string, from re
 	return queued, site.Store(ctx, t, t.Stamp())
 }
 
-// acceptsPages reports whether a site accepts the links of an event about the site or one of its pages. It does so if
+// acceptsPages reports whether a site accepts the links in an event about the site or one of its pages. It does so if
 // the event belongs to the site's newest crawl and that crawl was not stopped.
 func acceptsPages(r *record.Record, from record.Record, ev domain.Event) bool {
 	switch {
@@ -87,7 +87,7 @@ func lowerLead(ctx context.Context, t *db.Tx, page *record.Record, lead int, in 
 //
 // Each crawl requests a page once, no matter how many pages link to it. It does not request a page that was deleted or
 // found gone since the crawl began. A page that matches no include pattern is added only to read its links. At most
-// domain.MaxLead pages of this kind may follow one another in a path of links.
+// domain.MaxLead pages of this kind may follow one another along a path of links.
 func (c *Sites) addPages(ctx context.Context, t *db.Tx, site *record.Record, store domain.Datastore, links []foundLink) (queued int, refused map[string]int, err error) {
 	known, err := pagesByID(ctx, t, site.ID, links)
 	if err != nil {

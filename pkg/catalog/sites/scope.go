@@ -27,8 +27,7 @@ type foundLink struct {
 	lead int // Lead of the page if it matches no include pattern
 }
 
-// toFoundLinks converts links reported by the fetch of a page or by the discovery of a site. `from` is the page or the
-// site.
+// toFoundLinks converts links reported by a page's fetch or by a site's discovery. `from` is the page or the site.
 func toFoundLinks(from record.Record, links []domain.Link) []foundLink {
 	out := make([]foundLink, len(links))
 	for i, l := range links {
@@ -37,8 +36,8 @@ func toFoundLinks(from record.Record, links []domain.Link) []foundLink {
 	return out
 }
 
-// scope applies changed settings of the site to its pages, one batch at a time. If the site follows links, the last
-// batch queues a task of kind workLinks, which evaluates the stored links of the pages.
+// scope applies the site's changed settings to its pages, one batch at a time. If the site follows links, the last
+// batch queues a task of kind workLinks, which evaluates the pages' stored links.
 func (w *siteWork) scope(ctx context.Context) error {
 	pages, err := w.batch(ctx)
 	if err != nil {
@@ -261,7 +260,7 @@ func countExcluded(ctx context.Context, t *db.Tx, siteID string) (all, leads int
 	return all, leads, nil
 }
 
-// rescope queues the work that applies changed settings of a site to its pages.
+// rescope queues the work that applies a site's changed settings to its pages.
 func (c *Sites) rescope(ctx context.Context, t *db.Tx, before domain.DatasourceConfig, site *record.Record) error {
 	if site.Type != domain.TypeWebSite || before.SameScope(site.Config) {
 		return nil

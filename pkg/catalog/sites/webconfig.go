@@ -9,11 +9,11 @@ import (
 )
 
 // UpdateWebConfig changes how web content is fetched, and returns the datasource. Most changes take effect with the
-// next fetch. A change of a site's scope takes effect immediately: pages outside the new scope are left out, and known
+// next fetch. A change to a site's scope takes effect immediately: pages outside the new scope are left out, and known
 // links inside it are fetched.
 //
 // It fails with domain.CodeInvalid for a datasource that is not fetched, and for a page of a site, which uses the
-// settings of its site. It also fails for a single page if the patch changes settings that only sites have.
+// site's settings. It also fails for a single page if the patch changes settings that only sites have.
 func (c *Sites) UpdateWebConfig(ctx context.Context, ws, id string, patch domain.WebPatch) (domain.Datasource, error) {
 	err := c.db.Update(ctx, "changing how a datasource is fetched", func(t *db.Tx) error {
 		r, _, err := record.LockDatasource(ctx, t, id)
@@ -39,7 +39,7 @@ func (c *Sites) UpdateWebConfig(ctx context.Context, ws, id string, patch domain
 	return record.Datasource(ctx, c.db.Read, ws, id)
 }
 
-// FetchBy changes the fetch settings of a record without storing the record. For a site, it also queues the work that
+// FetchBy changes a record's fetch settings without storing the record. For a site, it also queues the work that
 // applies the new settings to the site's pages.
 func (c *Sites) FetchBy(ctx context.Context, t *db.Tx, r *record.Record, patch domain.WebPatch) error {
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// workKind is a kind of work on pages of a site.
+// workKind is a kind of work on a site's pages.
 type workKind int
 
 const (
@@ -21,13 +21,12 @@ const (
 	workRelease workKind = 3 // fetch pages again that were left out in favour of a page that has lost its content
 	workCompare workKind = 4 // fetch pages again that were left out in favour of a page whose content has changed
 	workYield   workKind = 5 // leave out pages whose canonical page now has content
-	workLinks   workKind = 6 // evaluate the stored links of one page or of all, after a change of the settings
-	workScope   workKind = 7 // apply changed settings of the site to its pages; workLinks follows
+	workLinks   workKind = 6 // evaluate the stored links of one page or of all, after a change to the settings
+	workScope   workKind = 7 // apply the site's changed settings to its pages; workLinks follows
 	workNamed   workKind = 8 // fetch left-out pages again if the text of their canonical page, only now known, differs
 )
 
-// workOf maps each kind of change of a page to the work that it causes on the pages that were left out as duplicates of
-// the changed page.
+// workOf maps each kind of change to a page to the work that it causes on the changed page's left-out duplicates.
 var workOf = map[domain.PageChange]workKind{domain.PageLost: workRelease, domain.PageKnown: workNamed, domain.PageDiffers: workCompare}
 
 func changeOf(kind workKind) domain.PageChange {

@@ -128,7 +128,7 @@ func testCrawls(t *testing.T, open world.Open) {
 		settled := w.Get(site.ID)
 		world.Equal(t, []any{domain.StatusSynched, 0}, []any{settled.Status, len(settled.Warnings)})
 		world.Equal(t, domain.SiteProgress{Discovered: 2, Unchanged: 1, Skipped: 1}, w.ProgressOf(site.ID))
-		// A late event of the ingest job does not make the content active again.
+		// A late event from the ingest job does not make the content active again.
 		w.ApplyEvent(before, domain.EventSynched, func(ev *domain.Event) { ev.Generation = w.Seq + 1 })
 		world.Equal(t, uint64(0), w.PageAt(site, world.PageB).ActiveGeneration)
 	})

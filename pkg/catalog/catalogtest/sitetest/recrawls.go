@@ -276,7 +276,7 @@ func testStops(t *testing.T, open world.Open) {
 		w.ApplyEvent(site, domain.EventDiscovered, world.Links(world.PageA)) // the site's discovery is ignored
 		w.ApplyEvent(site, domain.EventSynched, complete)
 		w.IsGone(domain.ChildID(site.ID, world.PageA))
-		// Events of the withdrawn job have no effect, and its results are swept.
+		// Events from the withdrawn job have no effect, and its results are swept.
 		w.ClearSweeps()
 		ev := running.Event(domain.EventFetched, w.Clock.Now())
 		world.Found(running, "new")(&ev)

@@ -16,7 +16,7 @@ type Pages map[string]Answer
 type Answer struct {
 	Content   string // hash of the content; "": must not be indexed
 	Canonical string
-	LeadsTo   string // end of the redirects; "": none
+	LeadsTo   string // where the redirects end; "": none
 	Same      bool   // the server answers "not modified" to conditional requests
 	Fails     bool
 	Links     []string

@@ -240,7 +240,7 @@ func (w *World) Event(d domain.Datasource, typ domain.EventType, change ...func(
 	return ev
 }
 
-// ApplyEvent applies an event of the newest job of a datasource.
+// ApplyEvent applies an event from a datasource's newest job.
 func (w *World) ApplyEvent(d domain.Datasource, typ domain.EventType, change ...func(*domain.Event)) catalog.Applied {
 	w.T.Helper()
 	done, err := w.Apply(w.Ctx, w.Event(d, typ, change...))
@@ -256,7 +256,7 @@ func (w *World) Synch(id string) domain.Datasource {
 	return w.Get(id)
 }
 
-// Chunks returns a function that sets the number of chunks of an event.
+// Chunks returns a function that sets the number of chunks in an event.
 func Chunks(n int64) func(*domain.Event) {
 	return func(ev *domain.Event) { ev.Chunks, ev.Bytes = n, 100*n }
 }
