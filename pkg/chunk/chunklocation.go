@@ -29,8 +29,7 @@ func (s *chunkLocation) add(page int, h headingContext, term string, tokens int)
 }
 
 // headings returns the headings above most of the chunk's text. It returns `other` if the chunk has no text. If most of
-// the text below these headings is the definition of one term, the result links to that term: its anchor is the anchor
-// of the term.
+// the text below these headings defines one term, the result links to that term: its anchor is the anchor of the term.
 func (s *chunkLocation) headings(other headingContext) headingContext {
 	at := s.heads.largest(other)
 	var below tokenCount[definedTerm]

@@ -189,8 +189,8 @@ func (p *packer) fits(b domain.Block, s piece) bool {
 	return d.headingsOnly || d.tokens < p.opts.TargetTokens/2 || b.Kind == domain.BlockCode && d.kind == domain.BlockCode
 }
 
-// begin starts a chunk with the piece, which is at the given offset. If the piece is a table row below the header, the
-// chunk begins with the header, provided that both fit.
+// begin starts a chunk with the piece. `offset` is the piece's position in the document's text. If the piece is a table
+// row below the header, the chunk begins with the header, provided that both fit.
 func (p *packer) begin(b domain.Block, s piece, offset int) {
 	p.cur = draft{offset: offset, page: b.Page, sheet: b.Sheet, headingsOnly: true}
 	if h := p.header; b.Kind == domain.BlockTableRow && h != nil && h.seen && h.tokens+s.tokens <= p.opts.MaxTokens {
@@ -248,7 +248,7 @@ func separator(before, after domain.BlockKind) string {
 	return domain.BlockSeparator
 }
 
-// trimStart removes white space from the start of a text, except for a space that is the base of combining marks.
+// trimStart removes white space from the start of a text, except for a space that combining marks are attached to.
 func trimStart(text string) string {
 	body := strings.TrimLeftFunc(text, unicode.IsSpace)
 	if body == "" || len(body) == len(text) || body[0] < utf8.RuneSelf {

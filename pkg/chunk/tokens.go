@@ -6,8 +6,8 @@ import "unicode"
 // length count as one token, longer words as proportionally more.
 const lettersPerToken = 6
 
-// Tokens estimates the number of tokens of the text in a language model's tokeniser. In scripts without spaces (Han,
-// kana, Hangul, Thai and similar ones), each character is one token. In other scripts, a word has one token per
+// Tokens estimates how many tokens a language model would count in the text. In scripts without spaces (Han, kana,
+// Hangul, Thai and similar ones), each character is one token. In other scripts, a word has one token per
 // lettersPerToken letters or digits. Each punctuation mark or symbol is one token. White space and joiners do not
 // count.
 func Tokens(text string) int {
