@@ -25,8 +25,8 @@ const maxDocument = 10 << 20
 // Maximum length in bytes of an address in a list.
 const maxLine = 8 << 10
 
-// fields holds, for each property of a document, the names of the JSON fields that may contain it, in the order in
-// which they are tried. A dot separates the names of nested fields.
+// fields holds, for each property of a document, the names of JSON fields that may contain it, in the order in which
+// they are tried. A dot separates nested field names.
 type fields struct {
 	text, name, id, source, metadata []string
 }
@@ -55,8 +55,8 @@ type errUnusable struct {
 func (e *errUnusable) Error() string { return e.why }
 
 // readDocuments iterates over the documents of an import. They are JSON objects, one after the other or in an array, or
-// nested in the lists of an export. After an errUnusable, which concerns one document, the iteration continues. Any
-// other error ends it.
+// nested in an export's lists. After an errUnusable, which concerns one document, the iteration continues. Any other
+// error ends it.
 func readDocuments(r io.Reader, f fields) iter.Seq2[*document, error] {
 	return func(yield func(*document, error) bool) {
 		in := &bounded{r: bufio.NewReader(r)}

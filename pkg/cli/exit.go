@@ -110,7 +110,7 @@ func ExitOfStatus(status int) Exit {
 	}
 }
 
-// Report writes the error of a command to errs: as a JSON object if asJSON is set, otherwise as a line of text.
+// Report writes a command's error to errs: as a JSON object if asJSON is set, otherwise as a line of text.
 func Report(errs io.Writer, program string, err error, asJSON bool) {
 	if !asJSON {
 		fmt.Fprintf(errs, "%s: %s\n", program, Printable(err.Error()))

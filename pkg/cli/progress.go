@@ -10,7 +10,7 @@ import (
 
 // Progress shows the progress of an operation.
 type Progress interface {
-	// Update shows the number of parts that have ended, out of the total. `done` includes the failed parts.
+	// Update shows how many of the parts have finished, and the total. `done` includes the failed parts.
 	Update(done, failed, total int64)
 	// End is called last. text, unless "", is printed on a separate line.
 	End(text string)

@@ -39,7 +39,7 @@ func (s *upload) listen(ctx context.Context, news chan<- client.Change) {
 	}
 }
 
-// handleChange processes a change of a datasource.
+// handleChange processes a change to a datasource.
 func (s *upload) handleChange(change client.Change) {
 	s.lastEvent = time.Now()
 	switch e := change.Datasource; {
@@ -57,7 +57,7 @@ func (s *upload) handleChange(change client.Change) {
 	}
 }
 
-// requestState requests the state of a datasource.
+// requestState requests a datasource's state.
 func (s *upload) requestState(id string) task {
 	return func(ctx context.Context) func() error {
 		d, err := s.client.GetDatasource(ctx, id)

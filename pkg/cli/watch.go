@@ -24,7 +24,7 @@ const (
 	pollInterval = time.Minute
 )
 
-// fileState is the state of a file at the last check.
+// fileState is a file's state at the last check.
 type fileState struct {
 	changed time.Time
 	size    int64
@@ -72,7 +72,7 @@ func (p *Program) watch(ctx context.Context, s *upload, sources sourceFlags, arg
 	return w.follow(ctx)
 }
 
-// printWatchOutcome prints the results of one check of the folders, and clears them for the next check. Unlike
+// printWatchOutcome prints the results from one check of the folders, and clears them for the next check. Unlike
 // printOutcome, it returns no error if only some documents have failed.
 func (p *Program) printWatchOutcome(ctx context.Context, s *upload, err error) error {
 	if ctx.Err() != nil && err != nil {

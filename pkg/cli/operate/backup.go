@@ -32,7 +32,7 @@ import (
 // Maximum pause in a backup's stream. It is long because copying a large catalog takes time.
 const backupStall = 10 * time.Minute
 
-// backupCommand writes a backup of a running service or of a data directory that is not in use.
+// backupCommand backs up a running service, or a data directory that is not in use.
 func (p commands) backupCommand() *cobra.Command {
 	var ask backupRequest
 	cmd := &cobra.Command{
