@@ -41,7 +41,7 @@ func WithAttempts(n int) Option { return func(s *sender) { s.attempts = max(1, n
 // seconds.
 func WithIdleTimeout(d time.Duration) Option { return func(s *sender) { s.idleTimeout = d } }
 
-// WithMaxBody sets the maximum size of a JSON answer, and of one event of a stream, in bytes. The default is 64 MiB.
+// WithMaxBody sets the maximum size in bytes of a JSON answer, and of one event in a stream. The default is 64 MiB.
 func WithMaxBody(n int64) Option { return func(s *sender) { s.maxBody = n } }
 
 // WithUserAgent sets the header User-Agent.

@@ -40,7 +40,7 @@ func (c *Client) QueryDatastore(ctx context.Context, id string, q DatastoreQuery
 	return value(found), err
 }
 
-// ExplainQuery is like QueryDatastore, with an explanation of the ranking and of dropped candidates.
+// ExplainQuery is like QueryDatastore, but also explains the ranking and the dropped candidates.
 func (c *Client) ExplainQuery(ctx context.Context, id string, q DatastoreQuery) (*ExplainedFragments, error) {
 	explain := true
 	return postByID[QueryDatastoreParams, DatastoreQuery, ExplainedFragments](withOptions(ctx, requestOptions{read: true}), id, &QueryDatastoreParams{Explain: &explain}, q,

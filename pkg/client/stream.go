@@ -54,7 +54,8 @@ func (c *Client) StreamAgent(ctx context.Context, id string, q AgentQuery, text 
 	return nil, ErrUnfinished
 }
 
-// checkStream returns an error if the answer is not an event stream. It returns the error of the request unchanged.
+// checkStream returns an error if the answer is not an event stream. If the request fails, it returns the error
+// unchanged.
 func checkStream(resp *http.Response, err error) (*http.Response, error) {
 	if err == nil {
 		if err = isOf(resp, "text/event-stream"); err != nil {
@@ -94,7 +95,7 @@ type Change struct {
 	DeletedID  string           // id of the deleted datasource
 }
 
-// WatchDatastore streams the changes of a datastore's datasources. It returns once the service is watching, so if the
+// WatchDatastore streams the changes to a datastore's datasources. It returns once the service is watching, so if the
 // caller reads the list of datasources afterwards, no change is missed. The iterator can be used only once. It ends
 // when the context ends or the stream breaks; its last pair then contains the error, which is [ErrUnfinished] if the
 // service stopped. To continue, watch again and read the list again.
