@@ -209,7 +209,7 @@ func names(field *[]string) func(string) error {
 	}
 }
 
-// origins returns a function that sets the field to a list of origins of web pages, separated by commas.
+// origins returns a function that sets the field to a list of web origins, separated by commas.
 func origins(field *[]string) func(string) error {
 	return func(v string) error {
 		*field = nil

@@ -10,7 +10,7 @@ import (
 // Windows holds the context windows of models, in tokens. A window covers prompt and answer together.
 type Windows struct {
 	All     int            // for models not in ByModel; 0: not set
-	ByModel map[string]int // by the name of the model, with or without its provider
+	ByModel map[string]int // by model name, with or without its provider
 }
 
 // Bounds on a model's window, in tokens.
