@@ -11,7 +11,7 @@ import (
 // EmbedPath is the path of the chat script that other web sites embed.
 const EmbedPath = "/embed/chat.js"
 
-// Path of the main module of the chat.
+// Path of the chat's main module.
 const entry = "embed/chat.js"
 
 // Patterns for the imports, exports and comments in the console's modules. bundle leaves all other code unchanged.

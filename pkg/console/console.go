@@ -1,6 +1,6 @@
 // Package console is the web interface at /: HTML, CSS and JavaScript modules embedded in the program. There is no
 // build step and no resource from another host. The console is an ordinary client of the API and has only the
-// permissions of the key that the user enters.
+// permissions of the key entered by the user.
 package console
 
 import (
