@@ -76,7 +76,7 @@ type Auditor struct {
 
 // Scope is the extent of an audit. Periodic audits use the zero value.
 type Scope struct {
-	// Thorough also verifies all checksums of the index and the digests of all originals, to find damage before a query
+	// Thorough also verifies all checksums in the index and the digests of all originals, to find damage before a query
 	// or a reader does.
 	Thorough bool
 	// Prune deletes datasources that have neither rows nor an original.

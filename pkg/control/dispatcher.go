@@ -59,7 +59,7 @@ const (
 	refusedDelay = 30 * time.Second
 	// windowShare keeps a part of the window free for other workspaces: a workspace with n jobs in it gets another only
 	// while more than windowShare*n are free. So a single workspace can fill four fifths of the window, a second one
-	// four fifths of the rest, and so on. See admission.Options.Share.
+	// four fifths of the remainder, and so on. See admission.Options.Share.
 	windowShare = 0.25
 )
 

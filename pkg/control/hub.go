@@ -11,7 +11,7 @@ type Watchers interface {
 	Changed(datastoreID, datasourceID string)
 }
 
-// Hub notifies watchers in this process when a change of a datasource has been stored. It also passes the change to the
+// Hub notifies watchers in this process when a change to a datasource has been stored. It also passes the change to the
 // hubs of other processes. Changes that occur while a watcher is busy are combined and delivered later. So a watcher
 // never misses the last state of a datasource, and never blocks other watchers.
 type Hub struct {
@@ -47,8 +47,7 @@ func (h *Hub) Changed(datastoreID, datasourceID string) {
 	}
 }
 
-// ChangedElsewhere notifies the watchers of the datastore of a change that another process has announced. It never
-// blocks.
+// ChangedElsewhere notifies the datastore's watchers of a change that another process has announced. It never blocks.
 func (h *Hub) ChangedElsewhere(datastoreID, datasourceID string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

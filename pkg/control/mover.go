@@ -23,7 +23,7 @@ type Moves interface {
 }
 
 // Mover moves datastores to another engine or embedding model. It rebuilds the active content in the new place, and
-// lets searches use that place once it has all content. The state of a move is in the catalog, so a move continues
+// lets searches use that place once it has all content. The catalog holds the state of each move, so a move continues
 // after a restart and in other processes.
 type Mover struct {
 	Catalog Moves

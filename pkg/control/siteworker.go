@@ -50,7 +50,8 @@ func (k *SiteWorker) Drain(ctx context.Context) error {
 	}
 }
 
-// round performs one batch of every task, so that a large site does not block a small one.
+// round performs one batch of each task. Tasks thus take turns, and a large site does not block a small one. `more`
+// reports whether work is left.
 func (k *SiteWorker) round(ctx context.Context) (more bool, err error) {
 	var faults []error
 	for last := (catalog.SiteTask{}); ; {

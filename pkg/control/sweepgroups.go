@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// Time limit of a group of sweeps. It is well below that of a round, so that hanging sweeps do not block later
+	// Time limit for a group of sweeps. It is well below that of a round, so that hanging sweeps do not block later
 	// ones.
 	sweepBound = time.Minute
 	// Delay of a sweep whose originals must stay for now.
@@ -93,7 +93,7 @@ func (s *Sweeper) deferHeld(ctx context.Context, group []catalog.SweepTask) (fre
 	return free, nil
 }
 
-// sweep performs the removals of a group, and returns the error of each sweep.
+// sweep performs a group's removals, and returns an error, or nil, for each sweep.
 func (s *Sweeper) sweep(ctx context.Context, group []catalog.SweepTask) (faults []error) {
 	ctx, cancel := context.WithTimeout(ctx, sweepBound)
 	defer cancel()
@@ -134,7 +134,7 @@ func (s *Sweeper) withdraw(ctx context.Context, sweep domain.Sweep) error {
 	return errors.Join(faults...)
 }
 
-// rows removes the rows of a group of sweeps. All sweeps of a group have the same datastore and place.
+// rows removes the rows that a group of sweeps selects. All sweeps of a group have the same datastore and place.
 func (s *Sweeper) rows(ctx context.Context, group []catalog.SweepTask) error {
 	first := group[0].Sweep
 	places := []domain.Place{first.Place}
