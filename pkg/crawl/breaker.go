@@ -69,8 +69,8 @@ func (b *breaker) trip(host, why string, now time.Time) time.Duration {
 	return h.pause
 }
 
-// pauseUntil records that the host itself asked for a pause until the given time. A host that sends only such responses
-// for a long time counts as failing.
+// pauseUntil records that the host itself asked for a pause until the given time. A host that asks for pauses for a
+// long time without serving any content counts as failing.
 func (b *breaker) pauseUntil(host, why string, until, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -16,11 +16,11 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// Some servers answer 200 when they mean 404 or 401. If indexed, such pages would appear in the results of any query
+// Some servers answer 200 when they mean 404 or 401. If indexed, such pages would appear in the results for any query
 // that matches their few words.
 
 const (
-	// maxNotFoundLetters is the maximum number of letters, not counting navigation, of a page that reports a missing
+	// maxNotFoundLetters is the maximum number of letters, not counting navigation, in a page that reports a missing
 	// page. A longer page is probably an article about missing pages.
 	maxNotFoundLetters = 800
 	// maxBareLetters is like maxNotFoundLetters, but for a page without a heading.

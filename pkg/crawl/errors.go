@@ -102,7 +102,7 @@ func statusError(u string, status int, h http.Header, now time.Time) *Error {
 	return e
 }
 
-// describe returns a description of the host's response. It is part of the error messages of fetches that wait for the
+// describe returns a description of the host's response. It is part of the error messages for fetches that wait for the
 // host.
 func (e *Error) describe(host string) string {
 	return fmt.Sprintf("%s answered %d %s", host, e.StatusCode, http.StatusText(e.StatusCode))

@@ -110,8 +110,8 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 		return p, nil
 	}
 	if a.softRedirect {
-		// Drop the validators, because they belong to the redirecting page. If they were kept, the next fetch would
-		// miss a change of the target.
+		// Drop the validators, because they belong to the redirecting page. If they were kept, the next fetch would not
+		// notice a changed target.
 		p.ETag, p.LastModified = "", ""
 		if !a.kind.IsHTML() {
 			reader.reset() // it has read the redirecting page
@@ -133,7 +133,7 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 	return p, nil
 }
 
-// Maximum length of a validator, in bytes. Validators are part of every job and event of their page.
+// Maximum length of a validator, in bytes. Validators are part of every job for the page, and of every event about it.
 const maxValidatorBytes = 1 << 10
 
 // validator returns the value of a header for conditional requests, or "" if it is too long.

@@ -53,7 +53,7 @@ func (c *client) retrieve(ctx context.Context, r retrieval) (response, error) {
 	col := c.collector(ctx)
 	if r.html != nil {
 		// Register only one selector, and read the whole tree in its callback. Each selector costs another traversal of
-		// the tree, and colly collects the text of each selected element. Every parsed page has a head element.
+		// the document, and colly collects the text of each selected element. Every parsed page has a head element.
 		col.OnHTML("head", func(e *colly.HTMLElement) { r.html(e.DOM.Nodes[0].Parent) })
 	}
 	budget, header := c.opts.Timeout, r.header

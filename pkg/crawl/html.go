@@ -52,7 +52,7 @@ func newPageReader(product string, req PageRequest, sc *scope.Scope) *pageReader
 	return &pageReader{product: product, req: req, scope: sc}
 }
 
-// reset clears the results of the last page.
+// reset clears the results from the last page.
 func (p *pageReader) reset() { *p = pageReader{product: p.product, req: p.req, scope: p.scope} }
 
 // scripted reports whether the page has content only after its scripts have run.

@@ -3,7 +3,7 @@ package crawl
 import "strings"
 
 const (
-	maxLinkHeaderBytes = 32 << 10 // maximum size of all Link headers of a response
+	maxLinkHeaderBytes = 32 << 10 // maximum total size of a response's Link headers
 	maxHeaderLinks     = 200
 )
 

@@ -170,8 +170,8 @@ func (d *discovery) isListedSitemap(ctx context.Context, list *url.URL, e sitema
 	return err == nil, err
 }
 
-// readNested reads the sitemaps that an index lists. It ignores those that are neither on the host of the index nor on
-// a host of the site.
+// readNested reads the sitemaps that an index lists. It ignores those that are neither on the index's host nor on one
+// of the site's hosts.
 func (d *discovery) readNested(ctx context.Context, index *url.URL, nested []string, level int) error {
 	for _, loc := range nested {
 		u, err := weburl.Resolve(index.String(), loc)

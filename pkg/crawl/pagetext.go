@@ -38,7 +38,7 @@ func (p *pageReader) identify(page *Page) {
 	page.TextHash, page.Sketch = textid.Identify(p.title, all, own)
 }
 
-// textWalk collects the text of a part of a page, one line per block.
+// textWalk collects the text from a part of a page, one line per block.
 type textWalk struct {
 	region *html.Node
 	whole  bool // include the text around the main text
@@ -128,7 +128,7 @@ func withinArticle(n *html.Node) bool {
 	return false
 }
 
-// mainRegion returns the main element of a page if there is exactly one and it holds enough of the text. Otherwise it
+// mainRegion returns a page's main element if there is exactly one and it holds enough of the text. Otherwise it
 // returns the body.
 func mainRegion(root *html.Node) *html.Node {
 	body := bodyOf(root)

@@ -50,8 +50,8 @@ func newPoliteness(o Options) *politeness {
 	return p
 }
 
-// maxWaits holds the longest times that a fetch may wait at a host: for its slot, and in this process's queue before it
-// requests a slot.
+// maxWaits holds the maximum times that a fetch waits for a host. `queue` is for the wait in this process's queue, and
+// `slot` for the wait for a slot after that.
 type maxWaits struct{ slot, queue time.Duration }
 
 // Maximum wait in a queue. A longer wait would occupy a worker that could fetch pages of other hosts.

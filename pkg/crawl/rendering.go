@@ -16,8 +16,8 @@ import (
 )
 
 // Renderer renders a page in a browser, with its scripts. It must send all requests for the page through `via`, which
-// returns an *Error for each request that the crawler refuses. The context of a request must name the origin of the
-// document that sends it; see WithAsker. All errors of Render are *Error, unless ctx ended the rendering.
+// returns an *Error for each request that the crawler refuses. A request's context must name the origin of the document
+// that sends the request; see WithAsker. All errors from Render are *Error, unless ctx ended the rendering.
 type Renderer interface {
 	Render(ctx context.Context, url string, via http.RoundTripper) (Rendered, error)
 }

@@ -164,8 +164,8 @@ var (
 	bracketed = regexp.MustCompile(`\[\s*["'](location|href|pathname|replace|assign)["']\s*\]`)
 	// comments matches comments in scripts. Two slashes after a colon or a quotation mark belong to an address.
 	comments = regexp.MustCompile(`(?s)/\*.*?\*/|(?m:(?:^|[\s;{}(),])//[^\n]*)`)
-	// locationVariable matches names of variables that hold the fragment or query of the old address. Scripts append
-	// these to the target.
+	// locationVariable matches names of variables that hold the old address's fragment or query. Scripts append these
+	// to the target.
 	locationVariable = regexp.MustCompile(`(?i)hash|search|anchor|quer|frag|param`)
 	// unsupportedTarget matches the targets of scripts that turn away unsupported browsers.
 	unsupportedTarget = regexp.MustCompile(`(?i)unsupported|outdated|no-?js|no-?script|old-?browser|upgrade-?browser|browser-?(?:upgrade|update|support)`)

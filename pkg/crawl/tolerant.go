@@ -113,7 +113,7 @@ func (c *cleanConn) Read(p []byte) (int, error) {
 	return c.in.Read(p)
 }
 
-// cleanHeader reads the header of a response and the headers of interim responses before it. It returns them without
+// cleanHeader reads a response's header and the headers of interim responses before it. It returns them without
 // malformed lines. It fails for a header larger than maxHeaderBytes.
 func cleanHeader(in *bufio.Reader) ([]byte, error) {
 	var (

@@ -18,13 +18,13 @@ import (
 	"github.com/sluice/sluice/pkg/extract/html"
 )
 
-// Maximum number of bytes of an HTML page that are parsed for links and title. The page itself may be larger.
+// Maximum number of bytes in an HTML page that are parsed for links and title. The page itself may be larger.
 const maxHTMLBytes = 8 << 20
 
 // sniffedBytes is the number of bytes that net/http uses to detect a content type.
 const sniffedBytes = 512
 
-// Number of bytes of a page that are searched for a declaration of the encoding if the header does not declare one.
+// Number of bytes in a page that are searched for an encoding declaration if the header does not declare one.
 const charsetBytes = 64 << 10
 
 // hop is the transport that colly uses for one request of a fetch. It enforces robots.txt, waits for a slot of the

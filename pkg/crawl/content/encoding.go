@@ -71,8 +71,8 @@ func isEncoding(layer string) bool {
 	return !isNoEncoding(layer)
 }
 
-// isNoEncoding reports whether a value means that the body is not encoded. That is true of "identity" and of other
-// names, mostly of character encodings, that misconfigured servers send.
+// isNoEncoding reports whether a value means that the body is not encoded. That is true of "identity", and of other
+// names that misconfigured servers send, mostly names of character encodings.
 func isNoEncoding(layer string) bool {
 	switch layer {
 	case "", "identity", "none", "null", "binary", "7bit", "8bit", "chunked", "aws-chunked", "text", "html":

@@ -17,12 +17,12 @@ import (
 const (
 	// maxHTMLTags is the maximum number of "<" characters that are parsed per page.
 	maxHTMLTags = 300_000
-	// maxHTMLNodes is the maximum estimated number of elements of a page that is parsed unchanged. If the estimate is
+	// maxHTMLNodes is the maximum estimated number of elements in a page that is parsed unchanged. If the estimate is
 	// higher, Sanitize renames formatting and body elements.
 	maxHTMLNodes = 500_000
 	// maxOpenElements is the maximum number of open elements in the parser.
 	maxOpenElements = 512
-	// maxBodies is the maximum number of html and body elements of a page that is parsed unchanged. If there are more,
+	// maxBodies is the maximum number of html and body elements in a page that is parsed unchanged. If there are more,
 	// Sanitize renames formatting and body elements.
 	maxBodies = 16
 )

@@ -39,7 +39,7 @@ func (s *Site) casesPerKind() int { return 1 + s.opts.Pages/1000 }
 
 const (
 	sectionPages = 60 // pages in a section, without their subpages
-	subPages     = 4  // subpages of some pages of a section
+	subPages     = 4  // subpages of some pages in a section
 )
 
 // addPlain adds n ordinary pages: sections with pages, some of which have subpages.

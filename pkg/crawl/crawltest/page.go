@@ -29,8 +29,8 @@ type page struct {
 	answer   func(*exchange)           // nil: answers with the page as HTML
 }
 
-// link is a link as it is written in a page. In it, the placeholder {own} stands for the scheme and host of the site,
-// and {foreign} for those of another site.
+// link is a link as it is written in a page. In it, the placeholder {own} stands for the site's scheme and host, and
+// {foreign} for those of another site.
 type link struct {
 	href string
 	rel  string

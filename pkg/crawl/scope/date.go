@@ -19,7 +19,7 @@ type date struct {
 	dashed           bool   // the numbers have dashes between them
 	named            bool   // the year is the value of a parameter such as "year"
 	reversed         bool   // the year follows the month; then both numbers may be ids instead
-	word             string // name of the month as in the address, in lower case; "" if it is a number
+	word             string // month name as in the address, in lower case; "" if it is a number
 }
 
 func (d date) after(other date) bool {
@@ -131,8 +131,8 @@ func dashed(s string, last int) (date, bool) {
 	return d, ok
 }
 
-// numbers parses a year, a month and optionally a day; the name of a month and a year; or a year and a week. `last` is
-// the last valid year.
+// numbers parses a year, a month and optionally a day; a month name and a year; or a year and a week. `last` is the
+// last valid year.
 func numbers(parts []string, last int) (date, bool) {
 	parts = slices.Clone(parts)
 	if len(parts) == 2 && months[strings.ToLower(parts[0])] > 0 {

@@ -120,7 +120,7 @@ const (
 	maxArguments    = 4 // the same for a path such as /index.php, whose parameters select the page
 )
 
-// paging contains the names of parameters that select a page of a finite list.
+// paging contains the names of parameters that select a page in a finite list.
 var paging = wordset.Of(`page p pg paged pagenum pageno page_no page_num seite start offset skip limit cursor after before`)
 
 // addsFilters reports whether a link adds filters to the parameters of the linking page, and so exceeds the normal
@@ -197,9 +197,9 @@ func isCalendarLink(from, to *url.URL, now time.Time) bool {
 	return !was.after(horizon) && is.after(horizon)
 }
 
-// patternOf returns the shape of an address: the address without its numbers and the name of its month. It also returns
-// the words in the address. Names of parameters that hold a part of the date do not count as words, because the query
-// of any archive may contain the word "month".
+// patternOf returns the shape of an address: the address without its numbers and month name. It also returns the words
+// in the address. Names of parameters that hold a part of the date do not count as words, because the query of any
+// archive may contain the word "month".
 func patternOf(u *url.URL, d date) (shape string, words []string) {
 	s := strings.ToLower(strings.TrimSuffix(u.Path, "/"))
 	named := s

@@ -1,5 +1,5 @@
-// Package sitemap parses all kinds of sitemaps and feeds, within limits per file and for all files of a site. It
-// fetches nothing; package crawl does.
+// Package sitemap parses all kinds of sitemaps and feeds, within limits per file and per site. It fetches nothing;
+// package crawl does.
 package sitemap
 
 import (
