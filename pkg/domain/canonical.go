@@ -101,7 +101,7 @@ func (d *Datasource) ChangeFrom(before Datasource) PageChange {
 }
 
 // FetchesAgain reports whether a page that was left out in favour of another one, the keeper, must be fetched again
-// after a change of the keeper. `similar` reports whether the two pages have similar texts.
+// after a change to the keeper. `similar` reports whether the two pages have similar texts.
 func (d *Datasource) FetchesAgain(page Datasource, keeperID string, change PageChange, similar bool) bool {
 	if page.Status != StatusSkipped || page.GroupID != d.ID {
 		return false

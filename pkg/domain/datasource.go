@@ -71,7 +71,7 @@ type Processing struct {
 	Unchanged     bool   // web_page: the newest fetch found no change
 	DuplicateOf   string // skipped page of a site: id of the page with the same content, if that is the reason
 
-	JobID            string // the newest accepted job; events of other jobs do not change Status
+	JobID            string // the newest accepted job; events from other jobs do not change Status
 	Runs             int    // number of ingest jobs put into the outbox so far; if it exceeds 1, earlier jobs may have left rows behind
 	ActiveGeneration uint64 // the generation visible to readers; 0: none yet
 	Fence            uint64 // no generation up to this one can become active any more: a job has failed or the content was removed
@@ -106,7 +106,7 @@ type Resume struct {
 // MaxMetadataBytes is the maximum size of a datasource's metadata as JSON. Every job and chunk contains the metadata.
 const MaxMetadataBytes = 16 << 10
 
-// DatasourceConfig holds the settings of the caller and the properties found in the content.
+// DatasourceConfig holds the caller's settings and the properties found in the content.
 type DatasourceConfig struct {
 	SourceURL string   `json:"source_url,omitempty"` // web_page: address; web_site: start of discovery
 	Sitemap   string   `json:"sitemap,omitempty"`    // web_site: address of a sitemap

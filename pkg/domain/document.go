@@ -108,13 +108,13 @@ type Chunk struct {
 	Offset  int    // byte offset of the chunk in the document's text (blocks joined by "\n\n")
 	Tokens  int    // number of tokens as counted by the chunker
 
-	// Runs locate the text in the document's text. They are nil if the location is unknown, because the chunk was
-	// indexed by an older version.
+	// Runs map Text to positions in the document's text. They are nil if the positions are unknown, as for chunks
+	// indexed by older versions.
 	Runs TextRuns
 }
 
-// MaxChunkBytes is the maximum size of a chunk's text in bytes. This is the limit of Milvus, and every engine must
-// accept texts of this size.
+// MaxChunkBytes is the maximum size of a chunk's text in bytes. This is Milvus's limit, and every engine must accept
+// texts of this size.
 const MaxChunkBytes = 65_535
 
 // Fragment is a piece of text that a query returns.

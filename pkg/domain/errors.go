@@ -56,7 +56,7 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Transient wraps err in a CodeUnavailable error with the message. Use it for errors of engines, which are temporary
+// Transient wraps err in a CodeUnavailable error with the message. Use it for errors from engines, which are temporary
 // unless they have a code that says otherwise. Transient returns err unchanged if err is nil, already has a code, or is
 // context.Canceled.
 func Transient(err error, message string) error {

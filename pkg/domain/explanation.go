@@ -1,7 +1,7 @@
 package domain
 
-// Explanation explains how the fragments of a query were found. It contains ids, numbers, words of the query, and names
-// and headings of documents, but no other content.
+// Explanation explains how the fragments of a query were found. It contains ids, numbers, words from the query, and
+// names and headings of documents, but no other content.
 type Explanation struct {
 	Query            string         // the searched text; for an agent, the question with the context that it refers to
 	Parts            []string       // the questions in Query, if there are several; each was also searched on its own
@@ -46,7 +46,7 @@ type ExplainedDatastore struct {
 	Inactive    int // rows found that belong to no active generation
 }
 
-// ExplainedRerank is the result of reranking.
+// ExplainedRerank tells how a query's candidates were reranked.
 type ExplainedRerank struct {
 	Model      string // "" if no reranker was used
 	Candidates int    // reranked candidates; 0 if reranking was skipped or failed

@@ -48,7 +48,7 @@ type Version struct {
 	Place       Place  `json:"place"`
 	Generation  uint64 `json:"generation"`
 	Chunks      int64  `json:"chunks"`
-	Fingerprint string `json:"fingerprint,omitempty"` // fingerprint of all inputs of the rows; equal fingerprints mean equal rows
+	Fingerprint string `json:"fingerprint,omitempty"` // fingerprint of everything that determines the rows; equal fingerprints mean equal rows
 	TextID      string `json:"text_id,omitempty"`     // web page: see Event.TextID
 }
 
@@ -110,9 +110,9 @@ type Event struct {
 	Fetched  *Fetched  `json:"fetched,omitempty"`
 	Links    []Link    `json:"links,omitempty"`  // discovered: at most MaxLinksPerEvent
 	Follow   bool      `json:"follow,omitempty"` // discovered, of a site: follow the links of its pages
-	// Part and Parts are set in the discovered events of a page. The links of a page are reported in several parts:
-	// Part is the 0-based index of the event's part, and Parts is the number of parts. Together, the parts replace the
-	// stored links of the page. If Parts is 0, the links are not stored.
+	// Part and Parts are set in a page's discovered events. The links of a page are reported in several parts: Part is
+	// the 0-based index of the event's part, and Parts is the number of parts. Together, the parts replace the stored
+	// links of the page. If Parts is 0, the links are not stored.
 	Part  int `json:"part,omitempty"`
 	Parts int `json:"parts,omitempty"`
 	// Complete is set in a site's synched event if every page of the site was listed. Pages that were not listed no
@@ -138,14 +138,14 @@ type Event struct {
 	// see Version. In unchanged events, it is set if the bytes of a page have changed but the text has not, and is the
 	// page's new fingerprint.
 	Fingerprint string `json:"fingerprint,omitempty"`
-	// TextID is set in synched events: a hash of the text of the rows written and of the document's properties. It does
-	// not depend on markup, generation times, view counters or tokens in the page. It is "" for content other than web
+	// TextID is set in synched events: a hash of the written rows' text and of the document's properties. It does not
+	// depend on markup, generation times, view counters or tokens in the page. It is "" for content other than web
 	// pages.
 	TextID string `json:"text_id,omitempty"`
 	// Inputs is the result of Job.Inputs. It is set in the synched and unchanged events of an ingest job.
 	Inputs   string   `json:"inputs,omitempty"`
 	Warnings []string `json:"warnings,omitempty"` // synched
-	Error    string   `json:"error,omitempty"`    // message for users, in error, skipped, gone and postponed events, and in progress events of a retried job
+	Error    string   `json:"error,omitempty"`    // message for users, in error, skipped, gone and postponed events, and in progress events from a retried job
 }
 
 // Limits on pages that match no include pattern of their site and are read only for their links.

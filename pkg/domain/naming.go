@@ -44,7 +44,8 @@ var defaultTitles = map[string]bool{
 	"slide 1": true, "book1": true, "sheet1": true, "workbook": true, "unbenannt": true, "dokument1": true, "sans titre": true,
 }
 
-// documentFiles are file name extensions. A title that ends in one of them is the name of a source file.
+// documentFiles are file name extensions. A title that ends in one of them is only the name of the file that the
+// document was made from.
 var documentFiles = map[string]bool{
 	".doc": true, ".docx": true, ".dot": true, ".dotx": true, ".ppt": true, ".pptx": true, ".xls": true, ".xlsx": true, ".pdf": true, ".eml": true, ".mht": true, ".mhtml": true,
 	".rtf": true, ".odt": true, ".indd": true, ".qxd": true, ".tex": true, ".dvi": true, ".ps": true, ".txt": true, ".html": true, ".tmp": true,

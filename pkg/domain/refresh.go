@@ -36,9 +36,9 @@ type Refresh struct {
 //   - a name such as "@daily";
 //   - "", which is the zero Refresh.
 //
-// Cron fields may contain numbers, names of months and days, lists, ranges and steps. If both day fields are
-// restricted, a day needs to match only one of them. The fields must match at least one day, and at most one time per
-// MinRefresh. For other texts, ParseRefresh returns a CodeInvalid error that describes the fault and the expected form.
+// Cron fields may contain numbers, month and day names, lists, ranges and steps. If both day fields are restricted, a
+// day needs to match only one of them. The fields must match at least one day, and at most one time per MinRefresh. For
+// other texts, ParseRefresh returns a CodeInvalid error that describes the fault and the expected form.
 func ParseRefresh(text string) (Refresh, error) {
 	if len(text) > maxRefreshLength {
 		return Refresh{}, refreshFault("it has %d characters; the limit is %d", len(text), maxRefreshLength)
@@ -73,7 +73,7 @@ func ParseRefresh(text string) (Refresh, error) {
 		text, len(fields))
 }
 
-// namedRefreshes maps names of schedules, as defined in crontab(5), to cron fields. All their intervals are at least
+// namedRefreshes maps schedule names, as defined in crontab(5), to cron fields. All their intervals are at least
 // MinRefresh.
 var namedRefreshes = map[string]string{
 	"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0",

@@ -82,7 +82,7 @@ func (d *Datasource) Removed(pages int64) { d.crawl(d.UpdatedAt).Removed += page
 // CrawlWidened records that the site's settings were changed to include more pages after its newest crawl had started.
 func (d *Datasource) CrawlWidened() { d.crawl(d.UpdatedAt).Widened = true }
 
-// CrawlStopped stops the crawl of a site: no further pages are added, and events of a running discovery are ignored.
+// CrawlStopped stops the crawl of a site: no further pages are added, and events from a running discovery are ignored.
 func (d *Datasource) CrawlStopped(at time.Time) {
 	d.crawl(at).StoppedAt = at
 	if !d.DiscoveryDone && !d.Status.Terminal() {
@@ -195,8 +195,8 @@ func (d *Datasource) TextName() string {
 	}
 }
 
-// Refuses returns the reason why the settings of a site exclude an address, or "" if they include it. `depth` is the
-// number of links between the root and the address. If a sitemap lists the pages, depth is ignored.
+// Refuses returns the reason why a site's settings exclude an address, or "" if they include it. `depth` is the number
+// of links between the root and the address. If a sitemap lists the pages, depth is ignored.
 func (s SiteScope) Refuses(p Patterns, address string, depth int) string {
 	why := p.RefusesURL(address)
 	if why != LeftExcluded && s.Follow && depth > s.MaxDepth {

@@ -2,8 +2,8 @@ package domain
 
 import "bytes"
 
-// AnswerSentence is a sentence of an answer with the text of the sources that supports it. A block of code, an item of a
-// list and a row of a table count as sentences.
+// AnswerSentence is a sentence of an answer, with the passages in the sources that support it. A code block, a list
+// item and a table row also count as sentences.
 type AnswerSentence struct {
 	Start, End  int      // bytes in the answer
 	Support     *float64 // 0 to 1; nil for text that states nothing, and for answers without sources
@@ -30,15 +30,15 @@ type SourceSpan struct {
 // TextRange is the half-open range [Start, End) of a text, in bytes.
 type TextRange struct{ Start, End int }
 
-// PageRectangle is an upright rectangle on a page of a PDF as viewers display it: cut to its crop box and rotated. X and
-// Y locate its upper left corner, measured from the upper left corner of the page. The unit is a point (1/72 inch); a
-// page's UserUnit is not applied.
+// PageRectangle is an upright rectangle on a page of a PDF as viewers display it: cut to its crop box and rotated. X
+// and Y locate its upper left corner, measured from the upper left corner of the page. The unit is a point (1/72 inch);
+// a page's UserUnit is not applied.
 type PageRectangle struct {
 	Page                int // from 1
 	X, Y, Width, Height float64
 }
 
-// UnsupportedSentences is the name of the agent's setting for sentences that the sources do not support. It is stored in
+// UnsupportedSentences is the name of the agent setting for sentences that the sources do not support. It is stored in
 // Agent.Extra, like RestrictKnowledge.
 const UnsupportedSentences = "unsupportedSentences"
 

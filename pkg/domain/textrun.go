@@ -8,14 +8,14 @@ import (
 
 // TextRun is a part of a chunk's or fragment's text that the document's text contains unchanged.
 type TextRun struct {
-	Text     int // first byte in the text of the chunk
+	Text     int // first byte in the chunk's text
 	Document int // first byte in the document's text
 	Length   int // bytes
 }
 
-// TextRuns locate the text of a chunk in the document's text. They are in the order of the chunk's text and do not
-// overlap in it. A chunk has several runs if it repeats the header of a table, or if it has one line break where the
-// document's text has BlockSeparator: between rows of a table and items of a list.
+// TextRuns locate a chunk's text in the document's text. They are in the order of the chunk's text and do not overlap
+// in it. A chunk has several runs if it repeats the header of a table, or if it has one line break where the document's
+// text has BlockSeparator: between table rows and between list items.
 type TextRuns []TextRun
 
 // maxEncodedRuns is the maximum length of encoded runs, in bytes. Longer ones are not stored.
@@ -69,7 +69,7 @@ type Located struct {
 }
 
 // Locate returns the parts of text[in.Start:in.End] that the document's text contains, without white space around them.
-// `text` is the text of the chunk. Text that is contiguous in the document is one part.
+// `text` is the chunk's text. Text that is contiguous in the document is one part.
 func (r TextRuns) Locate(text string, in TextRange) []Located {
 	var out []Located
 	for _, run := range r.Clip(in.Start, min(in.End, len(text)), 0) {

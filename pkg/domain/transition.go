@@ -46,8 +46,8 @@ func (o *Outcome) sweepOriginal(d *Datasource, key string) {
 	o.Sweeps = append(o.Sweeps, Sweep{WorkspaceID: d.WorkspaceID, DatastoreID: d.DatastoreID, DatasourceID: d.ID, Originals: []string{key}})
 }
 
-// Apply changes the datasource according to the event, and returns the other consequences. `store` is the current state
-// of the datasource's datastore: no move may start or end before the outcome is stored. Once a datasource has been
+// Apply changes the datasource according to the event, and returns the other consequences. `store` is the datasource's
+// datastore in its current state: no move may start or end before the outcome is stored. Once a datasource has been
 // accepted, only Apply changes its status. There are a few exceptions, in which the catalog changes several rows
 // itself: it sets a datasource to pending when its job is published, a duplicate page to skipped, and a site to synched
 // when no pages are waiting, and it stops crawls.
@@ -57,7 +57,7 @@ func (o *Outcome) sweepOriginal(d *Datasource, key string) {
 //   - Content only moves forward: a generation becomes active only if it is higher than the active one, and only in
 //     the place that serves readers or the place that the datastore is moving to. Rows written elsewhere are swept.
 //   - When a job fails, the jobs that it overtook fail with it: no older generation becomes active afterwards.
-//   - Status belongs to the newest accepted job: events of other jobs never change it.
+//   - Status belongs to the newest accepted job: events from other jobs never change it.
 //   - A job that has ended is not reopened by its own late events, except for content that it fetched before it was
 //     abandoned.
 func Apply(d *Datasource, store Datastore, ev Event) Outcome {
@@ -254,7 +254,7 @@ func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome 
 	out := Outcome{Changed: true, Settled: true}
 	d.Unchanged = false
 	if d.Fence = max(d.Fence, ev.Generation); ev.Generation > 0 {
-		// Sweep the rows of this run and of earlier runs that it overtook.
+		// Sweep the rows written by this run and by earlier runs that it overtook.
 		for _, p := range ev.Places {
 			from := d.ActiveGeneration + 1
 			if store.Move != nil && p == store.Move.To {

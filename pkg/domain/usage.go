@@ -13,7 +13,7 @@ const (
 	MetricEmbedTokens      Metric = "embed_tokens"      // tokens sent to an embedding model
 )
 
-// Metrics of the current content of a workspace.
+// Metrics of a workspace's current content.
 const (
 	MetricStoredChunks Metric = "stored_chunks" // searchable chunks
 	MetricStoredBytes  Metric = "stored_bytes"  // bytes of accepted content, as uploaded or fetched

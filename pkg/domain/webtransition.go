@@ -102,7 +102,7 @@ func refuse(d *Datasource, ev Event) (out Outcome) {
 	return out
 }
 
-// storeFetch stores the results of the page's fetch in the page's configuration.
+// storeFetch stores the fetch results in the page's configuration.
 func (d *Datasource) storeFetch(f *Fetched) {
 	c := &d.Config
 	c.ETag, c.LastModified = f.ETag, f.LastModified
