@@ -17,7 +17,7 @@ import (
 const (
 	maxResponse = 64 << 20 // maximum size of a successful response, in bytes
 	maxRefusal  = 64 << 10 // maximum number of bytes read from the body of an error response
-	maxMessage  = 500      // maximum number of bytes kept of the provider's message
+	maxMessage  = 500      // maximum number of bytes of the provider's message that are kept
 )
 
 // responseError returns an *embed.Error for an unsuccessful response.

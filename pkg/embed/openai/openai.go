@@ -163,7 +163,7 @@ func (e *Embedder) Discover(ctx context.Context) error {
 }
 
 // Embed implements embed.Embedder. Blank texts are not sent, because servers reject them; their vectors are zero. It
-// returns an *embed.Error, or the error of ctx.
+// returns an *embed.Error, or ctx's error.
 func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
 	group, groupCtx := errgroup.WithContext(ctx)

@@ -11,7 +11,7 @@ import (
 const (
 	maxWordRunes = 100       // maximum length of a word in characters; as in the reference tokeniser, a longer word is unknown as a whole
 	maxTextBytes = 128 << 10 // maximum size of a text in bytes; longer texts are truncated before they are tokenised
-	unknown      = -1        // id of a word that does not consist of pieces in the vocabulary
+	unknown      = -1        // id for a word that does not consist of pieces in the vocabulary
 )
 
 // piece is one token of a text.
@@ -49,9 +49,9 @@ func isSpecial(entry string) bool {
 	return len(entry) > 2 && entry[0] == '[' && entry[len(entry)-1] == ']'
 }
 
-// appendPieces appends at most `limit` tokens of the text, splitting it as the uncased BERT tokeniser does. Control
-// characters and accents are removed, and letters become lower case. Each punctuation mark and each Chinese character
-// is a word. Words are divided into the longest pieces that match.
+// appendPieces appends at most `limit` tokens of the text, splitting it as the uncased BERT tokeniser does. It removes
+// control characters and accents, and lowercases letters. Each punctuation mark and each Chinese character is a word.
+// Words are divided into the longest pieces that match.
 func (v *vocabulary) appendPieces(pieces []piece, text string, limit int) []piece {
 	if len(text) > maxTextBytes {
 		text = strings.ToValidUTF8(text[:maxTextBytes], "")

@@ -94,7 +94,7 @@ func parseNormalizer(raw json.RawMessage, depth int) (func(string) string, error
 	return nil, fmt.Errorf("the step %q cannot run in-process; run the model on a model server instead", n.Type)
 }
 
-// cutNormalized truncates the result of a step.
+// cutNormalized truncates a step's result.
 func cutNormalized(s string) string {
 	if len(s) > maxNormalized {
 		s = strings.ToValidUTF8(s[:maxNormalized], "")

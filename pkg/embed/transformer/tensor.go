@@ -65,7 +65,7 @@ func float16(bits uint16) float32 {
 	return math.Float32frombits(sign | (exponent+112)<<23 | fraction<<13)
 }
 
-// elements returns the number of elements of a tensor with the given shape. It returns an error if a dimension is
+// elements returns the number of elements in a tensor with the given shape. It returns an error if a dimension is
 // negative, or if the elements would not fit into a file of maxWeights bytes.
 func elements(shape []int) (int, error) {
 	n := 1

@@ -175,7 +175,8 @@ func (e *Embedder) identity(s *settings, weights string) string {
 }
 
 // Model implements embed.Embedder. The ID consists of the model's common name, or the name in its configuration, and a
-// digest of its content. The directory can therefore be moved or renamed, and a retrained model gets another ID.
+// digest of the model's content. The directory can therefore be moved or renamed, and a retrained model gets another
+// ID.
 func (e *Embedder) Model() embed.Model { return e.model }
 
 // MaxTokens returns the maximum number of tokens per text, including the prefix and the special tokens. Longer texts
@@ -238,7 +239,7 @@ func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purp
 	return vectors, nil
 }
 
-// batch holds the tokens of some texts, and the indexes of these texts in the call.
+// batch holds the tokens of some texts, and the texts' indexes in the call.
 type batch struct {
 	texts  [][]int32
 	places []int
