@@ -28,7 +28,7 @@ type Difference struct {
 	Worse  int `json:"worse"`
 }
 
-// Compare returns the mean of the differences b minus a, with its confidence interval. a and b must hold the values of
+// Compare returns the mean of the differences b minus a, with its confidence interval. a and b must hold the values for
 // the same questions in the same order, because pairing removes the variance of questions that are hard for both
 // rankings.
 func Compare(a, b []float64) Difference {

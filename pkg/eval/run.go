@@ -14,7 +14,7 @@ import (
 // Run maps each question to the scores of the documents found.
 type Run map[string]map[string]float64
 
-// Add adds a document to the results of a question. If it is added several times, the highest score counts.
+// Add adds a document to the results for a question. If it is added several times, the highest score counts.
 func (r Run) Add(question, document string, score float64) {
 	if r[question] == nil {
 		r[question] = map[string]float64{}
@@ -24,7 +24,7 @@ func (r Run) Add(question, document string, score float64) {
 	}
 }
 
-// Ranking returns the results of a question, best first. Among equal scores, the greater id comes first, as in
+// Ranking returns the results for a question, best first. Among equal scores, the greater id comes first, as in
 // trec_eval.
 func (r Run) Ranking(question string) []string {
 	found := r[question]

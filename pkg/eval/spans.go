@@ -63,8 +63,8 @@ type Answer struct {
 	Places []Position
 }
 
-// found returns the length of the part of the answer that was returned. It combines parts that were returned from
-// different places.
+// found returns the length of the part of the answer that is in the returned text. It combines parts that were returned
+// from different places.
 func (a Answer) found(returned Passages) int {
 	var parts []Span // returned parts of the answer, relative to its start
 	for _, p := range a.Places {

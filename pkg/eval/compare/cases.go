@@ -39,7 +39,7 @@ func (n *Names) find(name string) []string {
 	return nil
 }
 
-// Truth holds the expected results of the questions. They come from the question file itself and from separate
+// Truth holds the expected results for the questions. They come from the question file itself and from separate
 // judgements.
 type Truth struct {
 	Cases   []Case   // judged questions

@@ -51,7 +51,7 @@ type Case struct {
 	Question eval.Question
 	// Documents maps each relevant document to its grade, which is above 0. If it is empty, documents are not judged.
 	Documents eval.Grades
-	// Of maps the ids of datasources to the names of documents. A datasource that is not in the map is not relevant.
+	// Of maps datasource ids to document names. A datasource that is not in the map is not relevant.
 	Of map[string]string
 }
 

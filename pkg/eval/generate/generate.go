@@ -57,7 +57,7 @@ type Result struct {
 	Chunks    int           // number of chunks in the datastore
 	Dropped   map[Fault]int // number of chunks without a question
 	Failed    int           // number of requests that the model server did not answer
-	LastError error         // error of the last failed request
+	LastError error         // error from the last failed request
 }
 
 // Run samples chunks and generates a question for each, until there are enough questions or no chunks are left. The
@@ -164,7 +164,7 @@ func (m *generator) isRepeated(question string) bool {
 	return false
 }
 
-// source is a chunk and the name of its document.
+// source is a chunk and its document's name.
 type source struct{ document, text string }
 
 type sample struct {

@@ -18,7 +18,7 @@ const (
 // Service gives access to a running Sluice. It is safe for concurrent use.
 type Service struct {
 	client       *client.Client
-	first        *client.Client // for initial requests (lists of datastores and agents), because the user of a command waits for them
+	first        *client.Client // for initial requests (lists of datastores and agents), because the command's user waits for them
 	address, key string
 }
 
