@@ -20,7 +20,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/sandbox"
 )
 
-// clockFactor is the ratio of the wall-clock limit to the CPU time limit of a document.
+// clockFactor is the ratio of a document's wall-clock limit to its CPU time limit.
 const clockFactor = 3
 
 // Limits for an Extractor that draws pages. They leave room for compiling PDFium, which takes more time and memory than
@@ -104,8 +104,8 @@ const (
 	largeFile = 2 << 20
 )
 
-// cpuLimit returns the CPU time that reading a file of the size may take. A small file that takes long is hostile or
-// damaged, and would keep a child from reading other files.
+// cpuLimit returns the maximum CPU time for reading a file of the given size. A small file that takes a long time is
+// hostile or damaged, and would keep a child process from reading other files.
 func (o Options) cpuLimit(size int64) time.Duration {
 	least := min(smallFileTime, o.Timeout)
 	share := float64(min(size, largeFile)) / largeFile

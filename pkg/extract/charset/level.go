@@ -25,7 +25,7 @@ var (
 	levelKS   = charLevel{"euc-kr", 0xb0, 0xc8, scoreKorean} // KS X 1001: 2,350 syllables, of 11,172
 )
 
-// weights returns the score of each character in a level; see charLevel.
+// weights maps each character in the level to l.score.
 func (l charLevel) weights() map[rune]float64 {
 	enc, _ := ByName(l.encoding)
 	dec := enc.NewDecoder()

@@ -10,7 +10,7 @@ import (
 
 const (
 	invalidSample       = 8 << 10 // maximum size of the text collected around all stray bytes, in bytes
-	invalidContextBytes = 60      // bytes of context on either side of a stray byte
+	invalidContextBytes = 60      // number of context bytes on either side of a stray byte
 	minInvalid          = 8       // minimum number of stray bytes for guessing their encoding
 )
 

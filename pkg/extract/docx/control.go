@@ -91,8 +91,8 @@ func addLabel(label, value string) string {
 	return table.PairLine(label, value)
 }
 
-// blockControl reads a content control that contains paragraphs. If the content is a single paragraph, the name of the
-// control is put in front of it as a label.
+// blockControl reads a content control that contains paragraphs. If the content is a single paragraph, the control's
+// name is put in front of it as a label.
 func (w *walker) blockControl() {
 	var c control
 	var first *domain.Block // the first block, held back until it is clear whether it is the only one

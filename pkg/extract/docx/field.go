@@ -16,7 +16,7 @@ type field struct {
 	hidden bool // whether the result is omitted from the text too
 	shown  string
 	para   *paragraph // paragraph where the result begins
-	start  int        // offset of the result in the text of para
+	start  int        // offset of the result in para's text
 }
 
 // maxFieldCode is the maximum length, in bytes, of a field code; the rest is dropped. maxOpenFields is the maximum
@@ -76,8 +76,8 @@ func (w *walker) beginFieldResult(f *field) {
 	}
 }
 
-// endField writes the form value of a field, if it has one. If the field is a hyperlink, endField records its result as
-// the text of a link.
+// endField writes the form value of a field, if it has one. If the field is a hyperlink, endField records the field's
+// result as a link text.
 func (w *walker) endField(f *field) {
 	if f.shown != "" {
 		w.write(f.shown)

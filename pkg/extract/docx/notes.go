@@ -26,7 +26,7 @@ func newDocxNotes(limit int64) *notes {
 	return &notes{blocks: map[string][]domain.Block{}, counts: map[string]int{}, marked: map[string]bool{}, left: limit, max: limit}
 }
 
-// noteKey identifies a note by the name of its element and its id.
+// noteKey identifies a note by its element name and its id.
 func noteKey(element, id string) string { return element + " " + id }
 
 func (n *notes) add(key string, b domain.Block) error {

@@ -18,7 +18,7 @@ type numbering struct {
 	counts map[string]*numberCounts // by abstract list; lists with the same abstract list continue each other's numbers
 }
 
-// numberLevels is the number of levels of a list.
+// numberLevels is the number of list levels.
 const numberLevels = 9
 
 type numberedList struct {

@@ -179,8 +179,8 @@ func (w *walker) link(address, anchor string) {
 	p.addLink(start, address)
 }
 
-// addLink records a link to the address. The text of the link is the part of the paragraph's text that begins at the
-// offset `start`.
+// addLink records a link to the address. The link text is the part of the paragraph's text that begins at the offset
+// `start`.
 func (p *paragraph) addLink(start int, address string) {
 	text := p.text.String()
 	if address == "" || start > len(text) || strings.TrimSpace(text[start:]) == "" {

@@ -90,8 +90,8 @@ func (s styles) headingLevel(id string) int {
 	return namedHeading(strings.ToLower(id)) // the style is not defined, or no style in the chain is a heading
 }
 
-// headingWords are the names of heading styles in the languages of word processors. Word now always writes the English
-// name; old versions and other programs write translated names.
+// headingWords are the names that word processors in various languages give to heading styles. Word now always writes
+// the English name; old versions and other programs write translated names.
 var headingWords = []string{"heading", "überschrift", "berschrift", "titre", "título", "titulo", "titolo", "encabezado", "kop", "rubrik", "overskrift",
 	"otsikko", "nagłówek", "nagwek", "nadpis", "címsor", "cmsor", "заголовок", "başlık", "naslov", "antraštė", "tittel", "επικεφαλίδα", "标题", "標題", "見出し", "제목", "หัวเรื่อง", "عنوان", "כותרת"}
 

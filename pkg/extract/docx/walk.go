@@ -122,7 +122,7 @@ func (w *walker) paragraph() {
 	}
 	w.carry = nil
 	// p may already hold the text of an earlier paragraph that continues in this one. The joined paragraph has the
-	// properties of its last part, so those of the earlier part are cleared.
+	// properties of its last part, so the earlier part's properties are cleared.
 	p.style, p.outline, p.numID, p.level, p.continues, p.pageField = "", 0, "", "", false, false
 	outer := w.para
 	w.para = p
@@ -188,7 +188,7 @@ func (w *walker) finish(p *paragraph) {
 // is omitted, such as "Page of". Such words are dropped; a longer paragraph is kept.
 const maxPageWords = 12
 
-// headingLevel returns the heading level of the paragraph or of its style, or 0 for body text.
+// headingLevel returns the heading level set by the paragraph or its style, or 0 for body text.
 func (w *walker) headingLevel(p *paragraph) int {
 	switch {
 	case p.outline == bodyOutline:

@@ -42,7 +42,7 @@ type book struct {
 	dir    string // folder of the package document; addresses in that document are relative to it
 	items  map[string]item
 	spine  []item
-	titles map[string]heading // entries of the table of contents, by the zip.PartName of the part that they lead to
+	titles map[string]heading // entries of the table of contents, by the zip.PartName of the part that they point to
 	// encrypted is the set of encrypted parts, keyed by zip.PartName.
 	encrypted map[string]bool
 }
@@ -50,7 +50,7 @@ type book struct {
 // item is a part that the package document lists.
 type item struct {
 	part, mediaType string
-	nav             bool // whether it is the table of contents of EPUB 3
+	nav             bool // whether it is an EPUB 3 table of contents
 	extra           bool // whether it is outside the reading order, like notes, answers and advertisements
 }
 
@@ -171,7 +171,7 @@ func (b *book) readPackage() error {
 // metadata reads the current element, which contains the metadata of the book.
 func (b *book) metadata(sc *xmlscan.Scanner) {
 	values := map[string][]string{}
-	const maxValues = 20 // maximum number of values of one property
+	const maxValues = 20 // maximum number of values per property
 	sc.Each(func(e xml.StartElement) bool {
 		name := e.Name.Local
 		if name == "meta" { // in EPUB 3, or in EPUB 2 with the value in an attribute

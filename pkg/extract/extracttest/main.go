@@ -21,7 +21,7 @@ var Documents = func() string {
 	return filepath.Join(dir, "testdata", "documents")
 }()
 
-// Compiled is the folder of the compiled PDFium, which all tests of a run share because compiling takes seconds.
+// Compiled is the folder of the compiled PDFium, which all tests in a run share because compiling takes seconds.
 var Compiled string
 
 // Main runs the tests of a package. It creates a folder for the compiled PDFium, and fails if goroutines are left

@@ -11,7 +11,7 @@ import (
 	"math/rand/v2"
 )
 
-// Damage sets the number of damaged copies that Cases makes, by kind of damage. A zero field disables its kind.
+// Damage sets how many damaged copies Cases makes, by kind of damage. A zero field disables its kind.
 type Damage struct {
 	Seed uint64
 	// Truncations is the number of parts into which the file is divided. One copy is cut off after each part except the

@@ -31,7 +31,7 @@ func Zip(t testing.TB, parts map[string]string, repeat int) []byte {
 	return buf.Bytes()
 }
 
-// Part is the name and the content of a part of an office document.
+// Part is a part of an office document.
 type Part [2]string
 
 // Office packs the parts into a zip file, in the given order.

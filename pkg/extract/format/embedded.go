@@ -25,7 +25,7 @@ func (p *Parser) Embedded(content []byte, name, declared string, level int, what
 		p.Out.Warn(what + " was skipped: " + p.Formats.Unsupported(kind).Message)
 		return nil
 	}
-	var stopped error // error of the document's sink, which ends the whole document
+	var stopped error // error from the document's sink, which ends the whole document
 	named := false
 	emit := func(b domain.Block) error {
 		if !named {

@@ -5,12 +5,12 @@ package format
 type Limits struct {
 	// MaxInput is the maximum size of a file, in bytes. Default 256 MiB.
 	MaxInput int64 `json:"max_input"`
-	// MaxText is the maximum size of the text of all blocks, in bytes. Default 64 MiB.
+	// MaxText is the maximum total size of the blocks' text, in bytes. Default 64 MiB.
 	MaxText int64 `json:"max_text"`
-	// MaxUnpacked is the maximum unpacked size of all parts of a container (docx, pptx, xlsx) together, in bytes.
-	// Default 512 MiB.
+	// MaxUnpacked is the maximum total unpacked size of the parts of a container (docx, pptx, xlsx), in bytes. Default
+	// 512 MiB.
 	MaxUnpacked int64 `json:"max_unpacked"`
-	// MaxBlocks is the maximum number of blocks (headings, paragraphs, list items, rows) of a document. Default
+	// MaxBlocks is the maximum number of blocks (headings, paragraphs, list items, rows) in a document. Default
 	// 1,500,000.
 	MaxBlocks int `json:"max_blocks"`
 	// MaxPages is the maximum number of pages or slides that are read. Default 20,000.

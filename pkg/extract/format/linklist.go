@@ -3,7 +3,7 @@ package format
 import "github.com/sluice/sluice/pkg/domain"
 
 const (
-	// minListLinks is the minimum number of links in a list of links.
+	// minListLinks is the minimum number of links in a link list.
 	minListLinks = 5
 	// minLinkedPercent is the minimum percentage of a list's letters that are in links, not counting headings. Indexes
 	// and tables of contents have 80% or more. Articles have up to 40%, and so do reference pages that link every name.

@@ -24,7 +24,7 @@ const (
 )
 
 // CheckPassages returns an error if there are too many passages or spans, if a passage has no page, or if a span is not
-// in the text of its passage.
+// in its passage's text.
 func CheckPassages(passages []Passage) error {
 	text, spans := 0, 0
 	for _, p := range passages {

@@ -29,7 +29,7 @@ type Format struct {
 	// `named` is the type suggested by the file name or the declared type. Sniff may return true for a text document
 	// even if `named` is another text format. If Sniff is nil, only the name and the declared type select the format.
 	Sniff func(head []byte, named string) bool
-	// Inside returns the type of the document in an opened zip file, or "" if the zip file is of another format. Only
+	// Inside returns the type of the document in an opened zip file, or "" if the zip file has another format. Only
 	// packed formats have this function.
 	Inside func(p *Parser) string
 	// Flat recognises a variant of a packed format that is a single text file, and ReadFlat reads it. Both are nil if
@@ -81,7 +81,7 @@ func (r *Registry) byType(mimeType string) *Format {
 	return nil
 }
 
-// name returns the name of a format for use in sentences.
+// name returns a format's name for use in sentences.
 func (r *Registry) name(mimeType string) string {
 	if f := r.byType(mimeType); f != nil && f.Name != "" {
 		return f.Name

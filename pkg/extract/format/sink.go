@@ -20,7 +20,7 @@ type Sink struct {
 	offset       int    // offset of the next block's text in the document's text
 	Letters      int    // number of letters and digits in all blocks; if it is 0, the document has no text
 	topHeadings  int    // number of headings of level 1, not counting sheet names
-	firstHeading string // text of the first such heading
+	firstHeading string // the first such heading's text
 	body         linkCount
 	Warnings     []string
 }
@@ -122,7 +122,7 @@ func (s *Sink) Warn(text string) {
 	}
 }
 
-// cleanText cleans the text of a block. The result is valid UTF-8 without soft hyphens, and without control characters
+// cleanText cleans a block's text. The result is valid UTF-8 without soft hyphens, and without control characters
 // except tabs and newlines. White space is trimmed from both ends of the text and, except in code, from both ends of
 // each line.
 func cleanText(s string, kind domain.BlockKind) string {

@@ -39,7 +39,7 @@ func (p *Parser) Decoded(route string) (string, error) {
 	return b.String(), nil
 }
 
-// textSource reads the text of a document, decoded to UTF-8.
+// textSource reads a document's text, decoded to UTF-8.
 type textSource struct {
 	*bufio.Reader
 	Paged bool // whether the text contains form feeds

@@ -15,7 +15,7 @@ import (
 // would often match by accident.
 const shingleWords = 4
 
-// extractIndex holds the extract, which is the output of an article extractor. It reports whether a text of the page is
+// extractIndex holds the extract, which is the output of an article extractor. It reports whether a text on the page is
 // in the extract. Extractors find the main content but lose its structure: heading levels, tables, code, lists. So the
 // extract only decides what belongs to the content, and the content itself is read from the page.
 type extractIndex struct {
@@ -23,7 +23,7 @@ type extractIndex struct {
 	lines map[string]bool // whole blocks of fewer than 2*shingleWords words
 }
 
-// indexExtract indexes the text of an extract.
+// indexExtract indexes the extract's text.
 func indexExtract(n *html.Node) *extractIndex {
 	x := &extractIndex{grams: map[[shingleWords]string]int{}, lines: map[string]bool{}}
 	words := wordsOf(nodeText(n))

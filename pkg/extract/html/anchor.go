@@ -162,7 +162,7 @@ func (a *anchorScan) addMark(mark anchorChoice) {
 	a.marks = append(a.marks, mark)
 }
 
-// collectIDs collects the ids of an element and of the elements in it.
+// collectIDs collects the ids of an element and its descendants.
 func (a *anchorScan) collectIDs(n *html.Node) (choices []anchorChoice) {
 	add := func(n *html.Node) {
 		if id := a.id(n); id != "" {

@@ -130,7 +130,7 @@ func isReaderComment(n *html.Node) bool {
 
 var remarkWords = format.WordSet(`comment comments commentlist disqus respond replies`)
 
-// hasNameWith reports whether a class or id of an element contains one of the words.
+// hasNameWith reports whether an element's id, or one of its classes, contains one of the words.
 func hasNameWith(n *html.Node, words map[string]bool) bool { return matchesHint(n, weight{}, words) }
 
 // asideWords are names of parts that stand between the paragraphs of an article but do not belong to its text.
@@ -163,8 +163,8 @@ func (t *pageTree) inAside(n, body *html.Node, limit int, known map[*html.Node]b
 	return aside
 }
 
-// isMetadataLine reports whether a block is a line of metadata rather than text of the article: the date, the author,
-// the page's own address or a link to another article.
+// isMetadataLine reports whether a block is a line of metadata rather than part of the article's text: the date, the
+// author, the page's own address or a link to another article.
 func (t *pageTree) isMetadataLine(b block, self string) bool {
 	if b.Kind != domain.BlockParagraph || format.CountLetters(b.Text) >= maxBylineLetters {
 		return false

@@ -10,15 +10,15 @@ import (
 	"github.com/sluice/sluice/pkg/extract/charset"
 )
 
-// nodeFacts are properties of the visible text of an element, computed without building the text. They are computed
-// once per element, so deep nesting does not multiply the cost.
+// nodeFacts are properties of an element's visible text, computed without building the text. They are computed once per
+// element, so deep nesting does not multiply the cost.
 type nodeFacts struct {
 	bytes, words int  // total size of the words in bytes, and their number
 	open, closed bool // no space before the first word; no space after the last word
 	hasWords     bool // the text contains a letter or digit
 }
 
-// size returns the length of the result of nodeText, in bytes.
+// size returns the length of the text that nodeText would return, in bytes.
 func (f nodeFacts) size() int { return f.bytes + max(f.words-1, 0) }
 
 // add updates f after text has been appended to the text that f describes. `next` holds the facts of the appended text.

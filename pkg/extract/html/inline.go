@@ -74,14 +74,14 @@ func (w *walker) linksIn(n *html.Node) []domain.BlockLink {
 	return links
 }
 
-// inline returns the text of an element on one line, without the elements that the walker skips.
+// inline returns an element's text on one line, without the elements that the walker skips.
 func (w *walker) inline(n *html.Node) string {
 	var b strings.Builder
 	w.inlineTo(&b, n, nil)
 	return format.OneLine(b.String())
 }
 
-// inlineTo writes the text of an element, and records its links if `links` is not nil.
+// inlineTo writes an element's text, and records its links if `links` is not nil.
 func (w *walker) inlineTo(b *strings.Builder, n *html.Node, links *[]domain.BlockLink) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		switch {
@@ -180,7 +180,7 @@ func rubyText(n *html.Node) string {
 	return base.String() + "(" + reading.String() + ")"
 }
 
-// mathText returns the text of a formula: its TeX source if the page contains it, or else the characters of its MathML.
+// mathText returns a formula as text: its TeX source if the page contains it, or else the characters of its MathML.
 // Pages often contain both.
 func mathText(n *html.Node) string {
 	for c := range n.Descendants() {

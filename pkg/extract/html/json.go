@@ -50,7 +50,7 @@ func (l *linkedData) read(script string) {
 	l.collect(v, 0)
 }
 
-// visit walks the entities of a graph and takes the metadata from the most likely subject of the page.
+// visit walks the entities in a graph and takes the metadata from the most likely subject of the page.
 func (l *linkedData) visit(v any, depth int) {
 	if l.nodes++; depth > maxLinkedDepth || l.nodes > maxLinkedNodes {
 		return
@@ -100,7 +100,7 @@ func subjectRank(t string) int {
 	return 0
 }
 
-// subject uses the properties of an entity as the metadata of the page.
+// subject uses an entity's properties as the page's metadata.
 func (l *linkedData) subject(v map[string]any) {
 	text := func(keys ...string) string {
 		for _, k := range keys {
@@ -139,7 +139,7 @@ func (l *linkedData) subject(v map[string]any) {
 	}
 }
 
-// stringsIn returns the strings of a value that is a string or a list of strings.
+// stringsIn returns the strings in a value, which may be a string or a list of strings.
 func stringsIn(v any) []string {
 	switch v := v.(type) {
 	case string:

@@ -43,7 +43,7 @@ func (l *linkedData) collect(v any, depth int) {
 	}
 }
 
-// linkedWriter writes entities of linked data as the blocks of a page.
+// linkedWriter writes linked-data entities as blocks of a page.
 type linkedWriter struct {
 	texts  func(string) ([]block, error) // reads plain text or HTML
 	node   *html.Node
@@ -143,7 +143,7 @@ func (w *linkedWriter) add(b domain.Block) {
 	}
 }
 
-// propertyName returns the name of a property as words: "price currency" for priceCurrency.
+// propertyName returns a property name as words: "price currency" for priceCurrency.
 func propertyName(key string) string {
 	return strings.Map(unicode.ToLower, splitCamel(key))
 }

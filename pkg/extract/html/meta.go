@@ -28,8 +28,8 @@ type pageFacts struct {
 	ld     linkedData
 }
 
-// maxFacts is the maximum number of values kept for each kind of metadata. A page can repeat an attribute without
-// limit.
+// maxFacts is the maximum number of values that are kept for each kind of metadata. A page can repeat an attribute
+// without limit.
 const maxFacts = 50
 
 // pageFacts collects the metadata of the page.
@@ -292,10 +292,10 @@ func joinDistinct(values []string) string {
 	return strings.Join(kept, "; ")
 }
 
-// titleSeparators separate the title of a page from the name of its site.
+// titleSeparators separate a page's title from its site's name.
 var titleSeparators = []string{" | ", " — ", " – ", " - ", " · ", " • ", " :: ", " » ", " « ", " / ", "｜", " ‹ ", " › "}
 
-// pageTitle returns the title of the page without the name of its site.
+// pageTitle returns the page's title without its site's name.
 func pageTitle(f *pageFacts, site, host string) string {
 	h1 := ""
 	for _, h := range f.h1 {

@@ -49,7 +49,7 @@ func isBlockElement(a atom.Atom) bool {
 	return false
 }
 
-// nodeText returns the text of a subtree on one line, with spaces between blocks.
+// nodeText returns a subtree's text on one line, with spaces between blocks.
 func nodeText(n *html.Node) string {
 	var b strings.Builder
 	var walk func(n *html.Node)

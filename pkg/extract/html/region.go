@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// pageTree holds the weights of the elements of a page: the amount of text in each and its share of links.
+// pageTree holds the weights of a page's elements: the amount of text in each and its share of links.
 type pageTree struct {
 	weights  map[*html.Node]weight
 	total    clearWeight         // weight of the whole page
@@ -25,14 +25,14 @@ type weight struct {
 	controls        int  // buttons and form fields
 	fields          int  // input fields
 	headings        int  // h1 to h6
-	titles          int  // h1 elements with the title of the page, not of the site
+	titles          int  // h1 elements with the page's title, not the site's
 	main            bool // contains a main element
 	quote           bool // contains a quotation
 	code            bool // contains a pre element
 	clear           clearWeight
 }
 
-// maxHeadingLetters is the maximum length, in letters, of a heading that is compared with the entries of a table of
+// maxHeadingLetters is the maximum length, in letters, of a heading that is compared with the entries in a table of
 // contents.
 const maxHeadingLetters = 500
 
@@ -133,8 +133,8 @@ func weigh(doc *html.Node) *pageTree {
 func (w *weight) note(n *html.Node, alone bool) {
 	switch {
 	case n.DataAtom == atom.H1:
-		// An h1 that links to another page is usually the name of the site. It is a title only if it is the only h1, is
-		// marked as the title, or has most of its text outside the link.
+		// An h1 that links to another page usually contains the site's name. It is a title only if it is the only h1,
+		// is marked as the title, or has most of its text outside the link.
 		if alone || isPageTitle(n) || w.prose()*2 > w.letters || strings.HasPrefix(firstHref(n), "#") {
 			w.titles++
 		}
@@ -234,7 +234,7 @@ func (t *pageTree) commonParent(mains []*html.Node) *html.Node {
 	return common
 }
 
-// hasMainHeading reports whether an element contains the main headings of the page, or nearly all of its text.
+// hasMainHeading reports whether an element contains the page's main headings, or nearly all of the page's text.
 func (t *pageTree) hasMainHeading(n, doc *html.Node) bool {
 	if isReaderComment(n) {
 		return false

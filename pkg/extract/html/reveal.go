@@ -16,7 +16,7 @@ import (
 const (
 	maxLabelLetters = 200 // maximum length of the label that opens a panel
 	maxControls     = 20_000
-	minHiddenSpan   = 40 // minimum length of the hidden rest of a paragraph; shorter spans are icons and states
+	minHiddenSpan   = 40 // minimum length of the hidden remainder of a paragraph; shorter spans are icons and states
 	minHiddenText   = 40 // minimum length of a panel that is opened by a button with a single word
 )
 
@@ -158,7 +158,7 @@ func (r *revealer) control(id string, n *html.Node) {
 }
 
 // rowKey returns a key that elements of the same kind share, such as all answers of an FAQ. It consists of the tags and
-// first classes of the element, its predecessor and its parent.
+// first classes of three elements: the element itself, its predecessor and its parent.
 func rowKey(n *html.Node) string {
 	prev := previousElement(n)
 	if prev == nil || n.Parent == nil || isInvisible(prev) || kindOfElement(prev) == kindOfElement(n) {
@@ -167,7 +167,7 @@ func rowKey(n *html.Node) string {
 	return kindOfElement(n.Parent) + ">" + kindOfElement(prev) + "+" + kindOfElement(n)
 }
 
-// maxKindBytes is the maximum length of a tag or class in the result of rowKey, in bytes. Longer ones are truncated.
+// maxKindBytes is the maximum length in bytes of a tag or class in rowKey's result. Longer ones are truncated.
 const maxKindBytes = 100
 
 func kindOfElement(n *html.Node) string {
@@ -381,7 +381,7 @@ func (r *revealer) isDescription(button *html.Node) bool {
 	return false
 }
 
-// hasVisibleSibling reports whether an element has a visible sibling of the same kind. For example, only one panel of a
+// hasVisibleSibling reports whether an element has a visible sibling of the same kind. For example, only one panel in a
 // set of tabs is visible.
 func hasVisibleSibling(n *html.Node) bool {
 	if attr(n, "class") == "" || n.DataAtom == atom.Li || n.DataAtom == atom.Tr {

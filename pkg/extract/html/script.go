@@ -17,7 +17,7 @@ const (
 	// shellLetters is the minimum number of letters on a page with content. A page with fewer may be a shell that
 	// scripts fill.
 	shellLetters = 100
-	// maxScriptTexts is the maximum number of texts taken from the data of a page's scripts.
+	// maxScriptTexts is the maximum number of texts taken from the data in a page's scripts.
 	maxScriptTexts = 2000
 )
 

@@ -84,7 +84,7 @@ type boilerplateFinder struct {
 	t        *pageTree
 	theme    pageTheme
 	root     *html.Node          // element with the content
-	siblings map[*html.Node]side // siblings of `root` and of its ancestors within the region
+	siblings map[*html.Node]side // siblings of `root` and its ancestors within the region
 	drop     map[*html.Node]bool
 
 	sections int // number of headings in the content so far, not counting h1
@@ -266,12 +266,12 @@ func hasOnlyPageLinks(w weight) bool {
 	return w.links >= 3 && w.fragments*10 >= w.links*9 && w.linkDensity() >= 75
 }
 
-// isHeadingText reports whether a link has the text of a heading, with or without a number before it.
+// isHeadingText reports whether a link's text equals that of a heading, with or without a number before it.
 func (t *pageTree) isHeadingText(link string) bool {
 	return t.headings[link] || t.headings[strings.TrimLeftFunc(link, unicode.IsDigit)]
 }
 
-// dropLeadingLists drops lists of links before the first heading or paragraph.
+// dropLeadingLists drops link lists before the first heading or paragraph.
 func (s *boilerplateFinder) dropLeadingLists(root *html.Node) {
 	limit := s.t.weights[root].letters / 4
 	var walk func(n *html.Node) bool // returns false once it has reached content
@@ -307,7 +307,7 @@ func (s *boilerplateFinder) dropLeadingLists(root *html.Node) {
 	walk(root)
 }
 
-// pageTheme is the set of classes that the theme of a page uses for the parts around its content.
+// pageTheme is the set of classes that a page's theme uses for the parts around the content.
 type pageTheme map[string]bool
 
 // themes describes the themes of documentation, wikis and forums: the marks that identify each theme (classes, ids and
@@ -408,8 +408,8 @@ var hintWords = format.WordSet(`breadcrumb breadcrumbs cookie cookies consent gd
 // otherPages are names of lists with suggested pages.
 var otherPages = format.WordSet(`related recommended recommendations recommendation trending popular similar upsell suggested sponsored outbrain taboola also`)
 
-// maxNameBytes is the maximum number of bytes read from a class or id attribute. The limit matters because the names of
-// an element are read again for every element in it.
+// maxNameBytes is the maximum number of bytes read from a class or id attribute. The limit matters because an element's
+// names are read again for every element in it.
 const maxNameBytes = 2000
 
 // matchesHint reports whether a class or an id contains one of the words. The id of an element with headings is

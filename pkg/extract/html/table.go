@@ -17,7 +17,7 @@ import (
 const (
 	maxSpan      = 100
 	maxRepeated  = 200     // maximum size of a cell that is repeated in all rows and columns it spans, in bytes
-	maxTableSize = 200_000 // maximum number of cells of a table after expanding spans; larger tables are read without spans
+	maxTableSize = 200_000 // maximum number of cells in a table after expanding spans; larger tables are read without spans
 )
 
 // gridCell is one position in the grid of a table.
@@ -200,7 +200,7 @@ func (w *walker) vertical(rows []gridRow) []gridRow {
 	return rows
 }
 
-// labelCells returns the texts of the cells of the given rows, with a colon after each th that labels the td next to
+// labelCells returns the texts of the cells in the given rows, with a colon after each th that labels the td next to
 // it.
 func labelCells(rows []gridRow) [][]string {
 	cells := make([][]string, len(rows))

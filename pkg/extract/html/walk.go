@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// walker converts a tree of HTML to blocks. Recursion is safe, because the parser of golang.org/x/net limits the depth
-// of trees to 512.
+// walker converts a tree of HTML to blocks. Recursion is safe, because golang.org/x/net's parser limits the depth of
+// trees to 512.
 type walker struct {
 	p        *reader
 	base     *url.URL              // base of relative addresses; nil if unknown
@@ -271,7 +271,7 @@ func (w *walker) enter(n *html.Node) {
 	}
 }
 
-// image writes the description of a picture if it is a phrase, not the name of a file or logo.
+// image writes a picture's description if the description is a phrase, not the name of a file or logo.
 func (w *walker) image(n *html.Node) {
 	if alt := w.imageDescription(n); alt != "" {
 		w.buf.WriteString(" " + alt + " ")
@@ -309,8 +309,8 @@ func (w *walker) imageDescription(img *html.Node) string {
 	return alt
 }
 
-// startText returns the text of the first elements of a subtree. It stops early, so that calling it for every picture
-// of a large page stays cheap.
+// startText returns the text at the start of a subtree. It stops early, so that calling it for every picture of a large
+// page stays cheap.
 func startText(n *html.Node) string {
 	const maxNodes, maxBytes = 200, 8 << 10
 	var b strings.Builder
@@ -375,7 +375,7 @@ func firstHeading(n *html.Node) *html.Node {
 	return nil
 }
 
-// isInvisible reports whether the text of an element is not shown to readers, or is not content, like the options of a
+// isInvisible reports whether an element's text is not shown to readers, or is not content, like the options of a
 // select element.
 func isInvisible(n *html.Node) bool {
 	switch n.DataAtom {

@@ -13,7 +13,7 @@ import (
 var voidElements = format.WordSet("area base basefont bgsound br col command embed frame hr image img input keygen link meta param source track wbr")
 
 // ExpandXHTML rewrites the empty elements of an XHTML page for HTML parsers: <script/> becomes <script></script>. An
-// HTML parser would read <script/> as a start tag, and take the rest of the page for the content of the script.
+// HTML parser would read <script/> as a start tag, and take the rest of the page for the script's content.
 func ExpandXHTML(page string) string {
 	var out strings.Builder
 	out.Grow(len(page) + len(page)/8)

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// maxShownNumbers is the number of values kept when a long run of numbers is shortened. Nobody searches for the
-	// thousandth coordinate.
+	// maxShownNumbers is the number of values that are kept when a long run of numbers is shortened. Nobody searches
+	// for the thousandth coordinate.
 	maxShownNumbers = 8
 	// minShortenedRun is the number of values above which a run of numbers is shortened.
 	minShortenedRun = 64

@@ -203,7 +203,7 @@ func (w *walker) value(tok token, path []string, level int, rec *record) error {
 	return nil
 }
 
-// scalar returns the text of the string or word that has just been read. It returns "" for null and for encoded data.
+// scalar returns the string or word that has just been read, as text. It returns "" for null and for encoded data.
 func (w *walker) scalar(tok token) (string, error) {
 	text := w.scan.text
 	if tok == word {

@@ -19,11 +19,11 @@ import (
 
 const (
 	maxMailNesting = 4        // maximum nesting depth of messages and attachments
-	maxMailParts   = 1000     // maximum number of parts of a message, including nested messages
+	maxMailParts   = 1000     // maximum number of parts in a message, including nested messages
 	maxMultiparts  = 20       // maximum nesting depth of multipart bodies
 	maxAttachments = 100      // maximum number of attachments that are read
 	maxMailHeader  = 64 << 10 // maximum size in bytes of a message's header; the rest is not read
-	maxAddresses   = 2 << 10  // maximum size in bytes of a line of addresses
+	maxAddresses   = 2 << 10  // maximum size of an address line, in bytes
 )
 
 // Format describes Internet mail.
@@ -269,8 +269,8 @@ func (m *reader) multipart(part mimePart, mediaType string, level, nesting int) 
 	return nil
 }
 
-// bestPart returns the index of the best alternative. This is the plain text, unless it is much shorter than the text
-// of the HTML. HTML is second choice, because mail programs lay it out with tables.
+// bestPart returns the index of the best alternative. This is the plain text, unless it is much shorter than the HTML's
+// text. HTML is second choice, because mail programs lay it out with tables.
 func (m *reader) bestPart(parts []mimePart) (int, error) {
 	plain, rich, size := -1, -1, 0
 	for i, part := range parts {
@@ -302,7 +302,7 @@ func (m *reader) bestPart(parts []mimePart) (int, error) {
 	return plain, nil
 }
 
-// visibleText returns the approximate size of the text of a page, outside its tags, in bytes.
+// visibleText returns the approximate size in bytes of a page's text outside tags.
 func visibleText(page []byte) int {
 	n, tag, style := 0, false, false
 	for i, c := range page {

@@ -24,7 +24,7 @@ const softBreak = '\x00'
 // anchors.
 var templateMark = regexp.MustCompile(`\{\{[<%].*?[%>]\}\}|\{%.*?%\}|\s*\{[#.][\w:.# -]+\}\s*$`)
 
-// inline returns the text of a block without markup, and the block's links.
+// inline returns a block's text without markup, and the block's links.
 func (w *walker) inline(n ast.Node) (string, []domain.BlockLink) {
 	w.links = nil
 	var b strings.Builder
@@ -109,7 +109,7 @@ func (w *walker) writeInline(b *strings.Builder, n ast.Node, depth int) {
 	}
 }
 
-// target writes the text of a link, or the description of a picture.
+// target writes a link's text, or a picture's description.
 func (w *walker) target(b *strings.Builder, n ast.Node, address, title string, link bool, depth int) {
 	at := b.Len()
 	w.writeInline(b, n, depth+1)

@@ -134,8 +134,8 @@ func (w *walker) isScript(n ast.Node) bool {
 	return first == "import" || first == "export"
 }
 
-// fenced returns the text of a code block. If the opening fence names the language or gives other information, the
-// fences are included, because people and models find that useful.
+// fenced returns a code block's text. If the opening fence names the language or gives other information, the fences
+// are included, because people and models find that useful.
 func (w *walker) fenced(n *ast.FencedCodeBlock) string {
 	code := w.lines(n)
 	if n.Info == nil || strings.TrimSpace(code) == "" {

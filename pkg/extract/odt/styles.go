@@ -21,7 +21,7 @@ type style struct {
 // listStyle holds the number formats of a list, by level.
 type listStyle map[int]listLevel
 
-// listLevel is the number format of one level of a list.
+// listLevel is the number format for one list level.
 type listLevel struct {
 	format         string // the format in OpenDocument's notation: "1", "a", "i"; "" for bullets
 	prefix, suffix string

@@ -13,7 +13,7 @@ import (
 
 const (
 	maxRepeats  = 100      // maximum number of times that a repeated row with text is written
-	maxRepeated = 64 << 10 // maximum size in bytes of all repetitions of a cell together; a larger cell is written once
+	maxRepeated = 64 << 10 // maximum total size of all repetitions of a cell, in bytes; a larger cell is written once
 )
 
 // table reads the current element as a table.

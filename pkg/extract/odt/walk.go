@@ -109,7 +109,7 @@ func (w *walker) list(e xml.StartElement) {
 	w.style = outer
 }
 
-// drawing reads the text boxes and shapes of a frame, and the descriptions of pictures.
+// drawing reads the text boxes, the shapes and the picture descriptions in a frame.
 func (w *walker) drawing() {
 	w.sc.Descend(func(e xml.StartElement) bool {
 		switch e.Name.Local {
@@ -141,7 +141,7 @@ type paragraph struct {
 	after []domain.Block
 }
 
-// read collects the text of the current element.
+// read collects the current element's text.
 func (p *paragraph) read() { p.w.sc.Mixed(p.write, p.element) }
 
 // write adds character data. Each run of white space becomes one space.

@@ -18,7 +18,7 @@ const (
 	maxPointText   = 1 << 10 // size in bytes; no more text is added to a point that exceeds it
 )
 
-// chartText is the text of a chart: its titles, and a table of its points with one column per series.
+// chartText is the text in a chart: its titles, and a table of its points with one column per series.
 type chartText struct {
 	titles []string // the chart's titles, then those of its axes
 	series []*chartSeries
@@ -48,7 +48,7 @@ func (a *Package) Chart(sc *xmlscan.Scanner, page int, emit func(domain.Block) e
 			data[xmlscan.Attr(e, "id")] = len(c.series)
 			c.series = append(c.series, readDimensions(sc))
 			return true
-		case "series": // the name of a series, and a reference to its points
+		case "series": // a series' name, and a reference to its points
 			id, name := "", ""
 			sc.Each(func(e xml.StartElement) bool {
 				switch e.Name.Local {
@@ -141,9 +141,9 @@ func readSeries(sc *xmlscan.Scanner) *chartSeries {
 	return s
 }
 
-// readPoints reads the literal values of a series, or the cached values of a reference into the chart's workbook. The
-// names of categories with several levels are joined, outermost first; the file lists the innermost level first. Values
-// stored as text are not formatted as numbers, even if they look like numbers.
+// readPoints reads a series' literal values, or the cached values for a reference into the chart's workbook. Category
+// names with several levels are joined, outermost first; the file lists the innermost level first. Values stored as
+// text are not formatted as numbers, even if they look like numbers.
 func readPoints(sc *xmlscan.Scanner) map[int]string {
 	points := map[int]string{}
 	format, at, numeric := "", 0, false

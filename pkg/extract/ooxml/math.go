@@ -13,7 +13,7 @@ import (
 // FormulaText reads the current element as a formula and returns it in linear form: a/b, x^2, √(x+1), ∑_(k=0)^n.
 func FormulaText(sc *xmlscan.Scanner) string { return format.OneLine(formulaParts(sc)) }
 
-// formulaParts returns the text of the child elements, joined.
+// formulaParts returns the joined text of the child elements.
 func formulaParts(sc *xmlscan.Scanner) string {
 	var b strings.Builder
 	sc.Each(func(e xml.StartElement) bool {

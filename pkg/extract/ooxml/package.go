@@ -125,7 +125,7 @@ func (a *Package) Embeds(rels map[string]Relation, id, program string) {
 	a.P.Out.Warn("the embedded document " + format.Cut(name, 100) + format.Cut(program, 100) + " was skipped; upload it as a separate file")
 }
 
-// EmbedsRest warns of ActiveX controls, and of embedded documents that the text of a part does not refer to.
+// EmbedsRest warns of ActiveX controls, and of embedded documents that a part's text does not refer to.
 func (a *Package) EmbedsRest(rels []Relation) {
 	all := ByID(rels)
 	for _, rel := range rels {

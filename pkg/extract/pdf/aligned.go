@@ -11,15 +11,15 @@ import (
 
 // Bounds for tables whose columns are recognised only by alignment, as multiples of the font size unless noted.
 const (
-	alignedLines   = 60   // maximum number of lines of one table
+	alignedLines   = 60   // maximum number of lines in one table
 	alignedGap     = 0.45 // minimum gap between two cells; spaces between words are narrower
 	typedGap       = 1.6  // minimum gap in a monospaced font, as a multiple of the character width
 	pairGap        = 0.6  // minimum gap in a table without a column of values
 	alignedEdge    = 0.35 // maximum distance between the aligned edges of a column's cells
 	alignedRow     = 200  // maximum length of a line, in bytes
 	alignedPitch   = 3.2  // maximum distance between two rows
-	minAlignedRows = 3    // minimum number of rows of a table without a header
-	maxAlignedHead = 6    // maximum number of baselines of a header
+	minAlignedRows = 3    // minimum number of rows in a table without a header
+	maxAlignedHead = 6    // maximum number of baselines in a header
 	maxAligned     = 40   // maximum number of columns
 	samePitch      = 0.85 // fraction of the row distance below which two lines belong to one row
 )
@@ -28,7 +28,7 @@ const (
 type alignedCells struct {
 	y, size float64
 	cells   []pdftext.Cell
-	lines   []int // indexes of the lines of the row
+	lines   []int // indexes of the row's lines
 	split   bool  // a cell of a line was split at a wide gap
 }
 
@@ -243,7 +243,7 @@ func growAligned(rows []alignedCells, from int) *alignedBlock {
 	return b
 }
 
-// grown returns the columns of the block after a row is added to it, or nil if the cells of the row do not fit.
+// grown returns the block's columns after a row is added to it, or nil if the row's cells do not fit.
 func (b *alignedBlock) grown(r alignedCells) []column {
 	columns := slices.Clone(b.columns)
 	last := -1

@@ -61,7 +61,7 @@ func (b *alignedBlock) body(rows []alignedCells, head int) *alignedBody {
 	return body
 }
 
-// isClose reports whether two rows of the page are closer together than separate rows of the table usually are.
+// isClose reports whether two rows on the page are closer together than separate rows of the table usually are.
 func (b *alignedBody) isClose(i, j int) bool {
 	return j < len(b.rows) && b.rows[i].y-b.rows[j].y < samePitch*b.pitch
 }
@@ -136,7 +136,7 @@ func (j *joinedRow) add(r alignedCells, at []int) {
 	j.lines = append(j.lines, r.lines...)
 }
 
-// cellOf returns the text of the cell that holds a row's name: the first cell or, in right-to-left text, the last.
+// cellOf returns the text in the cell that holds a row's name: the first cell or, in right-to-left text, the last.
 func cellOf(r alignedCells, first int, rtl bool) string {
 	if rtl && first > 0 {
 		return r.cells[len(r.cells)-1].Text

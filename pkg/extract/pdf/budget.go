@@ -74,8 +74,8 @@ func hasMeaning(r rune) bool {
 	return r != unicode.ReplacementChar && !unicode.Is(unicode.Co, r) && (!unicode.IsControl(r) || unicode.IsSpace(r))
 }
 
-// meaningful removes undecoded characters from the given lines. Otherwise the text of a page that neither reader can
-// decode would consist mostly of such characters.
+// meaningful removes undecoded characters from the given lines. Otherwise a page that neither reader can decode would
+// yield text that consists mostly of such characters.
 func meaningful(lines []pdftext.Line) []pdftext.Line {
 	var out []pdftext.Line
 	for _, line := range lines {

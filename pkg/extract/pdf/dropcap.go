@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// Bounds for recognising drop caps, as multiples of the font size of the text next to them.
+// Bounds for recognising drop caps, as multiples of the adjacent text's font size.
 const (
 	minDropCap     = 1.7 // minimum size of a drop cap
 	maxDropCap     = 12

@@ -14,7 +14,7 @@ type placed struct {
 }
 
 // takeGrids finds the grids whose lines form a table. It replaces these lines with the table, at the position of the
-// first of them. Inner grids are processed first, so that a table in a cell of another table is recognised.
+// first line. Inner grids are processed first, so that a table in a cell of another table is recognised.
 func (l *layout) takeGrids(lines []pdftext.Line) []placed {
 	items := make([]placed, len(lines))
 	for i, line := range lines {

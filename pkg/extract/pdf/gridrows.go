@@ -163,7 +163,7 @@ func (t *gridText) severalRows(r int, header bool) bool {
 }
 
 // keyColumn returns the first column with values on most lines of a grid's row, or -1 if there is none. Each of these
-// values begins a row of the table; the other cells of that row may have several lines.
+// values begins a table row; the other cells of that row may have several lines.
 func (t *gridText) keyColumn(r int) int {
 	const fewest = 3 // minimum number of values
 	lines := t.cells[r]
@@ -215,7 +215,7 @@ func isValue(s string) bool {
 	return digits*2 > format.CountLetters(s)
 }
 
-// firstWordWidth returns the width of the first word of a cell.
+// firstWordWidth returns the width of the first word in a cell.
 func firstWordWidth(c pdftext.Cell) float64 {
 	words := c.Words()
 	if len(words) == 0 {

@@ -51,7 +51,7 @@ func baselines(lines []pdftext.Line) []pdftext.Line {
 	return out
 }
 
-// part splits the lines of all rows at the borders of their columns.
+// part splits the lines in all rows at the column borders.
 func (t *gridText) part() {
 	for r, band := range t.bands {
 		if t.openRow(r) && t.hasClearColumns(band) {

@@ -16,13 +16,13 @@ const (
 	unnamedColumnCost = 0.6 // cost of giving no name to a column that has one in the row directly below
 	ungroupedCost     = 0.3 // cost of grouping a column that has no name in the row directly below
 	overlapCost       = 1.0 // cost of a name that is also above another column
-	wrappedNameCost   = 0.1 // cost of a name of several lines
+	wrappedNameCost   = 0.1 // cost of a name that has several lines
 	outsideColumnCost = 0.3 // cost of a name outside its column, per font size of distance
 	maxColumnDistance = 4   // maximum distance of a name from its column
 	maxHeaderDistance = 1.7 // maximum distance between two header rows, as a multiple of the row distance
 )
 
-// headerTree derives the names of columns from several header rows. A name may span several columns or rows.
+// headerTree derives column names from several header rows. A name may span several columns or rows.
 type headerTree struct {
 	columns []column
 	size    float64
@@ -32,8 +32,7 @@ type headerTree struct {
 	grouped bool // a name spans several columns
 }
 
-// headerNode is a range of columns with a common name, and the position of the name. A column without a name is also a
-// node.
+// headerNode is a range of columns with a common name, and the name's position. A column without a name is also a node.
 type headerNode struct {
 	from, to int // range of columns
 	names    []string
@@ -106,8 +105,8 @@ func (h *headerTree) addRow(r alignedCells) bool {
 // place assigns the cells of a row to the nodes that they name, at the lowest total cost. It returns the first and the
 // last node of each cell, or nil if the cells cannot be names of the nodes.
 func (h *headerTree) place(r alignedCells) [][2]int {
-	// A cell of row r can group names directly below it at no extra cost, if these names extend down to the bottom of
-	// the header. `below` is the baseline of these names, and `lowest` is the lowest baseline of all names.
+	// A cell of row r can group names directly below it at no extra cost, if these names extend down to the header's
+	// bottom edge. `below` is the baseline of these names, and `lowest` is the lowest baseline of all names.
 	lowest, below := math.Inf(1), math.Inf(-1)
 	for _, n := range h.nodes {
 		if !math.IsInf(n.low, -1) {

@@ -33,7 +33,7 @@ func appendLine(text []byte, line string) []byte {
 	return append(text, line...)
 }
 
-// hyphenated reports whether the last word of `text` already contains a hyphen, like a compound of several words.
+// hyphenated reports whether the last word in `text` already contains a hyphen, like a compound of several words.
 func hyphenated(text []byte) bool {
 	word := text[bytes.LastIndexAny(text, " \t\n")+1:]
 	at := bytes.IndexAny(word, "-‐")

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	largerThanBody  = 1.15 // minimum size of a heading, as a multiple of the body text
+	largerThanBody  = 1.15 // minimum font size of a heading, as a multiple of the body text's size
 	maxHeadingLines = 5
 )
 
@@ -22,12 +22,12 @@ type layout struct {
 	*survey
 	p      *format.Parser
 	shown  map[string]numberedLine // last occurrence of each repeated line
-	recent [4]map[string]float64   // heights of the lines at the edges of the last pages, by masked text
+	recent [4]map[string]float64   // heights of the lines at the top and bottom of recent pages, by masked text
 
 	outline outlineLevels
 	links   []pdftext.Link               // links on the page
 	grids   []grid                       // possible tables on the page
-	indents []float64                    // left edges of the items of the open lists, outermost first
+	indents []float64                    // left edges of the items in the open lists, outermost first
 	parted  map[*pdftext.Cell]partedLine // split lines of the page, by first cell
 	open    *openTable                   // the last table, if nothing has followed it yet
 
@@ -232,7 +232,7 @@ func (l *layout) flush() error {
 	}
 	l.open = nil
 	if block.Kind != domain.BlockListItem && len(l.indents) > 0 && first.Cells[0].X0 < l.indents[0]+sameIndent*first.Size {
-		l.indents = nil // the list has ended: the text of an item would be indented more than its marker
+		l.indents = nil // the list has ended: an item's text would be indented more than its marker
 	}
 	return l.p.Out.Add(block)
 }

@@ -52,7 +52,7 @@ func timeText(t time.Time) string {
 	return t.Format(time.RFC3339)
 }
 
-// maxPageLinks is the maximum number of links of a page that are matched with its lines.
+// maxPageLinks is the maximum number of links on a page that are matched with its lines.
 const maxPageLinks = 1000
 
 // links returns the links on a page; i is the page's 0-based index.

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	nearPages       = 2    // maximum distance of the searched pages from the page of a passage
+	nearPages       = 2    // maximum distance of the searched pages from a passage's page
 	sufficientShare = 0.98 // fraction of a span at which no further pages are searched
 	minShare        = 0.6  // fraction of a span below which it counts as not found: the text is from another file
 	minPageLetters  = 20   // number of letters below which PDFium may read a page, as in a document without text
@@ -85,8 +85,7 @@ func (l *locator) locate(passage format.Passage) ([][]domain.PageRectangle, erro
 	return rectangles, nil
 }
 
-// text returns the text of the pages from page `from` to page `to`, both included. The first page of the file is page
-// 1.
+// text returns the text of the pages `from` to `to`, both included. The first page of the file is page 1.
 func (l *locator) text(from, to int) (*pdfmatch.Text, error) {
 	var all []pdfmatch.Glyph
 	for number := max(from, 1); number <= min(to, l.pages); number++ {

@@ -7,8 +7,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// maxMarkDistance is the maximum distance between the start of a list marker and the start of its item, as a multiple
-// of the font size.
+// maxMarkDistance is the maximum distance from the start of a list marker to the start of its item, as a multiple of
+// the font size.
 const maxMarkDistance = 5
 
 // joinMarks joins list markers to their items. Some programs write all markers after the text; others leave so much

@@ -28,7 +28,7 @@ func isPDF(head []byte, _ string) bool {
 }
 
 // read reads PDF files page by page, so that memory does not grow with the number of pages. Properties of the whole
-// document, such as the size of body text, are first collected from a sample of its pages.
+// document, such as the body text's font size, are first collected from a sample of its pages.
 func read(p *format.Parser) error {
 	data, err := p.Src.Bytes()
 	if err != nil {
@@ -135,7 +135,7 @@ func pagesClause(n int) string {
 }
 
 // damagedPDF returns the error for a damaged file. Its message is one line for users, in which `what` names the damage.
-// `cause` is the error of the PDF reader, which is meant for logs.
+// `cause` is the error from the PDF reader, and meant for logs.
 func damagedPDF(what string, cause error) *format.Error {
 	return &format.Error{Kind: format.Damaged, Err: cause, Message: "the PDF is damaged: " + what + "; export it again, or upload the document in another format"}
 }

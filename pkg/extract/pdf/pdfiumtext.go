@@ -85,7 +85,7 @@ func (r *pdfiumReader) page(ctx context.Context, i int, hidden []pdftext.Box) (r
 
 // pdfiumWords passes the words of a page to a Builder, each as one glyph. A call into the sandbox costs as much as
 // laying out a line. So pdfiumWords requests the positions of only the first and last character of a word. It requests
-// the common properties of a run of words only once.
+// the properties that a run of words has in common only once.
 type pdfiumWords struct {
 	r      *pdfiumReader
 	text   references.FPDF_TEXTPAGE
@@ -180,7 +180,7 @@ func (c *pdfiumWords) word(units []rune, n int) {
 	c.out.Glyph(wordText(units), c.size, c.dx, c.dy, from, to, c.bold)
 }
 
-// lastLetter returns the index of the last letter or digit of a word, or -1 if there is none.
+// lastLetter returns the index of the last letter or digit in a word, or -1 if there is none.
 func lastLetter(units []rune) int {
 	end := len(units) - 1
 	for end >= 0 && !unicode.IsLetter(units[end]) && !unicode.IsDigit(units[end]) {
@@ -248,8 +248,8 @@ func wordText(units []rune) string {
 	return b.String()
 }
 
-// startRun requests the common properties of the characters of a run. It reports whether the run has a position and a
-// plausible size.
+// startRun requests the properties that a run's characters have in common. It reports whether the run has a position
+// and a plausible size.
 func (c *pdfiumWords) startRun(n int, b structs.FPDF_FS_RECTF) bool {
 	i := c.r.instance
 	c.r.calls += 4 // for origin, matrix, size and font
@@ -280,8 +280,8 @@ func (c *pdfiumWords) startRun(n int, b structs.FPDF_FS_RECTF) bool {
 	return c.size > 0 && c.size < 1e5
 }
 
-// span returns the start and the end of a word on its baseline. PDFium's boxes are parallel to the edges of the page,
-// so the end of a rotated word is calculated from the direction of the word.
+// span returns the start and the end of a word on its baseline. PDFium's boxes are parallel to the page edges, so the
+// end of a rotated word is calculated from the word's direction.
 func (c *pdfiumWords) span(first, last structs.FPDF_FS_RECTF) (from, to [2]float64) {
 	left, right := float64(min(first.Left, last.Left)), float64(max(first.Right, last.Right))
 	bottom, top := float64(min(first.Bottom, last.Bottom)), float64(max(first.Top, last.Top))

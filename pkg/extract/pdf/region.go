@@ -51,7 +51,7 @@ func (g *grid) trimmed(lines []pdftext.Line) *grid {
 	return out
 }
 
-// region is a cell of a table, which can span several cells of the grid.
+// region is a table cell, which can span several cells of the grid.
 type region struct {
 	row, column  int
 	down, across int

@@ -201,7 +201,7 @@ func spansColumns(c pdftext.Cell, borders []float64, size float64) bool {
 	return crosses
 }
 
-// framesText reports whether a few rules are only a frame around the text of a page, and not the rules of a table. It
+// framesText reports whether a few rules are only a frame around a page's text, and not the rules of a table. It
 // recognises such text by the headings or lists between the rules.
 func (l *layout) framesText(t *gridText) bool {
 	marks, all := 0, 0
@@ -234,7 +234,7 @@ func (g *grid) addHeaderRow(items []placed) {
 	if columns == nil {
 		return
 	}
-	const near = 2.2 // maximum distance of the names from the rule, as a multiple of their size
+	const near = 2.2 // maximum distance of the names from the rule, as a multiple of the names' font size
 	above := *g
 	above.ys = []float64{g.top() + near*inside[0].Size, g.top()}
 	var names []pdftext.Line

@@ -13,13 +13,13 @@ const (
 	shortestRule = 6     // minimum length of a rule between cells, in points
 	maxGridRules = 2_000 // maximum number of rules in one direction on a page; a page with more is a drawing
 	maxGridCells = 20_000
-	maxGridText  = 1_000_000 // maximum product of the number of cells in the lines and the number of columns of a grid
-	maxGridWork  = 2_000_000 // maximum product of the numbers of grids and lines on a page; a page with more is a drawing
+	maxGridText  = 1_000_000 // maximum number of cells in the lines times the number of columns of a grid
+	maxGridWork  = 2_000_000 // maximum number of grids times the number of lines on a page; a page with more is a drawing
 	closing      = 0.6       // minimum fraction of a cell's side that a rule must cover to separate the cell from the next
 )
 
-// grid holds the borders of a table's cells, derived from the ruled lines of the table. `turn` is the direction of the
-// lines of text. The x coordinates of the borders run along the lines of text, and the y coordinates across them.
+// grid holds the borders of a table's cells, derived from the table's ruled lines. `turn` is the direction of the text
+// lines. The x coordinates of the borders run along the lines of text, and the y coordinates across them.
 type grid struct {
 	turn int
 	xs   []float64 // borders of columns, ascending
@@ -41,10 +41,11 @@ func (g *grid) bottom() float64 { return g.ys[len(g.ys)-1] }
 // swapped.
 type rule struct{ at, from, to float64 }
 
-// gridsOf finds possible table grids in the drawings of a page. Their text decides later whether they are tables.
+// gridsOf finds possible table grids in the drawings of a page. The text within a grid decides later whether it is a
+// table.
 func gridsOf(d pdftext.Drawn, turn int) []grid {
 	across, down := rulesOf(d, turn)
-	const fewest = 3 // minimum number of rules of a table
+	const fewest = 3 // minimum number of rules in a table
 	if len(across)+len(down) < fewest || len(across) > maxGridRules || len(down) > maxGridRules {
 		return nil
 	}
@@ -65,8 +66,8 @@ func gridsOf(d pdftext.Drawn, turn int) []grid {
 	return grids
 }
 
-// rulesOf returns the rules of a page, with pieces of one rule joined. `turn` is the direction of the lines of text.
-// The coordinates of the results are relative to this direction. The sides of filled rectangles are also rules, because
+// rulesOf returns the rules of a page, with pieces of one rule joined. `turn` is the direction of the text lines. The
+// coordinates of the results are relative to this direction. The sides of filled rectangles are also rules, because
 // backgrounds can separate rows and cells.
 func rulesOf(d pdftext.Drawn, turn int) (across, down []rule) {
 	add := func(b pdftext.Box) {

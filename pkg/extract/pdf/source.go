@@ -172,7 +172,7 @@ func (page page) withoutPDFium(why skipReason, d doubt) page {
 	return page
 }
 
-// account records the result of a page.
+// account records the result of reading a page.
 func (s *source) account(i int, page page) {
 	s.letters += page.letters
 	if page.byPDFium != "" {

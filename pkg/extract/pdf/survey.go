@@ -12,7 +12,7 @@ import (
 // surveyPages is the number of pages sampled for the survey. Documents with at most this many pages are read only once.
 const surveyPages = 64
 
-// survey holds the properties of a whole document that are needed before its first block.
+// survey holds properties of a whole document that must be known before its first block is written.
 type survey struct {
 	weight   map[float64]int  // bytes of text by font size
 	edges    map[string]tally // lines at the top or bottom of pages, by masked text

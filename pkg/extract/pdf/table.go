@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/table"
 )
 
-// tableLines is the maximum number of lines of one table. The rest of a longer table is read as another table.
+// tableLines is the maximum number of lines in one table. The rest of a longer table is read as another table.
 const tableLines = 400
 
 // takeTable separates a table at the start of `lines` from the lines below it. The table has at least two lines with
@@ -244,8 +244,8 @@ func rightToLeft(lines []pdftext.Line) bool {
 	return n*2 > len(lines)
 }
 
-// proseColumns recognises lines that run across two or more columns of prose, and returns the lines of one column after
-// another. Such lines look like a table, but their cells are long and fill the columns. For a table it returns nil.
+// proseColumns recognises lines that run across two or more columns of prose, and returns their parts column by column.
+// Such lines look like a table, but their cells are long and fill the columns. For a table it returns nil.
 func proseColumns(table []pdftext.Line) []pdftext.Line {
 	columns := columnsOf(table)
 	if len(columns) < 2 || len(columns) > 4 || len(table) < 4 {

@@ -12,13 +12,13 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// slideFrame is the position and size of a shape, on its slide or in its group, in the units of the file.
+// slideFrame is a shape's position and size on its slide or in its group, in the file's units.
 type slideFrame struct {
 	x, y, width, height float64
 	known               bool
 }
 
-// slideBox is the text of a shape or of a group of shapes.
+// slideBox is the text in a shape or in a group of shapes.
 type slideBox struct {
 	isPlaceholder bool // whether it is a placeholder; the layout determines the order of placeholders in the file
 	frame         slideFrame
@@ -71,7 +71,7 @@ func (r *reader) inheritedFrame(rels []ooxml.Relation, holder, index string) sli
 	return slideFrame{}
 }
 
-// placeholderFrames returns the frames of the placeholders of a layout or master, by index and by type.
+// placeholderFrames returns the frames of the placeholders in a layout or master, by index and by type.
 func (r *reader) placeholderFrames(part string) map[string]slideFrame {
 	if frames, read := r.frames[part]; read {
 		return frames

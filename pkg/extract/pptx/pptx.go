@@ -53,9 +53,8 @@ func read(p *format.Parser) error {
 	return nil
 }
 
-// slideOrder returns the parts of the slides in the order of the presentation. If the presentation lists no slides,
-// they are in the order of its relationships or, if it has no relationships to slides, in the order of the numbers in
-// their names.
+// slideOrder returns the slides' parts in presentation order. If the presentation lists no slides, they are in the
+// order of its relationships or, if it has no relationships to slides, in the order of the numbers in their names.
 func slideOrder(a *ooxml.Package, main string) ([]string, error) {
 	target := map[string]string{}
 	var all []string

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// slideWalker collects the text of one slide, layout, master or notes page. The title comes first, then the shapes in
+// slideWalker collects the text from one slide, layout, master or notes page. The title comes first, then the shapes in
 // reading order.
 type slideWalker struct {
 	r            *reader

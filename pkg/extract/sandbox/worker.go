@@ -131,7 +131,7 @@ func (w *Worker) Stop() {
 // ErrNotStarted means that the child ended before it received the document. Another child can read the document.
 var ErrNotStarted = errors.New("the extraction process ended before it received the document")
 
-// Answer is a child's answer to a request: the document, the PNG picture of a page, or the rectangles of each span of
+// Answer is a child's answer to a request: the document, the PNG picture of a page, or the rectangles of each span in
 // each passage.
 type Answer struct {
 	Document   *domain.Document

@@ -10,7 +10,7 @@ import (
 
 // HeaderRows returns the index of the first row that names the columns, and the number of such rows. The first row of a
 // header fills most columns, has only short and mostly distinct words, and does not look like the rows below. The
-// header has several rows if groups of columns have names of their own. `at` is -1 if there is no header.
+// header has several rows if column groups have names of their own. `at` is -1 if there is no header.
 func HeaderRows(rows [][]string) (at, depth int) {
 	width := 0
 	for _, r := range rows {
@@ -75,7 +75,7 @@ func AllNames(cells []string) bool {
 	return true
 }
 
-// groupedRows returns the number of rows of a header that begins with names of column groups, or 0 if there is no such
+// groupedRows returns the number of rows in a header that begins with column group names, or 0 if there is no such
 // header.
 func groupedRows(rows [][]string) int {
 	for n := min(MaxHeaderRows, len(rows)-1); n > 1; n-- {

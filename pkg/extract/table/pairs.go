@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Maximum lengths of a property's name and of a question, in characters.
+// Maximum lengths of a property name and of a question, in characters.
 const (
 	MaxLabel    = 60
 	maxQuestion = 200
@@ -109,7 +109,7 @@ func (c PairColumns) colons(rows [][]string) bool {
 }
 
 // HasMixedKinds reports whether the kind of value changes from row to row, as it does in a list of properties but not
-// in a column of a table. The first pair is ignored, because it can be a header.
+// in a table column. The first pair is ignored, because it can be a header.
 func (c PairColumns) HasMixedKinds(rows [][]string) bool {
 	at := slices.IndexFunc(rows, func(r []string) bool { return c.label < len(r) && c.value < len(r) && r[c.value] != "" })
 	if at < 0 || namesValues(rows[at][c.value]) {
@@ -130,7 +130,7 @@ func (c PairColumns) HasMixedKinds(rows [][]string) bool {
 	return len(kinds) > 2 && limit*3 <= all*2 && kinds["number"]*2 <= all
 }
 
-// namesValues reports whether a text is a usual name, such as "Value", for a column of different kinds of values.
+// namesValues reports whether a text is a usual name, such as "Value", for a column with different kinds of values.
 func namesValues(s string) bool {
 	return slices.Contains([]string{"value", "values", "description", "details", "content", "answer", "wert", "beschreibung", "inhalt", "valeur", "valor", "valore", "descripción", "значение", "值", "値"}, strings.ToLower(s))
 }

@@ -181,9 +181,9 @@ func (w *Writer) headerAt(rows []Row, cells [][]string) (at, depth int) {
 	return at, depth
 }
 
-// pairsIn returns the columns of labels and values in the rows of a property table. It returns nil if the rows seem to
-// be records, for example because a row is highlighted or marked as a header, or because the rows continue a table
-// after a gap. `at` is the index of the possible header row, or -1 if there is none.
+// pairsIn returns the label and value columns in the rows of a property table. It returns nil if the rows seem to be
+// records, for example because a row is highlighted or marked as a header, or because the rows continue a table after a
+// gap. `at` is the index of the possible header row, or -1 if there is none.
 func (w *Writer) pairsIn(rows []Row, cells [][]string, at int) *PairColumns {
 	c, ok := PairsOf(cells)
 	if !ok || w.IsHeader || w.Header != nil && at < 0 && Filled(w.Header) <= 2 || slices.ContainsFunc(rows, func(r Row) bool { return r.Header }) {

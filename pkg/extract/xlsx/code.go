@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	maxDigits   = 30 // maximum number of decimal places of a format, as in Excel
-	maxFraction = 6  // maximum number of digits of a fraction of a second; times in a sheet are no more precise
+	maxDigits   = 30 // maximum number of decimal places in a format, as in Excel
+	maxFraction = 6  // maximum number of digits in a fraction of a second; times in a sheet are no more precise
 )
 
 // codePart is the kind of a token in a number format.
@@ -42,7 +42,7 @@ type codeSection struct {
 	bound         float64
 	thousands     bool // whether digits are grouped by thousands
 	shift         int  // number of places by which percent signs and commas move the decimal point to the right
-	places        int  // number of decimal places, or of digits of a fraction of a second
+	places        int  // number of decimal places, or of digits in a fraction of a second
 	dated         bool // whether the section formats a date or time
 	needsExcelize bool // whether only excelize can format it: fractions, eras, names in other languages
 }

@@ -33,7 +33,7 @@ type cellName struct{ row, column int } // from 1
 
 // cellRemark holds the comments on a cell.
 type cellRemark struct {
-	context string // values of the commented cell and of the first cell in its row
+	context string // values in the commented cell and in the first cell of its row
 	lines   []string
 }
 

@@ -154,9 +154,9 @@ func significantDigits(n float64) (digits string, exp int) {
 	return strings.Replace(mantissa, ".", "", 1), exp
 }
 
-// decimalDigits returns the digits of n·10^shift before and after the point, rounded to the given number of decimal
-// places. It rounds the decimal digits and rounds halves up, as spreadsheets do: 1.005 becomes 1.01, although its
-// binary value is smaller.
+// decimalDigits rounds n·10^shift to the given number of decimal places, and returns the digits before and after the
+// point. It rounds the decimal digits and rounds halves up, as spreadsheets do: 1.005 becomes 1.01, although its binary
+// value is smaller.
 func decimalDigits(n float64, shift, places int) (whole, rest string) {
 	digits, exp := significantDigits(n)
 	if n == 0 {

@@ -26,7 +26,7 @@ const (
 	maxTables     = 1000    // maximum number of tables per sheet
 	maxMerged     = 100_000 // maximum number of merged cells per sheet
 	maxMergedDown = 256     // maximum number of merged cells that extend into one row from above
-	maxRowText    = 1 << 20 // maximum size of the cells of a row, in bytes; further cells are dropped
+	maxRowText    = 1 << 20 // maximum total size of the cells in a row, in bytes; further cells are dropped
 )
 
 // sheetReader reads the rows of one sheet.
@@ -36,7 +36,7 @@ type sheetReader struct {
 	name           func() error // writes the sheet's name before its first row
 	links          map[string]string
 	remarks        *sheetRemarks
-	headers        map[int]bool           // numbers of the header rows of tables and filters
+	headers        map[int]bool           // row numbers of the headers of tables and filters
 	merged         map[int][]table.Merged // by first row
 	above          map[int]mergedText     // merged text that spans the following rows, by column
 	rows           *table.Writer
@@ -45,7 +45,7 @@ type sheetReader struct {
 	missingResults int // number of formulas without a stored result
 }
 
-// mergedText is the text of a merged cell that spans several rows.
+// mergedText is the text in a merged cell that spans several rows.
 type mergedText struct {
 	text string
 	last int // number of its last row

@@ -55,7 +55,7 @@ func readSharedStrings(a *ooxml.Package, part string) (*sharedStrings, error) {
 	return s, err
 }
 
-// richText returns the text of the current element, an <si> or <is>, without its phonetic text.
+// richText returns the current element's text without its phonetic text. The element is an <si> or <is>.
 func richText(sc *xmlscan.Scanner) string {
 	var b strings.Builder
 	var take func(e xml.StartElement) bool

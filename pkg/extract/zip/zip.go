@@ -105,8 +105,8 @@ func newArchive(p *format.Parser, zr *zip.Reader) (*Archive, error) {
 	return a, nil
 }
 
-// PartName normalises the name of a part for lookups, because producers differ in case and in the direction of slashes.
-// A name with ".." cannot escape from the container.
+// PartName normalises a part name for lookups, because producers differ in case and in the direction of slashes. A name
+// with ".." cannot escape from the container.
 func PartName(name string) string {
 	return strings.ToLower(strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(name, `\`, "/")), "/"))
 }
@@ -115,7 +115,7 @@ func (a *Archive) tooLarge() *format.Error {
 	return format.Errorf(format.TooLarge, "the file unpacks to more than %s", format.SizeText(a.max))
 }
 
-// Has reports whether the name of any part starts with the given folder.
+// Has reports whether any part is in the given folder.
 func (a *Archive) Has(folder string) bool {
 	for name := range a.Files {
 		if strings.HasPrefix(name, folder) {

@@ -41,7 +41,7 @@ func parseCFF(data []byte) *cff {
 	return f
 }
 
-// cffIndex returns the items of an INDEX and the offset of its end.
+// cffIndex returns the items in an INDEX and the offset of its end.
 func cffIndex(data []byte, at int) (items [][]byte, end int) {
 	count := u16(data, at)
 	if count == 0 || at < 0 || at+3 > len(data) {
@@ -205,7 +205,7 @@ func (f *cff) readEncoding(data []byte, at int, strs [][]byte) {
 	}
 }
 
-// glyphText returns the text of glyphs by number, derived from their names, or nil if no name is known.
+// glyphText returns the glyphs' text by glyph number, derived from their names, or nil if no name is known.
 func (f *cff) glyphText() map[uint32]string {
 	text := map[uint32]string{}
 	for g, name := range f.names {
@@ -219,7 +219,7 @@ func (f *cff) glyphText() map[uint32]string {
 	return text
 }
 
-// cffName returns the text of a name that cffString returned.
+// cffName returns the text for a name that cffString returned.
 func cffName(name string) string {
 	if t, ok := strings.CutPrefix(name, "\x00"); ok {
 		return t

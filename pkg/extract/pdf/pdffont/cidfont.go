@@ -21,8 +21,8 @@ type cidFont struct {
 	width     float64            // width of all other CIDs
 	heights   map[uint32]float64 // advances in vertical writing, where the pen moves down
 	height    float64
-	text      *adobe.Text       // text of the collection's CIDs, or nil
-	glyphText map[uint32]string // text of the embedded program's glyphs, by number
+	text      *adobe.Text       // text for the collection's CIDs, or nil
+	glyphText map[uint32]string // text for the embedded program's glyphs, by number
 	glyphOf   func(cid uint32) uint32
 }
 
@@ -114,7 +114,7 @@ func collectionOf(cmapName string) string {
 	return "Adobe-Japan1"
 }
 
-// loadGlyphs takes the text of glyphs from the embedded program, for fonts whose CIDs have no predefined meaning.
+// loadGlyphs takes the text for each glyph from the embedded program, for fonts whose CIDs have no predefined meaning.
 func (c *cidFont) loadGlyphs(file *pdfobject.File, desc pdf.Value) {
 	p := loadProgram(file, desc.Key("FontDescriptor"))
 	c.glyphText = p.glyphs()

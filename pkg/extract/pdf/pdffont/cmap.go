@@ -21,8 +21,8 @@ type cmap struct {
 	vertical   bool
 }
 
-// textRange maps consecutive codes, from low to top, to consecutive texts. `first` is the text of low. Each following
-// code maps to the same text, with the last character increased by one more.
+// textRange maps consecutive codes, from low to top, to consecutive texts. `first` is the text for the code `low`. Each
+// following code maps to the same text, with the last character increased by one more.
 type textRange struct {
 	low, top uint32
 	first    string
@@ -153,7 +153,7 @@ func increment(text string, n uint32) string {
 	return text[:len(text)-size] + string(r)
 }
 
-// lookup returns the text of a code, or "" if the map has none.
+// lookup returns the text for a code, or "" if the map has none.
 func (m *cmap) lookup(code uint32) string {
 	if s, ok := m.text[code]; ok {
 		return s
@@ -178,7 +178,7 @@ func (m *cmap) lookup(code uint32) string {
 // entries returns the approximate number of characters in the map.
 func (m *cmap) entries() int { return len(m.text) + len(m.textRanges) }
 
-// cid returns the glyph number of a code of n bytes, and whether the map has one.
+// cid returns the glyph number for an n-byte code, and whether the map has one.
 func (m *cmap) cid(code uint32, n int) (uint32, bool) {
 	if r, ok := adobe.Find(m.cids, n, code); ok {
 		return r.CID + code - r.Low, true
@@ -238,7 +238,7 @@ func codeOf(s string) uint32 {
 	return c
 }
 
-// destination returns the text for an entry of a ToUnicode map. The entry is UTF-16 or the name of a glyph.
+// destination returns the text for an entry of a ToUnicode map. The entry is UTF-16 or a glyph name.
 func destination(t pdfobject.Token) string {
 	if t.Kind == pdfobject.Name {
 		return glyphName(t.Str)

@@ -252,8 +252,8 @@ func (f *Font) applyDifferences(table *[256]string, diffs pdf.Value, program *pr
 	}
 }
 
-// bitmapTable completes the encoding of a Type 3 font whose glyphs have arbitrary names. Such fonts mostly hold the
-// bitmaps of a Latin TeX font, and keep the codes of that font.
+// bitmapTable completes the encoding of a Type 3 font whose glyphs have arbitrary names. Such fonts mostly hold bitmaps
+// of a Latin TeX font, and keep that font's codes.
 func bitmapTable(table *[256]string, names map[int]string) {
 	ligatures := [...]string{0x0b: "ff", 0x0c: "fi", 0x0d: "fl", 0x0e: "ffi", 0x0f: "ffl"}
 	for code := range names {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// glyphName returns the text of a glyph name by the rules of the Adobe Glyph List Specification, or "" for an unknown
+// glyphName returns the text for a glyph name according to the Adobe Glyph List Specification, or "" for an unknown
 // name.
 func glyphName(name string) string {
 	if s, ok := adobeGlyphs()[name]; ok {
@@ -67,7 +67,7 @@ func hexUnits(hex string) string {
 	return string(utf16.Decode(units))
 }
 
-// texNames are glyph names of TeX's fonts and other programs that are missing from Adobe's list.
+// texNames are glyph names that TeX's fonts and other programs use and Adobe's list lacks.
 var texNames = map[string]string{
 	"nbspace": " ", "visiblespace": "␣", "mapsto": "↦", "negationslash": "̸", "arrowparrright": "⇀", "owner": "∋", "follows": "≻",
 	"precedes": "≺", "lscript": "ℓ", "epsilon1": "ϵ", "vector": "⃗", "perpendicular": "⊥", "slurabove": "⌢", "slurbelow": "⌣",
@@ -103,7 +103,7 @@ func numberedName(name string) (prefix string, digits string, ok bool) {
 	return name[:i], name[i:], true
 }
 
-// codeName returns the text of a name that repeats the character code in decimal or hexadecimal digits, such as "c65",
+// codeName returns the text for a name that repeats the character code in decimal or hexadecimal digits, such as "c65",
 // "a65" and "G41" for A. It returns "" for other names.
 func codeName(name string, code int) string {
 	_, digits, ok := numberedName(name)

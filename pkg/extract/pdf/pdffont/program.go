@@ -80,7 +80,7 @@ func (p *program) readCFF(data []byte) {
 
 func (p *program) isEmbedded() bool { return p.sfnt != nil || p.cff != nil || p.type1 }
 
-// named returns the text of a glyph whose name is only its number, such as "g12" or "glyph0012". It returns "" for
+// named returns the text for a glyph whose name is only its number, such as "g12" or "glyph0012". It returns "" for
 // other names, and for glyphs with unknown text.
 func (p *program) named(name string) string {
 	prefix, digits, ok := numberedName(name)
@@ -101,7 +101,7 @@ func (p *program) named(name string) string {
 
 var encodingLine = regexp.MustCompile(`dup\s+(\d{1,3}|8#[0-7]{1,3}|16#[0-9A-Fa-f]{1,2})\s*/([^\s/{}<>()\[\]]+)\s+put`)
 
-// type1Encoding reads the encoding of an embedded Type 1 font from the unencrypted part of the font.
+// type1Encoding reads an embedded Type 1 font's encoding from the unencrypted part of the font.
 func type1Encoding(data []byte) *[256]string {
 	if i := bytes.Index(data, []byte("eexec")); i >= 0 {
 		data = data[:i]

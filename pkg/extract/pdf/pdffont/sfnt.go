@@ -61,7 +61,7 @@ func (s *sfnt) charMaps() []charMap {
 	return maps
 }
 
-// walk calls the function do with each character of a map and the number of the character's glyph.
+// walk calls do with each character in a map and the character's glyph number.
 func (s *sfnt) walk(m charMap, do func(char, glyph int)) {
 	table, sub := s.tables["cmap"], m.at
 	budget := 1 << 18 // segments of a hostile font may overlap
@@ -110,8 +110,8 @@ func (s *sfnt) walk(m charMap, do func(char, glyph int)) {
 	}
 }
 
-// glyphText returns the text of glyphs by number. It inverts the font's Unicode maps, and uses glyph names where these
-// give no text. It returns nil if the font has neither.
+// glyphText returns the glyphs' text by glyph number. It inverts the font's Unicode maps, and uses glyph names where
+// these give no text. It returns nil if the font has neither.
 func (s *sfnt) glyphText() map[uint32]string {
 	text := map[uint32]string{}
 	for _, m := range s.charMaps() {
@@ -165,7 +165,7 @@ func macGlyph(i int) string {
 	return ""
 }
 
-// names returns the text of the glyphs by number, derived from their names.
+// names returns the glyphs' text by glyph number, derived from their names.
 func (s *sfnt) names() []string {
 	post := s.tables["post"]
 	var out []string

@@ -12,7 +12,7 @@ const (
 	skipToken      = 1.5 // leaving out a token
 	skipRune       = 0.5 // in addition, for each of its letters; together at most maxSkipCost
 	maxSkipCost    = 6
-	skipLabel      = 0.7  // leaving out a token of a label, which may be far away at the top of a table
+	skipLabel      = 0.7  // leaving out a token in a label, which may be far away at the top of a table
 	insideWordCost = 1.0  // a token that begins or ends inside a word of the page
 	gapInLine      = 0.8  // a jump forwards on a line
 	backInLine     = 2.2  // a jump backwards on a line
@@ -23,7 +23,7 @@ const (
 	maxJumpCost    = 5    // maximum of jumpDown and jumpAcross together
 	jumpBack       = 1.5  // in addition, for a jump back on a row
 	otherRow       = 0.8  // in addition, for a jump to another height within one line of the passage
-	maxReturnCost  = 0.5  // maximum of jumpAcross in a jump to the start of a cell further down
+	maxReturnCost  = 0.5  // maximum value of jumpAcross in a jump to the start of a cell further down
 	lineEnd        = -0.9 // from the end of a line to the start of another
 	nextPage       = 2.5
 	otherPage      = 5
@@ -31,7 +31,7 @@ const (
 
 // Bounds on the work for one token.
 const (
-	maxPositions = 1000 // maximum number of positions of a token
+	maxPositions = 1000 // maximum number of positions per token
 	maxCarried   = 64   // maximum number of paths that leave the token out
 	carriedCost  = 14   // maximum difference from the best of them
 
@@ -143,7 +143,7 @@ func (t *Text) positions(tok token) []position {
 	return append(whole, parts[:min(len(parts), maxPositions-len(whole))]...)
 }
 
-// step returns the cost of a jump from index a of Text.core to index b. sameLine says whether both tokens are on the
+// step returns the cost of a jump in Text.core from index a to index b. sameLine says whether both tokens are on the
 // same line of the passage. Such a line is often a table row, whose cells are mostly at the same height.
 func (t *Text) step(a, b int32, sameLine bool) float64 {
 	if b == a+1 {

@@ -2,7 +2,7 @@ package pdfmatch
 
 import "github.com/sluice/sluice/pkg/domain"
 
-// maxRectangles is the maximum number of rectangles of one span.
+// maxRectangles is the maximum number of rectangles per span.
 const maxRectangles = 1000
 
 // PageSize returns the width and height of a displayed page, in points.
@@ -10,7 +10,7 @@ type PageSize func(page int) (width, height float64)
 
 // Rectangles returns the rectangles around the given glyphs, cut to their pages. Adjacent glyphs of a line share one.
 func (t *Text) Rectangles(glyphs []int32, size PageSize) []domain.PageRectangle {
-	const bridged = 2 // maximum number of glyphs between two others of one rectangle: punctuation that extraction dropped
+	const bridged = 2 // maximum number of glyphs between two glyphs of the same rectangle: punctuation that extraction dropped
 	var all []domain.PageRectangle
 	var box Box
 	last := int32(-1)

@@ -29,7 +29,7 @@ type Glyph struct {
 	Slanted bool    // its line is parallel to neither edge of the page
 }
 
-// Text is the text of some pages, to be searched.
+// Text is the text of some pages, prepared for searching.
 type Text struct {
 	glyphs []Glyph
 	core   []coreRune

@@ -11,7 +11,7 @@ type token struct {
 	from, to int // bytes of the passage
 	runes    []rune
 	line     int  // line of the passage, counted from the first token
-	label    bool // it is part of a label, which may be the name of a column
+	label    bool // it is part of a label, which may be a column name
 }
 
 // maxLabel is the maximum length of a label in bytes.
@@ -71,7 +71,7 @@ func labelsOf(passage string, from, to int) (labels [][2]int) {
 // split divides the tokens that occur nowhere on the pages into the longest parts that do. A word may be divided on the
 // page by other text, such as the next column.
 func (t *Text) split(all []token) []token {
-	const longest = 400 // maximum number of parts of one token
+	const longest = 400 // maximum number of parts per token
 	out := make([]token, 0, len(all))
 	for _, tok := range all {
 		for parts := 0; ; parts++ {
@@ -88,7 +88,7 @@ func (t *Text) split(all []token) []token {
 	return out
 }
 
-// longestPrefix returns the length, in runes, of the longest prefix of a word that occurs on the pages.
+// longestPrefix returns the length in runes of the longest word prefix that occurs on the pages.
 func (t *Text) longestPrefix(word []rune) int {
 	best := 0
 	for _, at := range t.byRune[word[0]] {

@@ -115,7 +115,7 @@ func (c *crypt) readFilters(f *File, cf Token) {
 
 func (c *crypt) methodOf(name Token) method { return c.filters[name.Str] }
 
-// security holds the entries of the encryption dictionary and the identifier of the file.
+// security holds the entries in the encryption dictionary, and the file's identifier.
 type security struct {
 	revision, size    int // size is the key size in bytes
 	owner, user       string

@@ -53,7 +53,7 @@ const (
 	maxObject   = 2_000_000 // higher object numbers are treated as damage, because the library's table has an entry for each number
 	maxImages   = 8 << 20   // maximum size of the serialised objects in the cache, in bytes
 	maxPacked   = 24 << 20  // maximum size of the unpacked object streams in the cache, in bytes
-	maxUnpacked = 8 << 30   // maximum number of bytes unpacked from all streams of one file
+	maxUnpacked = 8 << 30   // maximum number of bytes unpacked from all streams in a file
 	streamMark  = "pdftext.stream"
 	objectMark  = "pdftext.object"
 )
@@ -133,8 +133,8 @@ func (f *File) Stream(v pdf.Value) ([]byte, error) {
 	return f.unpack(o)
 }
 
-// ListPages replaces the page tree with a list of at most `limit` pages of the file, in the order of their object
-// numbers. It is used for files whose page tree has no pages.
+// ListPages replaces the page tree with a list of at most `limit` pages, in the order of their object numbers. It is
+// used for files whose page tree has no pages.
 func (f *File) ListPages(limit int) error {
 	list := Token{Kind: Array}
 	for _, n := range slices.Sorted(maps.Keys(f.entries)) {

@@ -136,7 +136,7 @@ func unRunLength(data []byte) []byte {
 }
 
 // unLZW decompresses the LZW variant of TIFF and PDF, whose codes vary in length. If `early` is true, as is usual, the
-// length of the codes increases one entry before all codes of the old length are used up.
+// code length increases one entry before all codes of the old length are used up.
 func unLZW(data []byte, early bool) []byte {
 	const clear, end = 256, 257
 	type item struct {

@@ -27,7 +27,7 @@ const maxItems = 2_000_000
 // maxDepth is the maximum nesting depth of values, and of objects that must be loaded to read another object.
 const maxDepth = 64
 
-// Kind is the type of a token: a type of operand, an operator, or the end of the data.
+// Kind is the type of a token: an operand type, an operator, or the end of the data.
 type Kind byte
 
 // The kinds of tokens.

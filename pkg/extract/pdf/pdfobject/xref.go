@@ -240,8 +240,8 @@ func (f *File) scanPacked() {
 // maxTrailers is the maximum number of trailers that are read.
 const maxTrailers = 4096
 
-// findTrailer merges the trailers of the file and the dictionaries of its cross-reference streams. If a key occurs
-// several times, its last value is used.
+// findTrailer merges the file's trailers and the dictionaries of its cross-reference streams. If a key occurs several
+// times, its last value is used.
 func (f *File) findTrailer() {
 	f.trailer = Token{Kind: Dict}
 	found := map[string]Token{}

@@ -72,7 +72,7 @@ func (in *interpreter) appearance(a pdf.Value) error {
 	return in.form(ap, newResources(in.doc, pdf.Value{}), 1)
 }
 
-// inherited returns an entry of a field or, if the field lacks it, of the nearest parent that has it.
+// inherited returns a field's entry or, if the field lacks it, the entry from the nearest parent that has it.
 func inherited(field pdf.Value, key string) pdf.Value {
 	for range maxDepth {
 		if v := field.Key(key); v.Kind() != pdf.Null {

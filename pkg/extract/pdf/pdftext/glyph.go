@@ -76,8 +76,8 @@ const (
 // Frame returns the frame of a page; i is the page's 0-based index.
 func (d *Document) Frame(i int) Frame { return Frame{d.box(d.pages[i])} }
 
-// FrameOf returns the frame of a page from its visible part, in the coordinates of the file, and its clockwise
-// rotation in degrees.
+// FrameOf returns a page's frame, given its visible part in the file's coordinates and its clockwise rotation in
+// degrees.
 func FrameOf(visible Box, rotate int) Frame {
 	return Frame{boxOf(rect{visible.X0, visible.Y0, visible.X1, visible.Y1}, int64(rotate))}
 }
@@ -90,13 +90,13 @@ func (f Frame) Size() (width, height float64) {
 	return f.box.width, f.box.height
 }
 
-// Upright converts a box from the coordinates of the file to those of the visible page, which a Line uses.
+// Upright converts a box from the file's coordinates to those of the visible page, which a Line uses.
 func (f Frame) Upright(b Box) Box {
 	r := rect{b.X0, b.Y0, b.X1, b.Y1}.transform(f.box.toPage)
 	return Box{r.x0, r.y0, r.x1, r.y1}
 }
 
-// FromTop converts a box of the visible page to the coordinates of the displayed page: the origin is its upper left
+// FromTop converts a box on the visible page to the coordinates of the displayed page: the origin is its upper left
 // corner, and y grows downwards.
 func (f Frame) FromTop(b Box) Box {
 	_, height := f.Size()

@@ -29,7 +29,7 @@ type interpreter struct {
 	box    pageBox
 	marks  []mark
 	hidden int    // number of open marks with replacement text
-	off    int    // number of open marks of layers that are switched off
+	off    int    // number of open marks for layers that are switched off
 	actual string // replacement text of the innermost mark with ActualText, until its first glyph is shown
 
 	path  path
@@ -59,7 +59,7 @@ type graphics struct {
 	blend                         bool    // fills are blended with the content below
 	fill                          colour  // colour of fills
 	white, strokeWhite            bool    // the colours of fills and strokes are white
-	space, strokeSpace            int     // number of components of a colour in the current colour space; -1 if unknown
+	space, strokeSpace            int     // number of colour components in the current colour space; -1 if unknown
 	clip                          rect    // bounding box of the visible region
 	shaped                        bool    // the clip is not a rectangle
 }
@@ -391,7 +391,7 @@ func (in *interpreter) show(s string) {
 	}
 }
 
-// textStyle holds the common properties of the glyphs of a string.
+// textStyle holds the properties that all glyphs in a string have in common.
 type textStyle struct {
 	shown  bool // the glyphs have a size and a direction
 	size   float64

@@ -15,7 +15,7 @@ type Cell struct {
 	spots []spot
 }
 
-// spot is the position of one glyph of a cell, in the cell's text and along the line.
+// spot is the position of one of a cell's glyphs, in the cell's text and along the line.
 type spot struct {
 	at     int32 // bytes from the start of the text
 	x0, x1 float32
@@ -23,8 +23,8 @@ type spot struct {
 	elevation
 }
 
-// elevation is the height and size of a glyph that differs from most of its line. It has only two bytes, which fit into
-// the unused bytes of the struct spot.
+// elevation is the height and size of a glyph that differs from most glyphs in its line. It has only two bytes, which
+// fit into the unused bytes of the struct spot.
 type elevation struct {
 	rise  int8 // distance above the line's baseline, in elevationSteps of the line's font size
 	scale int8 // glyph's size minus the line's, in elevationSteps of the line's font size

@@ -18,8 +18,8 @@ type word struct {
 
 func (w word) middle() float64 { return (w.x0 + w.x1) / 2 }
 
-// tight is the maximum gap between two glyphs of a word, as a multiple of the usual glyph width of the cell. It is
-// small, because words of neighbouring table cells can be closer to each other than words in running text.
+// tight is the maximum gap between two glyphs in a word, as a multiple of the cell's usual glyph width. It is small,
+// because words of neighbouring table cells can be closer to each other than words in running text.
 const tight = 0.15
 
 // words splits a cell's text into words. A cell that was not created by this package is one word.
@@ -147,7 +147,7 @@ func (c Cell) Prefixed(text string) Cell {
 	return joined
 }
 
-// Before returns one cell with the text of c, a space, and the text of `next`, which is the cell after c.
+// Before joins c and `next`, the cell after c, into one cell with a space between their texts.
 func (c Cell) Before(next Cell) Cell {
 	shift := int32(len(c.Text) + 1)
 	joined := Cell{Text: c.Text + " " + next.Text, X0: c.X0, X1: next.X1}

@@ -20,7 +20,7 @@ type Line struct {
 	// Filled is set if values of form fields were added to the line. This package leaves it unset.
 	Filled bool
 
-	dx, dy   float32 // direction of writing, of length 1; both are 0 if it is that of Turn
+	dx, dy   float32 // writing direction, of length 1; both are 0 if the direction is that of Turn
 	vertical bool    // glyphs are centred on the baseline, as in vertical writing
 }
 
@@ -60,7 +60,7 @@ type lineBuilder struct {
 	most     int     // number of glyphs with that size
 	bold     int     // number of visible glyphs that are bold
 	visible  int
-	rtl, ltr int // number of glyphs of each direction
+	rtl, ltr int // number of glyphs in each direction
 
 	artifact bool // the following glyphs belong to artifacts
 
@@ -160,7 +160,7 @@ func (b *lineBuilder) isOutsideLine(p piece, way direction) bool {
 // isSuperOrSubscript reports whether a small glyph above or below the open line is a superscript or subscript. It must
 // be directly after the last glyph of the line.
 func (b *lineBuilder) isSuperOrSubscript(p piece) bool {
-	const small, smallest, maxRaisedGap, fewest = 0.8, 0.4, 0.3, 2 // multiples of the line's font size; fewest is a number of glyphs of that size
+	const small, smallest, maxRaisedGap, fewest = 0.8, 0.4, 0.3, 2 // multiples of the line's font size; fewest is the minimum number of glyphs of that size
 	return b.most >= fewest && p.size <= small*b.common && p.size >= smallest*b.common &&
 		math.Abs(p.base-b.base) < maxRise*b.common && math.Abs(p.x0-b.end) < maxRaisedGap*b.common
 }

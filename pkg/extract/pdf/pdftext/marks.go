@@ -19,7 +19,7 @@ type mark struct {
 }
 
 // beginMark opens a marked-content sequence. If the sequence has replacement text, for example for a ligature or a
-// divided word, that text replaces the text of its glyphs.
+// divided word, that text replaces the glyphs' text.
 func (in *interpreter) beginMark(args []pdfobject.Token, properties bool) {
 	m := mark{}
 	tag := str(args, 0)

@@ -41,8 +41,8 @@ type Stats struct {
 	Odd       int // glyphs decoded to control or private-use characters
 }
 
-// endWindow is the size, in bytes, of the end of a file. The end marker must be in this part (ISO 32000-1, section
-// 7.5.5, note on readers).
+// endWindow is the number of bytes that count as the end of a file. The end marker must be in this part (ISO 32000-1,
+// section 7.5.5, note on readers).
 const endWindow = 1024
 
 const (

@@ -75,7 +75,7 @@ func (d *Document) readXMP(p *Properties) {
 	date(&p.Modified, "ModifyDate")
 }
 
-// xmpTexts collects the texts of the relevant elements and attributes: all items of a list, but only the first of
+// xmpTexts collects the texts in the relevant elements and attributes: all items of a list, but only the first of
 // several language versions.
 func xmpTexts(data []byte) map[string][]string {
 	wanted := map[string]bool{"title": true, "creator": true, "description": true, "subject": true, "Keywords": true, "CreateDate": true, "ModifyDate": true}

@@ -71,7 +71,7 @@ func raiseAll(pieces []piece, table map[rune]rune) {
 	}
 }
 
-// isotopes are the symbols of chemical elements that can follow the raised mass number of an isotope, as in ¹⁴C.
+// isotopes are the symbols of chemical elements that can follow an isotope's raised mass number, as in ¹⁴C.
 var isotopes = func() map[string]bool {
 	all := map[string]bool{}
 	for sign := range strings.FieldsSeq("H He Li Be B C N O F Na Mg Al Si P S Cl Ar K Ca Cr Mn Fe Co Ni Cu Zn Ga Kr Rb Sr Y Zr Mo Tc Ru In Xe Cs Ba Sm Lu Re Ir Tl Pb Bi Po Rn Ra Ac Th Pa U Np Pu Am Cm") {

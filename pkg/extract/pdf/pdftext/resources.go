@@ -16,7 +16,7 @@ type resources struct {
 }
 
 // resourceName is the kind and the name of a resource. With an empty name it stands for the dictionary of all resources
-// of the kind.
+// of that kind.
 type resourceName struct{ kind, name string }
 
 // maxNamed is the maximum size of each cache: resources by name, fonts by name, and the shared resources of a page.

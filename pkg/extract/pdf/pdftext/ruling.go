@@ -9,7 +9,7 @@ import (
 // Box is an upright rectangle on a page, in points from the lower left corner of the visible page.
 type Box struct{ X0, Y0, X1, Y1 float64 }
 
-// Drawn holds the drawings of a page that may separate the cells of tables, clipped to the visible part of the page.
+// Drawn holds the drawings on a page that may separate table cells, clipped to the visible part of the page.
 type Drawn struct {
 	Rules []Box // horizontal and vertical strokes and thin rectangles, as lines without width
 	Fills []Box // filled rectangles, such as the backgrounds of cells
@@ -23,7 +23,7 @@ const (
 	shortRule     = 3      // minimum length of a rule, in points
 	slant         = 0.3    // maximum deviation of a rule from the vertical or horizontal, in points
 	largeFill     = 0.5    // minimum fraction of the page that a background covers; smaller filled rectangles may be cells
-	maxCoordinate = 1e7    // maximum distance of a coordinate from the corner of the page, in points
+	maxCoordinate = 1e7    // maximum distance of a coordinate from the page's corner, in points
 )
 
 // path is the PDF path that is being constructed, in the coordinates of the page.

@@ -14,7 +14,7 @@ const (
 	unevenTracking = 1.7 // maximum gap inside a word, as a multiple of the median gap
 	kernedTracking = 0.05
 	minTrackedGaps = 3 // minimum number of gaps in a letter-spaced word that is recognised on its own
-	minSpelled     = 4 // minimum number of letters of a word typed with blanks between its letters
+	minSpelled     = 4 // minimum number of letters in a word that is typed with blanks between its letters
 	maxIdeograms   = 12
 )
 

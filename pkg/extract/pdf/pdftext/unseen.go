@@ -12,7 +12,7 @@ import (
 // Unseen counts the invisible characters of a page by the reason why they are invisible. Characters in hidden layers or
 // outside the page are left out of the page's lines. Other invisible characters are kept.
 type Unseen struct {
-	Layers      []Box // positions of text in hidden layers, in the coordinates of the file
+	Layers      []Box // positions of text in hidden layers, in the file's coordinates
 	Hidden      int   // in hidden layers
 	Outside     int   // outside the page
 	White       int   // in white on the bare page
@@ -27,7 +27,7 @@ const (
 	maxPaints     = 5_000  // maximum number of painted regions that are tracked per page
 	maxSuspects   = 50_000 // maximum number of strings that are tracked per page
 	maxCovers     = 200    // maximum number of regions per page that may cover text
-	maxUnseen     = 5_000  // maximum number of boxes of text in hidden layers
+	maxUnseen     = 5_000  // maximum number of text boxes in hidden layers
 	tinyText      = 1.0    // maximum size of text that is too small to be read, in points
 	tinyShare     = 400    // minimum ratio of the page height to the size of tiny text
 	nearWhite     = 0.97   // minimum brightness of white, from 0 to 1
@@ -275,7 +275,7 @@ func (in *interpreter) colour(op string, args []pdfobject.Token) bool {
 	return true
 }
 
-// whiteOf reports whether the components of an additive or subtractive colour are those of white.
+// whiteOf reports whether the components of an additive or subtractive colour mean white.
 func whiteOf(args []pdfobject.Token) bool {
 	for _, a := range args {
 		switch {
@@ -290,7 +290,7 @@ func whiteOf(args []pdfobject.Token) bool {
 	return len(args) == 1 || len(args) == 3 || len(args) == 4
 }
 
-// components returns the number of components of a colour space, or -1 if white is not defined in it.
+// components returns the number of components in a colour space, or -1 if white is not defined in it.
 func (in *interpreter) components(name string) int {
 	switch name {
 	case "DeviceGray", "G", "CalGray":

@@ -56,7 +56,7 @@ func (m CMap) Pack() []byte {
 	return b
 }
 
-// UnpackCMap decodes the result of Pack.
+// UnpackCMap decodes data that Pack returned.
 func UnpackCMap(b []byte) CMap {
 	u := unpacker{b}
 	m := CMap{Vertical: u.byte() == 1}
@@ -115,7 +115,7 @@ func PackText(text map[uint32][]rune) []byte {
 	return b
 }
 
-// UnpackText decodes the result of PackText.
+// UnpackText decodes data that PackText returned.
 func UnpackText(b []byte) Text {
 	u := unpacker{b}
 	t := Text{One: make([]rune, u.uvarint()), Many: map[uint32]string{}}
@@ -134,7 +134,7 @@ func UnpackText(b []byte) Text {
 	return t
 }
 
-// At returns the text of a glyph number, or "" if it has none.
+// At returns the text for a glyph number, or "" if it has none.
 func (t *Text) At(cid uint32) string {
 	if int64(cid) < int64(len(t.One)) && t.One[cid] != 0 {
 		return string(t.One[cid])

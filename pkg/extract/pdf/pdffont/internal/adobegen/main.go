@@ -1,5 +1,5 @@
 // Command adobegen packs the Adobe tables that PDF readers are expected to know into one small file: the predefined
-// CMaps of Chinese, Japanese and Korean fonts, the characters of their glyph numbers, and the glyph list.
+// CMaps for Chinese, Japanese and Korean fonts, the characters for their glyph numbers, and the glyph list.
 //
 // The sources are three public repositories under the BSD 3-clause licence: adobe-type-tools/cmap-resources,
 // adobe-type-tools/mapping-resources-pdf and adobe-type-tools/agl-aglfn. Check them out in one folder and run, in
