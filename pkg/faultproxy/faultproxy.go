@@ -31,7 +31,7 @@ type Mode struct {
 	latency  time.Duration
 	rate     int           // bytes per second; 0 means no limit
 	after    int64         // number of bytes after which a connection is reset
-	up, down time.Duration // lengths of the phases of a flapping mode
+	up, down time.Duration // lengths of the phases in a flapping mode
 }
 
 // Pass passes all data.
