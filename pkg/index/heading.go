@@ -22,7 +22,7 @@ func StoredHeading(r *Row) string {
 	return stored
 }
 
-// SetHeading sets the heading, the anchor and the encoded text runs of a row from the result of StoredHeading.
+// SetHeading sets a row's heading, anchor and encoded text runs from a string that StoredHeading returned.
 func (r *Row) SetHeading(stored string) {
 	r.Heading, r.Anchor, r.Runs = stored, "", ""
 	if i := strings.LastIndex(stored, runsSeparator); i >= 0 {

@@ -7,14 +7,15 @@ import (
 	"errors"
 )
 
-// Space identifies a set of rows: those of one datastore with vectors of one model. Rows of different spaces never mix.
+// Space identifies a set of rows: those of one datastore, with vectors from one model. Rows of different spaces never
+// mix.
 type Space struct {
 	DatastoreID string
 	Model       string // embedding model id
 	Dimensions  int    // length of Row.Vector and Query.Vector; 0 for a space without vectors
 }
 
-// Row is one chunk of one generation of a datasource.
+// Row is one chunk in one generation of a datasource.
 type Row struct {
 	Key          string // domain.ChunkKey of the next three fields; unique in the space
 	DatasourceID string
@@ -47,9 +48,9 @@ type Query struct {
 	Vector []float32
 	Limit  int // candidates per leg, 1 to 10,000
 	Filter Filter
-	// Prepared may contain the result of the engine's Prepare for the same query, called before Vector was known. It
-	// only makes the search faster, and never changes the result. The engine ignores it if it belongs to another query
-	// or is older than the last write.
+	// Prepared may contain what the engine's Prepare returned for the same query before Vector was known. It only makes
+	// the search faster, and never changes the result. The engine ignores it if it belongs to another query or is older
+	// than the last write.
 	Prepared Prepared
 }
 
@@ -88,7 +89,7 @@ type Result struct {
 	pooled *[]Hit // memory of Hits if it is from the pool, otherwise nil
 }
 
-// Stored holds the number of stored rows of one generation of a datasource. Audits compare it with the catalog.
+// Stored holds the number of stored rows in one generation of a datasource. Audits compare it with the catalog.
 type Stored struct {
 	DatasourceID string
 	Generation   uint64
@@ -121,19 +122,19 @@ type Index interface {
 	// engine may require that the key is the chunk key.
 	Write(ctx context.Context, space Space, rows []Row) error
 
-	// Search returns the rows that rank highest among those that match the filter: the best of the lexical search and
-	// the best of the vector search.
+	// Search returns the rows that rank highest among those that match the filter: the best hits from the lexical
+	// search and the best from the vector search.
 	Search(ctx context.Context, space Space, q Query) (Result, error)
 
-	// Fill reads the rows of hits from a Search of the space, and sets Complete. It skips complete hits. A hit stays
+	// Fill reads the rows for hits from a Search of the space, and sets Complete. It skips complete hits. A hit stays
 	// unchanged if its row has been removed or replaced since the search.
 	Fill(ctx context.Context, space Space, hits []*Hit) error
 
-	// Rows returns at most `limit` rows of one generation of a datasource, with their vectors. They are sorted by
+	// Rows returns at most `limit` rows in one generation of a datasource, with their vectors. They are sorted by
 	// Ordinal and start at fromOrdinal.
 	Rows(ctx context.Context, space Space, datasourceID string, generation uint64, fromOrdinal, limit int) ([]Row, error)
 
-	// Count returns the number of visible rows of one generation of a datasource. This is cheap, because no rows are
+	// Count returns the number of visible rows in one generation of a datasource. This is cheap, because no rows are
 	// read.
 	Count(ctx context.Context, space Space, datasourceID string, generation uint64) (int64, error)
 
@@ -160,7 +161,7 @@ type Index interface {
 	Close() error
 }
 
-// Errors of an Index. Use errors.Is to test for them.
+// Errors that an Index returns. Use errors.Is to test for them.
 var (
 	ErrInvalid = errors.New("index: invalid row or query")
 	ErrClosed  = errors.New("index: closed")

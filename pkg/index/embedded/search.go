@@ -99,7 +99,7 @@ func checkLimit(limit int) error {
 	return nil
 }
 
-// lexicalLeg is the result of a query's search by words in one snapshot.
+// lexicalLeg is the result of searching one snapshot for a query's words.
 type lexicalLeg struct {
 	of     *store.Snapshot
 	text   string

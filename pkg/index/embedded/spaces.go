@@ -55,7 +55,7 @@ func keyOf(id index.Space) (spaceKey, error) {
 	return spaceKey{id.DatastoreID, hex.EncodeToString(sum[:spaceNameBytes])}, nil
 }
 
-// checkDatastore returns an error unless the id can be the name of a directory.
+// checkDatastore returns an error unless the id can be used as a directory name.
 func checkDatastore(id string) error {
 	if !index.ValidKey(id) || len(id) > 128 || id[0] == '.' {
 		return fmt.Errorf("%w: the datastore id %.80q cannot be used as a directory name", index.ErrInvalid, id)
@@ -321,8 +321,8 @@ func (x *Index) Spaces(ctx context.Context, datastoreID string) ([]index.Space, 
 	return out, nil
 }
 
-// isSpaceName reports whether a directory name is the name of a space. It returns false for a damaged space that
-// Discard has moved.
+// isSpaceName reports whether a directory name is a space's name. It returns false for a damaged space that Discard has
+// moved.
 func isSpaceName(name string) bool {
 	for i := range len(name) {
 		if c := name[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {

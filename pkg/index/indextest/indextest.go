@@ -1,4 +1,4 @@
-// Package indextest is the conformance test suite of index.Index, with one subtest per sentence of the contract. All
+// Package indextest is the conformance test suite for index.Index, with one subtest per sentence of the contract. All
 // engines run it.
 package indextest
 
@@ -24,11 +24,11 @@ type Options struct {
 	// Approximate is for engines with a graph index. Their vector searches may miss some of the nearest rows if more
 	// than a hundredth of all rows pass the filter.
 	Approximate bool
-	// Rows is the number of rows in the test of selective filters; 0 means 5,000.
+	// Rows is the number of rows in the test for selective filters; 0 means 5,000.
 	Rows int
-	// Selective is the number of rows in the test of highly selective filters. It must be above 4,321; 0 means 20,000.
+	// Selective is the number of rows in the test for highly selective filters. It must be above 4,321; 0 means 20,000.
 	Selective int
-	// Tolerance is the maximum error of a score; 0 means 1e-5.
+	// Tolerance is the maximum error in a score; 0 means 1e-5.
 	Tolerance float64
 	// Reference creates an empty index of another engine, whose results this engine must match. If Reference is nil,
 	// the engine is compared with itself.

@@ -41,7 +41,7 @@ type server struct {
 }
 
 // server returns the connection, connecting if necessary. While the server is unreachable, there is one attempt at a
-// time, with growing pauses. During a pause, calls fail immediately with the error of the last attempt.
+// time, with growing pauses. During a pause, calls fail immediately with the error from the last attempt.
 func (x *Index) server(ctx context.Context) (*server, error) {
 	select {
 	case x.connecting <- struct{}{}:

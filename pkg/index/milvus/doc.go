@@ -2,10 +2,10 @@
 //
 // # Layout
 //
-// Datastores with the same embedding model share a collection, because creating one takes seconds. The name of a
-// collection contains the schema version, the dimensions and the model. The datastore is the partition key. A row's
-// primary key consists of datastore, datasource, generation and ordinal. The numbers are padded, so that keys sort by
-// generation and ordinal.
+// Datastores with the same embedding model share a collection, because creating one takes seconds. A collection's name
+// contains the schema version, the dimensions and the model. The datastore is the partition key. A row's primary key
+// consists of datastore, datasource, generation and ordinal. The numbers are padded, so that keys sort by generation
+// and ordinal.
 //
 // # Writing
 //

@@ -9,9 +9,9 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// The filterable values of a row are stored as a list of hashes: one for the row's custom id, and one for each
-// filterable metadata value. So values are compared exactly as index.Filter requires, however the server handles
-// numbers, types and quotes. No user input gets into expressions.
+// A row's filterable values are stored as a list of hashes: one for the row's custom id, and one for each filterable
+// metadata value. So values are compared exactly as index.Filter requires, however the server handles numbers, types
+// and quotes. No user input gets into expressions.
 
 // Prefixes that distinguish hashes of custom ids from hashes of metadata.
 const (

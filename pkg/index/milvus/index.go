@@ -26,13 +26,13 @@ type Options struct {
 	TLS bool
 	// Prefix is the prefix of collection names: letters, digits and underscores. Default "sluice".
 	Prefix string
-	// Shards is the number of shards of a new collection. More shards spread writes over more nodes. Default 1.
+	// Shards is the number of shards in a new collection. More shards spread writes over more nodes. Default 1.
 	Shards int32
-	// Partitions is the number of partitions of a new collection. A partition holds several datastores, and a search
+	// Partitions is the number of partitions in a new collection. A partition holds several datastores, and a search
 	// reads one partition. Default 64.
 	Partitions int64
-	// Replicas is the number of copies of a collection in the memory of query nodes. It applies to collections that
-	// this process loads. Default 1.
+	// Replicas is the number of copies of a collection in query nodes' memory. It applies to collections that this
+	// process loads. Default 1.
 	Replicas int32
 	// CallTimeout is the time limit of each call to the server. Default 30 s.
 	CallTimeout time.Duration

@@ -110,7 +110,7 @@ type lexicalQuery struct {
 	mismatch float64 // see averages
 }
 
-// newLexicalQuery computes the weights of a query's words from the number of rows that contain each word.
+// newLexicalQuery computes the weight of each word in a query from the number of rows that contain the word.
 func newLexicalQuery(words []analysis.QueryTerm, rows float64, having []float64) lexicalQuery {
 	q := lexicalQuery{weights: make(map[string]float64, len(words)), average: 1}
 	for i, w := range words {
@@ -130,7 +130,7 @@ func newLexicalQuery(words []analysis.QueryTerm, rows float64, having []float64)
 
 // Limits on the number of candidates; see candidateLimit. They were tested with texts in 14 languages, whose rows have
 // 42 to 725 terms on average. In most languages, all of the best rows were candidates. In the worst case, 99.4% of the
-// best 10 documents and 99.96% of the best 50 chunks were.
+// top 10 documents and 99.96% of the top 50 chunks were.
 const (
 	minExtraShare = 0.1
 	minExtraRows  = 20

@@ -176,7 +176,7 @@ func (x *Index) Spaces(ctx context.Context, datastoreID string) ([]index.Space, 
 // runFields are the fields that the type run needs.
 var runFields = []string{fieldID, fieldDatasource, fieldGeneration}
 
-// run counts the rows of each generation while they are read in the order of primary keys. In this order, the rows of a
+// run counts the rows in each generation while they are read in primary-key order. In this order, the rows of a
 // generation are consecutive.
 type run struct {
 	f    func(index.Stored) error

@@ -17,10 +17,10 @@ import (
 
 // The document frequency of a word is counted by searching for the word and counting the hits. The first search has a
 // low limit, which suffices for most words. The other words are searched with a high limit. If a word reaches that
-// limit too, it is counted in an eighth of the rows, chosen by bucket, then in an eighth of those, and so on. So the
-// counts of rare words are exact, as are all counts in a datastore of up to maxCountedHits rows. Counts of common words
-// are accurate to a few percent. This is enough, because only their logarithm matters. Large datastores take hardly
-// longer than small ones, and results are cached for a while.
+// limit too, it is counted in an eighth of the rows, chosen by bucket, then in an eighth of those, and so on. So counts
+// for rare words are exact, as are all counts in a datastore of up to maxCountedHits rows. Counts of common words are
+// accurate to a few percent. This is enough, because only their logarithm matters. Large datastores take hardly longer
+// than small ones, and results are cached for a while.
 const (
 	firstHits      = 512
 	maxCountedHits = 4096
@@ -31,7 +31,7 @@ const (
 
 // Lifetime of cached counts of rows and words. It is short for small datastores, where counting is cheap and a few rows
 // make a difference. After this time, the counts are refreshed in the background. Meanwhile, queries use the old
-// counts, but for at most staleMaxAge. Counts of an empty datastore are never reused, and counts of a space are
+// counts, but for at most staleMaxAge. Counts for an empty datastore are never reused, and a space's counts are
 // discarded when this process changes the space.
 const (
 	smallSpace  = 10_000 // rows

@@ -148,8 +148,7 @@ func (x *Index) replace(ctx context.Context, srv *server, col *collection, s ind
 	return absent, nil
 }
 
-// digests returns, by primary key, the hashes of the stored content of a batch's rows. A row that is not stored has no
-// entry.
+// digests returns, by primary key, the stored content hashes of a batch's rows. A row that is not stored has no entry.
 func digests(ctx context.Context, srv *server, col *collection, batch []*prepared) (map[string]int64, error) {
 	set, err := srv.Query(ctx, col.name, nil, inExpr(fieldID, each(batch, func(p *prepared) string { return p.id })), []string{fieldID, fieldDigest}, strongConsistency, maxLimit)
 	if err != nil {

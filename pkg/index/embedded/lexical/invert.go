@@ -20,7 +20,7 @@ type Document struct {
 // no slots yet.
 type Inverted struct {
 	terms    []string  // without duplicates
-	lists    []span    // range of postings of each term
+	lists    []span    // range of postings for each term
 	postings []Posting // term by term
 	order    []termKey // terms with postings, sorted
 }
@@ -94,7 +94,7 @@ type Placed struct {
 }
 
 // eachPlacedTerm calls f with each term of the batches, in sorted order, and with the term's postings, sorted by slot.
-// f must not retain the postings. The batches must be sorted: all slots of a batch are lower than those of the next
+// f must not retain the postings. The batches must be sorted: all slots in a batch are lower than those in the next
 // batch.
 func eachPlacedTerm(batches []Placed, f func(term string, ps []Posting)) {
 	order := mergedOrder(batches)
@@ -157,7 +157,8 @@ func mergedOrder(batches []Placed) []termKey {
 	return runs[0]
 }
 
-// BuildBlocks returns the postings of the given batches as blocks, without checksums, and the first term of each block.
+// BuildBlocks returns the postings from the given batches as blocks, without checksums, and the first term in each
+// block.
 func BuildBlocks(batches []Placed) (blocks [][]byte, firsts []string) {
 	builder := BlockBuilder{Put: func(block []byte) error {
 		blocks = append(blocks, block)

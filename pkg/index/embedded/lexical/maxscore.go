@@ -97,7 +97,7 @@ func (s *maxScore) window(w int) {
 	s.top.CompactOnce()
 }
 
-// setBounds sets, for each list, the upper bound of its impacts in window w, and returns the sum of these bounds.
+// setBounds sets each list's upper bound for its impacts in window w, and returns the sum of these bounds.
 func (s *maxScore) setBounds(w int) (total float64) {
 	begin := uint32(w) * windowSlots
 	end := begin + windowSlots

@@ -26,7 +26,7 @@ const blockBytes = 16 << 10
 //
 //	uvarint length of term, term, uvarint number of postings, uvarint length of the data, data
 //
-// The data of an entry is its postings, sorted by slot:
+// An entry's data is its postings, sorted by slot:
 //
 //	uvarint 2·(difference to the previous slot) + (tf > 1), uvarint tf if tf > 1, uvarint length
 //
@@ -116,7 +116,7 @@ func entries(block string, yield func(entry) bool) error {
 	return nil
 }
 
-// firstEntry returns the first entry of a block and the rest of the block.
+// firstEntry returns the first entry in a block and the rest of the block.
 func firstEntry(block string) (e entry, rest string, ok bool) {
 	n, rest, ok := uvarint(block)
 	if !ok || n > uint64(len(rest)) {
@@ -222,7 +222,7 @@ func (b *BlockBuilder) Close() error {
 	return err
 }
 
-// EncodeDirectory returns the stored form of the directory of a segment: the first terms of its blocks and a checksum.
+// EncodeDirectory returns the stored form of a segment's directory: the first terms of its blocks and a checksum.
 func EncodeDirectory(id int64, firsts []string) []byte {
 	var out []byte
 	for _, f := range firsts {

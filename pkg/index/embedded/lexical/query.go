@@ -17,7 +17,7 @@ var mergerPool = sync.Pool{New: func() any { return new(postingsMerger) }}
 // Query is the lexical part of a query: the lists of its terms.
 type Query struct {
 	lists   []*TermList
-	names   []string           // names of the terms
+	names   []string           // term names
 	Weights map[string]float64 // inverse document frequencies by term
 	Max     float64            // upper bound of scores: see index.Result
 }

@@ -30,7 +30,7 @@ type Source interface {
 type Reader struct {
 	Slots    uint32 // number of slots ever used
 	Rows     int64  // number of live rows
-	Length   int64  // number of terms of all live rows
+	Length   int64  // total number of terms in all live rows
 	Version  int64  // version of the rows; a cached list with the same version is current
 	Live     bitmap.Bitmap
 	Segments []Segment
@@ -55,7 +55,7 @@ func (v Reader) segmentPostings(ctx context.Context, seg Segment, term string, d
 	for ; i < len(firsts) && firsts[i] <= term; i++ {
 		var readErr error
 		if id := seg.FirstBlock + int64(i); i+1 < len(firsts) && firsts[i] == term && firsts[i+1] == term {
-			// The block contains only this term. Do not cache the block, because the list of the term will be cached.
+			// The block contains only this term. Do not cache the block, because the term's list will be cached.
 			var block string
 			if block, readErr = v.uncachedBlock(ctx, id); readErr == nil {
 				readErr = entries(block, add)
@@ -79,7 +79,7 @@ func (v Reader) segmentPostings(ctx context.Context, seg Segment, term string, d
 	return dst, nil
 }
 
-// Directory returns the first term of each block of a segment. It fails with index.ErrCorrupt if the checksum does not
+// Directory returns the first term in each block of a segment. It fails with index.ErrCorrupt if the checksum does not
 // match.
 func (v Reader) Directory(ctx context.Context, seg Segment) ([]string, error) {
 	key := cache.Key{Space: v.OpenID, Kind: cache.Directory, ID: seg.ID}
@@ -199,10 +199,10 @@ func (v Reader) EachTerm(ctx context.Context, group []Segment, f func(term strin
 }
 
 const (
-	// MergeFactor is the number of segments of a tier that are merged into one segment of the next tier. Segments in
+	// MergeFactor is the number of segments in a tier that are merged into one segment of the next tier. Segments in
 	// the next tier are eight times as large.
 	MergeFactor = 8
-	// Maximum number of rows in a segment of the lowest tier.
+	// Maximum number of rows in a segment in the lowest tier.
 	smallestTier = 512
 	// MaxIdleSegments is the maximum number of segments that an idle space keeps. A search reads this many segments
 	// about as fast as a single one.

@@ -64,7 +64,7 @@ type kindColumn struct {
 	large  []uint32
 }
 
-// set stores one number per posting. The number identifies the kind of the posting, and must be less than `kinds`, the
+// set stores one number per posting. The number identifies the posting's kind, and must be less than `kinds`, the
 // number of different kinds.
 func (k *kindColumn) set(numbers []uint32, kinds int) {
 	switch {
@@ -174,7 +174,7 @@ func addWindow[K uint8 | uint16 | uint32](t *TermList, kinds []K, buf *scratch, 
 	}
 }
 
-// TermList returns the list of a word with the given forms, from the cache or from the segments.
+// TermList returns the list for a word with the given forms, from the cache or from the segments.
 func (v Reader) TermList(ctx context.Context, forms []string) (*TermList, error) {
 	if len(v.Segments) == 0 {
 		return v.listOf(nil), nil
@@ -264,7 +264,7 @@ func (t *TermList) encodeDense(buf *listBuilder, slots uint32) {
 	t.blockStart[windows*windowBlocks] = uint32(t.Postings)
 }
 
-// listBuilder collects the postings of a list, and numbers the different kinds of postings in order of appearance.
+// listBuilder collects the postings for a list, and numbers the different kinds of postings in order of appearance.
 type listBuilder struct {
 	slots   []uint32
 	numbers []uint32 // kind of each slot's posting
@@ -277,7 +277,7 @@ type listBuilder struct {
 // kind is the term frequency of a posting and the number of terms in its row.
 type kind struct{ frequency, length uint32 }
 
-// Size of the table of small kinds.
+// Size of the table for small kinds.
 const (
 	commonFrequencies = 16
 	commonLengths     = 1024

@@ -1,4 +1,4 @@
-// Package slotfile stores one record of fixed length per slot of a space, in a file that searches read through memory
+// Package slotfile stores one fixed-length record per slot of a space, in a file that searches read through memory
 // maps.
 //
 // A record is a payload and its checksum (4 bytes), padded to an alignment. In a columnar layout, each group of 64
@@ -123,9 +123,9 @@ type File struct {
 	file *os.File
 }
 
-// Open opens the file of a space with the given number of committed slots. It removes the records after these slots,
-// which were never committed. It fails with index.ErrCorrupt if the file is missing or too short. If `slots` is 0, it
-// creates a missing file.
+// Open opens the file of a space that has the given number of committed slots. It removes the records after these
+// slots, which were never committed. It fails with index.ErrCorrupt if the file is missing or too short. If `slots` is
+// 0, it creates a missing file.
 func Open(path string, of Layout, slots uint32) (_ *File, err error) {
 	f := &File{Path: path, View: View{Layout: of}}
 	flags := os.O_RDWR

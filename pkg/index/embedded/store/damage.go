@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
-// Check verifies all checksums and the number of rows of the space. It fails with index.ErrCorrupt if any of them is
+// Check verifies all of the space's checksums and its number of rows. It fails with index.ErrCorrupt if any of them is
 // wrong. Damage to the IVF is only recorded, because the IVF is rebuilt in the background.
 func (v View) Check(ctx context.Context) error {
 	var verdict string

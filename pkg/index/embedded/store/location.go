@@ -78,7 +78,7 @@ func readLocation(record, keys []byte, h *index.Hit) (_ []byte, n int, fits bool
 // keyEnd describes the key of a hit: its end in keyScratch.keys, and the length of the datasource's id at its start.
 type keyEnd struct{ end, id int }
 
-// keyScratch is a buffer for the keys of all hits of a search.
+// keyScratch is a buffer for the keys of all hits in a search.
 type keyScratch struct {
 	keys  []byte
 	names []keyEnd

@@ -135,7 +135,7 @@ func (v View) RowsOf(ctx context.Context, datasourceID string, generation uint64
 	return out, rows.Err()
 }
 
-// Count returns the number of rows of a generation.
+// Count returns the number of rows in a generation.
 func (v View) Count(ctx context.Context, datasourceID string, generation uint64) (n int64, err error) {
 	err = v.reading.tx.QueryRowContext(ctx, `SELECT count(*) FROM rows WHERE datasource = ? AND generation = ?`,
 		datasourceID, storedGeneration(generation)).Scan(&n)

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// formatVersion is the format version of all files of a space.
+	// formatVersion is the format version of all files in a space.
 	formatVersion = 3
 	// Earlier format versions. In signsFormat, there were sign bits instead of codes. In rowsFormat, codes were not
 	// transposed. Both can still be read; the codes are then recomputed.
@@ -80,9 +80,9 @@ func openDB(path string, writer bool, conns int) (*sql.DB, error) {
 		query["_pragma"] = append(query["_pragma"], "query_only(1)")
 	}
 	if runtime.GOOS != "windows" { // Windows lacks this VFS
-		// Only one process uses the index, so the connections can share the state of the WAL in memory. Otherwise they
-		// would share a memory-mapped file. If the disk hung during a page fault in that file, the garbage collector
-		// would wait, and with it the whole process.
+		// Only one process uses the index, so the connections can share the WAL's state in memory. Otherwise they would
+		// share a memory-mapped file. If the disk hung during a page fault in that file, the garbage collector would
+		// wait, and with it the whole process.
 		query.Set("vfs", "unix-excl")
 	}
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.ToSlash(abs), RawQuery: query.Encode()}).String())

@@ -26,7 +26,7 @@ type Snapshot struct {
 	Version      int64
 	changed      int64 // earliest known version with the same rows
 	model        string
-	length       int64 // number of terms of all live rows
+	length       int64 // total number of terms in all live rows
 	langs        map[analysis.Language]int64
 	nextSegment  int64
 	nextBlock    int64

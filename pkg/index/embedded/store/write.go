@@ -291,7 +291,7 @@ func (s *Space) DeleteGenerations(ctx context.Context, which []index.Generations
 }
 
 // deletion selects rows of a datasource, or of all datasources if datasource is empty: those with generations from
-// first to last, inclusive. Both bounds are results of storedGeneration.
+// first to last, inclusive. Both bounds were returned by storedGeneration.
 type deletion struct {
 	datasource  string
 	first, last int64

@@ -9,8 +9,8 @@ type Scored struct {
 	Score float64
 }
 
-// ranksAbove reports whether a ranks above b: by higher score, then by lower slot. The result of a selection thus does
-// not depend on the order of a scan.
+// ranksAbove reports whether a ranks above b: by higher score, then by lower slot. A selection's result thus does not
+// depend on the scan order.
 func (a Scored) ranksAbove(b Scored) bool {
 	return a.Score > b.Score || a.Score == b.Score && a.Slot < b.Slot
 }
@@ -101,7 +101,7 @@ func (t *TopK) Best(n int) []Scored {
 // selectBest moves the k best to the front by quickselect, so that the k-th best is the last of them. It requires 1 ≤ k
 // ≤ len(s).
 func selectBest(s []Scored, k int) {
-	from, to := 0, len(s) // bounds of the index of the k-th best
+	from, to := 0, len(s) // bounds of the k-th best's index
 	for to-from > 1 {
 		// The pivot is the median of three, because scans often offer items in order.
 		a, b, c := s[from], s[from+(to-from)/2], s[to-1]

@@ -103,7 +103,7 @@ func centroidOf(s *Set) ([]float32, error) {
 	return centroid, err
 }
 
-// FileName is the name of the vector file in the directory of a space.
+// FileName is the name of the vector file in a space's directory.
 const FileName = "vectors.f32"
 
 // Files holds the open vector files of a space. Callers of all methods except BuildIVF must hold the space's write
@@ -235,7 +235,7 @@ func (f *Files) int8Path(epoch int) string {
 	return filepath.Join(f.Dir, fmt.Sprintf("codes-%d.bytes", epoch))
 }
 
-// removeOtherCodes removes the codes of other epochs, and the sign bits of format 1.
+// removeOtherCodes removes codes of other epochs, and the sign bits of format 1.
 func (f *Files) removeOtherCodes(epoch int) error {
 	for _, pattern := range []string{"codes-*.bits", "codes-*.bytes", "signs-*.bits"} {
 		files, err := filepath.Glob(filepath.Join(f.Dir, pattern))

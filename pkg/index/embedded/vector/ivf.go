@@ -36,8 +36,8 @@ const (
 	centroidAlign = 4
 )
 
-// IVFState is the part of an IVF that is stored in the committed state of the space. Versions of the program without
-// IVF support do not write it.
+// IVFState is the part of an IVF that is stored in the space's committed state. Versions of the program without IVF
+// support do not write it.
 type IVFState struct {
 	Epoch      int     `json:"epoch"`            // part of the file names
 	Coded      int     `json:"coded"`            // epoch of the codes in the lists
@@ -123,7 +123,7 @@ func (c *IVF) slotOf(group []byte, i int) uint32 {
 	return c.codes.Uint32(group, i, c.codes.Payload-listSlotBytes)
 }
 
-// numbersOf returns the radius, the first row and the number of rows of a list.
+// numbersOf returns a list's radius, first row and number of rows.
 func numbersOf(record []byte) (radius float32, from, n uint32) {
 	at := record[len(record)-centroidNumbers:]
 	return math.Float32frombits(binary.LittleEndian.Uint32(at)), binary.LittleEndian.Uint32(at[4:]), binary.LittleEndian.Uint32(at[8:])

@@ -180,7 +180,7 @@ func (d *builder) storeCentroids(centres, means *slotfile.File, from []uint32) e
 	return errors.Join(centres.Write(slots[:leaves], fine), means.Write(slots, full))
 }
 
-// withNumbers returns a copy of a centroid followed by the radius, the first row and the number of rows of its list.
+// withNumbers returns a copy of a centroid, followed by its list's radius, first row and number of rows.
 func withNumbers(centroid []byte, radius float32, from, n uint32) []byte {
 	out := append(make([]byte, 0, len(centroid)+centroidNumbers), centroid...)
 	for _, x := range [...]uint32{math.Float32bits(radius), from, n} {
@@ -229,7 +229,7 @@ func (d *builder) storeLists(ctx context.Context, file *slotfile.File, from []ui
 	return nil
 }
 
-// builderOf returns a builder with the lists of a set. Rows written since the lists were built are unassigned.
+// builderOf returns a builder with a set's lists. Rows written since the lists were built are unassigned.
 func builderOf(s *Set) (*builder, error) {
 	c := s.IVF
 	t := &tree{coarse: newMeans(s.Dimensions, c.Coarse), lists: newMeans(s.Dimensions, c.Lists)}

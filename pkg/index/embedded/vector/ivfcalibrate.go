@@ -13,7 +13,7 @@ import (
 const (
 	// Number of held-out rows that are used as queries for calibration.
 	heldOutRows = 64
-	// Share of the nearest rows that searches must find, for each limit and type of query.
+	// Share of the nearest rows that searches must find, for each limit and query type.
 	targetRecall = 0.995
 	// Maximum share of all rows that searches may scan. Above it, a scan of all codes is cheaper.
 	maxScanned = 0.33
@@ -85,8 +85,8 @@ func removeSlot(found []topk.Scored, slot uint32) []topk.Scored {
 }
 
 // neededRadius returns the smallest radius factor with which a search for `depth` rows finds the share targetRecall of
-// the nearest rows. It assumes that the threshold of the search is the score of the last of these rows. A search probes
-// the lists with the best centroids. It also probes each list whose centroid's score plus factor·radius reaches the
+// the nearest rows. It assumes that the search's threshold is the score of the last of these rows. A search probes the
+// lists with the best centroids. It also probes each list whose centroid's score plus factor·radius reaches the
 // threshold.
 func (d *builder) neededRadius(questions []calibrationQuery, depth int) (limit float32) {
 	gaps := make([][]float32, len(queryNoise))
@@ -140,7 +140,7 @@ func withNoise(v []float32, noise float32, rng *rand.Rand) []float32 {
 	return out
 }
 
-// measured is the result of a measurement. `recall` is the lowest recall among the types of query, and `scanned` is the
+// measured is the result of a measurement. `recall` is the lowest recall among the query types, and `scanned` is the
 // mean share of all rows that a search scanned.
 type measured struct{ recall, scanned float64 }
 

@@ -53,8 +53,8 @@ func (f *Files) ivfPath(epoch int, what string) string {
 	return filepath.Join(f.Dir, fmt.Sprintf("cells-%d.%s", epoch, what))
 }
 
-// openIVF opens the files of the set's IVF and removes those of other IVFs. It drops an IVF that is damaged or belongs
-// to other codes.
+// openIVF opens the files of the set's IVF and removes the files of other IVFs. It drops an IVF that is damaged or
+// belongs to other codes.
 func (f *Files) openIVF(snap *Set) error {
 	c := snap.IVF
 	if c != nil && (!snap.HasCodes() || c.Coded != snap.Epoch) {

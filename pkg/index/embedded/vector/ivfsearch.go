@@ -24,7 +24,7 @@ const (
 	minProbeShare, minProbeCount = 32, 4
 	// Minimum number of rows in the first round, as a multiple of the limit.
 	firstRoundRows = 4
-	// Growth factor of the number of rows from round to round.
+	// Factor by which the number of rows grows from round to round.
 	roundFactor = 4
 )
 
@@ -37,7 +37,7 @@ type probe struct {
 	from, n uint32
 }
 
-// listSearch is the state of one call of ScanLists.
+// listSearch is the state of one call to ScanLists.
 type listSearch struct {
 	s               *Set
 	question        *quant.Query
@@ -102,7 +102,7 @@ func (c *listSearch) setBounds() error {
 	return nil
 }
 
-// first chooses the lists of the first round, and returns their total number of rows. It adds lists until they have at
+// first chooses the lists for the first round, and returns their total number of rows. It adds lists until they have at
 // least firstRoundRows times as many rows as the limit.
 func (c *listSearch) first() (rows int) {
 	for n := minProbes(c.s.IVF.Lists); len(c.probes) > 0 && rows < firstRoundRows*c.limit; n *= roundFactor {
@@ -225,7 +225,7 @@ func (c *listSearch) scan(ctx context.Context, rows, n int, visit func(sel *sele
 	return c.all.rescore(ctx, c.s, c.question, c.parts[:])
 }
 
-// list estimates the scores of 64 rows of the inverted lists, rows 64w to 64w+63. It skips a row if the row's bit in
+// list estimates the scores of 64 rows in the inverted lists, rows 64w to 64w+63. It skips a row if the row's bit in
 // `of` is 0.
 func (s *selector) list(snap *Set, w int, of uint64) error {
 	c := snap.IVF

@@ -70,7 +70,7 @@ type Thresholds struct {
 	Codes  int    // minimum number of slots for codes; default 16,384
 	Exact  int    // maximum number of rows for exact searches; default 20,000
 	IVF    int    // minimum number of rows for an IVF; default 1,000,000
-	Radius Radius // radius factors of the IVF, instead of the calibrated ones
+	Radius Radius // the IVF's radius factors, instead of the calibrated ones
 }
 
 func (z Thresholds) codesFrom() int { return cmp.Or(z.Codes, codesFrom) }

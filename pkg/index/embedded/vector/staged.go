@@ -28,7 +28,7 @@ import (
 // Number of standard deviations between an estimate and its upper bound. One row in a thousand exceeds the bound.
 const confidence = 3
 
-// Found is the result of a scan of codes.
+// Found is the result of scanning codes.
 type Found struct {
 	Best     []topk.Scored
 	compared int // rows compared by int8 codes
@@ -94,7 +94,7 @@ func (f *refined) remaining(parts []*selector, likely bool) []uint32 {
 	return slots
 }
 
-// refined is the combined result of the rescorers of a search.
+// refined is the combined result of a search's rescorers.
 type refined struct {
 	lower      topk.TopK // lower bounds of scores
 	candidates []candidate
@@ -115,7 +115,7 @@ func (f *refined) release() {
 	}
 }
 
-// add adds the results of a rescorer.
+// add adds a rescorer's results.
 func (f *refined) add(c *rescorer) {
 	f.lower.Merge(&c.lower)
 	f.candidates = append(f.candidates, c.candidates...)
@@ -241,7 +241,7 @@ func (c *rescorer) compare(slots []uint32) error {
 // selector selects candidates by their 1-bit codes.
 type selector struct {
 	rescorer
-	sharedThreshold *atomic.Uint32 // highest threshold of all selectors of the scan, as float32 bits
+	sharedThreshold *atomic.Uint32 // highest threshold of all selectors in the scan, as float32 bits
 	warmup          int            // number of rows to estimate before any is rescored
 	estimates       topk.TopK      // the best estimates
 	next            []uint32       // slots to rescore next, prefetched
@@ -365,7 +365,7 @@ func (s *selector) compareNext() error {
 	return nil
 }
 
-// raiseThreshold raises the threshold of all selectors of the scan.
+// raiseThreshold raises the threshold of all selectors in the scan.
 func (s *selector) raiseThreshold() {
 	for {
 		was := s.sharedThreshold.Load()

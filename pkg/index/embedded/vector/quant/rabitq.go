@@ -13,14 +13,13 @@ import (
 )
 
 // Rows is the number of codes that are compared together. They are transposed: first comes the first byte of every
-// code, then the second byte of every code, and so on. The scale, the offset and the error of every code follow, as
-// float32.
+// code, then the second byte of every code, and so on. The codes' scales, offsets and errors follow, as float32.
 const Rows = 64
 
 // Length in bytes of scale, offset and error, as float32.
 const numbers = 3 * 4
 
-// Words returns the number of 64-bit words needed for the signs of a code.
+// Words returns the number of 64-bit words needed for a code's signs.
 func Words(dimensions int) int { return (dimensions + 63) / 64 }
 
 // Columns returns the size of a code's sign bits in bytes.
@@ -69,8 +68,8 @@ func (c *Coder) Encode(dst, fine []byte, v []float32) {
 		}
 	}
 	// `scale` is chosen so that the projection of scale·signs onto the residual is the residual itself (each sign is
-	// ±1). The rest of scale·signs is orthogonal to the residual. The stored error is the norm of this rest per
-	// dimension.
+	// ±1). So the difference between scale·signs and the residual is orthogonal to the residual. The stored error is
+	// the norm of this difference per dimension.
 	var scale, spread float64
 	if sum > 0 {
 		scale = length * length / sum
@@ -141,7 +140,7 @@ func (c *Coder) Prepare(query []float32) *Query {
 	return q
 }
 
-// Estimates holds the estimated inner product of a query with each code of a group (see Rows), and the standard
+// Estimates holds the estimated inner product of a query with each code in a group (see Rows), and the standard
 // deviation of each estimate.
 type Estimates struct {
 	Product [Rows]float32

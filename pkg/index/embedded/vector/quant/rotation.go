@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Number of passes of a rotation.
+// Number of passes in a rotation.
 const rotationPasses = 4
 
 // rotation is a random rotation of vectors of one length. It consists of several passes. Each pass flips random signs,

@@ -17,9 +17,9 @@ const int8Numbers = 3 * 4
 func Int8CodeBytes(dimensions int) int { return dimensions + int8Numbers }
 
 const (
-	// Largest byte of a code, and largest weight of a query.
+	// Largest byte in a code, and largest weight in a query.
 	maxByte, maxShort = math.MaxInt8, math.MaxInt16
-	// Maximum sum of the absolute weights of a query, so that no sum of products overflows 32 bits.
+	// Maximum sum of a query's absolute weights, so that no sum of products overflows 32 bits.
 	maxShorts = 16_000_000
 	// Upper bound on the norm of a residual: vectors have unit length, and no centroid is longer than that.
 	longest = 2.01
@@ -92,7 +92,7 @@ func (q *Query) Int8(code []byte) (product, off float32) {
 	return product, rest*q.int8.length + q.int8.rest*(longest+rest) + rotationError
 }
 
-// dotBytes returns the inner product of the weights and the bytes of code. The bytes are signed.
+// dotBytes returns the inner product of the weights and the bytes in code. The bytes are signed.
 func dotBytes(weight []int16, code []byte) int32 {
 	code = code[:len(weight)]
 	whole := len(weight) &^ (bytesWidth - 1)

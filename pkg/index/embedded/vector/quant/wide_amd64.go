@@ -54,7 +54,7 @@ func (q *Query) aboveWide(e *Estimates, codes []byte, times, threshold float32, 
 }
 
 const (
-	// Size in bytes of the two lookup tables of a column.
+	// Total size of a column's two lookup tables, in bytes.
 	halfTables = 2 * 16
 	// Maximum number of columns for which a sum, minus the smallest possible sum, fits into 16 bits. It is a multiple
 	// of 8.
@@ -87,9 +87,9 @@ func fillHalf(table *[16]byte, weight []int8) (minimum int32) {
 	return minimum
 }
 
-// columns512 and columns256 look up the value of each column of each code in `halves`, the tables of prepareHalves, and
-// add it to the code's element of `sums`. The codes are a group (see Rows). The number of columns must be a multiple of
-// 4 and at most maxColumns. There are no bounds checks.
+// columns512 and columns256 look up the value of each column of each code in `halves`, the tables built by
+// prepareHalves, and add it to the code's element of `sums`. The codes are a group (see Rows). The number of columns
+// must be a multiple of 4 and at most maxColumns. There are no bounds checks.
 //
 //go:noescape
 func columns512(sums *int32, codes, halves *byte, columns int)
@@ -97,7 +97,7 @@ func columns512(sums *int32, codes, halves *byte, columns int)
 //go:noescape
 func columns256(sums *int32, codes, halves *byte, columns int)
 
-// above512 and above256 compute the estimates of a group of codes (see Rows) from e.sums and `numbers`, the codes'
+// above512 and above256 compute the estimates for a group of codes (see Rows) from e.sums and `numbers`, the codes'
 // scales, offsets and errors. The result has one bit per code, which is set if the code reaches the threshold. There
 // are no bounds checks.
 //
