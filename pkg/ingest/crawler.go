@@ -100,7 +100,7 @@ const (
 	minTries = 3
 )
 
-// classify converts the errors of package crawl into events and errors of package jobs.
+// classify converts errors from package crawl into events, and into errors defined by package jobs.
 func (c *Crawler) classify(ctx context.Context, err error, job domain.Job, report reporter) error {
 	var e *crawl.Error
 	switch {
@@ -245,8 +245,8 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 	page, err := measureStage(ctx, c.Measure, StageFetch, func(ctx context.Context) (crawl.Page, error) { return c.Web.Fetch(ctx, req) })
 	var e *crawl.Error
 	if errors.As(err, &e) && errors.Is(err, crawl.ErrNoText) && job.GroupID != "" && !isRoot(spec) {
-		// The address looked like that of a page, but it is the address of a file without text. The site is complete
-		// without this file.
+		// The address looked like a page's address, but it points to a file without text. The site is complete without
+		// this file.
 		return report.skip(ctx, e.Message)
 	}
 	if err != nil {

@@ -52,7 +52,7 @@ func (i *Ingestor) fingerprint(job domain.Job) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// textID returns a hash of the text that the rows of a web page are made from; see domain.Event.TextID. A page with an
+// textID returns a hash of the text that a web page's rows are made from; see domain.Event.TextID. A page with an
 // unchanged hash keeps its stored properties, so the hash also covers the extraction's version and the document's
 // properties. It does not cover the page's times of creation and change, because many servers change them with each
 // response. textID returns "" for content other than web pages.

@@ -212,7 +212,7 @@ func (i *Ingestor) document(ctx context.Context, job domain.Job) (*domain.Docume
 	return doc, nil
 }
 
-// damagedOriginal returns the error of a job whose original is damaged on all servers. A retry would read the same
+// damagedOriginal returns the error for a job whose original is damaged on all servers. A retry would read the same
 // damaged content.
 func damagedOriginal(err error) error {
 	return jobs.Permanent(&domain.Error{Code: domain.CodeNotFound, Message: "the stored content is damaged; upload it again", Err: err})

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// reporter sends the events of one run of a job.
+// reporter sends the events from one run of a job.
 type reporter struct {
 	events Events
 	job    domain.Job

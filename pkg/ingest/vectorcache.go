@@ -38,9 +38,9 @@ func hashOf(text string) (h textHash) {
 	return h
 }
 
-// vectorCache provides the vectors of an earlier generation of a datasource. It stores the position of each text, in
-// about 40 bytes per row, so it finds text that has moved within the document. It caches vectors up to
-// vectorCacheBytes. It is not safe for concurrent use.
+// vectorCache provides vectors from a datasource's earlier generation. It stores the position of each text, in about 40
+// bytes per row, so it finds text that has moved within the document. It caches vectors up to vectorCacheBytes. It is
+// not safe for concurrent use.
 type vectorCache struct {
 	job        domain.Job
 	index      Index
@@ -131,7 +131,7 @@ func (s *vectorCache) failed(ctx context.Context, err error) error {
 	}
 }
 
-// missingVector is a text of a batch whose vector must be read from the index.
+// missingVector is a text in a batch whose vector must be read from the index.
 type missingVector struct {
 	ordinal int // ordinal of its row in the cache's generation
 	place   int // position in the batch
@@ -183,8 +183,8 @@ func run(again []missingVector) int {
 	return n
 }
 
-// read returns the vectors of the rows from `first` to `last`, inclusive. The keys of the result are the hashes of the
-// rows' texts.
+// read returns the vectors of the rows from `first` to `last`, inclusive. The result's keys are hashes of the rows'
+// texts.
 func (s *vectorCache) read(ctx context.Context, first, last int) (map[textHash][]float32, error) {
 	rows, err := s.rows(ctx, first, last-first+1)
 	if err != nil {
