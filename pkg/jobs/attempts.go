@@ -22,7 +22,7 @@ type attemptCounts struct {
 	Starts    int    `json:"starts"`               // runs started; written before each run
 	Failures  int    `json:"failures,omitempty"`   // runs that ended with an error
 	HandBacks int    `json:"hand_backs,omitempty"` // runs cut short by a shutdown
-	LastError string `json:"last_error,omitempty"` // error of the last failure, shown to users
+	LastError string `json:"last_error,omitempty"` // error from the last failure, shown to users
 
 	Started time.Time `json:"started"` // start of the last run
 

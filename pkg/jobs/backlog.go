@@ -22,7 +22,7 @@ type Backlog struct {
 func (b Backlog) Unfinished() uint64 { return b.Waiting + b.Taken }
 
 // Backlog counts the unfinished jobs of a lane. Before the first worker of the lane starts, all jobs count as waiting.
-// An autoscaler can read the same numbers from NATS: they are part of the state of the consumer ConsumerOf(lane) of the
+// An autoscaler can read the same numbers from NATS: they are part of the state of the consumer ConsumerOf(lane) on the
 // stream StreamJobs.
 func (b *Broker) Backlog(ctx context.Context, lane domain.Lane) (Backlog, error) {
 	if !validLane(lane) {

@@ -18,7 +18,7 @@ import (
 
 // Configuration of the consumer that applies events to the catalog.
 const (
-	// MaxBatch is the maximum number of events in one batch of ConsumeBatches.
+	// MaxBatch is the maximum number of events in one batch from ConsumeBatches.
 	MaxBatch = 64
 
 	// catalogAckWait is how long the server waits for an acknowledgement before it delivers an event again, for example
@@ -89,7 +89,7 @@ func (b *Broker) ConsumeBatches(ctx context.Context, limit int, handler func(ctx
 	return nil
 }
 
-// reader is the state of one ConsumeBatches call.
+// reader is the state of one call to ConsumeBatches.
 type reader struct {
 	broker  *Broker
 	handler func(context.Context, []domain.Event) error

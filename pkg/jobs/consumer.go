@@ -105,7 +105,7 @@ func (b *Broker) start(ctx context.Context, stream, consumer string) (jetstream.
 // checkpoint is the progress of a consumer: all messages up to Floor are acknowledged.
 type checkpoint struct {
 	Floor  uint64    `json:"floor"`
-	Stream time.Time `json:"stream"` // creation time of the stream: a checkpoint does not apply to a later stream of the same name
+	Stream time.Time `json:"stream"` // creation time of the stream: a checkpoint does not apply to a later stream with the same name
 	At     time.Time `json:"at"`
 }
 

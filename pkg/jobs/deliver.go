@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// delivery holds the state of a message that one slot of a worker is processing.
+// delivery holds the state of a message that one of a worker's slots is processing.
 type delivery struct {
 	*worker
 	log      *slog.Logger // with the job's ids

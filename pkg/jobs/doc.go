@@ -2,7 +2,7 @@
 //
 // It uses these streams:
 //
-//	JOBS         jobs.<lane>.<datastore>.<datasource>         the last job of each datasource and lane
+//	JOBS         jobs.<lane>.<datastore>.<datasource>         the last job for each datasource and lane
 //	EVENTS       events.<datastore>.<datasource>              reports from workers, kept for seven days
 //	DEADLETTERS  deadletters.<kind>.<datastore>.<datasource>  the last abandoned job, with the reason
 //	SCHEDULES    schedules.<datastore>.<datasource>           the refresh schedule of web content

@@ -49,7 +49,7 @@ func (b *Broker) Due(ctx context.Context, handler DueHandler) error {
 	return nil
 }
 
-// dueReader is the state of one Due call.
+// dueReader is the state of one call to Due.
 type dueReader struct {
 	broker  *Broker
 	handler DueHandler

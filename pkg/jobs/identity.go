@@ -138,7 +138,7 @@ func (b *Broker) isServed(ctx context.Context) (bool, error) {
 	return waiting, nil
 }
 
-// configOf returns the configuration of a stream, including the id of its owner.
+// configOf returns a stream's configuration, including its owner's id.
 func (b *Broker) configOf(stream string, first uint64) jetstream.StreamConfig {
 	cfg := b.opts.config(stream, first)
 	if stream == StreamJobs {

@@ -13,13 +13,12 @@ import (
 // Maximum number of messages that a scan holds in memory.
 const scanBatch = 256
 
-// LastJobs calls f for the newest job of every datasource, across all lanes, in order of generation, until f fails. It
-// skips jobs with a generation lower than `from`, and messages that are not jobs. It holds a few hundred jobs in
-// memory.
+// LastJobs calls f for every datasource's newest job across all lanes, ordered by generation, until f fails. It skips
+// jobs with a generation lower than `from`, and messages that are not jobs. It holds a few hundred jobs in memory.
 //
-// LastJobs reads up to the end of the log at the time of the call, so it does not see jobs that f publishes. A job that
-// is replaced or purged during the scan is skipped. If a datasource gets a job during the scan, f may receive an older
-// job of that datasource first.
+// LastJobs stops at the last entry that the log had when it was called, so it does not see jobs that f publishes. A job
+// that is replaced or purged during the scan is skipped. If a datasource gets a job during the scan, f may receive an
+// older job of that datasource first.
 func (b *Broker) LastJobs(ctx context.Context, from uint64, f func(domain.Job) error) error {
 	return b.pages(ctx, StreamJobs, allLanesFilter("*", "*"), from, func(page []*jetstream.RawStreamMsg) error {
 		found, newest := make([]domain.Job, 0, len(page)), map[string]uint64{}

@@ -30,9 +30,9 @@ const (
 // HostSlots limits the requests of all crawlers to a host, so that the whole fleet together keeps to the host's pace. A
 // slot is the permission for one request.
 //
-// The state of a host is an entry in a small in-memory stream, which is updated by compare-and-set. This process
-// combines its requests for a host into one write at a time. All times are by the servers' clocks: the crawlers' clocks
-// may differ by any amount, but the servers' clocks must agree. If all servers restart together, the state is lost, and
+// Each host's state is an entry in a small in-memory stream, which is updated by compare-and-set. This process combines
+// its requests for a host into one write at a time. All times are by the servers' clocks: the crawlers' clocks may
+// differ by any amount, but the servers' clocks must agree. If all servers restart together, the state is lost, and
 // each host may be requested again immediately, at its usual pace. HostSlots is safe for concurrent use.
 type HostSlots struct {
 	stream       string

@@ -16,8 +16,8 @@ const (
 	// Maximum delay between two requests, and maximum duration of a slot.
 	maxSlotDelay, maxSlotLease = time.Hour, time.Hour
 	defaultSlotLease           = 2 * time.Minute
-	// slotWait is how long a crawler waits before it asks again when all slots at a host are taken. Most requests take
-	// no longer. A longer wait would leave the host idle.
+	// slotWait is how long a crawler waits before it asks again when all slots at a host are taken. Most requests
+	// finish within this time, so a longer wait would leave slots unused.
 	slotWait = 50 * time.Millisecond
 )
 

@@ -22,9 +22,9 @@ import (
 const (
 	// stateMaxAge is how long a host's state is used without reading it again.
 	stateMaxAge = time.Second
-	// writeTries is the maximum number of attempts at a write that conflicts with writes of other crawlers. Each
-	// conflict means that another crawler has succeeded. Therefore writes rarely need many attempts, even with a dozen
-	// crawlers at one host.
+	// writeTries is the maximum number of attempts at a write that conflicts with other crawlers' writes. Each conflict
+	// means that another crawler has succeeded. Therefore writes rarely need many attempts, even with a dozen crawlers
+	// at one host.
 	writeTries = 12
 	// writePause is the maximum pause between two attempts at a write. Pauses are random, and on average grow with each
 	// attempt.
@@ -68,7 +68,7 @@ type slotRequest struct {
 	abandoned bool            // the caller has stopped waiting; guarded by HostSlots.mu
 }
 
-// slotResult is the result of a request.
+// slotResult is the result of a slot request.
 type slotResult struct {
 	reservation
 	id  string

@@ -24,7 +24,7 @@ const (
 	codeStoreFailed           = 10077 // wraps "maximum bytes exceeded", "maximum messages exceeded" and disk errors
 )
 
-// publishError maps error codes of the server to the errors of this package.
+// publishError maps the server's error codes to this package's errors.
 func publishError(err error) error {
 	var api *jetstream.APIError
 	if err == nil || errors.Is(err, ErrUnavailable) || !errors.As(err, &api) {

@@ -135,7 +135,7 @@ func (o Options) deadLettersConfig() jetstream.StreamConfig {
 	}
 }
 
-// attemptsConfig returns the configuration of the stream of attempt counts, which is laid out as a key-value bucket.
+// attemptsConfig returns the configuration of the stream with attempt counts, which is laid out as a key-value bucket.
 func (o Options) attemptsConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:              streamAttempts,

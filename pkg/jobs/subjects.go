@@ -25,7 +25,7 @@ const (
 	streamAttempts = "KV_attempts" // laid out as a key-value bucket, so that the nats command can read it
 )
 
-// ConsumerOf returns the durable consumer of JOBS that all workers of a lane share: "worker-crawl", "worker-ingest" or
+// ConsumerOf returns the durable consumer on JOBS that all workers of a lane share: "worker-crawl", "worker-ingest" or
 // "worker-local". Its pending and unacknowledged messages are the lane's backlog.
 func ConsumerOf(lane domain.Lane) string { return "worker-" + string(lane) }
 
@@ -76,7 +76,7 @@ func deadLetterSubject(kind domain.JobKind, datastoreID, datasourceID string) st
 	return strings.Join([]string{prefixDeadLetters, string(kind), datastoreID, datasourceID}, ".")
 }
 
-// target holds the variable parts of a subject of JOBS.
+// target holds the variable parts of a subject in JOBS.
 type target struct {
 	lane                      domain.Lane
 	datastoreID, datasourceID string

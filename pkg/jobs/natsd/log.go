@@ -73,7 +73,7 @@ var ignoredWarnings = []string{
 	"Filestore [", // recovery of the store after a kill, which is complete when this is logged
 }
 
-// Format strings of the server's log messages about the recovery of a stream, up to the name of the stream.
+// Format strings of the server's log messages about the recovery of a stream, up to the stream's name.
 const (
 	recoveryBegins = "Starting restore for stream '%s > %s'"
 	recoveryEnded  = "Restored %s messages for stream '%s > %s'"

@@ -219,7 +219,7 @@ func (o Options) server() (*server.Options, error) {
 		JetStream:              true,
 		StoreDir:               o.Dir,
 		SyncAlways:             !o.NoSync,
-		JetStreamMaxMemory:     64 << 20, // for the state of about 100,000 hosts: all other streams are on disk
+		JetStreamMaxMemory:     64 << 20, // enough for the state of about 100,000 hosts; all other streams are on disk
 		JetStreamMaxStore:      o.MaxBytes,
 		DisableJetStreamBanner: true,
 		MaxPayload:             maxPayload,

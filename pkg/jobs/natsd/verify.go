@@ -20,8 +20,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// Names of the server's files and directories. The directory of a stream is jetstream/ACCOUNT/streams/NAME, and that of
-// its consumer is obs/NAME below it.
+// Names of the server's files and directories. A stream's directory is jetstream/ACCOUNT/streams/NAME, and a consumer's
+// directory is obs/NAME in its stream's directory.
 const (
 	metaFile      = "meta.inf" // configuration, as JSON
 	sumFile       = "meta.sum" // its checksum
@@ -93,7 +93,7 @@ func (s *Server) checkStream(dir string) error {
 	return nil
 }
 
-// checkBlocks removes the index of a stream if the sequence of a message is damaged. Without the index, the server
+// checkBlocks removes a stream's index if a message's sequence number is damaged. Without the index, the server
 // compares all messages with their checksums, and drops the damaged message and those behind it in the same block. With
 // the index, the server would trust the sequence, and would allocate memory for all sequences up to it until the
 // process is killed.
@@ -260,8 +260,8 @@ const (
 	stateVersion = 2
 )
 
-// isConsumerState reports whether the state of a consumer has the server's format and plausible positions. For example,
-// no message may be acknowledged that was never sent. The state has no checksum.
+// isConsumerState reports whether a consumer's state has the server's format and plausible positions. For example, no
+// message may be acknowledged that was never sent. The state has no checksum.
 func isConsumerState(state []byte) bool {
 	if len(state) < 2 || state[0] != stateMagic || state[1] != stateVersion {
 		return false
