@@ -10,7 +10,7 @@ import (
 
 // Queries returns a Request that sends the questions to a datastore in turn, repeatedly. There must be at least one
 // question. The client package sends the requests without retries, and therefore without idempotency keys. The measured
-// times include the client's overhead: a timer, a check of the response's type and a copy of its body.
+// times include the client's overhead: a timer, a check on the response's type and a copy of its body.
 func Queries(s *service.Service, datastoreID string, questions []string, like service.Query) Request {
 	return func(ctx context.Context, n int, take *Times) error {
 		q := like

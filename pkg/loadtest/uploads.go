@@ -128,8 +128,8 @@ func (u *Uploads) send(ctx context.Context, n int) (id string, err error) {
 	return ids[0], nil
 }
 
-// waitFor arranges for the result of a datasource to be sent to `settled`, at once or as soon as it is known. `settled`
-// must have room for one result.
+// waitFor arranges for a datasource's result to be sent to `settled`, at once or as soon as it is known. `settled` must
+// have room for one result.
 func (u *Uploads) waitFor(id string, settled chan<- result) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
