@@ -1,4 +1,4 @@
-// Package locate finds passages of PDFs on their pages, for the rectangles of citations and query results.
+// Package locate finds passages from PDFs on their pages, to get rectangles for citations and query results.
 //
 // Nothing is stored for this: when rectangles are requested, the original is read again, in a child process that
 // reads only the pages around the passages. See ADR 52.
@@ -68,7 +68,7 @@ var errBusy = errors.New("too many other files are being read")
 // typePDF is the MIME type of the only format with positions.
 const typePDF = "application/pdf"
 
-// Locate returns the rectangles of each span of each passage. There are none for formats other than PDF, nor for text
+// Locate returns the rectangles of each span in each passage. There are none for formats other than PDF, nor for text
 // that is not found, for example because the original was replaced. Rectangles are an addition to a result that is
 // complete without them, so errors are logged, not returned.
 func (l *Locator) Locate(ctx context.Context, workspaceID string, passages []Passage) [][][]domain.PageRectangle {
