@@ -21,10 +21,10 @@ import (
 	"github.com/sluice/sluice/pkg/console"
 )
 
-// Root is the path of the front page and the prefix of all others.
+// Root is the front page's path, and the prefix of all other paths.
 const Root = "/docs"
 
-// Reference is the path of the API reference, which is not a page of this package.
+// Reference is the path of the API reference, which is not one of this package's pages.
 const Reference = Root + "/api"
 
 // Icon is the path of the service's icon. The API reference uses it too.

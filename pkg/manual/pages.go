@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// frontPage is the file name of the front page. The headings and lists of links on that page become the navigation.
+// frontPage is the front page's file name. The headings and lists of links on that page become the navigation.
 const frontPage = "README.md"
 
 // page is a Markdown file.

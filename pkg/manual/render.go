@@ -96,8 +96,8 @@ func render(files fs.FS, source string, content []byte) (page, error) {
 	return p, nil
 }
 
-// scrollableParts makes tables and code blocks scrollable, also by keyboard. Replacing plain strings is safe: in the
-// text of a page, < is escaped, so only tags match.
+// scrollableParts makes tables and code blocks scrollable, also by keyboard. Replacing plain strings is safe: in a
+// page's text, < is escaped, so only tags match.
 var scrollableParts = strings.NewReplacer(
 	"<table>", `<div class="wide" role="group" aria-label="Table" tabindex="0"><table>`, "</table>", "</table></div>",
 	"<th></th>", "<td></td>", // an empty cell is not a heading
@@ -149,7 +149,7 @@ func hasBlocks(n ast.Node) bool {
 	return n.FirstChild() != nil && n.FirstChild().Type() == ast.TypeBlock
 }
 
-// blockText returns the text of a block, including code, with single spaces between words.
+// blockText returns a block's text, including code, with single spaces between words.
 func blockText(n ast.Node, content []byte) string {
 	if n.IsRaw() {
 		var b strings.Builder

@@ -53,7 +53,7 @@ type Hit struct {
 	Page string `json:"page"`
 	Text string `json:"text,omitempty"` // heading; absent: the page itself
 	At   string `json:"at"`
-	// Excerpt is the part of the passage that contains the most words of the query. It is split at these words: they
+	// Excerpt is the part of the passage that contains the most words from the query. It is split at these words: they
 	// are the elements with an odd index.
 	Excerpt []string `json:"excerpt,omitempty"`
 }
@@ -61,9 +61,9 @@ type Hit struct {
 // searcher finds passages by their words, with the same text analysis as the service. It is immutable.
 type searcher struct {
 	passages []passage
-	lower    []string             // texts of the passages in lower case
+	lower    []string             // the passages' texts in lower case
 	postings map[string][]posting // by term, in order of passages
-	lengths  []float64            // weighted number of words of each passage
+	lengths  []float64            // weighted number of words in each passage
 	average  float64
 	words    []string // all words in lower case, sorted; used to complete an unfinished word
 }

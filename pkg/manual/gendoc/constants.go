@@ -45,7 +45,7 @@ func declared(dir string) (constants, error) {
 	return out, nil
 }
 
-// units maps the names of the time package's units to nanoseconds.
+// units maps the time package's unit names to nanoseconds.
 var units = map[string]int64{"Millisecond": 1e6, "Second": 1e9, "Minute": 60e9, "Hour": 3600e9}
 
 // value returns the value of a constant: a whole number, or a duration in nanoseconds.
