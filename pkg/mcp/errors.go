@@ -11,7 +11,7 @@ import (
 // codeServer is the first code of the range that JSON-RPC reserves for server-defined errors.
 const codeServer = -32000
 
-// protocolError converts an error of the library to a JSON-RPC error. It is used for all methods except tool calls.
+// protocolError converts an error from the library to a JSON-RPC error. It is used for all methods except tool calls.
 // Tools return errors as results, so that models can read them.
 func protocolError(err error) error {
 	var e *domain.Error

@@ -83,13 +83,13 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, body []byte, ask
 	next.ServeHTTP(&pacedWriter{ResponseWriter: w, control: http.NewResponseController(w), timeout: h.opts.WriteTimeout}, r)
 }
 
-// requestKey is the key under which the context of a message holds the context of its HTTP request.
+// requestKey is the key under which a message's context holds the context of the HTTP request.
 type requestKey struct{}
 
 // answerable cancels the processing of a message when its HTTP request ends, because the answer could not be delivered.
 // The SDK itself does this only in the newest version of the protocol. answerable also rejects subscriptions, and turns
-// a panic into an error of the message: the SDK runs handlers in its own goroutines, where the HTTP server does not
-// recover panics.
+// a panic into an error response to the message: the SDK runs handlers in its own goroutines, where the HTTP server
+// does not recover panics.
 func (h *Handler) answerable(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (result sdk.Result, err error) {
 		defer func() {

@@ -16,7 +16,7 @@ const (
 	chunksBefore = 5
 )
 
-// part is the text of the chunks [from, to) of a document that has `of` chunks in total.
+// part is the text of a document's chunks [from, to). The document has `of` chunks in total.
 type part struct {
 	text     string
 	from, to int

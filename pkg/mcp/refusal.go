@@ -46,7 +46,7 @@ func refusalOf(res *http.Response) error {
 	}
 	raw, err := bounded.ReadAll(res.Body, maxRefusalBytes)
 	if err == nil && json.Unmarshal(raw, &body) != nil {
-		body.Error.Message = "" // an error of a proxy, in another format
+		body.Error.Message = "" // an error from a proxy, in another format
 	}
 	return &refusal{status: res.StatusCode, message: strings.TrimSpace(body.Error.Message), after: res.Header.Get("Retry-After")}
 }

@@ -10,7 +10,7 @@ import (
 // Maximum length of ids and addresses from callers, in characters.
 const maxIDCharacters = 200
 
-// resourcePrefix is the start of the resource URI of every datasource. The id follows.
+// resourcePrefix is the start of every datasource's resource URI. The id follows.
 const resourcePrefix = "sluice://datasources/"
 
 // resource is a position in a datasource.
@@ -20,8 +20,8 @@ type resource struct {
 	around       bool // whether to read some chunks before that chunk too, or the whole datasource if it is short
 }
 
-// parseResource parses the id of a datasource, of a chunk, or of a part. The id of a chunk consists of datasource,
-// generation and ordinal, and the generation may be outdated. The id of a part consists of datasource and ordinal.
+// parseResource parses the id of a datasource, a chunk or a part. A chunk's id consists of datasource, generation and
+// ordinal, and the generation may be outdated. A part's id consists of datasource and ordinal.
 func parseResource(id string) (resource, error) {
 	datasource, rest, isPart := strings.Cut(id, "#")
 	p := resource{datasourceID: datasource}

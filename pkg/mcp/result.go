@@ -19,7 +19,7 @@ func isMarked(meta map[string]any) bool {
 }
 
 // emptyResult returns an empty result. If `marked` is true, the result states that it is complete. The field for this
-// is set by decoding JSON, because the SDK does not export it and sets it only in the results of its own handlers.
+// is set by decoding JSON, because the SDK does not export it and sets it only in the results from its own handlers.
 func emptyResult(marked bool) *sdk.CallToolResult {
 	var result sdk.CallToolResult
 	if marked {
@@ -37,8 +37,8 @@ func errorResult(err error, marked bool) *sdk.CallToolResult {
 	return result
 }
 
-// convertResult returns the result of a call in the format of the client's version of the protocol: marked as complete
-// if `marked` is true.
+// convertResult returns a call's result in the format of the client's protocol version: marked as complete if `marked`
+// is true.
 func convertResult(from *sdk.CallToolResult, marked bool) *sdk.CallToolResult {
 	result := emptyResult(marked)
 	result.Meta, result.Content, result.StructuredContent, result.IsError = from.Meta, from.Content, from.StructuredContent, from.IsError

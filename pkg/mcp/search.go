@@ -79,7 +79,7 @@ func addSearch(box *toolRegistry, lib Library) {
 	})
 }
 
-// addressOf returns the web address of a document or, if it has none, its URI as a resource of this server.
+// addressOf returns the web address of a document or, if it has none, its resource URI on this server.
 func addressOf(source, datasourceID string) string {
 	if strings.HasPrefix(source, "https://") || strings.HasPrefix(source, "http://") {
 		return source
