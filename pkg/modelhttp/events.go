@@ -20,9 +20,9 @@ type Event struct {
 	Data string // never ""
 }
 
-// Events reads server-sent events until the stream ends. If it fails, the last element is the error:
-// bounded.ErrTooLarge for an event of more than MaxEvent bytes, otherwise the error of the body. Events without data
-// are skipped, and so is text after the last line break, which is an incomplete event.
+// Events reads server-sent events until the stream ends. If reading fails, the last element is the error:
+// bounded.ErrTooLarge for an event of more than MaxEvent bytes, otherwise the error returned by body. Events without
+// data are skipped, and so is text after the last line break, which is an incomplete event.
 func Events(body io.Reader) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		noted := &errorRecorder{r: body}
@@ -44,7 +44,7 @@ func Events(body io.Reader) iter.Seq2[Event, error] {
 	}
 }
 
-// errorRecorder is a reader that remembers the error of the underlying reader.
+// errorRecorder is a reader that remembers the error from the underlying reader.
 type errorRecorder struct {
 	r   io.Reader
 	err error // never io.EOF
