@@ -204,8 +204,8 @@ func (s *Store) eachMeta(ctx context.Context, f func(jetstream.ObjectInfo) error
 	})
 }
 
-// Exists reports whether an original with this key exists. The result is never out of date, even after a change of the
-// leader.
+// Exists reports whether an original with this key exists. The result is never out of date, even just after the stream
+// has elected a new leader.
 func (s *Store) Exists(ctx context.Context, key string) (bool, error) {
 	_, err := s.lookUp(ctx, key)
 	if errors.Is(err, ErrNotFound) {

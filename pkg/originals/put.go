@@ -52,7 +52,7 @@ var buffers = sync.Pool{New: func() any { return new([chunkSize]byte) }}
 // unreachable, Prune removes them later.
 //
 // Putting the same content again succeeds without a change, so that a job may run twice. Different content fails with
-// ErrExists. Content over the limit fails with ErrTooLarge. Errors of r are wrapped.
+// ErrExists. Content over the limit fails with ErrTooLarge. Errors from r are wrapped.
 func (s *Store) Put(ctx context.Context, key string, r io.Reader, o PutOptions) (domain.Original, error) {
 	if _, err := DatasourceID(key); err != nil {
 		return domain.Original{}, err
@@ -128,7 +128,7 @@ func (s *Store) storedCopy(ctx context.Context, o domain.Original, err error) (d
 	return o, nil
 }
 
-// put is the state of one Put.
+// put is the state of one call to Put.
 type put struct {
 	*Store
 	key    string
