@@ -6,7 +6,7 @@ import (
 	"runtime"
 )
 
-// Value of GOMAXPROCS at the start of the process: the number of processors, or the limit of the control group.
+// Value of GOMAXPROCS when the process started: the number of processors, or the limit of the control group.
 var count = runtime.GOMAXPROCS(0)
 
 // Count returns the number of goroutines that can compute at the same time without competing for processors. Use it to
