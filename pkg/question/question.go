@@ -14,7 +14,7 @@ import (
 
 // Limits of Parts.
 const (
-	// MaxParts is the maximum number of parts of a question.
+	// MaxParts is the maximum number of parts that a question is split into.
 	MaxParts = 5
 	// Maximum length in characters of a question that is split. Longer texts are taken to be letters or documents.
 	maxCharacters = 1000
@@ -77,7 +77,7 @@ func isQuestion(sentence string) bool {
 	return len(words) > 1 && (interrogatives[words[0].lower] || requests[words[0].lower])
 }
 
-// Minimum number of words of a question without an interrogative.
+// Minimum number of words in a question without an interrogative.
 const minWords = 4
 
 // isFragment reports whether a text is too short to be a question, as the rest of a sentence after an abbreviation
