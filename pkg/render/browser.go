@@ -181,7 +181,7 @@ func (b *Browser) retire(i *instance) {
 	}
 }
 
-// browserError is a failure of the browser, not of the page.
+// browserError is a failure in the browser, not in the page.
 type browserError struct{ err error }
 
 func (e *browserError) Error() string { return fmt.Sprintf("the browser failed: %v", e.err) }

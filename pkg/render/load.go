@@ -42,7 +42,7 @@ type pageState struct {
 	Quiet   float64 `json:"quiet"` // milliseconds since the last change
 }
 
-// pageContent is the result of take.js.
+// pageContent is the page's content, as returned by take.js.
 type pageContent struct {
 	HTML    string `json:"html"`
 	Address string `json:"address"`
@@ -111,8 +111,8 @@ func (t *tab) navigate(ctx context.Context, address string) error {
 	return nil
 }
 
-// failed returns the error of the latest request for the page. If there was no such error, it returns an error with the
-// given reason.
+// failed returns the error from the latest request for the page. If there was no such error, it returns an error with
+// the given reason.
 func (t *tab) failed(address, reason string) error {
 	if _, err := t.net.outcome(); err != nil {
 		return err

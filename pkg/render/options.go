@@ -18,8 +18,8 @@ type Options struct {
 	URL string
 	// Path is the executable of a local Chromium. It is started for the first page. See Find.
 	Path string
-	// MaxHTML is the maximum size of a page in bytes. It applies to the page as fetched, and again to the result of its
-	// scripts. Default: 16 MiB.
+	// MaxHTML is the maximum size of a page in bytes. It applies to the page as fetched, and again to the page after
+	// its scripts have run. Default: 16 MiB.
 	MaxHTML int64
 	// Timeout limits the time from the request for a page until it is at rest. After that, the page's current content
 	// is returned. Starting the browser, waiting for a tab and cleaning up are not included. Default: 30 s.

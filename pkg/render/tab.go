@@ -50,7 +50,7 @@ type tab struct {
 	crash   context.CancelCauseFunc
 }
 
-// errCrashed is the cancellation cause after the process of a page has exited, usually because it ran out of memory.
+// errCrashed is the cancellation cause after a page's process has exited, usually because it ran out of memory.
 var errCrashed = errors.New("the browser process of the page crashed, usually because the page needs too much memory")
 
 // open opens a tab that sends its requests with the RoundTripper `via`. The caller must close the tab.

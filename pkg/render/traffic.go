@@ -49,7 +49,7 @@ type traffic struct {
 	address          string // address of the latest request for the page itself
 	left             int64  // remaining bytes of maxPageBytes
 	status           int    // status of the latest response for the page itself
-	failure          error  // error of the latest request for the page itself
+	failure          error  // error from the latest request for the page itself
 	origin           string // origin of the requested page
 	crossOriginFrame bool   // whether any frame has shown a document of another origin
 	leftOrigin       bool   // whether the page itself has shown such a document
@@ -209,7 +209,7 @@ func (n *traffic) reachedServer() bool {
 	return n.requests > 0
 }
 
-// outcome returns the status of the page itself, and the error of its latest request.
+// outcome returns the status of the page itself, and the error from the latest request for it.
 func (n *traffic) outcome() (int, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
