@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Settings of the circuit breaker.
+// Settings for the circuit breaker.
 const (
 	maxFailures = 2 // consecutive failures
 	minPause    = 5 * time.Second
@@ -25,7 +25,7 @@ type breaker struct {
 
 	mu       sync.Mutex
 	failures int       // consecutive failures
-	pauses   int       // consecutive pauses; results of attempts that began before the latest pause are ignored
+	pauses   int       // consecutive pauses; results from attempts that began before the latest pause are ignored
 	until    time.Time // end of the latest pause
 	probing  bool      // whether a query is probing the server
 }

@@ -1,5 +1,5 @@
 // Package rerank asks a reranking server to order passages by their relevance to a query. It supports the wire formats
-// of Cohere (v2), of Jina (also used by vLLM and others), and of Hugging Face's text-embeddings-inference (TEI).
+// used by Cohere (v2), by Jina (and by vLLM and others), and by Hugging Face's text-embeddings-inference (TEI).
 package rerank
 
 import (
@@ -119,7 +119,7 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 // normalise describes how the server's scores are mapped to this range.
 //
 // It fails with *Error if the server cannot be reached in time, rejects the request, or returns an invalid response,
-// and with the error of ctx if ctx ends first. After two consecutive failures, calls fail at once with ErrPaused for 5
+// and with ctx's error if ctx ends first. After two consecutive failures, calls fail at once with ErrPaused for 5
 // seconds. While the server keeps failing, these pauses grow to a minute.
 func (c *Client) Rerank(ctx context.Context, query string, passages []string) ([]Result, error) {
 	if len(passages) == 0 {
