@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// A query ranks hundreds of candidates and returns copies of a few, so the memory of the candidates is pooled.
+// A query ranks hundreds of candidates and returns copies of a few, so the candidates' memory is pooled.
 
 // buffer holds the hits of one search and the candidates made from them.
 type buffer struct {

@@ -35,7 +35,7 @@ func (c ChunkReader) Chunks(ctx context.Context, d domain.Datasource, from, limi
 	}
 }
 
-// active returns the state of a datasource, or the zero value if the datasource does not exist.
+// active returns a datasource's state, or the zero value if the datasource does not exist.
 func (c ChunkReader) active(ctx context.Context, id string) (domain.ActiveDatasource, error) {
 	active, err := c.Catalog.ActiveOf(ctx, []string{id})
 	if err != nil || active[0] == nil {

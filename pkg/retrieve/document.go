@@ -120,7 +120,7 @@ func numberWords(order []*candidate, words []string) {
 // window sums up the candidates in a part of a document. All values are integers, so adding and later subtracting a
 // candidate leaves no rounding error.
 type window struct {
-	counts []float64 // number of occurrences of each query term
+	counts []float64 // number of times that each query term occurs
 	length float64   // number of terms in the candidates
 }
 
@@ -149,7 +149,7 @@ func (s *window) score(idf []float64, average float64) (sum float64) {
 // documentWeights estimates the inverse document frequency of each term over windows instead of chunks, and the average
 // window length. It divides each document into consecutive windows.
 //
-// The engine's weights count chunks. A long document repeats the terms of its subject in many chunks, so the weights of
+// The engine's weights count chunks. A long document repeats terms about its subject in many chunks, so the weights of
 // these terms are too low. Therefore documentWeights raises the weight of a term that occurs in more chunks per window
 // than the average, and lowers the weight of a term that occurs in fewer.
 func documentWeights(order []*candidate, words []string, weights map[string]float64) (idf []float64, average float64) {

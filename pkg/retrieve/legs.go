@@ -98,8 +98,8 @@ func release(legs []leg) {
 	}
 }
 
-// rerankLegs reranks the candidates of each leg by the query of that leg. All legs together rerank at most as many
-// candidates as a single leg would. The argument s is the selection that will choose the fragments.
+// rerankLegs reranks each leg's candidates by that leg's query. All legs together rerank at most as many candidates as
+// a single leg would. The argument s is the selection that will choose the fragments.
 func (r *Retriever) rerankLegs(ctx context.Context, legs []leg, s *selection, req Request) (domain.ExplainedRerank, error) {
 	if len(legs) == 1 {
 		var second domain.ExplainedRerank

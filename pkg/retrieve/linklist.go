@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// linkListShare is the share of its score that a chunk of a link list keeps. A list of links names every subject in few
+// linkListShare is the share of its score that a link list's chunk keeps. A list of links names every subject in few
 // words, so its chunks match a query better than the text that answers the query. Half is low enough to rank that text
 // first, and high enough to find the list if nothing else matches.
 const linkListShare = 0.5

@@ -8,7 +8,7 @@ import (
 )
 
 // Limits on merging adjacent chunks into one fragment. A chunk is not merged if it ranks more than mergeWithin places
-// behind the best chunk of the fragment. Up to a limit of 5, merging helps: results of five fragments contain 4 to 7
+// behind the best chunk of the fragment. Up to a limit of 5, merging helps: results with five fragments contain 4 to 7
 // percentage points more of the answers. With a larger limit, merged chunks contain fewer answers than separate
 // fragments of the same total length.
 const (
@@ -97,8 +97,7 @@ func (c *candidate) runs() domain.TextRuns {
 }
 
 // overlapOf returns the text that separates b from the preceding adjacent chunk, a. It also returns the number of bytes
-// at the beginning of b that are repeated: the chunker repeats the end of the preceding chunk, or the header of a
-// table.
+// at the beginning of b that are repeated: the chunker repeats the end of the preceding chunk, or a table header.
 func overlapOf(a, b *candidate) (separator string, repeated int) {
 	text, before := b.hit.Text, a.hit.Text
 	if header, _, ok := strings.Cut(text, "\n"); ok && strings.Contains(header, "\t") && hasLine(before, header) {

@@ -14,7 +14,7 @@ import (
 // Number of candidates read at once after the first read.
 const readAhead = 8
 
-// errUnread is the error of candidates whose rows could not be read: the engine failed, or the rows were removed after
+// errUnread is the error for candidates whose rows could not be read: the engine failed, or the rows were removed after
 // the search, because the datasource got a new generation or the datastore moved. The search must be repeated.
 type errUnread struct{ error }
 

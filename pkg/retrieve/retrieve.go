@@ -1,5 +1,5 @@
 // Package retrieve answers a query with fragments. It searches the datastores, drops rows of inactive generations, and
-// ranks the rest by a combination of lexical and dense scores.
+// ranks the remaining rows by combining their lexical and dense scores.
 //
 // Every candidate has exact scores from both legs, whichever found it. The two scores are divided by their standard
 // deviation over the candidates, and summed with weights. If one leg is much weaker, as the built-in dense model is,

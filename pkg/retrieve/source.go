@@ -32,8 +32,8 @@ func source(d domain.ActiveDatasource, page int, anchor string) string {
 	}
 }
 
-// withAnchor returns the address of a part of a page. An address that already has a fragment is returned unchanged,
-// because scripts may use the fragment to choose the content.
+// withAnchor adds an anchor to a page's address. An address that already has a fragment is returned unchanged, because
+// scripts may use the fragment to choose the content.
 func withAnchor(address, anchor string) string {
 	if anchor == "" || strings.Contains(address, "#") {
 		return address
