@@ -21,7 +21,7 @@ import (
 // Traces starts spans that have no parent in this process. A nil Traces is valid and traces nothing.
 type Traces struct{ provider trace.TracerProvider }
 
-// scope is the name of the instrumentation scope of all spans.
+// scope is the name of the instrumentation scope that all spans have.
 const scope = "github.com/sluice/sluice"
 
 // Time limit for the last export when a process stops.
@@ -91,7 +91,7 @@ func (t *Traces) tracer() trace.Tracer {
 	return t.provider.Tracer(scope)
 }
 
-// Request starts the span of an HTTP request, as a child of the caller's span if the header names one.
+// Request starts the span for an HTTP request, as a child of the caller's span if the header names one.
 func (t *Traces) Request(ctx context.Context, header http.Header, name string, attributes ...Attribute) (context.Context, *Span) {
 	if t == nil {
 		return ctx, nil

@@ -42,7 +42,7 @@ func (t tracedModels) Models(name string) []chat.Model {
 	return models
 }
 
-// QueryEmbedders wraps the embedders of queries, so that each call to one of them is traced as a span.
+// QueryEmbedders wraps embedders for queries, so that each call to one of them is traced as a span.
 func QueryEmbedders(next retrieve.Embedders) retrieve.Embedders { return tracedQueries{next} }
 
 type tracedQueries struct{ retrieve.Embedders }

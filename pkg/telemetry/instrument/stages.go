@@ -44,7 +44,7 @@ type Stages struct {
 	tokens *prometheus.CounterVec
 }
 
-// NewStages registers the metrics of the stages and returns the Stages of this process.
+// NewStages registers the stage metrics and returns this process's Stages.
 func NewStages(r prometheus.Registerer) *Stages {
 	s := &Stages{
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
