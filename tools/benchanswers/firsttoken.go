@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// rounds is the number of times that each question is asked of each program.
+// rounds is the number of times that each program is asked each question.
 const rounds = 5
 
 // measureFirstToken compares how long two programs of the service take until they send the first token of an answer.

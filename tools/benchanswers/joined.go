@@ -10,10 +10,10 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// Number of parts of the joined questions.
+// Number of questions that are joined into one.
 const joinedParts = 2
 
-// joinedResult holds the figures of the joined questions of one collection.
+// joinedResult holds the figures for one collection's joined questions.
 type joinedResult struct {
 	name     string
 	all      int // questions whose parts are all answered
@@ -21,8 +21,8 @@ type joinedResult struct {
 	declined int
 }
 
-// measureAllJoined asks questions that consist of two questions of a collection, and prints how many answers contain a
-// gold answer to both.
+// measureAllJoined asks questions that consist of two questions from a collection, and prints how many answers contain
+// a gold answer to both.
 func measureAllJoined(ctx context.Context, s settings, b *bench.Service, wanted []string, out, errs io.Writer) error {
 	var results []joinedResult
 	for _, name := range wanted {

@@ -1,6 +1,6 @@
 // Command benchanswers measures the quality of the built-in answerer. It starts the service on loopback, uploads
-// collections of documents over HTTP, asks an agent the questions of each collection and compares the answers with the
-// collection's gold answers. It also asks questions that the documents do not answer. The output is Markdown.
+// collections of documents over HTTP, asks an agent each collection's questions and compares the answers with the gold
+// answers. It also asks questions that the documents do not answer. The output is Markdown.
 //
 //	go run ./tools/benchanswers [-data folder] [-answers folder] [-collections xquad-en,xquad-zh] [-questions 200] [-small | -joined]
 //	go run ./tools/benchanswers -set testdata/answers [-half tuning] [-wrong]

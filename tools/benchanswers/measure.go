@@ -136,7 +136,7 @@ type result struct {
 	foreign  []tally // one for each part that does not contain the answers
 }
 
-// tally sums up the results of questions.
+// tally sums up the results for several questions.
 type tally struct {
 	questions  int
 	answered   int // questions that were answered

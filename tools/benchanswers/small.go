@@ -21,7 +21,7 @@ const (
 	smallQuestions = 4 // maximum number of questions per document, so that no document dominates
 )
 
-// smallResult holds the figures of datastores of one size.
+// smallResult holds the figures for datastores of one size.
 type smallResult struct {
 	name      string
 	documents int // number of documents in each datastore
