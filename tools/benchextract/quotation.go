@@ -121,8 +121,8 @@ func scoreQuotation(q quotation, pages map[int][]quotedChar) quoteScore {
 	return s
 }
 
-// withoutRepeatedLabels removes the labels of "label: value" that occur earlier in the text, as the names of columns do
-// in the second row of a table.
+// withoutRepeatedLabels removes the labels of "label: value" that occur earlier in the text, as column names do in the
+// second row of a table.
 func withoutRepeatedLabels(text string) string {
 	var out strings.Builder
 	for line := range strings.SplitAfterSeq(text, "\n") {
@@ -155,8 +155,8 @@ func covers(rectangles []domain.PageRectangle, c quotedChar) (inside, touched bo
 }
 
 // coveredWords counts the letters of a quotation's words, and the letters of those words that are inside the returned
-// rectangles. A word that the quotation repeats more often than the page, such as the name of a column, counts as often
-// as it is on the page.
+// rectangles. A word that the quotation repeats more often than the page, such as a column name, counts as often as it
+// is on the page.
 func coveredWords(text string, page []pageLetter) (all, covered int) {
 	onPage, inside := map[string]int{}, map[string]int{}
 	spare := map[rune]int{} // covered letters of words that are not in the quotation

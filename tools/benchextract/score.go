@@ -19,7 +19,7 @@ import (
 // as junk.
 const minTokens = 20
 
-// extracted is the result of the measured program for one document.
+// extracted is what the measured program returned for one document.
 type extracted struct {
 	failed bool
 	cause  string // error message
