@@ -47,7 +47,7 @@ func peerNames() []string {
 	return names
 }
 
-// measurePeers fills and queries each requested peer. The result of a peer that fails contains the reason.
+// measurePeers fills and queries each requested peer. If a peer fails, its result contains the reason.
 func measurePeers(ctx context.Context, s settings, embedder, dir string, errs io.Writer) []result {
 	var results []result
 	for _, p := range peers {
