@@ -27,7 +27,7 @@ var packages = []string{
 	"onnx==1.23.2", "onnxruntime==1.31.1", "tokenizers==0.23.3", "safetensors==0.8.0",
 }
 
-// measurePeers ingests the files with every peer. The result of a peer that fails contains the reason.
+// measurePeers ingests the files with every peer. If a peer fails, its result contains the reason.
 func measurePeers(ctx context.Context, s settings, g inputFiles, model string, errs io.Writer) []result {
 	program, fault := bench.InstallPython(ctx, s.venv, packages, errs)
 	var results []result
