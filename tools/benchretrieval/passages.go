@@ -43,7 +43,7 @@ func (b budget) take(found []service.Fragment) []service.Fragment {
 	return found
 }
 
-// measurePassages measures recall and precision of the answer passages on the sets of long documents.
+// measurePassages measures recall and precision of the answer passages on the collections of long documents.
 func (b *measured) measurePassages(ctx context.Context, s settings, wanted []string, out, errs io.Writer) error {
 	for _, name := range passageSets {
 		if !slices.Contains(wanted, name) {
