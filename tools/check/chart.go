@@ -114,7 +114,7 @@ func checkSecretsAreRefused(ctx context.Context, dir, set string, values common.
 // rendered is the output of the chart for a set of values.
 type rendered struct {
 	objects []object
-	// external holds the names of the Secrets that the values refer to and the chart does not create.
+	// external holds the names of Secrets that the values refer to and the chart does not create.
 	external map[string]bool
 	notes    string
 	faults   faults
@@ -222,7 +222,7 @@ func blank(document []byte) bool {
 	return true
 }
 
-// collectSecrets collects the names of the Secrets that the values refer to and the chart does not create.
+// collectSecrets collects the names of Secrets that the values refer to and the chart does not create.
 func collectSecrets(values map[string]any, into map[string]bool) {
 	for key, value := range values {
 		switch v := value.(type) {

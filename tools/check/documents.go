@@ -11,14 +11,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// settingName matches words that can only be names of settings.
+// settingName matches words that can only be setting names.
 var settingName = regexp.MustCompile(`\b(SLUICE_[A-Z0-9_]*[A-Z0-9]|NATS_(?:URL|CREDS|CA|CERT|KEY)|MILVUS_[A-Z_]*[A-Z]|OPENAI_[A-Z_]*[A-Z]|AZURE_OPENAI_[A-Z_]*[A-Z]|ANTHROPIC_[A-Z_]*[A-Z]|RERANK_[A-Z_]*[A-Z]|DATABASE_URL)\b`)
 
 // chartRow matches a row of the chart's table of values. A star in the name stands for every process.
 var chartRow = regexp.MustCompile("(?m)^\\| `([a-zA-Z.*]+)` \\|")
 
-// checkDocuments compares the documentation with the code: names of settings and the table of values. It returns a
-// summary.
+// checkDocuments compares the documentation with the code: setting names and the table of values. It returns a summary.
 func checkDocuments(_ context.Context, repo repository, f *faults) string {
 	readme := repo.path("deployments", "helm", "sluice", "README.md")
 	for _, path := range []string{repo.path("docs", "deployment.md"), readme, repo.path("deployments", "compose", ".env.example"), repo.path("deployments", "helm", "sluice", "values.yaml")} {

@@ -38,8 +38,8 @@ func (s settings) check(f *faults, where, name string) {
 }
 
 // offered reports whether the chart and the compose files must have a field for a setting, so that users need not add
-// it themselves. This applies to all settings of models and rerankers. Tuning parameters keep their defaults or go into
-// the chart's free settings.
+// it themselves. This applies to all settings for models and rerankers. Tuning parameters keep their defaults or go
+// into the chart's free settings.
 func offered(name string) bool {
 	return name == "SLUICE_CHAT_MODEL" || name == "SLUICE_CHAT_FALLBACK" || strings.HasPrefix(name, "OPENAI_") || strings.HasPrefix(name, "AZURE_OPENAI_") ||
 		strings.HasPrefix(name, "ANTHROPIC_") || strings.HasPrefix(name, "RERANK_") || strings.HasPrefix(name, "SLUICE_EMBED_")
