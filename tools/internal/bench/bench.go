@@ -1,5 +1,5 @@
 // Package bench contains what the programs that measure Sluice from outside have in common: flags, starting the service
-// and the programs to compare it with, collections of documents, resource usage of processes, and Markdown tables. The
+// and the programs to compare it with, collections of documents, processes' resource usage, and Markdown tables. The
 // demo uses it too.
 package bench
 

@@ -13,7 +13,7 @@ const JoinedQuestions = 100
 // joinedSeed is the random seed; it is fixed, so that each run joins the same questions.
 const joinedSeed = 31
 
-// conjunctions are the words that join two questions, by language. The name of a collection ends with its language.
+// conjunctions are the words that join two questions, by language. A collection's name ends with its language.
 // Questions in languages that are not listed are joined only with question marks.
 var conjunctions = map[string]string{
 	"en": " and ", "reddit": " and ", "es": " y ", "it": " e ", "ro": " și ", "ru": " и ", "el": " και ", "tr": " ve ", "hi": " और ", "vi": " và ", "ar": " و", "zh": "，",
@@ -25,8 +25,8 @@ type Joined struct {
 	Parts []string // ids of the joined questions
 }
 
-// Join makes JoinedQuestions questions with n parts. Half of them are joined with question marks, half with the conjunction of the
-// language.
+// Join makes JoinedQuestions questions with n parts. Half of them are joined with question marks, half with the
+// language's word for "and".
 func Join(c Collection, n int) []Joined {
 	random := rand.New(rand.NewPCG(joinedSeed, uint64(n)))
 	_, language, _ := strings.Cut(c.Name, "-")
