@@ -145,8 +145,8 @@ func texts(modules []module) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// declaredLicences are the licences of modules that have no licence file, because the file is only in the root of their
-// repository.
+// declaredLicences are the licences of modules that have no licence file, because the file is only in their
+// repository's root.
 var declaredLicences = map[string]string{"github.com/milvus-io/milvus-proto/go-api/v2": "Apache-2.0"}
 
 // logoLicence is the name of a file with the licence of a module's logo. It is ignored, because programs do not contain
