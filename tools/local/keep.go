@@ -123,7 +123,7 @@ func writeState(dir string, s state) error {
 	return os.Rename(tmp, statePath(dir))
 }
 
-// readState returns the state of the directory's keeper and whether a keeper is running.
+// readState returns the keeper's state as stored in the directory, and whether a keeper is running.
 func readState(dir string) (s state, alive bool, err error) {
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		return state{}, false, nil

@@ -81,7 +81,7 @@ func printSettings(w io.Writer, s state) {
 // Timeout for stopping all engines.
 const downTimeout = time.Minute
 
-// down stops the engines of the directory and waits until they have ended.
+// down stops the engines that run in the directory and waits until they have exited.
 func down(ctx context.Context, dir string, stdout io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, downTimeout)
 	defer cancel()
@@ -110,7 +110,7 @@ func down(ctx context.Context, dir string, stdout io.Writer) error {
 	}
 }
 
-// status prints whether the engines of the directory are running, and their settings.
+// status prints whether the directory's engines are running, and their settings.
 func status(dir string, stdout io.Writer) error {
 	s, alive, err := readState(dir)
 	switch {

@@ -52,7 +52,7 @@ func asOrdinaryUser() processAttributes {
 // diesWithThread returns attributes that make the kernel kill a process when the thread that started it ends.
 func diesWithThread() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
-// adoptOrphans makes this process the parent of orphaned processes of the engine.
+// adoptOrphans makes this process the parent of the engine's orphaned processes.
 func adoptOrphans() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("becoming a child subreaper: %w", err)

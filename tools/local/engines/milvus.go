@@ -10,7 +10,7 @@ import (
 // Milvus is a standalone Milvus 2.3.5 with all its dependencies in one process. It supports HNSW, databases, partition
 // keys and consistency levels, but no sparse vectors.
 //
-// It always listens on all addresses of the machine, and two of its ports are fixed. Therefore it runs in a network
+// It always listens on all of the machine's addresses, and two of its ports are fixed. Therefore it runs in a network
 // namespace that has only loopback, and its guard process forwards connections into the namespace.
 type Milvus struct {
 	*Process
@@ -69,8 +69,9 @@ func StartMilvus(ctx context.Context, dir string, o MilvusOptions) (*Milvus, err
 	return m, nil
 }
 
-// milvusConfig holds the settings that differ from the server's defaults. Ports have no defaults and must be distinct;
-// they are in Milvus's own namespace.
+// milvusConfig holds the settings that differ from the server's defaults. The ports have no defaults and must be
+// distinct. They cannot collide with ports in use on this machine, because Milvus runs in a network namespace of its
+// own.
 const milvusConfig = `etcd:
   endpoints: localhost:2379
   use: {embed: true}

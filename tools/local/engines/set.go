@@ -25,7 +25,7 @@ type Set struct {
 	}
 }
 
-// once holds an engine that is started at most once, or the error of its start.
+// once holds an engine that is started at most once, or the error from starting it.
 type once[E interface{ Stop() error }] struct {
 	sync.Mutex
 	done   bool
@@ -107,7 +107,7 @@ func (s *Set) chromiumPath() (string, error) {
 	return c.path, c.err
 }
 
-// start returns the engine, or the error of its start. The first call starts it.
+// start returns the engine, or the error from starting it. The first call starts it.
 func start[E interface{ Stop() error }](s *Set, o *once[E], start func(context.Context) (E, error)) (E, error) {
 	o.Lock()
 	defer o.Unlock()
