@@ -21,14 +21,14 @@ const (
 	KeepAll  Keep = "all"
 )
 
-// tornShare is the reciprocal of the share of torn blocks.
+// tornShare says how many of the surviving blocks are torn: one in tornShare.
 const tornShare = 8
 
 // Loss counts unflushed blocks when the power failed.
 type Loss struct {
 	Unflushed int // blocks that were not flushed
-	Kept      int // blocks of these that survived
-	Torn      int // blocks of these that survived in a part of their sectors
+	Kept      int // of these, blocks that survived
+	Torn      int // of these, blocks of which only some sectors survived
 }
 
 // String implements fmt.Stringer.

@@ -11,8 +11,8 @@ import (
 // size of ext4.
 const Block = 4096
 
-// Sector is the largest number of bytes that the disk writes atomically. When the power fails during the write of a
-// block, the block may have sectors of both contents.
+// Sector is the largest number of bytes that the disk writes atomically. If the power fails while a block is being
+// written, some of its sectors may have the old content and others the new.
 const Sector = 512
 
 // maxVersions limits the contents that the cache holds for one block. Further writes of the block drop the oldest
@@ -118,7 +118,7 @@ func (d *Disk) Zero(off, length int64) error {
 	return nil
 }
 
-// each calls f for every block of a range, with the part of the block that is in the range.
+// each calls f for every block in a range, with the part of the block that is in the range.
 func (d *Disk) each(off, length int64, f func(block, from, to int64)) {
 	for end := off + length; off < end; {
 		block, from := off/Block, off%Block

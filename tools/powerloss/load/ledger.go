@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Ledger records which changes of documents were sent and which were acknowledged. Its methods may be called
+// Ledger records which changes to documents were sent and which were acknowledged. Its methods may be called
 // concurrently.
 type Ledger struct {
 	mu        sync.Mutex
@@ -48,7 +48,7 @@ type Expected struct {
 	Documents []Expectation
 }
 
-// Acknowledged returns the number of documents of which at least one change was acknowledged.
+// Acknowledged returns the number of documents for which at least one change was acknowledged.
 func (e Expected) Acknowledged() (n int) {
 	for _, d := range e.Documents {
 		if d.Acknowledged.Version > 0 {
@@ -96,7 +96,7 @@ func (l *Ledger) created(datastore string) {
 	l.datastore = datastore
 }
 
-// change is a change of one document.
+// change is a change to one document.
 type change struct {
 	name Name
 	to   State
