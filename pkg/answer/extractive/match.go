@@ -57,8 +57,9 @@ const halfHeld = 0.5
 const nearlyAll = 0.75
 
 // tells reports whether a row, an entry or a code block is about the subject of the question. The part and its heading
-// must together contain all names in the question. Of the question's other words, they must contain the rarest or
-// nearly all. The names and the rarest word may also be in the previous sentence, which often announces code.
+// must together contain all names in the question. They must also contain the rarest of the question's other words, or
+// nearly all of these words. The names and the rarest word may also be in the previous sentence, which often announces
+// code.
 func (q question) tells(own, before, heading wording) bool {
 	if q.unspaced { // terms are pairs of characters, many of which are not words, so none can be required
 		return true

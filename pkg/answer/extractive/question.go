@@ -35,7 +35,7 @@ type question struct {
 	wants    want
 	implied  []bool // terms that a value of the requested kind can replace
 	lang     analysis.Language
-	options  []string // names of options of a program
+	options  []string // names of program options
 	codes    []string // article numbers and the like, normalised
 	rare     float64  // weight of the rarest word in the search
 	few      bool     // the datastore has too few chunks for word frequencies to mean anything
