@@ -27,7 +27,7 @@ import (
 const (
 	releaseName      = "sluice"
 	releaseNamespace = "retrieval"
-	oldestKubernetes = "v1.30.0"
+	minKubernetes    = "v1.30.0"
 )
 
 func checkChart(ctx context.Context, repo repository, f *faults) string {
@@ -38,7 +38,7 @@ func checkChart(ctx context.Context, repo repository, f *faults) string {
 		return ""
 	}
 	sort.Strings(sets)
-	count, told := 0, map[string]bool{}
+	count, variables := 0, map[string]bool{}
 	for _, set := range sets {
 		name := strings.TrimSuffix(filepath.Base(set), "-values.yaml")
 		values, err := common.ReadValuesFile(set)
@@ -48,7 +48,7 @@ func checkChart(ctx context.Context, repo repository, f *faults) string {
 		}
 		for _, message := range lint.RunAll(dir, values, releaseNamespace).Messages {
 			// Messages below a warning are allowed. The only one recommends an icon.
-			f.must(message.Severity < support.WarningSev, "%s: lint: %v", name, message)
+			f.require(message.Severity < support.WarningSev, "%s: lint: %v", name, message)
 		}
 		r, err := render(ctx, dir, values)
 		if err != nil {
@@ -56,7 +56,7 @@ func checkChart(ctx context.Context, repo repository, f *faults) string {
 			continue
 		}
 		count += len(r.objects)
-		collectTold(r, told)
+		collectVariables(r, variables)
 		checkSecretsAreRefused(ctx, dir, name, values, repo, f)
 		var found faults
 		for _, fault := range r.faults {
@@ -69,21 +69,21 @@ func checkChart(ctx context.Context, repo repository, f *faults) string {
 	}
 	for _, process := range []string{"api", "ingestor"} {
 		for _, name := range sorted(repo.settings) {
-			needs := offered(name) && (process == "api" || !ofQueries(name))
-			f.must(told[process+" "+name] || !needs, "no values in ci have the chart tell %s its %s", process, name)
+			needs := isOffered(name) && (process == "api" || !isQuerySetting(name))
+			f.require(variables[process+" "+name] || !needs, "no values file in ci makes the chart give %s its %s", process, name)
 		}
 	}
 	return fmt.Sprintf("%d sets of values, %d objects", len(sets), count)
 }
 
-// collectTold records in `told` which environment variables the chart sets for each process, in the form "api
+// collectVariables records in `variables` which environment variables the chart sets for each process, in the form "api
 // OPENAI_BASE_URL".
-func collectTold(r *rendered, told map[string]bool) {
+func collectVariables(r *rendered, variables map[string]bool) {
 	for _, d := range all[*appsv1.Deployment](r.objects) {
 		process := d.Spec.Template.Labels["app.kubernetes.io/component"]
 		for _, c := range d.Spec.Template.Spec.Containers {
 			for _, e := range c.Env {
-				told[process+" "+e.Name] = true
+				variables[process+" "+e.Name] = true
 			}
 			for _, from := range c.EnvFrom {
 				if from.ConfigMapRef == nil {
@@ -91,7 +91,7 @@ func collectTold(r *rendered, told map[string]bool) {
 				}
 				settings, _ := configMap(r, from.ConfigMapRef.Name)
 				for name := range settings {
-					told[process+" "+name] = true
+					variables[process+" "+name] = true
 				}
 			}
 		}
@@ -107,7 +107,7 @@ func checkSecretsAreRefused(ctx context.Context, dir, set string, values common.
 		with := maps.Clone(values)
 		with["settings"] = map[string]any{name: composeSecret}
 		_, err := render(ctx, dir, with)
-		f.must(err != nil && strings.Contains(err.Error(), "settings"), "%s: values.schema.json lets settings hold %s", set, name)
+		f.require(err != nil && strings.Contains(err.Error(), "settings"), "%s: values.schema.json lets settings hold %s", set, name)
 	}
 }
 
@@ -161,7 +161,7 @@ func execute(ctx context.Context, dir string, values common.Values) (names []str
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	version, err := common.ParseKubeVersion(oldestKubernetes)
+	version, err := common.ParseKubeVersion(minKubernetes)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -199,7 +199,7 @@ func (r *rendered) decode(source, text string) {
 			r.faults.add("%s: %v", source, err)
 			return
 		}
-		if blank(document) {
+		if isBlank(document) {
 			continue
 		}
 		o, err := decodeObject(document)
@@ -211,8 +211,8 @@ func (r *rendered) decode(source, text string) {
 	}
 }
 
-// blank reports whether a document contains only comments.
-func blank(document []byte) bool {
+// isBlank reports whether a document contains only comments.
+func isBlank(document []byte) bool {
 	for line := range bytes.Lines(document) {
 		line = bytes.TrimSpace(line)
 		if len(line) > 0 && line[0] != '#' && !bytes.Equal(line, []byte("---")) {

@@ -29,7 +29,7 @@ func checkCompose(ctx context.Context, repo repository, f *faults) string {
 	env := map[string]string{}
 	for name, value := range example {
 		env[name] = value
-		f.must(value == "" || !isSecret(name), ".env.example has a value for %s, which people would keep", name)
+		f.require(value == "" || !isSecret(name), ".env.example has a value for %s, which people would keep", name)
 	}
 	for _, name := range required {
 		if _, listed := example[name]; !listed {
@@ -54,7 +54,7 @@ func checkCompose(ctx context.Context, repo repository, f *faults) string {
 				}
 			}
 			_, err := loadCompose(ctx, repo, files, without)
-			f.must(err != nil && strings.Contains(err.Error(), missing), "%s starts without %s", files[0], missing)
+			f.require(err != nil && strings.Contains(err.Error(), missing), "%s starts without %s", files[0], missing)
 		}
 	}
 	return fmt.Sprintf("%d combinations of files, %d services", len(composeSets), services)
@@ -79,7 +79,7 @@ func loadCompose(ctx context.Context, repo repository, files []string, env map[s
 
 func checkProject(project *types.Project, repo repository, f *faults) {
 	for name, network := range project.Networks {
-		f.must(network.Internal == (name != "outside"), "network %s: internal is %t", name, network.Internal)
+		f.require(network.Internal == (name != "outside"), "network %s: internal is %t", name, network.Internal)
 	}
 	ours := map[string]bool{}
 	for _, process := range processes {
@@ -90,15 +90,15 @@ func checkProject(project *types.Project, repo repository, f *faults) {
 	for _, name := range names {
 		service := project.Services[name]
 		for _, port := range service.Ports {
-			f.must(port.HostIP == "127.0.0.1", "service %s publishes port %s on %q: everyone could reach it", name, port.Published, port.HostIP)
+			f.require(port.HostIP == "127.0.0.1", "service %s publishes port %s on %q: everyone could reach it", name, port.Published, port.HostIP)
 		}
-		f.must(service.Restart != "", "service %s does not come back", name)
-		f.must(!service.Privileged, "service %s is privileged", name)
-		f.must(contains(service.SecurityOpt, "no-new-privileges:true"), "service %s may gain rights", name)
+		f.require(service.Restart != "", "service %s does not come back", name)
+		f.require(!service.Privileged, "service %s is privileged", name)
+		f.require(contains(service.SecurityOpt, "no-new-privileges:true"), "service %s may gain rights", name)
 		for _, config := range service.Configs {
 			if file := project.Configs[config.Source].File; file != "" {
 				_, err := os.Stat(file)
-				f.must(err == nil, "service %s: the configuration %s does not exist", name, file)
+				f.require(err == nil, "service %s: the configuration %s does not exist", name, file)
 			}
 		}
 		if ours[name] {
@@ -109,21 +109,21 @@ func checkProject(project *types.Project, repo repository, f *faults) {
 			checkBrowser(service, project, f)
 		} else {
 			_, internal := service.Networks["engines"]
-			f.must(internal && len(service.Networks) == 1, "service %s is not in the inner network alone", name)
-			f.must(len(service.Volumes) > 0, "service %s keeps nothing", name)
+			f.require(internal && len(service.Networks) == 1, "service %s is not in the inner network alone", name)
+			f.require(len(service.Volumes) > 0, "service %s keeps nothing", name)
 		}
 		tag := strings.LastIndex(service.Image, ":")
-		f.must(tag > 0 && !strings.HasSuffix(service.Image, ":latest"), "service %s: the image %s is not pinned by a tag", name, service.Image)
-		f.must(service.HealthCheck != nil && len(service.HealthCheck.Test) > 0, "service %s has no health check", name)
+		f.require(tag > 0 && !strings.HasSuffix(service.Image, ":latest"), "service %s: the image %s is not pinned by a tag", name, service.Image)
+		f.require(service.HealthCheck != nil && len(service.HealthCheck.Test) > 0, "service %s has no health check", name)
 	}
 	for process := range ours {
 		_, is := project.Services[process]
-		f.must(is, "there is no service %s", process)
+		f.require(is, "there is no service %s", process)
 	}
 	if ingestor, is := project.Services["ingestor"]; is {
-		f.must(ingestor.GetScale() == 2, "%d ingestors, want 2", ingestor.GetScale())
+		f.require(ingestor.GetScale() == 2, "%d ingestors, want 2", ingestor.GetScale())
 		_, out := ingestor.Networks["outside"]
-		f.must(!out, "ingestors, who read what strangers wrote, have a way out")
+		f.require(!out, "ingestors, who read what strangers wrote, have a way out")
 	}
 }
 
@@ -133,31 +133,31 @@ const udpPolicy = "--webrtc-ip-handling-policy=disable_non_proxied_udp"
 // checkBrowser checks the service that runs untrusted scripts: it must have no privileges, and share a network only
 // with the crawler.
 func checkBrowser(service types.ServiceConfig, project *types.Project, f *faults) {
-	f.must(service.ReadOnly, "the browser can write its root file system")
-	f.must(contains(service.CapDrop, "ALL"), "the browser keeps capabilities")
-	f.must(service.User == "65532:65532", "the browser runs as %q", service.User)
-	f.must(service.MemLimit > 0 && service.PidsLimit > 0, "the browser may take all memory or processes")
-	f.must(len(service.Volumes) == 0, "the browser keeps something")
-	f.must(len(service.Ports) == 0, "the browser publishes a port: whoever reaches DevTools has the browser")
-	f.must(contains(service.Command, udpPolicy), "the browser runs without %s", udpPolicy)
-	f.must(len(service.Profiles) > 0, "the browser runs unasked")
+	f.require(service.ReadOnly, "the browser can write its root file system")
+	f.require(contains(service.CapDrop, "ALL"), "the browser keeps capabilities")
+	f.require(service.User == "65532:65532", "the browser runs as %q", service.User)
+	f.require(service.MemLimit > 0 && service.PidsLimit > 0, "the browser may take all memory or processes")
+	f.require(len(service.Volumes) == 0, "the browser keeps something")
+	f.require(len(service.Ports) == 0, "the browser publishes a port: whoever reaches DevTools has the browser")
+	f.require(contains(service.Command, udpPolicy), "the browser runs without %s", udpPolicy)
+	f.require(len(service.Profiles) > 0, "the browser runs unasked")
 	_, own := service.Networks["browser"]
-	f.must(own && len(service.Networks) == 1 && service.NetworkMode == "", "the browser is not in its own network alone")
+	f.require(own && len(service.Networks) == 1 && service.NetworkMode == "", "the browser is not in its own network alone")
 	for name, other := range project.Services {
 		_, in := other.Networks["browser"]
-		f.must(!in || name == "browser" || name == "crawler", "service %s is in the browser's network", name)
+		f.require(!in || name == "browser" || name == "crawler", "service %s is in the browser's network", name)
 	}
 }
 
 // checkProcess checks a service that runs a process of Sluice.
 func checkProcess(service types.ServiceConfig, repo repository, f *faults) {
 	where := "service " + service.Name
-	f.must(service.ReadOnly, "%s can write its root file system", where)
-	f.must(contains(service.CapDrop, "ALL"), "%s keeps capabilities", where)
-	f.must(service.User == "65532:65532", "%s runs as %q", where, service.User)
-	f.must(service.MemLimit > 0, "%s may take all memory", where)
-	f.must(len(service.Tmpfs) > 0 && strings.HasPrefix(service.Tmpfs[0], "/tmp:"), "%s has no /tmp to write to", where)
-	f.must(service.Build != nil && service.Build.Target == service.Name, "%s is not built from its target", where)
+	f.require(service.ReadOnly, "%s can write its root file system", where)
+	f.require(contains(service.CapDrop, "ALL"), "%s keeps capabilities", where)
+	f.require(service.User == "65532:65532", "%s runs as %q", where, service.User)
+	f.require(service.MemLimit > 0, "%s may take all memory", where)
+	f.require(len(service.Tmpfs) > 0 && strings.HasPrefix(service.Tmpfs[0], "/tmp:"), "%s has no /tmp to write to", where)
+	f.require(service.Build != nil && service.Build.Target == service.Name, "%s is not built from its target", where)
 	environment := map[string]string{}
 	for name, value := range service.Environment {
 		repo.settings.check(f, where, name)
@@ -165,23 +165,23 @@ func checkProcess(service types.ServiceConfig, repo repository, f *faults) {
 			environment[name] = *value
 		}
 	}
-	f.must(environment["NATS_URL"] != "", "%s has no NATS_URL", where)
+	f.require(environment["NATS_URL"] != "", "%s has no NATS_URL", where)
 	for name := range repo.settings {
-		_, told := service.Environment[name]
-		needs := offered(name) && service.Name != "crawler" && (service.Name == "api" || !ofQueries(name))
-		f.must(told || !needs, "%s is not told %s, and .env could not set it", where, name)
+		_, isSet := service.Environment[name]
+		needs := isOffered(name) && service.Name != "crawler" && (service.Name == "api" || !isQuerySetting(name))
+		f.require(isSet || !needs, "%s does not get %s, and .env could not set it", where, name)
 	}
 	for _, volume := range service.Volumes {
-		f.must(volume.ReadOnly || volume.Target == "/var/lib/sluice", "%s can write %s", where, volume.Target)
+		f.require(volume.ReadOnly || volume.Target == "/var/lib/sluice", "%s can write %s", where, volume.Target)
 	}
 	if service.Name == "api" {
-		f.must(environment["SLUICE_WORKERS"] == "false", "%s does the workers' work too", where)
-		f.must(environment["DATABASE_URL"] != "", "%s has no DATABASE_URL", where)
+		f.require(environment["SLUICE_WORKERS"] == "false", "%s does the workers' work too", where)
+		f.require(environment["DATABASE_URL"] != "", "%s has no DATABASE_URL", where)
 		checkDrawMemory(f, where, int64(service.MemLimit)-tmpfsBytes(service.Tmpfs))
 		return
 	}
 	for _, secret := range databaseSecrets {
-		f.must(environment[secret] == "", "%s holds %s, which workers must not", where, secret)
+		f.require(environment[secret] == "", "%s holds %s, which workers must not", where, secret)
 	}
 	if service.Name == "ingestor" {
 		checkExtractMemory(f, where, environment, int64(service.MemLimit)-tmpfsBytes(service.Tmpfs))

@@ -28,7 +28,7 @@ func checkDockerfile(_ context.Context, repo repository, f *faults) string {
 	if err != nil {
 		f.add("%v", err)
 	}
-	f.must(bytes.Contains(text, []byte("ARG GO_VERSION="+goVersion)), "the image's Go is not that of go.mod, %s", goVersion)
+	f.require(bytes.Contains(text, []byte("ARG GO_VERSION="+goVersion)), "the image's Go is not that of go.mod, %s", goVersion)
 	checkStages(stages, repo, f)
 	return fmt.Sprintf("%d stages", len(stages))
 }
@@ -62,7 +62,7 @@ func checkStages(stages []instructions.Stage, repo repository, f *faults) {
 	for i := range stages {
 		s := &stages[i]
 		if base, isStage := byName[s.BaseName]; !isStage || base == nil {
-			f.must(strings.Contains(s.BaseName, ":") && !strings.HasSuffix(s.BaseName, ":latest"), "stage %s: the base %s is not pinned by a tag", s.Name, s.BaseName)
+			f.require(strings.Contains(s.BaseName, ":") && !strings.HasSuffix(s.BaseName, ":latest"), "stage %s: the base %s is not pinned by a tag", s.Name, s.BaseName)
 		}
 		byName[s.Name] = s
 		for _, command := range s.Commands {
@@ -90,11 +90,11 @@ func checkStages(stages []instructions.Stage, repo repository, f *faults) {
 				}
 			}
 		}
-		f.must(user != "" && strings.Trim(user, "0123456789:") == "" && !strings.HasPrefix(user, "0"), "target %s: USER %q is not the number of a user without rights", process, user)
-		f.must(entrypoint == "/usr/local/bin/"+process, "target %s: the entry point is %q", process, entrypoint)
+		f.require(user != "" && strings.Trim(user, "0123456789:") == "" && !strings.HasPrefix(user, "0"), "target %s: USER %q is not the number of a user without rights", process, user)
+		f.require(entrypoint == "/usr/local/bin/"+process, "target %s: the entry point is %q", process, entrypoint)
 	}
 	if len(stages) > 0 {
-		f.must(stages[len(stages)-1].Name == "api", "a build without a target makes %s, not the api", stages[len(stages)-1].Name)
+		f.require(stages[len(stages)-1].Name == "api", "a build without a target makes %s, not the api", stages[len(stages)-1].Name)
 	}
 }
 
@@ -116,7 +116,7 @@ func checkCommand(s *instructions.Stage, command instructions.Command, repo repo
 		if _, err := os.Stat(repo.path(source)); err != nil {
 			f.add("stage %s copies %s, which does not exist", s.Name, source)
 		}
-		f.must(allowed[filepath.Clean(source)], "stage %s copies %s, which Dockerfile.dockerignore keeps out", s.Name, source)
+		f.require(allowed[filepath.Clean(source)], "stage %s copies %s, which Dockerfile.dockerignore keeps out", s.Name, source)
 	}
 }
 

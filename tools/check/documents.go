@@ -54,17 +54,17 @@ func checkDocuments(_ context.Context, repo repository, f *faults) string {
 		f.add("%v", err)
 	}
 	for _, name := range sorted(values) {
-		f.must(listed[name], "%s does not list the value %s", readme, name)
+		f.require(listed[name], "%s does not list the value %s", readme, name)
 	}
 	for _, name := range sorted(listed) {
-		f.must(values[name], "%s lists %s, which is no value", readme, name)
+		f.require(values[name], "%s lists %s, which is no value", readme, name)
 	}
 	return fmt.Sprintf("%d values of the chart", len(values))
 }
 
-// free contains the keys whose contents the user or Kubernetes defines. The table lists these keys without their
-// contents.
-var free = map[string]bool{"settings": true, "resources": true, "to": true, "from": true}
+// freeFormKeys contains the keys whose contents the user or Kubernetes defines. The table lists these keys without
+// their contents.
+var freeFormKeys = map[string]bool{"settings": true, "resources": true, "to": true, "from": true}
 
 // leaves returns the paths of all leaves in a values file.
 func leaves(path string) (map[string]bool, error) {
@@ -81,7 +81,7 @@ func leaves(path string) (map[string]bool, error) {
 	walk = func(prefix string, values map[string]any) {
 		for key, value := range values {
 			inside, nested := value.(map[string]any)
-			if nested && len(inside) > 0 && !free[key] {
+			if nested && len(inside) > 0 && !freeFormKeys[key] {
 				walk(prefix+key+".", inside)
 				continue
 			}

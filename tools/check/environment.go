@@ -14,7 +14,7 @@ import (
 func checkEnvironment(d *appsv1.Deployment, r *rendered, repo repository, f *faults) {
 	where, c := "Deployment "+d.Name, d.Spec.Template.Spec.Containers[0]
 	component := d.Spec.Template.Labels["app.kubernetes.io/component"]
-	f.must(slices.Contains(processes, component), "%s: component %q is none of the processes", where, component)
+	f.require(slices.Contains(processes, component), "%s: component %q is none of the processes", where, component)
 
 	environment, secrets := map[string]string{}, map[string]bool{}
 	for _, from := range c.EnvFrom {
@@ -23,16 +23,16 @@ func checkEnvironment(d *appsv1.Deployment, r *rendered, repo repository, f *fau
 			continue
 		}
 		settings, exists := configMap(r, from.ConfigMapRef.Name)
-		f.must(exists, "%s: ConfigMap %s is not there", where, from.ConfigMapRef.Name)
+		f.require(exists, "%s: ConfigMap %s is not there", where, from.ConfigMapRef.Name)
 		for name, value := range settings {
 			environment[name] = value
-			f.must(!isSecret(name), "%s: %s is a secret in a ConfigMap", where, name)
+			f.require(!isSecret(name), "%s: %s is a secret in a ConfigMap", where, name)
 		}
 	}
 	for _, e := range c.Env {
 		if e.ValueFrom == nil || e.ValueFrom.SecretKeyRef == nil {
 			environment[e.Name] = e.Value
-			f.must(!isSecret(e.Name), "%s: %s is a secret in plain sight", where, e.Name)
+			f.require(!isSecret(e.Name), "%s: %s is a secret in plain sight", where, e.Name)
 			continue
 		}
 		ref := e.ValueFrom.SecretKeyRef
@@ -45,36 +45,36 @@ func checkEnvironment(d *appsv1.Deployment, r *rendered, repo repository, f *fau
 	for _, v := range d.Spec.Template.Spec.Volumes {
 		if v.Secret != nil {
 			secrets[v.Secret.SecretName] = true
-			f.must(r.external[v.Secret.SecretName], "%s: Secret %s is not there", where, v.Secret.SecretName)
+			f.require(r.external[v.Secret.SecretName], "%s: Secret %s is not there", where, v.Secret.SecretName)
 		}
 	}
 	checkFiles(where, environment, &c, f)
-	f.must(environment["NATS_URL"] != "", "%s has no NATS_URL", where)
+	f.require(environment["NATS_URL"] != "", "%s has no NATS_URL", where)
 	port := ""
 	if len(c.Ports) == 1 {
 		port = fmt.Sprintf(":%d", c.Ports[0].ContainerPort)
 	}
-	f.must(environment["SLUICE_ADDR"] == port, "%s listens on %q, its port is %q", where, environment["SLUICE_ADDR"], port)
+	f.require(environment["SLUICE_ADDR"] == port, "%s listens on %q, its port is %q", where, environment["SLUICE_ADDR"], port)
 	if component == "api" {
-		f.must(environment["SLUICE_WORKERS"] == "false", "%s does the workers' work too", where)
+		f.require(environment["SLUICE_WORKERS"] == "false", "%s does the workers' work too", where)
 		for _, name := range databaseSecrets {
-			f.must(environment[name] != "", "%s has no %s", where, name)
+			f.require(environment[name] != "", "%s has no %s", where, name)
 		}
 		checkDrawMemory(f, where, c.Resources.Limits.Memory().Value()-memoryVolumes(d))
 		return
 	}
 	for _, name := range databaseSecrets {
-		f.must(environment[name] == "", "%s holds %s, which workers must not", where, name)
+		f.require(environment[name] == "", "%s holds %s, which workers must not", where, name)
 	}
 	for name := range secrets {
-		f.must(!holdsDatabase(r, name), "%s reads Secret %s, which holds the database's credentials", where, name)
+		f.require(!hasDatabaseSecret(r, name), "%s reads Secret %s, which holds the database's credentials", where, name)
 	}
 	if component == "ingestor" {
 		checkExtractMemory(f, where, environment, c.Resources.Limits.Memory().Value()-memoryVolumes(d))
 	}
 	for name := range environment {
-		f.must(component != "crawler" || !ofModels(name), "%s gets %s, which a crawler does not need", where, name)
-		f.must(!ofQueries(name), "%s gets %s, which only queries need", where, name)
+		f.require(component != "crawler" || !isModelSetting(name), "%s gets %s, which a crawler does not need", where, name)
+		f.require(!isQuerySetting(name), "%s gets %s, which only queries need", where, name)
 	}
 }
 
@@ -84,7 +84,7 @@ func checkFiles(where string, environment map[string]string, c *corev1.Container
 		if !strings.HasPrefix(value, "/") {
 			continue
 		}
-		f.must(slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool {
+		f.require(slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool {
 			return value == m.MountPath || strings.HasPrefix(value, m.MountPath+"/")
 		}), "%s: %s names %s, where nothing is mounted", where, name, value)
 	}
@@ -111,15 +111,15 @@ func secret(r *rendered, name string) *corev1.Secret {
 func checkSecretKey(where string, ref *corev1.SecretKeySelector, r *rendered, f *faults) {
 	made := secret(r, ref.Name)
 	if made == nil {
-		f.must(r.external[ref.Name], "%s: Secret %s is not there", where, ref.Name)
+		f.require(r.external[ref.Name], "%s: Secret %s is not there", where, ref.Name)
 		return
 	}
 	_, has := made.StringData[ref.Key]
-	f.must(has || ref.Optional != nil && *ref.Optional, "%s: Secret %s has no %s", where, ref.Name, ref.Key)
+	f.require(has || ref.Optional != nil && *ref.Optional, "%s: Secret %s has no %s", where, ref.Name, ref.Key)
 }
 
-// holdsDatabase reports whether a process gets a variable in databaseSecrets from the named Secret.
-func holdsDatabase(r *rendered, name string) bool {
+// hasDatabaseSecret reports whether a process gets a variable in databaseSecrets from the named Secret.
+func hasDatabaseSecret(r *rendered, name string) bool {
 	for _, d := range all[*appsv1.Deployment](r.objects) {
 		for _, e := range d.Spec.Template.Spec.Containers[0].Env {
 			if slices.Contains(databaseSecrets, e.Name) && e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == name {

@@ -52,8 +52,8 @@ var streamScaler = map[string]bool{
 // checkScaledObject checks an autoscaler against KEDA's rules and the names that the workers use.
 func checkScaledObject(s *scaledObject, names workerNames, f *faults) {
 	least, most := s.Spec.MinReplicaCount, s.Spec.MaxReplicaCount
-	f.must(least != nil && most != nil && *least >= 0 && *least <= *most && *most > 0, "ScaledObject %s: the replicas are not bounded", s.Name)
-	f.must(len(s.Spec.Triggers) == 1, "ScaledObject %s has %d triggers, want 1", s.Name, len(s.Spec.Triggers))
+	f.require(least != nil && most != nil && *least >= 0 && *least <= *most && *most > 0, "ScaledObject %s: the replicas are not bounded", s.Name)
+	f.require(len(s.Spec.Triggers) == 1, "ScaledObject %s has %d triggers, want 1", s.Name, len(s.Spec.Triggers))
 	for _, trigger := range s.Spec.Triggers {
 		if trigger.Type != "nats-jetstream" {
 			f.add("ScaledObject %s: the check does not know triggers of type %q", s.Name, trigger.Type)
@@ -61,24 +61,24 @@ func checkScaledObject(s *scaledObject, names workerNames, f *faults) {
 		}
 		for key := range trigger.Metadata {
 			_, known := streamScaler[key]
-			f.must(known, "ScaledObject %s: the scaler has no %s", s.Name, key)
+			f.require(known, "ScaledObject %s: the scaler has no %s", s.Name, key)
 		}
 		for key, must := range streamScaler {
-			f.must(!must || trigger.Metadata[key] != "", "ScaledObject %s: the scaler needs %s", s.Name, key)
+			f.require(!must || trigger.Metadata[key] != "", "ScaledObject %s: the scaler needs %s", s.Name, key)
 		}
 		for _, key := range []string{"lagThreshold", "activationLagThreshold"} {
 			if value := trigger.Metadata[key]; value != "" {
 				n, err := strconv.ParseInt(value, 10, 64)
-				f.must(err == nil && n >= 0, "ScaledObject %s: %s is %q", s.Name, key, value)
+				f.require(err == nil && n >= 0, "ScaledObject %s: %s is %q", s.Name, key, value)
 			}
 		}
-		f.must(trigger.Metadata["stream"] == names.stream, "ScaledObject %s watches stream %q, the jobs are in %s", s.Name, trigger.Metadata["stream"], names.stream)
+		f.require(trigger.Metadata["stream"] == names.stream, "ScaledObject %s watches stream %q, the jobs are in %s", s.Name, trigger.Metadata["stream"], names.stream)
 		kind := "ingest"
 		if strings.HasSuffix(s.Name, "-crawler") {
 			kind = "crawl"
 		}
-		f.must(trigger.Metadata["consumer"] == names.prefix+kind, "ScaledObject %s watches consumer %q, the workers use %s", s.Name, trigger.Metadata["consumer"], names.prefix+kind)
+		f.require(trigger.Metadata["consumer"] == names.prefix+kind, "ScaledObject %s watches consumer %q, the workers use %s", s.Name, trigger.Metadata["consumer"], names.prefix+kind)
 		// KEDA's fallback works only with averages.
-		f.must(s.Spec.Fallback == nil || trigger.MetricType == autoscalingv2.AverageValueMetricType, "ScaledObject %s: fallback needs metricType AverageValue", s.Name)
+		f.require(s.Spec.Fallback == nil || trigger.MetricType == autoscalingv2.AverageValueMetricType, "ScaledObject %s: fallback needs metricType AverageValue", s.Name)
 	}
 }

@@ -101,8 +101,8 @@ type faults []string
 
 func (f *faults) add(format string, args ...any) { *f = append(*f, fmt.Sprintf(format, args...)) }
 
-// must adds a fault if the condition does not hold.
-func (f *faults) must(holds bool, format string, args ...any) {
+// require adds a fault if the condition does not hold.
+func (f *faults) require(holds bool, format string, args ...any) {
 	if !holds {
 		f.add(format, args...)
 	}

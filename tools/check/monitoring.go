@@ -39,12 +39,12 @@ func checkMonitoring(_ context.Context, repo repository, f *faults) string {
 	}
 	for _, e := range expressionsIn(dashboard, nil) {
 		expressions++
-		if _, err := promql.ParseExpr(substituted(e)); err != nil {
+		if _, err := promql.ParseExpr(substituteVariables(e)); err != nil {
 			f.add("sluice.json: %s: %v", e, err)
 		}
 	}
-	f.must(rules > 0, "alerts.yaml has no rules")
-	f.must(expressions > 0, "sluice.json has no expressions")
+	f.require(rules > 0, "alerts.yaml has no rules")
+	f.require(expressions > 0, "sluice.json has no expressions")
 	return fmt.Sprintf("%d alerts, %d expressions of the dashboard", rules, expressions)
 }
 
@@ -68,8 +68,8 @@ func expressionsIn(v any, found []string) []string {
 
 var dashboardVariable = regexp.MustCompile(`\$\{?[A-Za-z_]+\}?`)
 
-// substituted replaces Grafana's variables in an expression.
-func substituted(expression string) string {
+// substituteVariables replaces Grafana's variables in an expression.
+func substituteVariables(expression string) string {
 	return dashboardVariable.ReplaceAllStringFunc(expression, func(name string) string {
 		if name == "$__rate_interval" || name == "$__interval" || name == "$__range" {
 			return "5m"

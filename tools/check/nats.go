@@ -28,11 +28,11 @@ func checkNATS(_ context.Context, repo repository, f *faults) string {
 			f.add("%s: %v", file, err)
 			continue
 		}
-		f.must(options.Authorization == token, "%s: the token is not required", file)
-		f.must(options.JetStream && options.StoreDir == "/data", "%s: JetStream does not store in /data", file)
-		f.must(options.SyncAlways, "%s: messages are not synced to disk before they are acknowledged (sync_always)", file)
-		f.must(len(options.Routes) == routes, "%s: %d routes, want %d", file, len(options.Routes), routes)
-		f.must(routes == 0 || options.Cluster.Password == token, "%s: the cluster accepts servers without the password", file)
+		f.require(options.Authorization == token, "%s: the token is not required", file)
+		f.require(options.JetStream && options.StoreDir == "/data", "%s: JetStream does not store in /data", file)
+		f.require(options.SyncAlways, "%s: messages are not synced to disk before they are acknowledged (sync_always)", file)
+		f.require(len(options.Routes) == routes, "%s: %d routes, want %d", file, len(options.Routes), routes)
+		f.require(routes == 0 || options.Cluster.Password == token, "%s: the cluster accepts servers without the password", file)
 	}
 	pinned, err := readModuleVersion(repo.path("go.mod"), "github.com/nats-io/nats-server/v2")
 	if err != nil {
@@ -45,7 +45,7 @@ func checkNATS(_ context.Context, repo repository, f *faults) string {
 			continue
 		}
 		for _, image := range natsImage.FindAllStringSubmatch(string(text), -1) {
-			f.must("v"+image[1] == pinned, "%s runs NATS %s, the tests run %s", file, image[1], pinned)
+			f.require("v"+image[1] == pinned, "%s runs NATS %s, the tests run %s", file, image[1], pinned)
 		}
 	}
 	return "2 configurations, the version that is tested"

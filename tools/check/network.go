@@ -7,9 +7,9 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 )
 
-// inner are the internal addresses of a cluster: pods and services, nodes, and metadata services of cloud providers.
-// The crawler must not reach them.
-var inner = []netip.Prefix{
+// clusterNetworks are the internal addresses of a cluster: pods and services, nodes, and metadata services of cloud
+// providers. The crawler must not reach them.
+var clusterNetworks = []netip.Prefix{
 	netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("172.16.0.0/12"), netip.MustParsePrefix("192.168.0.0/16"),
 	netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("169.254.0.0/16"),
 	netip.MustParsePrefix("168.63.129.16/32"), netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("192.0.0.0/24"),
@@ -31,24 +31,24 @@ func checkNetwork(r *rendered, deployments []*appsv1.Deployment, f *faults) {
 			continue
 		}
 		guarded[chosen[0].Name]++
-		f.must(len(p.Spec.PolicyTypes) == 2, "NetworkPolicy %s leaves a direction open", p.Name)
+		f.require(len(p.Spec.PolicyTypes) == 2, "NetworkPolicy %s leaves a direction open", p.Name)
 		component := chosen[0].Spec.Template.Labels["app.kubernetes.io/component"]
 		if component == "browser" {
-			f.must(len(p.Spec.Egress) == 0, "NetworkPolicy %s lets the browser reach something", p.Name)
+			f.require(len(p.Spec.Egress) == 0, "NetworkPolicy %s lets the browser reach something", p.Name)
 		} else {
 			checkEgress(p, component, f)
 		}
 		checkIngress(p, component, f)
 	}
 	for _, d := range deployments {
-		f.must(guarded[d.Name] == 1, "%s has %d network policies, want 1", d.Name, guarded[d.Name])
+		f.require(guarded[d.Name] == 1, "%s has %d network policies, want 1", d.Name, guarded[d.Name])
 	}
 }
 
 func checkIngress(p *networkingv1.NetworkPolicy, component string, f *faults) {
 	for _, rule := range p.Spec.Ingress {
-		f.must(len(rule.Ports) > 0, "NetworkPolicy %s opens every port", p.Name)
-		f.must(component == "api" || len(rule.From) > 0, "NetworkPolicy %s lets everyone in", p.Name)
+		f.require(len(rule.Ports) > 0, "NetworkPolicy %s opens every port", p.Name)
+		f.require(component == "api" || len(rule.From) > 0, "NetworkPolicy %s lets everyone in", p.Name)
 	}
 }
 
@@ -62,17 +62,17 @@ func checkEgress(p *networkingv1.NetworkPolicy, component string, f *faults) {
 			}
 			web = checkBlock(p.Name, peer.IPBlock, component, f) || web
 		}
-		f.must(len(rule.Ports) > 0 || web, "NetworkPolicy %s lets it reach every port of every address", p.Name)
+		f.require(len(rule.Ports) > 0 || web, "NetworkPolicy %s lets it reach every port of every address", p.Name)
 		for _, port := range rule.Ports {
 			if port.Port == nil {
 				f.add("NetworkPolicy %s opens every port", p.Name)
 				continue
 			}
 			dns = dns || port.Port.IntValue() == 53
-			f.must(component == "api" || port.Port.IntValue() != 5432, "NetworkPolicy %s lets a worker reach the database", p.Name)
+			f.require(component == "api" || port.Port.IntValue() != 5432, "NetworkPolicy %s lets a worker reach the database", p.Name)
 		}
 	}
-	f.must(dns, "NetworkPolicy %s: no name can be resolved", p.Name)
+	f.require(dns, "NetworkPolicy %s: no name can be resolved", p.Name)
 }
 
 // checkBlock checks an IP block of a policy. It reports whether the block lets the crawler reach all public addresses.
@@ -89,13 +89,13 @@ func checkBlock(name string, block *networkingv1.IPBlock, component string, f *f
 			f.add("NetworkPolicy %s: %s is not a part of %s", name, text, block.CIDR)
 			continue
 		}
-		f.must(e == e.Masked(), "NetworkPolicy %s: %s has bits beyond its mask", name, text)
+		f.require(e == e.Masked(), "NetworkPolicy %s: %s has bits beyond its mask", name, text)
 		except = append(except, e)
 	}
 	if component != "crawler" || cidr.Bits() > 0 {
 		return false
 	}
-	for _, hidden := range inner {
+	for _, hidden := range clusterNetworks {
 		if !covers(cidr, hidden) {
 			continue
 		}
@@ -103,7 +103,7 @@ func checkBlock(name string, block *networkingv1.IPBlock, component string, f *f
 		for _, e := range except {
 			excepted = excepted || covers(e, hidden)
 		}
-		f.must(excepted, "NetworkPolicy %s lets the crawler reach %s", name, hidden)
+		f.require(excepted, "NetworkPolicy %s lets the crawler reach %s", name, hidden)
 	}
 	return true
 }

@@ -18,17 +18,17 @@ import (
 func checkRelease(r *rendered, repo repository, f *faults) {
 	seen := map[string]bool{}
 	for _, o := range r.objects {
-		f.must(!seen[o.String()], "%s is there twice", o)
+		f.require(!seen[o.String()], "%s is there twice", o)
 		seen[o.String()] = true
-		f.must(o.GetNamespace() == releaseNamespace, "%s is in namespace %q", o, o.GetNamespace())
+		f.require(o.GetNamespace() == releaseNamespace, "%s is in namespace %q", o, o.GetNamespace())
 		repo.server.check(o, f)
 	}
 	deployments := all[*appsv1.Deployment](r.objects)
 	own := slices.DeleteFunc(slices.Clone(deployments), isBrowser)
-	f.must(len(own) == len(processes), "%d deployments of processes, want %d", len(own), len(processes))
-	f.must(len(deployments)-len(own) <= 1, "there are several browsers")
+	f.require(len(own) == len(processes), "%d deployments of processes, want %d", len(own), len(processes))
+	f.require(len(deployments)-len(own) <= 1, "there are several browsers")
 	for _, d := range deployments {
-		f.must(d.Spec.Selector != nil && matches(d.Spec.Selector, d.Spec.Template.Labels), "%s: its selector does not match its pods", d.Name)
+		f.require(d.Spec.Selector != nil && matches(d.Spec.Selector, d.Spec.Template.Labels), "%s: its selector does not match its pods", d.Name)
 		repo.server.checkStandard(d, f)
 		checkPod(d, f)
 		if isBrowser(d) {
@@ -44,11 +44,11 @@ func checkRelease(r *rendered, repo repository, f *faults) {
 	for _, ingress := range all[*networkingv1.Ingress](r.objects) {
 		for _, rule := range ingress.Spec.Rules {
 			for _, path := range rule.HTTP.Paths {
-				f.must(path.Backend.Service != nil && seen["Service "+path.Backend.Service.Name], "Ingress %s leads to a Service that is not there", ingress.Name)
+				f.require(path.Backend.Service != nil && seen["Service "+path.Backend.Service.Name], "Ingress %s leads to a Service that is not there", ingress.Name)
 			}
 		}
 	}
-	f.must(strings.Contains(r.notes, "rollout status"), "the notes do not say how to see that it runs")
+	f.require(strings.Contains(r.notes, "rollout status"), "the notes do not say how to see that it runs")
 }
 
 // isBrowser reports whether a deployment is the browser, which runs untrusted scripts, and not a process of Sluice.
@@ -59,18 +59,18 @@ func isBrowser(d *appsv1.Deployment) bool {
 // checkBrowserPod checks that the browser gets no secrets and is reachable under the name that crawlers use.
 func checkBrowserPod(d *appsv1.Deployment, r *rendered, f *faults) {
 	pod := d.Spec.Template.Spec
-	f.must(len(pod.Containers[0].EnvFrom) == 0, "the browser gets the environment of the processes")
+	f.require(len(pod.Containers[0].EnvFrom) == 0, "the browser gets the environment of the processes")
 	for _, e := range pod.Containers[0].Env {
-		f.must(e.ValueFrom == nil, "the browser gets %s, a secret", e.Name)
+		f.require(e.ValueFrom == nil, "the browser gets %s, a secret", e.Name)
 	}
-	f.must(slices.Contains(pod.Containers[0].Args, udpPolicy), "the browser runs without %s", udpPolicy)
+	f.require(slices.Contains(pod.Containers[0].Args, udpPolicy), "the browser runs without %s", udpPolicy)
 	address := "http://" + d.Name + ":9222"
 	for _, m := range all[*corev1.ConfigMap](r.objects) {
 		if m.Labels["app.kubernetes.io/component"] == "crawler" {
-			f.must(m.Data["CHROME_URL"] == address, "the crawler looks for the browser at %q, it is at %s", m.Data["CHROME_URL"], address)
+			f.require(m.Data["CHROME_URL"] == address, "the crawler looks for the browser at %q, it is at %s", m.Data["CHROME_URL"], address)
 		}
 	}
-	f.must(len(all[*networkingv1.NetworkPolicy](r.objects)) > 0, "the browser has a network")
+	f.require(len(all[*networkingv1.NetworkPolicy](r.objects)) > 0, "the browser has a network")
 }
 
 func matches(selector *metav1.LabelSelector, of labels.Set) bool {
@@ -90,8 +90,8 @@ func selected(selector *metav1.LabelSelector, deployments []*appsv1.Deployment) 
 
 func checkSelectors(r *rendered, deployments []*appsv1.Deployment, f *faults) {
 	for _, budget := range all[*policyv1.PodDisruptionBudget](r.objects) {
-		f.must(len(selected(budget.Spec.Selector, deployments)) == 1, "PodDisruptionBudget %s does not guard one deployment", budget.Name)
-		f.must(budget.Spec.MaxUnavailable != nil && budget.Spec.MinAvailable == nil, "PodDisruptionBudget %s could block a drain of one replica", budget.Name)
+		f.require(len(selected(budget.Spec.Selector, deployments)) == 1, "PodDisruptionBudget %s does not guard one deployment", budget.Name)
+		f.require(budget.Spec.MaxUnavailable != nil && budget.Spec.MinAvailable == nil, "PodDisruptionBudget %s could block a drain of one replica", budget.Name)
 	}
 	for _, service := range all[*corev1.Service](r.objects) {
 		chosen := selected(&metav1.LabelSelector{MatchLabels: service.Spec.Selector}, deployments)
@@ -100,7 +100,7 @@ func checkSelectors(r *rendered, deployments []*appsv1.Deployment, f *faults) {
 			continue
 		}
 		for _, port := range service.Spec.Ports {
-			f.must(slices.ContainsFunc(chosen[0].Spec.Template.Spec.Containers[0].Ports, func(p corev1.ContainerPort) bool {
+			f.require(slices.ContainsFunc(chosen[0].Spec.Template.Spec.Containers[0].Ports, func(p corev1.ContainerPort) bool {
 				return p.Name == port.TargetPort.StrVal
 			}), "Service %s: port %s leads nowhere", service.Name, port.Name)
 		}
@@ -119,7 +119,7 @@ func checkMonitors(r *rendered, deployments []*appsv1.Deployment, f *faults) {
 				found[d.Name]++
 			}
 			for _, endpoint := range m.Spec.Endpoints {
-				f.must(slices.ContainsFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Name == endpoint.Port }),
+				f.require(slices.ContainsFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Name == endpoint.Port }),
 					"ServiceMonitor %s: Service %s has no port %s", m.Name, service.Name, endpoint.Port)
 			}
 		}
@@ -130,7 +130,7 @@ func checkMonitors(r *rendered, deployments []*appsv1.Deployment, f *faults) {
 		}
 	}
 	for _, d := range deployments {
-		f.must(len(found) == 0 || found[d.Name] == 1, "%s is watched by %d monitors, want 1", d.Name, found[d.Name])
+		f.require(len(found) == 0 || found[d.Name] == 1, "%s is watched by %d monitors, want 1", d.Name, found[d.Name])
 	}
 }
 
@@ -142,8 +142,8 @@ func checkScaling(r *rendered, deployments []*appsv1.Deployment, repo repository
 	scaled := map[string]int{}
 	for _, h := range all[*autoscalingv2.HorizontalPodAutoscaler](r.objects) {
 		scaled[h.Spec.ScaleTargetRef.Name]++
-		f.must(h.Spec.MinReplicas != nil && *h.Spec.MinReplicas >= 1 && *h.Spec.MinReplicas <= h.Spec.MaxReplicas, "HorizontalPodAutoscaler %s: the replicas are not bounded", h.Name)
-		f.must(len(h.Spec.Metrics) > 0, "HorizontalPodAutoscaler %s measures nothing", h.Name)
+		f.require(h.Spec.MinReplicas != nil && *h.Spec.MinReplicas >= 1 && *h.Spec.MinReplicas <= h.Spec.MaxReplicas, "HorizontalPodAutoscaler %s: the replicas are not bounded", h.Name)
+		f.require(len(h.Spec.Metrics) > 0, "HorizontalPodAutoscaler %s measures nothing", h.Name)
 	}
 	for _, s := range all[*scaledObject](r.objects) {
 		scaled[s.Spec.ScaleTargetRef.Name]++
@@ -155,10 +155,10 @@ func checkScaling(r *rendered, deployments []*appsv1.Deployment, repo repository
 			f.add("an autoscaler is for %s, which is not there", name)
 			continue
 		}
-		f.must(count == 1, "%s has %d autoscalers, which fight", name, count)
-		f.must(d.Spec.Replicas == nil, "%s: an upgrade would undo what the autoscaler has chosen", name)
+		f.require(count == 1, "%s has %d autoscalers, which fight", name, count)
+		f.require(d.Spec.Replicas == nil, "%s: an upgrade would undo what the autoscaler has chosen", name)
 	}
 	for name, d := range byName {
-		f.must(scaled[name] == 1 || d.Spec.Replicas != nil, "%s has neither replicas nor an autoscaler", name)
+		f.require(scaled[name] == 1 || d.Spec.Replicas != nil, "%s has neither replicas nor an autoscaler", name)
 	}
 }

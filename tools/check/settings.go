@@ -29,29 +29,29 @@ func readSettings(path string) (settings, error) {
 	return known, nil
 }
 
-// ofTheRuntime lists variables that are not settings of Sluice but affect the Go runtime or libraries.
-var ofTheRuntime = map[string]bool{"XDG_CACHE_HOME": true, "GOMEMLIMIT": true, "TZ": true}
+// runtimeVariables lists variables that are not settings of Sluice but affect the Go runtime or libraries.
+var runtimeVariables = map[string]bool{"XDG_CACHE_HOME": true, "GOMEMLIMIT": true, "TZ": true}
 
 func (s settings) check(f *faults, where, name string) {
 	_, known := s[name]
-	f.must(known || ofTheRuntime[name], "%s sets %s, which is not in docs/configuration.md", where, name)
+	f.require(known || runtimeVariables[name], "%s sets %s, which is not in docs/configuration.md", where, name)
 }
 
-// offered reports whether the chart and the compose files must have a field for a setting, so that users need not add
+// isOffered reports whether the chart and the compose files must have a field for a setting, so that users need not add
 // it themselves. This applies to all settings for models and rerankers. Tuning parameters keep their defaults or go
 // into the chart's free settings.
-func offered(name string) bool {
+func isOffered(name string) bool {
 	return name == "SLUICE_CHAT_MODEL" || name == "SLUICE_CHAT_FALLBACK" || strings.HasPrefix(name, "OPENAI_") || strings.HasPrefix(name, "AZURE_OPENAI_") ||
 		strings.HasPrefix(name, "ANTHROPIC_") || strings.HasPrefix(name, "RERANK_") || strings.HasPrefix(name, "SLUICE_EMBED_")
 }
 
-// ofQueries reports whether a setting is used only by queries, and thus only by api processes.
-func ofQueries(name string) bool {
+// isQuerySetting reports whether a setting is used only by queries, and thus only by api processes.
+func isQuerySetting(name string) bool {
 	return strings.HasPrefix(name, "RERANK_") || strings.HasPrefix(name, "AZURE_OPENAI_") || strings.HasPrefix(name, "ANTHROPIC_") || name == "SLUICE_CHAT_FALLBACK"
 }
 
-// ofModels reports whether a setting belongs to models or to Milvus. Crawlers ignore such settings.
-func ofModels(name string) bool { return offered(name) || strings.HasPrefix(name, "MILVUS_") }
+// isModelSetting reports whether a setting belongs to models or to Milvus. Crawlers ignore such settings.
+func isModelSetting(name string) bool { return isOffered(name) || strings.HasPrefix(name, "MILVUS_") }
 
 // databaseSecrets are secrets that only api processes may have, because workers read untrusted files.
 var databaseSecrets = []string{"DATABASE_URL", "SLUICE_API_KEY"}
