@@ -64,7 +64,11 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 	}
 	lack := lacking()
 	if lack == nil {
-		return enter(ctx, args)
+		err := enter(ctx, args)
+		if !errors.Is(err, unix.EPERM) {
+			return err
+		}
+		lack = fmt.Errorf("mounting file systems needs the capability CAP_SYS_ADMIN, which this container lacks: %w", err)
 	}
 	return f.cannot(lack, out)
 }
