@@ -15,7 +15,7 @@ type Backpressure struct {
 }
 
 // Wait returns at once if no gate has refused a caller within QuietTime. Otherwise it returns when QuietTime has passed
-// without a refusal, after MaxWait, or when ctx ends, whichever is first.
+// without a refusal, after MaxWait, or when ctx is done, whichever is first.
 func (c *Backpressure) Wait(ctx context.Context) {
 	if c == nil || c.remaining() <= 0 {
 		return

@@ -20,7 +20,8 @@ type flow struct {
 const (
 	// minSweep is the minimum number of flows at which a gate starts to remove idle ones.
 	minSweep = 256
-	// minCost is the minimum cost of a caller. With it, flows take turns even if their callers cost nothing.
+	// minCost is the minimum cost of a caller. With it, the gate alternates between flows even if their callers cost
+	// nothing.
 	minCost = time.Microsecond
 	// estimateWeight is the weight of the previous estimate in the estimate of the next cost. The last cost has the
 	// weight 1.

@@ -25,8 +25,8 @@ type Options struct {
 	Waiting int // maximum queue length; beyond it, a caller of the flow with the longest queue is refused; -1: no maximum
 
 	// Time-outs of waiting callers: OverloadTimeout for callers that arrive during sustained load, Burst for those that
-	// arrive in a burst. If OverloadTimeout is 0, callers wait until their context ends, and each flow is served first
-	// in, first out.
+	// arrive in a burst. If OverloadTimeout is 0, callers wait until their context is done, and each flow is served
+	// first in, first out.
 	OverloadTimeout, Burst time.Duration
 	// Interval is how long the queue of a flow may be non-empty before a burst counts as sustained load. If it is 0,
 	// all load is sustained.
