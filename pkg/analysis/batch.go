@@ -7,8 +7,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Batch counts the terms of texts that are stored together. It gives each term a number, so that later steps need no
-// string lookups. It is not safe for concurrent use.
+// Batch counts the terms of texts that are stored in one write. It gives each term a number, so that later steps need
+// no string lookups. It is not safe for concurrent use.
 type Batch struct {
 	analyzer *Analyzer
 	terms    []string // by number
