@@ -53,7 +53,7 @@ func (a *Answerer) lockConversation(ctx context.Context, conversationID string) 
 	}, nil
 }
 
-// renewLock renews the lock until ctx ends. If the catalog is unavailable for long, the lock may expire. The next
+// renewLock renews the lock until ctx is done. If the catalog is unavailable for long, the lock may expire. The next
 // question may then be answered without this question in its history. Nothing else is affected.
 func (a *Answerer) renewLock(ctx context.Context, conversationID, holder string) {
 	beat := time.NewTicker(a.opts.lockTime / 3)

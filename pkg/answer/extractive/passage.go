@@ -114,8 +114,8 @@ func sentencesOf(text string) []string {
 // Length of a line above which it is divided into sentences, in characters.
 const longLine = 120
 
-// withoutOrders returns the lines before the first line that addresses a language model. If a paragraph does so only as
-// a whole, it is left out too.
+// withoutOrders returns the lines before the first line that addresses a language model. If a paragraph addresses a
+// model only as a whole, not in any single line, the lines before that paragraph are returned.
 func withoutOrders(lines []line) []line {
 	for begin := 0; begin < len(lines); {
 		end, text := begin, ""

@@ -24,8 +24,7 @@ type Question struct {
 }
 
 // New returns a question with its search queries. It adds a query in context if the question refers to earlier
-// messages. It also does so for a short question without names, which may be about the subject of the previous
-// question.
+// messages. It also adds one to a short question without names, which may be about the previous question's subject.
 func New(asked string, history []chat.Turn) Question {
 	q := Question{Alone: language.WithoutClientText(asked), history: history}
 	previous := previousQuestion(history)

@@ -234,7 +234,7 @@ func (r *Reply) completion(prompt chat.Prompt) chat.Completion {
 	return c
 }
 
-// wait returns after d or when ctx ends.
+// wait returns after d or when ctx is done.
 func wait(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
