@@ -45,9 +45,9 @@ type Retriever interface {
 // Answerer answers questions and stores their conversations.
 type Answerer interface {
 	// Answer calls emit with every piece of the text as it arrives, and returns the whole answer. It stops when emit
-	// fails or ctx ends. It does not call emit after it has returned, nor from two goroutines at once. If emit is nil,
-	// the text is only returned. Answer fails with domain.CodeNotFound if ConversationID belongs to another workspace
-	// or agent. The token counts are set even if it fails.
+	// fails or ctx is done. It does not call emit after it has returned, nor from two goroutines at once. If emit is
+	// nil, the text is only returned. Answer fails with domain.CodeNotFound if ConversationID belongs to another
+	// workspace or agent. The token counts are set even if it fails.
 	Answer(ctx context.Context, r answer.Request, emit func(text string) error) (answer.Answer, error)
 }
 
@@ -62,7 +62,8 @@ type Locator interface {
 // Watcher reports changes to datasources.
 type Watcher interface {
 	// Watch returns a channel that receives the id of each datasource of the datastore after a change to that
-	// datasource has been stored. The channel is closed when ctx ends or the watch fails. A slow reader may miss ids.
+	// datasource has been stored. The channel is closed when ctx is done or the watch fails. A slow reader may miss
+	// ids.
 	Watch(ctx context.Context, datastoreID string) (<-chan string, error)
 	// Changed tells all watchers of the datastore that a datasource was changed or deleted. It must not block.
 	Changed(datastoreID, datasourceID string)

@@ -14,8 +14,8 @@
 //
 // The handler streams requests and responses. The http.Server around it needs ReadHeaderTimeout and IdleTimeout, but
 // must set neither ReadTimeout nor WriteTimeout: the handler sets a deadline for every piece that it reads or writes.
-// Streams of GET /datastores/{id}/events last until the client disconnects or the request's context ends. So a server
-// that shuts down must cancel its BaseContext; otherwise Shutdown waits for these streams.
+// Streams of GET /datastores/{id}/events last until the client disconnects or the request's context is done. So a
+// server that shuts down must cancel its BaseContext; otherwise Shutdown waits for these streams.
 package api
 
 //go:generate go tool oapi-codegen -config oapi-codegen.yaml openapi.yaml

@@ -63,9 +63,9 @@ func (s *streams) refusal(owner string, open int) error {
 
 type permitKey struct{}
 
-// OpenStream must be called before a response that may take long, such as an event stream or a download. It fails if
-// the caller's workspace, key or address has used up its share of the open streams. For a caller without a key,
-// workspace must be set to the workspace of the public resource.
+// OpenStream must be called before a response that may take a long time, such as an event stream or a download. It
+// fails if the caller's workspace, key or address has used up its share of the open streams. For a caller without a
+// key, workspace must be set to the workspace of the public resource.
 func OpenStream(ctx context.Context, workspace string) error {
 	ctx, caller := access.CallerOf(ctx)
 	p, ok := ctx.Value(permitKey{}).(*permit)

@@ -61,8 +61,8 @@ func MissingKey() error {
 	return domain.Errorf(domain.CodeUnauthorized, "no API key; send the header Authorization: Bearer <key>")
 }
 
-// IsClientGone reports whether the error occurred only because the client disconnected. If ctx has ended, it returns
-// true for cancellation, internal errors and unavailability, because engines return various errors when a request is
+// IsClientGone reports whether the error occurred only because the client disconnected. If ctx is done, it returns true
+// for cancellation, internal errors and unavailability, because engines return various errors when a request is
 // cancelled. It returns false for errors that blame the request: the server also ends ctx if a client is too slow, and
 // such a client must be told the reason.
 func IsClientGone(ctx context.Context, err error) bool {
