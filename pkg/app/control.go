@@ -79,7 +79,7 @@ func (s *Service) catchUp(ctx context.Context) error {
 	if report.Adopted == 0 {
 		return nil
 	}
-	// Some jobs were unfinished when the copy was made. They may have ended since, and the events that reported this
+	// Some jobs were unfinished when the copy was made. They may have finished since, and the events that reported this
 	// are gone.
 	s.rescuer.ExpectLostJobs()
 	if _, err := s.rescuer.Rescue(ctx, 0); err != nil {

@@ -19,7 +19,7 @@ func newDisk(dir string) *disk { return &disk{dir: dir, probing: make(chan struc
 const probeBytes = 256 << 10
 
 // ready returns an error if the disk does not accept a write. If the write hangs, it continues in the background after
-// ctx has ended.
+// ctx is done.
 func (d *disk) ready(ctx context.Context) error {
 	select {
 	case d.probing <- struct{}{}:

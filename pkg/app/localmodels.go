@@ -74,7 +74,7 @@ func modelDirs(parent string) ([]string, error) {
 	return dirs, nil
 }
 
-// sameDirectory reports whether two paths lead to the same existing directory, directly or through links.
+// sameDirectory reports whether two paths, after following links, refer to the same existing directory.
 func sameDirectory(a, b string) bool {
 	one, err := os.Stat(a)
 	if err != nil {

@@ -78,7 +78,7 @@ func mainWith(h hooks, shape Shape, args, environ []string, stdout, stderr io.Wr
 	return 0
 }
 
-// serve runs the process until ctx ends.
+// serve runs the process until ctx is done.
 func (p *commandLine) serve(ctx context.Context, c config.Config) (err error) {
 	o := Options{Secrets: domain.NewSecrets(c.Secrets()...), Out: p.Out, hooks: p.hooks}
 	o.Log = newLogger(p.Err, c.LogLevel, o.Secrets)

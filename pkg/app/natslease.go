@@ -33,7 +33,7 @@ func (s *Service) leaseNATS(ctx context.Context) error {
 	return nil
 }
 
-// renewNATSLease renews the lease taken by leaseNATS until ctx ends.
+// renewNATSLease renews the lease taken by leaseNATS until ctx is done.
 func (s *Service) renewNATSLease(ctx context.Context) error {
 	tick := time.NewTicker(natsLeaseTime / 3)
 	defer tick.Stop()
