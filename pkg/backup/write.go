@@ -367,7 +367,7 @@ type onlyReader struct{ io.Reader }
 
 type onlyWriter struct{ io.Writer }
 
-// contextReader fails once its context has ended.
+// contextReader fails once its context is done.
 type contextReader struct {
 	ctx context.Context
 	r   io.Reader
