@@ -34,14 +34,14 @@ func (c *Accounts) CountDeferred(a domain.Account, uses map[domain.Metric]int64)
 	}
 	if c.deferred.next == nil {
 		c.deferred.next = newUsageBatch()
-		c.deferred.timer = time.AfterFunc(deferDelay, func() { _ = c.flushDeferred(context.Background()) }) // fails only if the context ends
+		c.deferred.timer = time.AfterFunc(deferDelay, func() { _ = c.flushDeferred(context.Background()) }) // fails only if the context is done
 	}
 	c.deferred.next.add(a, uses)
 }
 
 // flushDeferred stores the buffered usage and waits until this is done. Database errors are logged, not returned. If
-// ctx ends first, flushDeferred returns an error, but the usage is still stored, because other callers may be waiting
-// for it.
+// ctx is done first, flushDeferred returns an error, but the usage is still stored, because other callers may be
+// waiting for it.
 func (c *Accounts) flushDeferred(ctx context.Context) error {
 	select {
 	case c.deferred.lock <- struct{}{}:
@@ -90,5 +90,5 @@ func (c *Accounts) closeDeferred() {
 	c.deferred.mu.Lock()
 	c.deferred.closed = true
 	c.deferred.mu.Unlock()
-	_ = c.flushDeferred(context.Background()) // fails only if the context ends
+	_ = c.flushDeferred(context.Background()) // fails only if the context is done
 }

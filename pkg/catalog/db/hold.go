@@ -74,7 +74,7 @@ func (d *DB) Hold(ctx context.Context, name string) (release func(), err error) 
 }
 
 // Maximum time to wait for a hold, and the pause between attempts. Waiting is necessary because a busy server takes a
-// moment to notice that a process has ended. The locks of that process are released only then.
+// moment to notice that a process has exited. The locks of that process are released only then.
 const (
 	holdTimeout = 2 * time.Second
 	holdPause   = 50 * time.Millisecond

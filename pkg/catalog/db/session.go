@@ -26,7 +26,7 @@ type sessionOptions struct {
 type session struct {
 	o         sessionOptions
 	cfg       *pgx.ConnConfig
-	attempted chan struct{} // closed when the first attempt to connect has ended
+	attempted chan struct{} // closed when the first attempt to connect has succeeded or failed
 	stop      func()        // ends the goroutine and waits for it
 }
 
@@ -65,8 +65,8 @@ func (s *session) run(ctx context.Context) {
 	}
 }
 
-// keep opens one connection and returns when the connection breaks or ctx ends. It calls tried() as soon as the attempt
-// to connect has succeeded or failed.
+// keep opens one connection and returns when the connection breaks or ctx is done. It calls tried() as soon as the
+// attempt to connect has succeeded or failed.
 func (s *session) keep(ctx context.Context, tried func()) error {
 	conn, err := s.open(ctx)
 	tried()

@@ -127,7 +127,7 @@ func (t *Tx) ExtendTimeout(ctx context.Context) error {
 }
 
 // transact runs f in a transaction and returns the transaction after its commit. If the transaction conflicts with
-// others, transact waits and runs f again, at most maxRuns times in all. It gives up when ctx ends.
+// others, transact waits and runs f again, at most maxRuns times in all. It gives up when ctx is done.
 func (d *DB) transact(ctx context.Context, f func(*Tx) error) (*Tx, error) {
 	for run := 0; ; run++ {
 		t := &Tx{db: d, Lock: d.dialect.lock, locks: map[int64]bool{}, announced: map[string]bool{}, locals: map[any]any{}}

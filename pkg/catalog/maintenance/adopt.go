@@ -142,9 +142,10 @@ func adoptUnknown(ctx context.Context, t *db.Tx, job domain.Job) (Adopted, error
 
 // isDeleted reports whether the datastore or the datasource of a job was deleted. The datasource is unknown.
 //
-// The log can contain a job of a datasource whose sweep has ended. When a job replaces an earlier one of its datasource,
-// NATS removes the earlier job without recording that on disk. If the datasource is deleted, NATS records the removal of
-// the last job only. After a crash, the earlier job is in the log again. isDeleted then queues another sweep.
+// The log can contain a job for a datasource whose sweep is complete. When a job replaces an earlier one of its
+// datasource, NATS removes the earlier job without recording that on disk. If the datasource is deleted, NATS records
+// the removal of the last job only. After a crash, the earlier job is in the log again. isDeleted then queues another
+// sweep.
 //
 // Such a job is not newer than the catalog. If no other process writes the catalog, that is enough to recognise it,
 // because the service takes over newer jobs at its start, before it publishes any.

@@ -242,8 +242,8 @@ func stoppedSince(ctx context.Context, t *db.Tx, page record.Record) (bool, erro
 	return site.Crawl.Stopped() && page.QueuedAt <= db.Micros(site.Crawl.StoppedAt), nil
 }
 
-// queueSiteWork queues the work on a site that has become necessary because a job has ended, either the site's own or
-// that of one of its pages.
+// queueSiteWork queues the work on a site that is needed after a job has finished, either the site's own job or that of
+// one of its pages.
 func queueSiteWork(ctx context.Context, t *db.Tx, before, after record.Record) error {
 	if after.Type == domain.TypeWebSite {
 		if !after.DiscoveryDone || before.DiscoveryDone {

@@ -20,8 +20,8 @@ type StuckDatasource struct {
 }
 
 // Stuck returns up to `limit` datasources whose job is not in the outbox and has shown no activity since the given
-// time. Those without activity for the longest time come first. Each comes with a job that can replace the lost one;
-// see Reissue. A site that is only waiting for its pages is not stuck.
+// time. Those that have been inactive for the longest time come first. Each comes with a job that can replace the lost
+// one; see Reissue. A site that is only waiting for its pages is not stuck.
 func (c *Pipeline) Stuck(ctx context.Context, before time.Time, limit int) ([]StuckDatasource, error) {
 	records, err := db.Collect(ctx, c.db.Read, record.Scan, `SELECT `+record.Columns+` FROM datasources
 		WHERE place <> 1 AND `+record.Live+` AND `+record.NotDeleted+` AND touched_at < ? AND NOT (type = 'web_site' AND discovery_done = 1)

@@ -73,7 +73,7 @@ func (m *ReadCache) Change(table string, added bool, id func() (string, error)) 
 }
 
 // Committing invalidates the rows changed by a commit that is about to start. It returns a function that must be called
-// when the commit has ended. Commits never overlap.
+// when the commit is complete or has failed. Commits never overlap.
 func (m *ReadCache) Committing() (done func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

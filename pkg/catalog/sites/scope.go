@@ -65,7 +65,7 @@ func (w *siteWork) scope(ctx context.Context) error {
 }
 
 // links applies the site's current settings to the stored links of the task's page. If the task is about the whole
-// site, it does so for all pages. It skips pages whose Lead exceeds domain.MaxLead.
+// site, links processes all pages. It skips pages whose Lead exceeds domain.MaxLead.
 func (w *siteWork) links(ctx context.Context) error {
 	if !w.site.FollowLinks {
 		return nil
