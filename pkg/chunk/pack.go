@@ -92,8 +92,8 @@ func (p *packer) pieces(b domain.Block) []piece {
 }
 
 // breakBefore closes the current chunk if the block must begin a new one. A new sheet, a top-level heading and a new
-// slide always begin a new chunk. Other headings and new pages do so only if the current chunk is not small. A code
-// block does so if the whole block would not fit. A chunk that contains only headings stays open for their text.
+// slide always begin a new chunk. Other headings and new pages begin one only if the current chunk is not small. A code
+// block begins one if the whole block would not fit. A chunk that contains only headings stays open for their text.
 func (p *packer) breakBefore(b domain.Block) error {
 	d := &p.cur
 	if b.Apart { // the headings before the block do not apply to it

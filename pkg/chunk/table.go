@@ -16,8 +16,8 @@ type tableHeader struct {
 	seen   bool // whether a row below the header has been read
 }
 
-// trackTable records the header of the current table. It is called with each table row, which is at the given offset in
-// the document. The header is the first row of the table, if that row looks like a header.
+// trackTable records the header of the current table. It is called with each table row and the row's offset in the
+// document. The header is the first row of the table, if that row looks like a header.
 func (p *packer) trackTable(b domain.Block, offset int) {
 	if p.table && (p.header == nil || p.header.sheet == b.Sheet) {
 		if p.header != nil {
