@@ -291,7 +291,7 @@ func AtMost(n int) cobra.PositionalArgs {
 	}
 }
 
-// Input returns the standard input. Reads fail when ctx ends, so that a command that waits for input can be stopped.
+// Input returns the standard input. Reads fail when ctx is done, so that a command that waits for input can be stopped.
 func (p *Program) Input(ctx context.Context) io.Reader {
 	out, in := io.Pipe()
 	go func() { // runs until the end of the input or the process, because a read from a terminal or pipe cannot be cancelled

@@ -42,7 +42,7 @@ type watcher struct {
 }
 
 // watch adds the documents named by the arguments. Then it watches the folders among the arguments and adds changed
-// files until ctx ends.
+// files until ctx is done.
 func (p *Program) watch(ctx context.Context, s *upload, sources sourceFlags, args []string, mirror bool) error {
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -87,7 +87,7 @@ func (p *Program) printWatchOutcome(ctx context.Context, s *upload, err error) e
 	return err
 }
 
-// follow adds changed files to the datastore as soon as they change, until ctx ends.
+// follow adds changed files to the datastore as soon as they change, until ctx is done.
 func (w *watcher) follow(ctx context.Context) error {
 	regularly := time.NewTicker(pollInterval)
 	defer regularly.Stop()

@@ -111,8 +111,8 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 // replayProgress returns the numbers of datasources in a replay: in total, synched and failed.
 type replayProgress func(ctx context.Context, id string) (total, done, failed int64, err error)
 
-// watchReplay shows the progress of the replay until it is complete or ctx ends. The replay itself continues after ctx
-// has ended. Datasources that are deleted or queued again meanwhile no longer count.
+// watchReplay shows the progress of the replay until it is complete or ctx is done. The replay itself continues after
+// ctx is done. Datasources that are deleted or queued again meanwhile no longer count.
 func watchReplay(ctx context.Context, progress replayProgress, id string, show cli.Progress) error {
 	tick := time.NewTicker(commandPoll)
 	defer tick.Stop()
