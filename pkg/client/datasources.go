@@ -57,7 +57,7 @@ type Original struct {
 	Size          int64  // in bytes; -1 if unknown
 }
 
-// GetOriginal opens a datasource's original content, which can be read until the context ends.
+// GetOriginal opens a datasource's original content, which can be read until the context is done.
 func (c *Client) GetOriginal(ctx context.Context, id string) (*Original, error) {
 	if err := check(id); err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (c *Client) GetOriginal(ctx context.Context, id string) (*Original, error) 
 	return &Original{resp.Body, disposition["filename"], resp.Header.Get("Content-Type"), resp.ContentLength}, nil
 }
 
-// GetText opens the text that was read from a datasource, which can be read until the context ends. Positions in the
+// GetText opens the text that was read from a datasource, which can be read until the context is done. Positions in the
 // text are counted in bytes. The caller must close the returned reader.
 func (c *Client) GetText(ctx context.Context, id string) (io.ReadCloser, error) {
 	if err := check(id); err != nil {
@@ -100,7 +100,7 @@ func (c *Client) PlanSite(ctx context.Context, r SitePlanRequest) (*SitePlan, er
 }
 
 // ExportConversations opens an export of conversations with all their messages. The export can be read until the
-// context ends. If it is interrupted, reading ends with an error. The caller must close it. p may be nil.
+// context is done. If it is interrupted, reading ends with an error. The caller must close it. p may be nil.
 func (c *Client) ExportConversations(ctx context.Context, p *ExportConversationsParams) (io.ReadCloser, error) {
 	asked := value(p)
 	resp, err := c.endpoints.ExportConversations(withOptions(ctx, requestOptions{stream: true}), &asked)

@@ -97,7 +97,7 @@ type Change struct {
 
 // WatchDatastore streams the changes to a datastore's datasources. It returns once the service is watching, so if the
 // caller reads the list of datasources afterwards, no change is missed. The iterator can be used only once. It ends
-// when the context ends or the stream breaks; its last pair then contains the error, which is [ErrUnfinished] if the
+// when the context is done or the stream breaks; its last pair then contains the error, which is [ErrUnfinished] if the
 // service stopped. To continue, watch again and read the list again.
 func (c *Client) WatchDatastore(ctx context.Context, id string) (iter.Seq2[Change, error], error) {
 	if err := check(id); err != nil {
