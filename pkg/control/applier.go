@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// EventLog delivers stored events in order until ctx ends. The handler gets up to `limit` events at a time, and each
+// EventLog delivers stored events in order until ctx is done. The handler gets up to `limit` events at a time, and each
 // event at least once. If the handler fails, it gets the events again one by one, so that the events before a faulty
 // one can be applied.
 type EventLog interface {
@@ -32,7 +32,7 @@ type Applier struct {
 // Maximum number of events in one transaction.
 const eventBatch = 100
 
-// Run applies events until ctx ends.
+// Run applies events until ctx is done.
 func (a *Applier) Run(ctx context.Context) error {
 	err := a.Events.ConsumeBatches(ctx, eventBatch, a.apply)
 	if err != nil && ctx.Err() == nil {

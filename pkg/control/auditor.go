@@ -117,7 +117,7 @@ const firstAudit = time.Minute
 // other processes skip theirs.
 const auditLease = "audit"
 
-// Run audits until ctx ends.
+// Run audits until ctx is done.
 func (a *Auditor) Run(ctx context.Context) {
 	defer a.release(ctx)
 	pause := min(firstAudit, a.Every)

@@ -63,7 +63,7 @@ const (
 	windowShare = 0.25
 )
 
-// Run dispatches until ctx ends.
+// Run dispatches until ctx is done.
 func (d *Dispatcher) Run(ctx context.Context) {
 	runLoop(ctx, d.Log, d.Outbox.OutboxWake(), outboxPoll, roundBound, d.round)
 }

@@ -68,7 +68,7 @@ func (h *Hub) ChangedElsewhere(datastoreID, datasourceID string) {
 }
 
 // Watch returns a channel that receives the ids of the datastore's changed datasources. The channel is closed when ctx
-// ends or the hub is closed.
+// is done or the hub is closed.
 func (h *Hub) Watch(ctx context.Context, datastoreID string) (<-chan string, error) {
 	w := &watcher{datastoreID: datastoreID, changed: map[string]struct{}{}, signal: make(chan struct{}, 1)}
 	h.mu.Lock()

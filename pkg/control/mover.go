@@ -37,7 +37,7 @@ type Mover struct {
 // Maximum number of jobs created in one transaction.
 const moveBatch = 200
 
-// Run performs moves until ctx ends.
+// Run performs moves until ctx is done.
 func (m *Mover) Run(ctx context.Context) {
 	interval := m.Every
 	if interval == 0 {

@@ -42,7 +42,7 @@ const (
 	repairQuietTime = 15 * time.Second
 )
 
-// Run performs requested repairs until ctx ends.
+// Run performs requested repairs until ctx is done.
 func (r *Repairer) Run(ctx context.Context) {
 	runLoop(ctx, r.Log, nil, repairPoll, auditBound, r.round)
 }

@@ -44,7 +44,7 @@ const (
 	shortTimeout       = 15 * time.Second
 )
 
-// Run checks for lost jobs until ctx ends.
+// Run checks for lost jobs until ctx is done.
 func (r *Rescuer) Run(ctx context.Context) {
 	runLoop(ctx, r.Log, nil, rescueEvery, roundBound, func(ctx context.Context) (bool, error) {
 		quiet := r.timeout()

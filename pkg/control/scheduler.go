@@ -56,7 +56,7 @@ const (
 	schedulePage = 500
 )
 
-// Run maintains the schedules and starts due refreshes until ctx ends.
+// Run maintains the schedules and starts due refreshes until ctx is done.
 func (s *Scheduler) Run(ctx context.Context) {
 	var background sync.WaitGroup
 	background.Go(func() {

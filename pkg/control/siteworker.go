@@ -35,7 +35,7 @@ const (
 	siteTasks = 100
 )
 
-// Run performs tasks until ctx ends.
+// Run performs tasks until ctx is done.
 func (k *SiteWorker) Run(ctx context.Context) {
 	runLoop(ctx, k.Log, k.Sites.SiteWake(), sitePoll, roundBound, k.round)
 }
@@ -50,8 +50,8 @@ func (k *SiteWorker) Drain(ctx context.Context) error {
 	}
 }
 
-// round performs one batch of each task. Tasks thus take turns, and a large site does not block a small one. `more`
-// reports whether work is left.
+// round performs only one batch of each task, so that large sites do not block small ones. `more` reports whether work
+// is left.
 func (k *SiteWorker) round(ctx context.Context) (more bool, err error) {
 	var faults []error
 	for last := (catalog.SiteTask{}); ; {

@@ -37,7 +37,7 @@ type StreamKeeper struct {
 
 const keepEvery = 5 * time.Second
 
-// Run checks the streams periodically until ctx ends.
+// Run checks the streams periodically until ctx is done.
 func (k *StreamKeeper) Run(ctx context.Context) {
 	runLoop(ctx, k.Log, nil, keepEvery, roundBound, func(ctx context.Context) (bool, error) {
 		_, err := k.repair(ctx, func(string, ...any) {})

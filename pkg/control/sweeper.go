@@ -58,7 +58,7 @@ const (
 	sweepBatch = 64
 )
 
-// Run performs sweeps until ctx ends.
+// Run performs sweeps until ctx is done.
 func (s *Sweeper) Run(ctx context.Context) {
 	runLoop(ctx, s.Log, s.Sweeps.SweepWake(), sweepPoll, roundBound, s.round)
 }
