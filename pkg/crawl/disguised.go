@@ -161,7 +161,7 @@ func headingText(n *html.Node) string {
 	return shorten(strings.Join(strings.Fields(strings.ToValidUTF8(b.String(), "")), " "), maxTitleRunes)
 }
 
-// isRoute reports whether a link leads to a client-side route, recognised by its fragment, as in "#/guide" and
+// isRoute reports whether a link points to a client-side route, recognised by its fragment, as in "#/guide" and
 // "index.html#!/guide".
 func isRoute(href string) bool {
 	_, fragment, ok := strings.Cut(href, "#")

@@ -112,7 +112,7 @@ func (e *Error) describe(host string) string {
 // error type for it.
 const headersTooLarge = "server response headers exceeded"
 
-// classify converts an error from fetching u into an *Error. If the caller's ctx has ended, classify returns an error
+// classify converts an error from fetching u into an *Error. If the caller's ctx is done, classify returns an error
 // with the cause instead.
 func classify(ctx context.Context, u string, err error) error {
 	var own *Error

@@ -69,7 +69,7 @@ func canonicalNote(own *planned) string { return "Its canonical address is " + o
 func (p *plan) fail(it *planned) error {
 	var e *Error
 	if !errors.As(it.result.err, &e) {
-		return it.result.err // the caller's context ended
+		return it.result.err // the caller's context is done
 	}
 	if it.link.Depth == 0 && p.follow {
 		return it.result.err
@@ -87,7 +87,7 @@ func (p *plan) fail(it *planned) error {
 // addLinks adds the links of a page to the plan, and records those that are rejected.
 func (p *plan) addLinks(it *planned) {
 	for why, n := range it.result.page.Refused {
-		if why != scope.RefusedDepth { // most of these links lead to pages that a shorter path also reaches
+		if why != scope.RefusedDepth { // most of these links point to pages that a shorter path also reaches
 			p.summary.Reasons[string(why)] += n
 		}
 	}

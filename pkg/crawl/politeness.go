@@ -76,7 +76,8 @@ func (p *politeness) maxWaitsOf(ctx context.Context) maxWaits {
 
 // acquire waits for a slot of the host. The argument `delay` is the minimum interval that the host requests. It applies
 // if it is longer than the configured interval. acquire returns a deferred *Error if the fetch would have to wait too
-// long for the slot, or the context's error if ctx ends first. The caller must call the returned function release once.
+// long for the slot, or the context's error if ctx is done first. The caller must call the returned function release
+// once.
 func (p *politeness) acquire(ctx context.Context, host, u string, delay time.Duration) (release func(), err error) {
 	pace := p.pace
 	pace.Delay = max(pace.Delay, min(delay, maxCrawlDelay))
@@ -130,7 +131,7 @@ func (p *politeness) reserve(ctx context.Context, host, u string, pace domain.Pa
 	}
 }
 
-// sleep waits for the duration d. If ctx ends first, sleep returns the cause.
+// sleep waits for the duration d. If ctx is done first, sleep returns the cause.
 func sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
@@ -169,7 +170,7 @@ func (p *politeness) deferred(u, host string, delay, d time.Duration) *Error {
 }
 
 // send sends the request and records the health of the host. The argument ctx is the caller's context. If the request's
-// own context ends before ctx, the host was too slow.
+// own context is done before ctx, the host was too slow.
 func (p *politeness) send(ctx context.Context, rt http.RoundTripper, req *http.Request) (*http.Response, error) {
 	host, u := req.URL.Host, req.URL.String()
 	res, err := rt.RoundTrip(req)

@@ -17,7 +17,7 @@ import (
 
 // Renderer renders a page in a browser, with its scripts. It must send all requests for the page through `via`, which
 // returns an *Error for each request that the crawler refuses. A request's context must name the origin of the document
-// that sends the request; see WithAsker. All errors from Render are *Error, unless ctx ended the rendering.
+// that sends the request; see WithAsker. All errors from Render are *Error, unless ctx was done first.
 type Renderer interface {
 	Render(ctx context.Context, url string, via http.RoundTripper) (Rendered, error)
 }

@@ -47,7 +47,7 @@ func NewLocalSlots(now func() time.Time) *LocalSlots {
 	return &LocalSlots{now: now, hosts: make(map[string]*localHost), sweepAt: maxHosts}
 }
 
-// Reserve implements HostSlots. It does not block, and fails only if ctx has ended.
+// Reserve implements HostSlots. It does not block, and fails only if ctx is done.
 func (l *LocalSlots) Reserve(ctx context.Context, host string, pace domain.Pace, maxWait time.Duration) (domain.HostSlot, error) {
 	if err := ctx.Err(); err != nil {
 		return domain.HostSlot{}, err
