@@ -11,7 +11,7 @@ func (d *Datasource) HasCanonical(page DatasourceConfig, id string) bool {
 
 // MayBeReplacedBy reports whether a fetched page, d, may be left out in favour of target, the page that d names as
 // canonical. `similar` reports whether the two pages have similar texts. Until target has been fetched, `similar` is
-// ignored. A page with active content is kept until target has content, too, or the processing of target has ended.
+// ignored. A page with active content is kept until target has content, too, or until target has been processed.
 func (d *Datasource) MayBeReplacedBy(target Datasource, similar bool) bool {
 	switch {
 	case !target.Alive() || target.DuplicateOf == d.ID:
@@ -34,10 +34,10 @@ func (d *Datasource) IsReplacedBy(page, keeper Datasource, similar bool) bool {
 // maxCanonicals is the maximum length of a chain of canonical addresses.
 const maxCanonicals = 8
 
-// CanonicalCycle follows the canonical addresses of pages, starting with the page `from`, and reports whether they lead
-// to the page with the given id. The caller must not replace the pages of such a cycle; they would replace one another
-// forever. The result is false if `from` itself names that page, because the caller keeps one of the two. The function
-// `read` returns the page with an id, or nil if the page does not exist.
+// CanonicalCycle follows the canonical addresses of pages, starting with the page `from`, and reports whether one of
+// them is the page with the given id. The caller must not replace the pages of such a cycle; they would replace one
+// another forever. The result is false if `from` itself names that page, because the caller keeps one of the two. The
+// function `read` returns the page with an id, or nil if the page does not exist.
 func (d *Datasource) CanonicalCycle(from Datasource, id string, read func(id string) (*Datasource, error)) (bool, error) {
 	for hop := range maxCanonicals {
 		if from.Config.Canonical == "" {

@@ -30,7 +30,7 @@ const (
 	StatusSkipped Status = "skipped"
 )
 
-// Terminal reports whether processing has ended.
+// Terminal reports whether processing is complete, whatever its result.
 func (s Status) Terminal() bool {
 	return s == StatusSynched || s == StatusError || s == StatusSkipped
 }

@@ -14,7 +14,7 @@ type HostSlot struct {
 	Granted bool
 	// Wait is the time until the request may start or, if the slot is not granted, until it is worth asking again.
 	Wait time.Duration
-	// Release releases a granted slot. The caller must call it once, when the request has ended. It is nil if the slot
-	// was not granted.
+	// Release releases a granted slot. The caller must call it once, when the request is complete. It is nil if the
+	// slot was not granted.
 	Release func()
 }
