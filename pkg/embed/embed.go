@@ -24,7 +24,7 @@ type Model struct {
 type Embedder interface {
 	Model() Model
 	// Embed returns one vector per text, in the order of the texts. Texts that are too long for the model are
-	// truncated, not rejected. Temporary errors (time-outs, 429, 5xx) are retried until ctx ends, and only then
+	// truncated, not rejected. Temporary errors (time-outs, 429, 5xx) are retried until ctx is done, and only then
 	// returned.
 	Embed(ctx context.Context, texts []string, purpose Purpose) ([][]float32, error)
 }

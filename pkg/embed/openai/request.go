@@ -143,7 +143,7 @@ func (e *Embedder) checkDimensions(vectors [][]float32) error {
 	}
 }
 
-// pause waits for d or until ctx ends.
+// pause waits for d or until ctx is done.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -57,7 +57,7 @@ type Config struct {
 	// https to http.
 	Client *http.Client
 
-	// Pause waits between attempts. The default waits for d or until ctx ends.
+	// Pause waits between attempts. The default waits for d or until ctx is done.
 	Pause func(ctx context.Context, d time.Duration) error
 }
 

@@ -41,7 +41,7 @@ func New() (*Embedder, error) {
 func (e *Embedder) Model() embed.Model { return embed.Model{ID: ID, Dimensions: Dimensions} }
 
 // Embed implements embed.Embedder. It treats queries and passages alike. The vector of a text without known tokens is
-// zero. Embed fails only if ctx ends.
+// zero. Embed fails only if ctx is done.
 func (e *Embedder) Embed(ctx context.Context, texts []string, _ embed.Purpose) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
 	backing := make([]float32, len(texts)*Dimensions)

@@ -79,7 +79,7 @@ func (n *network) fit(w *workspace, tokens, longest int) {
 
 // run computes the vector of each text from its tokens and writes it to `vectors`. The tokens of all texts form one
 // matrix without padding; only attention treats each text separately. run calls the callback `between` before each
-// layer. It fails only if ctx ends.
+// layer. It fails only if ctx is done.
 func (n *network) run(ctx context.Context, w *workspace, texts [][]int32, vectors [][]float32, between func(context.Context)) error {
 	tokens, longest := 0, 0
 	for _, text := range texts {

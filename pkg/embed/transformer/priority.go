@@ -38,7 +38,7 @@ func (p *queryPriority) end() {
 	}
 }
 
-// yield waits until no query is running, the maximum time has passed or ctx ends.
+// yield waits until no query is running, the maximum time has passed or ctx is done.
 func (p *queryPriority) yield(ctx context.Context) {
 	p.mu.Lock()
 	queries, idle := p.queries, p.idle

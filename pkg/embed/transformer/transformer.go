@@ -196,7 +196,7 @@ func (e *Embedder) Tokens(passage string) int {
 func (e *Embedder) Kernel() string { return e.network.kernel.name }
 
 // Embed implements embed.Embedder. The vector of a text without tokens is zero. A text's vector does not depend on the
-// other texts in the call. Passages use all threads and give way to queries. Embed fails only if ctx ends.
+// other texts in the call. Passages use all threads and give way to queries. Embed fails only if ctx is done.
 func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
 	backing := make([]float32, len(texts)*e.model.Dimensions)
