@@ -72,7 +72,7 @@ type Options struct {
 }
 
 // Run runs all cases in all modes. If the service rejects a mode, Run returns an error or, if SkipRejected is set,
-// lists the mode in the report. When ctx ends, Run returns ctx's error.
+// lists the mode in the report. When ctx is done, Run returns ctx's error.
 func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, error) {
 	if len(cases) == 0 {
 		return Report{}, errors.New("no question has an expected result: add judgements, or give each question a field \"relevant\" or \"answer\"")

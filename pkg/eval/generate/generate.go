@@ -62,7 +62,7 @@ type Result struct {
 
 // Run samples chunks and generates a question for each, until there are enough questions or no chunks are left. The
 // same content yields the same sample. It fails if there is no content or if all requests to the model server fail.
-// When ctx ends, it returns ctx's error.
+// When ctx is done, it returns ctx's error.
 func Run(ctx context.Context, content Content, model Model, o Options) (Result, error) {
 	all, err := sampled(ctx, content, o.DatastoreID, samplesPerQuestion*o.Questions)
 	r := Result{Chunks: all.total, Dropped: map[Fault]int{}}

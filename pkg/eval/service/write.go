@@ -65,7 +65,7 @@ func (s *Service) Settled(ctx context.Context, datastoreID string) error {
 }
 
 // Watch subscribes to changes in a datastore. It returns once the subscription is active. The caller must call the
-// returned function, which calls `each` for every changed datasource until the context ends or `each` fails.
+// returned function, which calls `each` for every changed datasource until the context is done or `each` fails.
 func (s *Service) Watch(ctx context.Context, datastoreID string) (changes func(each func(Datasource) error) error, err error) {
 	news, err := s.client.WatchDatastore(ctx, datastoreID)
 	if err != nil {
