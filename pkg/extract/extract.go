@@ -114,7 +114,7 @@ func (o Options) cpuLimit(size int64) time.Duration {
 
 // Request is a document to read, as a file or as a stream.
 type Request struct {
-	Workspace string    // workspaces take turns; a document without one takes turns with all
+	Workspace string    // workspaces are served in turn; a document without one counts as a workspace of its own
 	Path      string    // a file that this process can open; "" if Reader is set
 	Reader    io.Reader // the document's bytes; written to a temporary file first
 	Name      string    // file name, a hint for the format; "" if unknown
@@ -161,9 +161,9 @@ func New(o Options) *Extractor {
 	}
 }
 
-// Extract reads one document. If no child is free, Extract waits. Workspaces with waiting documents take turns. An
-// *Error means that the document cannot be read and that a retry would not help. Any other error comes from the child
-// process or the context, so a retry may succeed.
+// Extract reads one document. If no child is free, Extract waits. If several workspaces have waiting documents, they
+// are served in turn. An *Error means that the document cannot be read and that a retry would not help. Any other error
+// comes from the child process or the context, so a retry may succeed.
 func (x *Extractor) Extract(ctx context.Context, req Request) (*domain.Document, error) {
 	answer, err := x.ask(ctx, req, 0, nil)
 	return answer.Document, err

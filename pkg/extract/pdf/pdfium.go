@@ -85,7 +85,7 @@ type pdfiumReader struct {
 	title     string
 	calls     int         // calls into the sandbox for characters and objects
 	gc        int         // previous garbage collection percentage
-	stopWatch func() bool // stops the function that kills the instance when the context ends
+	stopWatch func() bool // stops the function that kills the instance when the context is done
 }
 
 // openPDFium opens a file in PDFium, which reads it directly from memory. It returns an Encrypted *Error for files that

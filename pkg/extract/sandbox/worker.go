@@ -30,15 +30,15 @@ type Worker struct {
 	Read   int    // number of documents read
 	Spent  bool   // whether it must be replaced, because a parser panicked in it or its memory has grown
 	Dead   bool
-	stop   chan struct{} // closed to end the child
-	ended  chan struct{} // closed once the child has ended
+	stop   chan struct{} // closed to stop the child
+	ended  chan struct{} // closed once the child has exited
 	// Missing lists the rights that the system does not let the child give up. It is set once the child has accepted a
 	// document.
 	Missing []string
 }
 
 // headBuffer keeps the first bytes written to it, because a dying Go runtime prints the reason before the stacks.
-// Package os/exec writes to it from one goroutine, which has ended when Wait returns.
+// Package os/exec writes to it from one goroutine, which has finished when Wait returns.
 type headBuffer struct{ data []byte }
 
 func (b *headBuffer) Write(p []byte) (int, error) {
@@ -105,7 +105,7 @@ func (w *Worker) start() error {
 			return
 		}
 		<-w.stop
-		// The errors only say that the child had already ended, or how it exited.
+		// The errors only say that the child had already exited, or how it exited.
 		_ = w.cmd.Process.Kill()
 		_ = w.cmd.Wait()
 	}()
@@ -121,7 +121,7 @@ func (w *Worker) Stop() {
 		return
 	}
 	w.Dead = true
-	_ = w.in.Close() // errors do not matter, because the child has ended or is killed next
+	_ = w.in.Close() // errors do not matter, because the child has exited or is about to be killed
 	close(w.stop)
 	<-w.ended
 	w.files.close()
@@ -164,7 +164,7 @@ func (w *Worker) Ask(ctx context.Context, f *os.File, req Request, maxMemory int
 	if err == nil || format.KindOf(err) != "" && !errors.Is(err, errOverflow) {
 		return answer, err
 	}
-	// The child has ended or violates the protocol.
+	// The child has exited or violates the protocol.
 	w.Stop()
 	switch {
 	case ctx.Err() != nil:

@@ -118,7 +118,7 @@ func (w *workbook) list(main string, rels map[string]ooxml.Relation) (date1904 b
 				if r, ok := rels[ooxml.RelationID(e, "id")]; ok {
 					s.part = r.Target
 				}
-				if w.a.Files[zip.PartName(s.part)] == nil { // the relationship leads to no part
+				if w.a.Files[zip.PartName(s.part)] == nil { // the relationship points to no existing part
 					s.part = fmt.Sprintf("xl/worksheets/sheet%d.xml", len(w.sheets)+1)
 				}
 				w.sheets = append(w.sheets, s)

@@ -52,8 +52,8 @@ func recoverParts(p *format.Parser, cause error) (*zip.Reader, error) {
 }
 
 // repack writes a new container with the parts that it finds by their local headers, and returns their number. If the
-// parts unpack to more than `limit` bytes, it returns an *Error of kind TooLarge. If ctx ends, it returns the context's
-// error.
+// parts unpack to more than `limit` bytes, it returns an *Error of kind TooLarge. If ctx is done, it returns the
+// context's error.
 func repack(ctx context.Context, to io.Writer, data []byte, limit int64) (found int, err error) {
 	z, left := zip.NewWriter(to), limit
 	for range format.MaxZipEntries {
@@ -134,7 +134,7 @@ func unpackInto(ctx context.Context, w io.Writer, method uint16, body []byte, li
 	return len(body) - src.Len(), size, nil
 }
 
-// contextReader is a reader that fails once its context ends.
+// contextReader is a reader that fails once its context is done.
 type contextReader struct {
 	ctx context.Context
 	io.Reader

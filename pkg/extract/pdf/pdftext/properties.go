@@ -145,7 +145,7 @@ func pdfDate(s string) time.Time {
 type OutlineItem struct {
 	Title string
 	Depth int // 0 for entries of the first level
-	Page  int // page index, from 0; -1 if the entry leads to no page of the file
+	Page  int // page index, from 0; -1 if the entry points to no page in the file
 }
 
 const maxOutline = 10_000 // maximum number of entries that are read
