@@ -19,8 +19,8 @@ import (
 // low limit, which suffices for most words. The other words are searched with a high limit. If a word reaches that
 // limit too, it is counted in an eighth of the rows, chosen by bucket, then in an eighth of those, and so on. So counts
 // for rare words are exact, as are all counts in a datastore of up to maxCountedHits rows. Counts of common words are
-// accurate to a few percent. This is enough, because only their logarithm matters. Large datastores take hardly longer
-// than small ones, and results are cached for a while.
+// accurate to a few percent. This is enough, because only their logarithm matters. Counting in large datastores takes
+// only slightly longer than in small ones, and results are cached for a while.
 const (
 	firstHits      = 512
 	maxCountedHits = 4096

@@ -82,7 +82,7 @@ func (b *Batch) containsAny(keys map[string]bool) bool {
 }
 
 // Write commits a batch, together with other waiting batches. When it returns nil, the rows are durable and visible.
-// Once another caller has taken the batch from the queue, the batch is written even if ctx ends.
+// Once another caller has taken the batch from the queue, the batch is written even if ctx is done.
 func (s *Space) Write(ctx context.Context, b *Batch) error {
 	computeCodes(b.Rows, &s.Snapshot().Set) // outside the write lock
 	own := &waitingBatch{Batch: b, wake: make(chan struct{}, 1)}

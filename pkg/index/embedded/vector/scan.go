@@ -69,7 +69,7 @@ var Running atomic.Int32
 // parallel splits n items into ranges and processes the ranges in one or more goroutines. Each goroutine calls `begin`
 // once to get a visit function, and then calls this function with one range after another. Faster goroutines take more
 // ranges. There are several goroutines if there are at least ParallelRows rows and the processors are not busy with
-// other searches. parallel returns early if ctx ends.
+// other searches. parallel returns early if ctx is done.
 func parallel(ctx context.Context, rows, n int, begin func(part int) (visit func(from, to int) error)) error {
 	parts := 1
 	if rows >= ParallelRows {
