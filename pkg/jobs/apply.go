@@ -64,7 +64,7 @@ func (r *reader) extend(batch []received) (stop func()) {
 }
 
 // applyAll passes the events to the handler as one batch. If that fails, it passes them one by one until each is
-// applied or dropped. It returns an error only if ctx ends first.
+// applied or dropped. It returns an error only if ctx is done first.
 func (r *reader) applyAll(ctx context.Context, evs []domain.Event) error {
 	if len(evs) > 1 {
 		err := r.apply(ctx, evs)

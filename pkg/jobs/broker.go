@@ -62,7 +62,7 @@ func newUnopenedBroker(conn *Conn, o Options) *Broker {
 // Interval at which Attach checks whether the streams exist yet.
 const attachInterval = 250 * time.Millisecond
 
-// Attach looks up the streams that Open creates, and waits for them until ctx ends. It uses only the options
+// Attach looks up the streams that Open creates, and waits for them until ctx is done. It uses only the options
 // RetryTimeout, Now and Log. It fails with ErrNewer if a newer version of the program created the streams.
 func Attach(ctx context.Context, conn *Conn, o Options) (*Broker, error) {
 	b := newUnopenedBroker(conn, o)

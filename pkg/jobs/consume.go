@@ -39,7 +39,7 @@ const (
 )
 
 // ConsumeBatches passes all events to the handler in stream order, in batches of at most `limit` events (1 to
-// MaxBatch), and returns nil once ctx ends. Events are acknowledged once the handler has returned nil.
+// MaxBatch), and returns nil once ctx is done. Events are acknowledged once the handler has returned nil.
 //
 // If the handler fails, ConsumeBatches passes it the events one by one, and retries each after a growing delay until it
 // succeeds. Later events wait, so the handler must fail only for temporary reasons. Messages that are not events are
@@ -139,7 +139,7 @@ func (r *reader) consumer(ctx context.Context) (jetstream.Consumer, error) {
 	return c, nil
 }
 
-// read handles events until a request for more fails or ctx ends. It reports whether it handled any.
+// read handles events until a request for more fails or ctx is done. It reports whether it handled any.
 func (r *reader) read(ctx context.Context, consumer jetstream.Consumer) (progressed bool, err error) {
 	crowded := backoff{min: 20 * time.Millisecond, max: time.Second}
 	for others := 0; ctx.Err() == nil; {

@@ -131,7 +131,7 @@ func (b *Broker) checkpointOf(ctx context.Context, consumer string) (c checkpoin
 // last checkpoint are delivered again.
 const checkpointInterval = 10 * time.Second
 
-// keepCheckpoints stores checkpoints of all consumers periodically until ctx ends.
+// keepCheckpoints stores checkpoints of all consumers periodically until ctx is done.
 func (b *Broker) keepCheckpoints(ctx context.Context) {
 	for wait(ctx, checkpointInterval); ctx.Err() == nil; wait(ctx, checkpointInterval) {
 		if err := b.checkpointAll(ctx); err != nil && ctx.Err() == nil {

@@ -86,8 +86,8 @@ func (d *delivery) settle(step func(context.Context) (Result, error)) {
 	})
 }
 
-// persist retries a write until it succeeds, a retry would be pointless, or ctx ends. Without retries, an hour of work
-// could be lost because a stream had no leader for some seconds.
+// persist retries a write until it succeeds, a retry would be pointless, or ctx is done. Without retries, an hour of
+// work could be lost because a stream had no leader for some seconds.
 func persist(ctx context.Context, write func() error) error {
 	pause := backoff{min: 50 * time.Millisecond, max: 2 * time.Second}
 	for n := 1; ; n++ {
@@ -269,7 +269,7 @@ func (d *delivery) end(ctx context.Context, runErr error) (Result, error) {
 	return d.nak(ctx, runErr)
 }
 
-// stopped reports whether the handler's context ended because the worker is stopping.
+// stopped reports whether the handler's context was cancelled because the worker is stopping.
 func (d *delivery) stopped() bool { return errors.Is(context.Cause(d.run), errStopping) }
 
 // nak requests a redelivery after a delay. The consumer must have no BackOff list, because the server would add the

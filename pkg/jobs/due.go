@@ -27,7 +27,7 @@ const (
 	dueRetryMax = 5 * time.Minute
 )
 
-// Due calls the handler for each datasource that becomes due, one at a time, and returns nil once ctx ends. If the
+// Due calls the handler for each datasource that becomes due, one at a time, and returns nil once ctx is done. If the
 // handler fails or panics, it is called again after a growing delay, unless the datasource has become due again by
 // then. Any number of processes may call Due and share the work. If the stream is lost, Due continues once it has been
 // recreated.
@@ -56,7 +56,7 @@ type dueReader struct {
 	retry   backoff
 }
 
-// read handles due datasources until a request for more fails or ctx ends. It reports whether it handled any.
+// read handles due datasources until a request for more fails or ctx is done. It reports whether it handled any.
 func (d *dueReader) read(ctx context.Context) (handled bool, err error) {
 	consumer, err := d.broker.ensureConsumer(ctx, StreamSchedules, jetstream.ConsumerConfig{
 		Durable:       ConsumerRefresh,

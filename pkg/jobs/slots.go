@@ -31,9 +31,9 @@ const (
 // slot is the permission for one request.
 //
 // Each host's state is an entry in a small in-memory stream, which is updated by compare-and-set. This process combines
-// its requests for a host into one write at a time. All times are by the servers' clocks: the crawlers' clocks may
-// differ by any amount, but the servers' clocks must agree. If all servers restart together, the state is lost, and
-// each host may be requested again immediately, at its usual pace. HostSlots is safe for concurrent use.
+// its requests for a host into one write at a time. All times are taken from the servers' clocks, which must agree. The
+// crawlers' clocks may differ by any amount. If all servers restart together, the state is lost, and each host may be
+// requested again immediately, at its usual pace. HostSlots is safe for concurrent use.
 type HostSlots struct {
 	stream       string
 	js           jetstream.JetStream
@@ -108,11 +108,11 @@ func (b *Broker) HostSlots(o HostSlotsOptions) *HostSlots {
 // for the start of the slot. If the slot is refused, the result says when to ask again. For a pace without limits, the
 // servers need not be asked if the host's state was read within the last second.
 //
-// The function Release of a granted slot does not block, and may be called after ctx has ended. Other crawlers may see
+// The function Release of a granted slot does not block, and may be called after ctx is done. Other crawlers may see
 // the slot as taken for a moment longer.
 //
-// Reserve fails with ErrUnavailable if NATS does not answer within Options.RetryTimeout or before ctx ends. The caller
-// must then not request the host. ErrStreamLost is temporary as well; ErrSlotsClosed is not.
+// Reserve fails with ErrUnavailable if NATS does not answer within Options.RetryTimeout or before ctx is done. The
+// caller must then not request the host. ErrStreamLost is temporary as well; ErrSlotsClosed is not.
 func (t *HostSlots) Reserve(ctx context.Context, host string, pace domain.Pace, maxWait time.Duration) (domain.HostSlot, error) {
 	host = strings.ToLower(host)
 	if pace.Concurrency <= 0 && pace.Delay <= 0 {
@@ -128,9 +128,9 @@ func (t *HostSlots) Reserve(ctx context.Context, host string, pace domain.Pace, 
 	return t.slot(host, a), nil
 }
 
-// Hold keeps all crawlers from requesting the host until the given time, but for at most MaxHold. `until` is by this
-// machine's clock. Hold never shortens an earlier hold. It fails for the same reasons as Reserve. After a failure, the
-// request is retried in the background until the hold would have ended.
+// Hold keeps all crawlers from requesting the host until the given time, but for at most MaxHold. `until` refers to
+// this machine's clock. Hold never shortens an earlier hold. It fails for the same reasons as Reserve. After a failure,
+// the request is retried in the background until the hold would have expired.
 func (t *HostSlots) Hold(ctx context.Context, host string, until time.Time) error {
 	host = strings.ToLower(host)
 	length := min(until.Sub(t.local()), MaxHold)
@@ -203,7 +203,7 @@ func (t *HostSlots) releaseInBackground(host string, a slotResult) {
 	}
 }
 
-// do queues a request and waits for its answer. If ctx ends first, a slot that is granted later is released.
+// do queues a request and waits for its answer. If ctx is done first, a slot that is granted later is released.
 func (t *HostSlots) do(ctx context.Context, host string, r *slotRequest) (slotResult, error) {
 	if err := ctx.Err(); err != nil {
 		return slotResult{}, err

@@ -21,7 +21,7 @@ const (
 	slotWait = 50 * time.Millisecond
 )
 
-// hostState is the state of a host that all crawlers share. All times are by the clock of the NATS servers.
+// hostState is the state of a host that all crawlers share. All times are taken from the NATS servers' clock.
 type hostState struct {
 	Host   string      `json:"host"`
 	Next   time.Time   `json:"next,omitzero"` // earliest start of the next request

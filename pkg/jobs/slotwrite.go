@@ -131,7 +131,7 @@ func (t *HostSlots) round(h *slotHost, batch []*slotRequest) (rest []*slotReques
 }
 
 // wanted returns the requests that must still be applied. It drops abandoned reservations, releases of slots that have
-// expired, and holds that would have ended.
+// expired, and holds that would have expired.
 func (t *HostSlots) wanted(batch []*slotRequest, now time.Time) []*slotRequest {
 	t.mu.Lock()
 	defer t.mu.Unlock()

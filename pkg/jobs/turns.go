@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/admission"
 )
 
-// fairGate lets workspaces take turns at the slots of a worker.
+// fairGate divides a worker's slots fairly among workspaces.
 //
 // The stream delivers jobs in the order in which they were published, so the jobs of one workspace may take all slots
 // while another workspace's job waits behind them. A worker therefore receives a few more jobs than it has slots. A job

@@ -23,8 +23,8 @@ import (
 //	Snooze(d, err)    the job is retried after d; the run does not count
 //	any other error   the job is retried after a growing delay, and abandoned after MaxFailures
 //
-// A panic counts as an error. The context ends when the job has run for MaxRun or the worker stops. A run that is
-// interrupted because the worker stops does not count, and the job is delivered again.
+// A panic counts as an error. The context is cancelled when the job has run for MaxRun or the worker stops. A run that
+// is interrupted because the worker stops does not count, and the job is delivered again.
 type Handler func(ctx context.Context, job domain.Job) error
 
 // WorkerOptions configure a worker. All workers of a lane share AckWait and MaxAckPending: the last one to start sets
@@ -54,7 +54,7 @@ type WorkerOptions struct {
 	// Grace is how long running jobs may continue once the worker stops. Default 500 ms, so that another worker gets an
 	// interrupted job within a second.
 	Grace time.Duration
-	// StopWait is how long a handler may take to return after its context has ended. If the handler takes longer, its
+	// StopWait is how long a handler may take to return after its context is done. If the handler takes longer, its
 	// goroutine is abandoned: the job is delivered again, or counts as failed if it exceeded MaxRun. Default 5 s.
 	StopWait time.Duration
 	// SettleTimeout is how long a worker tries to store the outcome of a run. If the outcome cannot be stored, the job
@@ -121,10 +121,10 @@ type Outcome struct {
 // errStopping is the cause of a handler's cancelled context when the worker stops.
 var errStopping = errors.New("the worker is stopping")
 
-// errAbandoned means that a handler did not return after its context had ended.
+// errAbandoned means that a handler did not return after its context was done.
 var errAbandoned = errors.New("processing did not stop at its time limit")
 
-// Work passes the jobs of a lane to the handler until ctx ends. Then it accepts no more jobs, lets the running ones
+// Work passes the jobs of a lane to the handler until ctx is done. Then it accepts no more jobs, lets the running ones
 // continue for Grace, cancels their contexts, returns unfinished jobs to the stream, and returns nil. It returns an
 // error only if it cannot start.
 func (b *Broker) Work(ctx context.Context, lane domain.Lane, o WorkerOptions, h Handler) error {
@@ -246,7 +246,7 @@ func (w *worker) loop(ctx context.Context) {
 	}
 }
 
-// take processes jobs until a request for more fails or ctx ends.
+// take processes jobs until a request for more fails or ctx is done.
 func (w *worker) take(ctx context.Context) error {
 	// Create the consumer again after every failure, because it may have been deleted with its stream.
 	consumer, err := w.consumer(ctx)
@@ -269,7 +269,7 @@ func (w *worker) take(ctx context.Context) error {
 	return nil
 }
 
-// wait pauses for d or until ctx ends.
+// wait pauses for d or until ctx is done.
 func wait(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

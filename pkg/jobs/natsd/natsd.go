@@ -131,8 +131,8 @@ func (s *Server) awaitStopped(ctx context.Context) error {
 	}
 }
 
-// startOnce creates a server and waits until it is ready. If the start fails, try stops the server. If stopping takes
-// long, it continues in the background.
+// startOnce creates a server and waits until it is ready. If the start fails, try stops the server. If stopping takes a
+// long time, it continues in the background.
 func (s *Server) startOnce(ctx context.Context, opts *server.Options) error {
 	srv, err := server.NewServer(opts)
 	if err != nil {
@@ -276,7 +276,7 @@ func (s *Server) URL() string {
 	return "nats://" + s.address
 }
 
-// Shutdown stops the server and waits until its files are closed or ctx ends. It may be called twice.
+// Shutdown stops the server and waits until its files are closed or ctx is done. It may be called twice.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.once.Do(func() {
 		go func() {

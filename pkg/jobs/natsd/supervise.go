@@ -35,7 +35,7 @@ func (s *Server) Ready() error {
 // acknowledges no messages. After a restart, Broken returns a new channel.
 func (s *Server) Broken() <-chan struct{} { return s.log.writeFailed() }
 
-// supervise restarts the server whenever a write has failed, until ctx ends. The server itself never retries a store
+// supervise restarts the server whenever a write has failed, until ctx is done. The server itself never retries a store
 // after a failed write.
 func (s *Server) supervise(ctx context.Context) {
 	tick := time.NewTicker(checkInterval)
@@ -65,7 +65,7 @@ func (s *Server) supervise(ctx context.Context) {
 	}
 }
 
-// errReplaced means that the path of the directory now leads to another directory.
+// errReplaced means that the directory's path now refers to another directory.
 var errReplaced = errors.New("this path now leads to another disk or directory")
 
 // checkDirectory fails with errReplaced if the directory is no longer the one in which Start took the lock. This

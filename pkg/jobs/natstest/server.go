@@ -35,7 +35,7 @@ type process struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
 	ready chan struct{} // closed once the server serves clients
-	ended chan struct{} // closed when the process has ended
+	ended chan struct{} // closed when the process has exited
 }
 
 // Dir returns the directory of the server's stored data.
@@ -102,7 +102,7 @@ func (s *Server) wait() {
 // Kill kills the server, so that it cannot shut down cleanly. It does nothing if the server is not running.
 func (s *Server) Kill() { s.signal(syscall.SIGKILL) }
 
-// Stop shuts the server down cleanly and waits until it has ended. The server first hands over the streams that it
+// Stop shuts the server down cleanly and waits until it has exited. The server first hands over the streams that it
 // leads.
 func (s *Server) Stop() { s.signal(syscall.SIGTERM) }
 

@@ -36,7 +36,7 @@ const (
 	maxPause   = time.Second
 )
 
-// Retry calls f, each time with a new deadline, until f succeeds or fails with a permanent error, ctx ends, or the
+// Retry calls f, each time with a new deadline, until f succeeds or fails with a permanent error, ctx is done, or the
 // timeout has passed. In the last two cases the error is ErrUnavailable. f must be idempotent: if a response is lost,
 // the request may already have been performed.
 func Retry(ctx context.Context, timeout time.Duration, f func(ctx context.Context) error) error {
