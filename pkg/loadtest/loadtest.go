@@ -60,7 +60,7 @@ func (l Load) Validate() error {
 // is complete.
 type Request func(ctx context.Context, n int, take *Times) error
 
-// Run sends the requests of the load and returns the results. If ctx ends early, it returns the results so far.
+// Run sends the requests of the load and returns the results. If ctx is done early, it returns the results so far.
 func Run(ctx context.Context, l Load, request Request) (Report, error) {
 	if err := l.Validate(); err != nil {
 		return Report{}, err

@@ -10,7 +10,7 @@ import (
 // Report is the result of a load test. It excludes the requests of the warm-up.
 type Report struct {
 	Seconds   float64   `json:"seconds"`  // measured time
-	Sent      int64     `json:"requests"` // requests that have ended: Succeeded plus Failed
+	Sent      int64     `json:"requests"` // finished requests: Succeeded plus Failed
 	Succeeded int64     `json:"succeeded"`
 	Failed    int64     `json:"failed"`
 	Unsent    int64     `json:"unsent"`     // requests that were due but found no free client until the end
