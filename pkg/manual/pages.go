@@ -41,7 +41,7 @@ type section struct {
 type link struct {
 	Title string
 	At    string
-	Here  bool // whether the link leads to the current page
+	Here  bool // whether the link points to the current page
 }
 
 // pages holds all pages and their navigation.
