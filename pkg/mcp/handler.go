@@ -62,7 +62,7 @@ func NewHandler(lib Library, opts Options) *Handler {
 }
 
 // Serve answers the JSON-RPC message `body`. If askOnly is set, "ask" is the only available tool. Tool calls are
-// cancelled when r's context ends.
+// cancelled when r's context is done.
 func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, body []byte, askOnly bool) {
 	if first := bytes.TrimLeft(body, " \t\r\n"); len(first) > 0 && first[0] == '[' {
 		// Batches are not supported. Newer versions of the protocol have none, and the rate limit would have to count

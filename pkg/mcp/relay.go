@@ -23,8 +23,8 @@ type Relay struct {
 	Log      *slog.Logger // nil: no log
 }
 
-// Run serves the client until the client closes its stream or ctx ends. While the service is unreachable, each request
-// gets an error.
+// Run serves the client until the client closes its stream or ctx is done. While the service is unreachable, each
+// request gets an error.
 func (r Relay) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	link := &connection{relay: r, ctx: ctx}
 	defer link.drop()
