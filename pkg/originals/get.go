@@ -16,7 +16,7 @@ import (
 
 // Get returns the content of an original, or ErrNotFound. The reader verifies the content: instead of io.EOF it returns
 // ErrCorrupt if the digest does not match, and ErrNotFound if the original was deleted during the read. It keeps one
-// chunk in memory, fails once ctx has ended, and is not safe for concurrent use. The caller must close it. To make sure
+// chunk in memory, fails once ctx is done, and is not safe for concurrent use. The caller must close it. To make sure
 // that the content is undamaged before reading it, call Verified instead.
 func (s *Store) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	info, sum, err := s.find(ctx, key)

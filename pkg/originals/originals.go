@@ -4,7 +4,7 @@
 // The store has the format of NATS object stores, so that the nats command can read it: the chunks of an object have
 // their own subject, and one metadata message completes the object. This package writes the format itself, because the
 // client's Put sends up to 4,000 chunks before it checks an answer, sends the metadata before the chunks are durable,
-// leaves chunks behind if its context ends, and creates a message for every short read of a network body.
+// leaves chunks behind if its context is cancelled, and creates a message for every short read of a network body.
 package originals
 
 import (
@@ -102,8 +102,8 @@ func (s *Store) Repair(ctx context.Context) (bool, error) {
 // Interval at which Attach checks whether the store exists yet.
 const attachInterval = 250 * time.Millisecond
 
-// Attach opens the store that another process creates with Open, and waits for it until ctx ends. Worker processes use
-// it.
+// Attach opens the store that another process creates with Open, and waits for it until ctx is done. Worker processes
+// use it.
 func Attach(ctx context.Context, js jetstream.JetStream, o Options) (*Store, error) {
 	for {
 		s, err := o.store(ctx, js)
