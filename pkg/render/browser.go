@@ -60,7 +60,7 @@ func (b *Browser) Close() error {
 	return nil
 }
 
-// begin returns a context that ends when the caller's context ends or the browser is closed.
+// begin returns a context that is cancelled when the caller's context is done or the browser is closed.
 func (b *Browser) begin(ctx context.Context) (context.Context, func(), error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -30,7 +30,7 @@ type instance struct {
 }
 
 // isAlive reports whether the browser is running and connected. It checks the connection as well as ctx: when a browser
-// dies, the connection is lost at once, but ctx ends only after the process has exited.
+// dies, the connection is lost at once, but ctx is done only after the process has exited.
 func (i *instance) isAlive() bool {
 	select {
 	case <-i.browser.LostConnection:
@@ -40,7 +40,7 @@ func (i *instance) isAlive() bool {
 	}
 }
 
-// start starts a browser or connects to a running one. The instance lives until ctx ends or it is stopped.
+// start starts a browser or connects to a running one. The instance lives until ctx is done or it is stopped.
 func (b *Browser) start(ctx context.Context) (*instance, error) {
 	if b.opts.URL != "" {
 		return b.connect(ctx)
