@@ -36,7 +36,7 @@ type attempt struct {
 	tries  bool // whether it probes the server
 }
 
-// admit admits a query or rejects it with ErrPaused. When an admitted query has ended, the caller must call record.
+// admit admits a query or rejects it with ErrPaused. The caller must call record when an admitted query has finished.
 func (b *breaker) admit() (attempt, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -119,7 +119,7 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 // normalise describes how the server's scores are mapped to this range.
 //
 // It fails with *Error if the server cannot be reached in time, rejects the request, or returns an invalid response,
-// and with ctx's error if ctx ends first. After two consecutive failures, calls fail at once with ErrPaused for 5
+// and with ctx's error if ctx is done first. After two consecutive failures, calls fail at once with ErrPaused for 5
 // seconds. While the server keeps failing, these pauses grow to a minute.
 func (c *Client) Rerank(ctx context.Context, query string, passages []string) ([]Result, error) {
 	if len(passages) == 0 {
