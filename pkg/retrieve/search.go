@@ -121,8 +121,8 @@ func (q *query) datastore(ctx context.Context, ds domain.Datastore) (datastoreRe
 	}
 }
 
-// serving returns the place that serves the datastore after the search has ended. It asks the catalog, unless the
-// search has already established the place.
+// serving returns the place that serves the datastore after the search. It asks the catalog, unless the search has
+// already established the place.
 func (q *query) serving(ctx context.Context, ds domain.Datastore, res datastoreResult, err error) (domain.Place, error) {
 	switch {
 	case !res.servedFrom.IsZero():
