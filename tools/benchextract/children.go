@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// usedTime returns the total processor time of the given processes. It ignores processes that have ended.
+// usedTime returns the total processor time of the given processes. It ignores processes that have exited.
 func usedTime(pids ...int) (used time.Duration) {
 	for _, pid := range pids {
 		if t, err := bench.ProcessorTime(pid); err == nil {
@@ -21,7 +21,7 @@ func usedTime(pids ...int) (used time.Duration) {
 // resetPeaks resets the peak resident memory of each child to its present value.
 func resetPeaks() {
 	for _, pid := range bench.Children() {
-		// Ignore the error: the child may just have ended.
+		// Ignore the error: the child may just have exited.
 		_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
 	}
 }
