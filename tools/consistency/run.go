@@ -115,7 +115,7 @@ const (
 	statusEvery   = 15 * time.Second // interval of progress lines
 )
 
-// load runs the workers until the context ends, and returns when their last requests are answered.
+// load runs the workers until the context is done, and returns when their last requests are answered.
 func (r *run) load(ctx context.Context, workers int, seed uint64) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -118,14 +118,14 @@ func (t *tenant) all() []*model.Document {
 }
 
 // settleOnce repeats a POST under one Idempotency-Key, so that it happens once, until there is a final answer or the
-// context ends.
+// context is done.
 func (t *tenant) settleOnce(ctx context.Context, random *rand.Rand, do func(context.Context, *client.Client) error) error {
 	_, err := t.settle(client.WithIdempotencyKey(ctx, uuid.NewString()), random, do)
 	return err
 }
 
-// settle repeats a request, at one api process after the other, until there is a final answer or the context ends. It
-// returns the number of failed attempts that may have had an effect.
+// settle repeats a request, at one api process after the other, until there is a final answer or the context is done.
+// It returns the number of failed attempts that may have had an effect.
 func (t *tenant) settle(ctx context.Context, random *rand.Rand, do func(context.Context, *client.Client) error) (tried int, err error) {
 	first := random.IntN(len(t.clients))
 	pause := firstPause

@@ -37,7 +37,8 @@ const (
 	minHaste     = 5 * time.Millisecond
 )
 
-// work makes requests until the context ends. Requests that have begun are finished within the time limit of settling.
+// work makes requests until the context is done. Requests that have begun are finished within the time limit of
+// settling.
 func (w *worker) work(ctx, settling context.Context) {
 	type action struct {
 		weight int

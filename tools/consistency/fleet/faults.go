@@ -207,7 +207,7 @@ const (
 	oneTogether = 3
 )
 
-// Disturb lets faults happen until the context ends, each as often as every other, and then heals everything. It
+// Disturb lets faults happen until the context is done, each as often as every other, and then heals everything. It
 // returns how often each was struck.
 func Disturb(ctx context.Context, faults []Fault, random *rand.Rand, out io.Writer, began time.Time) (map[string]int, error) {
 	strikes := map[string]int{}
@@ -261,7 +261,7 @@ func healAll(heals []func(context.Context) error) error {
 	return errors.Join(faults...)
 }
 
-// wait waits, and reports false if the context has ended.
+// wait waits, and reports false if the context is done.
 func wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -216,7 +216,7 @@ func (f *Fleet) Stop() error {
 	var all sync.WaitGroup
 	for _, p := range f.processes() {
 		all.Go(func() {
-			_ = p.kill() // it may have ended
+			_ = p.kill() // it may have exited
 			p.watcher.Wait()
 		})
 	}

@@ -32,7 +32,7 @@ type process struct {
 
 	mu      sync.Mutex
 	cmd     *exec.Cmd     // nil if the process is not running
-	exited  chan struct{} // closed when cmd has ended
+	exited  chan struct{} // closed when cmd has exited
 	held    bool          // the process must not be started again
 	ended   int           // number of unexpected ends
 	watcher sync.WaitGroup
@@ -112,7 +112,7 @@ func (p *process) watch(cmd *exec.Cmd, exited chan struct{}) {
 // kill ends the process with SIGKILL and keeps it down until start is called.
 func (p *process) kill() error { return p.end(syscall.SIGKILL) }
 
-// terminate asks the process to stop, waits until it has ended, and keeps it down until start is called.
+// terminate asks the process to stop, waits until it has exited, and keeps it down until start is called.
 func (p *process) terminate() error { return p.end(syscall.SIGTERM) }
 
 func (p *process) end(s syscall.Signal) error {
