@@ -104,7 +104,7 @@ func keyOf(dir string) (string, error) {
 	return key, os.WriteFile(path, []byte(key+"\n"), 0o600)
 }
 
-// Used returns the processor time that the service has used, including child processes that have ended. It is known
+// Used returns the processor time that the service has used, including child processes that have exited. It is known
 // only after Close; before, Used returns 0.
 func (s *Service) Used() time.Duration { return s.used }
 
