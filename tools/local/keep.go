@@ -31,7 +31,7 @@ func statePath(dir string) string { return filepath.Join(dir, "state.json") }
 // left over from an earlier one.
 func lockOf(dir string) *flock.Flock { return flock.New(filepath.Join(dir, "lock")) }
 
-// runEngines runs the engines until the context ends.
+// runEngines runs the engines until the context is done.
 func runEngines(ctx context.Context, dir string) error {
 	lock := lockOf(dir)
 	// Wait a moment if the lock is held, because other commands hold it briefly to check whether a keeper is running.

@@ -124,7 +124,7 @@ type Tests interface{ Run() int }
 //		goleak.VerifyTestMain(engines.Stopping(m)) // or os.Exit(engines.Stopping(m).Run())
 //	}
 //
-// Without Stopping, the guard processes stop the engines when the process has ended.
+// Without Stopping, the guard processes stop the engines when the test process has exited.
 func Stopping(m Tests) Tests { return stoppingTests{m} }
 
 type stoppingTests struct{ tests Tests }

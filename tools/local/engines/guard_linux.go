@@ -62,7 +62,7 @@ func adoptOrphans() error {
 
 // killAll kills the engine and all its descendants, and returns when none is left.
 func killAll(engine *os.Process) {
-	_ = engine.Kill() // it may already have ended
+	_ = engine.Kill() // it may already have exited
 	for {
 		// Orphans become children of this process, so each round finds the children of the processes that the last
 		// round killed.
@@ -98,7 +98,7 @@ func childrenOf(pid int) []int {
 		}
 		stat, err := os.ReadFile("/proc/" + e.Name() + "/stat")
 		if err != nil {
-			continue // it has ended
+			continue // it has exited
 		}
 		// The format is "pid (name) state parent …". The name may contain any character.
 		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])

@@ -37,11 +37,11 @@ func (p *Process) start(ctx context.Context) error {
 	return nil
 }
 
-// Kill ends the engine as in a crash, with SIGKILL to all its processes, and returns when they have ended. If the
+// Kill ends the engine as in a crash, with SIGKILL to all its processes, and returns when they have exited. If the
 // engine is not running, it does nothing.
 func (p *Process) Kill() error { return p.end(commandKill) }
 
-// Stop ends the engine in the fastest orderly way, and returns when all its processes have ended. Milvus and Milvus
+// Stop stops the engine in the fastest orderly way, and returns when all its processes have exited. Milvus and Milvus
 // Lite are killed, because their orderly shutdown takes over a minute or never ends. If the engine is not running, it
 // does nothing.
 func (p *Process) Stop() error { return p.end(commandStop) }
@@ -90,7 +90,7 @@ func (p *Process) Restart(ctx context.Context) error {
 type child struct {
 	cmd   *exec.Cmd
 	words io.WriteCloser
-	// `done` is closed when the guard process has ended.
+	// `done` is closed when the guard process has exited.
 	done chan struct{}
 }
 
@@ -183,7 +183,7 @@ func watch(out io.Reader, reports chan<- report, log string) {
 
 // end sends the guard process a command that ends it, and waits until it has exited.
 func (c *child) end(word string) error {
-	_, _ = io.WriteString(c.words, word+"\n") // fails only if the guard has ended
+	_, _ = io.WriteString(c.words, word+"\n") // fails only if the guard has exited
 	_ = c.words.Close()
 	timer := time.NewTimer(guardTimeout)
 	defer timer.Stop()

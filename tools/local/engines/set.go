@@ -34,7 +34,7 @@ type once[E interface{ Stop() error }] struct {
 }
 
 // NewSet returns a set whose engines store their data in a new temporary directory, which Stop deletes. After the
-// context ends, no engine is started; running engines continue.
+// context is done, no engine is started; running engines continue.
 func NewSet(ctx context.Context) (*Set, error) {
 	dir, err := os.MkdirTemp("", "sluice-engines-")
 	if err != nil {

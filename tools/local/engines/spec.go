@@ -43,7 +43,7 @@ const (
 )
 
 // report is a line of JSON from the guard process to its parent. The first report says whether the program is ready. A
-// later report says that the program has ended by itself.
+// later report says that the program has exited by itself.
 type report struct {
 	Ready bool
 	Fault string
