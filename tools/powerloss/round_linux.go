@@ -36,7 +36,7 @@ const (
 	noBarriers = "nobarrier"                               // mount option of the control: the file system never flushes the disk
 )
 
-// kinds are the kinds of cuts, which take turns.
+// kinds are the kinds of power cuts, used one after another.
 var kinds = []disk.Keep{disk.KeepHalf, disk.KeepNone, disk.KeepHalf, disk.KeepAll}
 
 // againEvery is how many images there are for one whose power is cut a second time, while the service recovers.
@@ -172,7 +172,7 @@ func (r *runner) round(ctx context.Context, mountOptions string, cuts []cut) (su
 	return sum, err
 }
 
-// load starts the service on a volume and changes documents until ctx ends.
+// load starts the service on a volume and changes documents until ctx is done.
 func (r *runner) load(ctx context.Context, log *os.File, v *volume, ledger *load.Ledger) error {
 	s, err := r.start(context.WithoutCancel(ctx), log, v)
 	if err == nil {
@@ -215,7 +215,7 @@ func (r *runner) cuts(ctx context.Context, d *disk.Disk, ledger *load.Ledger, cu
 	return sum, cmp.Or(checking.Wait(), stopped)
 }
 
-// pause waits for d, or until ctx ends.
+// pause waits for d, or until ctx is done.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -61,7 +61,7 @@ func (r *report) lost(d load.Expectation, format string, args ...any) {
 // Documents checks every document. Each one exists exactly once in its last acknowledged version, or in the version of
 // a change that was sent without being acknowledged: its original and its chunks are the same bytes. Deleted documents
 // do not exist. Nothing else exists, and searches find only existing versions. Documents returns an error only if ctx
-// ends.
+// is done.
 func Documents(ctx context.Context, c *client.Client, e load.Expected, random *rand.Rand) (Report, error) {
 	r := &report{gone: map[string]bool{}, Report: Report{Documents: e.Acknowledged()}}
 	if e.Datastore == "" {
@@ -182,7 +182,7 @@ func (k *checker) document(ctx context.Context, d load.Expectation, found []clie
 	return nil
 }
 
-// unreadable adds a finding, unless ctx has ended.
+// unreadable adds a finding, unless ctx is done.
 func (k *checker) unreadable(ctx context.Context, d load.Expectation, what string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -48,7 +48,7 @@ func (d *Disk) Cut(keep Keep, random *rand.Rand, at func()) (*Disk, Loss) {
 }
 
 // CutAtFlush is like Cut, but the power fails when the next flush arrives, before it is carried out. A service that
-// acknowledges data before the flush loses it at that moment. If ctx ends first, the power fails then.
+// acknowledges data before the flush loses it at that moment. If ctx is done first, the power fails then.
 func (d *Disk) CutAtFlush(ctx context.Context, keep Keep, random *rand.Rand, at func()) (*Disk, Loss) {
 	type image struct {
 		disk *Disk

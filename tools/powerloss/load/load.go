@@ -23,7 +23,7 @@ const (
 	pace = 15 * time.Millisecond
 )
 
-// Run creates a datastore and changes documents in it until ctx ends. It returns an error if the service rejects a
+// Run creates a datastore and changes documents in it until ctx is done. It returns an error if the service rejects a
 // request before.
 func Run(ctx context.Context, c *client.Client, l *Ledger, seed uint64) error {
 	store, err := c.CreateDatastore(ctx, client.DatastoreCreate{Name: "powerloss"})
@@ -39,7 +39,7 @@ func Run(ctx context.Context, c *client.Client, l *Ledger, seed uint64) error {
 	return all.Wait()
 }
 
-// unlessEnded returns err, or nil if ctx has ended, which interrupts requests.
+// unlessEnded returns err, or nil if ctx is done, which interrupts requests.
 func unlessEnded(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
