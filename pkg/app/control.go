@@ -17,14 +17,14 @@ func (s *Service) startControl(ctx context.Context) error {
 		dispatcher.Jobs = s.options.hooks.publisher(dispatcher.Jobs)
 	}
 	sweeper := control.Sweeper{
-		Sweeps: s.catalog, Stores: s.catalog, Engines: controlledEngines{s.engines}, Originals: s.originals, JobLog: s.broker, Log: s.log, Now: s.now, Aged: s.guardedNow,
+		Sweeps: s.catalog, Stores: s.catalog, Engines: controlledEngines{s.engines}, Originals: s.originals, JobLog: s.broker, Log: s.log, Now: s.now, GuardedNow: s.guardedNow,
 		Retention: s.config.ConversationRetention, Holding: s.backups.isHolding,
 	}
 	mover := control.Mover{Catalog: s.catalog, Log: s.log, Now: s.now}
 	s.rescuer = &control.Rescuer{Waiting: s.catalog, Stream: s.broker, Log: s.log, Now: s.now}
 	s.auditor = &control.Auditor{
 		Catalog: s.catalog, Engines: controlledEngines{s.engines}, Originals: s.originals, JobLog: s.broker, Every: s.config.AuditEvery, Alarm: s.indexAlarm,
-		Holder: s.holder, Log: s.log, Now: s.now, Aged: s.guardedNow, Audited: s.rebuild.auditEnded,
+		Holder: s.holder, Log: s.log, Now: s.now, GuardedNow: s.guardedNow, Audited: s.rebuild.auditEnded,
 	}
 	sites := control.SiteWorker{Sites: s.catalog, Hub: s.hub, Log: s.log}
 	scheduler := &control.Scheduler{Catalog: s.catalog, Schedules: s.broker, Wake: s.scheduled, Hub: s.hub, Log: s.log}

@@ -93,7 +93,7 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 const databaseTimeout = time.Minute
 
 func (s *Service) openCatalog(ctx context.Context) (err error) {
-	o := catalog.Options{Log: s.log, Now: s.now, Aged: s.guardedNow, MaxPagesPerSite: s.config.LimitPages, URL: s.config.DatabaseURL, Limits: quotas(s.config)}
+	o := catalog.Options{Log: s.log, Now: s.now, GuardedNow: s.guardedNow, MaxPagesPerSite: s.config.LimitPages, URL: s.config.DatabaseURL, Limits: quotas(s.config)}
 	o.StartTimeout = databaseTimeout
 	if o.URL == "" {
 		o.Path, o.CacheBytes = s.dir.Join(datadir.Catalog), cacheMemoryOf(s.config).catalog

@@ -33,9 +33,9 @@ type Options struct {
 	Log          *slog.Logger // nil: slog.Default()
 	// Now is the clock for stored times. If it is nil, time.Now is used.
 	Now func() time.Time
-	// Aged is the clock for deciding which rows are old enough to be deleted. After the system clock jumps forward,
-	// Aged may lag behind Now, so that nothing is deleted too early. If it is nil, Now is used.
-	Aged func() time.Time
+	// GuardedNow is the clock for deciding which rows are old enough to be deleted. After the system clock jumps
+	// forward, GuardedNow may lag behind Now, so that nothing is deleted too early. If it is nil, Now is used.
+	GuardedNow func() time.Time
 	// MaxPagesPerSite limits the number of pages of a web site. A site's own setting can lower this limit, but not
 	// raise it. 0 means DefaultMaxPagesPerSite.
 	MaxPagesPerSite int
@@ -82,7 +82,7 @@ func Open(ctx context.Context, o Options) (*Catalog, error) {
 
 func database(o Options, cache *resources.ReadCache) db.Options {
 	return db.Options{
-		Path: o.Path, URL: o.URL, Connections: o.Connections, StartTimeout: o.StartTimeout, Log: o.Log, Now: o.Now, Aged: o.Aged,
+		Path: o.Path, URL: o.URL, Connections: o.Connections, StartTimeout: o.StartTimeout, Log: o.Log, Now: o.Now, GuardedNow: o.GuardedNow,
 		Schema: migrations.FS, Topics: []string{record.TopicOutbox, record.TopicSweeps, record.TopicSites}, Observer: cache,
 	}
 }

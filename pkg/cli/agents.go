@@ -16,7 +16,7 @@ func (p *Program) agentsCommand() *cobra.Command {
 		GroupID: GroupUse, DisableFlagsInUseLine: true,
 		Long: "An agent can be given by its id or its name.",
 	}
-	var where Where
+	var where ConnectionFlags
 	list := &cobra.Command{
 		Use: "list", Short: "List agents, newest first", Args: NoArguments,
 		RunE: p.connected(&where, func(ctx context.Context, c *client.Client, _ []string) error { return p.listAgents(ctx, c) }),

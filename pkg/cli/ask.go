@@ -15,7 +15,7 @@ import (
 
 // askFlags holds the flags of the ask command.
 type askFlags struct {
-	where                          Where
+	connection                     ConnectionFlags
 	agent, datastore, conversation string
 	filter                         filterFlags
 }
@@ -33,7 +33,7 @@ func (p *Program) askCommand() *cobra.Command {
 			if f.agent != "" && f.datastore != "" {
 				return Misusedf("--agent and --datastore cannot be combined: an agent has its own datastores")
 			}
-			c, err := p.connect(f.where, interactiveAttempts, IsID(f.agent))
+			c, err := p.connect(f.connection, interactiveAttempts, IsID(f.agent))
 			if err != nil {
 				return err
 			}
@@ -45,7 +45,7 @@ func (p *Program) askCommand() *cobra.Command {
 	cmd.Flags().StringVar(&f.datastore, "datastore", "", "`datastore` to answer from, by id or name")
 	cmd.Flags().StringVar(&f.conversation, "conversation", "", "continue the conversation with this `id`")
 	f.filter.flags(cmd)
-	f.where.Flags(cmd)
+	f.connection.Flags(cmd)
 	return cmd
 }
 
@@ -190,8 +190,8 @@ func answerable(ctx context.Context, c *client.Client, store *client.Datastore, 
 }
 
 // onlyDatastore returns the id of the only datastore, for commands that do not name one. If there are several
-// datastores, the error begins with `which` and lists the datastores and the given agents.
-func onlyDatastore(ctx context.Context, c *client.Client, which string, agents []Named) (id string, err error) {
+// datastores, the error begins with `usage` and lists the datastores and the given agents.
+func onlyDatastore(ctx context.Context, c *client.Client, usage string, agents []Named) (id string, err error) {
 	var stores []string
 	for d, err := range c.ListDatastores(ctx) {
 		if err != nil {
@@ -215,5 +215,5 @@ func onlyDatastore(ctx context.Context, c *client.Client, which string, agents [
 	if len(names) > 0 {
 		said += ", or --agent to " + firstNames(names)
 	}
-	return "", Misusedf("%s %s", which, said)
+	return "", Misusedf("%s %s", usage, said)
 }

@@ -19,7 +19,7 @@ func (p *Program) Remote() []*cobra.Command {
 
 // connected returns the RunE function for a command: it connects to the service, and then calls `do` with the client
 // and the arguments.
-func (p *Program) connected(where *Where, do func(context.Context, *client.Client, []string) error) func(*cobra.Command, []string) error {
+func (p *Program) connected(where *ConnectionFlags, do func(context.Context, *client.Client, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		c, err := p.connect(*where, interactiveAttempts, false)
 		if err != nil {
@@ -36,7 +36,7 @@ func (p *Program) datastoresCommand() *cobra.Command {
 		GroupID: GroupUse, DisableFlagsInUseLine: true,
 		Long: "A datastore holds documents that are searched together. It can be given by its id or its name.",
 	}
-	var where Where
+	var where ConnectionFlags
 	list := &cobra.Command{
 		Use: "list", Short: "List datastores, newest first", Args: NoArguments,
 		RunE: p.connected(&where, func(ctx context.Context, c *client.Client, _ []string) error { return p.listDatastores(ctx, c) }),
@@ -91,11 +91,11 @@ func (p *Program) datastoresCommand() *cobra.Command {
 	return stores
 }
 
-// Exactly requires exactly one argument. The parameter `what` is the name of the argument in error messages.
-func Exactly(what string) cobra.PositionalArgs {
+// Exactly requires exactly one argument. The parameter `noun` is the name of the argument in error messages.
+func Exactly(noun string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return Misusedf("missing argument %s", what)
+			return Misusedf("missing argument %s", noun)
 		}
 		return AtMost(1)(cmd, args)
 	}

@@ -20,7 +20,7 @@ import (
 
 // ingestOptions holds the flags of commands that add documents.
 type ingestOptions struct {
-	where     Where
+	where     ConnectionFlags
 	datastore string
 	create    bool
 	wait      bool

@@ -18,13 +18,14 @@ import (
 // DefaultAddr is the default listen address of a service.
 const DefaultAddr = "127.0.0.1:8080"
 
-// Where holds the flags that locate a running service. Their defaults come from the environment and the data directory.
-type Where struct {
+// ConnectionFlags holds the flags that locate a running service. Their defaults come from the environment and the data
+// directory.
+type ConnectionFlags struct {
 	URL, Key, DataDir string
 }
 
 // Flags adds the flags that locate a service.
-func (w *Where) Flags(cmd *cobra.Command) {
+func (w *ConnectionFlags) Flags(cmd *cobra.Command) {
 	for _, f := range []struct {
 		value       *string
 		name, usage string
@@ -38,8 +39,8 @@ func (w *Where) Flags(cmd *cobra.Command) {
 	}
 }
 
-// Located describes how to reach a running service.
-type Located struct {
+// Endpoint describes how to reach a running service.
+type Endpoint struct {
 	Address string // such as http://127.0.0.1:8080
 	Key     string // "": not found
 	KeyFile string // file where the key was expected
@@ -47,12 +48,12 @@ type Located struct {
 }
 
 // Locate finds the service and its key. It uses the key in a local data directory only for a service on this machine.
-func (w Where) Locate(environ []string) (Located, error) {
+func (w ConnectionFlags) Locate(environ []string) (Endpoint, error) {
 	if w.DataDir != "" {
 		environ = append(environ[:len(environ):len(environ)], "SLUICE_DATA_DIR="+w.DataDir)
 	}
 	c, err := config.ParseEnviron(environ)
-	at := Located{Address: w.URL, Key: w.Key, Config: c}
+	at := Endpoint{Address: w.URL, Key: w.Key, Config: c}
 	if err != nil {
 		return at, WithExit(Misused, err)
 	}

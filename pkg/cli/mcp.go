@@ -16,7 +16,7 @@ import (
 // MCP returns the command that relays Model Context Protocol messages between a running service and a client that uses
 // standard input and output.
 func (p *Program) MCP() *cobra.Command {
-	var where Where
+	var where ConnectionFlags
 	cmd := &cobra.Command{
 		Use: "mcp [--url URL] [--key KEY]", Short: "Serve the Model Context Protocol on standard input and output",
 		GroupID: GroupUse, Args: NoArguments, DisableFlagsInUseLine: true,
@@ -31,7 +31,7 @@ func (p *Program) MCP() *cobra.Command {
 	return cmd
 }
 
-func (p *Program) relay(ctx context.Context, where Where) error {
+func (p *Program) relay(ctx context.Context, where ConnectionFlags) error {
 	at, err := where.Locate(p.Environ)
 	if err != nil {
 		return err

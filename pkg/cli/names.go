@@ -14,9 +14,9 @@ func IsID(wanted string) bool { return idForm.MatchString(wanted) }
 // Named is an object with an id and a name.
 type Named struct{ ID, Name string }
 
-// Pick returns the id of the object with the wanted name. The parameter `what` is the kind of object in error messages,
+// Pick returns the id of the object with the wanted name. The parameter `noun` is the kind of object in error messages,
 // such as "datastore".
-func Pick(what, wanted string, all []Named) (id string, err error) {
+func Pick(kind, wanted string, all []Named) (id string, err error) {
 	for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
 		var found []string
 		for _, n := range all {
@@ -29,7 +29,7 @@ func Pick(what, wanted string, all []Named) (id string, err error) {
 		case 1:
 			return found[0], nil
 		default:
-			return "", Misusedf("there are %d %ss named %q: use one of their ids: %s", len(found), what, wanted, firstNames(found))
+			return "", Misusedf("there are %d %ss named %q: use one of their ids: %s", len(found), kind, wanted, firstNames(found))
 		}
 	}
 	names := make([]string, len(all))
@@ -37,22 +37,22 @@ func Pick(what, wanted string, all []Named) (id string, err error) {
 		names[i] = fmt.Sprintf("%q", n.Name)
 	}
 	if len(names) == 0 {
-		return "", WithExit(NotFound, fmt.Errorf("%s %q does not exist; there are no %[1]ss yet", what, wanted))
+		return "", WithExit(NotFound, fmt.Errorf("%s %q does not exist; there are no %[1]ss yet", kind, wanted))
 	}
-	return "", WithExit(NotFound, fmt.Errorf("%s %q does not exist; existing ones: %s", what, wanted, firstNames(names)))
+	return "", WithExit(NotFound, fmt.Errorf("%s %q does not exist; existing ones: %s", kind, wanted, firstNames(names)))
 }
 
 // Find returns the id of the object that is given by id or name. The function `each` must call `add` once for every
 // object.
-func Find(what, wanted string, each func(add func(id, name string)) error) (id string, err error) {
+func Find(kind, wanted string, each func(add func(id, name string)) error) (id string, err error) {
 	if IsID(wanted) {
 		return wanted, nil
 	}
 	var all []Named
 	if err := each(func(id, name string) { all = append(all, Named{id, name}) }); err != nil {
-		return "", fmt.Errorf("looking for %s %q: %w", what, wanted, err)
+		return "", fmt.Errorf("looking for %s %q: %w", kind, wanted, err)
 	}
-	return Pick(what, wanted, all)
+	return Pick(kind, wanted, all)
 }
 
 // firstNames returns the first few names, separated by commas, and says how many more there are.

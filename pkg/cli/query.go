@@ -66,7 +66,7 @@ func alternatives(value string) []any {
 }
 
 func (p *Program) queryCommand() *cobra.Command {
-	var where Where
+	var where ConnectionFlags
 	var store, mode string
 	var topK, perDocument int
 	var rerank, full bool
@@ -125,10 +125,10 @@ func (p *Program) queryCommand() *cobra.Command {
 	return cmd
 }
 
-func wantsText(what string) cobra.PositionalArgs {
+func wantsText(noun string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if strings.TrimSpace(strings.Join(args, " ")) == "" {
-			return Misusedf("the %s is empty", what)
+			return Misusedf("the %s is empty", noun)
 		}
 		return nil
 	}

@@ -19,7 +19,7 @@ const (
 
 // connect returns a client for the service. If there is no key, it returns an error that explains how to get one. If
 // public is true, the requested object may be public, so a missing key is not an error.
-func (p *Program) connect(where Where, attempts int, public bool) (*client.Client, error) {
+func (p *Program) connect(where ConnectionFlags, attempts int, public bool) (*client.Client, error) {
 	at, err := where.Locate(p.Environ)
 	if err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ func (s *upload) send(ctx context.Context, unit []*document, salt string) ([]sen
 		same, others := s.stored.find(d)
 		switch {
 		case same != nil && same.status == client.DatasourceStatusError, same != nil && s.retry && d.create != nil:
-			batch = append(batch, s.again(ctx, d, *same, others))
+			batch = append(batch, s.resend(ctx, d, *same, others))
 		case same != nil:
 			batch = append(batch, sent{doc: d, stored: *same, others: others, known: true, finished: isFinal(same.status)})
 		case d.kind == client.DatasourceTypeText:
@@ -85,8 +85,8 @@ func isFatal(err error) bool {
 	return !errors.As(err, &local)
 }
 
-// again queues a failed datasource for another attempt.
-func (s *upload) again(ctx context.Context, d *document, k storedDocument, others []storedDocument) sent {
+// resend queues a failed datasource for another attempt.
+func (s *upload) resend(ctx context.Context, d *document, k storedDocument, others []storedDocument) sent {
 	mode := client.ResyncModeReindex
 	if d.create != nil {
 		mode = client.ResyncModeRefresh

@@ -64,9 +64,9 @@ type Auditor struct {
 	Holder string // unique name of this process
 	Log    *slog.Logger
 	Now    func() time.Time
-	// Aged is the clock for deciding whether data is old enough to be deleted. After a jump of the system clock, it may
-	// lag behind Now. If it is nil, Now is used.
-	Aged func() time.Time
+	// GuardedNow is the clock for deciding whether data is old enough to be deleted. After a jump of the system clock,
+	// it may lag behind Now. If it is nil, Now is used.
+	GuardedNow func() time.Time
 	// Audited, if set, is called after every audit that completed without errors. `began` is the time at which the
 	// audit started.
 	Audited func(began time.Time)

@@ -16,7 +16,7 @@ func (a *audit) originals(ctx context.Context) error {
 	// Read the store before the catalog. Otherwise, an original that is stored between the two readings would look like
 	// a stray.
 	kept := map[string]bool{} // key → old enough to be a stray
-	newest := sweepClock(a.Aged, a.Now)().Add(-uploadGrace)
+	newest := sweepClock(a.GuardedNow, a.Now)().Add(-uploadGrace)
 	err := a.Originals.Each(ctx, func(key string, _ int64, modified time.Time) error {
 		kept[key] = modified.Before(newest)
 		return nil
@@ -195,17 +195,17 @@ func (a *audit) countLost(ctx context.Context, d domain.Datasource, have, want i
 }
 
 // ignoreNotFound adds the action and the datasource to an error, or returns nil if the datasource no longer exists.
-func ignoreNotFound(err error, doing, id string) error {
+func ignoreNotFound(err error, action, id string) error {
 	if err == nil || domain.CodeOf(err) == domain.CodeNotFound {
 		return nil
 	}
-	return fmt.Errorf("%s datasource %s: %w", doing, id, err)
+	return fmt.Errorf("%s datasource %s: %w", action, id, err)
 }
 
 // formatCount formats a count with its noun: 1 row, 2 rows.
-func formatCount[N int | int64](n N, thing string) string {
+func formatCount[N int | int64](n N, noun string) string {
 	if n == 1 {
-		return "1 " + thing
+		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %ss", n, thing)
+	return fmt.Sprintf("%d %ss", n, noun)
 }

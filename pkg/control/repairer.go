@@ -110,19 +110,19 @@ func (r *Repairer) repair(ctx context.Context, prune bool, note Note) error {
 }
 
 // reschedule restores schedules that were lost with their stream.
-func (r *Repairer) reschedule(ctx context.Context, say Note) error {
+func (r *Repairer) reschedule(ctx context.Context, note Note) error {
 	if r.Scheduler == nil {
 		return nil
 	}
 	done, err := r.Scheduler.Reconcile(ctx)
 	if done.Set > 0 {
-		say("%s restored", formatCount(done.Set, "refresh schedule"))
+		note("%s restored", formatCount(done.Set, "refresh schedule"))
 	}
 	if done.Removed > 0 {
-		say("removed %s that no datasource uses", formatCount(done.Removed, "refresh schedule"))
+		note("removed %s that no datasource uses", formatCount(done.Removed, "refresh schedule"))
 	}
 	if errors.Is(err, jobs.ErrNoSchedules) {
-		say("scheduled refreshes are off: %v", err)
+		note("scheduled refreshes are off: %v", err)
 		return nil
 	}
 	return err

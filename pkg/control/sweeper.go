@@ -45,9 +45,9 @@ type Sweeper struct {
 	Now       func() time.Time
 
 	Retention time.Duration // how long conversations are kept after their last message; 0: forever
-	// Aged is the clock for deciding whether data is old enough to be deleted. After a jump of the system clock, it may
-	// lag behind Now. If it is nil, Now is used.
-	Aged func() time.Time
+	// GuardedNow is the clock for deciding whether data is old enough to be deleted. After a jump of the system clock,
+	// it may lag behind Now. If it is nil, Now is used.
+	GuardedNow func() time.Time
 	// Holding reports whether originals must stay because a backup is reading them. Sweeps of originals are then
 	// deferred. If Holding is nil, they are never deferred.
 	Holding func() bool
@@ -107,7 +107,7 @@ func (s *Sweeper) forget(ctx context.Context) (more bool, err error) {
 	if s.Retention <= 0 {
 		return false, nil
 	}
-	if more, err = s.Sweeps.ForgetConversations(ctx, sweepClock(s.Aged, s.Now)().Add(-s.Retention)); err != nil {
+	if more, err = s.Sweeps.ForgetConversations(ctx, sweepClock(s.GuardedNow, s.Now)().Add(-s.Retention)); err != nil {
 		return false, fmt.Errorf("deleting conversations older than %s: %w", s.Retention, err)
 	}
 	return more, nil

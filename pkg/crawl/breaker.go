@@ -56,7 +56,7 @@ func (b *breaker) fail(host string, now time.Time) (held time.Duration, suspect 
 }
 
 // trip pauses a failing host and returns the length of the pause.
-func (b *breaker) trip(host, why string, now time.Time) time.Duration {
+func (b *breaker) trip(host, reason string, now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	h := b.host(host, now)
@@ -65,20 +65,20 @@ func (b *breaker) trip(host, why string, now time.Time) time.Duration {
 		return left
 	}
 	h.pause = min(max(2*h.pause, minPause), maxPause)
-	h.until, h.reason, h.isFailing = now.Add(h.pause), why, true
+	h.until, h.reason, h.isFailing = now.Add(h.pause), reason, true
 	return h.pause
 }
 
 // pauseUntil records that the host itself asked for a pause until the given time. A host that asks for pauses for a
 // long time without serving any content counts as failing.
-func (b *breaker) pauseUntil(host, why string, until, now time.Time) {
+func (b *breaker) pauseUntil(host, reason string, until, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	h := b.host(host, now)
 	if h.refusals++; h.refusals == 1 {
 		h.refused = now
 	}
-	h.until, h.reason = latest(h.until, until), why
+	h.until, h.reason = latest(h.until, until), reason
 	h.isFailing = h.refusals >= maxRefusals && now.Sub(h.refused) >= maxRefusalTime
 }
 
@@ -139,7 +139,7 @@ func (b *breaker) pauseLeft(host string, now time.Time) time.Duration {
 
 // pauseReason returns the reason for the host's pause, and whether the host is failing. It returns "" if this process
 // knows of no pause.
-func (b *breaker) pauseReason(host string, now time.Time) (why string, fails bool) {
+func (b *breaker) pauseReason(host string, now time.Time) (reason string, isFailing bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if h := b.hosts[host]; h != nil && h.until.After(now) {

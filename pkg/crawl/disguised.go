@@ -100,10 +100,10 @@ func isSignIn(u *url.URL) bool {
 }
 
 // isSignInPage reports whether the server sent a sign-in form instead of the requested page.
-func (p *pageReader) isSignInPage(asked, final *url.URL, redirected bool) bool {
+func (p *pageReader) isSignInPage(requested, final *url.URL, redirected bool) bool {
 	short := p.signs.letters < emptyNotice
 	switch {
-	case isSignIn(asked): // the sign-in page itself was requested
+	case isSignIn(requested): // the sign-in page itself was requested
 		return false
 	case redirected && isSignIn(final):
 		back := slices.ContainsFunc(strings.Split(final.RawQuery, "&"), func(param string) bool {

@@ -78,7 +78,7 @@ func TestPages_of_one_template_are_not_alike(t *testing.T) {
 		"/valve": page("Valves open and close the way of the water, and ask for nothing but a look in the spring of each year."),
 	})
 	pump1, printed, valve := fetchedText(t, c, s.URL, "/pump"), fetchedText(t, c, s.URL, "/print"), fetchedText(t, c, s.URL, "/valve")
-	if !textid.Alike(pump1.Sketch, printed.Sketch) || textid.Alike(pump1.Sketch, valve.Sketch) {
+	if !textid.IsSimilar(pump1.Sketch, printed.Sketch) || textid.IsSimilar(pump1.Sketch, valve.Sketch) {
 		t.Errorf("resemblances are %.2f and %.2f", textid.Resemblance(pump1.Sketch, printed.Sketch), textid.Resemblance(pump1.Sketch, valve.Sketch))
 	}
 }

@@ -50,7 +50,7 @@ func (p *plan) judge(it *planned) error {
 	}
 	switch own.state {
 	case planPage:
-		if !textid.Alike(it.sketch, own.sketch) {
+		if !textid.IsSimilar(it.sketch, own.sketch) {
 			return p.addPage(it)
 		}
 		return p.exclude(it, PlanDuplicate, canonicalNote(own), kindCanonical)
@@ -230,7 +230,7 @@ func (p *plan) resume(it *planned) error {
 	it.wait, it.result = nil, planResult{} // no longer needed
 	for _, w := range waiting {
 		var err error
-		if it.state == planPage && textid.Alike(it.sketch, w.sketch) {
+		if it.state == planPage && textid.IsSimilar(it.sketch, w.sketch) {
 			err = p.exclude(w, PlanDuplicate, canonicalNote(it), kindCanonical)
 		} else {
 			err = p.addPage(w)

@@ -266,7 +266,7 @@ func (x *Extractor) askChild(ctx context.Context, f *os.File, size int64, req Re
 			return none, err
 		}
 		answer, err := w.Ask(ctx, f, child, x.opts.MaxMemory, clockFactor*x.opts.Timeout)
-		if w.Dead && ctx.Err() == nil {
+		if w.HasExited && ctx.Err() == nil {
 			x.opts.Log.WarnContext(ctx, "extraction process died while reading a document", "name", req.Name, "error", err)
 		}
 		x.logMissingRights(w)
@@ -346,11 +346,11 @@ func (x *Extractor) take() (*sandbox.Worker, error) {
 
 // release keeps a child for the next document, or stops it if it must be replaced.
 func (x *Extractor) release(w *sandbox.Worker) {
-	if w.Dead {
+	if w.HasExited {
 		return
 	}
 	x.mu.Lock()
-	if x.closed || w.Spent || w.Read >= x.opts.Recycle {
+	if x.closed || w.Expired || w.Read >= x.opts.Recycle {
 		x.mu.Unlock()
 		w.Stop()
 		return

@@ -123,13 +123,13 @@ func TestChildrenAreRecycledAndRetired(t *testing.T) {
 	MustExtract(t, x, "one")
 	child := x.Idle[0]
 	MustExtract(t, x, "two")
-	if len(x.Idle) != 0 || !child.Dead {
+	if len(x.Idle) != 0 || !child.HasExited {
 		t.Error("a child reads more documents than it should")
 	}
 	MustExtract(t, x, "three")
 	child = x.Idle[0]
 	x.retire(child)
-	if len(x.Idle) != 0 || !child.Dead {
+	if len(x.Idle) != 0 || !child.HasExited {
 		t.Error("an idle child was not stopped")
 	}
 	if _, err := os.Stat(child.Dir); !errors.Is(err, os.ErrNotExist) {

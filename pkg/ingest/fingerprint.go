@@ -62,7 +62,7 @@ func (i *Ingestor) textID(job domain.Job, doc *domain.Document, chunks []domain.
 	}
 	steady := make([]domain.Chunk, len(chunks))
 	for n, c := range chunks {
-		c.Text, c.Context, c.Heading = textid.SteadyStrict(c.Text), textid.SteadyStrict(c.Context), textid.SteadyStrict(c.Heading)
+		c.Text, c.Context, c.Heading = textid.RemoveVolatileStrict(c.Text), textid.RemoveVolatileStrict(c.Context), textid.RemoveVolatileStrict(c.Heading)
 		c.Offset, c.Tokens, c.Runs = 0, 0, nil // they vary with clocks and counters in the text
 		steady[n] = c
 	}

@@ -37,8 +37,8 @@ func (r reporter) progress(ctx context.Context, t domain.EventType, stage string
 }
 
 // skip reports that the page was read but is skipped, and why.
-func (r reporter) skip(ctx context.Context, why string) error {
+func (r reporter) skip(ctx context.Context, reason string) error {
 	ev := r.event(domain.EventSkipped)
-	ev.Error = why
+	ev.Error = reason
 	return r.emit(ctx, ev)
 }

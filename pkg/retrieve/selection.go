@@ -133,11 +133,11 @@ func (s *selection) hasMergeTarget(c *candidate, rank int) bool {
 }
 
 // drop counts a candidate that does not become a fragment, and lists it in the explanation if there is space.
-func (s *selection) drop(c *candidate, rank int, why domain.DropReason) {
+func (s *selection) drop(c *candidate, rank int, reason domain.DropReason) {
 	if c.duplicateOf != nil {
-		why = domain.DropDuplicate // found before the reranking
+		reason = domain.DropDuplicate // found before the reranking
 	}
-	switch why {
+	switch reason {
 	case domain.DropDuplicate:
 		s.dropped.Duplicates++
 	case domain.DropMerged:
@@ -152,12 +152,12 @@ func (s *selection) drop(c *candidate, rank int, why domain.DropReason) {
 	}
 	d := domain.ExplainedDrop{
 		ChunkID: c.hit.Key, DatasourceID: c.hit.DatasourceID, DatasourceName: c.source.Name, Page: c.hit.Page, Heading: c.hit.Heading,
-		Reason: why, Rank: rank, Score: c.displayScore,
+		Reason: reason, Rank: rank, Score: c.displayScore,
 	}
 	switch {
 	case c.duplicateOf != nil:
 		d.For = s.representative(c)
-	case why == domain.DropMerged:
+	case reason == domain.DropMerged:
 		d.For = s.at[positionOf(c)].hit.Key
 	}
 	s.dropped.Chunks = append(s.dropped.Chunks, d)

@@ -103,7 +103,7 @@ type preparer interface {
 }
 
 // vectorFor embeds the query for a datastore. Meanwhile, the index searches for the query's words.
-func (q *query) vectorFor(ctx context.Context, engine Searcher, ds domain.Datastore, asked index.Query) (made embedding, words index.Prepared, err error) {
+func (q *query) vectorFor(ctx context.Context, engine Searcher, ds domain.Datastore, request index.Query) (made embedding, words index.Prepared, err error) {
 	ready, ok := engine.(preparer)
 	if !ok || q.Mode != domain.SearchHybrid || ds.EmbeddingModel == "" {
 		made, err = q.embed(ds.EmbeddingModel)
@@ -119,7 +119,7 @@ func (q *query) vectorFor(ctx context.Context, engine Searcher, ds domain.Datast
 	defer cancel()
 	var atWork sync.WaitGroup
 	atWork.Go(func() {
-		if found, err := ready.Prepare(ctx, space, asked); err == nil { // an error is ignored here, because Search will return it too
+		if found, err := ready.Prepare(ctx, space, request); err == nil { // an error is ignored here, because Search will return it too
 			words = found
 		}
 	})

@@ -8,25 +8,25 @@ import (
 )
 
 const (
-	sketchBins = 128 // number of values in a sketch; the standard error of an estimate near alikeShare is 0.035
+	sketchBins = 128 // number of values in a sketch; the standard error of an estimate near minSimilarity is 0.035
 	shingle    = 3   // number of words in a shingle
 	// maxShingles bounds the work on one text.
 	maxShingles = 200_000
-	// alikeShare is the share of shingles that two texts must have in common to count as similar. A page and its print
-	// version reach it; two pages that use the same template do not.
-	alikeShare = 0.8
+	// minSimilarity is the share of shingles that two texts must have in common to count as similar. A page and its
+	// print version reach it; two pages that use the same template do not.
+	minSimilarity = 0.8
 )
 
-// Hash returns a hash of a text and its title. Texts that differ only in parts that Steady removes have the same hash.
-// The hash of a text without letters or digits is "".
-func Hash(title, text string) string { return hashSteady(title, Steady(text)) }
+// Hash returns a hash of a text and its title. Texts that differ only in parts that RemoveVolatile removes have the
+// same hash. The hash of a text without letters or digits is "".
+func Hash(title, text string) string { return hashStable(title, RemoveVolatile(text)) }
 
-func hashSteady(title, steady string) string {
+func hashStable(title, steady string) string {
 	if !hasWords(steady) {
 		return ""
 	}
 	h := sha256.New()
-	h.Write([]byte(Steady(title)))
+	h.Write([]byte(RemoveVolatile(title)))
 	h.Write([]byte{0})
 	h.Write([]byte(steady))
 	return hex.EncodeToString(h.Sum(nil))
@@ -35,10 +35,10 @@ func hashSteady(title, steady string) string {
 // Identify returns a Hash of a page's title and text, and a Sketch of the text. The Sketch is computed from `own`,
 // which is the part of the text that does not occur in other pages, or the whole text.
 func Identify(title, text, own string) (hash string, sketch []byte) {
-	steady := Steady(text)
-	hash = hashSteady(title, steady)
+	steady := RemoveVolatile(text)
+	hash = hashStable(title, steady)
 	if own == text {
-		return hash, sketchSteady(steady)
+		return hash, sketchStable(steady)
 	}
 	return hash, Sketch(own)
 }
@@ -52,11 +52,11 @@ func hasWords(text string) bool {
 	return false
 }
 
-// Sketch returns a summary of a text, 128 bytes long, that Alike can compare. It is nil for a text without letters or
-// digits.
-func Sketch(text string) []byte { return sketchSteady(Steady(text)) }
+// Sketch returns a summary of a text, 128 bytes long, that IsSimilar can compare. It is nil for a text without letters
+// or digits.
+func Sketch(text string) []byte { return sketchStable(RemoveVolatile(text)) }
 
-func sketchSteady(steady string) []byte {
+func sketchStable(steady string) []byte {
 	var mins [sketchBins]uint64
 	var filled [sketchBins]bool
 	var last [shingle]uint64
@@ -94,9 +94,9 @@ func sketchSteady(steady string) []byte {
 	return out
 }
 
-// Alike reports whether two texts have at least four fifths of their shingles in common, as estimated from their
+// IsSimilar reports whether two texts have at least four fifths of their shingles in common, as estimated from their
 // sketches. It returns false if either sketch is nil.
-func Alike(a, b []byte) bool { return Resemblance(a, b) >= alikeShare }
+func IsSimilar(a, b []byte) bool { return Resemblance(a, b) >= minSimilarity }
 
 // Resemblance estimates, from two sketches, the share of shingles that the texts have in common. It is 0 if either
 // sketch is nil.

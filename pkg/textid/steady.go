@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine is the number of bytes at the start of a line in which Steady looks for changing parts. It bounds the time
-// that the regular expressions take.
+// maxLine is the number of bytes at the start of a line in which RemoveVolatile looks for changing parts. It bounds the
+// time that the regular expressions take.
 const maxLine = 2_000
 
 // Parts of the regular expressions below, which are applied to text in lower case.
@@ -87,15 +87,16 @@ var wide = slices.Concat(strict, []volatilePattern{
 	{anyOf: []string{" times"}, expression: regexp.MustCompile(`\b(?:read|visited) ` + amount + ` ?times\b`)},
 })
 
-// Steady returns the text in lower case, with single spaces, without the parts that a server changes in every response:
-// the time at which the page was generated, durations, ages ("3 minutes ago"), counters, tokens and request ids. Every
-// other date, time and number stays: if it changes, the content has changed. Use Steady to compare two pages.
-func Steady(text string) string { return removeMatches(text, wide) }
+// RemoveVolatile returns the text in lower case, with single spaces, without the parts that a server changes in every
+// response: the time at which the page was generated, durations, ages ("3 minutes ago"), counters, tokens and request
+// ids. Every other date, time and number stays: if it changes, the content has changed. Use RemoveVolatile to compare
+// two pages.
+func RemoveVolatile(text string) string { return removeMatches(text, wide) }
 
-// SteadyStrict removes less than Steady: ages and counters of visits stay, because they may be facts. Use it to compare
-// a page with its earlier version. Steady could make a changed page look unchanged, so that the page would not be
-// indexed again.
-func SteadyStrict(text string) string { return removeMatches(text, strict) }
+// RemoveVolatileStrict removes less than RemoveVolatile: ages and counters of visits stay, because they may be facts.
+// Use it to compare a page with its earlier version. RemoveVolatile could make a changed page look unchanged, so that
+// the page would not be indexed again.
+func RemoveVolatileStrict(text string) string { return removeMatches(text, strict) }
 
 func removeMatches(text string, parts []volatilePattern) string {
 	var b strings.Builder
@@ -106,7 +107,7 @@ func removeMatches(text string, parts []volatilePattern) string {
 			continue
 		}
 		if strings.ContainsAny(line, "0123456789") || strings.Contains(line, " ago") || strings.Contains(line, "nonce") || strings.Contains(line, "csrf") || strings.Contains(line, "token") {
-			line = steadyLine(line, parts)
+			line = cleanLine(line, parts)
 		}
 		b.WriteString(line)
 		b.WriteByte('\n')
@@ -114,8 +115,8 @@ func removeMatches(text string, parts []volatilePattern) string {
 	return b.String()
 }
 
-// steadyLine removes the changing parts from the first maxLine bytes of a line.
-func steadyLine(line string, parts []volatilePattern) string {
+// cleanLine removes the changing parts from the first maxLine bytes of a line.
+func cleanLine(line string, parts []volatilePattern) string {
 	rest := ""
 	if len(line) > maxLine {
 		cut := maxLine

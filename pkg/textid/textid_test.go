@@ -50,7 +50,7 @@ func TestVaryingTextIsIgnored(t *testing.T) {
 	} {
 		page := func(line string) string { return "Pumps need oil.\n" + line + "\nChange it yearly." }
 		if a, b := textid.Hash("Pumps", page(pair[0])), textid.Hash("Pumps", page(pair[1])); a != b {
-			t.Errorf("%q and %q are told apart: %q, %q", pair[0], pair[1], textid.Steady(pair[0]), textid.Steady(pair[1]))
+			t.Errorf("%q and %q are told apart: %q, %q", pair[0], pair[1], textid.RemoveVolatile(pair[0]), textid.RemoveVolatile(pair[1]))
 		}
 	}
 }
@@ -102,10 +102,10 @@ func TestNewsIsPartOfTheText(t *testing.T) {
 		{"As of 2026 the limit is 10.", "As of 2026 the limit is 12."},
 	} {
 		if textid.Hash("", pair[0]) == textid.Hash("", pair[1]) {
-			t.Errorf("%q and %q are taken for the same: %q", pair[0], pair[1], textid.Steady(pair[0]))
+			t.Errorf("%q and %q are taken for the same: %q", pair[0], pair[1], textid.RemoveVolatile(pair[0]))
 		}
-		if textid.SteadyStrict(pair[0]) == textid.SteadyStrict(pair[1]) {
-			t.Errorf("%q is taken for unchanged as %q: %q", pair[0], pair[1], textid.SteadyStrict(pair[0]))
+		if textid.RemoveVolatileStrict(pair[0]) == textid.RemoveVolatileStrict(pair[1]) {
+			t.Errorf("%q is taken for unchanged as %q: %q", pair[0], pair[1], textid.RemoveVolatileStrict(pair[0]))
 		}
 	}
 	if textid.Hash("One", "text") == textid.Hash("Two", "text") {
@@ -136,10 +136,10 @@ func TestSteadyStrictKeepsWhatMayBeAFact(t *testing.T) {
 		"Visitors: 20":                            false,
 		"Visited 17 times":                        false,
 	} {
-		if got := strings.Contains(textid.SteadyStrict(text), "…"); got != struck {
-			t.Errorf("%q becomes %q", text, textid.SteadyStrict(text))
+		if got := strings.Contains(textid.RemoveVolatileStrict(text), "…"); got != struck {
+			t.Errorf("%q becomes %q", text, textid.RemoveVolatileStrict(text))
 		}
-		if !strings.Contains(textid.Steady(text), "…") {
+		if !strings.Contains(textid.RemoveVolatile(text), "…") {
 			t.Errorf("%q stays in the comparison of two pages", text)
 		}
 	}
@@ -181,7 +181,7 @@ func TestTextsAreAlikeThatShareFourFifthsOfTheirShingles(t *testing.T) {
 		"no spaces, not the same":         {"水泵需要油每年更换一次", "阀门不需要维护请看手册", false},
 		"nothing":                         {"", "", false},
 	} {
-		if got := textid.Alike(textid.Sketch(test.a), textid.Sketch(test.b)); got != test.want {
+		if got := textid.IsSimilar(textid.Sketch(test.a), textid.Sketch(test.b)); got != test.want {
 			t.Errorf("%s: alike is %v with a resemblance of %.2f", name, got, textid.Resemblance(textid.Sketch(test.a), textid.Sketch(test.b)))
 		}
 	}
@@ -190,11 +190,11 @@ func TestTextsAreAlikeThatShareFourFifthsOfTheirShingles(t *testing.T) {
 func FuzzSteady(f *testing.F) {
 	f.Add("Generated at 13:04:05\n1,234 views")
 	f.Fuzz(func(t *testing.T, text string) {
-		if once := textid.Steady(text); len(textid.Steady(once)) > len(once)+len("…")*len(once) {
+		if once := textid.RemoveVolatile(text); len(textid.RemoveVolatile(once)) > len(once)+len("…")*len(once) {
 			t.Error("it grows")
 		}
 		textid.Sketch(text)
-		textid.SteadyStrict(text)
+		textid.RemoveVolatileStrict(text)
 	})
 }
 

@@ -79,7 +79,7 @@ func (c *Accounts) BeginIdempotent(ctx context.Context, ws, key, requestHash str
 	var claim *Claim
 	var have *StoredResponse
 	err := c.db.Update(ctx, "claiming an idempotency key", func(t *db.Tx) (err error) {
-		if _, err := t.Exec(ctx, `DELETE FROM idempotency_keys WHERE expires_at <= ?`, db.Micros(c.db.Aged())); err != nil {
+		if _, err := t.Exec(ctx, `DELETE FROM idempotency_keys WHERE expires_at <= ?`, db.Micros(c.db.GuardedNow())); err != nil {
 			return err
 		}
 		claim = &Claim{

@@ -134,9 +134,9 @@ func checkChunks(limits domain.Limits, chunks int64) error {
 	return nil
 }
 
-func limitReached(what string, limit, has int64) error {
+func limitReached(noun string, limit, has int64) error {
 	return domain.Errorf(domain.CodeUsageLimit, "this would exceed the workspace's limit of %d %s (it has %d); delete datasources, or ask for a higher limit",
-		limit, what, has)
+		limit, noun, has)
 }
 
 // WithinStorage runs f, which stores content of the workspace. It fails with domain.CodeUsageLimit if the workspace

@@ -46,7 +46,7 @@ func (c *Accounts) storeUses(ctx context.Context, sums []accountUses) error {
 func Count(ctx context.Context, t *db.Tx, a domain.Account, month string, uses map[domain.Metric]int64) error {
 	metrics := slices.Sorted(maps.Keys(uses))
 	for _, m := range metrics {
-		err := t.Queue(ctx, db.Write{Doing: "counting the usage of the workspace", Text: `INSERT INTO usage_counts (workspace_id, month, metric, value) VALUES (?, ?, ?, ?)
+		err := t.Queue(ctx, db.Write{Action: "counting the usage of the workspace", Text: `INSERT INTO usage_counts (workspace_id, month, metric, value) VALUES (?, ?, ?, ?)
 			ON CONFLICT (workspace_id, month, metric) DO UPDATE SET value = usage_counts.value + excluded.value`,
 			Args: []any{a.WorkspaceID, month, m, uses[m]}})
 		if err != nil {
@@ -54,7 +54,7 @@ func Count(ctx context.Context, t *db.Tx, a domain.Account, month string, uses m
 		}
 	}
 	for _, m := range metrics {
-		err := t.Queue(ctx, db.Write{Doing: "counting the usage of the key", Text: `INSERT INTO key_usage (workspace_id, month, key_id, metric, value) VALUES (?, ?, ?, ?, ?)
+		err := t.Queue(ctx, db.Write{Action: "counting the usage of the key", Text: `INSERT INTO key_usage (workspace_id, month, key_id, metric, value) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (workspace_id, month, key_id, metric) DO UPDATE SET value = key_usage.value + excluded.value`,
 			Args: []any{a.WorkspaceID, month, a.KeyID, m, uses[m]}})
 		if err != nil {
@@ -134,9 +134,9 @@ func orUnlimited(limit int64) int64 {
 // limitNames maps metrics with monthly limits to their names in messages.
 var limitNames = map[domain.Metric]string{domain.MetricQueries: "agent queries", domain.MetricTokens: "model tokens"}
 
-func quotaExceeded(whose string, limits domain.Limits, m domain.Metric) error {
+func quotaExceeded(owner string, limits domain.Limits, m domain.Metric) error {
 	return domain.Errorf(domain.CodeUsageLimit, "the %s has used up its limit of %d %s for this month; counting starts again next month (UTC)",
-		whose, limits[m], limitNames[m])
+		owner, limits[m], limitNames[m])
 }
 
 // counter holds a key's usage or limit for one metric. The key "" stands for the workspace.

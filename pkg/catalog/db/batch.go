@@ -11,10 +11,10 @@ import (
 
 // Write is a statement that a transaction can queue, so that the caller need not wait for its result.
 type Write struct {
-	Doing string // for the error message
-	Text  string
-	Args  []any
-	Check func(rows int64) error // nil: any number of rows is valid
+	Action string // for the error message
+	Text   string
+	Args   []any
+	Check  func(rows int64) error // nil: any number of rows is valid
 }
 
 // Maximum number of buffered writes.
@@ -36,7 +36,7 @@ func (t *Tx) Queue(ctx context.Context, w Write) error {
 func (w Write) outcome(rows int64, err error) error {
 	switch {
 	case err != nil:
-		return fmt.Errorf("%s: %w", w.Doing, err)
+		return fmt.Errorf("%s: %w", w.Action, err)
 	case w.Check != nil:
 		return w.Check(rows)
 	default:

@@ -28,13 +28,13 @@ type topics map[string]chan struct{}
 
 // DB has a pool for writes and a pool for reads.
 type DB struct {
-	Log       *slog.Logger
-	clock     func() time.Time
-	agedClock func() time.Time
-	last      atomic.Int64 // last stamp
-	topics    topics
-	notices   *notices // nil: no other process shares the database
-	holds     holds
+	Log          *slog.Logger
+	clock        func() time.Time
+	guardedClock func() time.Time
+	last         atomic.Int64 // last stamp
+	topics       topics
+	notices      *notices // nil: no other process shares the database
+	holds        holds
 
 	dialect dialect
 	name    string // for messages, without secrets

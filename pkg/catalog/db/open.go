@@ -24,9 +24,9 @@ type Options struct {
 	Log          *slog.Logger // nil: slog.Default()
 	// Now is the clock for stored times. If it is nil, time.Now is used.
 	Now func() time.Time
-	// Aged is the clock for deciding which rows are old enough to be deleted. After the system clock jumps forward,
-	// Aged may lag behind Now, so that nothing is deleted too early. If it is nil, Now is used.
-	Aged func() time.Time
+	// GuardedNow is the clock for deciding which rows are old enough to be deleted. After the system clock jumps
+	// forward, GuardedNow may lag behind Now, so that nothing is deleted too early. If it is nil, Now is used.
+	GuardedNow func() time.Time
 	// Schema holds the migrations.
 	Schema fs.FS
 	// Topics are the topics that transactions can announce; see Tx.Notify.
@@ -70,8 +70,8 @@ func connect(ctx context.Context, o Options) (d *DB, err error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Aged == nil {
-		o.Aged = o.Now
+	if o.GuardedNow == nil {
+		o.GuardedNow = o.Now
 	}
 	switch {
 	case o.Path != "" && o.URL != "":
@@ -84,7 +84,7 @@ func connect(ctx context.Context, o Options) (d *DB, err error) {
 	if err != nil {
 		return nil, err
 	}
-	d.Log, d.clock, d.agedClock, d.schema = o.Log, o.Now, o.Aged, o.Schema
+	d.Log, d.clock, d.guardedClock, d.schema = o.Log, o.Now, o.GuardedNow, o.Schema
 	d.topics = topics{}
 	for _, name := range o.Topics {
 		d.topics[name] = make(chan struct{}, 1)
@@ -114,8 +114,8 @@ func (d *DB) IsShared() bool { return d.dialect.shared }
 // Now returns the time of the database's clock.
 func (d *DB) Now() time.Time { return d.clock() }
 
-// Aged returns the time for deleting old rows.
-func (d *DB) Aged() time.Time { return d.agedClock() }
+// GuardedNow returns the time for deleting old rows.
+func (d *DB) GuardedNow() time.Time { return d.guardedClock() }
 
 // Stamp returns the time in microseconds. Within a process, each result is greater than the one before, so lists and
 // queues keep the order in which rows were created. Stamps of different processes depend on their clocks, so do not
@@ -150,10 +150,10 @@ func signal(ch chan struct{}) {
 
 // Update runs f in a write transaction. After the commit, it signals the topics that f has announced. If the
 // transaction conflicts with others, f runs again, so f must initialise all variables that it shares with the caller.
-func (d *DB) Update(ctx context.Context, doing string, f func(*Tx) error) error {
+func (d *DB) Update(ctx context.Context, action string, f func(*Tx) error) error {
 	t, err := d.transact(ctx, fenced(ctx, f))
 	if err != nil {
-		return fmt.Errorf("%s: %w", doing, err)
+		return fmt.Errorf("%s: %w", action, err)
 	}
 	for name, others := range t.announced {
 		signal(d.topics[name])

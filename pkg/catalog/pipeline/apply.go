@@ -274,9 +274,9 @@ func storeOutcome(ctx context.Context, t *db.Tx, r *record.Record, ev domain.Eve
 	if out.Settled {
 		// The event may have arrived before Published was called. The job has ended, so it must not be published again.
 		err := t.Queue(ctx, db.Write{
-			Doing: "taking the job from the outbox",
-			Text:  `DELETE FROM outbox WHERE datasource_id = ? AND job_id = ?`,
-			Args:  []any{r.ID, ev.JobID},
+			Action: "taking the job from the outbox",
+			Text:   `DELETE FROM outbox WHERE datasource_id = ? AND job_id = ?`,
+			Args:   []any{r.ID, ev.JobID},
 		})
 		if err != nil {
 			return err

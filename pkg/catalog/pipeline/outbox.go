@@ -228,7 +228,7 @@ func recordPublished(ctx context.Context, t *db.Tx, j domain.Job) error {
 			Args: []any{generation, j.DatasourceID, generation}},
 		{Text: `DELETE FROM outbox WHERE datasource_id = ? AND job_id = ?`, Args: []any{j.DatasourceID, j.ID}},
 	} {
-		w.Doing = "noting job " + j.ID
+		w.Action = "noting job " + j.ID
 		if err := t.Queue(ctx, w); err != nil {
 			return err
 		}

@@ -80,11 +80,11 @@ func IsDeleted(ctx context.Context, q db.Querier, d domain.Datasource) (bool, er
 // RemoveNext continues an unfinished removal by one batch, and reports whether there is more to remove. It calls `next`
 // to find the object to remove; `next` returns sql.ErrNoRows if there is none. Since there usually is none, the first
 // call of `next` is made without a transaction.
-func RemoveNext[T any](ctx context.Context, d *db.DB, doing string, next func(context.Context, db.Querier) (T, error), remove func(*db.Tx, T) error) (more bool, err error) {
+func RemoveNext[T any](ctx context.Context, d *db.DB, action string, next func(context.Context, db.Querier) (T, error), remove func(*db.Tx, T) error) (more bool, err error) {
 	if _, err := next(ctx, d.Read); errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
-	err = d.Update(ctx, doing, func(t *db.Tx) error {
+	err = d.Update(ctx, action, func(t *db.Tx) error {
 		more = false
 		if err := t.LockCreation(ctx, "removals", ""); err != nil {
 			return err

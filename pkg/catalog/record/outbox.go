@@ -45,7 +45,7 @@ func EnqueueAt(ctx context.Context, t *db.Tx, job domain.Job, p Priority, notBef
 	}
 	t.Notify(TopicOutbox)
 	return t.Queue(ctx, db.Write{
-		Doing: "putting job " + job.ID + " into the outbox",
+		Action: "putting job " + job.ID + " into the outbox",
 		Text: `INSERT INTO outbox (datasource_id, workspace_id, datastore_id, job_id, priority, not_before, seq, payload)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (datasource_id) DO UPDATE SET job_id = excluded.job_id, payload = excluded.payload, not_before = excluded.not_before,

@@ -12,18 +12,18 @@ import (
 )
 
 // Accept sets the record's status to waiting for a job, and returns this job, which the caller must publish. Accept
-// copies ID, Kind, Force, Crawl and Move from the job `asked`, and derives the other fields from the record and the
+// copies ID, Kind, Force, Crawl and Move from the job `requested`, and derives the other fields from the record and the
 // datastore.
-func (r *Record) Accept(asked domain.Job, store domain.Datastore) domain.Job {
+func (r *Record) Accept(requested domain.Job, store domain.Datastore) domain.Job {
 	var job domain.Job
 	switch {
-	case asked.Kind == domain.JobCrawl:
+	case requested.Kind == domain.JobCrawl:
 		job = domain.NewCrawlJob(r.Datasource, store)
-		if asked.Crawl != nil {
-			job.Crawl = asked.Crawl
+		if requested.Crawl != nil {
+			job.Crawl = requested.Crawl
 		}
 		r.Resume = nil
-	case asked.Move != "" && store.Move != nil && asked.Move == store.Move.ID:
+	case requested.Move != "" && store.Move != nil && requested.Move == store.Move.ID:
 		job = domain.NewMoveJob(r.Datasource, store)
 		r.Runs++
 	default:
@@ -31,7 +31,7 @@ func (r *Record) Accept(asked domain.Job, store domain.Datastore) domain.Job {
 		r.Resume = nil
 		r.Runs++
 	}
-	job.ID, job.Force = asked.ID, asked.Force
+	job.ID, job.Force = requested.ID, requested.Force
 	r.JobID, r.JobKind, r.Location = job.ID, job.Kind, InOutbox
 	r.Status, r.Error, r.Progress = domain.StatusUnsynched, "", domain.Progress{}
 	if job.Force {
@@ -207,7 +207,7 @@ func (r *Record) Insert(ctx context.Context, t *db.Tx, taken error) error {
 	if err != nil {
 		return fmt.Errorf("datasource %s: %w", r.ID, err)
 	}
-	return t.Queue(ctx, db.Write{Doing: "storing datasource " + r.ID, Text: insertText, Args: args, Check: func(rows int64) error {
+	return t.Queue(ctx, db.Write{Action: "storing datasource " + r.ID, Text: insertText, Args: args, Check: func(rows int64) error {
 		if rows == 0 {
 			return taken
 		}
@@ -222,7 +222,7 @@ func (r *Record) Store(ctx context.Context, t *db.Tx, touched int64) error {
 	if err != nil {
 		return fmt.Errorf("datasource %s: %w", r.ID, err)
 	}
-	return t.Queue(ctx, db.Write{Doing: "storing datasource " + r.ID, Text: updateText, Args: args})
+	return t.Queue(ctx, db.Write{Action: "storing datasource " + r.ID, Text: updateText, Args: args})
 }
 
 // Read reads a record that the same transaction will write. It fails with sql.ErrNoRows if there is no such record.

@@ -48,7 +48,7 @@ func QueueSweep(ctx context.Context, t *db.Tx, s domain.Sweep) error {
 		jobs = SweepAllJobs
 	}
 	t.Notify(TopicSweeps)
-	return t.Queue(ctx, db.Write{Doing: "queueing a sweep", Text: `INSERT INTO sweeps (id, workspace_id, datastore_id, datasource_id, engine, model, from_generation, below,
+	return t.Queue(ctx, db.Write{Action: "queueing a sweep", Text: `INSERT INTO sweeps (id, workspace_id, datastore_id, datasource_id, engine, model, from_generation, below,
 		originals, jobs, attempts, cause, due_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, '', ?) ON CONFLICT (id) DO NOTHING`,
 		Args: []any{s.ID, s.WorkspaceID, s.DatastoreID, s.DatasourceID, s.Place.Engine, s.Place.Model, from, below,
 			strings.Join(s.Originals, "\n"), jobs, due},

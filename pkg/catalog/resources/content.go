@@ -134,9 +134,9 @@ func (c *Resources) Describe(ctx context.Context, ws, id string, d Description, 
 	return r.Datasource, err
 }
 
-func (c *Resources) reopen(ctx context.Context, doing, ws, id string, job domain.Job, p record.Priority, change func(*db.Tx, *record.Record) error) (domain.Datasource, error) {
+func (c *Resources) reopen(ctx context.Context, action, ws, id string, job domain.Job, p record.Priority, change func(*db.Tx, *record.Record) error) (domain.Datasource, error) {
 	var r record.Record
-	err := c.db.Update(ctx, doing, func(t *db.Tx) (err error) {
+	err := c.db.Update(ctx, action, func(t *db.Tx) (err error) {
 		r, err = c.reopenIn(ctx, t, ws, id, job, p, change)
 		return err
 	})

@@ -44,7 +44,7 @@ func (c *Sites) canonical(ctx context.Context, t *db.Tx, site, r record.Record, 
 
 // areSimilar reports whether the texts of two pages are similar enough for one page to replace the other.
 func areSimilar(a, b domain.DatasourceConfig) bool {
-	return a.TextHash != "" && a.TextHash == b.TextHash || textid.Alike(a.Sketch, b.Sketch)
+	return a.TextHash != "" && a.TextHash == b.TextHash || textid.IsSimilar(a.Sketch, b.Sketch)
 }
 
 // canonicalCycle calls domain.Datasource.CanonicalCycle with the stored pages.

@@ -82,9 +82,9 @@ func sameContent(keeper domain.DatasourceConfig) string {
 func replaceByKeeper(ctx context.Context, t *db.Tx, p, keeper record.Record, at time.Time) error {
 	reason := sameContent(keeper.Config)
 	err := t.Queue(ctx, db.Write{
-		Doing: "replacing page " + p.ID + " as the original of its duplicates",
-		Text:  `UPDATE datasources SET duplicate_of = ?, error = ? WHERE duplicate_of = ? AND duplicate_of <> '' AND status = 'skipped'`,
-		Args:  []any{keeper.ID, reason, p.ID},
+		Action: "replacing page " + p.ID + " as the original of its duplicates",
+		Text:   `UPDATE datasources SET duplicate_of = ?, error = ? WHERE duplicate_of = ? AND duplicate_of <> '' AND status = 'skipped'`,
+		Args:   []any{keeper.ID, reason, p.ID},
 	})
 	if err != nil {
 		return err
@@ -98,9 +98,9 @@ func removeContent(ctx context.Context, t *db.Tx, p *record.Record, keeper, reas
 	out := p.Exclude(reason, keeper, p.Seen, at)
 	p.JobID, p.Location = "", record.NoJob
 	err := t.Queue(ctx, db.Write{
-		Doing: "leaving out page " + p.ID,
-		Text:  `DELETE FROM outbox WHERE datasource_id = ?`,
-		Args:  []any{p.ID},
+		Action: "leaving out page " + p.ID,
+		Text:   `DELETE FROM outbox WHERE datasource_id = ?`,
+		Args:   []any{p.ID},
 	})
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ func RemoveGone(ctx context.Context, t *db.Tx, r record.Record, ev domain.Event)
 // BlockReturn prevents a removed page from returning in the same crawl of its site, even if pages link to it.
 func BlockReturn(ctx context.Context, t *db.Tx, page record.Record) error {
 	return t.Queue(ctx, db.Write{
-		Doing: "recording that page " + page.ID + " was removed",
+		Action: "recording that page " + page.ID + " was removed",
 		Text: `INSERT INTO left_pages (site_id, page_id) SELECT id, CAST(? AS TEXT) FROM datasources WHERE id = ?
 			ON CONFLICT DO NOTHING`,
 		Args: []any{page.ID, page.GroupID},

@@ -35,16 +35,16 @@ func StoreLinks(ctx context.Context, t *db.Tx, ev domain.Event) error {
 	doing := "storing the links of page " + ev.DatasourceID
 	if ev.Part == 0 {
 		err := t.Queue(ctx, db.Write{
-			Doing: doing,
-			Text:  `DELETE FROM page_links WHERE page_id = ? AND part >= ?`,
-			Args:  []any{ev.DatasourceID, ev.Parts},
+			Action: doing,
+			Text:   `DELETE FROM page_links WHERE page_id = ? AND part >= ?`,
+			Args:   []any{ev.DatasourceID, ev.Parts},
 		})
 		if err != nil {
 			return err
 		}
 	}
 	return t.Queue(ctx, db.Write{
-		Doing: doing,
+		Action: doing,
 		Text: `INSERT INTO page_links (page_id, part, links) SELECT id, CAST(? AS SMALLINT), CAST(? AS TEXT) FROM datasources WHERE id = ?
 			ON CONFLICT (page_id, part) DO UPDATE SET links = excluded.links`,
 		Args: []any{ev.Part, packed, ev.DatasourceID},

@@ -17,7 +17,7 @@ func Begin(ctx context.Context, t *db.Tx, r *record.Record, job domain.Job) erro
 		{Text: `DELETE FROM site_work WHERE site_id = ? AND kind IN (?, ?)`, Args: []any{r.ID, workStop, workRest}},
 		{Text: `DELETE FROM left_pages WHERE site_id = ?`, Args: []any{r.ID}},
 	} {
-		w.Doing = "beginning a crawl of site " + r.ID
+		w.Action = "beginning a crawl of site " + r.ID
 		if err := t.Queue(ctx, w); err != nil {
 			return err
 		}
@@ -28,18 +28,18 @@ func Begin(ctx context.Context, t *db.Tx, r *record.Record, job domain.Job) erro
 // CountPage adds n to a site's number of pages. Unknown sites are ignored.
 func CountPage(ctx context.Context, t *db.Tx, siteID string, n int) error {
 	return t.Queue(ctx, db.Write{
-		Doing: "counting pages of site " + siteID,
-		Text:  `UPDATE datasources SET pages = pages + ? WHERE id = ?`,
-		Args:  []any{n, siteID},
+		Action: "counting pages of site " + siteID,
+		Text:   `UPDATE datasources SET pages = pages + ? WHERE id = ?`,
+		Args:   []any{n, siteID},
 	})
 }
 
 // recount corrects a site's stored number of pages.
 func recount(ctx context.Context, t *db.Tx, siteID string) error {
 	return t.Queue(ctx, db.Write{
-		Doing: "counting the pages of site " + siteID,
-		Text:  `UPDATE datasources SET pages = (SELECT COUNT(*) FROM datasources p WHERE p.group_id = ? AND p.group_id <> '') WHERE id = ?`,
-		Args:  []any{siteID, siteID},
+		Action: "counting the pages of site " + siteID,
+		Text:   `UPDATE datasources SET pages = (SELECT COUNT(*) FROM datasources p WHERE p.group_id = ? AND p.group_id <> '') WHERE id = ?`,
+		Args:   []any{siteID, siteID},
 	})
 }
 

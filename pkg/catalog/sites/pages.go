@@ -214,9 +214,9 @@ func updateJobDepth(ctx context.Context, t *db.Tx, page record.Record) error {
 		return err
 	}
 	return t.Queue(ctx, db.Write{
-		Doing: "changing the job of page " + page.ID,
-		Text:  `UPDATE outbox SET payload = ? WHERE datasource_id = ? AND job_id = ?`,
-		Args:  []any{payload, page.ID, job.ID},
+		Action: "changing the job of page " + page.ID,
+		Text:   `UPDATE outbox SET payload = ? WHERE datasource_id = ? AND job_id = ?`,
+		Args:   []any{payload, page.ID, job.ID},
 	})
 }
 

@@ -32,15 +32,15 @@ func RemovePages(ctx context.Context, t *db.Tx, siteID string) (more bool, err e
 	}
 	if len(pages) < record.RemovalBatch {
 		return false, t.Queue(ctx, db.Write{
-			Doing: "finishing the removal of site " + siteID,
-			Text:  `DELETE FROM doomed_sites WHERE site_id = ?`,
-			Args:  []any{siteID},
+			Action: "finishing the removal of site " + siteID,
+			Text:   `DELETE FROM doomed_sites WHERE site_id = ?`,
+			Args:   []any{siteID},
 		})
 	}
 	return true, t.Queue(ctx, db.Write{
-		Doing: "queueing the pages of site " + siteID + " for removal",
-		Text:  `INSERT INTO doomed_sites (site_id) VALUES (?) ON CONFLICT DO NOTHING`,
-		Args:  []any{siteID},
+		Action: "queueing the pages of site " + siteID + " for removal",
+		Text:   `INSERT INTO doomed_sites (site_id) VALUES (?) ON CONFLICT DO NOTHING`,
+		Args:   []any{siteID},
 	})
 }
 

@@ -74,7 +74,7 @@ func stopSite(ctx context.Context, t *db.Tx, site record.Record) (bool, error) {
 		{Text: `DELETE FROM outbox WHERE datasource_id = ?`, Args: []any{site.ID}},
 		{Text: `DELETE FROM site_work WHERE site_id = ? AND kind <> ?`, Args: []any{site.ID, workScope}},
 	} {
-		w.Doing = "stopping the crawl of site " + site.ID
+		w.Action = "stopping the crawl of site " + site.ID
 		if err := t.Queue(ctx, w); err != nil {
 			return false, err
 		}

@@ -65,7 +65,7 @@ type SiteBatch struct {
 func queueWork(ctx context.Context, t *db.Tx, w siteTask) error {
 	t.Wake(record.TopicSites)
 	return t.Queue(ctx, db.Write{
-		Doing: "queueing work on site " + w.siteID,
+		Action: "queueing work on site " + w.siteID,
 		Text: `INSERT INTO site_work (site_id, kind, page_id, run_id, after_id)
 			SELECT id, CAST(? AS SMALLINT), CAST(? AS TEXT), run_id, '' FROM datasources WHERE id = ?
 			ON CONFLICT (site_id, kind, page_id) DO UPDATE SET run_id = excluded.run_id, after_id = ''`,

@@ -36,7 +36,7 @@ type benchSettings struct {
 	size                                           config.Bytes
 	json, keep                                     bool
 	load                                           loadtest.Load
-	remote                                         cli.Where
+	remote                                         cli.ConnectionFlags
 }
 
 // benchCommand puts a running service under load and prints the results.

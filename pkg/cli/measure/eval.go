@@ -23,7 +23,7 @@ type evalSettings struct {
 	datastore, queries, qrels, modes, out string
 	k, generate, concurrency              int
 	json                                  bool
-	remote                                cli.Where
+	remote                                cli.ConnectionFlags
 }
 
 // evalCommand measures the retrieval quality of a running service, or generates questions for such a measurement.
@@ -108,7 +108,7 @@ func (s evalSettings) check() error {
 }
 
 // openService connects to the service to measure.
-func openService(where cli.Where, environ []string) (*service.Service, config.Config, error) {
+func openService(where cli.ConnectionFlags, environ []string) (*service.Service, config.Config, error) {
 	at, err := where.Locate(environ)
 	if err != nil {
 		return nil, at.Config, err

@@ -101,13 +101,13 @@ type modelView struct {
 	Here       bool   `json:"here"`                 // false: not installed, but available through models pull
 }
 
-func newModelViews(here []embed.Model) []modelView {
+func newModelViews(installed []embed.Model) []modelView {
 	var all []modelView
-	for n, m := range here {
+	for n, m := range installed {
 		all = append(all, modelView{Model: m.ID, Dimensions: m.Dimensions, Default: n == 0, Here: true})
 	}
 	for _, m := range pull.Known() {
-		if !isInstalled(here, m) {
+		if !isInstalled(installed, m) {
 			all = append(all, modelView{Model: m.Name})
 		}
 	}
@@ -115,8 +115,8 @@ func newModelViews(here []embed.Model) []modelView {
 }
 
 // isInstalled reports whether a downloadable model is installed.
-func isInstalled(here []embed.Model, known pull.Model) bool {
-	return slices.ContainsFunc(here, func(m embed.Model) bool { return strings.HasPrefix(m.ID, "local:"+known.Name+"@") })
+func isInstalled(installed []embed.Model, known pull.Model) bool {
+	return slices.ContainsFunc(installed, func(m embed.Model) bool { return strings.HasPrefix(m.ID, "local:"+known.Name+"@") })
 }
 
 // pullModel downloads a model, and opens it to check that it works.
@@ -134,7 +134,7 @@ func (p commands) pullModel(ctx context.Context, c config.Config, name, from str
 			"XLM-RoBERTa family, put its directory into %s", name, strings.Join(names, ", "), filepath.Join(c.DataDir, datadir.Models))
 	}
 	tenths := int64(0)
-	directory, err := pull.Pull(ctx, pull.Config{Base: from, Into: filepath.Join(c.DataDir, datadir.Models), Progress: func(done, total int64) {
+	directory, err := pull.Pull(ctx, pull.Config{Base: from, Dir: filepath.Join(c.DataDir, datadir.Models), Progress: func(done, total int64) {
 		if now := 10 * done / total; now > tenths {
 			tenths = now
 			fmt.Fprintf(p.ProgressWriter(), "%3d%% of %d MB\n", 10*tenths, total/1e6)

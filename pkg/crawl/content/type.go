@@ -101,11 +101,11 @@ func isDownload(media string) bool {
 }
 
 // byName looks up the format of each name by its extension, and returns the media type of the first format that is
-// accepted. A format is accepted if the callback `such` returns true for it. If none is accepted, byName returns the
+// accepted. A format is accepted if the callback `matches` returns true for it. If none is accepted, byName returns the
 // media type `otherwise`.
-func byName(such func(*format.Format) bool, names []string, otherwise string) string {
+func byName(matches func(*format.Format) bool, names []string, otherwise string) string {
 	for _, name := range names {
-		if f := extract.Named(name); f != nil && such(f) {
+		if f := extract.Named(name); f != nil && matches(f) {
 			return f.Type
 		}
 	}

@@ -31,16 +31,16 @@ const (
 	maxRedirects    = 10 // requests for large files are redirected to other hosts
 )
 
-// Config says where models come from and where they are stored. All fields except Into have defaults, which apply if
+// Config says where models come from and where they are stored. All fields except Dir have defaults, which apply if
 // the field is zero.
 type Config struct {
 	// Base is the address of Hugging Face or of a mirror with the same paths; default DefaultBase. Regardless of the
 	// address, only files with the pinned size and digest are kept.
 	Base string
 
-	// Into is the directory that contains the models, each in a subdirectory with the model's name. It is created if
+	// Dir is the directory that contains the models, each in a subdirectory with the model's name. It is created if
 	// necessary.
-	Into string
+	Dir string
 
 	// Attempts is the maximum number of attempts per file; default 8. Each attempt resumes where the previous one
 	// stopped.
@@ -96,26 +96,26 @@ func Pull(ctx context.Context, c Config, m Model) (directory string, err error) 
 	if base, err := url.Parse(c.Base); err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
 		return "", fmt.Errorf("the address of the model server, %q, is not an http or https URL", c.Base)
 	}
-	if err := os.MkdirAll(c.Into, 0o700); err != nil {
+	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
 		return "", fmt.Errorf("creating the directory of models: %w", err)
 	}
-	lock := flock.New(filepath.Join(c.Into, "."+m.Name+".lock"))
+	lock := flock.New(filepath.Join(c.Dir, "."+m.Name+".lock"))
 	locked, err := lock.TryLock()
 	if err != nil {
 		return "", fmt.Errorf("locking %s: %w", lock.Path(), err)
 	}
 	if !locked {
-		return "", fmt.Errorf("another process is downloading %s to %s; wait until it has finished", m.Name, c.Into)
+		return "", fmt.Errorf("another process is downloading %s to %s; wait until it has finished", m.Name, c.Dir)
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
 
-	directory = filepath.Join(c.Into, m.Name)
+	directory = filepath.Join(c.Dir, m.Name)
 	if _, err := os.Lstat(directory); err == nil {
 		return directory, m.check(directory)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("looking for %s: %w", directory, err)
 	}
-	partial := filepath.Join(c.Into, "."+m.Name+".partial")
+	partial := filepath.Join(c.Dir, "."+m.Name+".partial")
 	var done int64
 	for _, f := range m.Files {
 		d := download{config: c, url: m.address(c.Base, f), file: f, path: filepath.Join(partial, filepath.FromSlash(f.Name)), before: done, total: m.Size()}
@@ -127,7 +127,7 @@ func Pull(ctx context.Context, c Config, m Model) (directory string, err error) 
 	if err := os.Rename(partial, directory); err != nil {
 		return "", fmt.Errorf("moving %s to its final location: %w", m.Name, err)
 	}
-	return directory, durable.Dir(c.Into)
+	return directory, durable.Dir(c.Dir)
 }
 
 func pause(ctx context.Context, d time.Duration) error {

@@ -88,7 +88,7 @@ func (s *server) config(t *testing.T) pull.Config {
 	client := s.Client()
 	t.Cleanup(client.CloseIdleConnections)
 	return pull.Config{
-		Base: s.URL, Into: filepath.Join(t.TempDir(), "data", "models"), Client: client,
+		Base: s.URL, Dir: filepath.Join(t.TempDir(), "data", "models"), Client: client,
 		Pause: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 	}
 }
@@ -97,11 +97,11 @@ func (s *server) config(t *testing.T) pull.Config {
 func verify(t *testing.T, c pull.Config) {
 	t.Helper()
 	for name, want := range contents {
-		if got, err := os.ReadFile(filepath.Join(c.Into, "tiny", name)); err != nil || !bytes.Equal(got, want) {
+		if got, err := os.ReadFile(filepath.Join(c.Dir, "tiny", name)); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s has %d bytes, want %d; error %v", name, len(got), len(want), err)
 		}
 	}
-	entries, err := os.ReadDir(c.Into)
+	entries, err := os.ReadDir(c.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestAModelIsInstalledAtomically(t *testing.T) {
 		last.Store(done)
 	}
 	directory, err := pull.Pull(t.Context(), c, model())
-	if err != nil || directory != filepath.Join(c.Into, "tiny") {
+	if err != nil || directory != filepath.Join(c.Dir, "tiny") {
 		t.Fatalf("%q, %v", directory, err)
 	}
 	if last.Load() != model().Size() {
@@ -154,7 +154,7 @@ func TestAModifiedModelIsNotOverwritten(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
 	c := s.config(t)
-	own := filepath.Join(c.Into, "tiny", "config.json")
+	own := filepath.Join(c.Dir, "tiny", "config.json")
 	if err := os.MkdirAll(filepath.Dir(own), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestTheNextPullResumes(t *testing.T) {
 	if _, err := pull.Pull(t.Context(), c, model()); err == nil || !strings.Contains(err.Error(), "pull again to resume") {
 		t.Fatalf("error %v", err)
 	}
-	if _, err := os.Stat(filepath.Join(c.Into, "tiny")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(c.Dir, "tiny")); !errors.Is(err, os.ErrNotExist) {
 		t.Fatal("half a model is there")
 	}
 	if _, err := pull.Pull(t.Context(), c, model()); err != nil {
@@ -296,7 +296,7 @@ func TestServersThatMisbehave(t *testing.T) {
 				verify(t, c)
 			} else if err == nil || !strings.Contains(err.Error(), test.words) || !strings.Contains(err.Error(), "/somebody/tiny/resolve/abc/model.safetensors") {
 				t.Errorf("error %v lacks %q", err, test.words)
-			} else if _, err := os.Stat(filepath.Join(c.Into, "tiny")); !errors.Is(err, os.ErrNotExist) {
+			} else if _, err := os.Stat(filepath.Join(c.Dir, "tiny")); !errors.Is(err, os.ErrNotExist) {
 				t.Error("a model is there")
 			}
 			if len(s.ranges) != test.requests {
@@ -338,10 +338,10 @@ func TestTwoPullsDoNotWriteTheSameFiles(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
 	c := s.config(t)
-	if err := os.MkdirAll(c.Into, 0o700); err != nil {
+	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	other := flock.New(filepath.Join(c.Into, ".tiny.lock"))
+	other := flock.New(filepath.Join(c.Dir, ".tiny.lock"))
 	if ok, err := other.TryLock(); err != nil || !ok {
 		t.Fatal(err)
 	}
@@ -374,7 +374,7 @@ func TestRedirectsFromHTTPSToHTTPAreRefused(t *testing.T) {
 func TestInvalidAddressesAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"ftp://example.org", "huggingface.co", "https://"} {
-		if _, err := pull.Pull(t.Context(), pull.Config{Base: base, Into: t.TempDir()}, model()); err == nil || !strings.Contains(err.Error(), "is not an http or https URL") {
+		if _, err := pull.Pull(t.Context(), pull.Config{Base: base, Dir: t.TempDir()}, model()); err == nil || !strings.Contains(err.Error(), "is not an http or https URL") {
 			t.Errorf("%q: error %v", base, err)
 		}
 	}

@@ -49,7 +49,7 @@ func read(p *format.Parser) error {
 		}
 		if table.Filled(row) == 0 {
 			if together > 1 { // an empty row ends a table, unless every second row is empty (double spacing)
-				if err := w.Gap(); err != nil {
+				if err := w.EmptyRow(); err != nil {
 					return err
 				}
 			}

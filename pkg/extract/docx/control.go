@@ -43,7 +43,7 @@ func (w *walker) controlProperties() control {
 func (w *walker) checkbox() string {
 	box := "☐"
 	w.sc.Each(func(e xml.StartElement) bool {
-		if e.Name.Local == "checked" && xmlscan.On(e) {
+		if e.Name.Local == "checked" && xmlscan.IsOn(e) {
 			box = "☒"
 		}
 		return false

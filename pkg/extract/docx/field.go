@@ -118,7 +118,7 @@ func formValue(sc *xmlscan.Scanner) string {
 			shown = "☐"
 		case "checked", "default":
 			if shown != "" {
-				shown = map[bool]string{true: "☒", false: "☐"}[xmlscan.On(e)]
+				shown = map[bool]string{true: "☒", false: "☐"}[xmlscan.IsOn(e)]
 			}
 		case "ddList":
 			chosen = 0

@@ -145,7 +145,7 @@ func readLevel(sc *xmlscan.Scanner) numberLevel {
 		case "lvlRestart":
 			l.restart = int(ooxml.ParseSmall(val))
 		case "isLgl":
-			l.legal = xmlscan.On(e)
+			l.legal = xmlscan.IsOn(e)
 		case "suff":
 			l.suffix = val
 		case "pPr", "rPr", "Fallback":

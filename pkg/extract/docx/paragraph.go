@@ -230,9 +230,9 @@ func (w *walker) runProperties() {
 	w.sc.Each(func(e xml.StartElement) bool {
 		switch e.Name.Local {
 		case "b":
-			w.bold = xmlscan.On(e)
+			w.bold = xmlscan.IsOn(e)
 		case "vanish":
-			if xmlscan.On(e) {
+			if xmlscan.IsOn(e) {
 				w.r.p.Out.Warn("the document has hidden text, which was indexed too")
 			}
 		}

@@ -142,7 +142,7 @@ func (t *tableReader) rowParts(row *row) {
 			t.w.sc.Each(func(e xml.StartElement) bool {
 				switch e.Name.Local {
 				case "tblHeader":
-					row.header = xmlscan.On(e)
+					row.header = xmlscan.IsOn(e)
 				case "gridBefore":
 					row.before = int(ooxml.ParseSmall(xmlscan.Attr(e, "val")))
 				case "del":

@@ -24,7 +24,7 @@ func (l *layout) gridRows(t *gridText, regions []region, stacked bool) []table.R
 	}
 	byRow := make([][]region, t.rows())
 	for _, c := range regions {
-		for r := c.row; r < c.row+c.down; r++ {
+		for r := c.row; r < c.row+c.rowSpan; r++ {
 			byRow[r] = append(byRow[r], c)
 		}
 	}
@@ -48,11 +48,11 @@ func (l *layout) gridRows(t *gridText, regions []region, stacked bool) []table.R
 		row := table.Row{Cells: make([]string, t.columns()), Marked: t.boldCells(t.cells[r]...), Links: linksOf(l.links, band...)}
 		for _, c := range byRow[r] {
 			if _, told := texts[c]; !told { // the first row of the region, not counting rows that were split
-				down := c.row + c.down - r
-				texts[c] = t.regionText(region{r, c.column, down, c.across})
+				down := c.row + c.rowSpan - r
+				texts[c] = t.regionText(region{r, c.column, down, c.columnSpan})
 				row.Cells[c.column] = texts[c]
-				if c.across > 1 || down > 1 {
-					row.Merged = append(row.Merged, table.Merged{Column: c.column, Across: c.across, Down: down})
+				if c.columnSpan > 1 || down > 1 {
+					row.Merged = append(row.Merged, table.Merged{Column: c.column, ColumnSpan: c.columnSpan, RowSpan: down})
 				}
 			} else if c.row > firstBand && len(texts[c]) <= table.MaxMergedText && !l.p.Src.PlainRows {
 				row.Cells[c.column] = texts[c] // each row must be understandable on its own
@@ -98,7 +98,7 @@ func (t *gridText) wideLines(r int) int {
 // regionText joins the lines of a cell.
 func (t *gridText) regionText(c region) string {
 	var text []byte
-	for r := c.row; r < c.row+c.down; r++ {
+	for r := c.row; r < c.row+c.rowSpan; r++ {
 		for _, cells := range t.cells[r] {
 			text = appendLine(text, cells[c.column].Text)
 		}

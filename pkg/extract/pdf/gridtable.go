@@ -57,10 +57,10 @@ func (t *gridText) isTable(regions []region) bool {
 	full, size, merged := 0, 0, 0
 	for _, c := range regions {
 		n := 0
-		if c.across > 1 || c.down > 1 {
+		if c.columnSpan > 1 || c.rowSpan > 1 {
 			merged++
 		}
-		for r := c.row; r < c.row+c.down; r++ {
+		for r := c.row; r < c.row+c.rowSpan; r++ {
 			for _, cells := range t.cells[r] {
 				n += len(cells[c.column].Text)
 			}
@@ -130,11 +130,11 @@ func (t *pageTable) mirror() {
 		slices.Reverse(t.rows[i].Cells)
 		slices.Reverse(t.rows[i].Marked)
 		for j, m := range t.rows[i].Merged {
-			t.rows[i].Merged[j].Column = n - m.Column - m.Across
+			t.rows[i].Merged[j].Column = n - m.Column - m.ColumnSpan
 		}
 		for _, m := range t.rows[i].Merged {
 			cells := t.rows[i].Cells
-			if end := m.Column + m.Across - 1; cells[m.Column] == "" {
+			if end := m.Column + m.ColumnSpan - 1; cells[m.Column] == "" {
 				cells[m.Column], cells[end] = cells[end], ""
 			}
 		}
@@ -157,8 +157,8 @@ func (t *pageTable) dropEmptyColumns() {
 				switch m := &t.rows[i].Merged[j]; {
 				case m.Column > k:
 					m.Column--
-				case m.Column+m.Across > k:
-					m.Across--
+				case m.Column+m.ColumnSpan > k:
+					m.ColumnSpan--
 				}
 			}
 		}
@@ -172,7 +172,7 @@ func (t *pageTable) names() bool {
 		if table.Filled(r.Cells) < 2 {
 			continue
 		}
-		return slices.ContainsFunc(r.Merged, func(m table.Merged) bool { return m.Across > 1 }) || !slices.Contains(r.Cells[1:], "")
+		return slices.ContainsFunc(r.Merged, func(m table.Merged) bool { return m.ColumnSpan > 1 }) || !slices.Contains(r.Cells[1:], "")
 	}
 	return false
 }

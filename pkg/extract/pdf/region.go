@@ -53,8 +53,8 @@ func (g *grid) trimmed(lines []pdftext.Line) *grid {
 
 // region is a table cell, which can span several cells of the grid.
 type region struct {
-	row, column  int
-	down, across int
+	row, column         int
+	rowSpan, columnSpan int
 }
 
 // regions joins grid cells that no rule separates, and returns the joined regions. ok is false if a region is not a
@@ -94,8 +94,8 @@ func (g *grid) regions() (all []region, ok bool) {
 				visit(i-columns, !g.below[r-1][k])
 			}
 		}
-		c.down, c.across = last/columns-c.row+1, right-c.column+1
-		if left < c.column || c.across*c.down != size {
+		c.rowSpan, c.columnSpan = last/columns-c.row+1, right-c.column+1
+		if left < c.column || c.columnSpan*c.rowSpan != size {
 			return nil, false
 		}
 		all = append(all, g.split(c)...)
@@ -108,17 +108,17 @@ func (g *grid) regions() (all []region, ok bool) {
 // both have the same columns and no rule separates them. A region without such rules stays whole.
 func (g *grid) split(c region) []region {
 	var all []region
-	above := make([]int, c.across) // by column: number of the part, from 1, that began there in the row above; 0 if none
-	for r := c.row; r < c.row+c.down; r++ {
-		here := make([]int, c.across)
-		for k := c.column; k < c.column+c.across; {
-			part := region{row: r, column: k, down: 1, across: 1}
-			for k++; k < c.column+c.across && !g.parts[r][k-1]; k++ {
-				part.across++
+	above := make([]int, c.columnSpan) // by column: number of the part, from 1, that began there in the row above; 0 if none
+	for r := c.row; r < c.row+c.rowSpan; r++ {
+		here := make([]int, c.columnSpan)
+		for k := c.column; k < c.column+c.columnSpan; {
+			part := region{row: r, column: k, rowSpan: 1, columnSpan: 1}
+			for k++; k < c.column+c.columnSpan && !g.parts[r][k-1]; k++ {
+				part.columnSpan++
 			}
 			at := above[part.column-c.column]
-			if at > 0 && all[at-1].across == part.across && slices.Contains(g.below[r-1][part.column:k], false) {
-				all[at-1].down++
+			if at > 0 && all[at-1].columnSpan == part.columnSpan && slices.Contains(g.below[r-1][part.column:k], false) {
+				all[at-1].rowSpan++
 			} else {
 				all = append(all, part)
 				at = len(all)

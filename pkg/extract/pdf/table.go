@@ -218,7 +218,7 @@ func (l *layout) emitTable(t *pageTable) error {
 			rows = rows[1:] // the header is repeated on every page
 		}
 	}
-	w.Plain = l.p.Src.PlainRows || !named && !w.HoldsSheet(rows)
+	w.Plain = l.p.Src.PlainRows || !named && !w.IsPropertySheet(rows)
 	for _, row := range rows {
 		if err := w.Add(row); err != nil {
 			return err

@@ -21,17 +21,17 @@ import (
 
 // Worker is a running child. Only one goroutine may use it at a time.
 type Worker struct {
-	cmd    *exec.Cmd
-	in     io.WriteCloser
-	Out    *bufio.Reader
-	stderr *headBuffer
-	files  *handover
-	Dir    string // folder for the child's temporary files
-	Read   int    // number of documents read
-	Spent  bool   // whether it must be replaced, because a parser panicked in it or its memory has grown
-	Dead   bool
-	stop   chan struct{} // closed to stop the child
-	ended  chan struct{} // closed once the child has exited
+	cmd       *exec.Cmd
+	in        io.WriteCloser
+	Out       *bufio.Reader
+	stderr    *headBuffer
+	files     *handover
+	Dir       string // folder for the child's temporary files
+	Read      int    // number of documents read
+	Expired   bool   // whether it must be replaced, because a parser panicked in it or its memory has grown
+	HasExited bool
+	stop      chan struct{} // closed to stop the child
+	ended     chan struct{} // closed once the child has exited
 	// Missing lists the rights that the system does not let the child give up. It is set once the child has accepted a
 	// document.
 	Missing []string
@@ -117,10 +117,10 @@ func (w *Worker) Process() *os.Process { return w.cmd.Process }
 
 // Stop ends the child and removes its temporary files. It may be called more than once.
 func (w *Worker) Stop() {
-	if w.Dead {
+	if w.HasExited {
 		return
 	}
-	w.Dead = true
+	w.HasExited = true
 	_ = w.in.Close() // errors do not matter, because the child has exited or is about to be killed
 	close(w.stop)
 	<-w.ended
@@ -209,7 +209,7 @@ func (w *Worker) receive(req Request) (Answer, error) {
 				return Answer{}, fmt.Errorf("decoding the missing restrictions of the extraction process: %w", err)
 			}
 		case frameSpent:
-			w.Spent = true
+			w.Expired = true
 		case frameBlocks:
 			var batch []domain.Block
 			if err := json.Unmarshal(payload, &batch); err != nil {

@@ -55,7 +55,7 @@ func mergedHeader(rows []Row) (at, depth int) {
 		}
 		wide := false
 		for _, m := range r.Merged {
-			wide, depth = wide || m.Across > 1 && m.Down < 2, max(depth, m.Down)
+			wide, depth = wide || m.ColumnSpan > 1 && m.RowSpan < 2, max(depth, m.RowSpan)
 		}
 		if !wide || depth < 2 || depth > MaxHeaderRows || i+depth >= len(rows) || !AllNames(r.Cells) {
 			return -1, 0

@@ -38,7 +38,7 @@ func FuzzRows(f *testing.F) {
 			row := Row{Cells: strings.Split(strings.TrimSuffix(line, "\n"), "\t")}
 			add := func() error { return w.Add(row) }
 			if Filled(row.Cells) == 0 {
-				add = w.Gap
+				add = w.EmptyRow
 			} else {
 				rows = append(rows, row.Cells)
 			}

@@ -28,8 +28,8 @@ type Row struct {
 
 // Merged is a cell that spans columns to its right or rows below it.
 type Merged struct {
-	Column       int // from 0
-	Across, Down int // number of columns and of rows that it spans, including its own
+	Column              int // from 0
+	ColumnSpan, RowSpan int // number of columns and of rows that it spans, including its own
 }
 
 // Writer converts the rows of a table to blocks. Once it has seen enough rows to find the header, it writes each
@@ -77,8 +77,8 @@ func (w *Writer) Add(r Row) error {
 	return w.decide(false)
 }
 
-// Gap marks an empty row. The following rows may be another table with its own header.
-func (w *Writer) Gap() error {
+// EmptyRow marks an empty row. The following rows may be another table with its own header.
+func (w *Writer) EmptyRow() error {
 	if !w.Decided {
 		// A single row before an empty one is taken to be the title of the next table.
 		if len(w.pending) < 2 {
@@ -292,11 +292,11 @@ type ColumnNames struct {
 func (r *Row) names() ColumnNames {
 	n := ColumnNames{Cells: slices.Clone(r.Cells)}
 	for _, m := range r.Merged {
-		if m.Across < 2 || m.Column >= len(r.Cells) {
+		if m.ColumnSpan < 2 || m.Column >= len(r.Cells) {
 			continue
 		}
 		n.Exact = true
-		for i := m.Column + 1; i < min(m.Column+m.Across, format.MaxColumns); i++ {
+		for i := m.Column + 1; i < min(m.Column+m.ColumnSpan, format.MaxColumns); i++ {
 			if i >= len(n.Cells) {
 				n.Cells = append(n.Cells, "")
 			}

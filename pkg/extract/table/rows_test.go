@@ -55,7 +55,7 @@ func written(t *testing.T, w *Writer, rows []Row) string {
 	for _, r := range rows {
 		add := func() error { return w.Add(r) }
 		if len(r.Cells) == 0 {
-			add = w.Gap
+			add = w.EmptyRow
 		}
 		if err := add(); err != nil {
 			t.Fatal(err)

@@ -66,7 +66,7 @@ func PropertyRows(cells [][]string, header, wide func(row int) bool) int {
 // wide reports whether a cell of the row spans several columns next to other cells. A title across the whole row does
 // not count.
 func (r *Row) wide() bool {
-	return Filled(r.Cells) > 1 && slices.ContainsFunc(r.Merged, func(m Merged) bool { return m.Across > 1 && m.Column > 0 })
+	return Filled(r.Cells) > 1 && slices.ContainsFunc(r.Merged, func(m Merged) bool { return m.ColumnSpan > 1 && m.Column > 0 })
 }
 
 // pairIn returns the columns of the cells with text in a row. ok is false unless there are exactly two.
@@ -117,8 +117,8 @@ func IsColonLabel(s string) bool {
 	return (strings.HasSuffix(s, ":") || strings.HasSuffix(s, "：")) && isLabel(strings.TrimRight(s, ":："))
 }
 
-// HoldsSheet reports whether the rows are, or begin with, properties and their values, one or two pairs per row.
-func (w *Writer) HoldsSheet(rows []Row) bool {
+// IsPropertySheet reports whether the rows are, or begin with, properties and their values, one or two pairs per row.
+func (w *Writer) IsPropertySheet(rows []Row) bool {
 	cells := make([][]string, len(rows))
 	for i, r := range rows {
 		cells[i] = r.Cells

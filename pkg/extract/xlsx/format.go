@@ -71,7 +71,7 @@ func readSheetStyles(a *ooxml.Package, part string, date1904 bool) (*sheetStyles
 					return false
 				})
 			case "fonts":
-				bold = styleMarks(sc, func(e xml.StartElement) bool { return e.Name.Local == "b" && xmlscan.On(e) })
+				bold = styleMarks(sc, func(e xml.StartElement) bool { return e.Name.Local == "b" && xmlscan.IsOn(e) })
 			case "fills":
 				filled = styleMarks(sc, func(e xml.StartElement) bool { return xmlscan.Attr(e, "patternType") == "solid" })
 			case "cellXfs":

@@ -147,7 +147,7 @@ func (r *sheetReader) readRow(sc *xmlscan.Scanner, e xml.StartElement) error {
 		return format.Errorf(format.TooLarge, "the workbook has more than %d cells; split it", r.w.p.Lim.MaxCells)
 	}
 	if table.Filled(row.Cells) == 0 {
-		return r.rows.Gap()
+		return r.rows.EmptyRow()
 	}
 	r.remarks.recordRow(row)
 	row.Merged = r.merged[number]
@@ -155,7 +155,7 @@ func (r *sheetReader) readRow(sc *xmlscan.Scanner, e xml.StartElement) error {
 		r.fillMerged(&row)
 	}
 	if gap {
-		if err := r.rows.Gap(); err != nil {
+		if err := r.rows.EmptyRow(); err != nil {
 			return err
 		}
 	}
@@ -189,11 +189,11 @@ func (r *sheetReader) fillMerged(row *table.Row) {
 		}
 	}
 	for _, m := range row.Merged {
-		if m.Down < 2 || m.Column >= len(row.Cells) || len(r.above) == maxMergedDown {
+		if m.RowSpan < 2 || m.Column >= len(row.Cells) || len(r.above) == maxMergedDown {
 			continue
 		}
 		if text := row.Cells[m.Column]; text != "" && len(text) <= table.MaxMergedText {
-			r.above[m.Column] = mergedText{text, row.Number + m.Down - 1}
+			r.above[m.Column] = mergedText{text, row.Number + m.RowSpan - 1}
 		}
 	}
 }
@@ -385,7 +385,7 @@ func mergedRange(ref string) (row int, m table.Merged, ok bool) {
 	if err1 != nil || err2 != nil || col2 < col1 || row2 < row1 || col1 > format.MaxColumns {
 		return 0, table.Merged{}, false
 	}
-	return row1, table.Merged{Column: col1 - 1, Across: col2 - col1 + 1, Down: row2 - row1 + 1}, true
+	return row1, table.Merged{Column: col1 - 1, ColumnSpan: col2 - col1 + 1, RowSpan: row2 - row1 + 1}, true
 }
 
 // headerOf records the first row of a range as a header row, if the range has at least two columns and two rows.

@@ -190,8 +190,8 @@ func Attr(e xml.StartElement, local string) string {
 	return ""
 }
 
-// On reports whether a Boolean property is on: its element is present and has no value that means off.
-func On(e xml.StartElement) bool {
+// IsOn reports whether a Boolean property is on: its element is present and has no value that means off.
+func IsOn(e xml.StartElement) bool {
 	switch strings.ToLower(Attr(e, "val")) {
 	case "0", "false", "off", "none":
 		return false

@@ -62,8 +62,8 @@ func (x *Index) prepare(ctx context.Context, id index.Space, rows []index.Row) (
 }
 
 // DeleteGenerations implements index.Index. It commits once, or several times if there are many rows.
-func (x *Index) DeleteGenerations(ctx context.Context, id index.Space, which ...index.Generations) error {
-	all := slices.DeleteFunc(slices.Clone(which), func(g index.Generations) bool { return g.From >= g.Below })
+func (x *Index) DeleteGenerations(ctx context.Context, id index.Space, generations ...index.Generations) error {
+	all := slices.DeleteFunc(slices.Clone(generations), func(g index.Generations) bool { return g.From >= g.Below })
 	if len(all) == 0 {
 		return nil
 	}

@@ -148,12 +148,12 @@ func parseVersion(v string) (major, minor int, ok bool) {
 }
 
 // call calls f with the call timeout, and retries it a few times after temporary errors. f must be idempotent.
-func (x *Index) call(ctx context.Context, doing string, f func(context.Context, *server) error) error {
-	return x.repeat(ctx, doing, func() error { return x.callOnce(ctx, f) })
+func (x *Index) call(ctx context.Context, action string, f func(context.Context, *server) error) error {
+	return x.repeat(ctx, action, func() error { return x.callOnce(ctx, f) })
 }
 
 // repeat retries f a few times after temporary errors, with growing pauses.
-func (x *Index) repeat(ctx context.Context, doing string, f func() error) error {
+func (x *Index) repeat(ctx context.Context, action string, f func() error) error {
 	gap := firstRetryGap
 	for attempt := 1; ; attempt++ {
 		err := f()
@@ -161,14 +161,14 @@ func (x *Index) repeat(ctx context.Context, doing string, f func() error) error 
 			return nil
 		}
 		if ctx.Err() != nil {
-			return fmt.Errorf("%s: %w", doing, context.Cause(ctx))
+			return fmt.Errorf("%s: %w", action, context.Cause(ctx))
 		}
 		if attempt == maxAttempts || !transient(err) {
-			return fmt.Errorf("%s: %w", doing, err)
+			return fmt.Errorf("%s: %w", action, err)
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%s: %w", doing, context.Cause(ctx))
+			return fmt.Errorf("%s: %w", action, context.Cause(ctx))
 		case <-time.After(gap/2 + rand.N(gap)):
 		}
 		gap *= 2

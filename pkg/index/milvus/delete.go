@@ -23,19 +23,19 @@ const generationsPerExpr = 64
 
 // DeleteGenerations implements index.Index. It finds the rows of up to generationsPerExpr generations with one query,
 // and deletes them with as few messages as possible.
-func (x *Index) DeleteGenerations(ctx context.Context, s index.Space, which ...index.Generations) error {
+func (x *Index) DeleteGenerations(ctx context.Context, s index.Space, generations ...index.Generations) error {
 	ctx, done, err := x.begin(ctx)
 	if err != nil {
 		return err
 	}
-	which = slices.DeleteFunc(slices.Clone(which), func(g index.Generations) bool {
+	generations = slices.DeleteFunc(slices.Clone(generations), func(g index.Generations) bool {
 		return g.From >= g.Below || g.From > math.MaxInt64 || g.DatasourceID != "" && !validDatasource(g.DatasourceID) // selects no rows
 	})
-	if len(which) == 0 || !validDatastore(s.DatastoreID) {
+	if len(generations) == 0 || !validDatastore(s.DatastoreID) {
 		return done(nil)
 	}
 	err = x.use(ctx, s, false, func(col *collection) error {
-		for part := range slices.Chunk(which, generationsPerExpr) {
+		for part := range slices.Chunk(generations, generationsPerExpr) {
 			if err := x.deleteWhere(ctx, col, s.DatastoreID, generationsExpr(s.DatastoreID, part)); err != nil {
 				return err
 			}
@@ -53,10 +53,10 @@ type bounds struct{ from, below uint64 }
 
 // generationsExpr returns the expression for the rows of a datastore that belong to any of the given generations.
 // Datasources with the same range of generations share one condition. Deleted datasources usually have the same range.
-func generationsExpr(datastoreID string, which []index.Generations) string {
+func generationsExpr(datastoreID string, generations []index.Generations) string {
 	var order []bounds
 	sources := make(map[bounds][]string)
-	for _, g := range which {
+	for _, g := range generations {
 		b := bounds{g.From, g.Below}
 		if sources[b] == nil {
 			order = append(order, b)

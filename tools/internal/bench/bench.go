@@ -113,9 +113,9 @@ func (f *Flags) Parse(args []string) error {
 }
 
 // Default returns its first argument, or the second if the first is empty.
-func Default(value, otherwise string) string {
+func Default(value, fallback string) string {
 	if value == "" {
-		return otherwise
+		return fallback
 	}
 	return value
 }

@@ -313,14 +313,14 @@ func (d deletion) where() (condition string, args []any) {
 }
 
 // deleteRows runs one commit and returns the remaining deletions.
-func (s *Space) deleteRows(ctx context.Context, which []deletion) (rest []deletion, err error) {
+func (s *Space) deleteRows(ctx context.Context, deletions []deletion) (rest []deletion, err error) {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()
-	if which, err = s.withRows(ctx, which); err != nil || len(which) == 0 {
+	if deletions, err = s.withRows(ctx, deletions); err != nil || len(deletions) == 0 {
 		return nil, err
 	}
 	err = s.commit(ctx, func(tx *sql.Tx, next *Snapshot) error {
-		rest = which
+		rest = deletions
 		live, rows := next.Live.Edit(), next.Rows
 		for len(rest) > 0 && rows-next.Rows < rowsPerDeletion {
 			if err := next.deleteFrom(ctx, tx, rest[0], live); err != nil {
@@ -336,9 +336,9 @@ func (s *Space) deleteRows(ctx context.Context, which []deletion) (rest []deleti
 
 // withRows drops deletions from the front of the list until it finds one that matches at least one row. If the result
 // is empty, nothing needs to be committed.
-func (s *Space) withRows(ctx context.Context, which []deletion) ([]deletion, error) {
-	for ; len(which) > 0; which = which[1:] {
-		condition, args := which[0].where()
+func (s *Space) withRows(ctx context.Context, deletions []deletion) ([]deletion, error) {
+	for ; len(deletions) > 0; deletions = deletions[1:] {
+		condition, args := deletions[0].where()
 		var some bool
 		if err := s.writes.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM rows WHERE `+condition+`)`, args...).Scan(&some); err != nil {
 			return nil, fmt.Errorf("looking for rows: %w", corrupt(err))
@@ -347,11 +347,11 @@ func (s *Space) withRows(ctx context.Context, which []deletion) ([]deletion, err
 			break
 		}
 	}
-	return which, nil
+	return deletions, nil
 }
 
-func (s *Snapshot) deleteFrom(ctx context.Context, tx *sql.Tx, which deletion, live *bitmap.Edit) error {
-	condition, args := which.where()
+func (s *Snapshot) deleteFrom(ctx context.Context, tx *sql.Tx, deletion deletion, live *bitmap.Edit) error {
+	condition, args := deletion.where()
 	rows, err := tx.QueryContext(ctx, `DELETE FROM rows WHERE `+condition+` RETURNING slot, length, lang`, args...)
 	if err != nil {
 		return err
