@@ -167,7 +167,7 @@ func (g *Gate) charge(f *flow, cost time.Duration) {
 	g.latest = max(g.latest, f.used)
 }
 
-// settle corrects the charge of a flow: it replaces the estimated cost with the true cost.
+// settle corrects a flow's charge: it replaces the estimated cost with the true cost.
 func (g *Gate) settle(f *flow, estimate, cost time.Duration, weight int) {
 	cost = max(cost, minCost)
 	f.used += (cost - estimate) * time.Duration(weight)

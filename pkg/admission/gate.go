@@ -22,14 +22,14 @@ import (
 // Options are the limits of a Gate. The zero value admits every caller.
 type Options struct {
 	Limit   int // number of slots; 0: no limit
-	Waiting int // maximum queue length; beyond it, a caller of the flow with the longest queue is refused; -1: no maximum
+	Waiting int // maximum queue length; beyond it, a caller from the flow with the longest queue is refused; -1: no maximum
 
 	// Time-outs of waiting callers: OverloadTimeout for callers that arrive during sustained load, Burst for those that
 	// arrive in a burst. If OverloadTimeout is 0, callers wait until their context is done, and each flow is served
 	// first in, first out.
 	OverloadTimeout, Burst time.Duration
-	// Interval is how long the queue of a flow may be non-empty before a burst counts as sustained load. If it is 0,
-	// all load is sustained.
+	// Interval is how long a flow's queue may be non-empty before a burst counts as sustained load. If it is 0, all
+	// load is sustained.
 	Interval time.Duration
 
 	// Spare is the number of slots that are reserved for flows that hold no slot yet.
@@ -43,7 +43,7 @@ type Options struct {
 	Alone time.Duration
 }
 
-// Length of the cool-down after a refusal, in multiples of Options.Interval. During the cool-down no load of the flow
+// Length of the cool-down after a refusal, in multiples of Options.Interval. During the cool-down no load from the flow
 // counts as a burst, so that short gaps do not end overload mode.
 const cooldownIntervals = 10
 
@@ -75,7 +75,7 @@ type waiter struct {
 	timeout  time.Duration
 }
 
-// Slot is the permission of an admitted caller. A nil Slot belongs to a gate without a limit.
+// Slot is an admitted caller's permission to run. A nil Slot belongs to a gate without a limit.
 type Slot struct {
 	gate     *Gate
 	flow     *flow
@@ -181,7 +181,7 @@ func (g *Gate) isCooling(f *flow, now time.Time) bool {
 	return !f.refused.IsZero() && now.Sub(f.refused) < cooldownIntervals*g.opts.Interval
 }
 
-// refuseOne refuses a caller of the flow with the longest queue: in a burst its newest caller, otherwise its oldest.
+// refuseOne refuses a caller from the flow with the longest queue: in a burst its newest caller, otherwise its oldest.
 func (g *Gate) refuseOne(now time.Time) {
 	var longest *flow
 	for _, f := range g.flows {
