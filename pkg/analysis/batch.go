@@ -16,7 +16,7 @@ type Batch struct {
 	row      uint32 // number of the current row, from 1
 	counts   []TermCount
 	length   uint32
-	before   struct { // arguments and result of the last call of the method repeated
+	before   struct { // arguments and result of the last call to repeated
 		text string
 		lang Language
 		ids  []uint32

@@ -2,7 +2,7 @@ package analysis
 
 import "unicode"
 
-// runeClass is the tokeniser's class of a character.
+// runeClass is the class that the tokeniser assigns to a character.
 type runeClass uint8
 
 const (
