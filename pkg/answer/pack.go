@@ -12,7 +12,7 @@ import (
 type promptDraft struct {
 	prompt       chat.Prompt // without System and Messages
 	style        promptStyle
-	instructions string // instructions of the caller, which follow all others
+	instructions string // the caller's instructions, which follow all others
 	history      []chat.Turn
 	continuation []chat.Turn                // tool calls after the question, with their results
 	drops        bool                       // unsupported sentences are removed from the answer

@@ -18,7 +18,7 @@ import (
 // Limits on a translation by a model. They are tight because a user is waiting.
 const (
 	translateTimeout = 6 * time.Second
-	translateTokens  = 300 // maximum tokens of the model's output
+	translateTokens  = 300 // maximum tokens in the model's output
 	translateBytes   = 8 << 10
 
 	// Minimum number of words in a question whose language is unknown. Shorter messages are mostly greetings.

@@ -21,8 +21,8 @@ type Task struct {
 	Input        string // text for the model to process; "" means the question
 
 	Timeout   time.Duration
-	MaxTokens int // maximum tokens of the output
-	MaxBytes  int // maximum bytes of the output
+	MaxTokens int // maximum tokens in the output
+	MaxBytes  int // maximum bytes in the output
 }
 
 // errTooMuch stops a model that writes more than Task.MaxBytes.

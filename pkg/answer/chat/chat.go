@@ -112,7 +112,7 @@ type Params struct {
 	TopP             *float64 // 0 to 1
 	PresencePenalty  *float64 // -2 to 2
 	FrequencyPenalty *float64 // -2 to 2
-	MaxTokens        *int     // maximum tokens of the answer; at least 1
+	MaxTokens        *int     // maximum tokens in the answer; at least 1
 
 	// ResponseFormat is the response_format of OpenAI's API, as JSON: json_object, or json_schema with a schema. nil
 	// means text.

@@ -2,7 +2,7 @@ package chat
 
 import "encoding/json"
 
-// Tool is a function of the client that a model may call.
+// Tool is a client function that a model may call.
 type Tool struct {
 	Name        string
 	Description string
@@ -23,7 +23,7 @@ const (
 	ToolRequired = "required"
 )
 
-// ToolCall is a model's call of a tool.
+// ToolCall is a model's call to a tool.
 type ToolCall struct {
 	ID        string
 	Name      string
@@ -35,5 +35,5 @@ type CallDelta struct {
 	Index     int // number of the call in the answer, from 0
 	ID        string
 	Name      string
-	Arguments string // continues the arguments of the earlier pieces
+	Arguments string // continues the arguments from the earlier pieces
 }

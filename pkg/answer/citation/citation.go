@@ -33,7 +33,7 @@ type citationFilter struct {
 	// removed, the texts before and after it must not be joined, because together they could form another mark.
 	open bool
 
-	found func(start, end int, numbers []int) // called for each mark of a text that is read as a whole; may be nil
+	found func(start, end int, numbers []int) // called for each mark in a text that is read as a whole; may be nil
 }
 
 // markAction is the way in which a citationFilter treats a mark.
@@ -63,7 +63,7 @@ func newCitationFilter(given int) *citationFilter {
 	return &citationFilter{action: renumber, fragments: given, shown: make(map[int]int), arrays: make(map[string]bool)}
 }
 
-// apply processes the marks of a whole text.
+// apply processes the marks in a whole text.
 func (a markAction) apply(text string, given int) string {
 	c := newCitationFilter(given)
 	c.action = a

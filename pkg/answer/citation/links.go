@@ -14,7 +14,7 @@ import (
 //   - Images never work, whatever their address, because browsers fetch them without a click: "![" becomes "! [".
 //   - An address that was not literally in the prompt becomes "https…". An address that was in the prompt cannot carry
 //     anything that the documents do not contain.
-//   - A link works only if its address was in the prompt and its host is that of a source. Any other link becomes
+//   - A link works only if its address was in the prompt and its host is also a source's host. Any other link becomes
 //     plain text: "](" becomes "] (", and "]:", which would define the target of a link, becomes "] :".
 //   - Tags that load or run something, or that have attributes, become "< tag".
 //

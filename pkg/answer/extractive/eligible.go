@@ -74,7 +74,7 @@ func (q question) mentioned(i int, pages []page) bool {
 	return slices.ContainsFunc(pages, func(p page) bool { return q.holds(p.own, i)+q.holds(p.title, i) > 0 })
 }
 
-// eligible reports whether a page contains the numbers, codes and options of the topics. If values of the requested
+// eligible reports whether a page contains the numbers, codes and options among the topics. If values of the requested
 // kind are recognisable by their form, as e-mail addresses are, the page must also contain such a value.
 func (q question) eligible(p page, about topics) bool {
 	if !holdsOptions(p.fragment, q.options) || !holdsCodes(p.fragment, q.codes) {

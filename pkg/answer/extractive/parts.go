@@ -13,8 +13,8 @@ type partKind int
 
 const (
 	partProse   partKind = iota // a sentence, with the text that it announces
-	partEntry                   // an entry of a list
-	partRow                     // a row of a table, with the column names
+	partEntry                   // a list entry
+	partRow                     // a table row, with the column names
 	partCode                    // a block of code, with the sentence that announces it
 	partHeading                 // a heading, which is never an answer
 )

@@ -21,7 +21,7 @@ type phrases language.Phrases
 // entries and rows as a list, and code as a block.
 func (say phrases) quotations(quotes []sentence, fragments []domain.Fragment) []string {
 	var out []string
-	listed := false // the last piece is an entry of a list
+	listed := false // the last piece is a list entry
 	for i := 0; i < len(quotes); {
 		s := quotes[i]
 		cite := " [" + strconv.Itoa(s.fragment+1) + "]"
@@ -83,7 +83,7 @@ func (say phrases) announced(text, cite string) string {
 	return out
 }
 
-// entry formats an entry of a list. A numbered entry keeps its number.
+// entry formats a list entry. A numbered entry keeps its number.
 func (say phrases) entry(text string) string {
 	mark := strings.TrimSpace(itemLine.FindString(text))
 	text = say.Open + strings.TrimSpace(itemLine.ReplaceAllString(text, "")) + say.Close

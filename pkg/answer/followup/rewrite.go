@@ -19,7 +19,7 @@ import (
 // Limits on a rewrite by a model. They are tight because a user is waiting.
 const (
 	rewriteTimeout   = 6 * time.Second
-	rewriteTokens    = 200 // maximum tokens of the model's output
+	rewriteTokens    = 200 // maximum tokens in the model's output
 	rewriteMessages  = 6   // messages of the conversation in the prompt
 	maxMessageTokens = 600 // maximum length of each of these messages, in characters
 	rewriteBytes     = 4 << 10
@@ -37,7 +37,7 @@ Write the question alone, on one line, in the language in which it was asked.`
 // Rewrite has the first model rewrite a question so that it stands alone, if the question may be a follow-up. It sets
 // InContext to the rewritten question, or to "" if the model repeats the question unchanged. If the model fails, takes
 // too long, or writes a question that cannot have the same meaning, InContext stays as it is. modelName is the name to
-// send for a model without a name of its own. Rewrite returns the usage of the model.
+// send for a model without a name of its own. Rewrite returns the model's usage.
 func (q *Question) Rewrite(ctx context.Context, modelName string, models []chat.Model, log *slog.Logger) chat.Completion {
 	if len(models) == 0 || !q.Rewritable() {
 		return chat.Completion{}

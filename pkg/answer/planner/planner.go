@@ -21,14 +21,14 @@ import (
 	"github.com/sluice/sluice/pkg/question"
 )
 
-// Timeout limits a plan as a whole: both calls of the model, and the searches between them.
+// Timeout limits a plan as a whole: both calls to the model, and the searches between them.
 const Timeout = 8 * time.Second
 
-// Limits on one call of the model. They are tight because a user is waiting.
+// Limits on one call to the model. They are tight because a user is waiting.
 const (
 	callTimeout = 5 * time.Second
-	planTokens  = 250 // maximum tokens of a plan
-	stepTokens  = 80  // maximum tokens of a completed question
+	planTokens  = 250 // maximum tokens in a plan
+	stepTokens  = 80  // maximum tokens in a completed question
 	outputBytes = 4 << 10
 
 	shownFragments  = 4

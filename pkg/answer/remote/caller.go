@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/modelhttp"
 )
 
-// Limits are the time-outs and retries of a server. Zero fields select the defaults.
+// Limits are the time-outs and retries for a server. Zero fields select the defaults.
 type Limits struct {
 	FirstToken time.Duration // time limit until the first piece of an answer, for all attempts together; default 60 s
 	NextToken  time.Duration // time limit between pieces; default 30 s
@@ -150,7 +150,7 @@ type Reply struct {
 	CompletionTokens int64
 	Cut              bool // whether the answer ended at the token limit
 
-	Ignored []string // parameters of the caller that were changed or not passed on
+	Ignored []string // the caller's parameters that were changed or not passed on
 
 	calls toolCalls
 

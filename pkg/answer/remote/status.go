@@ -20,7 +20,7 @@ const maxErrorBytes = 64 << 10
 // sentInStream is the status of an error that arrived as an event in a stream and therefore has no HTTP status.
 const sentInStream = 0
 
-// Status is an error response of a server, with the details from its body.
+// Status is an error response from a server, with the details from its body.
 type Status struct {
 	HTTP    int    // 0 for an error that arrived as an event in a stream
 	Code    string // the error's code, or else its type

@@ -26,7 +26,7 @@ const (
 	maxSentenceBytes = 2000      // bytes of a sentence that are compared
 	maxSentenceWords = 200       // words of a sentence that are compared
 	maxSourceBytes   = 64 << 10  // bytes of a source that are compared
-	maxSourcesBytes  = 192 << 10 // bytes of all sources together
+	maxSourcesBytes  = 192 << 10 // total bytes of all sources
 	maxSpans         = 8         // per sentence
 )
 
