@@ -27,7 +27,7 @@ import (
 type AgentStore interface {
 	CreateAgent(ctx context.Context, a domain.Agent) (domain.Agent, error)
 	Agent(ctx context.Context, ws, id string) (domain.Agent, error)
-	// PublicAgent returns a public agent of any workspace. It fails with domain.CodeNotFound if no public agent has the
+	// PublicAgent returns a public agent in any workspace. It fails with domain.CodeNotFound if no public agent has the
 	// id.
 	PublicAgent(ctx context.Context, id string) (domain.Agent, error)
 	// Agents returns a page of agents and the cursor of the next page. After the last page, the cursor is "". All list

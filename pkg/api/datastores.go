@@ -19,7 +19,7 @@ import (
 type DatastoreStore interface {
 	CreateDatastore(ctx context.Context, d domain.Datastore) (domain.Datastore, error)
 	Datastore(ctx context.Context, ws, id string) (domain.Datastore, error)
-	// PublicDatastore returns a public datastore of any workspace. It fails with domain.CodeNotFound if no public
+	// PublicDatastore returns a public datastore in any workspace. It fails with domain.CodeNotFound if no public
 	// datastore has the id.
 	PublicDatastore(ctx context.Context, id string) (domain.Datastore, error)
 	Datastores(ctx context.Context, ws string, p catalog.Page) ([]domain.Datastore, string, error)

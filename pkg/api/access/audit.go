@@ -20,7 +20,7 @@ type Audit struct {
 	lastRefusal map[string]*entry
 }
 
-// entry counts the requests of one key from one address since they were last recorded in the audit log.
+// entry counts the requests with one key from one address since they were last recorded in the audit log.
 type entry struct {
 	recordedAt time.Time
 	count      int // number of requests since recordedAt
@@ -28,7 +28,7 @@ type entry struct {
 
 const (
 	useInterval     = time.Hour   // minimum time between two entries about the use of one key from one address, so that requests cannot fill the disk
-	refusalInterval = time.Minute // minimum time between two entries about rejected requests of one key from one address
+	refusalInterval = time.Minute // minimum time between two entries about rejected requests with one key from one address
 	maxAudited      = 10_000      // maximum size of each map; a full map is cleared, so some entries are logged again early
 )
 
@@ -58,9 +58,9 @@ func (a *Audit) RecordRefusal(ctx context.Context, caller Caller) {
 	}
 }
 
-// count counts a request of the caller. If the last log entry about the caller is at least as old as `every`, or there
-// is none yet, count returns the number of requests since that entry, to be logged in a new one. Otherwise it returns
-// 0.
+// count counts a request from the caller. If the last log entry about the caller is at least as old as `every`, or
+// there is none yet, count returns the number of requests since that entry, to be logged in a new one. Otherwise it
+// returns 0.
 func (a *Audit) count(entries map[string]*entry, caller Caller, every time.Duration) int {
 	name, now := caller.Key.ID+" "+Host(caller.Remote), a.now()
 	a.mu.Lock()
@@ -82,7 +82,7 @@ func (a *Audit) count(entries map[string]*entry, caller Caller, every time.Durat
 	return n
 }
 
-// Record logs an action of the caller. `address` is the caller's address without its port, and `more` holds further log
+// Record logs an action by the caller. `address` is the caller's address without its port, and `more` holds further log
 // attributes.
 func (a *Audit) Record(ctx context.Context, action string, caller Caller, address string, more ...any) {
 	fields := append([]any{

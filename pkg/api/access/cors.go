@@ -28,7 +28,7 @@ const (
 
 // AgentFinder finds public agents, so that CORS can check their allowedOrigins.
 type AgentFinder interface {
-	// PublicAgent returns a public agent of any workspace. It fails with domain.CodeNotFound if no public agent has the
+	// PublicAgent returns a public agent in any workspace. It fails with domain.CodeNotFound if no public agent has the
 	// id.
 	PublicAgent(ctx context.Context, id string) (domain.Agent, error)
 }

@@ -78,7 +78,7 @@ type handler struct {
 
 // Reasons for rejecting requests, used as the values of a metric's label.
 const (
-	refusedBusy    = "busy" // too many concurrent requests of the class
+	refusedBusy    = "busy" // too many concurrent requests in the class
 	refusedOpen    = "open" // too many open streams, or clients that do not read their responses
 	refusedStorage = "room" // no room for more content
 )

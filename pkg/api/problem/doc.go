@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Doc is the documentation of one error code.
+// Doc is the documentation for one error code.
 type Doc struct {
 	Code    string
 	Status  int
@@ -64,7 +64,7 @@ var errorWords = map[domain.Code][2]string{
 	},
 }
 
-// Docs returns the documentation of all codes, sorted by status.
+// Docs returns the documentation for all codes, sorted by status.
 func Docs() []Doc {
 	var out []Doc
 	for code, st := range statuses {
