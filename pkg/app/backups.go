@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Time limit for a write to the receiver of a backup. A stalled receiver must not keep a backup running, because no
+// Time limit for a write to a backup's receiver. A stalled receiver must not keep a backup running, because no
 // originals can be deleted during a backup.
 const backupWriteTimeout = 2 * time.Minute
 

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/cli/operate"
 )
 
-// commandLine builds and runs the commands of the program.
+// commandLine builds and runs the program's commands.
 type commandLine struct {
 	cli.Program
 	shape Shape
@@ -37,7 +37,7 @@ func newCommandLine(h hooks, shape Shape, environ []string, stdout, stderr io.Wr
 
 //go:generate go run ./gencli ../../docs/cli.md
 
-// CommandReference returns the documentation page of the commands, generated from their definitions.
+// CommandReference returns the documentation page for the commands, generated from their definitions.
 func CommandReference() string {
 	p := newCommandLine(hooks{}, API, nil, io.Discard, io.Discard)
 	return cli.Reference(p.root())
