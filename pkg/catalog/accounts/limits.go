@@ -31,9 +31,9 @@ func readLimits(ctx context.Context, q db.Querier, a domain.Account) (domain.Lim
 	return out, nil
 }
 
-// SetLimits replaces the limits of the workspace or, if a.KeyID is set, of that key. Options.Limits of the catalog
-// still apply: if both limit a metric, the lower limit counts. SetLimits fails with domain.NotFound if the workspace or
-// the key does not exist.
+// SetLimits replaces the limits of the workspace or, if a.KeyID is set, of that key. The catalog's Options.Limits still
+// apply: if both limit a metric, the lower limit counts. SetLimits fails with domain.NotFound if the workspace or the
+// key does not exist.
 func (c *Accounts) SetLimits(ctx context.Context, a domain.Account, limits domain.Limits) error {
 	return c.db.Update(ctx, "setting limits", func(t *db.Tx) error {
 		if a.KeyID == "" {
@@ -139,7 +139,7 @@ func limitReached(noun string, limit, has int64) error {
 		limit, noun, has)
 }
 
-// WithinStorage runs f, which stores content of the workspace. It fails with domain.CodeUsageLimit if the workspace
+// WithinStorage runs f, which stores content in the workspace. It fails with domain.CodeUsageLimit if the workspace
 // then exceeds a storage limit. A call that adds no content is never rejected. Calls for one workspace run one after
 // the other, so the limit holds for concurrent uploads too. WithinStorage must be the first call in its transaction;
 // see the order of locks in record/locks.go.

@@ -28,7 +28,7 @@ func (c *Accounts) Count(ctx context.Context, a domain.Account, uses map[domain.
 	return c.queue.count(ctx, a, uses, c.storeUses)
 }
 
-// storeUses adds uses to the counters of the current month.
+// storeUses adds uses to the counters for the current month.
 func (c *Accounts) storeUses(ctx context.Context, sums []accountUses) error {
 	return c.db.Update(ctx, "counting use", func(t *db.Tx) error {
 		month := MonthOf(c.db.Now())
@@ -64,7 +64,7 @@ func Count(ctx context.Context, t *db.Tx, a domain.Account, month string, uses m
 	return nil
 }
 
-// Admit counts one agent query of the account. If the workspace or the key has reached its query limit or its token
+// Admit counts one agent query by the account. If the workspace or the key has reached its query limit or its token
 // limit, Admit fails with domain.CodeUsageLimit and counts nothing. It checks and counts in one step, so the query
 // limit holds for concurrent callers too. The token limit may be exceeded, because the number of tokens that a query
 // takes is unknown until the query is answered.

@@ -11,7 +11,7 @@ const ClockSkew = 10 * time.Second
 
 // Lease acquires or renews the lease for the holder, and reports whether the holder has it. Leases are for work that
 // only one of several processes should do. Unless it is renewed, the lease ends after the time `ttl`. Lease uses the
-// clock of the process, so `ttl` must be much longer than the difference between clocks. If another holder's lease ends
+// process's clock, so `ttl` must be much longer than the difference between clocks. If another holder's lease ends
 // later than `ttl` plus ClockSkew from now, the clock was set back, and the lease counts as free.
 func (d *DB) Lease(ctx context.Context, name, holder string, ttl time.Duration) (held bool, err error) {
 	err = d.Update(ctx, "taking a lease", func(t *Tx) error {

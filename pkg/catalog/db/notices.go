@@ -13,7 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// noticePause is the minimum time between two notices of a process. Topics announced in the meantime are sent together.
+// noticePause is the minimum time between two notices from a process. Topics announced in the meantime are sent
+// together.
 const noticePause = 20 * time.Millisecond
 
 // notices tells other processes that this process has queued work, and receives their notices. Notices are sent after

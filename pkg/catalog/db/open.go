@@ -111,7 +111,7 @@ func (d *DB) Ready(ctx context.Context) error {
 // IsShared reports whether other processes may write concurrently.
 func (d *DB) IsShared() bool { return d.dialect.shared }
 
-// Now returns the time of the database's clock.
+// Now returns the time according to the database's clock.
 func (d *DB) Now() time.Time { return d.clock() }
 
 // GuardedNow returns the time for deleting old rows.

@@ -25,7 +25,7 @@ const MinPostgres = 13
 // DefaultConnections is the default of Options.Connections.
 const DefaultConnections = 16
 
-// Timeouts of a connection to PostgreSQL. The URL can set other values for the timeouts that the server enforces.
+// Timeouts for a connection to PostgreSQL. The URL can set other values for the timeouts that the server enforces.
 const (
 	connectTimeout   = 10 * time.Second
 	statementTimeout = time.Minute      // of one statement

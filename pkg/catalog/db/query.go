@@ -46,7 +46,7 @@ type Querier interface {
 // Scanner is one row of a query's result.
 type Scanner interface{ Scan(dest ...any) error }
 
-// failedRow is the row of a query that could not be sent.
+// failedRow stands for the result row of a query that could not be sent.
 type failedRow struct{ err error }
 
 func (r failedRow) Scan(...any) error { return Fault(r.err) }
@@ -67,7 +67,7 @@ func (r boundRow) Scan(dest ...any) error {
 // the network is interrupted.
 const answerTimeout = statementTimeout + 15*time.Second
 
-// errTimeout is the cause of a context that ended because the server did not answer.
+// errTimeout is the cancellation cause when the server did not answer in time.
 var errTimeout = errors.New("the database did not answer in time")
 
 // bound adds a timeout to the context of a statement that is sent to a server. SQLite needs no timeout, because it only

@@ -32,7 +32,7 @@ func New(d *db.DB, a *accounts.Accounts, s *sites.Sites) *Pipeline {
 }
 
 // OutboxWake returns a channel that receives a value when there may be jobs to publish: after opening, after a commit
-// that adds a job to the outbox, and after a commit of this process that frees capacity by ending a published job. With
+// that adds a job to the outbox, and after a commit by this process that frees capacity by ending a published job. With
 // PostgreSQL, new jobs of other processes are signalled too. Several signals may be combined into one, and signals from
 // other processes may be lost, so callers must also poll.
 func (c *Pipeline) OutboxWake() <-chan struct{} { return c.db.Topic(record.TopicOutbox) }

@@ -72,7 +72,7 @@ func (c *Resources) Agent(ctx context.Context, ws, id string) (domain.Agent, err
 	return readAgent(ctx, c.db.Read, id, ownAgent, ws, id)
 }
 
-// PublicAgent returns a public agent of any workspace. It fails with domain.NotFound if the agent is private.
+// PublicAgent returns a public agent in any workspace. It fails with domain.NotFound if the agent is private.
 func (c *Resources) PublicAgent(ctx context.Context, id string) (domain.Agent, error) {
 	return readAgent(ctx, c.db.Read, id, `visibility = 'public' AND id = ?`, id)
 }

@@ -62,7 +62,7 @@ func (c *Resources) cachedDatastore(id string, read func() (domain.Datastore, er
 	return d, err
 }
 
-// DatastoreByID returns a datastore of any workspace, for workers, sweeps and audits.
+// DatastoreByID returns a datastore in any workspace, for workers, sweeps and audits.
 func (c *Resources) DatastoreByID(ctx context.Context, id string) (domain.Datastore, error) {
 	d, err := record.DatastoreByID(ctx, c.db.Read, id)
 	if err != nil {
@@ -78,7 +78,7 @@ func (c *Resources) ServingPlace(ctx context.Context, id string) (domain.Place, 
 	return p, db.MapNotFound(err, "datastore", id)
 }
 
-// PublicDatastore returns a public datastore of any workspace. It fails with domain.NotFound if the datastore is
+// PublicDatastore returns a public datastore in any workspace. It fails with domain.NotFound if the datastore is
 // private.
 func (c *Resources) PublicDatastore(ctx context.Context, id string) (domain.Datastore, error) {
 	d, err := record.ScanDatastore(c.db.Read.QueryRow(ctx,

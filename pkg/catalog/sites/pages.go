@@ -19,7 +19,7 @@ const (
 	reasonTooDeep   = domain.LeftTooDeep
 )
 
-// Discovered adds the links of an event to the site as pages, each with a crawl job. It returns the number of jobs put
+// Discovered adds the links in an event to the site as pages, each with a crawl job. It returns the number of jobs put
 // into the outbox. `from` is the datasource that the event is about.
 func (c *Sites) Discovered(ctx context.Context, t *db.Tx, siteID string, from record.Record, store domain.Datastore, ev domain.Event, out domain.Outcome) (int, error) {
 	site, exists, err := record.Find(ctx, t, siteID)

@@ -22,6 +22,6 @@ type Sites struct {
 // higher.
 func New(d *db.DB, maxPages int) *Sites { return &Sites{db: d, maxPages: maxPages} }
 
-// SiteWake returns a channel that receives a value once after opening, and after each commit of this process that has
+// SiteWake returns a channel that receives a value once after opening, and after each commit by this process that has
 // queued work on a site. Work queued by other processes is not announced, so poll as well.
 func (c *Sites) SiteWake() <-chan struct{} { return c.db.Topic(record.TopicSites) }

@@ -192,7 +192,7 @@ func (w *World) CreateSite(config domain.DatasourceConfig, pages ...string) doma
 	return w.Get(out.ID)
 }
 
-// Links sets the links of an event.
+// Links sets an event's links.
 func Links(urls ...string) func(*domain.Event) {
 	return func(ev *domain.Event) {
 		for _, u := range urls {
@@ -261,7 +261,7 @@ func Chunks(n int64) func(*domain.Event) {
 	return func(ev *domain.Event) { ev.Chunks, ev.Bytes = n, 100*n }
 }
 
-// Fetched sets the original of an event.
+// Fetched sets an event's original.
 func Fetched(key string) func(*domain.Event) {
 	return func(ev *domain.Event) {
 		ev.JobKind = domain.JobCrawl
