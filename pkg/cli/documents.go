@@ -46,7 +46,7 @@ func defaultFields() fields {
 // lists.
 var lists = []string{"documents", "datasources", "datastores", "data", "items", "results", "records", "pages"}
 
-// errUnusable is a fault of a single document. The other documents are still imported.
+// errUnusable is a fault in a single document. The other documents are still imported.
 type errUnusable struct {
 	name, why string
 	left      bool // whether the document is reported as skipped rather than failed, because nothing is lost
@@ -54,7 +54,7 @@ type errUnusable struct {
 
 func (e *errUnusable) Error() string { return e.why }
 
-// readDocuments iterates over the documents of an import. They are JSON objects, one after the other or in an array, or
+// readDocuments iterates over the documents in an import. They are JSON objects, one after the other or in an array, or
 // nested in an export's lists. After an errUnusable, which concerns one document, the iteration continues. Any other
 // error ends it.
 func readDocuments(r io.Reader, f fields) iter.Seq2[*document, error] {

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// Maximum number of documents, and of bytes of text, in one unit of an import. The documents of a unit are sent
+// Maximum number of documents, and of bytes of text, in one unit of an import. The documents in a unit are sent
 // together.
 const (
 	unitDocuments = 100

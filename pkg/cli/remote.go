@@ -60,7 +60,7 @@ func Fault(ctx context.Context, err error) error {
 	}
 	var file *fs.PathError
 	if errors.As(err, &file) {
-		return err // a fault of a local file; it would also match net.Error below, as every system error does
+		return err // a fault with a local file; it would also match net.Error below, as every system error does
 	}
 	var unreached net.Error
 	if errors.As(err, &unreached) || errors.Is(err, client.ErrUnfinished) || errors.Is(err, client.ErrIdleTimeout) {

@@ -44,7 +44,7 @@ type upload struct {
 // task is work that runs outside the main loop. The function that it returns then runs in the main loop.
 type task func(context.Context) func() error
 
-// run adds the documents of the units. The documents of a unit are sent together.
+// run adds the documents in the units. The documents in a unit are sent together.
 func (s *upload) run(ctx context.Context, units iter.Seq2[[]*document, error]) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup

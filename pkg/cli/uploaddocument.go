@@ -27,9 +27,9 @@ type sent struct {
 	err       error
 }
 
-// send sends the documents of a unit that are not stored yet. If a single document fails, its result has the error. If
-// send itself returns an error, the run ends. `salt` is part of the idempotency keys, so that they differ from the keys
-// of earlier requests.
+// send sends those documents in a unit that are not stored yet. If a single document fails, its result has the error.
+// If send itself returns an error, the run ends. `salt` is part of the idempotency keys, so that they differ from the
+// keys of earlier requests.
 func (s *upload) send(ctx context.Context, unit []*document, salt string) ([]sent, error) {
 	var batch []sent
 	var texts []*document
