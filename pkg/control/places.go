@@ -26,7 +26,7 @@ type Engines interface {
 	Engines() []domain.Engine
 }
 
-// Stores reads datastores of any workspace. DatastoreByID fails with domain.CodeNotFound if the datastore was deleted.
+// Stores reads datastores in any workspace. DatastoreByID fails with domain.CodeNotFound if the datastore was deleted.
 type Stores interface {
 	DatastoreByID(ctx context.Context, id string) (domain.Datastore, error)
 }

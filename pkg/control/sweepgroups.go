@@ -51,7 +51,7 @@ func grouped(tasks []catalog.SweepTask) (groups [][]catalog.SweepTask) {
 
 // groupSize returns the maximum group size for sweeps that have failed the given number of times: 64, 16, 4, then 1. A
 // sweep that always fails or hangs soon gets a group of its own, and delays other sweeps only for seconds. After a
-// short outage of an engine, the groups are still large.
+// short engine outage, the groups are still large.
 func groupSize(attempts int) int { return max(sweepBatch>>(2*min(attempts, 3)), 1) }
 
 // settle performs a group of sweeps. It defers sweeps that fail or must wait, and returns the ids of the completed
@@ -134,7 +134,7 @@ func (s *Sweeper) withdraw(ctx context.Context, sweep domain.Sweep) error {
 	return errors.Join(faults...)
 }
 
-// rows removes the rows that a group of sweeps selects. All sweeps of a group have the same datastore and place.
+// rows removes the rows that a group of sweeps selects. All sweeps in a group have the same datastore and place.
 func (s *Sweeper) rows(ctx context.Context, group []catalog.SweepTask) error {
 	first := group[0].Sweep
 	places := []domain.Place{first.Place}
