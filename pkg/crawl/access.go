@@ -121,7 +121,7 @@ func (t accessing) RoundTrip(req *http.Request) (*http.Response, error) {
 		case name == "Cookie":
 			value = joinCookies(req.Header.Get(name), value)
 		case name == "Authorization" && req.Header.Get(name) != "":
-			continue // a script of the page has set this header
+			continue // a script on the page has set this header
 		}
 		req.Header.Set(name, value)
 	}

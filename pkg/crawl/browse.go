@@ -21,7 +21,7 @@ const (
 
 // browsing sends a Renderer's requests for one page. All requests must pass the address guard and stay within the
 // limits. Requests to the page's own host must also be allowed by robots.txt. The request for the page waits for a slot
-// of the host. Requests for its resources do not wait, as in any browser, but none are sent to a paused host.
+// at the host. Requests for its resources do not wait, as in any browser, but none are sent to a paused host.
 //
 // A page on the public internet may access only the public internet. Otherwise its scripts could reach internal servers
 // that the configuration opens to the crawler but that no reader of the page can reach.
@@ -74,7 +74,7 @@ func (b *browsing) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// fetchDocument sends the request for the page itself. It occupies a slot of the host until the body is closed.
+// fetchDocument sends the request for the page itself. It occupies a slot at the host until the body is closed.
 func (b *browsing) fetchDocument(req *http.Request) (*http.Response, error) {
 	polite := b.client.polite
 	release, err := polite.acquire(withInProgress(req.Context()), req.URL.Host, req.URL.String(), b.delay)
@@ -90,8 +90,8 @@ func (b *browsing) fetchDocument(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// fetchResource sends the request for a resource of the page. A failure does not count against the host, because it
-// says little about the host's pages. The host is paused only if it asks the crawler to come back later.
+// fetchResource sends the request for a resource that the page uses. A failure does not count against the host, because
+// it says little about the host's pages. The host is paused only if it asks the crawler to come back later.
 func (b *browsing) fetchResource(req *http.Request) (*http.Response, error) {
 	ctx, host, u := req.Context(), req.URL.Host, req.URL.String()
 	polite := b.client.polite

@@ -31,11 +31,11 @@ type Options struct {
 	MaxSitemapBytes int64
 	// Sitemaps limits all sitemaps of one site together.
 	Sitemaps sitemap.Limits
-	// Timeout limits one fetch with all its redirects, not counting the wait for a slot of the host. Default: 60 s.
+	// Timeout limits one fetch with all its redirects, not counting the wait for a slot at the host. Default: 60 s.
 	Timeout time.Duration
 	// ConnectTimeout limits each connection attempt, including DNS. Default: 10 s.
 	ConnectTimeout time.Duration
-	// HeaderTimeout limits the wait for the header of a response. Default: 30 s.
+	// HeaderTimeout limits the wait for a response's header. Default: 30 s.
 	HeaderTimeout time.Duration
 	// Slots schedules the requests to each host. Default: a LocalSlots, which covers only this Crawler.
 	Slots HostSlots
@@ -44,7 +44,7 @@ type Options struct {
 	// PerHostDelay is the minimum time between the starts of two requests to one host. A longer Crawl-delay in
 	// robots.txt overrides it. Default: 200 ms; negative: none.
 	PerHostDelay time.Duration
-	// MaxWait is the maximum time that a fetch waits for a slot of its host before it is deferred. Default: 3 s.
+	// MaxWait is the maximum time that a fetch waits for a slot at its host before it is deferred. Default: 3 s.
 	MaxWait time.Duration
 	// MaxPages is the maximum number of pages that discovery takes from the sitemaps of one site. Default: 10,000.
 	MaxPages int

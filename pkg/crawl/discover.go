@@ -22,7 +22,7 @@ type Discovery struct {
 	Complete bool
 	// Follow means that there is no sitemap: the root was emitted, and the links of the site's pages must be followed.
 	Follow bool
-	// Scope defines the addresses of the site. The crawl jobs of the site's pages need it.
+	// Scope defines which addresses belong to the site. The crawl jobs for the site's pages need it.
 	Scope domain.SiteScope
 	// Moved is the new address of a site that has moved, or "". A site has moved if its root redirects to an address
 	// outside the site and the sitemaps list pages there.
@@ -108,7 +108,7 @@ func (c *Crawler) discover(ctx context.Context, spec domain.CrawlSpec, emit func
 	return d.result, err
 }
 
-// siteScope completes the job's definition of the site. The result `derived` is true if the job names no root. The site
+// siteScope completes the site definition in the job. The result `derived` is true if the job names no root. The site
 // is then determined by the location of its sitemap.
 func siteScope(spec domain.CrawlSpec) (s domain.SiteScope, derived bool, err error) {
 	if spec.Site != nil {

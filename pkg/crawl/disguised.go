@@ -120,7 +120,7 @@ func (p *pageReader) isSignInPage(requested, final *url.URL, redirected bool) bo
 	return false
 }
 
-// hasSignInTitle reports whether the title or the heading is that of a sign-in page.
+// hasSignInTitle reports whether the title or the heading is typical of a sign-in page.
 func (p *pageReader) hasSignInTitle() bool {
 	return signInWords.MatchString(p.title) || signInWords.MatchString(p.heading)
 }

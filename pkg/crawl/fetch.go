@@ -63,7 +63,7 @@ type Page struct {
 // Close releases the body.
 func (p Page) Close() error { return p.Body.Close() }
 
-// Fetch fetches one page. It obeys robots.txt, waits for a slot of the host, follows redirects and limits the size of
+// Fetch fetches one page. It obeys robots.txt, waits for a slot at the host, follows redirects and limits the size of
 // the body. Errors are *Error, unless ctx or Close ended the fetch.
 func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error) {
 	ctx, done, err := c.begin(ctx)

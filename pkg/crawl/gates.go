@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// gates limits how many requests of this process ask for a slot at the same host. If the host has n slots, at most n
+// gates limits how many of this process's requests ask for a slot at the same host. If the host has n slots, at most n
 // requests ask at the same time. The others wait in order of arrival. If all of them kept asking, some might wait for
 // ever. A request does not join a queue that moves too slowly.
 type gates struct {

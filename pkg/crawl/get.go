@@ -155,7 +155,7 @@ func (c *client) collector(ctx context.Context) *colly.Collector {
 	col.ParseHTTPErrorResponse = true // statuses are checked here
 	col.MaxBodySize = 0               // limited by the transport, which never truncates
 	col.Context = ctx
-	col.SetRequestTimeout(0) // the transport enforces the deadline of the fetch, which does not include waiting for slots
+	col.SetRequestTimeout(0) // the transport enforces the fetch's deadline, which does not include waiting for slots
 	col.SetRedirectHandler(func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse })
 	return col
 }

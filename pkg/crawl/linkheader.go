@@ -7,7 +7,7 @@ const (
 	maxHeaderLinks     = 200
 )
 
-// headerLink is one link of a Link header.
+// headerLink is one link in a Link header.
 type headerLink struct {
 	target   string // as written
 	rel      string
@@ -38,7 +38,7 @@ func linkHeaders(values []string) []headerLink {
 	return out
 }
 
-// cutLink parses the first link of a header, up to and including the comma that follows.
+// cutLink parses the first link in a header, up to and including the comma that follows.
 func cutLink(s string) (l headerLink, anchored bool, rest string, ok bool) {
 	s, ok = strings.CutPrefix(strings.TrimLeft(s, " \t,"), "<")
 	if !ok {

@@ -133,7 +133,7 @@ func (d *discovery) looksLikeSitemap(e sitemap.Entry, already int) bool {
 // feedName matches the names of feeds, which list only new pages.
 var feedName = regexp.MustCompile(`feed|rss|atom`)
 
-// readListed tries to read entries of a page sitemap as sitemaps. Entries that are not sitemaps become pages.
+// readListed tries to read entries in a page sitemap as sitemaps. Entries that are not sitemaps become pages.
 func (d *discovery) readListed(ctx context.Context, list *url.URL, maybe []sitemap.Entry, level int) error {
 	onto := weburl.NewBase(list.String())
 	for _, e := range maybe {
@@ -151,7 +151,7 @@ func (d *discovery) readListed(ctx context.Context, list *url.URL, maybe []sitem
 }
 
 // isListedSitemap reads the entry and reports whether it is a sitemap of the site. If reading fails permanently, the
-// entry counts as a page, and the crawl job of that page reports the cause.
+// entry counts as a page, and that page's crawl job reports the cause.
 func (d *discovery) isListedSitemap(ctx context.Context, list *url.URL, e sitemap.Entry, level int) (bool, error) {
 	u, err := weburl.Resolve(list.String(), e.Loc)
 	if err != nil || d.misses >= maxMisses || level > maxSitemapNesting ||
@@ -201,7 +201,7 @@ func (d *discovery) readNested(ctx context.Context, index *url.URL, nested []str
 	return nil
 }
 
-// entry processes one page address of a sitemap.
+// entry processes one page address from a sitemap.
 func (d *discovery) entry(ctx context.Context, base *weburl.Base, e sitemap.Entry) error {
 	if err := context.Cause(ctx); err != nil {
 		return fmt.Errorf("reading a sitemap: %w", err)

@@ -35,7 +35,7 @@ type Decision string
 
 // Outcomes for an address.
 const (
-	PlanPage      Decision = "page"      // a page of the datastore
+	PlanPage      Decision = "page"      // a page in the datastore
 	PlanListed    Decision = "listed"    // listed in the sitemap and not fetched, so its kind is unknown
 	PlanDuplicate Decision = "duplicate" // another address has the same page
 	PlanSkipped   Decision = "skipped"   // fetched and deliberately skipped
@@ -57,7 +57,7 @@ type PlanEntry struct {
 	LastMod  time.Time `json:"last_mod,omitzero"`
 }
 
-// PlanSummary contains the totals of a plan.
+// PlanSummary contains the totals for a plan.
 type PlanSummary struct {
 	Root      string           `json:"root"`
 	Follow    bool             `json:"follow"` // pages are found through links, not sitemaps

@@ -84,7 +84,7 @@ func (p *plan) fail(it *planned) error {
 	return p.exclude(it, PlanError, reason, errorKind(it.result.err))
 }
 
-// addLinks adds the links of a page to the plan, and records those that are rejected.
+// addLinks adds a page's links to the plan, and records those that are rejected.
 func (p *plan) addLinks(it *planned) {
 	for why, n := range it.result.page.Refused {
 		if why != scope.RefusedDepth { // most of these links point to pages that a shorter path also reaches

@@ -74,7 +74,7 @@ func (p *politeness) maxWaitsOf(ctx context.Context) maxWaits {
 	return maxWaits{slot: p.maxWait, queue: maxQueueWait}
 }
 
-// acquire waits for a slot of the host. The argument `delay` is the minimum interval that the host requests. It applies
+// acquire waits for a slot at the host. The argument `delay` is the minimum interval that the host requests. It applies
 // if it is longer than the configured interval. acquire returns a deferred *Error if the fetch would have to wait too
 // long for the slot, or the context's error if ctx is done first. The caller must call the returned function release
 // once.

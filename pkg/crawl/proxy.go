@@ -166,7 +166,7 @@ func setGuardResult(ctx context.Context, targets []netip.AddrPort) {
 	})
 }
 
-// socksConn is a connection through a SOCKS proxy. Its remote address is that of the target, which the address guard
+// socksConn is a connection through a SOCKS proxy. Its remote address is the target's address, which the address guard
 // has checked.
 type socksConn struct {
 	net.Conn

@@ -21,7 +21,7 @@ const (
 	maxRobotsBytes     = 512 << 10   // RFC 9309, section 2.5: at least 500 KiB
 	maxRobotsRedirects = 5           // RFC 9309, section 2.3.1.2
 	robotsMaxAge       = time.Hour   // RFC 9309, section 2.4: at most 24 hours
-	robotsFailure      = time.Minute // pause of a host whose robots.txt cannot be fetched
+	robotsFailure      = time.Minute // pause for a host whose robots.txt cannot be fetched
 	maxRobotsHosts     = 2_000
 	maxRobotsCache     = 64 << 20 // maximum size of the cached rules of all hosts, in bytes
 )
@@ -42,7 +42,7 @@ func (c *robotsCache) check(ctx context.Context, u *url.URL) (robots.File, error
 	return r, nil
 }
 
-// robotsCache caches robots.txt per scheme, host and port, for all fetches of the process.
+// robotsCache caches robots.txt per scheme, host and port, for all fetches in the process.
 type robotsCache struct {
 	product   string
 	userAgent string

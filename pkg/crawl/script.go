@@ -46,7 +46,7 @@ func (s *shellSigns) needsScript() bool {
 	return !s.hasOtherContent && s.framing < emptyPage && (s.letters == 0 || s.isLoading && s.letters < emptyRoot)
 }
 
-// shellSigns contains the features that distinguish the shell of an application from a page.
+// shellSigns contains the features that distinguish an application shell from a page.
 type shellSigns struct {
 	scripts              int  // number of scripts that a browser runs
 	letters              int  // letters of text, without those counted in `framing`

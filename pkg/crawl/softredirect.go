@@ -14,7 +14,7 @@ import (
 
 // Static sites cannot send a redirect status, so they publish pages that redirect by a refresh (in HTML or in a header)
 // or by a script. Such a page is treated as a redirect only if it has hardly any text. Otherwise the target is treated
-// as a link of the page.
+// as a link on the page.
 
 const (
 	// maxRefreshDelay is the maximum delay, in seconds, of a refresh that counts as a redirect. A page with a longer
@@ -236,7 +236,7 @@ func evaluate(script string, known map[string]string) (string, bool) {
 	}
 }
 
-// literal reads a string literal of a script. If it is a template string, placeholders for the fragment and the query
+// literal reads a string literal in a script. If it is a template string, placeholders for the fragment and the query
 // are removed.
 func literal(s string) (text, rest string, ok bool) {
 	quote := s[0]

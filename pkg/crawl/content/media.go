@@ -93,7 +93,7 @@ func HoldsNoText(kind Type, head []byte, names ...string) bool {
 	case "application/octet-stream":
 		return len(head) > 0 && (isProgram(head) || extract.DetectType(head, "", "") == "application/octet-stream")
 	case "application/json":
-		return ext == ".map" // source map of a script
+		return ext == ".map" // a script's source map
 	}
 	return false
 }

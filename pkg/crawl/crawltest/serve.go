@@ -96,7 +96,7 @@ func (x *exchange) send(mediaType string, body []byte) {
 	_, _ = x.w.Write(body)
 }
 
-// validators returns the validators of a body. The kind of validators depends on the page's address: a strong or weak
+// validators returns the validators for a body. The kind of validators depends on the page's address: a strong or weak
 // ETag, a time, or both.
 func (x *exchange) validators(body []byte) (tag string, modified time.Time) {
 	sum := sha256.Sum256(body)

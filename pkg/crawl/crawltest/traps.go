@@ -115,7 +115,7 @@ var (
 	spinPath   = regexp.MustCompile(`^/(spin/)+$`)
 )
 
-// endless creates the page of a trap when a crawler requests it. It returns nil for all other addresses.
+// endless creates a trap's page when a crawler requests it. It returns nil for all other addresses.
 func endless(u *url.URL) *page {
 	p := &page{address: u.RequestURI(), text: u.RequestURI(), lang: "en"}
 	switch m := monthPath.FindStringSubmatch(u.Path); {

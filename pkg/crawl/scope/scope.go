@@ -1,5 +1,5 @@
 // Package scope determines which addresses belong to a site, and which lead into an endless series of pages. It uses
-// only the addresses. Package crawl calls it for every link and every entry of a sitemap.
+// only the addresses. Package crawl calls it for every link and every sitemap entry.
 package scope
 
 import (

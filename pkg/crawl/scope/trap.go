@@ -22,7 +22,7 @@ const (
 	// firstYear and maxYear are the first and last year that count as part of a date. Other four-digit numbers count as
 	// ids.
 	firstYear, maxYear = 1900, 2100
-	// maxAhead is how far in advance an issue of a journal may be dated.
+	// maxAhead is how far in advance a journal issue may be dated.
 	maxAhead = 62 * 24 * time.Hour
 )
 
@@ -54,7 +54,7 @@ func isTrap(u *url.URL) bool {
 }
 
 // isFarDate reports whether an address is a calendar page for a year after maxYear. Four digits alone are not enough,
-// because they may be the id of an article.
+// because they may be an article's id.
 func isFarDate(u *url.URL) bool {
 	d, ok := dateOf(u, 9999)
 	if !ok || d.year <= maxYear {
@@ -69,7 +69,7 @@ func isFarDate(u *url.URL) bool {
 
 func isCalendarWord(w string) bool { return calendars[w] || w == "date" || w == "datum" }
 
-// isStep reports whether the link between two addresses leads further into a trap. Such links go from one date of a
+// isStep reports whether the link between two addresses leads further into a trap. Such links go from one date in a
 // calendar to another, or add another filter to a catalogue.
 func isStep(from, to *url.URL, now time.Time) bool {
 	if from == nil || domain.BareHost(from) != domain.BareHost(to) {
@@ -124,7 +124,7 @@ const (
 var paging = wordset.Of(`page p pg paged pagenum pageno page_no page_num seite start offset skip limit cursor after before`)
 
 // addsFilters reports whether a link adds filters to the parameters of the linking page, and so exceeds the normal
-// number of parameters. Such a link keeps all parameters of the page, and adds at least one that is not for paging.
+// number of parameters. Such a link keeps all of the page's parameters, and adds at least one that is not for paging.
 func addsFilters(from, to *url.URL) bool {
 	had, has := parameters(from), parameters(to)
 	limit := maxAddedFilters
@@ -151,12 +151,12 @@ var calendars = wordset.Of(`calendar calendars calender cal kalender calendrier 
 	veranstaltungen evenements eventos schedule day month week monat woche ical tribe_events timetable planner diary
 	availability booking bookings reservation reservations`)
 
-// calendarParameters are parameters that select the next date of a calendar.
+// calendarParameters are parameters that select the next date in a calendar.
 var calendarParameters = wordset.Of(`next prev previous forward back vor zurueck weiter`)
 
-// isCalendarLink reports whether a link belongs to an endless series of pages. The two pages of the link must differ
-// only in their date. A calendar is endless in both directions. A journal or an archive ends with its first and its
-// last text, so only its links from the present into the future are rejected.
+// isCalendarLink reports whether a link belongs to an endless series of pages. The linking page and its target must
+// differ only in their dates. A calendar is endless in both directions. A journal or an archive ends with its first and
+// its last text, so only its links from the present into the future are rejected.
 func isCalendarLink(from, to *url.URL, now time.Time) bool {
 	was, ok := dateOf(from, maxYear)
 	if !ok {
@@ -181,7 +181,7 @@ func isCalendarLink(from, to *url.URL, now time.Time) bool {
 	}
 	inCalendar := slices.ContainsFunc(words, func(w string) bool { return calendars[w] })
 	if is.reversed {
-		return inCalendar && is.month != was.month // otherwise 2027 is the id of an item in a category: /events/12/2027
+		return inCalendar && is.month != was.month // otherwise 2027 is an item's id within a category: /events/12/2027
 	}
 	if inCalendar {
 		return true
