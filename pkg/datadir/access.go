@@ -10,8 +10,8 @@ import (
 )
 
 // Access is the content of the access file: the address and the operator key that commands on the same machine use to
-// reach the service. The file grants no extra rights: a user who can read the data directory can read all data of the
-// service. Each start writes a new key, which is valid until the process ends.
+// reach the service. The file grants no extra rights: a user who can read the data directory can read all of the
+// service's data. Each start writes a new key, which is valid until the process ends.
 type Access struct {
 	Address string `json:"address"`
 	Key     string `json:"key"`

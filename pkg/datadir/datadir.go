@@ -1,6 +1,6 @@
 // Package datadir manages the data directory of a service: the names in it, its lock, and the access file, which
 // commands on the same machine use to reach the running service. The service and the operator's commands import it; it
-// imports no other package of the module.
+// imports no other package from the module.
 package datadir
 
 import (
