@@ -18,7 +18,7 @@ type SiteAccess struct {
 	Sealed []byte   `json:"sealed"`
 }
 
-// Limits on the headers of a datasource.
+// Limits on a datasource's headers.
 const (
 	MaxHeaders      = 20
 	MaxHeaderName   = 100      // bytes

@@ -33,8 +33,8 @@ func canonicalForm(address string) string {
 	return BareHost(u) + p
 }
 
-// BareHost returns the host without "www.", followed by the port unless it is the scheme's default. So an http address
-// and an https address of the same host count as one site.
+// BareHost returns the host without "www.", followed by the port unless it is the scheme's default. So http and https
+// addresses with the same host count as one site.
 func BareHost(u *url.URL) string {
 	h := strings.TrimPrefix(strings.ToLower(u.Hostname()), "www.")
 	switch p := u.Port(); {

@@ -189,7 +189,7 @@ func (p WebPatch) Apply(c *DatasourceConfig) {
 	}
 }
 
-// Progress is the progress of a job. For a web_site it counts pages.
+// Progress is a job's progress. For a web_site it counts pages.
 type Progress struct {
 	Stage string `json:"stage,omitempty"` // fetching, fetched, extracting, indexing, discovering, crawling, StageRetrying, StageUnreadable
 	Done  int64  `json:"done"`

@@ -13,7 +13,7 @@ type Explanation struct {
 	Datastores       []ExplainedDatastore // in the same order as in the request
 	Rerank           ExplainedRerank
 	Terms            map[string]float64  // inverse document frequency by query term, the maximum over the datastores; at most MaxExplainedTerms
-	Words            map[string][]string // words of the query, by the index term that they were reduced to
+	Words            map[string][]string // words in the query, by the index term that they were reduced to
 	Candidates       int                 // number of chunks ranked, over all datastores
 	Fragments        []ExplainedFragment
 	Dropped          ExplainedDrops
@@ -50,7 +50,7 @@ type ExplainedDatastore struct {
 type ExplainedRerank struct {
 	Model      string // "" if no reranker was used
 	Candidates int    // reranked candidates; 0 if reranking was skipped or failed
-	Error      string // reason why the order of the first stage was kept
+	Error      string // reason why the first stage's order was kept
 }
 
 // ExplainedFragment holds the scores of a fragment at each stage, for its best chunk. Ranks are 1-based and include all
@@ -123,7 +123,7 @@ const (
 type ExplainedPlan struct {
 	Reason           PlanReason
 	Questions        []string // sub-questions that were searched for; none if the plan was not used
-	Next             string   // question of the next step, completed with what the first sub-questions found; "" if there was none
+	Next             string   // question for the next step, completed with what the first sub-questions found; "" if there was none
 	Error            string   // reason why the plan or its next step was not used; "" if everything was used
 	PromptTokens     int64
 	CompletionTokens int64

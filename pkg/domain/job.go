@@ -82,7 +82,7 @@ const (
 	EventRunning    EventType = "running"    // a worker has started the job
 	EventProgress   EventType = "progress"   // the job has made progress: Stage, Done, Total
 	EventFetched    EventType = "fetched"    // crawl: the page is in the store of originals; an ingest job follows
-	EventDiscovered EventType = "discovered" // crawl: Links are pages of the site
+	EventDiscovered EventType = "discovered" // crawl: Links are pages on the site
 	EventPostponed  EventType = "postponed"  // crawl: the job leaves the stream, and a new job follows at the time Until
 	EventSkipped    EventType = "skipped"    // crawl: the page must not be indexed; Error is the reason
 	EventGone       EventType = "gone"       // crawl: the page does not exist (404, 410); Error is the reason
@@ -129,7 +129,7 @@ type Event struct {
 	Crawl  *CrawlSpec `json:"crawl,omitempty"`
 	Chunks int64      `json:"chunks,omitempty"` // synched
 	Bytes  int64      `json:"bytes,omitempty"`  // synched: text bytes
-	// EmbedTokens is set in synched events: the number of tokens newly embedded by this run of the job.
+	// EmbedTokens is set in synched events: the number of tokens that this run of the job newly embedded.
 	EmbedTokens int64  `json:"embed_tokens,omitempty"`
 	MIMEType    string `json:"mime_type,omitempty"` // synched: detected type of the content
 	// Document is set in synched events. It describes the content and how it was read.

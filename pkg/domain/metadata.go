@@ -6,7 +6,7 @@ import (
 )
 
 // metaDocument is the key in a fragment's metadata under which the document's own metadata is stored. The separate key
-// prevents a document from overriding metadata of the caller.
+// prevents a document from overriding the caller's metadata.
 const metaDocument = "document"
 
 // metaLanguage is the key, below metaDocument, of the language stated by the document.

@@ -28,7 +28,7 @@ func NewMoveJob(d Datasource, store Datastore) Job {
 }
 
 // NewCrawlJob returns a job that fetches a page or discovers a site. The request for a page is conditional only if
-// readers see the content of the last fetch. Otherwise a "not modified" response would leave readers with older
+// readers see the content from the last fetch. Otherwise a "not modified" response would leave readers with older
 // content.
 func NewCrawlJob(d Datasource, store Datastore) Job {
 	j := newJob(NewID(), JobCrawl, d, store)

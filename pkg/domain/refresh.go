@@ -157,7 +157,7 @@ var cronFields = [5]cronField{
 // cronParser parses expressions in the same way as the NATS server, which contains a copy of this parser.
 var cronParser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
 
-// cronPart matches one item of the list in a field. The parser would accept more forms, some of them with surprising
+// cronPart matches one item in a field's list. The parser would accept more forms, some of them with surprising
 // meanings.
 var cronPart = regexp.MustCompile(`^(?:\*|([0-9a-zA-Z]+)(?:-([0-9a-zA-Z]+))?)(?:/([0-9]+))?$`)
 
@@ -189,7 +189,7 @@ func checkCron(fields []string) error {
 	return nil
 }
 
-// parse parses one item of the list in field i. It returns the values that the item allows, as a bit set.
+// parse parses one item in the list of field i. It returns the values that the item allows, as a bit set.
 func (f cronField) parse(i int, part string) (uint64, error) {
 	found := cronPart.FindStringSubmatch(part)
 	if found == nil {
