@@ -18,7 +18,7 @@ type Model struct {
 	About    string // language and dimensions
 	Licence  string // licence under which the publisher offers the model
 	Origin   string // owner and name on Hugging Face
-	Revision string // commit of the repository
+	Revision string // commit in the repository
 	Files    []File
 }
 

@@ -53,7 +53,7 @@ type Config struct {
 	// in bytes.
 	Progress func(done, total int64)
 
-	// Client sends the requests. The default client uses the proxies of the environment and rejects redirects from
+	// Client sends the requests. The default client uses the proxies set in the environment and rejects redirects from
 	// https to http.
 	Client *http.Client
 

@@ -58,7 +58,7 @@ func (e *Embedder) Embed(ctx context.Context, texts []string, _ embed.Purpose) (
 	return vectors, nil
 }
 
-// scratch holds the buffers of one Embed call.
+// scratch holds the buffers for one call to Embed.
 type scratch struct {
 	pieces []piece
 	four   rows

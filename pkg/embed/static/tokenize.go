@@ -14,11 +14,11 @@ const (
 	unknown      = -1        // id for a word that does not consist of pieces in the vocabulary
 )
 
-// piece is one token of a text.
+// piece is one token in a text.
 type piece struct {
 	id        int32 // index into the vocabulary, or unknown
 	runes     int32 // number of characters that it covers
-	continues bool  // whether it continues the word of the previous piece
+	continues bool  // whether it continues the previous piece's word
 }
 
 // vocabulary divides words into pieces.

@@ -19,7 +19,7 @@ const (
 	minIdeographs = 1000
 )
 
-// vocabularyCoverage describes the pieces of a tokeniser for Coverage.
+// vocabularyCoverage describes a tokeniser's pieces for Coverage.
 type vocabularyCoverage struct {
 	pieces     []pieceKind // by id
 	unknown    int32
@@ -29,7 +29,7 @@ type vocabularyCoverage struct {
 
 type pieceKind struct {
 	runes     uint8 // at most 255
-	continues bool  // whether it continues the word of the previous piece
+	continues bool  // whether it continues the previous piece's word
 	ideograph bool
 }
 

@@ -38,8 +38,8 @@ const (
 	poolFirst                // the vector of the first token, [CLS]
 )
 
-// Number of tokens whose attention is computed at a time. Without this limit, the scores of a long text would take much
-// memory.
+// Number of tokens whose attention is computed at a time. Without this limit, the scores for a long text would take a
+// lot of memory.
 const scoreRows = 96
 
 // workspace holds the buffers of a batch. It is reused for further batches.
@@ -101,7 +101,7 @@ func (n *network) run(ctx context.Context, w *workspace, texts [][]int32, vector
 			n.attend(w, first, len(text))
 			first += len(text)
 		}
-		// qkv is no longer needed, so its memory is reused for the output of this layer.
+		// qkv is no longer needed, so its memory is reused for this layer's output.
 		n.kernel.apply(l.output, w, w.qkv, w.mixed, tokens)
 		l.attentionNorm.apply(n.kernel, w.x[:size], w.qkv)
 		n.kernel.apply(l.expand, w, w.wide, w.x, tokens)
@@ -117,7 +117,7 @@ func (n *network) run(ctx context.Context, w *workspace, texts [][]int32, vector
 	return nil
 }
 
-// lookUp writes the input of the first layer: one vector per token.
+// lookUp writes the first layer's input: one vector per token.
 func (n *network) lookUp(x []float32, texts [][]int32) {
 	row := x
 	for _, text := range texts {
@@ -130,8 +130,9 @@ func (n *network) lookUp(x []float32, texts [][]int32) {
 	}
 }
 
-// attend computes the attention of one text. `first` is the row of its first token. For each head and each token, the
-// values of all tokens are mixed, with weights that are computed from the token's query and the other tokens' keys.
+// attend computes the attention of one text. `first` is the row number of its first token. For each head and each
+// token, the values of all tokens are mixed, with weights that are computed from the token's query and the other
+// tokens' keys.
 func (n *network) attend(w *workspace, first, tokens int) {
 	kn, hidden, size := n.kernel, n.hidden, n.hidden/n.heads
 	wide := roundUp(tokens, kn.cols)
