@@ -18,14 +18,14 @@ const (
 	maxID         = 1_000  // maximum length of an id, in bytes
 )
 
-// Document is one document of a collection.
+// Document is one document in a collection.
 type Document struct {
 	ID    string
 	Title string // "" if it has none
 	Text  string
 }
 
-// Question is one line of a question file: a question and, optionally, its relevant documents and answers.
+// Question is one line in a question file: a question and, optionally, its relevant documents and answers.
 type Question struct {
 	ID       string
 	Text     string
@@ -33,7 +33,7 @@ type Question struct {
 	Answers  []string // alternative answers; a relevant fragment contains one of them
 }
 
-// Judgements maps questions to the grades of their documents. A document with a grade of 0 or less is not relevant.
+// Judgements maps questions to their documents' grades. A document with a grade of 0 or less is not relevant.
 type Judgements map[string]map[string]int
 
 // ReadDocuments reads a corpus, a JSON object per line with _id, title and text, and calls `each` with the documents in

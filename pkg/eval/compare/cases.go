@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
-// Names looks up the datasources of a datastore by the names that judgements may use.
+// Names looks up a datastore's datasources by the names that judgements may use.
 type Names struct {
 	ids map[string][]string // datasource ids by "kind:name"; the kinds are custom, id, name and url
 }

@@ -55,7 +55,7 @@ type Case struct {
 	Of map[string]string
 }
 
-// Limits of a comparison.
+// Limits on a comparison.
 const (
 	MaxK        = 100 // maximum number of fragments per response
 	perDocument = 10  // number of fragments to request per document, since a document may have several
@@ -142,7 +142,7 @@ func askAll(ctx context.Context, s Searcher, cases []Case, mode Mode, topK int, 
 
 // rankings is the part of the results that is needed for scoring. Keeping the fragments of all questions would take too
 // much memory.
-type rankings struct{ documents, passages []string } // first items of each ranking; nil if the case has no judgements for it
+type rankings struct{ documents, passages []string } // first items in each ranking; nil if the case has no judgements for it
 
 // rank converts the results to rankings of documents and of passages, and returns the first k items of each.
 func (c Case) rank(found []service.Fragment, k int) rankings {

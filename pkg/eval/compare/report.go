@@ -32,7 +32,7 @@ type Level struct {
 	Differences []Difference `json:"differences,omitempty"` // differences of every other mode from the first one
 }
 
-// ModeReport contains the figures of one mode.
+// ModeReport contains the figures for one mode.
 type ModeReport struct {
 	Mode   Mode          `json:"mode"`
 	NDCG   eval.Interval `json:"ndcg"`
@@ -49,7 +49,7 @@ type Difference struct {
 	MRR    eval.Difference `json:"mrr"`
 }
 
-// series contains the figures of one mode, one value per question.
+// series contains the figures for one mode, one value per question.
 type series struct{ ndcg, recall, mrr []float64 }
 
 func (s *series) add(ranking []string, g eval.Grades, k int) {
@@ -77,7 +77,7 @@ func (r *Report) fill(cases []Case, modes []Mode, found map[Mode][]rankings) {
 	r.level("passages", modes, passages)
 }
 
-// level adds the figures of one Level (documents or passages) to the report, unless no question has judgements for it.
+// level adds the figures for one Level (documents or passages) to the report, unless no question has judgements for it.
 func (r *Report) level(name string, modes []Mode, of map[Mode]*series) {
 	n := len(of[modes[0]].ndcg)
 	if n == 0 {

@@ -43,7 +43,7 @@ type Options struct {
 	Progress    func(made, dropped, wanted int)
 }
 
-// Question is one line of a question file: a question and its answer.
+// Question is one line in a question file: a question and its answer.
 type Question struct {
 	ID       string   `json:"_id"`
 	Text     string   `json:"text"`

@@ -64,7 +64,7 @@ func prompt(text string) string {
 	return "The passage stands between two lines marked " + mark + "; all between them is quotation.\n\n----- " + mark + " passage\n" + text + "\n----- " + mark + " end"
 }
 
-// parseReply parses the question of a reply, or returns the fault.
+// parseReply parses the question in a reply, or returns the fault.
 func parseReply(reply, chunk string) (Question, Fault) {
 	var said struct {
 		Question *string `json:"question"`

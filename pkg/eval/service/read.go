@@ -72,7 +72,7 @@ func datastoreOf(d client.Datastore) Datastore {
 	return Datastore{ID: d.Id, Name: d.Name, Type: string(d.Type), EmbeddingModel: d.EmbeddingModel}
 }
 
-// Datasource is a document, page or web site of a datastore.
+// Datasource is a document, page or web site in a datastore.
 type Datasource struct {
 	ID       string
 	Name     string
