@@ -178,9 +178,9 @@ func (x *Extractor) Draw(ctx context.Context, req Request, page int) ([]byte, er
 	return answer.Picture, err
 }
 
-// Locate finds passages of a document's text on its pages. The result holds rectangles for each passage and each of its
-// spans, usually one for each line; there are none for text that is not found. Locate reads only the pages around the
-// passages. It waits and fails like Extract; formats without positions are Unsupported.
+// Locate finds passages from a document's text on its pages. The result holds rectangles for each passage and each of
+// its spans, usually one for each line; there are none for text that is not found. Locate reads only the pages around
+// the passages. It waits and fails like Extract; formats without positions are Unsupported.
 func (x *Extractor) Locate(ctx context.Context, req Request, passages []Passage) ([][][]domain.PageRectangle, error) {
 	if len(passages) == 0 {
 		return nil, nil

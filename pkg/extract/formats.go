@@ -78,7 +78,7 @@ func Parse(ctx context.Context, src format.Source, lim format.Limits) (*domain.D
 	return doc, nil
 }
 
-// Locate finds passages of a document's text on its pages, in this process. See Extractor.Locate.
+// Locate finds passages from a document's text on its pages, in this process. See Extractor.Locate.
 func Locate(ctx context.Context, src format.Source, lim format.Limits, passages []format.Passage) ([][][]domain.PageRectangle, error) {
 	return formats.Locate(ctx, src, lim, passages)
 }

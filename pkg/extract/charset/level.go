@@ -11,7 +11,7 @@ type charLevel struct {
 }
 
 // Score of a character that belongs to a charLevel; a frequent character scores 1. The score is above 0, because a
-// table of names has few frequent characters. It is below 1, because noise can contain characters of the level by
+// table of names has few frequent characters. It is below 1, because noise can contain characters from the level by
 // chance. The Korean level has a higher score: it holds only a fifth of all syllables, so chance hits are rarer.
 const (
 	scoreLevel  = 0.5

@@ -93,8 +93,8 @@ func (w *walker) fieldCode(s string) {
 	}
 }
 
-// simpleField reads a field that is a single element: the code is an attribute, and the result is the content of the
-// element.
+// simpleField reads a field that is a single element: the code is an attribute, and the result is the element's
+// content.
 func (w *walker) simpleField(code string) {
 	f := &field{}
 	f.code.WriteString(format.Cut(code, maxFieldCode))

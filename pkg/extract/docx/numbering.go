@@ -172,8 +172,8 @@ func (n *numbering) levelOf(numID, level, style string) int {
 	return listLevel(level)
 }
 
-// next advances the list to its next paragraph at level `at`, and returns the label of that paragraph with the
-// separator after it. It returns "" for bullets and unknown lists.
+// next advances the list to its next paragraph at level `at`, and returns that paragraph's label with the separator
+// after it. It returns "" for bullets and unknown lists.
 func (n *numbering) next(numID string, at int) string {
 	list := n.lists[numID]
 	if list == nil || len(list.levels) == 0 {

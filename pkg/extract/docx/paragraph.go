@@ -38,7 +38,7 @@ func (p *paragraph) endRuby() {
 	}
 }
 
-// write adds text to the open paragraph. It drops the code of a field, which Word does not show.
+// write adds text to the open paragraph. It drops field codes, which Word does not show.
 func (w *walker) write(s string) {
 	if w.para == nil || s == "" || w.inFieldCode() {
 		return
@@ -82,7 +82,7 @@ func (w *walker) inline(e xml.StartElement) bool {
 		w.control()
 	case "txbxContent":
 		w.textBox(w.blocks)
-	case "p": // a paragraph of a drawing
+	case "p": // a paragraph in a drawing
 		text := ooxml.ReadDrawnParagraph(w.sc, w.rels)
 		w.emitAfter(domain.Block{Kind: domain.BlockParagraph, Text: text.Text, Links: text.Links})
 	case "del", "moveFrom", "delText", "delInstrText", "sdtPr", "sdtEndPr", "customXmlPr", "smartTagPr", "rPrChange", "Fallback", "sectPr":

@@ -6,7 +6,7 @@ import (
 )
 
 // Range of the private-use characters that stand for symbols in symbol fonts. Such a character is firstSymbol plus the
-// code of the symbol in the font.
+// symbol's code in the font.
 const (
 	firstSymbol = 0xf000
 	lastSymbol  = 0xf0ff

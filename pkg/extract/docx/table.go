@@ -121,7 +121,7 @@ func (r *row) asGrid() ooxml.Row {
 		var text strings.Builder
 		for i, b := range c.blocks {
 			if i > 0 && (b.Kind == domain.BlockTableRow || c.blocks[i-1].Kind == domain.BlockTableRow) {
-				text.WriteString("; ") // a row of a nested table
+				text.WriteString("; ") // a row in a nested table
 			} else if i > 0 {
 				text.WriteByte('\n')
 			}

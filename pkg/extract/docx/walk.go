@@ -22,7 +22,7 @@ type walker struct {
 	fields     []*field   // open fields, which can span paragraphs
 	carry      *paragraph // paragraph that continues in the next one
 	bold       bool       // whether the open run is bold
-	mixed      bool       // whether a paragraph of the open cell is not entirely bold
+	mixed      bool       // whether a paragraph in the open cell is not entirely bold
 	tables     int        // nesting depth of open tables
 	tableNotes []string   // notes that the open tables refer to
 }
@@ -98,7 +98,7 @@ func (w *walker) choose(take func(e xml.StartElement) bool) {
 	w.emit = emit
 }
 
-// textBox calls the function walk to read a text box within a paragraph. The blocks of the box are emitted after that
+// textBox calls the function walk to read a text box within a paragraph. The box's blocks are emitted after that
 // paragraph.
 func (w *walker) textBox(walk func()) {
 	outer, emit, fields, carry := w.para, w.emit, w.fields, w.carry

@@ -168,7 +168,7 @@ func (b *book) readPackage() error {
 	return b.readContents(b.items[toc])
 }
 
-// metadata reads the current element, which contains the metadata of the book.
+// metadata reads the current element, which contains the book's metadata.
 func (b *book) metadata(sc *xmlscan.Scanner) {
 	values := map[string][]string{}
 	const maxValues = 20 // maximum number of values per property

@@ -27,7 +27,7 @@ func PDFWith(trailer string, objects ...string) []byte {
 	return b.Bytes()
 }
 
-// Stream returns a stream object of a PDF.
+// Stream returns a stream object for a PDF.
 func Stream(dict, data string) string {
 	return fmt.Sprintf("<< %s /Length %d >>\nstream\n%s\nendstream", dict, len(data), data)
 }
@@ -36,7 +36,7 @@ func Stream(dict, data string) string {
 // (F2).
 func PDFPages(contents ...string) []byte { return PDF(PageObjects(contents...)...) }
 
-// PageObjects returns the objects of the file that PDFPages returns. The catalogue comes first; from object 4 on, there
+// PageObjects returns the objects in the file that PDFPages returns. The catalogue comes first; from object 4 on, there
 // are two objects per page.
 func PageObjects(contents ...string) []string {
 	const fonts = 3 // objects before the pages: catalogue, page tree and font resources

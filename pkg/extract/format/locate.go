@@ -17,7 +17,7 @@ type Passage struct {
 	Spans [][2]int `json:"spans"` // ranges of Text to find, in bytes
 }
 
-// Limits on the passages of one request.
+// Limits on the passages in one request.
 const (
 	maxPassageText  = 4 << 20 // total size of their texts in bytes
 	maxPassageSpans = 1000    // total number of their spans

@@ -121,7 +121,7 @@ type Parser struct {
 	Out *Sink
 
 	Formats   *Registry // for embedded documents
-	Container any       // the opened container of a packed document; nil until it is opened
+	Container any       // a packed document's opened container; nil until it is opened
 	Nesting   int       // nesting depth of embedded files
 }
 

@@ -38,8 +38,8 @@ type Format struct {
 	ReadFlat func(p *Parser) error
 	// Read reads a document. It passes the document's blocks to the sink and records its metadata.
 	Read func(p *Parser) error
-	// Locate finds passages of the document's text on its pages. The result holds rectangles for each passage and each
-	// of its spans. It is nil for formats without positions.
+	// Locate finds passages from the document's text on its pages. The result holds rectangles for each passage and
+	// each of its spans. It is nil for formats without positions.
 	Locate func(p *Parser, passages []Passage) ([][][]domain.PageRectangle, error)
 	// Piece reads text in this format, decoded to UTF-8, from a document in another format. It is nil if no other
 	// format embeds this one.

@@ -62,7 +62,7 @@ type anchorScan struct {
 	found             map[*html.Node][]anchorChoice
 }
 
-// anchorChoice is a candidate for the anchor of a heading.
+// anchorChoice is a candidate for a heading's anchor.
 type anchorChoice struct {
 	id      string
 	at      int      // position of the element with the id, in document order
@@ -71,7 +71,7 @@ type anchorChoice struct {
 	linked  bool     // usable only if the heading links to it
 }
 
-// openElement is an element around the current position of the scan.
+// openElement is an element around the scan's current position.
 type openElement struct {
 	node     *html.Node
 	at, text int // numbers of elements, and of letters and digits, before it
@@ -182,7 +182,7 @@ func (a *anchorScan) collectIDs(n *html.Node) (choices []anchorChoice) {
 	return choices
 }
 
-// heading collects the candidates for the anchor of a heading, best first.
+// heading collects the candidates for a heading's anchor, best first.
 func (a *anchorScan) heading(n *html.Node, level int) {
 	choices := a.collectIDs(n)
 	if link := permalinkBehind(n); link != nil {

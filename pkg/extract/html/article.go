@@ -19,8 +19,8 @@ const (
 	maxBylineLetters = 120 // maximum size of a line with the author or the date
 )
 
-// article chooses the blocks of a page that declares itself an article. It starts with the element that the page marks
-// as the body of the article, or else with the blocks that the go-readability library selects. It then removes asides,
+// article chooses the blocks from a page that declares itself an article. It starts with the element that the page
+// marks as the article's body, or else with the blocks that the go-readability library selects. It then removes asides,
 // bylines and links to other articles. It returns nil if too little of the page would be left.
 func (p *reader) article(page string, blocks []block, main []bool, t *pageTree, region *html.Node, self string) []bool {
 	keep := make([]bool, len(blocks))

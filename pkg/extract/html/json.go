@@ -15,7 +15,7 @@ const (
 	maxLinkedNodes = 5000
 )
 
-// linkedData is the metadata in the JSON-LD of a page.
+// linkedData is the metadata in a page's JSON-LD.
 type linkedData struct {
 	types                         map[string]bool
 	headline, description, site   string

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// mainContent reads the main content of a page. It returns false if nothing was emitted. `page` is the source of the
-// page, or "" if the page is too large for the article extractor.
+// mainContent reads a page's main content. It returns false if nothing was emitted. `page` is the page's source, or ""
+// if the page is too large for the article extractor.
 //
 // Content is everything in the page's main region except menus and similar parts; see the method surroundings. If the
 // page declares itself an article, the article extractor selects blocks from this content.

@@ -21,7 +21,7 @@ type pageFacts struct {
 	props  map[string][]string // microdata of the page, by itemprop
 	title  string              // text of the title element
 	h1     []string
-	banner string // heading in the banner of the site
+	banner string // heading in the site's banner
 	link   string // canonical address
 	lang   string
 	types  map[string]bool // schema.org types in JSON-LD and microdata, without the vocabulary's address
@@ -301,7 +301,7 @@ func pageTitle(f *pageFacts, site, host string) string {
 	for _, h := range f.h1 {
 		if h != "" {
 			if h1 != "" && h != h1 {
-				h1 = "" // if there are several, none is the title of the page
+				h1 = "" // if there are several, none is the page's title
 				break
 			}
 			h1 = h
@@ -320,7 +320,7 @@ func pageTitle(f *pageFacts, site, host string) string {
 
 // withoutSite removes the site's name from a title. If one part of the title is the main heading h1, it returns only
 // that part. Otherwise it removes the first or last part if that part names the site. `site` is the site's name as
-// given by the page, and `host` is the host of the page's address.
+// given by the page, and `host` is the host in the page's address.
 func withoutSite(title, h1, site, host string) string {
 	title = format.OneLine(title)
 	if title == "" || strings.EqualFold(title, h1) {

@@ -165,7 +165,7 @@ func firstHref(n *html.Node) string {
 	return ""
 }
 
-// regionMarks are the classes and ids of the content element in themes that do not use a main element.
+// regionMarks are the classes and ids that the content element has in themes without a main element.
 var regionMarks = format.WordSet(`documentwrapper rst-content mw-body mw-content-text wiki-content bodyContent docMainContainer contentContainer
 	theme-doc-markdown vp-doc md-content markdown-section`)
 

@@ -317,8 +317,7 @@ func labelBefore(n *html.Node) *html.Node {
 	return nil
 }
 
-// isPanelLabel reports whether an element looks like the label of a panel: a heading, a question, or a button with
-// words.
+// isPanelLabel reports whether an element looks like a panel's label: a heading, a question, or a button with words.
 func (r *revealer) isPanelLabel(n, panel *html.Node) bool {
 	w := r.measured[n]
 	if w.letters == 0 || w.letters > maxLabelLetters || w.fields > 0 || isSurrounding(n) && !isButton(n) {
@@ -421,7 +420,7 @@ func unhide(n *html.Node) {
 	})
 }
 
-// label turns the button of a panel into text.
+// label turns a panel's button into text.
 func (r *revealer) label(n *html.Node) {
 	for _, b := range []*html.Node{r.controls[attr(n, "id")], previousElement(n)} {
 		if b == nil || b.DataAtom != atom.Button || attr(b, "role") == "tab" || ancestor(b, atom.Nav) != nil {

@@ -102,7 +102,7 @@ func (w *walker) skipped(n, table *html.Node) bool {
 	return false
 }
 
-// grid lays out the cells of a table according to their spans.
+// grid lays out a table's cells according to their spans.
 func (w *walker) grid(t *html.Node) []gridRow {
 	type cover struct {
 		cell gridCell
@@ -341,7 +341,7 @@ func (r gridRow) texts(once bool) []string {
 	return texts
 }
 
-// isSingleCell reports whether one cell spans the whole row. Such a cell is a heading of the rows below and is written
+// isSingleCell reports whether one cell spans the whole row. Such a cell is a heading for the rows below and is written
 // once.
 func (r gridRow) isSingleCell() bool {
 	for i, c := range r.cells {

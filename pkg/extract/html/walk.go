@@ -50,7 +50,7 @@ func (b block) domainBlock(plain bool) domain.Block {
 	return b.Block
 }
 
-// run emits the blocks of the tree.
+// run emits the tree's blocks.
 func (w *walker) run(n *html.Node) error {
 	w.at = n
 	w.node(n)
@@ -76,7 +76,7 @@ func (w *walker) flush() {
 	w.emit(b, w.at)
 }
 
-// emitRow emits a row of a table, both as shown on the page and with column names.
+// emitRow emits a table row, both as shown on the page and with column names.
 func (w *walker) emitRow(r gridRow, plain, named string) {
 	if strings.TrimSpace(plain) == "" && !w.p.Src.PlainRows {
 		plain = named
@@ -289,7 +289,7 @@ func (w *walker) imageDescription(img *html.Node) string {
 		return ""
 	}
 	if a := ancestor(img, atom.A); a != nil && len(strings.Fields(alt)) < 4 {
-		return "" // the label of a link
+		return "" // a link's label
 	}
 	if w.writtenAlts == nil {
 		w.writtenAlts = map[string]bool{}

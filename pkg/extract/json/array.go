@@ -59,7 +59,7 @@ func (w *walker) array(path []string, level int, rec *record) error {
 	return err
 }
 
-// elements reads the elements of an array. Within a record, objects become part of the record; elsewhere each object
+// elements reads the elements in an array. Within a record, objects become part of the record; elsewhere each object
 // becomes a record of its own. Other values are added to `list`.
 func (w *walker) elements(path []string, level int, rec *record, list *list) error {
 	for {

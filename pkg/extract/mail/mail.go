@@ -102,7 +102,7 @@ type reader struct {
 	exceeded    bool // whether a limit on parts was exceeded, which causes a warning
 }
 
-// message reads a message: first the header as text, then the body. `level` is the heading level of the subject.
+// message reads a message: first the header as text, then the body. `level` is the heading level for the subject.
 func (m *reader) message(data []byte, level int) error {
 	header, body := splitHeader(data)
 	subject := decodeHeader(header.Get("Subject"))

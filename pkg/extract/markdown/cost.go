@@ -2,8 +2,8 @@ package markdown
 
 import "strings"
 
-// Bounds on the work of the Markdown parser. For each line, the parser looks at every open block. Wherever a link may
-// begin, it searches for the end of the address. So a crafted file of a few hundred kilobytes could take minutes and
+// Bounds on the Markdown parser's work. For each line, the parser looks at every open block. Wherever a link may begin,
+// it searches for the end of the address. So a crafted file of a few hundred kilobytes could take minutes and
 // gigabytes. The work is estimated in steps of one or two nanoseconds, and the estimate is on the high side. Ordinary
 // documents need less than a hundredth of these bounds.
 const (

@@ -18,7 +18,7 @@ type style struct {
 	list   string // the list style of paragraphs in this style
 }
 
-// listStyle holds the number formats of a list, by level.
+// listStyle holds a list's number formats, by level.
 type listStyle map[int]listLevel
 
 // listLevel is the number format for one list level.

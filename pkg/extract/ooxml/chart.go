@@ -24,7 +24,7 @@ type chartText struct {
 	series []*chartSeries
 }
 
-// chartSeries is a series of a chart. Its points are stored by index; some indexes may be missing.
+// chartSeries is a series in a chart. Its points are stored by index; some indexes may be missing.
 type chartSeries struct {
 	name          string
 	names, values map[int]string
@@ -41,10 +41,10 @@ func (a *Package) Chart(sc *xmlscan.Scanner, page int, emit func(domain.Block) e
 				c.titles = append(c.titles, t)
 			}
 			return true
-		case "ser": // a series of an older chart kind
+		case "ser": // a series in an older chart kind
 			c.series = append(c.series, readSeries(sc))
 			return true
-		case "data": // the points of a newer chart kind: waterfall, funnel, tree map
+		case "data": // the points in a newer chart kind: waterfall, funnel, tree map
 			data[xmlscan.Attr(e, "id")] = len(c.series)
 			c.series = append(c.series, readDimensions(sc))
 			return true
@@ -121,7 +121,7 @@ func (c *chartText) rows(w *Table) error {
 	return w.Flush()
 }
 
-// readSeries reads a series of a chart. In scatter charts, the x values are read as the names, and the y values as the
+// readSeries reads a series in a chart. In scatter charts, the x values are read as the names, and the y values as the
 // values.
 func readSeries(sc *xmlscan.Scanner) *chartSeries {
 	s := &chartSeries{}
@@ -188,7 +188,7 @@ func orderedPoints(points map[int]string) []string {
 	return out
 }
 
-// readDimensions reads the points of a newer chart kind, which stores them separately from its series.
+// readDimensions reads the points in a newer chart kind, which stores them separately from its series.
 func readDimensions(sc *xmlscan.Scanner) *chartSeries {
 	s := &chartSeries{}
 	sc.Each(func(e xml.StartElement) bool {

@@ -139,7 +139,7 @@ func (a *Package) EmbedsRest(rels []Relation) {
 }
 
 // MainPart returns the name of the main document part. This is the part that the package's relationships name, or else
-// `fallback` if that part exists, or else a part whose content type is that of a document. If there is none of these,
+// `fallback` if that part exists, or else a part that has the content type of a document. If there is none of these,
 // MainPart returns `fallback`.
 func (a *Package) MainPart(fallback string) string {
 	if part := a.Related(a.Relations(""), "officeDocument", ""); part != "" {

@@ -130,7 +130,7 @@ func (w *Table) headerAt(rows []Row) (at, depth int) {
 	if w.Named > 0 && len(rows) > w.Named && len(rows[0].Cells) > 1 && (at != 0 || depth < w.Named) {
 		return 0, w.Named
 	}
-	if at >= 0 { // PowerPoint marks only the first row, even if cells of the header span several rows
+	if at >= 0 { // PowerPoint marks only the first row, even if header cells span several rows
 		return at, depth
 	}
 	at, depth = table.HeaderRows(texts)

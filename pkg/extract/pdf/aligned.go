@@ -29,13 +29,13 @@ type alignedCells struct {
 	y, size float64
 	cells   []pdftext.Cell
 	lines   []int // indexes of the row's lines
-	split   bool  // a cell of a line was split at a wide gap
+	split   bool  // a cell in a line was split at a wide gap
 }
 
 // partedLine holds a line's cells, after they have been split at wide gaps between words.
 type partedLine struct {
 	cells []pdftext.Cell
-	split bool // a cell of the line was split
+	split bool // a cell in the line was split
 }
 
 // alignedBlock is a range of rows whose cells are aligned in columns.
@@ -59,7 +59,7 @@ func (l *layout) takeAligned(lines []pdftext.Line) (*pageTable, []pdftext.Line) 
 	}
 	for _, r := range rows[:b.to] {
 		if slices.Max(r.lines) >= used {
-			return nil, lines // other lines lie between the lines of the table
+			return nil, lines // other lines lie between the table's lines
 		}
 	}
 	rtl := mostlyRTL(lines[:used])

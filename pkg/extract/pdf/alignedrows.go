@@ -19,7 +19,7 @@ type alignedBody struct {
 	joined  bool    // a line of several cells was joined to the row above
 }
 
-// joinedRow is a row of a table: its cells by column, the lines that it is made of, and which cells are bold.
+// joinedRow is a table row: its cells by column, the lines that it is made of, and which cells are bold.
 type joinedRow struct {
 	cells []string
 	bold  []bool
@@ -184,11 +184,11 @@ func spansOf(names []spanName, rows int) [][2]int {
 // layoutSigns holds the evidence that aligned rows are a table.
 type layoutSigns struct {
 	head        int  // number of header rows
-	tight       bool // a cell of the header was split at a wide gap
+	tight       bool // a header cell was split at a wide gap
 	bold        bool // the first row is bold
 	spanning    bool // names span several columns or rows
 	interleaved bool // the lines of some row are not consecutive
-	overlapping bool // lines of one row overlap horizontally
+	overlapping bool // lines in one row overlap horizontally
 	rtl         bool // the text runs from right to left
 }
 

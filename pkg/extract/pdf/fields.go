@@ -52,8 +52,8 @@ func placeFields(lines []pdftext.Line, fields []pdftext.Field, grids []grid) []p
 	return f.lines
 }
 
-// inTables reports, for each field, whether it is in a table of fields. In such a table, the first row names the column
-// of the field. The row of the field has at least two fields, and no other text after its first cell.
+// inTables reports, for each field, whether it is in a table of fields. In such a table, the first row names the
+// field's column. The field's row has at least two fields, and no other text after its first cell.
 func (f *fieldPlacer) inTables(grids []grid) []bool {
 	in := make([]bool, len(f.fields))
 	for g := range grids {

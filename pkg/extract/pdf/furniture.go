@@ -117,8 +117,8 @@ func numbersOf(s string) []int {
 // sameHeight is the maximum vertical shift of a repeated line between pages, in points.
 const sameHeight = 4
 
-// isFurniture reports whether repeated text consists of words or is a page number. Other repeated text may be the
-// numbers of a table that continues on the next page.
+// isFurniture reports whether repeated text consists of words or is a page number. Other repeated text may be numbers
+// in a table that continues on the next page.
 func isFurniture(masked string) bool {
 	return format.CountLetters(masked) > 0 || strings.Count(masked, "#") <= 2 && len(masked) <= 12
 }

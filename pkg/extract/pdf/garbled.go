@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// A font of a PDF may lack the map from its glyphs to characters, or have a wrong one. The page then looks right but
+// A font in a PDF may lack the map from its glyphs to characters, or have a wrong one. The page then looks right but
 // its text is garbage. There are two signs of this: words with undecoded characters, and letter pairs that occur in no
 // language.
 
@@ -45,10 +45,10 @@ func (g *garbledPages) warn(out *format.Sink) {
 	}
 }
 
-// unknownChars counts the undecoded characters of a page that form words. Single undecoded characters, such as bullets,
+// unknownChars counts the undecoded characters on a page that form words. Single undecoded characters, such as bullets,
 // arrows and other symbols, are not a loss of text.
 type unknownChars struct {
-	chars   int // characters of all words
+	chars   int // characters in all words
 	unknown int // unknown characters in words that contain several of them
 }
 

@@ -117,7 +117,7 @@ func (l *layout) takeReaching(g *grid, items []placed) []placed {
 	return items
 }
 
-// framesPage reports whether a few horizontal rules enclose most lines of a page with many lines. Such rules are often
+// framesPage reports whether a few horizontal rules enclose most lines on a page with many lines. Such rules are often
 // below a running title and above a footer.
 func (g *grid) framesPage(inside, all int) bool {
 	const maxRules, manyLines = 4, 20

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/table"
 )
 
-// gridRows returns the rows of a table. The lines of a cell are joined. If a row of the grid holds several rows of the
-// table, because no rules separate them, it is split.
+// gridRows returns the rows of a table. The lines in each cell are joined. If a row of the grid holds several rows of
+// the table, because no rules separate them, it is split.
 func (l *layout) gridRows(t *gridText, regions []region, stacked bool) []table.Row {
 	filledBands, firstBand := 0, -1
 	for r, band := range t.bands {
@@ -78,7 +78,7 @@ func (t *gridText) boldCells(lines ...[]pdftext.Cell) []bool {
 	return bold
 }
 
-// wideLines returns how many lines of a row have text in several columns.
+// wideLines returns how many lines in a row have text in several columns.
 func (t *gridText) wideLines(r int) int {
 	n := 0
 	for _, cells := range t.cells[r] {
@@ -95,7 +95,7 @@ func (t *gridText) wideLines(r int) int {
 	return n
 }
 
-// regionText joins the lines of a cell.
+// regionText joins the lines in a cell.
 func (t *gridText) regionText(c region) string {
 	var text []byte
 	for r := c.row; r < c.row+c.rowSpan; r++ {

@@ -45,7 +45,7 @@ func baselines(lines []pdftext.Line) []pdftext.Line {
 			out[n-1].Bold = out[n-1].Bold && line.Bold
 			continue
 		}
-		line.Cells = slices.Clip(line.Cells) // do not modify the lines of the page
+		line.Cells = slices.Clip(line.Cells) // do not modify the page's lines
 		out = append(out, line)
 	}
 	return out
@@ -103,7 +103,7 @@ func (t *gridText) partLine(line pdftext.Line, cuts []float64, columns []int) []
 	return cells
 }
 
-// openRow reports whether there are no rules between the cells of a row.
+// openRow reports whether there are no rules between the cells in a row.
 func (t *gridText) openRow(r int) bool {
 	for k := range t.columns() - 1 {
 		if t.parts[r][k] {

@@ -26,7 +26,7 @@ const (
 type headerTree struct {
 	columns []column
 	size    float64
-	pitch   float64 // distance between the rows of the table, in points
+	pitch   float64 // distance between the table's rows, in points
 	rtl     bool
 	nodes   []headerNode
 	grouped bool // a name spans several columns
@@ -122,7 +122,7 @@ func (h *headerTree) place(r alignedCells) [][2]int {
 	cells, nodes := len(r.cells), len(h.nodes)
 	type choice struct {
 		cost float64
-		end  int // last node of the cell; -1 if the node is skipped
+		end  int // the cell's last node; -1 if the node is skipped
 	}
 	best := make([][]choice, cells+1) // by cell and node: least cost from that cell and node to the end
 	for i := range best {

@@ -45,7 +45,7 @@ func noSpaceScript(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai) || r >= 0x3000 && r <= 0x303f || r >= 0xff00 && r <= 0xffef
 }
 
-// joinLines joins two lines of a cell or paragraph.
+// joinLines joins two lines in a cell or paragraph.
 func joinLines(a, b string) string {
 	return string(appendLine(append(make([]byte, 0, len(a)+1+len(b)), a...), b))
 }

@@ -28,7 +28,7 @@ type layout struct {
 	links   []pdftext.Link               // links on the page
 	grids   []grid                       // possible tables on the page
 	indents []float64                    // left edges of the items in the open lists, outermost first
-	parted  map[*pdftext.Cell]partedLine // split lines of the page, by first cell
+	parted  map[*pdftext.Cell]partedLine // the page's split lines, by first cell
 	open    *openTable                   // the last table, if nothing has followed it yet
 
 	// The current paragraph.

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// describe records the metadata of the document.
+// describe records the document's metadata.
 func (s *source) describe(p *format.Parser) {
 	if s.own == nil {
 		p.Doc.Title = s.pdfium.title
@@ -64,7 +64,7 @@ func (s *source) links(i int) []pdftext.Link {
 	return links[:min(len(links), maxPageLinks)]
 }
 
-// linkFinder collects the links of a block from its lines.
+// linkFinder collects a block's links from its lines.
 type linkFinder struct {
 	links []pdftext.Link // links on the page
 	found []domain.BlockLink

@@ -23,7 +23,7 @@ const (
 	maxRectangles   = 50_000 // number of rectangles after which no further passages are located
 )
 
-// locate finds passages of the extracted text on the pages.
+// locate finds passages from the extracted text on the pages.
 func locate(p *format.Parser, passages []format.Passage) ([][][]domain.PageRectangle, error) {
 	data, err := p.Src.Bytes()
 	if err != nil {
@@ -59,7 +59,7 @@ type locator struct {
 	frames map[int]pdftext.Frame
 }
 
-// locate finds the spans of one passage. It reads the passage's page and, if something is missing, the pages around it.
+// locate finds the spans in one passage. It reads the passage's page and, if something is missing, the pages around it.
 func (l *locator) locate(passage format.Passage) ([][]domain.PageRectangle, error) {
 	rectangles, shares := make([][]domain.PageRectangle, len(passage.Spans)), make([]float64, len(passage.Spans))
 	spans := make([]pdfmatch.Span, len(passage.Spans))
@@ -85,7 +85,7 @@ func (l *locator) locate(passage format.Passage) ([][]domain.PageRectangle, erro
 	return rectangles, nil
 }
 
-// text returns the text of the pages `from` to `to`, both included. The first page of the file is page 1.
+// text returns the text of the pages `from` to `to`, both included. The file's first page is page 1.
 func (l *locator) text(from, to int) (*pdfmatch.Text, error) {
 	var all []pdfmatch.Glyph
 	for number := max(from, 1); number <= min(to, l.pages); number++ {
@@ -119,7 +119,7 @@ func (l *locator) read(number int) ([]pdfmatch.Glyph, error) {
 	l.frames[number] = frame
 	place := frame.FromTop
 	if page.byPDFium != "" {
-		place = func(b pdftext.Box) pdftext.Box { return frame.FromTop(frame.Upright(b)) } // PDFium's positions are those of the file
+		place = func(b pdftext.Box) pdftext.Box { return frame.FromTop(frame.Upright(b)) } // PDFium's positions are in the file's coordinates
 	}
 	var glyphs []pdfmatch.Glyph
 	for i, line := range readingOrder(placeFields(page.lines, page.fields, page.grids)) {

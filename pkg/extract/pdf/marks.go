@@ -12,7 +12,7 @@ import (
 const maxMarkDistance = 5
 
 // joinMarks joins list markers to their items. Some programs write all markers after the text; others leave so much
-// space that marker and item look like cells of a table.
+// space that marker and item look like table cells.
 func joinMarks(lines []pdftext.Line) []pdftext.Line {
 	out := make([]pdftext.Line, 0, len(lines))
 	var marks []pdftext.Line

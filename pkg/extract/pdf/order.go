@@ -9,8 +9,8 @@ import (
 )
 
 // readingOrder sorts the lines of a page into reading order. Nearly all programs write a file in reading order,
-// including columns and boxes, so the order of the file is kept if it is plausible. Otherwise the lines are sorted by
-// their positions. Text in a different direction from the rest of the page, such as a stamp in the margin, comes last.
+// including columns and boxes, so the file's order is kept if it is plausible. Otherwise the lines are sorted by their
+// positions. Text in a different direction from the rest of the page, such as a stamp in the margin, comes last.
 func readingOrder(lines []pdftext.Line) []pdftext.Line {
 	turn := mainTurn(lines)
 	main := make([]pdftext.Line, 0, len(lines))

@@ -7,10 +7,10 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// outlineLevels are the levels of the headings in the document's outline, by page and title.
+// outlineLevels are the heading levels in the document's outline, by page and title.
 type outlineLevels map[outlineKey]int
 
-// outlineKey is an entry of an outline: its 1-based page number, and its title as returned by titleKey.
+// outlineKey is an entry in an outline: its 1-based page number, and its title as returned by titleKey.
 type outlineKey struct {
 	page  int
 	title string

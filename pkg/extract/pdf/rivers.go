@@ -55,7 +55,7 @@ func (g *grid) withColumns(lines []pdftext.Line) *grid {
 // maxRivers is the maximum number of vertical strips of white space that are examined in a table.
 const maxRivers = 500
 
-// lineWords returns the words of each line.
+// lineWords returns the words in each line.
 func lineWords(lines []pdftext.Line) [][]pdftext.Cell {
 	words := make([][]pdftext.Cell, len(lines))
 	for i, line := range lines {
@@ -156,7 +156,7 @@ func (t *gridText) keepNamed(g *grid) {
 	}
 }
 
-// keepFilled removes the borders of columns where only a few lines have text. `body` holds the words of each line.
+// keepFilled removes the borders of columns where only a few lines have text. `body` holds the words in each line.
 func (g *grid) keepFilled(body [][]pdftext.Cell) {
 	const fewest = 2
 	for k := g.columns() - 1; k > 0; k-- {

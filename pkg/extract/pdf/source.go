@@ -35,7 +35,7 @@ type source struct {
 	garbled          garbledPages
 }
 
-// page is the content of one page.
+// page is one page's content.
 type page struct {
 	lines    []pdftext.Line
 	grids    []grid // possible tables

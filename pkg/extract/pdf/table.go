@@ -60,7 +60,7 @@ func continuesCell(above, l pdftext.Line) bool {
 	return l.Cells[0].X0 >= from-0.5*l.Size
 }
 
-// column is a column of a table, given by its horizontal range.
+// column is a table column, given by its horizontal range.
 type column struct{ from, to float64 }
 
 // columnsOf returns the columns of a table, derived from the rows with the most cells. It returns nil if the cells of
@@ -160,7 +160,7 @@ type openTable struct {
 	header  []string
 }
 
-// matchesColumns reports whether the given columns match those of the table. All columns may be shifted together, as
+// matchesColumns reports whether the given columns match the table's columns. All columns may be shifted together, as
 // between left and right pages.
 func (t *openTable) matchesColumns(columns []column, size float64) bool {
 	if t == nil || len(columns) != len(t.columns) || len(columns) == 0 {

@@ -120,8 +120,8 @@ const maxOrderedBoxes = 400
 
 // inReadingOrder returns the blocks of the boxes in reading order. It splits them recursively along the widest gap that
 // separates them (an XY-cut), from top to bottom and in the writing direction. A box without a position stays directly
-// after the box that precedes it in the file. If `plain` is set, the boxes keep the order of the file, as they do in
-// other tools, unless that order is clearly wrong.
+// after the box that precedes it in the file. If `plain` is set, the boxes keep the file's order, as they do in other
+// tools, unless that order is clearly wrong.
 func inReadingOrder(boxes []slideBox, plain bool) []domain.Block {
 	var placed []slideBox
 	var blocks []domain.Block // blocks of the boxes before the first one that has a position

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/zip"
 )
 
-// reader reads the slides of one presentation.
+// reader reads the slides in one presentation.
 type reader struct {
 	p *format.Parser
 	a *ooxml.Package
@@ -225,7 +225,7 @@ func (r *reader) inherited(rels []ooxml.Relation, number int) error {
 	return nil
 }
 
-// notes emits the speaker's notes of the slide.
+// notes emits the slide's speaker notes.
 func (r *reader) notes(rels []ooxml.Relation, number int) error {
 	for _, rel := range rels {
 		if rel.Kind() != "notesSlide" || rel.External {

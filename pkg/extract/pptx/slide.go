@@ -170,7 +170,7 @@ func (s *slideWalker) textShape(sc *xmlscan.Scanner) {
 	s.paragraphs(paragraphs, (holder == "body" || holder == "obj") && !s.isNotes)
 }
 
-// heading joins the lines of a title. Lines beyond the maximum size of a title become paragraphs.
+// heading joins the lines in a title. Lines beyond the maximum size of a title become paragraphs.
 func (s *slideWalker) heading(paragraphs []ooxml.DrawnParagraph) {
 	for _, p := range paragraphs {
 		if len(s.title) > format.MaxTitle {
@@ -182,8 +182,8 @@ func (s *slideWalker) heading(paragraphs []ooxml.DrawnParagraph) {
 	}
 }
 
-// footer reads the date, number or footer of a slide. Each footer is emitted once per presentation. On notes pages all
-// three are skipped, because PowerPoint inserts them automatically.
+// footer reads a slide's date, number or footer. Each footer is emitted once per presentation. On notes pages all three
+// are skipped, because PowerPoint inserts them automatically.
 func (s *slideWalker) footer(holder string, paragraphs []ooxml.DrawnParagraph) {
 	for _, p := range paragraphs {
 		if s.isNotes || holder == "ftr" && s.r.once["text "+p.Text] {
@@ -242,7 +242,7 @@ func autoNumber(n int, scheme string) string {
 	return text
 }
 
-// picture reads the description of a picture.
+// picture reads a picture's description.
 func (s *slideWalker) picture(sc *xmlscan.Scanner) {
 	said := ""
 	sc.Descend(func(e xml.StartElement) bool {
@@ -260,7 +260,7 @@ func (s *slideWalker) picture(sc *xmlscan.Scanner) {
 	}
 }
 
-// frame reads the content of a graphic frame: a table, a chart or a diagram. An embedded object only causes a warning.
+// frame reads a graphic frame's content: a table, a chart or a diagram. An embedded object only causes a warning.
 func (s *slideWalker) frame(sc *xmlscan.Scanner) {
 	sc.Descend(func(e xml.StartElement) bool {
 		switch e.Name.Local {

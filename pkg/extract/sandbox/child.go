@@ -30,7 +30,7 @@ const childCache = "SLUICE_EXTRACT_CACHE"
 // of a child's memory.
 const maxStack = 128 << 20
 
-// exitCPU is the exit code of a child that exceeded its CPU time limit.
+// exitCPU is the exit code when a child exceeded its CPU time limit.
 const exitCPU = 87
 
 // ParseFunc reads a document in the child. Tests pass functions of their own.

@@ -39,7 +39,7 @@ func limitMemory(bytes int64) error {
 	return nil
 }
 
-// Limits of a child besides memory and time.
+// Limits on a child besides memory and time.
 const (
 	maxOpenFiles = 64        // a child needs about ten
 	maxFileSize  = 512 << 20 // size of a temporary file in bytes; the largest ones hold an unpacked sheet
@@ -84,8 +84,8 @@ func lowerLimit(resource int, to uint64) error {
 	return unix.Setrlimit(resource, &limit)
 }
 
-// closeInherited closes inherited file descriptors, except those of the protocol. It recognises them by the missing
-// close-on-exec flag: Go sets this flag on everything that it opens.
+// closeInherited closes inherited file descriptors, except those that the protocol uses. It recognises them by the
+// missing close-on-exec flag: Go sets this flag on everything that it opens.
 func closeInherited() error {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// exitMemory is the exit code of a child that was ended by its watchdog.
+// exitMemory is the exit code when a watchdog stopped its child.
 const exitMemory = 88
 
 // watchEvery is the interval at which the watchdog checks the memory.

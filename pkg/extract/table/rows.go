@@ -14,7 +14,7 @@ import (
 // HeaderSample is the number of rows examined to find the header row.
 const HeaderSample = 20
 
-// Row is a row of a table: its cells, its position, and its links.
+// Row is a table row: its cells, its position, and its links.
 type Row struct {
 	Number int // row number in the sheet or file, from 1; 0 if rows have no numbers
 	Cells  []string
@@ -32,9 +32,9 @@ type Merged struct {
 	ColumnSpan, RowSpan int // number of columns and of rows that it spans, including its own
 }
 
-// Writer converts the rows of a table to blocks. Once it has seen enough rows to find the header, it writes each
-// following row as "column: value; …", which can be found and understood alone. Rows with a property and its value are
-// written as "property: value".
+// Writer converts a table's rows to blocks. Once it has seen enough rows to find the header, it writes each following
+// row as "column: value; …", which can be found and understood alone. Rows with a property and its value are written as
+// "property: value".
 type Writer struct {
 	Out      *format.Sink
 	Page     int
@@ -144,7 +144,7 @@ func (w *Writer) decide(ended bool) error {
 			}
 			w.Header = JoinHeaders(names)
 		}
-		if i < at && Filled(r.Cells) < Filled(cells[at+depth-1]) { // a title of the table below
+		if i < at && Filled(r.Cells) < Filled(cells[at+depth-1]) { // a title for the table below
 			if err := w.emit(r, strings.Join(r.textWithLinks(), "\t")); err != nil {
 				return err
 			}

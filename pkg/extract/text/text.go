@@ -221,7 +221,7 @@ func beginsItem(line string) bool {
 	return first == '('
 }
 
-// unwrap joins the lines of a paragraph. Words that are hyphenated at the end of a line are joined again. In scripts
+// unwrap joins the lines in a paragraph. Words that are hyphenated at the end of a line are joined again. In scripts
 // without spaces, no space is added.
 func unwrap(lines []string) string {
 	var out []byte

@@ -20,7 +20,7 @@ const (
 	maxRemarkBytes = 8 << 20 // maximum size of a sheet's comments in bytes; further comments are dropped
 )
 
-// sheetRemarks holds the comments on the cells of a sheet.
+// sheetRemarks holds the comments on a sheet's cells.
 type sheetRemarks struct {
 	order []cellName // the commented cells, row by row
 	texts map[cellName]*cellRemark
@@ -144,7 +144,7 @@ func (s *sheetRemarks) recordRow(row table.Row) {
 	}
 }
 
-// emitRemarks writes the comments. It is called after the last row of the sheet.
+// emitRemarks writes the comments. It is called after the sheet's last row.
 func (r *sheetReader) emitRemarks() error {
 	if r.remarks == nil || len(r.remarks.order) == 0 || !r.w.a.ReadsComments() {
 		return nil

@@ -205,7 +205,7 @@ func (f *Font) trueTypeTable(program *program, symbolic bool) *[256]string {
 	return table
 }
 
-// applyDifferences replaces the table entries that the Differences array of an encoding lists.
+// applyDifferences replaces the table entries that an encoding's Differences array lists.
 func (f *Font) applyDifferences(table *[256]string, diffs pdf.Value, program *program) {
 	names := map[int]string{}
 	code := 0

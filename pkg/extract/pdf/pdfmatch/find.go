@@ -10,7 +10,7 @@ import (
 // Span is a range of a passage in bytes.
 type Span struct{ Start, End int }
 
-// Match is the place of a span on the pages.
+// Match is a span's place on the pages.
 type Match struct {
 	Glyphs []int32 // ascending indexes of the glyphs that show it
 	// Share is the fraction of the span's letters and digits that were found, from 0 to 1. Labels that are not next to
@@ -26,7 +26,7 @@ const (
 	maxWindow    = 6 << 10
 )
 
-// Find finds spans of a passage.
+// Find finds spans within a passage.
 func (t *Text) Find(passage string, spans []Span) []Match {
 	matches := make([]Match, len(spans))
 	order := make([]int, len(spans))

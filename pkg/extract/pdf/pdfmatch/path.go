@@ -13,7 +13,7 @@ const (
 	skipRune       = 0.5 // in addition, for each of its letters; together at most maxSkipCost
 	maxSkipCost    = 6
 	skipLabel      = 0.7  // leaving out a token in a label, which may be far away at the top of a table
-	insideWordCost = 1.0  // a token that begins or ends inside a word of the page
+	insideWordCost = 1.0  // a token that begins or ends inside a word on the page
 	gapInLine      = 0.8  // a jump forwards on a line
 	backInLine     = 2.2  // a jump backwards on a line
 	jump           = 1.6  // any other jump
@@ -39,11 +39,11 @@ const (
 	maxSteps = 5_000_000      // maximum number of such steps that are compared for one window
 )
 
-// node is a token of the passage and its position in Text.core.
+// node is a token in the passage and its position in Text.core.
 type node struct {
 	token    int32
 	from, to int32 // range of the core; `to` is the last index
-	before   int32 // previous node of the path; -1 if there is none
+	before   int32 // previous node on the path; -1 if there is none
 }
 
 // path is a path through the tokens read so far. It is identified by its last node.

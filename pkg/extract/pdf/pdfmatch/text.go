@@ -17,15 +17,15 @@ import (
 // downwards.
 type Box struct{ X0, Y0, X1, Y1 float64 }
 
-// Glyph is a visible glyph of a page.
+// Glyph is a visible glyph on a page.
 type Glyph struct {
 	Page    int // from 1
 	Line    int // number of its line; lines are numbered in reading order, over all pages
 	Text    string
 	Box     Box
 	Size    float64 // font size, in points
-	Begins  bool    // it is the first glyph of a word
-	Cell    bool    // it is the first glyph of a cell
+	Begins  bool    // it is the first glyph in a word
+	Cell    bool    // it is the first glyph in a cell
 	Slanted bool    // its line is parallel to neither edge of the page
 }
 
@@ -37,7 +37,7 @@ type Text struct {
 	rtl    bool             // most letters run from right to left
 }
 
-// coreRune is a letter or digit of the pages. Only letters and digits are compared with a passage.
+// coreRune is a letter or digit on the pages. Only letters and digits are compared with a passage.
 type coreRune struct {
 	r      rune
 	glyph  int32

@@ -106,8 +106,8 @@ func (f *File) openReader() (err error) {
 	return nil
 }
 
-// Trailer returns the trailer of the file. Reading its values can panic, because ledongthuc/pdf panics on values that
-// it does not expect. Callers must defer Recover.
+// Trailer returns the file's trailer. Reading its values can panic, because ledongthuc/pdf panics on values that it
+// does not expect. Callers must defer Recover.
 func (f *File) Trailer() pdf.Value { return f.reader.Trailer() }
 
 // Recover turns a panic of ledongthuc/pdf into an error. It must be deferred directly. It cannot help if the process
@@ -162,7 +162,7 @@ func (f *File) tail() []byte {
 	return fmt.Appendf(bytes.Repeat([]byte{'\n'}, 100), "startxref\n%d\n%%%%EOF", int64(f.size)<<strideBits)
 }
 
-// ReadAt reads bytes of the valid file that File presents to ledongthuc/pdf.
+// ReadAt reads bytes from the valid file that File presents to ledongthuc/pdf.
 func (f *File) ReadAt(b []byte, off int64) (int, error) {
 	zone, at := uint32(off>>strideBits), int(off&(stride-1))
 	var image []byte
@@ -186,8 +186,8 @@ func (f *File) ReadAt(b []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// readTable reads bytes of the cross-reference table for ReadAt. The table consists of its dictionary and six bytes for
-// each object number.
+// readTable reads bytes from the cross-reference table for ReadAt. The table consists of its dictionary and six bytes
+// for each object number.
 func (f *File) readTable(b []byte, at int) (int, error) {
 	head := fmt.Appendf(nil, "%d 0 obj\n<</Type/XRef/Size %d/W[0 6 0]/Length %d", f.size, f.size, 6*int64(f.size))
 	for _, key := range []string{"Root", "Info"} {

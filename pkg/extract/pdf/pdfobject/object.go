@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// object is one object of a PDF file. If it is a stream, raw holds its data.
+// object is one object in a PDF file. If it is a stream, raw holds its data.
 type object struct {
 	value  Token
 	stream bool

@@ -10,14 +10,14 @@ import (
 type Scanner struct {
 	data    []byte
 	pos     int
-	objects bool // the data holds objects of a file, which may refer to other objects
+	objects bool // the data holds a file's objects, which may refer to other objects
 	count   int  // items of all groups in the value being read
 
 	open []Token // items of groups that are not closed yet
 	text []byte  // buffer for the string being read
 }
 
-// NewScanner returns a scanner of a content stream or CMap.
+// NewScanner returns a scanner for a content stream or CMap.
 func NewScanner(data []byte) *Scanner { return &Scanner{data: data} }
 
 // maxItems is the maximum number of items in all arrays and dictionaries nested in one value. Each item takes about 60
@@ -41,7 +41,7 @@ const (
 	Operator
 	Bool // Num is 1 for true
 	Null
-	Ref // reference to object Num; occurs only in objects of a file
+	Ref // reference to object Num; occurs only in a file's objects
 )
 
 // Token is an operand or operator. The items of a Dict are alternately keys and values.
@@ -391,7 +391,7 @@ func (t *Scanner) literal() Token {
 	return Token{Kind: String, Str: string(out)}
 }
 
-// escape reads an escape sequence of a string, after its backslash.
+// escape reads an escape sequence in a string, after its backslash.
 func (t *Scanner) escape(out []byte) []byte {
 	if t.pos >= len(t.data) {
 		return out

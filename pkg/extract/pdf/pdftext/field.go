@@ -70,7 +70,7 @@ func (in *interpreter) field(a pdf.Value) (f Field, ok bool) {
 	if a.Key("AS").Kind() != pdf.Name {
 		state = inherited(a, "V").Name()
 		if shown := a.Key("AP").Key("N"); f.Kind == ChoiceField && shown.Kind() == pdf.Dict && shown.Key(state).Kind() == pdf.Null {
-			state = "" // another button of the group is chosen
+			state = "" // another button in the group is chosen
 		}
 	}
 	f.On = state != "" && state != "Off"

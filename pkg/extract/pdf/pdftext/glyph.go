@@ -9,7 +9,7 @@ const (
 	descent = 0.25
 )
 
-// Glyph is a visible glyph of a line.
+// Glyph is a visible glyph on a line.
 type Glyph struct {
 	Cell  int    // index of its cell
 	Text  string // its characters, and any spaces after it

@@ -38,7 +38,7 @@ type interpreter struct {
 	fields []Field
 
 	// Evidence for text that is not visible.
-	before   Stats // statistics of the document before the page
+	before   Stats // statistics about the pages before this one
 	paints   []paintBox
 	grounds  map[colour]bool // colours of the painted regions
 	covers   []cover

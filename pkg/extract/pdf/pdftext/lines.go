@@ -40,9 +40,9 @@ const (
 	shiftLine  = 0.45 // a baseline at this distance is another line; a closer one is a superscript or subscript
 )
 
-// lineBuilder builds lines from glyphs in the order of the file. Nearly all programs write in reading order, including
-// columns and tables, so lineBuilder need not recognise columns and tables. Right-to-left text may be written in either
-// direction. It becomes one line as long as it stays on its baseline.
+// lineBuilder builds lines from glyphs in file order. Nearly all programs write in reading order, including columns and
+// tables, so lineBuilder need not recognise columns and tables. Right-to-left text may be written in either direction.
+// It becomes one line as long as it stays on its baseline.
 type lineBuilder struct {
 	lines []Line
 
@@ -72,13 +72,13 @@ type lineBuilder struct {
 // maxSizes is the maximum number of distinct glyph sizes on a line; real lines have only a few.
 const maxSizes = 32
 
-// sizeCount counts the visible glyphs of a line that have the same size.
+// sizeCount counts the visible glyphs on a line that have the same size.
 type sizeCount struct {
 	size   float64
 	glyphs int
 }
 
-// piece is a glyph of the open line.
+// piece is a glyph on the open line.
 type piece struct {
 	text   string
 	x0, x1 float64 // position along the line
@@ -158,7 +158,7 @@ func (b *lineBuilder) isOutsideLine(p piece, way direction) bool {
 }
 
 // isSuperOrSubscript reports whether a small glyph above or below the open line is a superscript or subscript. It must
-// be directly after the last glyph of the line.
+// be directly after the line's last glyph.
 func (b *lineBuilder) isSuperOrSubscript(p piece) bool {
 	const small, smallest, maxRaisedGap, fewest = 0.8, 0.4, 0.3, 2 // multiples of the line's font size; fewest is the minimum number of glyphs of that size
 	return b.most >= fewest && p.size <= small*b.common && p.size >= smallest*b.common &&
@@ -179,7 +179,7 @@ func (b *lineBuilder) extend(x, y float64) {
 	}
 }
 
-// tally counts a visible glyph of the open line.
+// tally counts a visible glyph on the open line.
 func (b *lineBuilder) tally(p piece, way direction) {
 	b.tallySize(math.Round(p.size*2) / 2)
 	b.visible++

@@ -26,7 +26,7 @@ type Document struct {
 	fonts  *pdffont.Cache
 	pages  []pageRef
 	layers map[uint32]bool // hidden groups of optional content; nil until they are needed
-	// Stats counts the glyphs of the pages read so far.
+	// Stats counts the glyphs on the pages read so far.
 	Stats Stats
 	// Rebuilt is set if the file's cross references were unusable and have been rebuilt from its objects.
 	Rebuilt bool
@@ -34,7 +34,7 @@ type Document struct {
 	CutShort bool
 }
 
-// Stats counts decoded and undecoded glyphs of a document.
+// Stats counts decoded and undecoded glyphs in a document.
 type Stats struct {
 	Glyphs    int // shown glyphs
 	Undecoded int // glyphs without a known character

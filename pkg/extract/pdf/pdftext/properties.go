@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdfobject"
 )
 
-// Properties is the metadata of a file. Missing properties are empty.
+// Properties is a file's metadata. Missing properties are empty.
 type Properties struct {
 	Title, Author, Subject, Keywords string
 	Created, Modified                time.Time
@@ -141,7 +141,7 @@ func pdfDate(s string) time.Time {
 	return t
 }
 
-// OutlineItem is an entry of a document's outline.
+// OutlineItem is an entry in a document's outline.
 type OutlineItem struct {
 	Title string
 	Depth int // 0 for entries of the first level
@@ -150,7 +150,7 @@ type OutlineItem struct {
 
 const maxOutline = 10_000 // maximum number of entries that are read
 
-// Outline lists the entries of the document's outline in reading order. Loops in its links are ignored.
+// Outline lists the entries in the document's outline in reading order. Loops in its links are ignored.
 func (d *Document) Outline() (items []OutlineItem) {
 	var err error
 	defer pdfobject.Recover(&err) // keep the entries read before a panic

@@ -224,7 +224,7 @@ func (in *interpreter) clipped(b Box) (Box, bool) {
 	return b, b.X0 <= b.X1 && b.Y0 <= b.Y1
 }
 
-// infiniteRect is the clip of a page before a smaller one is set.
+// infiniteRect is a page's clip before a smaller one is set.
 var infiniteRect = rect{math.Inf(-1), math.Inf(-1), math.Inf(1), math.Inf(1)}
 
 // intersect returns the part of r inside another rectangle. If there is none, the corners of the result are in reverse
@@ -233,7 +233,7 @@ func (r rect) intersect(o rect) rect {
 	return rect{max(r.x0, o.x0), max(r.y0, o.y0), min(r.x1, o.x1), min(r.y1, o.y1)}
 }
 
-// point transforms a point of a path. Coordinates are limited to ±farthest, and NaN becomes farthest.
+// point transforms a point on a path. Coordinates are limited to ±farthest, and NaN becomes farthest.
 func (m matrix) point(x, y float64) (float64, float64) {
 	near := func(v float64) float64 {
 		if math.IsNaN(v) {

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdfobject"
 )
 
-// Unseen counts the invisible characters of a page by the reason why they are invisible. Characters in hidden layers or
+// Unseen counts the invisible characters on a page by the reason why they are invisible. Characters in hidden layers or
 // outside the page are left out of the page's lines. Other invisible characters are kept.
 type Unseen struct {
 	Layers      []Box // positions of text in hidden layers, in the file's coordinates
@@ -18,7 +18,7 @@ type Unseen struct {
 	White       int   // in white on the bare page
 	Tiny        int   // too small to be read
 	Transparent int   // fully transparent, or in invisible mode without a picture below
-	Ground      int   // in the colour of the background
+	Ground      int   // in the background colour
 	Covered     int   // under a region that was painted later
 	Clipped     int   // outside the clipping region
 }
