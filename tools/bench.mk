@@ -15,7 +15,7 @@ powerloss: build ## cut the power of a simulated disk under load, and check IMAG
 
 .PHONY: powerloss-short
 powerloss-short: build ## a minute of make powerloss, which is skipped where root, FUSE or loop devices are missing
-	go run ./tools/powerloss -api $(BIN)/sluice -images $(or $(IMAGES),10) -skip
+	go run ./tools/powerloss -api $(BIN)/sluice -images $(or $(IMAGES),6) -skip
 
 .PHONY: backup-large
 backup-large: ## back up and restore SIZE (default 3GiB) of originals, and measure memory and speed of both
