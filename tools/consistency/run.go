@@ -60,7 +60,7 @@ func (r *run) report(err error) {
 	if err == nil {
 		return
 	}
-	if all, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // only the result of errors.Join itself is taken apart
+	if all, ok := err.(interface{ Unwrap() []error }); ok { // the result of errors.Join
 		for _, one := range all.Unwrap() {
 			r.report(one)
 		}

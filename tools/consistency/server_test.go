@@ -139,10 +139,10 @@ func (s *server) answer(tenant string, r *http.Request, body []byte) (int, any) 
 		if st := s.stores[id]; st == nil || st.tenant != tenant && s.fault != "leak by id" {
 			return http.StatusNotFound, nil
 		}
-		switch {
-		case parts[1] == "upsert":
+		switch parts[1] {
+		case "upsert":
 			return s.upsert(id, body)
-		case parts[1] == "update":
+		case "update":
 			return s.update(body)
 		}
 		return s.query(id, body)
