@@ -226,7 +226,7 @@ func (p *Program) ingest(ctx context.Context, f ingestFlags, args []string) erro
 	if f.watch {
 		return p.watch(ctx, s, sources, args, f.mirror)
 	}
-	seen, err := p.take(ctx, s, sources, args)
+	seen, err := p.addArguments(ctx, s, sources, args)
 	if err == nil && f.mirror {
 		err = s.mirror(ctx, args, seen)
 	}
@@ -258,8 +258,8 @@ func (f sourceFlags) present(args []string) error {
 	return nil
 }
 
-// take adds the documents that the arguments name. It returns the custom ids of those that are files.
-func (p *Program) take(ctx context.Context, s *upload, sources sourceFlags, args []string) (seen map[string]bool, err error) {
+// addArguments adds the documents that the arguments name. It returns the custom ids of those that are files.
+func (p *Program) addArguments(ctx context.Context, s *upload, sources sourceFlags, args []string) (seen map[string]bool, err error) {
 	seen = map[string]bool{}
 	var mu sync.Mutex
 	var left []failure

@@ -57,7 +57,7 @@ func (s *upload) run(ctx context.Context, units iter.Seq2[[]*document, error]) e
 	if s.wait {
 		all.Go(func() { s.listen(ctx, news) })
 	}
-	results, produced := make(chan []sent), make(chan error, 1)
+	results, produced := make(chan []uploadResult), make(chan error, 1)
 	all.Go(func() { produced <- s.produce(ctx, units, results) })
 	work, worked := make(chan task), make(chan func() error)
 	for range taskWorkers {
@@ -120,7 +120,7 @@ func (s *upload) run(ctx context.Context, units iter.Seq2[[]*document, error]) e
 func (s *upload) addTask(do task) { s.tasks = append(s.tasks, do) }
 
 // produce sends the units, several of them concurrently.
-func (s *upload) produce(ctx context.Context, units iter.Seq2[[]*document, error], results chan<- []sent) error {
+func (s *upload) produce(ctx context.Context, units iter.Seq2[[]*document, error], results chan<- []uploadResult) error {
 	g, within := errgroup.WithContext(ctx)
 	g.SetLimit(s.parallel)
 	for unit, err := range units {
@@ -143,7 +143,7 @@ func (s *upload) produce(ctx context.Context, units iter.Seq2[[]*document, error
 }
 
 // recordSent records the result of sending a document.
-func (s *upload) recordSent(r sent) {
+func (s *upload) recordSent(r uploadResult) {
 	if isFatal(r.err) {
 		return // the run returns the error
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// sent is the result of sending a document.
-type sent struct {
+// uploadResult is the result of sending a document.
+type uploadResult struct {
 	doc       *document
 	stored    storedDocument
 	processed bool // whether the document was sent or is being processed again
@@ -30,12 +30,12 @@ type sent struct {
 // send sends those documents in a unit that are not stored yet. If a single document fails, its result has the error.
 // If send itself returns an error, the run ends. `salt` is part of the idempotency keys, so that they differ from the
 // keys of earlier requests.
-func (s *upload) send(ctx context.Context, unit []*document, salt string) ([]sent, error) {
-	var batch []sent
+func (s *upload) send(ctx context.Context, unit []*document, salt string) ([]uploadResult, error) {
+	var batch []uploadResult
 	var texts []*document
 	for _, d := range unit {
 		if err := d.read(); err != nil {
-			batch = append(batch, sent{doc: d, err: err})
+			batch = append(batch, uploadResult{doc: d, err: err})
 			continue
 		}
 		same, others := s.stored.find(d)
@@ -43,12 +43,12 @@ func (s *upload) send(ctx context.Context, unit []*document, salt string) ([]sen
 		case same != nil && same.status == client.DatasourceStatusError, same != nil && s.retry && d.create != nil:
 			batch = append(batch, s.resend(ctx, d, *same, others))
 		case same != nil:
-			batch = append(batch, sent{doc: d, stored: *same, others: others, known: true, finished: isFinal(same.status)})
+			batch = append(batch, uploadResult{doc: d, stored: *same, others: others, known: true, finished: isFinal(same.status)})
 		case d.kind == client.DatasourceTypeText:
 			texts = append(texts, d)
 		default:
 			made, err := s.create(ctx, d, others, salt)
-			r := sent{doc: d, processed: true, others: others, err: err}
+			r := uploadResult{doc: d, processed: true, others: others, err: err}
 			if made != nil {
 				r.stored = storedDocumentOf(*made)
 			}
@@ -86,13 +86,13 @@ func isFatal(err error) bool {
 }
 
 // resend queues a failed datasource for another attempt.
-func (s *upload) resend(ctx context.Context, d *document, k storedDocument, others []storedDocument) sent {
+func (s *upload) resend(ctx context.Context, d *document, k storedDocument, others []storedDocument) uploadResult {
 	mode := client.ResyncModeReindex
 	if d.create != nil {
 		mode = client.ResyncModeRefresh
 	}
 	_, err := s.client.ResyncDatasource(ctx, k.id, mode)
-	return sent{doc: d, stored: k, processed: true, known: true, others: others, err: err}
+	return uploadResult{doc: d, stored: k, processed: true, known: true, others: others, err: err}
 }
 
 // create uploads a file, or adds a page or site. If a run is killed before it receives the response, the next run does
@@ -126,7 +126,7 @@ func digestOf(parts ...any) string {
 }
 
 // upsert uploads texts together. If the service rejects them, it uploads them one by one to find the faulty one.
-func (s *upload) upsert(ctx context.Context, docs []*document) ([]sent, error) {
+func (s *upload) upsert(ctx context.Context, docs []*document) ([]uploadResult, error) {
 	if len(docs) == 0 {
 		return nil, nil
 	}
@@ -135,7 +135,7 @@ func (s *upload) upsert(ctx context.Context, docs []*document) ([]sent, error) {
 		texts[i] = *d.text
 	}
 	ids, err := s.client.UpsertDocuments(ctx, s.storeID, texts...)
-	var batch []sent
+	var batch []uploadResult
 	switch {
 	case err == nil && len(ids) != len(docs):
 		return nil, fmt.Errorf("the service returned %d ids for %d documents", len(ids), len(docs))
@@ -144,14 +144,14 @@ func (s *upload) upsert(ctx context.Context, docs []*document) ([]sent, error) {
 			_, others := s.stored.find(d)
 			known := slices.ContainsFunc(others, func(k storedDocument) bool { return k.id == ids[i] })
 			others = slices.DeleteFunc(others, func(k storedDocument) bool { return k.id == ids[i] })
-			batch = append(batch, sent{doc: d, processed: true, known: known, others: others, stored: storedDocument{
+			batch = append(batch, uploadResult{doc: d, processed: true, known: known, others: others, stored: storedDocument{
 				id: ids[i], name: valueOf(d.text.Name), digest: d.digest, status: client.DatasourceStatusUnsynched, metadata: d.allMetadata(),
 			}})
 		}
 	case isFatal(err):
 		return nil, err
 	case len(docs) == 1:
-		batch = append(batch, sent{doc: docs[0], err: err})
+		batch = append(batch, uploadResult{doc: docs[0], err: err})
 	default:
 		for _, d := range docs {
 			one, err := s.upsert(ctx, []*document{d})

@@ -61,7 +61,7 @@ func (p *Program) watch(ctx context.Context, s *upload, sources sourceFlags, arg
 	if _, err := w.scan(); err != nil {
 		return err
 	}
-	seen, err := p.take(ctx, s, sources, args)
+	seen, err := p.addArguments(ctx, s, sources, args)
 	if err == nil && mirror {
 		err = s.mirror(ctx, w.roots, seen)
 	}

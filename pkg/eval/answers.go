@@ -11,14 +11,14 @@ import (
 // ContainsAnswer reports whether a text contains the answer: the same words and numbers in the same order, ignoring
 // case, white space and punctuation. If the answer has no words or numbers, it returns false.
 func ContainsAnswer(text, answer string) bool {
-	a := plain(answer)
+	a := normalizeWords(answer)
 	switch {
 	case a == "":
 		return false
 	case strings.ContainsFunc(a, Unspaced): // words have no visible boundaries
-		return strings.Contains(plain(text), a)
+		return strings.Contains(normalizeWords(text), a)
 	}
-	return strings.Contains(" "+plain(text)+" ", " "+a+" ")
+	return strings.Contains(" "+normalizeWords(text)+" ", " "+a+" ")
 }
 
 // ContainsAnyAnswer reports whether a text contains one of the answers.
@@ -26,8 +26,8 @@ func ContainsAnyAnswer(text string, answers []string) bool {
 	return slices.ContainsFunc(answers, func(a string) bool { return ContainsAnswer(text, a) })
 }
 
-// plain returns a text's words and numbers in lower case, separated by single spaces.
-func plain(text string) string {
+// normalizeWords returns a text's words and numbers in lower case, separated by single spaces.
+func normalizeWords(text string) string {
 	var b strings.Builder
 	gap := false
 	for _, r := range norm.NFKC.String(text) {
@@ -45,7 +45,7 @@ func plain(text string) string {
 }
 
 // Words returns a text's words and numbers in lower case.
-func Words(text string) []string { return strings.Fields(plain(text)) }
+func Words(text string) []string { return strings.Fields(normalizeWords(text)) }
 
 // Unspaced reports whether r belongs to a script without spaces between words.
 func Unspaced(r rune) bool {

@@ -63,9 +63,9 @@ type Answer struct {
 	Places []Position
 }
 
-// found returns the length of the part of the answer that is in the returned text. It combines parts that were returned
-// from different places.
-func (a Answer) found(returned Passages) int {
+// coveredLength returns the length of the part of the answer that is in the returned text. It combines parts that were
+// returned from different places.
+func (a Answer) coveredLength(returned Passages) int {
 	var parts []Span // returned parts of the answer, relative to its start
 	for _, p := range a.Places {
 		for _, s := range returned[p.Document] {
@@ -82,7 +82,7 @@ func (a Answer) found(returned Passages) int {
 func Coverage(returned Passages, relevant []Answer) (recall, precision float64) {
 	found, wanted, got := 0, 0, 0
 	for _, a := range relevant {
-		found += a.found(returned)
+		found += a.coveredLength(returned)
 		wanted += a.Length
 	}
 	for _, spans := range returned {

@@ -136,7 +136,7 @@ func (r *reader) ack(ctx context.Context, batch []received) error {
 			return fmt.Errorf("acknowledging an event: %w", err)
 		}
 	}
-	if err := r.broker.do(ctx, batch[last].DoubleAck); err != nil {
+	if err := r.broker.retry(ctx, batch[last].DoubleAck); err != nil {
 		return fmt.Errorf("acknowledging events: %w", err)
 	}
 	return nil

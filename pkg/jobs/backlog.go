@@ -40,7 +40,7 @@ func (b *Broker) Backlog(ctx context.Context, lane domain.Lane) (Backlog, error)
 
 // consumerInfo returns the state of a lane's consumer.
 func (b *Broker) consumerInfo(ctx context.Context, lane domain.Lane) (info *jetstream.ConsumerInfo, err error) {
-	err = b.do(ctx, func(ctx context.Context) error {
+	err = b.retry(ctx, func(ctx context.Context) error {
 		consumer, err := b.js.Consumer(ctx, StreamJobs, ConsumerOf(lane))
 		if err == nil {
 			info = consumer.CachedInfo()
@@ -51,7 +51,7 @@ func (b *Broker) consumerInfo(ctx context.Context, lane domain.Lane) (info *jets
 }
 
 func (b *Broker) undelivered(ctx context.Context, lane domain.Lane) (backlog Backlog, err error) {
-	err = b.do(ctx, func(ctx context.Context) error {
+	err = b.retry(ctx, func(ctx context.Context) error {
 		info, err := b.jobs.Info(ctx, jetstream.WithSubjectFilter(jobSubject(lane, "*", "*")))
 		if err != nil {
 			return quorum.StreamError(StreamJobs, err)

@@ -89,7 +89,7 @@ func (b *Broker) lookUp(ctx context.Context) error {
 		StreamJobs: &b.jobs, StreamEvents: &b.events, StreamDeadLetters: &b.deadLetters, streamAttempts: &b.attempts.stream,
 		StreamSchedules: &b.schedules,
 	} {
-		err := b.do(ctx, func(ctx context.Context) (err error) {
+		err := b.retry(ctx, func(ctx context.Context) (err error) {
 			*s, err = b.js.Stream(ctx, name)
 			return quorum.StreamError(name, err)
 		})
@@ -100,8 +100,8 @@ func (b *Broker) lookUp(ctx context.Context) error {
 	return nil
 }
 
-// do calls f, and retries it while the cluster elects a leader.
-func (b *Broker) do(ctx context.Context, f func(ctx context.Context) error) error {
+// retry calls f, and retries it while the cluster elects a leader.
+func (b *Broker) retry(ctx context.Context, f func(ctx context.Context) error) error {
 	return quorum.Retry(ctx, b.opts.RetryTimeout, f)
 }
 

@@ -45,7 +45,7 @@ func openReplicated(t testing.TB, c *natstest.Cluster) *Broker {
 func leaderOf(t testing.TB, b *Broker, c *natstest.Cluster, stream string) *natstest.Server {
 	t.Helper()
 	var name string
-	err := b.do(electionContext(t), func(ctx context.Context) error {
+	err := b.retry(electionContext(t), func(ctx context.Context) error {
 		s, err := b.js.Stream(ctx, stream)
 		if err != nil {
 			return err

@@ -237,7 +237,7 @@ func (r *reader) hasAllPending(ctx context.Context, consumer jetstream.Consumer,
 	}
 	r.next = 0
 	var info *jetstream.ConsumerInfo
-	err := r.broker.do(ctx, func(ctx context.Context) (err error) {
+	err := r.broker.retry(ctx, func(ctx context.Context) (err error) {
 		info, err = consumer.Info(ctx)
 		return err
 	})

@@ -15,7 +15,7 @@ import (
 // ensureConsumer creates a durable consumer or updates its configuration. A new consumer starts at the last checkpoint.
 // Otherwise it would deliver the whole stream again; in JOBS, that includes finished jobs.
 func (b *Broker) ensureConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) (consumer jetstream.Consumer, err error) {
-	err = b.do(ctx, func(ctx context.Context) error {
+	err = b.retry(ctx, func(ctx context.Context) error {
 		consumer, err = b.tryConsumer(ctx, stream, cfg)
 		return quorum.StreamError(stream, err)
 	})
@@ -157,7 +157,7 @@ func (b *Broker) checkpointAll(ctx context.Context) error {
 func (b *Broker) checkpoint(ctx context.Context, stream, consumer string) error {
 	var c jetstream.Consumer
 	var s jetstream.Stream
-	err := b.do(ctx, func(ctx context.Context) (err error) {
+	err := b.retry(ctx, func(ctx context.Context) (err error) {
 		if c, err = b.js.Consumer(ctx, stream, consumer); err != nil {
 			return err
 		}

@@ -91,7 +91,7 @@ func (b *Broker) DeleteDeadLetter(ctx context.Context, sequence uint64) error {
 	if _, err := b.DeadLetter(ctx, sequence); errors.Is(err, ErrNotFound) {
 		return nil
 	}
-	err := b.do(ctx, func(ctx context.Context) error { return b.deadLetters.DeleteMsg(ctx, sequence) })
+	err := b.retry(ctx, func(ctx context.Context) error { return b.deadLetters.DeleteMsg(ctx, sequence) })
 	if err != nil {
 		return fmt.Errorf("deleting dead letter %d: %w", sequence, err)
 	}

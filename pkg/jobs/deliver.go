@@ -336,7 +336,7 @@ func (d *delivery) handBack(ctx context.Context, runErr error) (Result, error) {
 
 // finish acknowledges the job and deletes its counts.
 func (d *delivery) finish(ctx context.Context, r Result, runErr error) (Result, error) {
-	if err := persist(ctx, func() error { return d.broker.do(ctx, d.acknowledge) }); err != nil {
+	if err := persist(ctx, func() error { return d.broker.retry(ctx, d.acknowledge) }); err != nil {
 		// If the acknowledgement is lost, the job is delivered again after AckWait. The next attempt finds that the
 		// work is done. If the job's stream is gone, the job is not delivered again. This is fine, because an event has
 		// already told the catalog that the job is done.

@@ -45,7 +45,7 @@ func (b *Broker) Installation() string { return b.installation }
 // catalog. In that case, the other catalog is assumed to be lost.
 func (b *Broker) identify(ctx context.Context, o Options) error {
 	var meta map[string]string
-	err := b.do(ctx, func(ctx context.Context) error {
+	err := b.retry(ctx, func(ctx context.Context) error {
 		stream, err := b.js.Stream(ctx, StreamJobs)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			return nil
@@ -122,7 +122,7 @@ func (b *Broker) isServed(ctx context.Context) (bool, error) {
 		return false, fmt.Errorf("checking whether an api process is running: %w", err)
 	}
 	waiting := false // whether an older api process, which does not answer on subjectServed, is waiting for events
-	err := b.do(ctx, func(ctx context.Context) error {
+	err := b.retry(ctx, func(ctx context.Context) error {
 		consumer, err := b.js.Consumer(ctx, StreamEvents, ConsumerCatalog)
 		if errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {
 			return nil

@@ -30,7 +30,7 @@ func (b *Broker) Oldest(ctx context.Context, lane domain.Lane) (time.Time, error
 		delivered = info.Delivered.Stream
 	}
 	var stored time.Time
-	err = b.do(ctx, func(ctx context.Context) error {
+	err = b.retry(ctx, func(ctx context.Context) error {
 		msg, err := b.jobs.GetMsg(ctx, delivered+1, jetstream.WithGetMsgSubject(jobSubject(lane, "*", "*")))
 		if errors.Is(err, jetstream.ErrMsgNotFound) { // a worker has received it by now
 			return nil

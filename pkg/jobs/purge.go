@@ -34,7 +34,7 @@ func (b *Broker) PurgeCrawls(ctx context.Context, datastoreID, datasourceID stri
 }
 
 func (b *Broker) purgeBelow(ctx context.Context, subject string, below uint64) error {
-	err := b.do(ctx, func(ctx context.Context) error {
+	err := b.retry(ctx, func(ctx context.Context) error {
 		return quorum.StreamError(StreamJobs, b.jobs.Purge(ctx, jetstream.WithPurgeSubject(subject), jetstream.WithPurgeSequence(below)))
 	})
 	if err != nil {
@@ -63,7 +63,7 @@ func (b *Broker) purge(ctx context.Context, datastoreID, datasource string) erro
 		{StreamEvents, prefixEvents + "." + datastoreID + "." + datasource, b.events},
 		{StreamDeadLetters, prefixDeadLetters + ".*." + datastoreID + "." + datasource, b.deadLetters},
 	} {
-		err := b.do(ctx, func(ctx context.Context) error {
+		err := b.retry(ctx, func(ctx context.Context) error {
 			return quorum.StreamError(p.name, p.stream.Purge(ctx, jetstream.WithPurgeSubject(p.subject)))
 		})
 		if err != nil {

@@ -48,7 +48,7 @@ const generationGap = 1 << 20
 func (b *Broker) Repair(ctx context.Context, highestGeneration uint64) (Repaired, error) {
 	var missing []string
 	for _, name := range allStreams {
-		err := b.do(ctx, func(ctx context.Context) error {
+		err := b.retry(ctx, func(ctx context.Context) error {
 			_, err := b.js.Stream(ctx, name)
 			return err
 		})
@@ -107,7 +107,7 @@ func firstGeneration(highest uint64) uint64 {
 // `unused` reports whether the stream has never contained a message.
 func (b *Broker) advance(ctx context.Context, highest uint64) (older, unused bool, err error) {
 	var stream jetstream.Stream
-	err = b.do(ctx, func(ctx context.Context) error {
+	err = b.retry(ctx, func(ctx context.Context) error {
 		stream, err = b.js.Stream(ctx, StreamJobs)
 		return quorum.StreamError(StreamJobs, err)
 	})
@@ -119,7 +119,7 @@ func (b *Broker) advance(ctx context.Context, highest uint64) (older, unused boo
 	if last >= highest {
 		return false, last < max(info.Config.FirstSeq, 1), nil
 	}
-	err = b.do(ctx, func(ctx context.Context) error {
+	err = b.retry(ctx, func(ctx context.Context) error {
 		return stream.Purge(ctx, jetstream.WithPurgeSequence(firstGeneration(highest)))
 	})
 	if err != nil {

@@ -74,7 +74,7 @@ func (b *Broker) RemoveSchedule(ctx context.Context, datastoreID, datasourceID s
 		return err
 	}
 	for _, subject := range []string{scheduleSubject(datastoreID, datasourceID), dueSubject(datastoreID, datasourceID)} {
-		err := b.do(ctx, func(ctx context.Context) error {
+		err := b.retry(ctx, func(ctx context.Context) error {
 			return quorum.StreamError(StreamSchedules, b.schedules.Purge(ctx, jetstream.WithPurgeSubject(subject)))
 		})
 		if err != nil {

@@ -121,7 +121,7 @@ func (t *HostSlots) Reserve(ctx context.Context, host string, pace domain.Pace, 
 		}
 	}
 	r := &slotRequest{kind: reserveSlot, id: nuid.Next(), pace: pace, maxWait: maxWait, answer: make(chan slotResult, 1)}
-	a, err := t.do(ctx, host, r)
+	a, err := t.request(ctx, host, r)
 	if err != nil {
 		return domain.HostSlot{}, fmt.Errorf("reserving a slot at %s: %w", host, err)
 	}
@@ -138,7 +138,7 @@ func (t *HostSlots) Hold(ctx context.Context, host string, until time.Time) erro
 		return nil
 	}
 	r := &slotRequest{kind: holdHost, held: t.local().Add(length), answer: make(chan slotResult, 1)}
-	if _, err := t.do(ctx, host, r); err != nil {
+	if _, err := t.request(ctx, host, r); err != nil {
 		return fmt.Errorf("holding %s: %w", host, err)
 	}
 	return nil
@@ -203,8 +203,8 @@ func (t *HostSlots) releaseInBackground(host string, a slotResult) {
 	}
 }
 
-// do queues a request and waits for its answer. If ctx is done first, a slot that is granted later is released.
-func (t *HostSlots) do(ctx context.Context, host string, r *slotRequest) (slotResult, error) {
+// request queues a request and waits for its answer. If ctx is done first, a slot that is granted later is released.
+func (t *HostSlots) request(ctx context.Context, host string, r *slotRequest) (slotResult, error) {
 	if err := ctx.Err(); err != nil {
 		return slotResult{}, err
 	}

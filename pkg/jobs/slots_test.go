@@ -149,7 +149,7 @@ func (p promptSlots) Reserve(ctx context.Context, host string, pace domain.Pace,
 			// Requests are processed in order. This one releases a slot that does not exist, so its answer shows that
 			// the release before it is done.
 			behind := &slotRequest{kind: releaseSlot, until: p.local().Add(time.Hour), answer: make(chan slotResult, 1)}
-			_, _ = p.do(ctx, strings.ToLower(host), behind)
+			_, _ = p.request(ctx, strings.ToLower(host), behind)
 		}
 	}
 	return slot, err

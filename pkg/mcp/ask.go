@@ -59,7 +59,7 @@ func addAsk(box *toolRegistry, lib Library) {
 				Text: f.Text, Heading: f.Heading, Page: f.Page,
 			}
 		}
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: out.plain()}}}, out, nil
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: out.text()}}}, out, nil
 	})
 }
 
@@ -104,8 +104,8 @@ func agentFor(ctx context.Context, lib Library, id string) (string, error) {
 	return "", domain.Errorf(domain.CodeInvalid, "agent: is required because the workspace has several: %s%s", strings.Join(names, ", "), more)
 }
 
-// plain returns the answer and its sources as text, for clients that show only text.
-func (a askAnswer) plain() string {
+// text returns the answer and its sources as text, for clients that show only text.
+func (a askAnswer) text() string {
 	var out strings.Builder
 	out.WriteString(a.Answer)
 	for i, s := range a.Sources {

@@ -8,6 +8,6 @@ import (
 // setProcess makes the kernel kill the browser when this process ends, however it ends. The browser's children exit
 // with it.
 func setProcess(cmd *exec.Cmd) {
-	inGroup(cmd)
+	setProcessGroup(cmd)
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 }

@@ -15,9 +15,9 @@ func killGroup(p *os.Process) {
 	}
 }
 
-// inGroup starts the browser in a process group of its own. All its processes can then be killed together, and they
-// receive no signals from the terminal.
-func inGroup(cmd *exec.Cmd) {
+// setProcessGroup starts the browser in a process group of its own. All its processes can then be killed together, and
+// they receive no signals from the terminal.
+func setProcessGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error {
 		return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)

@@ -5,4 +5,4 @@ package render
 import "os/exec"
 
 // setProcess relies on the pipe to this process: the browser exits when the pipe breaks.
-func setProcess(cmd *exec.Cmd) { inGroup(cmd) }
+func setProcess(cmd *exec.Cmd) { setProcessGroup(cmd) }

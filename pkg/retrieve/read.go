@@ -14,12 +14,12 @@ import (
 // Number of candidates read at once after the first read.
 const readAhead = 8
 
-// errUnread is the error for candidates whose rows could not be read: the engine failed, or the rows were removed after
-// the search, because the datasource got a new generation or the datastore moved. The search must be repeated.
-type errUnread struct{ error }
+// unreadRowsError is the error for candidates whose rows could not be read: the engine failed, or the rows were removed
+// after the search, because the datasource got a new generation or the datastore moved. The search must be repeated.
+type unreadRowsError struct{ error }
 
 // Unwrap returns the underlying error, which the caller gets if repeating the search does not help.
-func (u errUnread) Unwrap() error { return u.error }
+func (u unreadRowsError) Unwrap() error { return u.error }
 
 // reader reads the rows of candidates, in the order in which they will be needed.
 type reader struct {
@@ -51,12 +51,12 @@ func (r *reader) row(ctx context.Context, i int) error {
 
 func (o *origin) fill(ctx context.Context, hits []*index.Hit) error {
 	if err := o.engine.Fill(ctx, o.space, hits); err != nil {
-		return errUnread{unavailable(fmt.Errorf("reading rows of datastore %q: %w", o.space.DatastoreID, err),
+		return unreadRowsError{unavailable(fmt.Errorf("reading rows of datastore %q: %w", o.space.DatastoreID, err),
 			"the index of datastore %q cannot be read at the moment; try again later", o.space.DatastoreID)}
 	}
 	for _, h := range hits {
 		if !h.Complete {
-			return errUnread{domain.Errorf(domain.CodeUnavailable, "the content of datastore %q changed during the search; try again later", o.space.DatastoreID)}
+			return unreadRowsError{domain.Errorf(domain.CodeUnavailable, "the content of datastore %q changed during the search; try again later", o.space.DatastoreID)}
 		}
 	}
 	return nil

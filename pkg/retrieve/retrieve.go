@@ -218,7 +218,7 @@ func (r *Retriever) retrieve(ctx context.Context, req Request) (Result, error) {
 		}
 		res, err := r.rank(ctx, legs, req, selected)
 		release(legs)
-		if again := (errUnread{}); tries == maxPlaces || ctx.Err() != nil || !errors.As(err, &again) {
+		if again := (unreadRowsError{}); tries == maxPlaces || ctx.Err() != nil || !errors.As(err, &again) {
 			return res, err
 		}
 	}

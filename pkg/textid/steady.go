@@ -48,9 +48,9 @@ type volatilePattern struct {
 // number is part of an offer. It is then content, not a counter.
 var perUnit = regexp.MustCompile(`^\s*(?:per\b|/|€|\$|%|an? \pL|each\b|every\b|pro\b|par\b|por\b|im monat|included|for\b)`)
 
-// strict lists the patterns of text that changes with every response. A time matches only after words about the server
-// or its page. Times after "Time:", "printed", "as of" or "last updated" stay, because they may be content.
-var strict = []volatilePattern{
+// strictPatterns lists the patterns of text that changes with every response. A time matches only after words about the
+// server or its page. Times after "Time:", "printed", "as of" or "last updated" stay, because they may be content.
+var strictPatterns = []volatilePattern{
 	// Matches "Page generated at 13:04" and "Server time: 13:04".
 	{anyOf: []string{"page", "response", "seite", "página", "server"},
 		expression: regexp.MustCompile(`\b(?:(?:page|response|seite|página)(?: was| is| wurde| a été| fue)? (?:generated|rendered|served|cached|erzeugt|generiert|générée?|generad[ao])|(?:server|page) time)` + connector + moment + wordEnd)},
@@ -75,7 +75,7 @@ var strict = []volatilePattern{
 	{anyOf: []string{"nonce", "csrf", "xsrf", "token"}, expression: regexp.MustCompile(`\b(?:nonce|csrf(?:[ _-]?token)?|xsrf(?:[ _-]?token)?|request token) ?[:=] ?\S{6,}`)},
 }
 
-var wide = slices.Concat(strict, []volatilePattern{
+var lenientPatterns = slices.Concat(strictPatterns, []volatilePattern{
 	// Matches "3 minutes ago".
 	{anyOf: []string{" ago", "vor ", "il y a ", "hace "}, expression: regexp.MustCompile(`\b(?:\d+|an?|one) (?:seconds?|secs?|minutes?|mins?|hours?) ago\b|\bvor \d+ (?:sekunden?|minuten?|stunden?)\b|\bil y a \d+ (?:secondes?|minutes?|heures?)\b|\bhace \d+ (?:segundos?|minutos?|horas?)\b`)},
 	// Matches "Visitors: 1234" and "1234 hits so far".
@@ -91,12 +91,12 @@ var wide = slices.Concat(strict, []volatilePattern{
 // response: the time at which the page was generated, durations, ages ("3 minutes ago"), counters, tokens and request
 // ids. Every other date, time and number stays: if it changes, the content has changed. Use RemoveVolatile to compare
 // two pages.
-func RemoveVolatile(text string) string { return removeMatches(text, wide) }
+func RemoveVolatile(text string) string { return removeMatches(text, lenientPatterns) }
 
 // RemoveVolatileStrict removes less than RemoveVolatile: ages and counters of visits stay, because they may be facts.
 // Use it to compare a page with its earlier version. RemoveVolatile could make a changed page look unchanged, so that
 // the page would not be indexed again.
-func RemoveVolatileStrict(text string) string { return removeMatches(text, strict) }
+func RemoveVolatileStrict(text string) string { return removeMatches(text, strictPatterns) }
 
 func removeMatches(text string, parts []volatilePattern) string {
 	var b strings.Builder

@@ -9,9 +9,9 @@ import (
 // containsAnswer reports whether a text contains one of the answers, regardless of case and punctuation. In scripts
 // with spaces, only whole words match.
 func containsAnswer(text string, answers []string) bool {
-	words := plain(text)
+	words := normalizeWords(text)
 	for _, a := range answers {
-		a = plain(a)
+		a = normalizeWords(a)
 		if a == "" {
 			continue
 		}
@@ -26,8 +26,8 @@ func containsAnswer(text string, answers []string) bool {
 	return false
 }
 
-// plain returns the words of a text in lower case, separated by single spaces.
-func plain(text string) string {
+// normalizeWords returns the words of a text in lower case, separated by single spaces.
+func normalizeWords(text string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
 	}), " ")

@@ -43,8 +43,8 @@ type timing struct {
 // cost is how long it takes to read a file, as wall-clock time and as processor time.
 type cost struct{ wall, cpu time.Duration }
 
-// of returns the total cost of reading the given files.
-func (t timing) of(files []string) cost {
+// totalCost returns the total cost of reading the given files.
+func (t timing) totalCost(files []string) cost {
 	var sum cost
 	for _, f := range files {
 		sum.wall += t.read[f].wall

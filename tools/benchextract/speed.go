@@ -104,7 +104,7 @@ func speed(ctx context.Context, s settings, python string, docs []document, out 
 			fmt.Fprintf(out, "| %s | not run: %s | | | |\n", t.tool, t.absent)
 			continue
 		}
-		sum := t.of(common)
+		sum := t.totalCost(common)
 		perCPU := rate(total, sum.cpu)
 		if base == 0 {
 			base = perCPU
@@ -141,7 +141,7 @@ func memory(ctx context.Context, s settings, python string, out io.Writer) error
 		case len(t.read) == 0:
 			fmt.Fprintf(out, "| %s | time limit exceeded | |\n", t.tool)
 		default:
-			fmt.Fprintf(out, "| %s | %d | %.1f |\n", t.tool, t.peak/1e6, t.of(files).cpu.Seconds())
+			fmt.Fprintf(out, "| %s | %d | %.1f |\n", t.tool, t.peak/1e6, t.totalCost(files).cpu.Seconds())
 		}
 	}
 	return nil
@@ -172,7 +172,7 @@ func office(ctx context.Context, python string, docs []document, out io.Writer) 
 			fmt.Fprintf(out, "| %s | not run: %s | | |\n", t.tool, t.absent)
 			continue
 		}
-		fmt.Fprintf(out, "| %s | %d of %d | %.0f | %.0f |\n", t.tool, len(t.read), len(files), rate(len(common), t.of(common).wall), rate(len(common), t.of(common).cpu))
+		fmt.Fprintf(out, "| %s | %d of %d | %.0f | %.0f |\n", t.tool, len(t.read), len(files), rate(len(common), t.totalCost(common).wall), rate(len(common), t.totalCost(common).cpu))
 	}
 	return nil
 }

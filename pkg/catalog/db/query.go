@@ -240,13 +240,13 @@ func Scan[T any](into func(*T) []any) func(Scanner) (T, error) {
 	}
 }
 
-// InLists splits values into lists of limited length and calls f for each list. `in` is an SQL condition for the list;
-// put it after a column name. `args` are the arguments of the condition.
+// InLists splits values into lists of limited length and calls f for each list. `inList` is an SQL condition for the
+// list; put it after a column name. `args` are the arguments of the condition.
 func InLists(q Querier, values []string, f func(in string, args []any) error) error {
 	d := q.engine()
 	for len(values) > 0 {
 		n := min(len(values), inSizes[len(inSizes)-1])
-		in, args := d.in(values[:n])
+		in, args := d.inList(values[:n])
 		if err := f(in, args); err != nil {
 			return err
 		}
@@ -255,9 +255,9 @@ func InLists(q Querier, values []string, f func(in string, args []any) error) er
 	return nil
 }
 
-// in returns the condition for one list. For PostgreSQL, the list is a single array argument, so that query plans can
-// be reused.
-func (d dialect) in(values []string) (text string, args []any) {
+// inList returns the condition for one list. For PostgreSQL, the list is a single array argument, so that query plans
+// can be reused.
+func (d dialect) inList(values []string) (text string, args []any) {
 	if d.numbered {
 		list := make([]string, len(values))
 		for i, v := range values {

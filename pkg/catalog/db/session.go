@@ -50,7 +50,7 @@ func (s *session) run(ctx context.Context) {
 	tried := func() { once.Do(func() { close(s.attempted) }) }
 	defer tried()
 	for {
-		err := s.keep(ctx, tried)
+		err := s.keepOpen(ctx, tried)
 		if ctx.Err() != nil {
 			return
 		}
@@ -65,9 +65,9 @@ func (s *session) run(ctx context.Context) {
 	}
 }
 
-// keep opens one connection and returns when the connection breaks or ctx is done. It calls tried() as soon as the
+// keepOpen opens one connection and returns when the connection breaks or ctx is done. It calls tried() as soon as the
 // attempt to connect has succeeded or failed.
-func (s *session) keep(ctx context.Context, tried func()) error {
+func (s *session) keepOpen(ctx context.Context, tried func()) error {
 	conn, err := s.open(ctx)
 	tried()
 	if err != nil {

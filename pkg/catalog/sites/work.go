@@ -111,7 +111,7 @@ func (c *Sites) WorkOnSite(ctx context.Context, task SiteTask) (SiteBatch, error
 		if err != nil {
 			return fmt.Errorf("reading the task: %w", err)
 		}
-		if err := w.do(ctx); err != nil {
+		if err := w.runStep(ctx); err != nil {
 			return err
 		}
 		done = SiteBatch{DatastoreID: store.ID, Changed: append(w.changed, site.ID), More: w.more}
@@ -133,7 +133,7 @@ type siteWork struct {
 	more    bool
 }
 
-func (w *siteWork) do(ctx context.Context) error {
+func (w *siteWork) runStep(ctx context.Context) error {
 	stopped := w.site.Crawl.Stopped()
 	switch {
 	case w.task.kind == workStop && stopped:

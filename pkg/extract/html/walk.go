@@ -190,13 +190,13 @@ func (w *walker) node(n *html.Node) {
 	case atom.Math:
 		w.buf.WriteString(mathText(n))
 	default:
-		w.other(n)
+		w.specialElement(n)
 	}
 }
 
-// other reads the elements that walker.node does not handle itself. Some of them are read in a special way because of
-// their role or class.
-func (w *walker) other(n *html.Node) {
+// specialElement reads the elements that walker.node does not handle itself. Some of them are read in a special way
+// because of their role or class.
+func (w *walker) specialElement(n *html.Node) {
 	switch role := attr(n, "role"); {
 	case role == "heading" && isBlockElement(n.DataAtom):
 		level := 2

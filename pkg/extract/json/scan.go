@@ -182,11 +182,11 @@ func (s *scanner) quoted(quote byte) error {
 			}
 			continue
 		}
-		s.keep(c)
+		s.appendText(c)
 	}
 }
 
-func (s *scanner) keep(b ...byte) {
+func (s *scanner) appendText(b ...byte) {
 	if len(s.text) < maxJSONString {
 		s.text = append(s.text, b...)
 		return
@@ -201,15 +201,15 @@ func (s *scanner) escape() error {
 	}
 	switch c {
 	case 'n':
-		s.keep('\n')
+		s.appendText('\n')
 	case 't':
-		s.keep('\t')
+		s.appendText('\t')
 	case 'r', 'b', 'f':
-		s.keep(' ')
+		s.appendText(' ')
 	case 'u':
 		r, ok := s.hex()
 		if !ok {
-			s.keep('\\', 'u')
+			s.appendText('\\', 'u')
 			return nil
 		}
 		if utf16.IsSurrogate(r) {
@@ -219,11 +219,11 @@ func (s *scanner) escape() error {
 				r = utf16.DecodeRune(r, low)
 			}
 		}
-		s.keep(utf8.AppendRune(nil, r)...)
+		s.appendText(utf8.AppendRune(nil, r)...)
 	case '\n':
 		s.line++
 	default:
-		s.keep(c)
+		s.appendText(c)
 	}
 	return nil
 }

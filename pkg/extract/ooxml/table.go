@@ -91,7 +91,7 @@ func (w *Table) Flush() error {
 		if i == at {
 			names := make([]table.ColumnNames, depth)
 			for k := range names {
-				names[k] = table.ColumnNames{Cells: w.columns(rows[at+k], true), Exact: rows[at+k].wide()}
+				names[k] = table.ColumnNames{Cells: w.columns(rows[at+k], true), Exact: rows[at+k].hasWideCell()}
 			}
 			w.header = table.JoinHeaders(names)
 		}
@@ -111,7 +111,7 @@ func (w *Table) sheetAbove(rows []Row, texts [][]string) int {
 	if w.Plain && !w.Inner || w.Named > 0 && !w.Styled || isBoldHeader(rows, 0) {
 		return 0
 	}
-	return table.PropertyRows(texts, func(int) bool { return false }, func(i int) bool { return len(rows[i].Cells) > 1 && rows[i].wide() })
+	return table.PropertyRows(texts, func(int) bool { return false }, func(i int) bool { return len(rows[i].Cells) > 1 && rows[i].hasWideCell() })
 }
 
 // headerAt returns the index of the first row that names the columns, and the number of such rows. `at` is -1 if there
@@ -145,7 +145,7 @@ func (w *Table) headerAt(rows []Row) (at, depth int) {
 // columns, next to names that span rows.
 func mergedOfficeHeader(rows []Row) (at, depth int) {
 	at = slices.IndexFunc(rows, func(r Row) bool { return len(r.Cells) > 1 })
-	if at < 0 || !rows[at].wide() {
+	if at < 0 || !rows[at].hasWideCell() {
 		return -1, 0
 	}
 	for depth = 1; at+depth < len(rows) && rows[at+depth].continuesAbove(); depth++ {
@@ -163,8 +163,8 @@ func mergedOfficeHeader(rows []Row) (at, depth int) {
 	return at, depth
 }
 
-// wide reports whether a cell of the row spans several columns.
-func (r *Row) wide() bool {
+// hasWideCell reports whether a cell of the row spans several columns.
+func (r *Row) hasWideCell() bool {
 	return slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Span > 1 })
 }
 

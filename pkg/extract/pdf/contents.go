@@ -59,7 +59,7 @@ func contentsCells(cells []pdftext.Cell) []pdftext.Cell {
 		if open < 0 {
 			open = i
 		}
-		if i+1 < len(cells) && (!endsInPage(c.Text) || !leader.MatchString(joinedText(cells[open:i+1]))) {
+		if i+1 < len(cells) && (!endsWithPageNumber(c.Text) || !leader.MatchString(joinedText(cells[open:i+1]))) {
 			continue
 		}
 		text := joinedText(cells[open : i+1])
@@ -87,8 +87,8 @@ func joinedText(cells []pdftext.Cell) string {
 	return strings.Join(texts, " ")
 }
 
-// endsInPage reports whether a string ends in a separate page number, in Arabic or Roman numerals.
-func endsInPage(s string) bool {
+// endsWithPageNumber reports whether a string ends in a separate page number, in Arabic or Roman numerals.
+func endsWithPageNumber(s string) bool {
 	rest := strings.TrimRight(s, "0123456789ivxlcIVXLC")
 	return len(rest) < len(s) && (rest == "" || strings.HasSuffix(rest, " ") || onlyLeader(rest[len(rest)-1:]))
 }

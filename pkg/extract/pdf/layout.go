@@ -154,7 +154,7 @@ func (l *layout) continues(line pdftext.Line, kind domain.BlockKind, leading flo
 	if kind == domain.BlockListItem && !l.endsEntry(line, last, leading) || (kind == domain.BlockHeading) != (l.kind == domain.BlockHeading) || line.Turn != last.Turn {
 		return false
 	}
-	if math.Abs(line.Size-last.Size) > 0.12*max(line.Size, last.Size) && !l.small(line, last) {
+	if math.Abs(line.Size-last.Size) > 0.12*max(line.Size, last.Size) && !l.isScriptDistance(line, last) {
 		return false
 	}
 	if l.kind == domain.BlockHeading {
@@ -192,9 +192,9 @@ func (l *layout) endsEntry(line, last pdftext.Line, leading float64) bool {
 	return isContents(text) && !startsItem(text) && numbering.FindString(text) == "" && numbering.MatchString(l.para[0].Text()) && gap > 0 && gap <= leading*widerLeading
 }
 
-// small reports whether the vertical distance of two lines is so small that one is a superscript or a fraction next to
-// the other.
-func (l *layout) small(a, b pdftext.Line) bool {
+// isScriptDistance reports whether the vertical distance of two lines is so small that one is a superscript or a
+// fraction next to the other.
+func (l *layout) isScriptDistance(a, b pdftext.Line) bool {
 	return math.Abs(a.Y-b.Y) < 0.8*max(a.Size, b.Size)
 }
 

@@ -23,7 +23,7 @@ func readingOrder(lines []pdftext.Line) []pdftext.Line {
 		}
 	}
 	if scattered(main) {
-		main = byPlace(main, 0)
+		main = sortByPosition(main, 0)
 	}
 	return append(main, turned...)
 }
@@ -62,19 +62,19 @@ func overlap(a, b pdftext.Line) float64 {
 	return max(0, min(a1, b1)-max(a0, b0)) / width
 }
 
-// byPlace sorts lines by cutting the page recursively along white space: into columns if a gap runs through all lines,
-// otherwise horizontally at the widest gap.
-func byPlace(lines []pdftext.Line, depth int) []pdftext.Line {
+// sortByPosition sorts lines by cutting the page recursively along white space: into columns if a gap runs through all
+// lines, otherwise horizontally at the widest gap.
+func sortByPosition(lines []pdftext.Line, depth int) []pdftext.Line {
 	const deepest = 24
 	if len(lines) < 2 {
 		return lines
 	}
 	if depth < deepest {
 		if left, right := cutColumns(lines); right != nil {
-			return append(byPlace(left, depth+1), byPlace(right, depth+1)...)
+			return append(sortByPosition(left, depth+1), sortByPosition(right, depth+1)...)
 		}
 		if upper, lower := cutAcross(lines); lower != nil {
-			return append(byPlace(upper, depth+1), byPlace(lower, depth+1)...)
+			return append(sortByPosition(upper, depth+1), sortByPosition(lower, depth+1)...)
 		}
 	}
 	slices.SortStableFunc(lines, func(a, b pdftext.Line) int {

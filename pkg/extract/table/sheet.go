@@ -11,7 +11,7 @@ func (w *Writer) sheetAbove(rows []Row, cells [][]string) int {
 	if w.IsHeader || w.Plain {
 		return 0
 	}
-	return PropertyRows(cells, func(i int) bool { return rows[i].Header }, func(i int) bool { return rows[i].wide() })
+	return PropertyRows(cells, func(i int) bool { return rows[i].Header }, func(i int) bool { return rows[i].hasWideCell() })
 }
 
 // PropertyRows returns how many leading rows contain pairs of a property and its value, including title rows. If a
@@ -63,9 +63,9 @@ func PropertyRows(cells [][]string, header, wide func(row int) bool) int {
 	return n
 }
 
-// wide reports whether a cell of the row spans several columns next to other cells. A title across the whole row does
-// not count.
-func (r *Row) wide() bool {
+// hasWideCell reports whether a cell of the row spans several columns next to other cells. A title across the whole row
+// does not count.
+func (r *Row) hasWideCell() bool {
 	return Filled(r.Cells) > 1 && slices.ContainsFunc(r.Merged, func(m Merged) bool { return m.ColumnSpan > 1 && m.Column > 0 })
 }
 

@@ -118,7 +118,7 @@ func (x *Index) runIVF(ctx context.Context) {
 			return
 		case id := <-x.ivfs.spaces:
 			x.ivfs.waiting.Delete(id)
-			err := x.building.with(ctx, x, id, (*store.Space).MaintainIVF)
+			err := x.building.run(ctx, x, id, (*store.Space).MaintainIVF)
 			// Do not log damage to vectors or codes: Index.use has already recorded it.
 			known := errors.Is(err, store.ErrNotFound) || errors.Is(err, index.ErrClosed) || errors.Is(err, index.ErrCorrupt)
 			if err != nil && ctx.Err() == nil && !known {
@@ -134,9 +134,9 @@ type ivfBuilds struct {
 	cancels map[*index.Space]context.CancelFunc
 }
 
-// with opens a space for an IVF build and calls `do` with it. If the datastore is dropped during the build, the context
+// run opens a space for an IVF build and calls `do` with it. If the datastore is dropped during the build, the context
 // passed to `do` is cancelled and the method returns nil.
-func (c *ivfBuilds) with(ctx context.Context, x *Index, id index.Space, do func(s *store.Space, ctx context.Context) error) error {
+func (c *ivfBuilds) run(ctx context.Context, x *Index, id index.Space, do func(s *store.Space, ctx context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	c.mu.Lock()

@@ -353,7 +353,7 @@ func TestADatastoreIsDroppedDuringAnIVFBuild(t *testing.T) {
 	x := openWithIVF(t, Options{sizes: smallSizes}, t.TempDir(), 100)
 	began, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
-		ended <- x.building.with(t.Context(), x, crashSpace, func(_ *store.Space, ctx context.Context) error {
+		ended <- x.building.run(t.Context(), x, crashSpace, func(_ *store.Space, ctx context.Context) error {
 			close(began)
 			<-ctx.Done()
 			return ctx.Err()

@@ -117,8 +117,8 @@ func (t *table) fail(name string) {
 // rowFields are the fields of an index.Row except its vector and metadata.
 var rowFields = []string{fieldID, fieldDatasource, fieldGeneration, fieldOrdinal, fieldPage, fieldOffset, fieldCustomID, fieldHeading, fieldContext, fieldText}
 
-// found is a row read from the server.
-type found struct {
+// storedRow is a row read from the server.
+type storedRow struct {
 	index.Row
 	id       string
 	language analysis.Language
@@ -152,7 +152,7 @@ func (m extraFields) fields() []string {
 }
 
 // readRows converts an answer to rows.
-func readRows(set client.ResultSet, dimensions int, has extraFields) ([]found, error) {
+func readRows(set client.ResultSet, dimensions int, has extraFields) ([]storedRow, error) {
 	if set.Len() == 0 {
 		return nil, nil
 	}
@@ -180,9 +180,9 @@ func readRows(set client.ResultSet, dimensions int, has extraFields) ([]found, e
 	if t.err != nil {
 		return nil, t.err
 	}
-	out := make([]found, len(ids))
+	out := make([]storedRow, len(ids))
 	for i := range out {
-		f := found{id: ids[i], Row: index.Row{
+		f := storedRow{id: ids[i], Row: index.Row{
 			DatasourceID: sources[i], Generation: uint64(generations[i]), Ordinal: int(ordinals[i]), CustomID: customs[i],
 			Text: texts[i], Context: contexts[i], Page: int(pages[i]), Offset: int(offsets[i]),
 		}}

@@ -144,7 +144,7 @@ func topLexical(hits []index.Hit, limit int, near func(i int) bool) []index.Hit 
 }
 
 // hits converts rows to hits with exact scores.
-func hits(rows []found, vector []float32, words lexicalQuery, sparse bool) []index.Hit {
+func hits(rows []storedRow, vector []float32, words lexicalQuery, sparse bool) []index.Hit {
 	out := make([]index.Hit, 0, len(rows))
 	var stems analysis.Analyzer
 	for _, r := range rows {
@@ -262,8 +262,8 @@ func searchParams(col *collection, l vectorSearch) (entity.SearchParam, error) {
 
 // fetch reads rows by primary key. The parameters `vectors` and `scored` say whether the dense vectors and the fields
 // for lexical scores are read too. Rows that have been deleted since the search are missing from the result.
-func (x *Index) fetch(ctx context.Context, col *collection, ids []string, vectors, scored bool) ([]found, error) {
-	parts := make([][]found, (len(ids)+fetchRows-1)/fetchRows)
+func (x *Index) fetch(ctx context.Context, col *collection, ids []string, vectors, scored bool) ([]storedRow, error) {
+	parts := make([][]storedRow, (len(ids)+fetchRows-1)/fetchRows)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallelFetches)
 	for i := range parts {
@@ -275,7 +275,7 @@ func (x *Index) fetch(ctx context.Context, col *collection, ids []string, vector
 				return err
 			}
 			lacking := slices.DeleteFunc(slices.Clone(page), func(id string) bool {
-				return slices.ContainsFunc(parts[i], func(f found) bool { return f.id == id })
+				return slices.ContainsFunc(parts[i], func(f storedRow) bool { return f.id == id })
 			})
 			rest, err := x.fetchPage(ctx, col, lacking, vectors, scored, strongConsistency)
 			parts[i] = append(parts[i], rest...)
@@ -286,7 +286,7 @@ func (x *Index) fetch(ctx context.Context, col *collection, ids []string, vector
 	return slices.Concat(parts...), err
 }
 
-func (x *Index) fetchPage(ctx context.Context, col *collection, ids []string, vectors, scored bool, level client.SearchQueryOptionFunc) (rows []found, err error) {
+func (x *Index) fetchPage(ctx context.Context, col *collection, ids []string, vectors, scored bool, level client.SearchQueryOptionFunc) (rows []storedRow, err error) {
 	want := extraFields{vectors: vectors, scored: scored, sparse: scored && col.sparse}
 	err = x.call(ctx, fmt.Sprintf("reading %d rows", len(ids)), func(ctx context.Context, srv *server) error {
 		set, err := srv.Query(ctx, col.name, nil, inExpr(fieldID, ids), want.fields(), level, maxLimit)
@@ -301,7 +301,7 @@ func (x *Index) fetchPage(ctx context.Context, col *collection, ids []string, ve
 }
 
 // deduplicate removes copies of rows that were inserted twice, and sorts the rows by primary key.
-func deduplicate(rows []found) []found {
-	slices.SortStableFunc(rows, func(a, b found) int { return strings.Compare(a.id, b.id) })
-	return slices.CompactFunc(rows, func(a, b found) bool { return a.id == b.id })
+func deduplicate(rows []storedRow) []storedRow {
+	slices.SortStableFunc(rows, func(a, b storedRow) int { return strings.Compare(a.id, b.id) })
+	return slices.CompactFunc(rows, func(a, b storedRow) bool { return a.id == b.id })
 }

@@ -15,9 +15,9 @@ type Set struct {
 	ctx    context.Context // for starting engines; not the caller's, because an engine serves all callers
 	cancel context.CancelFunc
 
-	postgresql once[*PostgreSQL]
-	milvus     once[*Milvus]
-	milvusLite once[*MilvusLite]
+	postgresql lazyEngine[*PostgreSQL]
+	milvus     lazyEngine[*Milvus]
+	milvusLite lazyEngine[*MilvusLite]
 	chromium   struct {
 		sync.Once
 		path string
@@ -25,8 +25,8 @@ type Set struct {
 	}
 }
 
-// once holds an engine that is started at most once, or the error from starting it.
-type once[E interface{ Stop() error }] struct {
+// lazyEngine holds an engine that is started at most once, or the error from starting it.
+type lazyEngine[E interface{ Stop() error }] struct {
 	sync.Mutex
 	done   bool
 	engine E
@@ -108,7 +108,7 @@ func (s *Set) chromiumPath() (string, error) {
 }
 
 // start returns the engine, or the error from starting it. The first call starts it.
-func start[E interface{ Stop() error }](s *Set, o *once[E], start func(context.Context) (E, error)) (E, error) {
+func start[E interface{ Stop() error }](s *Set, o *lazyEngine[E], start func(context.Context) (E, error)) (E, error) {
 	o.Lock()
 	defer o.Unlock()
 	if o.done {
@@ -137,7 +137,7 @@ func (s *Set) Stop() error {
 	return errors.Join(errors.Join(faults[:]...), os.RemoveAll(s.dir))
 }
 
-func (o *once[E]) stop() error {
+func (o *lazyEngine[E]) stop() error {
 	o.Lock()
 	defer o.Unlock()
 	if !o.done || o.err != nil {

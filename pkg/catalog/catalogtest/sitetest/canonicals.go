@@ -23,12 +23,12 @@ func testCanonicals(t *testing.T, open world.Open) {
 				pageX:       {Content: "x", Text: textOf("x"), Same: true, Canonical: world.PageA},
 			}
 			site := siteOf(w, p, order...)
-			world.Equal(t, map[string]bool{world.PageA: true, pageX: true}, kept(w, site, order...))
+			world.Equal(t, map[string]bool{world.PageA: true, pageX: true}, activePages(w, site, order...))
 			world.Equal(t, domain.StatusSynched, site.Status)
 			crawlAgain(w, site, complete, order...)
 			fetches, ingests := w.RunWorkers(p)
 			world.Equal(t, []int{2, 0}, []int{fetches, ingests})
-			world.Equal(t, map[string]bool{world.PageA: true, pageX: true}, kept(w, site, order...))
+			world.Equal(t, map[string]bool{world.PageA: true, pageX: true}, activePages(w, site, order...))
 		})
 	}
 	t.Run("pages of a template that name one of them all stay", func(t *testing.T) {
@@ -39,7 +39,7 @@ func testCanonicals(t *testing.T, open world.Open) {
 			p[u] = world.Answer{Content: u, Text: textOf(u[len(u)-1:]), Canonical: world.PageB}
 		}
 		site := siteOf(w, p, world.PageA, world.PageB, pageC)
-		world.Equal(t, map[string]bool{world.PageA: true, world.PageB: true, pageC: true}, kept(w, site, world.PageA, world.PageB, pageC))
+		world.Equal(t, map[string]bool{world.PageA: true, world.PageB: true, pageC: true}, activePages(w, site, world.PageA, world.PageB, pageC))
 	})
 	t.Run("two pages that name each other both stay, if their texts are not alike", func(t *testing.T) {
 		t.Parallel()
@@ -49,7 +49,7 @@ func testCanonicals(t *testing.T, open world.Open) {
 			world.PageB: {Content: "b", Text: textOf("b"), Canonical: world.PageA},
 		}
 		site := siteOf(w, p, world.PageA, world.PageB)
-		world.Equal(t, map[string]bool{world.PageA: true, world.PageB: true}, kept(w, site, world.PageA, world.PageB))
+		world.Equal(t, map[string]bool{world.PageA: true, world.PageB: true}, activePages(w, site, world.PageA, world.PageB))
 	})
 	for name, text := range map[string]func(string) string{"alike": func(string) string { return "" }, "not alike": textOf} {
 		t.Run("pages that name each other in a circle end, with texts that are "+name, func(t *testing.T) {
@@ -63,7 +63,7 @@ func testCanonicals(t *testing.T, open world.Open) {
 			site := siteOf(w, p, circle...)
 			for range 2 {
 				stay := 0
-				for _, has := range kept(w, site, circle...) {
+				for _, has := range activePages(w, site, circle...) {
 					if has {
 						stay++
 					}
@@ -81,31 +81,31 @@ func testCanonicals(t *testing.T, open world.Open) {
 		w := world.New(t, open)
 		p := world.Pages{world.PageA: {Content: "a"}, pageX: {Content: "x", Canonical: world.PageA}}
 		site := siteOf(w, p, world.PageA, pageX)
-		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, kept(w, site, world.PageA, pageX))
+		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, activePages(w, site, world.PageA, pageX))
 		p[world.PageA] = world.Answer{Content: "a2", Text: textOf("a")}
 		crawlAgain(w, site, partial, world.PageA)
 		w.RunWorkers(p)
-		world.Equal(t, map[string]bool{world.PageA: true, pageX: true}, kept(w, site, world.PageA, pageX))
+		world.Equal(t, map[string]bool{world.PageA: true, pageX: true}, activePages(w, site, world.PageA, pageX))
 		p[world.PageA] = world.Answer{Content: "a"}
 		crawlAgain(w, site, complete, world.PageA, pageX)
 		w.RunWorkers(p)
-		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, kept(w, site, world.PageA, pageX))
+		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, activePages(w, site, world.PageA, pageX))
 	})
 	t.Run("pages of one text are duplicates whatever their bytes, and are not asked for twice when these change", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, open)
 		p := world.Pages{world.PageA: {Content: "1", Hash: "text"}, pageX: {Content: "2", Hash: "text"}}
 		site := siteOf(w, p, pageX, world.PageA)
-		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, kept(w, site, world.PageA, pageX))
+		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, activePages(w, site, world.PageA, pageX))
 		p[world.PageA], p[pageX] = world.Answer{Content: "3", Hash: "text"}, world.Answer{Content: "4", Hash: "text"}
 		crawlAgain(w, site, complete, world.PageA, pageX)
 		fetches, _ := w.RunWorkers(p)
 		world.Equal(t, 2, fetches)
-		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, kept(w, site, world.PageA, pageX))
+		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, activePages(w, site, world.PageA, pageX))
 		p[pageX] = world.Answer{Content: "5", Hash: "other"}
 		crawlAgain(w, site, complete, world.PageA, pageX)
 		w.RunWorkers(p)
-		world.Equal(t, map[string]bool{world.PageA: true, pageX: true}, kept(w, site, world.PageA, pageX))
+		world.Equal(t, map[string]bool{world.PageA: true, pageX: true}, activePages(w, site, world.PageA, pageX))
 	})
 	t.Run("a page that was fetched before texts were compared is known by its bytes", func(t *testing.T) {
 		t.Parallel()
@@ -115,6 +115,6 @@ func testCanonicals(t *testing.T, open world.Open) {
 		p[pageX] = world.Answer{Content: "same", Hash: "text"}
 		crawlAgain(w, site, partial, pageX)
 		w.RunWorkers(p)
-		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, kept(w, site, world.PageA, pageX))
+		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, activePages(w, site, world.PageA, pageX))
 	})
 }

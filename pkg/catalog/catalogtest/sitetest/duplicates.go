@@ -14,8 +14,8 @@ const (
 	pageX = "https://pumps.example/long/way/x"
 )
 
-// kept reports, for each address, whether the page there has active content.
-func kept(w *world.World, site domain.Datasource, urls ...string) map[string]bool {
+// activePages reports, for each address, whether the page there has active content.
+func activePages(w *world.World, site domain.Datasource, urls ...string) map[string]bool {
 	w.T.Helper()
 	out := map[string]bool{}
 	for _, u := range urls {
@@ -31,7 +31,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 			w := world.New(t, open)
 			p := world.Pages{world.PageA: {Content: "same"}, pageX: {Content: "same"}}
 			site := siteOf(w, p, order...)
-			world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, kept(w, site, world.PageA, pageX))
+			world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, activePages(w, site, world.PageA, pageX))
 			x := w.PageAt(site, pageX)
 			world.Equal(t, []any{domain.StatusSkipped, w.PageAt(site, world.PageA).ID, "It has the same content as " + world.PageA + "."},
 				[]any{x.Status, x.DuplicateOf, x.Error})
@@ -41,7 +41,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 			crawlAgain(w, site, complete, order...)
 			fetches, ingests := w.RunWorkers(p)
 			world.Equal(t, []int{2, 0}, []int{fetches, ingests})
-			world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, kept(w, site, world.PageA, pageX))
+			world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, activePages(w, site, world.PageA, pageX))
 		})
 	}
 	for name, order := range map[string][]string{"fetched first": {world.PageA, pageX}, "fetched last": {pageX, world.PageA}} {
@@ -50,7 +50,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 			w := world.New(t, open)
 			p := world.Pages{world.PageA: {Content: "same", LeadsTo: pageX}, pageX: {Content: "same"}}
 			site := siteOf(w, p, order...)
-			world.Equal(t, map[string]bool{world.PageA: false, pageX: true}, kept(w, site, world.PageA, pageX))
+			world.Equal(t, map[string]bool{world.PageA: false, pageX: true}, activePages(w, site, world.PageA, pageX))
 			world.Equal(t, "It has the same content as "+pageX+".", w.PageAt(site, world.PageA).Error)
 		})
 		t.Run("when the page that stayed begins to lead to another of its content, that takes its place, "+name, func(t *testing.T) {
@@ -61,7 +61,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 			p[world.PageA] = world.Answer{Content: "same", LeadsTo: pageX}
 			crawlAgain(w, site, complete, order...)
 			w.RunWorkers(p)
-			world.Equal(t, map[string]bool{world.PageA: false, pageX: true}, kept(w, site, world.PageA, pageX))
+			world.Equal(t, map[string]bool{world.PageA: false, pageX: true}, activePages(w, site, world.PageA, pageX))
 			world.Equal(t, domain.StatusSynched, w.Get(site.ID).Status)
 			crawlAgain(w, site, complete, order...)
 			fetches, ingests := w.RunWorkers(p)
@@ -84,7 +84,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		world.Equal(t, []string{w.PageAt(site, pageX).ID}, done.Others)
 		fetches, _ := w.RunWorkers(p)
 		world.Equal(t, 0, fetches)
-		world.Equal(t, map[string]bool{world.PageA: true, pageX: false, worse: false}, kept(w, site, world.PageA, pageX, worse))
+		world.Equal(t, map[string]bool{world.PageA: true, pageX: false, worse: false}, activePages(w, site, world.PageA, pageX, worse))
 		world.Equal(t, w.PageAt(site, world.PageA).ID, w.PageAt(site, worse).DuplicateOf)
 	})
 	t.Run("when the page that stayed changes, those left out for its content are fetched again", func(t *testing.T) {
@@ -96,7 +96,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		crawlAgain(w, site, partial, world.PageA)
 		fetches, ingests := w.RunWorkers(p)
 		world.Equal(t, []int{2, 2}, []int{fetches, ingests})
-		world.Equal(t, map[string]bool{world.PageA: true, pageX: true}, kept(w, site, world.PageA, pageX))
+		world.Equal(t, map[string]bool{world.PageA: true, pageX: true}, activePages(w, site, world.PageA, pageX))
 		world.Equal(t, "", w.PageAt(site, pageX).DuplicateOf)
 		world.Equal(t, domain.StatusSynched, w.Get(site.ID).Status)
 	})
@@ -140,7 +140,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		w.End(w.PublishAll()[0], domain.EventError, world.WithReason("it is encrypted"))
 		world.Equal(t, domain.StatusRunning, w.Get(site.ID).Status)
 		w.RunWorkers(p)
-		world.Equal(t, map[string]bool{world.PageA: false, pageX: true}, kept(w, site, world.PageA, pageX))
+		world.Equal(t, map[string]bool{world.PageA: false, pageX: true}, activePages(w, site, world.PageA, pageX))
 		world.Equal(t, domain.StatusSynched, w.Get(site.ID).Status)
 	})
 	t.Run("a page with content that fails for once keeps its place", func(t *testing.T) {
@@ -151,7 +151,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		crawlAgain(w, site, complete, world.PageA, pageX)
 		_, ingests := w.RunWorkers(world.Pages{world.PageA: {Fails: true}, pageX: {Content: "same"}})
 		world.Equal(t, 0, ingests)
-		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, kept(w, site, world.PageA, pageX))
+		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, activePages(w, site, world.PageA, pageX))
 	})
 	t.Run("a page that names another as its own address is skipped, and the other becomes a page of the site", func(t *testing.T) {
 		t.Parallel()
@@ -161,12 +161,12 @@ func testDuplicates(t *testing.T, open world.Open) {
 		x := w.PageAt(site, pageX)
 		world.Equal(t, []any{domain.StatusSkipped, "Its canonical address is " + world.PageA + ".", w.PageAt(site, world.PageA).ID},
 			[]any{x.Status, x.Error, x.DuplicateOf})
-		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, kept(w, site, world.PageA, pageX))
+		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, activePages(w, site, world.PageA, pageX))
 		// The sitemap now lists only pageX. The canonical page stays in the site nevertheless.
 		crawlAgain(w, site, complete, pageX)
 		_, ingests := w.RunWorkers(p)
 		world.Equal(t, 0, ingests)
-		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, kept(w, site, world.PageA, pageX))
+		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, activePages(w, site, world.PageA, pageX))
 	})
 	t.Run("a page whose own address cannot be had stays itself", func(t *testing.T) {
 		t.Parallel()
@@ -213,7 +213,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 			}
 			readable := func() { // must hold after every step
 				t.Helper()
-				world.Equal(t, true, kept(w, site, pageX)[pageX] || kept(w, site, world.PageA)[world.PageA])
+				world.Equal(t, true, activePages(w, site, pageX)[pageX] || activePages(w, site, world.PageA)[world.PageA])
 			}
 			for range 20 {
 				readable()
@@ -233,13 +233,13 @@ func testDuplicates(t *testing.T, open world.Open) {
 			x := w.PageAt(site, pageX)
 			world.Equal(t, []any{domain.StatusSkipped, "Its canonical address is " + world.PageA + ".", w.PageAt(site, world.PageA).ID},
 				[]any{x.Status, x.Error, x.DuplicateOf})
-			world.Equal(t, map[string]bool{world.PageA: true, pageX: false, world.PageB: true}, kept(w, site, world.PageA, pageX, world.PageB))
+			world.Equal(t, map[string]bool{world.PageA: true, pageX: false, world.PageB: true}, activePages(w, site, world.PageA, pageX, world.PageB))
 			world.Equal(t, domain.StatusSynched, w.Get(site.ID).Status)
 			world.Equal(t, int64(0), w.CountInFlight())
 			crawlAgain(w, site, complete, pageX, world.PageB)
 			_, ingests := w.RunWorkers(p)
 			world.Equal(t, 0, ingests)
-			world.Equal(t, map[string]bool{world.PageA: true, pageX: false, world.PageB: true}, kept(w, site, world.PageA, pageX, world.PageB))
+			world.Equal(t, map[string]bool{world.PageA: true, pageX: false, world.PageB: true}, activePages(w, site, world.PageA, pageX, world.PageB))
 		})
 	}
 	t.Run("a page that begins to name an address which cannot be had keeps its content, and is read once", func(t *testing.T) {
@@ -251,7 +251,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		crawlAgain(w, site, partial, pageX)
 		fetches, ingests := w.RunWorkers(p)
 		world.Equal(t, []int{2, 1}, []int{fetches, ingests})
-		world.Equal(t, map[string]bool{pageX: true, world.PageA: false}, kept(w, site, pageX, world.PageA))
+		world.Equal(t, map[string]bool{pageX: true, world.PageA: false}, activePages(w, site, pageX, world.PageA))
 		world.Equal(t, []domain.Status{domain.StatusSynched, domain.StatusError, domain.StatusSynched},
 			[]domain.Status{w.PageAt(site, pageX).Status, w.PageAt(site, world.PageA).Status, w.Get(site.ID).Status})
 	})
@@ -261,12 +261,12 @@ func testDuplicates(t *testing.T, open world.Open) {
 		worse := pageX + "/y"
 		p := world.Pages{pageX: {Content: "x"}, worse: {Content: "x"}}
 		site := siteOf(w, p, pageX, worse)
-		world.Equal(t, map[string]bool{pageX: true, worse: false}, kept(w, site, pageX, worse))
+		world.Equal(t, map[string]bool{pageX: true, worse: false}, activePages(w, site, pageX, worse))
 		p[pageX], p[worse] = world.Answer{Content: "x2", Canonical: world.PageA}, world.Answer{Content: "x2", Canonical: world.PageA}
 		p[world.PageA] = world.Answer{Content: "x2"}
 		crawlAgain(w, site, partial, pageX)
 		w.RunWorkers(p)
-		world.Equal(t, map[string]bool{world.PageA: true, pageX: false, worse: false}, kept(w, site, world.PageA, pageX, worse))
+		world.Equal(t, map[string]bool{world.PageA: true, pageX: false, worse: false}, activePages(w, site, world.PageA, pageX, worse))
 		world.Equal(t, w.PageAt(site, world.PageA).ID, w.PageAt(site, worse).DuplicateOf)
 		world.Equal(t, domain.StatusSynched, w.Get(site.ID).Status)
 	})
@@ -291,7 +291,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		p[world.PageA] = world.Answer{Content: "a"}
 		crawlAgain(w, site, partial, all...)
 		w.RunWorkers(p)
-		world.Equal(t, map[string]bool{world.PageA: true, root: false, all[1]: false, all[199]: false}, kept(w, site, world.PageA, root, all[1], all[199]))
+		world.Equal(t, map[string]bool{world.PageA: true, root: false, all[1]: false, all[199]: false}, activePages(w, site, world.PageA, root, all[1], all[199]))
 		world.Equal(t, []int64{1, 200}, []int64{w.ProgressOf(site.ID).Fetched, w.ProgressOf(site.ID).Skipped})
 		world.Equal(t, domain.StatusSynched, w.Get(site.ID).Status)
 	})
@@ -300,13 +300,13 @@ func testDuplicates(t *testing.T, open world.Open) {
 		w := world.New(t, open)
 		p := world.Pages{world.PageA: {Content: "a", Canonical: world.PageB}, world.PageB: {Content: "b", Canonical: world.PageA}}
 		site := siteOf(w, p, world.PageA, world.PageB)
-		first := kept(w, site, world.PageA, world.PageB)
+		first := activePages(w, site, world.PageA, world.PageB)
 		world.Equal(t, true, first[world.PageA] != first[world.PageB])
 		for _, order := range [][]string{{world.PageA, world.PageB}, {world.PageB, world.PageA}} {
 			crawlAgain(w, site, complete, order...)
 			_, ingests := w.RunWorkers(p)
 			world.Equal(t, 0, ingests)
-			world.Equal(t, first, kept(w, site, world.PageA, world.PageB))
+			world.Equal(t, first, activePages(w, site, world.PageA, world.PageB))
 		}
 	})
 	t.Run("pages that name the root as canonical stay, except other spellings of the root", func(t *testing.T) {
@@ -315,7 +315,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		index := root + "index.html"
 		p := world.Pages{root: {Content: "r"}, world.PageA: {Content: "a", Canonical: root}, index: {Content: "i", Canonical: root}}
 		site := siteOf(w, p, root, world.PageA, index)
-		world.Equal(t, map[string]bool{root: true, world.PageA: true, index: false}, kept(w, site, root, world.PageA, index))
+		world.Equal(t, map[string]bool{root: true, world.PageA: true, index: false}, activePages(w, site, root, world.PageA, index))
 	})
 	t.Run("a named address does not pass the limit of pages", func(t *testing.T) {
 		t.Parallel()

@@ -333,7 +333,7 @@ func testStops(t *testing.T, open world.Open) {
 		_, err := w.StopCrawl(w.Ctx, w.WS, w.PageAt(site, world.PageA).ID)
 		world.OK(t, err)
 		w.RunWorkers(p)
-		world.Equal(t, map[string]bool{world.PageA: false, pageX: true}, kept(w, site, world.PageA, pageX))
+		world.Equal(t, map[string]bool{world.PageA: false, pageX: true}, activePages(w, site, world.PageA, pageX))
 	})
 	t.Run("a stop continues after its process was killed", func(t *testing.T) {
 		t.Parallel()

@@ -18,9 +18,9 @@ type word struct {
 
 func (w word) middle() float64 { return (w.x0 + w.x1) / 2 }
 
-// tight is the maximum gap between two glyphs in a word, as a multiple of the cell's usual glyph width. It is small,
-// because words of neighbouring table cells can be closer to each other than words in running text.
-const tight = 0.15
+// maxGlyphGap is the maximum gap between two glyphs in a word, as a multiple of the cell's usual glyph width. It is
+// small, because words of neighbouring table cells can be closer to each other than words in running text.
+const maxGlyphGap = 0.15
 
 // words splits a cell's text into words. A cell that was not created by this package is one word.
 func (c Cell) words() []word {
@@ -38,7 +38,7 @@ func (c Cell) words() []word {
 		at, x0, x1 := int(s.at), float64(min(s.x0, s.x1)), float64(max(s.x0, s.x1))
 		r, _ := utf8.DecodeRuneInString(c.Text[at:])
 		apart := i == 0 || c.Text[at-1] == ' ' || isUnspacedScript(r) || isUnspacedScript(last)
-		if i > 0 && max(s.x0-c.spots[i-1].x1, c.spots[i-1].x0-s.x1) > tight*glyph {
+		if i > 0 && max(s.x0-c.spots[i-1].x1, c.spots[i-1].x0-s.x1) > maxGlyphGap*glyph {
 			apart = true
 		}
 		if apart {

@@ -229,14 +229,14 @@ func (b *lineBuilder) breakLine() {
 	}
 	b.cells.base, b.cells.size = line.Y, b.common
 	line.Cells = b.cells.cellsOf(pieces, b.rtl > b.ltr)
-	if len(line.Cells) > 0 && !b.again(line) {
+	if len(line.Cells) > 0 && !b.isRepeated(line) {
 		b.lines = append(b.lines, line)
 	}
 }
 
-// again reports whether the same line was already shown at the same position. Some programs draw text repeatedly to
-// create shadows and outlines.
-func (b *lineBuilder) again(l Line) bool {
+// isRepeated reports whether the same line was already shown at the same position. Some programs draw text repeatedly
+// to create shadows and outlines.
+func (b *lineBuilder) isRepeated(l Line) bool {
 	if b.positions == nil {
 		b.positions = map[string][]linePosition{}
 	}

@@ -100,7 +100,7 @@ type cover struct {
 type suspicion byte
 
 const (
-	plain suspicion = iota
+	noSuspicion suspicion = iota
 	isInvisible
 	isWhite
 	isTiny
@@ -116,7 +116,7 @@ func (in *interpreter) suspicionOf(l textStyle) suspicion {
 	case s.mode == invisibleMode:
 		return isInvisible
 	case s.mode == clipMode || type3:
-		return plain
+		return noSuspicion
 	case s.alpha < opaque:
 		return isTransparent
 	case l.size <= tinyText && l.size*tinyShare < in.box.height:
@@ -126,7 +126,7 @@ func (in *interpreter) suspicionOf(l textStyle) suspicion {
 	if (!fills || s.white) && (!strokes || s.strokeWhite) {
 		return isWhite
 	}
-	return plain
+	return noSuspicion
 }
 
 // suspectRun records a string for countInvisible to examine.
@@ -135,7 +135,7 @@ func (in *interpreter) suspectRun(why suspicion, at rect, glyphs int) {
 		return
 	}
 	const slack = 1 // tolerance, in points
-	if c := in.state.clip; why == plain && (at.x1 < c.x0-slack || at.x0 > c.x1+slack || at.y1 < c.y0-slack || at.y0 > c.y1+slack) {
+	if c := in.state.clip; why == noSuspicion && (at.x1 < c.x0-slack || at.x0 > c.x1+slack || at.y1 < c.y0-slack || at.y0 > c.y1+slack) {
 		why = isClipped
 	}
 	s := suspect{why: why, at: at, glyphs: glyphs, paints: len(in.paints)}
@@ -202,9 +202,9 @@ func (in *interpreter) countInvisible() {
 			u.White += s.glyphs
 		case s.why == isClipped:
 			u.Clipped += s.glyphs
-		case s.why == plain && s.fill.known && matchesBackground(s, paints):
+		case s.why == noSuspicion && s.fill.known && matchesBackground(s, paints):
 			u.Ground += s.glyphs
-		case s.why == plain && slices.ContainsFunc(in.covers, func(c cover) bool { return c.suspects > i && shareIn(s.at, c.rect) > insideShare }):
+		case s.why == noSuspicion && slices.ContainsFunc(in.covers, func(c cover) bool { return c.suspects > i && shareIn(s.at, c.rect) > insideShare }):
 			u.Covered += s.glyphs
 		}
 	}
