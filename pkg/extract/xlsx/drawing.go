@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// drawings emits the text boxes and chart titles of a sheet, in drawing order. Before each of them it calls the
+// drawings emits the text boxes and chart titles on a sheet, in drawing order. Before each of them it calls the
 // function name, which writes the sheet's name on the first call.
 func (w *workbook) drawings(s sheetRef, name func() error) error {
 	emit := func(b domain.Block) error {

@@ -29,7 +29,7 @@ const (
 	maxRowText    = 1 << 20 // maximum total size of the cells in a row, in bytes; further cells are dropped
 )
 
-// sheetReader reads the rows of one sheet.
+// sheetReader reads the rows in one sheet.
 type sheetReader struct {
 	w              *workbook
 	ref            sheetRef
@@ -376,8 +376,7 @@ func (r *sheetReader) readTables(rels []ooxml.Relation) error {
 	return nil
 }
 
-// mergedRange parses the reference of a merged cell, such as "B2:C4". It returns the cell and the number of its first
-// row.
+// mergedRange parses a merged cell's reference, such as "B2:C4". It returns the cell and the number of its first row.
 func mergedRange(ref string) (row int, m table.Merged, ok bool) {
 	first, last, _ := strings.Cut(strings.ReplaceAll(ref, "$", ""), ":")
 	col1, row1, err1 := excelize.CellNameToCoordinates(first)

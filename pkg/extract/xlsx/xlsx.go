@@ -20,7 +20,7 @@ import (
 // maxSheets is the maximum number of sheets that are read from a workbook.
 const maxSheets = 10_000
 
-// workbook holds the state while an xlsx file is read. All sheets of the file share it.
+// workbook holds the state while an xlsx file is read. All sheets in the file share it.
 type workbook struct {
 	p       *format.Parser
 	a       *ooxml.Package

@@ -30,7 +30,7 @@ type Scanner struct {
 	Damage error // an error that ends only this part
 }
 
-// New returns a scanner of an XML part, which may be in any encoding that it declares.
+// New returns a scanner for an XML part, which may be in any encoding that it declares.
 func New(ctx context.Context, r io.Reader) *Scanner {
 	buf := bufio.NewReaderSize(r, 32<<10)
 	var in io.Reader = buf
@@ -103,8 +103,8 @@ func (s *Scanner) child() (xml.StartElement, bool) {
 	}
 }
 
-// Each calls the function take with each child of the current element. If take returns false, it skips the content of
-// that child.
+// Each calls the function take with each child of the current element. If take returns false, Each skips the child's
+// content.
 func (s *Scanner) Each(take func(e xml.StartElement) bool) {
 	for e, ok := s.child(); ok; e, ok = s.child() {
 		if !take(e) {
@@ -114,7 +114,7 @@ func (s *Scanner) Each(take func(e xml.StartElement) bool) {
 }
 
 // Descend calls the function take with each descendant of the current element. It must return true if it has already
-// read the content of that descendant.
+// read the descendant's content.
 func (s *Scanner) Descend(take func(e xml.StartElement) bool) {
 	for open := 1; open > 0; {
 		switch t := s.next().(type) {
