@@ -136,7 +136,7 @@ func number(f float64) string {
 }
 
 // Alternatives returns the identity (see Scalar) of a metadata filter's value. If the value is a list, it returns the
-// identity of each item. It fails with ErrInvalid if any of these values is not filterable.
+// identity of each item in the list. It fails with ErrInvalid if any of these values is not filterable.
 func Alternatives(key string, value any) ([]string, error) {
 	if v, ok := Scalar(value); ok {
 		return []string{v}, nil

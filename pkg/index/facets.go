@@ -5,7 +5,7 @@ import (
 	"reflect"
 )
 
-// MaxFacets is the maximum number of filterable metadata values per row. Each item of a list counts as one.
+// MaxFacets is the maximum number of filterable metadata values per row. Each item in a list counts as one.
 const MaxFacets = 4000
 
 // Facet is a filterable value of a row's metadata.

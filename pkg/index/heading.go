@@ -9,8 +9,8 @@ const (
 	runsSeparator   = "\x1e"
 )
 
-// StoredHeading returns the heading, the anchor and the encoded text runs of a row as one string. Engines store this
-// string in the heading's column. For a row with neither an anchor nor text runs, it is just the heading.
+// StoredHeading returns a row's heading, anchor and encoded text runs as one string. Engines store this string in the
+// heading's column. For a row with neither an anchor nor text runs, it is just the heading.
 func StoredHeading(r *Row) string {
 	stored := r.Heading
 	if r.Anchor != "" || strings.Contains(r.Heading, anchorSeparator) {

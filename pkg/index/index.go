@@ -107,15 +107,15 @@ type Generations struct {
 // space; reading or searching a missing space finds nothing.
 //
 // Every search that starts after Write has returned finds the written rows, and these survive if the process is killed.
-// The index returns rows of all generations; the caller must filter out inactive ones.
+// The index returns rows from all generations; the caller must filter out inactive ones.
 type Index interface {
 	// Write stores rows and replaces rows with the same Key. When it returns nil, all rows are durable and visible.
 	//
-	// The embedded engine makes all rows of a call visible at the same moment. A server engine may show some rows
+	// The embedded engine makes all rows in a call visible at the same moment. A server engine may show some rows
 	// earlier, and store only some if the call fails or the process dies. This is harmless, since a generation becomes
 	// active only when it is complete. If the same rows are written again, even concurrently, each row stays visible
 	// exactly once. A server engine may keep internal copies of rows until their generation is removed. These copies
-	// count towards the candidates of a search, which then finds fewer distinct rows.
+	// count towards a search's candidates, which then finds fewer distinct rows.
 	//
 	// It fails with ErrInvalid and stores nothing if any row is invalid. A vector must have the space's dimensions, and
 	// texts must not be too long. A key must not be empty and may contain only the characters [A-Za-z0-9_.:-]. An

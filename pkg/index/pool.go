@@ -8,7 +8,7 @@ const (
 	maxPooledHits  = 4096
 )
 
-// hitsPool reuses the memory of hits. The hits of a hybrid search take about 100 KB. Without the pool, they would be
+// hitsPool reuses the memory of hits. The hits from a hybrid search take about 100 KB. Without the pool, they would be
 // most of a query's garbage.
 var hitsPool sync.Pool
 

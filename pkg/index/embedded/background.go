@@ -30,8 +30,8 @@ func (q *queue) add(id index.Space) {
 	}
 }
 
-// queueMerge queues whatever background work a space needs: a merge, the build of its IVF, or work that waits until the
-// space is idle. Call it after opening a space and after each write.
+// queueMerge queues whatever background work a space needs: a merge, an IVF build, or work that waits until the space
+// is idle. Call it after opening a space and after each write.
 func (x *Index) queueMerge(s *store.Space, id index.Space) {
 	x.queueIVF(s, id)
 	if s.NeedsSettling() {
@@ -78,7 +78,7 @@ func (x *Index) mergeAll(ctx context.Context, id index.Space) error {
 }
 
 // settle merges the small segments of an idle space; see lexical.SegmentsToSettle. Then it marks the space as idle, and
-// queues the build of its IVF if one is due.
+// queues an IVF build if one is due.
 func (x *Index) settle(ctx context.Context, id index.Space) error {
 	if err := x.mergeWhile(ctx, id, lexical.SegmentsToSettle); err != nil {
 		return err
@@ -157,7 +157,7 @@ func (c *ivfBuilds) run(ctx context.Context, x *Index, id index.Space, do func(s
 	return err
 }
 
-// cancel cancels the builds of a datastore.
+// cancel cancels the builds for a datastore.
 func (c *ivfBuilds) cancel(datastore string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -150,7 +150,7 @@ func (x *Index) DropDatastore(ctx context.Context, datastoreID string) error {
 	return nil
 }
 
-// remove renames a directory of the index and then deletes it. After a crash in between, the next Open deletes it.
+// remove renames a directory in the index and then deletes it. After a crash in between, the next Open deletes it.
 func (x *Index) remove(dir string) error {
 	bin, err := os.MkdirTemp(x.dir, droppedPrefix)
 	if err != nil {

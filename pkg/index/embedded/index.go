@@ -24,12 +24,12 @@ type Options struct {
 	// MaxOpenSpaces is the maximum number of open spaces. Each takes up to 24 file handles and, between searches, 100
 	// KB of memory. Default 32.
 	MaxOpenSpaces int
-	// CacheBytes is the memory for cached postings of all spaces, in bytes. Default 32 MiB.
+	// CacheBytes is the memory for all spaces' cached postings, in bytes. Default 32 MiB.
 	CacheBytes int64
-	// RowCacheBytes is the memory for recently read rows of all spaces, in bytes. Default 32 MiB.
+	// RowCacheBytes is the memory for all spaces' recently read rows, in bytes. Default 32 MiB.
 	RowCacheBytes int64
-	// Alarm, if not nil, is called when the files of a space are found damaged or missing, so that an audit can start.
-	// The index waits until Alarm returns, so Alarm must return immediately. It must not use the index.
+	// Alarm, if not nil, is called when a space's files are found damaged or missing, so that an audit can start. The
+	// index waits until Alarm returns, so Alarm must return immediately. It must not use the index.
 	Alarm func()
 	// Set by tests.
 	sizes     vector.Thresholds

@@ -19,7 +19,7 @@ const (
 )
 
 const (
-	// Interval between two tests of the disk.
+	// Interval between two disk tests.
 	diskTestInterval = time.Second
 	// Number of bytes that a test writes.
 	diskTestBytes = 256 << 10
@@ -77,9 +77,8 @@ func (x *Index) testDisk(h *handle) bool {
 	return true
 }
 
-// testWrite checks that the disk of a directory accepts writes. It returns nil if the directory does not exist, because
-// then the disk is not the cause of the failure. The test file is named so that Open removes it if a crash leaves it
-// behind.
+// testWrite checks that a directory's disk accepts writes. It returns nil if the directory does not exist, because then
+// the disk is not the cause of the failure. The test file is named so that Open removes it if a crash leaves it behind.
 func testWrite(dir string) (err error) {
 	f, err := os.CreateTemp(dir, droppedPrefix+"test-*")
 	if errors.Is(err, fs.ErrNotExist) {

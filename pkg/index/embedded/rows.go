@@ -165,7 +165,7 @@ func (free analyzers) get(ctx context.Context) (*analysis.Analyzer, error) {
 
 func (free analyzers) put(a *analysis.Analyzer) { free <- a }
 
-// clear drops the caches of all idle analysers, a few megabytes each.
+// clear drops all idle analysers' caches, a few megabytes each.
 func (free analyzers) clear() {
 	for range cap(free) {
 		select {

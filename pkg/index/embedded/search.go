@@ -62,8 +62,8 @@ func (x *Index) Search(ctx context.Context, id index.Space, q index.Query) (inde
 	return out, nil
 }
 
-// Prepare runs the lexical leg of a query while the query's vector is still being computed. Pass the result to Search
-// in Query.Prepared. It is nil if the maximum number of searches is already running, or if the space does not exist.
+// Prepare runs a query's lexical leg while the query's vector is still being computed. Pass the result to Search in
+// Query.Prepared. It is nil if the maximum number of searches is already running, or if the space does not exist.
 func (x *Index) Prepare(ctx context.Context, id index.Space, q index.Query) (index.Prepared, error) {
 	if err := checkLimit(q.Limit); err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func searchLegs(ctx context.Context, v store.View, q index.Query, fields [][]str
 	return words, near, errors.Join(err, fault)
 }
 
-// searchView runs both legs and returns the union of their hits.
+// searchView runs both legs and returns all hits from both, without duplicates.
 func searchView(ctx context.Context, v store.View, q index.Query, fields [][]string, query []float32) (index.Result, error) {
 	leg, near, err := searchLegs(ctx, v, q, fields, query)
 	if err != nil {
@@ -205,7 +205,7 @@ func describe(ctx context.Context, v store.View, hits []index.Hit, slots []uint3
 	if query == nil || v.Dimensions == 0 {
 		return nil
 	}
-	unscored := make([]int, 0, len(slots)-len(near)) // hits of the lexical leg only
+	unscored := make([]int, 0, len(slots)-len(near)) // hits from the lexical leg only
 	for i, slot := range slots {
 		if len(near) > 0 && near[0].Slot == slot {
 			hits[i].Dense = min(max(near[0].Score, -1), 1)

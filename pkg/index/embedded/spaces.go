@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// spaceKey identifies a space by the directory of its datastore and its own directory within that.
+// spaceKey identifies a space by its datastore's directory and its own directory within that.
 type spaceKey struct {
 	datastore string
 	name      string
@@ -268,7 +268,7 @@ func (x *Index) closeSpaces(ctx context.Context, match func(spaceKey) bool) erro
 	}
 }
 
-// acquireIntact is like acquire, but makes sure that the files of the space are still in place. If they were deleted or
+// acquireIntact is like acquire, but makes sure that the space's files are still in place. If they were deleted or
 // replaced, it opens the files that are there now and calls Options.Alarm.
 func (x *Index) acquireIntact(ctx context.Context, id index.Space, create bool) (*handle, error) {
 	for {

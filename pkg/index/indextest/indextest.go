@@ -19,7 +19,7 @@ type Options struct {
 	Reopen func(t *testing.T, x index.Index) index.Index
 	// DenseOnly skips the tests of lexical search, for engines without it.
 	DenseOnly bool
-	// Piecemeal is for engines whose server has no atomic writes. The rows of a call may become visible one by one.
+	// Piecemeal is for engines whose server has no atomic writes. The rows in a call may become visible one by one.
 	Piecemeal bool
 	// Approximate is for engines with a graph index. Their vector searches may miss some of the nearest rows if more
 	// than a hundredth of all rows pass the filter.

@@ -69,7 +69,7 @@ func (s *suite) repeating() map[string]func(*testing.T) {
 	}
 }
 
-// job returns n rows of one generation.
+// job returns n rows in one generation.
 func job(n int) []index.Row {
 	rows := make([]index.Row, n)
 	for i := range rows {
@@ -87,7 +87,7 @@ func (o Options) reopened(t *testing.T, x index.Index) index.Index {
 	return o.Reopen(t, x)
 }
 
-// checkEachOnce checks, for each method that reads rows, that its results together contain every row of the space
+// checkEachOnce checks, for each method that reads rows, that its results together contain every row in the space
 // exactly once. All rows must belong to generation 1 of datasource "ds".
 func (s *suite) checkEachOnce(t *testing.T, x index.Index, sp index.Space, want []index.Row) {
 	t.Helper()

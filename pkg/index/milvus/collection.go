@@ -19,7 +19,7 @@ import (
 type collection struct {
 	name       string
 	model      string
-	dimensions int              // dimensions of the space; the dense field may have more
+	dimensions int              // the space's dimensions; the dense field may have more
 	sparse     bool             // whether it has sparse vectors
 	dense      entity.IndexType // index type of the dense field, which determines the search parameters
 }

@@ -62,7 +62,7 @@ func each[T any](rows []*prepared, f func(*prepared) T) []T {
 	return out
 }
 
-// table reads the columns of a response. It keeps the first error, so that callers need to check only once.
+// table reads the columns in a response. It keeps the first error, so that callers need to check only once.
 type table struct {
 	set client.ResultSet
 	err error

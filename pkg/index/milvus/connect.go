@@ -19,14 +19,14 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Timing of the first connection. Later, gRPC reconnects with its own back-off.
+// Timing for the first connection. Later, gRPC reconnects with its own back-off.
 const (
 	connectTimeout  = 5 * time.Second
 	firstConnectGap = 250 * time.Millisecond // pause between attempts; doubles each time
 	maxConnectGap   = 8 * time.Second
 )
 
-// Retries of a call after a temporary error.
+// Retries for a call after a temporary error.
 const (
 	maxAttempts   = 4
 	firstRetryGap = 100 * time.Millisecond // doubles each time; actual pauses differ from it by up to half

@@ -28,7 +28,7 @@
 //
 // # Servers
 //
-// The capabilities of a server are determined when the connection is made. A server without sparse vectors (Milvus
-// before 2.4, which crashes on them) only runs the dense leg. Its hits still have exact lexical scores, computed from
-// their text.
+// A server's capabilities are determined when the connection is made. A server without sparse vectors (Milvus before
+// 2.4, which crashes on them) only runs the dense leg. Its hits still have exact lexical scores, computed from their
+// text.
 package milvus

@@ -69,7 +69,7 @@ func (f *freshGenerations) known(collection string, g generation) bool {
 	return ok
 }
 
-// set records the last ordinal of a generation.
+// set records a generation's last ordinal.
 func (f *freshGenerations) set(k freshKey, last int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

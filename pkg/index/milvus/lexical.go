@@ -40,7 +40,7 @@ func termHash(term string) uint32 {
 	return min(uint32(v^v>>32), math.MaxUint32-1)
 }
 
-// storedNorm returns BM25's length normalisation of a row, with the assumed average length.
+// storedNorm returns BM25's length normalisation for a row, with the assumed average length.
 func storedNorm(length int64, lang analysis.Language) float64 {
 	return bm25.Norm(float64(length), assumedLength(lang))
 }
@@ -65,7 +65,7 @@ func countTerms(r *index.Row, lang analysis.Language, words *analysis.Analyzer) 
 	return has, length
 }
 
-// saturated returns the saturated frequency of each term.
+// saturated returns each term's saturated frequency.
 func (c counts) saturated(norm float64) weights {
 	w := make(weights, len(c))
 	for t, n := range c {
@@ -74,7 +74,7 @@ func (c counts) saturated(norm float64) weights {
 	return w
 }
 
-// noTerm is the only entry in the sparse vector of a row without words. Servers may refuse an empty vector.
+// noTerm is the only entry in a sparse vector for a row without words. Servers may refuse an empty vector.
 var noTerm = termHash("")
 
 // stored converts weights to a sparse vector.
@@ -94,7 +94,7 @@ func (w weights) stored() (entity.SparseEmbedding, error) {
 	return entity.NewSliceSparseEmbedding(terms, values)
 }
 
-// queryTerm is a word of a query with its inverse document frequency in a space.
+// queryTerm is a word in a query, with its inverse document frequency in a space.
 type queryTerm struct {
 	name  string
 	forms []uint32
@@ -195,7 +195,7 @@ func countIn(v entity.SparseEmbedding, norm float64) func(uint32) float64 {
 	return func(term uint32) float64 { return frequency(weight(term), norm) }
 }
 
-// sparseLookup returns a function that returns the value of a sparse vector in a dimension, or 0 if it has none. The
+// sparseLookup returns a function that returns a sparse vector's value in a dimension, or 0 if it has none. The
 // vector's dimensions must be sorted.
 func sparseLookup(v entity.SparseEmbedding) func(uint32) float64 {
 	return func(want uint32) float64 {

@@ -105,7 +105,7 @@ func rowID(datastoreID, datasourceID string, generation uint64, ordinal int) str
 	return fmt.Sprintf("%s:%s:%019d:%010d", datastoreID, datasourceID, generation, ordinal)
 }
 
-// sum hashes all stored fields of a row.
+// sum hashes all of a row's stored fields.
 func (p *prepared) sum() int64 {
 	h := sha256.New()
 	var n [8]byte

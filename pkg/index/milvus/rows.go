@@ -89,7 +89,7 @@ func (x *Index) Rows(ctx context.Context, s index.Space, datasourceID string, ge
 	return out, done(nil)
 }
 
-// Stored implements index.Index. It reads the primary keys of the whole space, page by page.
+// Stored implements index.Index. It reads the primary keys in the whole space, page by page.
 func (x *Index) Stored(ctx context.Context, s index.Space, f func(index.Stored) error) error {
 	ctx, done, err := x.begin(ctx)
 	if err != nil {

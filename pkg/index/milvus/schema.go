@@ -15,7 +15,7 @@ import (
 // ErrSchema means that a collection has a schema of another version or another program.
 var ErrSchema = errors.New("milvus: the collection has an unknown schema")
 
-// Fields of a collection.
+// Fields in a collection.
 const (
 	fieldID         = "id"        // primary key, see rowID
 	fieldDatastore  = "datastore" // partition key

@@ -64,9 +64,9 @@ func (x *Index) search(ctx context.Context, s index.Space, q index.Query) (index
 	return index.Result{MaxLexical: nothing.max, TermWeights: nothing.weights}, nil
 }
 
-// searchIn runs both legs and returns the union of their best rows. The server ranks the rows of the lexical leg only
-// approximately. So this leg fetches more candidates than requested, and the best of them are chosen by their exact
-// scores.
+// searchIn runs both legs and returns the best rows from both, without duplicates. In the lexical leg, the server ranks
+// rows only approximately. So this leg fetches more candidates than requested, and the best of them are chosen by their
+// exact scores.
 func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID string, q index.Query, expr string, none bool, vector []float32) (index.Result, error) {
 	var words lexicalQuery
 	var lexical entity.SparseEmbedding
@@ -115,7 +115,7 @@ func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID strin
 	if lexical == nil || !col.sparse {
 		return out, nil
 	}
-	var near []string // sorted keys of the dense leg
+	var near []string // sorted keys from the dense leg
 	if len(legs) > 1 {
 		near = keys[0][0]
 	}
@@ -183,7 +183,7 @@ func dot(a, b []float32) float64 {
 	return sum
 }
 
-// vectorSearch is a search of one vector field for several vectors.
+// vectorSearch is a search in one vector field for several vectors.
 type vectorSearch struct {
 	doing   string
 	field   string

@@ -40,7 +40,7 @@ const (
 	staleMaxAge = time.Minute
 )
 
-// Limits of the cache.
+// Limits on the cache.
 const (
 	maxStatistics   = 512
 	maxCountedWords = 10_000 // per space
@@ -49,7 +49,7 @@ const (
 // spaceKey identifies a datastore in a collection.
 type spaceKey struct{ collection, datastore string }
 
-// termStatistics holds the word statistics of a space. Once it is ready, only the fields guarded by mu change.
+// termStatistics holds a space's word statistics. Once it is ready, only the fields guarded by mu change.
 type termStatistics struct {
 	ready chan struct{} // closed once the other fields are set
 	err   error
@@ -99,7 +99,7 @@ type statisticsCache struct {
 	making sync.WaitGroup
 }
 
-// changed discards the statistics of a space that this process has changed.
+// changed discards the statistics for a space that this process has changed.
 func (f *statisticsCache) changed(collection, datastore string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -129,7 +129,7 @@ func (f *statisticsCache) get(k spaceKey) (use, fill *termStatistics) {
 	return cmp.Or(use, fill), fill
 }
 
-// put stores the statistics of a space. If the cache is full, it evicts the statistics of other spaces, chosen at
+// put stores the statistics for a space. If the cache is full, it evicts the statistics of other spaces, chosen at
 // random.
 func (f *statisticsCache) put(k spaceKey, c *termStatistics) {
 	if f.spaces == nil {
@@ -213,7 +213,7 @@ func (x *Index) countRows(ctx context.Context, col *collection, expr string, lev
 	return rows, err
 }
 
-// question returns the words of a query with their weights in a space.
+// question returns a query's words with their weights in a space.
 func (x *Index) question(ctx context.Context, col *collection, datastoreID, text string) (lexicalQuery, error) {
 	c, err := x.statistics(ctx, col, datastoreID)
 	if err != nil {

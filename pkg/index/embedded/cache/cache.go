@@ -25,7 +25,7 @@ const (
 	Row                   // row; the key's ID is the row's slot
 )
 
-// Caches are shared by all spaces of an index. The cache Lists holds term lists and the directories of segments. Blocks
+// Caches are shared by all spaces in an index. The cache Lists holds term lists and the directories of segments. Blocks
 // of postings have a cache of their own, because they are larger than most lists and are needed only to build lists.
 type Caches struct{ Lists, Blocks, Rows *Cache }
 
@@ -82,7 +82,7 @@ func (c *Cache) Get(key Key) (any, bool) {
 
 // Put adds a value of the given size in bytes, unless the key is already present or the value is larger than the cache.
 func (c *Cache) Put(key Key, value any, size int64) {
-	size += 128 // overhead of an item
+	size += 128 // memory overhead per item
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if size > c.max {

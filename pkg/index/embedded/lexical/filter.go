@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/bitmap"
 )
 
-// Filter terms are indexed and looked up like words. Each starts with a control character and the letter of its field.
+// Filter terms are indexed and looked up like words. Each starts with a control character and its field's letter.
 // Analysed text contains no control characters, so a filter term never equals a word, and filters are exact.
 const (
 	facetMark       = "\x01"
@@ -29,7 +29,7 @@ func facet(kind, value string) string {
 	return kind + "#" + string(sum[:])
 }
 
-// Facets returns the filter terms of a row. It fails with index.ErrInvalid if the metadata cannot be indexed.
+// Facets returns a row's filter terms. It fails with index.ErrInvalid if the metadata cannot be indexed.
 func Facets(r *index.Row) ([]string, error) {
 	metadata, err := index.Facets(r.Metadata)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// Document contains the terms of a row.
+// Document contains a row's terms.
 type Document struct {
 	Length uint32               // weighted number of terms in text and context
 	Terms  []analysis.TermCount // terms of the vocabulary and their counts
@@ -45,7 +45,7 @@ func startOf(term string) uint64 {
 func Invert(words *analysis.Batch, documents []Document) Inverted {
 	terms := words.Terms()
 	out := Inverted{terms: terms, lists: make([]span, len(terms)), order: make([]termKey, 0, len(terms))}
-	for _, p := range documents { // first count the postings of each list; a duplicate facet counts twice
+	for _, p := range documents { // first count the postings in each list; a duplicate facet counts twice
 		for _, t := range p.Terms {
 			out.lists[t.Term].to++
 		}
@@ -93,7 +93,7 @@ type Placed struct {
 	Slots []uint32 // ascending
 }
 
-// eachPlacedTerm calls f with each term of the batches, in sorted order, and with the term's postings, sorted by slot.
+// eachPlacedTerm calls f with each term in the batches, in sorted order, and with the term's postings, sorted by slot.
 // f must not retain the postings. The batches must be sorted: all slots in a batch are lower than those in the next
 // batch.
 func eachPlacedTerm(batches []Placed, f func(term string, ps []Posting)) {
@@ -119,7 +119,7 @@ func eachPlacedTerm(batches []Placed, f func(term string, ps []Posting)) {
 	}
 }
 
-// mergedOrder merges the sorted terms of all batches. Equal terms keep the order of their batches.
+// mergedOrder merges the sorted terms from all batches. Equal terms keep the order of their batches.
 func mergedOrder(batches []Placed) []termKey {
 	runs := make([][]termKey, len(batches))
 	for n, b := range batches {

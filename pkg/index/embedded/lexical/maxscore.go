@@ -44,7 +44,7 @@ type maxScore struct {
 	order []int // lists with postings in the window
 }
 
-// scratch accumulates the scores of a window. It is all zeros between windows.
+// scratch accumulates the scores in a window. It is all zeros between windows.
 type scratch struct {
 	scores  [windowSlots]float64
 	touched [windowWords]uint64
@@ -121,7 +121,7 @@ func (s *maxScore) setBounds(w int) (total float64) {
 	return total * boundSlack
 }
 
-// score adds up the impacts of the essential lists, and offers the rows that may be among the best.
+// score adds up the impacts in the essential lists, and offers the rows that may be among the best.
 func (s *maxScore) score(w int, threshold float64, full bool, passing bitmap.Set) {
 	otherBound, required := 0.0, 0.0 // bound of the non-essential lists, and score that the essential ones must exceed
 	if full {
@@ -181,7 +181,7 @@ func (s *maxScore) offerPartial(w, i int, otherBound, required float64) float64 
 	return required
 }
 
-// partition marks the non-essential lists and returns the sum of their bounds. It marks none if looking up each row of
+// partition marks the non-essential lists and returns the sum of their bounds. It marks none if looking up each row in
 // the essential lists individually would cost more than reading the non-essential lists.
 func (s *maxScore) partition(threshold float64) (otherBound float64) {
 	slices.SortFunc(s.order, func(a, b int) int { return cmp.Compare(s.bounds[a], s.bounds[b]) })

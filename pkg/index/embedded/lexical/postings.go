@@ -102,7 +102,7 @@ type entry struct {
 	data  string
 }
 
-// entries calls the function yield with each entry of a block, until yield returns false.
+// entries calls the function yield with each entry in a block, until yield returns false.
 func entries(block string, yield func(entry) bool) error {
 	for len(block) > 0 {
 		e, rest, ok := firstEntry(block)
@@ -162,7 +162,7 @@ func mark(block string) (markedBlock, error) {
 
 func (m markedBlock) bytes() int64 { return int64(len(m.block) + 4*len(m.marks) + 40) }
 
-// eachEntry is an iterator. It calls the function yield with each entry of a term, until yield returns false.
+// eachEntry is an iterator. It calls the function yield with each entry for a term, until yield returns false.
 func (m markedBlock) eachEntry(term string, yield func(entry) bool) error {
 	at := sort.Search(len(m.marks), func(i int) bool {
 		e, _, ok := firstEntry(m.block[m.marks[i]:])
@@ -182,10 +182,10 @@ type BlockBuilder struct {
 	Put        func(block []byte) error // receives each block, without checksum
 	block      []byte
 	scratch    []byte
-	FirstTerms []string // first term of each block
+	FirstTerms []string // first term in each block
 }
 
-// Add appends the postings of a term, which must be sorted by slot. It fails if Put cannot store a block.
+// Add appends the postings for a term, which must be sorted by slot. It fails if Put cannot store a block.
 func (b *BlockBuilder) Add(term string, ps []Posting) error {
 	const step = blockBytes / 8 // maximum number of postings per entry; each takes a few bytes
 	for len(ps) > 0 {

@@ -20,13 +20,13 @@ import (
 
 // Source reads stored segments and blocks. The returned data includes the checksum. The caller may keep and modify it.
 type Source interface {
-	// Directory returns the directory of a segment.
+	// Directory returns a segment's directory.
 	Directory(ctx context.Context, segment int64) ([]byte, error)
 	// Block returns a block of postings.
 	Block(ctx context.Context, id int64) ([]byte, error)
 }
 
-// Reader reads the postings of one snapshot through caches.
+// Reader reads the postings in one snapshot through caches.
 type Reader struct {
 	Slots    uint32 // number of slots ever used
 	Rows     int64  // number of live rows
@@ -39,7 +39,7 @@ type Reader struct {
 	Source   Source
 }
 
-// segmentPostings appends to `dst` the postings of a term in a segment, sorted by slot.
+// segmentPostings appends to `dst` the postings for a term in a segment, sorted by slot.
 func (v Reader) segmentPostings(ctx context.Context, seg Segment, term string, dst []Posting) ([]Posting, error) {
 	from := len(dst)
 	firsts, err := v.Directory(ctx, seg)
@@ -128,7 +128,7 @@ func (v Reader) uncachedBlock(ctx context.Context, id int64) (string, error) {
 	return unsafe.String(unsafe.SliceData(data), len(data)), err // data belongs to us and is never modified again
 }
 
-// cursor reads the entries of a segment, sorted by term.
+// cursor reads the entries in a segment, sorted by term.
 type cursor struct {
 	seg     Segment
 	block   int64
@@ -136,7 +136,7 @@ type cursor struct {
 	buf     []entry // reusable memory for entries
 }
 
-// advance reads the next block if all entries of the current block have been used.
+// advance reads the next block if all entries in the current block have been used.
 func (c *cursor) advance(ctx context.Context, v Reader) error {
 	for len(c.entries) == 0 && c.block < c.seg.Blocks {
 		block, err := v.uncachedBlock(ctx, c.seg.FirstBlock+c.block)
@@ -156,7 +156,7 @@ func (c *cursor) advance(ctx context.Context, v Reader) error {
 	return nil
 }
 
-// EachTerm calls f with each term of the segments, in sorted order, and with the term's postings, sorted by slot.
+// EachTerm calls f with each term in the segments, in sorted order, and with the term's postings, sorted by slot.
 // Postings of dead slots are included. f may modify the slice of postings but must not retain it.
 func (v Reader) EachTerm(ctx context.Context, group []Segment, f func(term string, ps []Posting) error) error {
 	cursors := make([]*cursor, len(group))
@@ -219,7 +219,7 @@ type Segment struct {
 
 func (s Segment) tier() int { return (bits.Len64(uint64(s.Rows)/smallestTier) + 2) / 3 }
 
-// SegmentsToMerge returns the segments of the lowest tier that has at least MergeFactor segments, or nil.
+// SegmentsToMerge returns the segments in the lowest tier that has at least MergeFactor segments, or nil.
 func SegmentsToMerge(segments []Segment) []Segment {
 	tiers := make(map[int][]Segment)
 	for _, seg := range segments {

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/cache"
 )
 
-// TermList contains the postings of a word, in all its forms, for the live rows. It also contains the impacts of these
+// TermList contains the postings for a word, in all its forms, for the live rows. It also contains the impacts of these
 // postings on the score. It is immutable. A cached list may be used until the space's rows change.
 //
 // The impact of a posting depends only on its kind: the pair of term frequency and document length. There are few
@@ -36,7 +36,7 @@ type TermList struct {
 }
 
 const (
-	// Number of slots per window. The scores of a window fit into the L1 cache.
+	// Number of slots per window. The scores in a window fit into the L1 cache.
 	windowSlots = 4096
 	windowWords = windowSlots / 64
 	// Number of slots per block. One byte is enough to tell the slots of a block apart.
@@ -316,7 +316,7 @@ func (r *listBuilder) reset() {
 	clear(r.rare)
 }
 
-// postingsMerger collects the postings of a word, from all its forms and all segments.
+// postingsMerger collects the postings for a word, from all its forms and all segments.
 type postingsMerger struct {
 	postings []Posting
 	runs     []run // each sorted by slot
@@ -378,7 +378,7 @@ func (g *postingsMerger) mergePairs() {
 	g.postings, g.spare, g.runs = out, g.postings, runs
 }
 
-// mergeEqualSlots adds up adjacent postings of the same slot.
+// mergeEqualSlots adds up adjacent postings for the same slot.
 func mergeEqualSlots(ps []Posting) []Posting {
 	out := ps[:0]
 	for _, p := range ps {

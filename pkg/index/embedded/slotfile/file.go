@@ -28,12 +28,12 @@ const ExtentSlots = 4096
 // extent is one memory-mapped part of a slot file.
 type extent struct {
 	data mmap.MMap
-	// verified has one bit per group of 64 slots. The bit is set once the checksums of the group have been verified.
-	// Records that this process writes after that are not verified.
+	// verified has one bit per group of 64 slots. The bit is set once the group's checksums have been verified. Records
+	// that this process writes after that are not verified.
 	verified atomic.Uint64
 }
 
-// Layout describes how the records of a file are stored.
+// Layout describes how a file's records are stored.
 type Layout struct {
 	Payload int // bytes per record, without checksum and padding
 	stride  int // bytes per record, with checksum and padding
@@ -221,7 +221,7 @@ func (f *File) Write(slots []uint32, payloads [][]byte) error {
 	return nil
 }
 
-// writeGroups implements Write for a columnar layout. It always writes whole groups. The other records of a group are
+// writeGroups implements Write for a columnar layout. It always writes whole groups. The other records in a group are
 // written again with the same bytes, so readers do not notice, and a crash cannot damage them.
 func (f *File) writeGroups(slots []uint32, payloads [][]byte) error {
 	record := make([]byte, f.View.Payload+4)

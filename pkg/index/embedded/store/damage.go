@@ -118,7 +118,7 @@ func corrupt(err error) error {
 // ErrLost is returned by writes to a space whose files were deleted.
 var ErrLost = errors.New("the space's files were deleted while they were in use: try again")
 
-// file is an open file of a space. If the file is deleted or replaced on disk, later writes are lost.
+// file is an open file that belongs to a space. If the file is deleted or replaced on disk, later writes are lost.
 type file struct {
 	path string
 	info os.FileInfo
@@ -140,8 +140,8 @@ func (s *Space) recordFiles() error {
 	return nil
 }
 
-// IsLost reports whether an open file of the space, or a directory above it, was deleted, moved or replaced on disk.
-// The check takes a few microseconds.
+// IsLost reports whether one of the space's open files, or a directory above it, was deleted, moved or replaced on
+// disk. The check takes a few microseconds.
 func (s *Space) IsLost() bool {
 	for _, f := range s.files {
 		info, err := os.Stat(f.path)

@@ -58,7 +58,7 @@ func (g *group) leave() {
 	g.waiting = slices.Delete(g.waiting, 0, 1)
 }
 
-// take removes the batches of the next group from the queue and returns them. If a batch has a key in common with an
+// take removes the batches for the next group from the queue and returns them. If a batch has a key in common with an
 // earlier batch, it waits for a later group. So the last row written with a key replaces earlier ones.
 func (g *group) take() []*waitingBatch {
 	g.mu.Lock()

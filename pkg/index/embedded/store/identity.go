@@ -24,9 +24,9 @@ type identity struct {
 	Dimensions int    `json:"dimensions"`
 }
 
-// Identify returns the space in a directory of a datastore. It reads the identity file. If that fails, or if right()
-// returns false for the space named in the file, Identify reads the database instead. It fails with ErrNotFound if
-// there is no space.
+// Identify returns the space in one of a datastore's directories. It reads the identity file. If that fails, or if
+// right() returns false for the space named in the file, Identify reads the database instead. It fails with ErrNotFound
+// if there is no space.
 func Identify(ctx context.Context, dir, datastoreID string, right func(index.Space) bool) (index.Space, error) {
 	if name, err := readIdentity(dir); err == nil {
 		id := index.Space{DatastoreID: datastoreID, Model: name.Model, Dimensions: name.Dimensions}
@@ -68,8 +68,8 @@ func readIdentity(dir string) (name identity, err error) {
 	return name, json.Unmarshal(data, &name)
 }
 
-// writeIdentity writes the identity file unless it is already correct. It becomes durable with the next sync of the
-// directory.
+// writeIdentity writes the identity file unless it is already correct. It becomes durable when the directory is next
+// synced.
 func writeIdentity(dir string, id index.Space) error {
 	want := identity{id.Model, id.Dimensions}
 	if got, err := readIdentity(dir); err == nil && got == want {

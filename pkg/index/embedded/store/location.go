@@ -149,7 +149,7 @@ func (v View) Locate(ctx context.Context, slots []uint32, hits []index.Hit) erro
 
 func (s *Space) locationsPath() string { return filepath.Join(s.dir, locationsName) }
 
-// openLocations opens the location file of a snapshot. For a space without slots, it creates the file.
+// openLocations opens a snapshot's location file. For a space without slots, it creates the file.
 func (s *Space) openLocations(snap *Snapshot) (err error) {
 	if snap.Slots == 0 {
 		snap.HasLocations = true

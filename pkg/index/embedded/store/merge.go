@@ -219,8 +219,8 @@ func (s *Space) Snapshot() *Snapshot {
 	return s.current
 }
 
-// pinCurrent returns the current snapshot, and whether the space is idle. The slots of the snapshot are not reused
-// until unpin is called. Unlike a reader, a pin does not keep later snapshots in memory.
+// pinCurrent returns the current snapshot, and whether the space is idle. The snapshot's slots are not reused until
+// unpin is called. Unlike a reader, a pin does not keep later snapshots in memory.
 func (s *Space) pinCurrent() (held *Snapshot, quiet bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -277,7 +277,7 @@ func (s *Space) adoptIVF(ctx context.Context, from *Snapshot, c *vector.IVF, fil
 		return storeListed(ctx, tx, next.Assigned)
 	})
 	if err != nil {
-		s.vectors.RetireIVF(files) // the outcome of the commit is unknown
+		s.vectors.RetireIVF(files) // the commit's outcome is unknown
 		return fmt.Errorf("committing the IVF: %w", err)
 	}
 	s.mu.Lock()

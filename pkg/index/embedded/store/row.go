@@ -25,13 +25,13 @@ type Prepared struct {
 	epoch      int    // epoch of the codes
 }
 
-// Batch contains the rows of one call, prepared as far as is possible without knowing their slots.
+// Batch contains the rows from one call, prepared as far as is possible without knowing their slots.
 type Batch struct {
 	Rows  []*Prepared // no two have the same key
 	terms lexical.Inverted
 }
 
-// NewBatch returns a batch of rows, no two of which may have the same key. `words` is the vocabulary of the Preparer
+// NewBatch returns a batch of rows, no two of which may have the same key. `words` is the vocabulary from the Preparer
 // that prepared them.
 func NewBatch(words *analysis.Batch, rows []*Prepared) *Batch {
 	documents := make([]lexical.Document, len(rows))
@@ -87,7 +87,7 @@ func storedGeneration(g uint64) int64 { return int64(g ^ 1<<63) }
 
 func loadedGeneration(v int64) uint64 { return uint64(v) ^ 1<<63 }
 
-// storedRow is a row of the table "rows".
+// storedRow is a row in the table "rows".
 type storedRow struct {
 	index.Row
 	slot     uint32

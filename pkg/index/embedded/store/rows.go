@@ -36,8 +36,8 @@ func (v View) rowsIn(ctx context.Context, slots []uint32) ([]*storedRow, error) 
 	}
 	missing := missingRows(slots, out)
 	if len(missing) > 0 && v.reading.tx == nil {
-		// Without a transaction, the database may be newer than the view. But the slots of the view are not reused
-		// while it is in use. So a row that is found is correct, and a deleted row is missing here.
+		// Without a transaction, the database may be newer than the view. But the view's slots are not reused while it
+		// is in use. So a row that is found is correct, and a deleted row is missing here.
 		if err := v.readRows(ctx, v.space.readRows, slots, missing, out); err != nil {
 			return nil, err
 		}
@@ -105,7 +105,7 @@ func (s *storedRow) bytes() int64 {
 	return int64(fixed + len(s.Key) + len(s.DatasourceID) + len(s.CustomID) + len(s.heading) + len(s.Context) + len(s.Text))
 }
 
-// RowsOf returns at most `limit` rows of a generation, with vectors and metadata. They are sorted by ordinal and start
+// RowsOf returns at most `limit` rows in a generation, with vectors and metadata. They are sorted by ordinal and start
 // at fromOrdinal.
 func (v View) RowsOf(ctx context.Context, datasourceID string, generation uint64, fromOrdinal, limit int) ([]index.Row, error) {
 	rows, err := v.reading.tx.QueryContext(ctx, `SELECT `+rowColumns+` FROM rows

@@ -20,8 +20,8 @@ const (
 	signsFormat, rowsFormat = 1, 2
 )
 
-// schema creates the tables of a space. SQLite does not detect damaged content, so each blob ends with a CRC-32C, and
-// each row has a CRC-32C in the column sum.
+// schema creates a space's tables. SQLite does not detect damaged content, so each blob ends with a CRC-32C, and each
+// row has a CRC-32C in the column sum.
 const schema = `
 CREATE TABLE state (
 	id      INTEGER PRIMARY KEY CHECK (id = 1),

@@ -1,6 +1,6 @@
-// Package store stores the rows of a space in a SQLite database and in files with one record per slot. It provides
-// snapshots for readers, group commit for writers, merges and damage detection. The lexical and vector packages contain
-// the algorithms that search a View. See docs/embedded-index.md.
+// Package store stores a space's rows in a SQLite database and in files with one record per slot. It provides snapshots
+// for readers, group commit for writers, merges and damage detection. The lexical and vector packages contain the
+// algorithms that search a View. See docs/embedded-index.md.
 package store
 
 import (
@@ -144,7 +144,7 @@ func (s *Space) prepareReads(ctx context.Context) (err error) {
 	return nil
 }
 
-// ensureTables creates the tables of a new database. A database without tables but with vectors is corrupt.
+// ensureTables creates the tables in a new database. A database without tables but with vectors is corrupt.
 func (s *Space) ensureTables(ctx context.Context, first *Snapshot) error {
 	var n int
 	if err := s.writes.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE name = 'state'`).Scan(&n); err != nil {

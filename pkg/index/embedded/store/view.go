@@ -18,7 +18,7 @@ type View struct {
 	reading *reading
 }
 
-// reading is the transaction of a view.
+// reading is a view's transaction.
 type reading struct {
 	tx    *sql.Tx // nil until needed
 	close func()  // ends the transaction

@@ -137,7 +137,7 @@ func replaceKeys(ctx context.Context, tx *sql.Tx, next *Snapshot, live *bitmap.E
 	return nil
 }
 
-// hasKeys reports whether any key of the batch already exists. Usually none does, and then there are no rows to
+// hasKeys reports whether any key in the batch already exists. Usually none does, and then there are no rows to
 // replace.
 func hasKeys(ctx context.Context, tx *sql.Tx, batch []*Prepared) (has bool, err error) {
 	keys := make([]string, len(batch))
@@ -209,7 +209,7 @@ func insertRows(ctx context.Context, tx *sql.Tx, next *Snapshot, live *bitmap.Ed
 type pendingPostings struct {
 	sync.WaitGroup
 	blocks [][]byte // without checksums
-	firsts []string // first term of each block
+	firsts []string // first term in each block
 	err    error
 }
 

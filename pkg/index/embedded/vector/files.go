@@ -121,8 +121,8 @@ type Files struct {
 }
 
 // Open opens the files of a set. It removes files of codes and IVFs that do not belong to the set. It fails with
-// index.ErrCorrupt if files are missing or too short. If only files of the IVF are missing or too short, it drops the
-// IVF instead.
+// index.ErrCorrupt if files are missing or too short. If only IVF files are missing or too short, it drops the IVF
+// instead.
 func (f *Files) Open(snap *Set) (err error) {
 	if snap.Dimensions == 0 {
 		return nil

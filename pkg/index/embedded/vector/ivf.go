@@ -36,8 +36,8 @@ const (
 	centroidAlign = 4
 )
 
-// IVFState is the part of an IVF that is stored in the space's committed state. Versions of the program without IVF
-// support do not write it.
+// IVFState is the part of an IVF that is stored in the space's committed state. Versions without IVF support do not
+// write it.
 type IVFState struct {
 	Epoch      int     `json:"epoch"`            // part of the file names
 	Coded      int     `json:"coded"`            // epoch of the codes in the lists
@@ -83,7 +83,7 @@ var errIVF = errors.New("the IVF of a space is damaged")
 // damaged marks the IVF as broken, and returns errIVF with the cause.
 func (c *IVF) damaged(what string, err error) error {
 	c.Broken.Store(true)
-	return fmt.Errorf("%w: %s: %v", errIVF, what, err) //nolint:errorlint // it does not count as damage of the space
+	return fmt.Errorf("%w: %s: %v", errIVF, what, err) //nolint:errorlint // it does not count as damage to the space
 }
 
 // wordOf returns a word in which bit i is set if 64w+i is less than n.
@@ -163,7 +163,7 @@ func (s *Set) SkipsIVF() bool {
 	return !s.IVF.Usable() || s.Rows < int64(s.Thresholds.ivfFrom()) || s.Written > s.Rows/maxUnassignedShare
 }
 
-// Work is pending work on the IVF of a space.
+// Work is pending work on a space's IVF.
 type Work uint8
 
 // Types of work.

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/slotfile"
 )
 
-// IVFFiles holds the files of an IVF.
+// IVFFiles holds an IVF's files.
 type IVFFiles struct {
 	version                 int64 // first version that no longer reads them, or 0 if unknown
 	centroids, means, codes *slotfile.File
@@ -80,7 +80,7 @@ func (f *Files) openIVF(snap *Set) error {
 	return f.removeOtherIVF()
 }
 
-// openIVFFiles opens the files of an IVF. On an error, it returns the files that it has opened so far.
+// openIVFFiles opens an IVF's files. On an error, it returns the files that it has opened so far.
 func (f *Files) openIVFFiles(c *IVF, dimensions int) (_ *IVFFiles, err error) {
 	of := &IVFFiles{}
 	if of.centroids, err = slotfile.Open(f.ivfPath(c.Epoch, "centres"), slotfile.Records(centroidBytes(dimensions), centroidAlign), uint32(c.Lists)); err != nil {

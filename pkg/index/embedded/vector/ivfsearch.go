@@ -16,7 +16,7 @@ import (
 // ScanLists probes lists in rounds. The first round probes a fixed share of the lists: those whose centroids have the
 // highest inner products with the query. After each round, the threshold θ is the limit-th best score so far. In later
 // rounds, a list is probed if its bound, product + factor·radius, reaches θ. The factor is calibrated for the space and
-// depends on the limit. Rows of the probed lists go through the same stages as in ScanCodes. The θ of a round depends
+// depends on the limit. Rows in the probed lists go through the same stages as in ScanCodes. The θ of a round depends
 // only on earlier rounds, so the result does not depend on the timing of goroutines.
 
 const (
@@ -155,7 +155,7 @@ func (c *listSearch) next(limit int) (rows int) {
 	return rows
 }
 
-// add marks the rows of a list to be scanned in this round.
+// add marks the rows in a list to be scanned in this round.
 func (c *listSearch) add(b probe) {
 	to := b.from + b.n
 	for w := b.from / 64; w*64 < to; w++ {

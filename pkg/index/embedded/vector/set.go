@@ -1,8 +1,8 @@
-// Package vector searches the vectors of a space: exactly, by quantised codes, and by an inverted file (IVF) over the
+// Package vector searches the vectors in a space: exactly, by quantised codes, and by an inverted file (IVF) over the
 // codes.
 //
-// A Set belongs to one snapshot. Files are the open files of the space's writer. The package knows neither rows nor the
-// database: it only works with slots, and its callers commit. See docs/embedded-index.md.
+// A Set belongs to one snapshot. Files are the open files that belong to the space's writer. The package knows neither
+// rows nor the database: it only works with slots, and its callers commit. See docs/embedded-index.md.
 package vector
 
 import (

@@ -59,7 +59,7 @@ type int8Query struct {
 	rest   float32 // norm of the query's quantisation error
 }
 
-// newInt8Query prepares the residual of a query. `length` is the residual's norm.
+// newInt8Query prepares a query's residual. `length` is the residual's norm.
 func newInt8Query(residue []float32, length float64) int8Query {
 	q := int8Query{weight: make([]int16, len(residue)), length: float32(length)}
 	var limit, all, rest float64

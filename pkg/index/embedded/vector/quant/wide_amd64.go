@@ -13,7 +13,7 @@ var (
 	wider = wide && cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW
 )
 
-// kernelArgs contains the arguments of the kernels.
+// kernelArgs contains the kernels' arguments.
 type kernelArgs struct {
 	total     int32 // subtracted from twice a sum
 	base      float32
