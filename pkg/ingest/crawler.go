@@ -45,7 +45,7 @@ type Crawler struct {
 
 // Handle processes one job. Its error is marked by jobs.Permanent if a retry cannot help. If the host has failed or
 // must not be requested yet, Handle emits an event with the time of the next attempt and returns jobs.Rescheduled. The
-// job then waits in the catalog, where it does not occupy a slot of the admission window.
+// job then waits in the catalog, where it does not occupy a slot in the admission window.
 func (c *Crawler) Handle(ctx context.Context, job domain.Job) error {
 	report := reporter{events: c.Events, job: job, now: c.Now}
 	if job.Crawl == nil {
@@ -178,10 +178,9 @@ func (c *Crawler) postpone(ctx context.Context, report reporter, p postponement)
 	return jobs.Rescheduled(p.cause)
 }
 
-// site emits the addresses of a site's pages in groups, with one event per group. The last event says whether the crawl
-// must follow the links of the pages in it. This is known only at the end of the discovery, so site emits each group
-// only when the next one arrives or the discovery ends. If links must be followed, the discovery has found only the
-// root.
+// site emits a site's page addresses in groups, with one event per group. The last event says whether the crawl must
+// follow the links of the pages in it. This is known only at the end of the discovery, so site emits each group only
+// when the next one arrives or the discovery ends. If links must be followed, the discovery has found only the root.
 func (c *Crawler) site(ctx context.Context, job domain.Job, report reporter) error {
 	var held []domain.Link
 	emit := func(follow bool) error {
@@ -292,7 +291,7 @@ func isRoot(spec *domain.CrawlSpec) bool {
 	return spec.Site != nil && domain.SameAddress(spec.URL, spec.Site.Root)
 }
 
-// linkScope returns the scope for the links of a page. It accepts links that are one level deeper than MaxDepth,
+// linkScope returns the scope for the links on a page. It accepts links that are one level deeper than MaxDepth,
 // because only the catalog knows whether a shorter path to the linked page exists.
 func linkScope(spec *domain.CrawlSpec) *domain.SiteScope {
 	if spec.Site == nil || !spec.Site.Follow || spec.Depth < spec.Site.MaxDepth {
@@ -303,7 +302,7 @@ func linkScope(spec *domain.CrawlSpec) *domain.SiteScope {
 	return &site
 }
 
-// reportLinks reports the links of a page. If `stored` is true, the catalog stores the links, so reportLinks sends a
+// reportLinks reports the links on a page. If `stored` is true, the catalog stores the links, so reportLinks sends a
 // report even if there are no links.
 func reportLinks(ctx context.Context, report reporter, page crawl.Page, stored bool) error {
 	refused := leftOut(page.Refused)

@@ -31,7 +31,7 @@ type destination struct {
 	tokens atomic.Int64 // number of tokens in the embedded texts
 }
 
-// engine is one place of a destination.
+// engine is one place in a destination.
 type engine struct {
 	place   domain.Place
 	index   Index
@@ -44,7 +44,7 @@ func (i *Ingestor) destinations(ctx context.Context, job domain.Job) ([]*destina
 	var out []*destination
 	byModel := make(map[string]*destination)
 	for _, p := range job.Places {
-		// If this process lacks the model or engine, its settings differ from those of the other processes. The job
+		// If this process lacks the model or engine, its settings differ from the other processes' settings. The job
 		// waits until the settings are corrected, or until another process gets the job.
 		embedder, err := i.Embedders.Embedder(p.Model)
 		if err != nil {

@@ -1,6 +1,5 @@
-// Package ingest contains the job handlers of the workers. The Ingestor turns an original into rows of the index. The
-// Crawler turns an address into an original, or into the pages of a site. Neither uses the catalog: both report through
-// events.
+// Package ingest contains the workers' job handlers. The Ingestor turns an original into rows of the index. The Crawler
+// turns an address into an original, or into the pages of a site. Neither uses the catalog: both report through events.
 package ingest
 
 import (

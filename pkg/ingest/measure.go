@@ -6,7 +6,7 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// The stages of the work on a job.
+// The stages in processing a job.
 const (
 	StageFetch   = "fetch"   // fetching a page, or finding the pages of a site
 	StageRead    = "read"    // opening an original

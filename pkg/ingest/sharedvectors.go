@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// VectorCache is an LRU cache of vectors. It saves embedding the same text again if several documents of a datastore
+// VectorCache is an LRU cache of vectors. It saves embedding the same text again if several documents in a datastore
 // contain it, such as page footers or duplicate files. Entries are identified by a hash of the text. They are not
 // shared between datastores, because the speed of ingestion would then reveal the content of other tenants. VectorCache
 // is safe for concurrent use.
@@ -36,7 +36,7 @@ func NewVectorCache(limit int) *VectorCache {
 	return &VectorCache{limit: limit, order: list.New(), vectors: make(map[vectorKey]*list.Element)}
 }
 
-// get returns the vector of a text, or nil. Callers must not change it.
+// get returns the vector for a text, or nil. Callers must not change it.
 func (r *VectorCache) get(key vectorKey) []float32 {
 	if r == nil {
 		return nil
@@ -51,7 +51,7 @@ func (r *VectorCache) get(key vectorKey) []float32 {
 	return e.Value.(*cachedVector).vector
 }
 
-// put stores the vector of a text. Callers must not change the vector afterwards.
+// put stores the vector for a text. Callers must not change the vector afterwards.
 func (r *VectorCache) put(key vectorKey, vector []float32) {
 	if r == nil {
 		return

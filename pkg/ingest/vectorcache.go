@@ -15,7 +15,7 @@ import (
 const (
 	// Number of rows read at a time: 3 MB with the largest vectors.
 	vectorPage = 256
-	// Maximum memory for the vectors of a cache, in bytes: 10,000 vectors of 384 dimensions, or 1,300 of 3,072. Further
+	// Maximum memory for a cache's vectors, in bytes: 10,000 vectors of 384 dimensions, or 1,300 of 3,072. Further
 	// vectors are read again when needed.
 	vectorCacheBytes = 16 << 20
 	// Maximum number of index reads for one batch. A batch needs more only if its chunks have moved to scattered

@@ -18,7 +18,7 @@ import (
 // (256 rows).
 const batchRows = 128
 
-// writer embeds and writes the chunks of one job.
+// writer embeds and writes the chunks for one job.
 type writer struct {
 	*Ingestor
 	job          domain.Job
