@@ -28,8 +28,8 @@ func (b *Broker) Announce(datastoreID, datasourceID string) {
 }
 
 // Announcements calls f with each announcement, one at a time, and returns nil once ctx is done. f also receives this
-// process's own announcements. Announcements of the same process arrive in order. Announcements may be lost while f is
-// busy or the connection is down, so treat them only as hints to read the datasource again.
+// process's own announcements. Announcements from the same process arrive in order. Announcements may be lost while f
+// is busy or the connection is down, so treat them only as hints to read the datasource again.
 func (b *Broker) Announcements(ctx context.Context, f func(datastoreID, datasourceID string)) error {
 	messages := make(chan *nats.Msg, announcementsWaiting)
 	sub, err := b.conn.nc.ChanSubscribe(prefixAnnounce+".*", messages)

@@ -39,7 +39,7 @@ func (r *reader) handle(ctx context.Context, batch []received) error {
 	return r.ack(ctx, batch)
 }
 
-// extend keeps renewing the acknowledgement deadline of the batch until the returned function is called.
+// extend keeps renewing the batch's acknowledgement deadline until the returned function is called.
 func (r *reader) extend(batch []received) (stop func()) {
 	stopping, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -121,11 +121,11 @@ func (r *reader) apply(ctx context.Context, evs []domain.Event) (err error) {
 	return r.handler(ctx, evs)
 }
 
-// Timeout of an acknowledgement. It applies even during a shutdown.
+// Timeout for an acknowledgement. It applies even during a shutdown.
 const ackTimeout = 5 * time.Second
 
 // ack acknowledges the batch and waits for the server to confirm, even during a shutdown, so that applied events are
-// not delivered again. The server processes the acknowledgements of a connection in order, so only the last one needs a
+// not delivered again. The server processes the acknowledgements on a connection in order, so only the last one needs a
 // confirmation.
 func (r *reader) ack(ctx context.Context, batch []received) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTimeout)

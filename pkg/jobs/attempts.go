@@ -51,7 +51,7 @@ func newAttemptStore(js jetstream.JetStream, maxWait time.Duration) *attemptStor
 
 func attemptKey(generation uint64) string { return strconv.FormatUint(generation, 10) }
 
-// load returns the attempt counts of a generation, or zero counts if there are none.
+// load returns the attempt counts for a generation, or zero counts if there are none.
 func (l *attemptStore) load(ctx context.Context, generation uint64) (t attemptCounts, err error) {
 	t.revision, err = l.get(ctx, attemptKey(generation), &t)
 	if err != nil {
@@ -91,7 +91,7 @@ func (l *attemptStore) change(ctx context.Context, generation uint64, t attemptC
 	return t, err
 }
 
-// forget purges the attempt counts of a finished job. A delete would leave a marker for each job instead.
+// forget purges a finished job's attempt counts. A delete would leave a marker for each job instead.
 func (l *attemptStore) forget(ctx context.Context, generation uint64) error {
 	err := quorum.Retry(ctx, l.retryTimeout, func(ctx context.Context) error {
 		return l.stream.Purge(ctx, jetstream.WithPurgeSubject(prefixAttempts+attemptKey(generation)))

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// Backlog counts the unfinished jobs of a lane.
+// Backlog counts the unfinished jobs in a lane.
 type Backlog struct {
 	Waiting uint64 // not yet delivered: the pending messages of the lane's consumer
 	Taken   uint64 // delivered: running, or waiting for a turn or a retry
@@ -21,8 +21,8 @@ type Backlog struct {
 // Unfinished returns the number of unfinished jobs. The admission window limits this number.
 func (b Backlog) Unfinished() uint64 { return b.Waiting + b.Taken }
 
-// Backlog counts the unfinished jobs of a lane. Before the first worker of the lane starts, all jobs count as waiting.
-// An autoscaler can read the same numbers from NATS: they are part of the state of the consumer ConsumerOf(lane) on the
+// Backlog counts the unfinished jobs in a lane. Before the lane's first worker starts, all jobs count as waiting. An
+// autoscaler can read the same numbers from NATS: they are part of the state of the consumer ConsumerOf(lane) on the
 // stream StreamJobs.
 func (b *Broker) Backlog(ctx context.Context, lane domain.Lane) (Backlog, error) {
 	if !validLane(lane) {

@@ -25,7 +25,7 @@ type InProcess interface {
 type ConnectOptions struct {
 	InProcess InProcess // takes precedence over URL
 	// URL holds one or more addresses separated by commas: "nats://host:4222", or "tls://host:4222" to require TLS.
-	// They may include user and password. Other servers of the same cluster are discovered.
+	// They may include user and password. Other servers in the same cluster are discovered.
 	URL       string
 	Token     string // for the servers at URL, if they require one
 	CredsFile string // path of a NATS credentials file (JWT and seed), if the servers require one

@@ -50,7 +50,7 @@ func (b *Broker) createOrUpdateConsumer(ctx context.Context, stream string, cfg 
 	if err := b.discardAhead(ctx, stream, old.CachedInfo()); err != nil {
 		return nil, err
 	}
-	// The start position of an existing consumer cannot be changed.
+	// An existing consumer's start position cannot be changed.
 	kept := old.CachedInfo().Config
 	cfg.DeliverPolicy, cfg.OptStartSeq, cfg.MaxWaiting = kept.DeliverPolicy, kept.OptStartSeq, kept.MaxWaiting
 	return b.js.UpdateConsumer(ctx, stream, cfg)
@@ -102,7 +102,7 @@ func (b *Broker) start(ctx context.Context, stream, consumer string) (jetstream.
 	return jetstream.DeliverByStartSequencePolicy, last.Floor + 1, nil
 }
 
-// checkpoint is the progress of a consumer: all messages up to Floor are acknowledged.
+// checkpoint is a consumer's progress: all messages up to Floor are acknowledged.
 type checkpoint struct {
 	Floor  uint64    `json:"floor"`
 	Stream time.Time `json:"stream"` // creation time of the stream: a checkpoint does not apply to a later stream with the same name
@@ -131,7 +131,7 @@ func (b *Broker) checkpointOf(ctx context.Context, consumer string) (c checkpoin
 // last checkpoint are delivered again.
 const checkpointInterval = 10 * time.Second
 
-// keepCheckpoints stores checkpoints of all consumers periodically until ctx is done.
+// keepCheckpoints stores checkpoints for all consumers periodically until ctx is done.
 func (b *Broker) keepCheckpoints(ctx context.Context) {
 	for wait(ctx, checkpointInterval); ctx.Err() == nil; wait(ctx, checkpointInterval) {
 		if err := b.checkpointAll(ctx); err != nil && ctx.Err() == nil {
@@ -140,7 +140,7 @@ func (b *Broker) keepCheckpoints(ctx context.Context) {
 	}
 }
 
-// checkpointAll stores a checkpoint of every consumer.
+// checkpointAll stores a checkpoint for every consumer.
 func (b *Broker) checkpointAll(ctx context.Context) error {
 	consumers := map[string]string{ConsumerCatalog: StreamEvents, ConsumerRefresh: StreamSchedules}
 	for _, lane := range domain.Lanes() {

@@ -42,7 +42,7 @@ func (b *Broker) storeDeadLetter(ctx context.Context, to target, dl DeadLetter) 
 	return nil
 }
 
-// DeadLetters calls f for every dead letter of a datastore, oldest first, until f fails. An empty datastoreID selects
+// DeadLetters calls f for every dead letter in a datastore, oldest first, until f fails. An empty datastoreID selects
 // all datastores.
 func (b *Broker) DeadLetters(ctx context.Context, datastoreID string, f func(DeadLetter) error) error {
 	filter := prefixDeadLetters + ".*.*.*"
@@ -98,10 +98,10 @@ func (b *Broker) DeleteDeadLetter(ctx context.Context, sequence uint64) error {
 	return nil
 }
 
-// ReplayDeadLetter publishes the job of a dead letter again, deletes the dead letter, and returns the job's new
+// ReplayDeadLetter publishes the job in a dead letter again, deletes the dead letter, and returns the job's new
 // generation. The job keeps its id, and its attempts are counted from zero. It fails with ErrNotFound if there is no
-// such dead letter, with ErrSuperseded if a newer job of the same datasource exists, and with ErrInvalid if the message
-// was not a job.
+// such dead letter, with ErrSuperseded if a newer job for the same datasource exists, and with ErrInvalid if the
+// message was not a job.
 func (b *Broker) ReplayDeadLetter(ctx context.Context, sequence uint64) (uint64, error) {
 	dl, err := b.DeadLetter(ctx, sequence)
 	if err != nil {

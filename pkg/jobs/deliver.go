@@ -28,7 +28,7 @@ type delivery struct {
 func (w *worker) deliver(msg jetstream.Msg) {
 	d := &delivery{worker: w, log: w.log, msg: msg}
 	meta, err := msg.Metadata()
-	if err != nil { // cannot happen, because every message of a consumer has metadata
+	if err != nil { // cannot happen, because every message from a consumer has metadata
 		w.log.Error("the message has no metadata", "subject", msg.Subject(), "error", err)
 		return
 	}
@@ -115,7 +115,7 @@ func isPointlessRetry(err error) bool {
 	return false
 }
 
-// count updates the attempt counts of the job.
+// count updates the job's attempt counts.
 func (d *delivery) count(ctx context.Context, f func(*attemptCounts)) error {
 	return persist(ctx, func() error {
 		next, err := d.broker.attempts.change(ctx, d.job.Generation, d.counts, f)
@@ -233,7 +233,7 @@ func (d *delivery) call(ctx context.Context) (err error) {
 	return d.handler(ctx, d.job)
 }
 
-// end stores the outcome of a run. The event for users is stored before the job is acknowledged.
+// end stores a run's outcome. The event for users is stored before the job is acknowledged.
 func (d *delivery) end(ctx context.Context, runErr error) (Result, error) {
 	if runErr == nil {
 		return d.finish(ctx, Done, nil)

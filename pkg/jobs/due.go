@@ -19,7 +19,7 @@ type DueHandler func(ctx context.Context, datastoreID, datasourceID string, at t
 const (
 	// dueAckWait is how long the server waits for a process to settle a message before it delivers the message again.
 	dueAckWait = 30 * time.Second
-	// dueTimeout bounds one call of the handler.
+	// dueTimeout bounds one call to the handler.
 	dueTimeout = 20 * time.Second
 	// duePending is the maximum number of messages that may be in progress or waiting for a retry.
 	duePending  = 1000

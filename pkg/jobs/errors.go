@@ -113,7 +113,7 @@ type snoozeError struct {
 func (e *snoozeError) Error() string { return e.err.Error() }
 func (e *snoozeError) Unwrap() error { return e.err }
 
-// panicError is a recovered panic of a handler. The stack is logged where the panic is recovered, and not shown to
+// panicError is a recovered panic in a handler. The stack is logged where the panic is recovered, and not shown to
 // users.
 type panicError struct{ value any }
 

@@ -36,7 +36,7 @@ func checkFormat(meta map[string]string) error {
 	return nil
 }
 
-// Installation returns an id of the job log on these NATS servers. Processes that share a catalog must also share the
+// Installation returns an id for the job log on these NATS servers. Processes that share a catalog must also share the
 // job log, so they must all get the same id.
 func (b *Broker) Installation() string { return b.installation }
 

@@ -30,7 +30,7 @@ func (b *Broker) Outstanding(ctx context.Context, job domain.Job) (bool, error) 
 	}
 	info, err := b.consumerInfo(ctx, job.Lane())
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
-		return true, nil // no worker of the lane has ever started
+		return true, nil // no worker for the lane has ever started
 	}
 	if err != nil {
 		return false, fmt.Errorf("looking up the workers of %s jobs: %w", job.Lane(), err)

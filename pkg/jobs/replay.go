@@ -51,8 +51,8 @@ func (b *Broker) LastJobs(ctx context.Context, from uint64, f func(domain.Job) e
 	})
 }
 
-// findNewer looks up the newest job of each datasource. It raises the datasource's entry in `newest` to the generation
-// of this job. The keys of `newest` are the filters that allLanesFilter returns.
+// findNewer looks up each datasource's newest job. It raises the datasource's entry in `newest` to this job's
+// generation. The keys of `newest` are the filters that allLanesFilter returns.
 func (b *Broker) findNewer(ctx context.Context, subjects []string, newest map[string]uint64) error {
 	if len(subjects) == 0 {
 		return nil
@@ -103,7 +103,7 @@ func (b *Broker) pages(ctx context.Context, stream, filter string, from uint64, 
 	})
 }
 
-// scan calls f for each message of a stream that matches the filter.
+// scan calls f for each message in a stream that matches the filter.
 func (b *Broker) scan(ctx context.Context, stream, filter string, f func(*jetstream.RawStreamMsg) error) error {
 	return b.pages(ctx, stream, filter, 1, func(page []*jetstream.RawStreamMsg) error {
 		for _, msg := range page {

@@ -17,7 +17,7 @@ import (
 // ErrNoSchedules means that the NATS servers are too old for schedules. Everything else works.
 var ErrNoSchedules = errors.New("jobs: these NATS servers do not support recurring message schedules: upgrade them to 2.14 or later and restart the api processes")
 
-// Schedule is the refresh schedule of a datasource.
+// Schedule is a datasource's refresh schedule.
 type Schedule struct {
 	DatastoreID, DatasourceID string
 	Pattern                   string // in the format of domain.Refresh.Schedule
@@ -30,10 +30,10 @@ const (
 	maxScheduleBytes = 4 << 10
 )
 
-// SetSchedule sets the refresh schedule of a datasource, replacing the previous one. The zero Refresh removes it.
-// Setting a schedule restarts its interval, even if the interval is unchanged. If several due times pass while the
-// servers are down, the datasource becomes due once, soon after they are back. Datasources with equal intervals that
-// were set together become due together; the dispatcher's window admits their jobs gradually.
+// SetSchedule sets a datasource's refresh schedule, replacing the previous one. The zero Refresh removes it. Setting a
+// schedule restarts its interval, even if the interval is unchanged. If several due times pass while the servers are
+// down, the datasource becomes due once, soon after they are back. Datasources with equal intervals that were set
+// together become due together; the dispatcher's window admits their jobs gradually.
 //
 // It fails with ErrInvalid or ErrNoSchedules, or for the same reasons as Publish.
 func (b *Broker) SetSchedule(ctx context.Context, datastoreID, datasourceID string, r domain.Refresh) error {
@@ -67,8 +67,8 @@ func (b *Broker) setSchedule(ctx context.Context, datastoreID, datasourceID, pat
 	return nil
 }
 
-// RemoveSchedule removes the schedule of a datasource and, if it has not been read yet, the message that its refresh is
-// due. It returns nil if there is no schedule.
+// RemoveSchedule removes a datasource's schedule and, if it has not been read yet, the message that its refresh is due.
+// It returns nil if there is no schedule.
 func (b *Broker) RemoveSchedule(ctx context.Context, datastoreID, datasourceID string) error {
 	if err := checkIDs(datastoreID, datasourceID); err != nil {
 		return err

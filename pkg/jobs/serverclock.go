@@ -16,7 +16,7 @@ const clockEvery = 30 * time.Second
 
 // serverClock is the clock of the NATS servers, accurate to the duration of a request. Processes on several machines
 // use it for the times that they must agree on, since their own clocks may differ by any amount. Between two requests
-// it advances with the monotonic clock of this process.
+// it advances with this process's monotonic clock.
 type serverClock struct {
 	js           jetstream.JetStream
 	stream       string // its leader is asked for the time

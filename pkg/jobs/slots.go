@@ -27,8 +27,8 @@ const (
 	slotsCloseTimeout = 2 * time.Second
 )
 
-// HostSlots limits the requests of all crawlers to a host, so that the whole fleet together keeps to the host's pace. A
-// slot is the permission for one request.
+// HostSlots limits all crawlers' requests to a host, so that the whole fleet together keeps to the host's pace. A slot
+// is the permission for one request.
 //
 // Each host's state is an entry in a small in-memory stream, which is updated by compare-and-set. This process combines
 // its requests for a host into one write at a time. All times are taken from the servers' clocks, which must agree. The
@@ -40,10 +40,10 @@ type HostSlots struct {
 	entries      quorum.Reader
 	retryTimeout time.Duration
 	clock        slotClock
-	local        func() time.Time // this machine's clock; callers pass times of this clock
+	local        func() time.Time // this machine's clock; callers pass times from this clock
 	log          *slog.Logger
 
-	life    context.Context // context of the writing goroutines
+	life    context.Context // context for the writing goroutines
 	end     context.CancelFunc
 	writing sync.WaitGroup
 
@@ -57,8 +57,7 @@ type HostSlots struct {
 type slotClock interface {
 	// now returns the exact time.
 	now(ctx context.Context) (time.Time, error)
-	// estimate returns the time without asking the servers. The time is unknown before the first call of the method
-	// `now`.
+	// estimate returns the time without asking the servers. The time is unknown before the first call to now.
 	estimate() (now time.Time, age time.Duration, known bool)
 }
 

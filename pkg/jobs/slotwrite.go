@@ -218,7 +218,7 @@ func (t *HostSlots) apply(h *slotHost, batch []*slotRequest) (next hostState, an
 	return next, answers, changed, nil
 }
 
-// deliver answers the requests of an applied batch. A slot that starts too late is reserved again, and a slot that will
+// deliver answers the requests in an applied batch. A slot that starts too late is reserved again, and a slot that will
 // not be used is released. deliver returns these requests for the next batch.
 func (t *HostSlots) deliver(h *slotHost, batch []*slotRequest, answers []slotResult) (again []*slotRequest) {
 	now, _, _ := t.clock.estimate()

@@ -57,8 +57,8 @@ type WorkerOptions struct {
 	// StopWait is how long a handler may take to return after its context is done. If the handler takes longer, its
 	// goroutine is abandoned: the job is delivered again, or counts as failed if it exceeded MaxRun. Default 5 s.
 	StopWait time.Duration
-	// SettleTimeout is how long a worker tries to store the outcome of a run. If the outcome cannot be stored, the job
-	// is delivered again. A stop takes at most Grace, StopWait and SettleTimeout together. Default 20 s.
+	// SettleTimeout is how long a worker tries to store a run's outcome. If the outcome cannot be stored, the job is
+	// delivered again. A stop takes at most Grace, StopWait and SettleTimeout together. Default 20 s.
 	SettleTimeout time.Duration
 	// Observe, if set, is called once for every processed delivery. It must not block.
 	Observe func(Outcome)
@@ -170,13 +170,13 @@ func (b *Broker) Work(ctx context.Context, lane domain.Lane, o WorkerOptions, h 
 	return nil
 }
 
-// worker holds what all slots of a Work call share.
+// worker holds what all slots in a call to Work share.
 type worker struct {
 	broker   *Broker
 	lane     domain.Lane
 	opts     WorkerOptions
 	handler  Handler
-	run      context.Context // context of the handlers; ends when the grace period after the stop is over
+	run      context.Context // context for the handlers; cancelled when the grace period after the stop is over
 	stopping context.Context // ends when the worker must accept no more jobs
 	retry    backoff
 	log      *slog.Logger
@@ -187,8 +187,8 @@ type worker struct {
 }
 
 // claim marks a generation as being processed. It returns false if it was already marked. This happens on a busy
-// machine: if a worker does not extend the lease of a job in time, the job is delivered a second time. Running the job
-// twice would make the machine even busier, and would count as a crash.
+// machine: if a worker does not extend a job's lease in time, the job is delivered a second time. Running the job twice
+// would make the machine even busier, and would count as a crash.
 func (w *worker) claim(generation uint64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -205,7 +205,7 @@ func (w *worker) release(generation uint64) {
 	delete(w.held, generation)
 }
 
-// consumer creates the durable consumer of the lane or updates its configuration.
+// consumer creates the lane's durable consumer or updates its configuration.
 func (w *worker) consumer(ctx context.Context) (jetstream.Consumer, error) {
 	c, err := w.broker.ensureConsumer(ctx, StreamJobs, jetstream.ConsumerConfig{
 		Durable:       ConsumerOf(w.lane),
@@ -222,12 +222,12 @@ func (w *worker) consumer(ctx context.Context) (jetstream.Consumer, error) {
 	return c, nil
 }
 
-// requestHeartbeat is the interval of the server's heartbeats for a pending request. If two heartbeats are missing, the
-// client repeats its request. This is needed when a consumer gets a new leader, which does not know the requests that
-// the old leader received.
+// requestHeartbeat is the interval between the server's heartbeats for a pending request. If two heartbeats are
+// missing, the client repeats its request. This is needed when a consumer gets a new leader, which does not know the
+// requests that the old leader received.
 const requestHeartbeat = 2 * time.Second
 
-// loop runs one slot of the worker. It requests one job at a time, so that no job waits in a buffer while its lease
+// loop runs one of the worker's slots. It requests one job at a time, so that no job waits in a buffer while its lease
 // runs.
 func (w *worker) loop(ctx context.Context) {
 	pause := backoff{min: 100 * time.Millisecond, max: 10 * time.Second}

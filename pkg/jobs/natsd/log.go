@@ -15,7 +15,7 @@ type logger struct {
 
 	mu        sync.Mutex
 	cause     error         // the first fatal error
-	hasFailed bool          // whether a write has failed since the last call of the method begin
+	hasFailed bool          // whether a write has failed since the last call to begin
 	broken    chan struct{} // closed once a write has failed
 	// recovering holds the names of the streams whose recovery has begun but not ended.
 	recovering map[string]bool

@@ -29,13 +29,13 @@ type Options struct {
 	// Listen is the TCP address for other processes, such as "127.0.0.1:4222"; port 0 chooses a free one. If Listen is
 	// set, Token must be set as well. Default "": the server opens no port.
 	Listen string
-	// Token must be presented by every connection, including those of this process. Default "": no token.
+	// Token must be presented by every connection, including this process's connections. Default "": no token.
 	Token string
 
-	// NoSync acknowledges messages before they are synced to disk. They survive a crash of the process, but not a power
-	// loss. Default false: every write is synced first.
+	// NoSync acknowledges messages before they are synced to disk. They survive a process crash, but not a power loss.
+	// Default false: every write is synced first.
 	NoSync bool
-	// MaxBytes is the maximum size of the store. Default 0: the free space of the file system at the start.
+	// MaxBytes is the maximum size of the store. Default 0: the file system's free space at the start.
 	MaxBytes int64
 	// StartTimeout is the time limit for the start, including the recovery of the store. Default 30 s.
 	StartTimeout time.Duration
@@ -56,9 +56,9 @@ type Server struct {
 	srv     *server.Server // nil during a restart; see supervise
 	address string         // listen address, "" if there is none
 
-	// stopped is closed once the server of a failed start has stopped. This may be later than the return of the method
-	// startOnce. The field is nil if no start has failed. Start, supervise and Shutdown use it one after the other,
-	// never concurrently.
+	// stopped is closed once the server from a failed start has stopped. This may be after startOnce has returned. The
+	// field is nil if no start has failed. Start, supervise and Shutdown use it one after the other, never
+	// concurrently.
 	stopped         <-chan struct{}
 	supervisors     sync.WaitGroup
 	stopSupervising context.CancelFunc
@@ -117,7 +117,7 @@ func (s *Server) run(ctx context.Context, opts *server.Options) error {
 	return s.startOnce(ctx, opts)
 }
 
-// awaitStopped waits until the server of a failed start has stopped, because that server and a new one would write to
+// awaitStopped waits until the server from a failed start has stopped, because that server and a new one would write to
 // the same files.
 func (s *Server) awaitStopped(ctx context.Context) error {
 	if s.stopped == nil {

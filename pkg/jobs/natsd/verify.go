@@ -254,7 +254,7 @@ func removeConfig(dir string) error {
 	return nil
 }
 
-// First bytes of a consumer's state: a constant and the version of the format.
+// First bytes of a consumer's state: a constant and the format version.
 const (
 	stateMagic   = 22
 	stateVersion = 2
@@ -283,7 +283,7 @@ func isConsumerState(state []byte) bool {
 		return false
 	}
 	if pending > 0 {
-		next() // the base of the timestamps
+		next() // base for the timestamps
 	}
 	for range pending {
 		if at := next(); at == 0 || ackedStream+at > sentStream {

@@ -45,7 +45,7 @@ func Start(t testing.TB, n int) *Cluster {
 	return c
 }
 
-// URL returns the address of the cluster for clients: the addresses of all servers, separated by commas.
+// URL returns the cluster's address for clients: the addresses of all servers, separated by commas.
 func (c *Cluster) URL() string {
 	urls := make([]string, len(c.Servers))
 	for i, s := range c.Servers {

@@ -18,7 +18,7 @@ import (
 // startTimeout bounds the start of a server.
 const startTimeout = 40 * time.Second
 
-// Server is one server of a cluster.
+// Server is one server in a cluster.
 type Server struct {
 	Name string
 	URL  string // for clients
@@ -38,7 +38,7 @@ type process struct {
 	ended chan struct{} // closed when the process has exited
 }
 
-// Dir returns the directory of the server's stored data.
+// Dir returns the directory with the server's stored data.
 func (s *Server) Dir() string { return s.config.Dir }
 
 // Start starts the server again with its stored data, and returns once it serves clients.
@@ -143,11 +143,11 @@ func (s *Server) send(sig syscall.Signal) {
 	}
 }
 
-// envServer is the environment variable that holds the configuration of a server. If it is set, the test's binary runs
-// that server.
+// envServer is the environment variable that holds a server's configuration. If it is set, the test's binary runs that
+// server.
 const envServer = "SLUICE_TEST_NATS_SERVER"
 
-// config is the configuration of a server.
+// config is a server's configuration.
 type config struct {
 	Name        string   `json:"name"`
 	Host        string   `json:"host"`

@@ -15,7 +15,7 @@ import (
 // Maximum size in bytes of all messages that the server sends in response to one request.
 const batchBytes = 4 << 20
 
-// Each calls f with the messages of a subject, page by page in stream order, until f fails. The subject may contain
+// Each calls f with the messages on a subject, page by page in stream order, until f fails. The subject may contain
 // wildcards. The messages range from the given sequence to the last one that the leader knows at the time of the call.
 // `size` is the maximum number of messages in a page, at most 1,000. Pages are read from any server; messages that a
 // lagging server does not have yet are read from the leader. Messages that are removed during the call may be missing.
@@ -50,7 +50,7 @@ func (r Reader) Each(ctx context.Context, subject string, from uint64, size int,
 	return nil
 }
 
-// page reads the messages of a subject from the given sequence on. It returns an empty page only if there are no more
+// page reads the messages on a subject from the given sequence on. It returns an empty page only if there are no more
 // messages.
 func (r Reader) page(ctx context.Context, subject string, from uint64, size int) ([]*jetstream.RawStreamMsg, error) {
 	page, err := r.batch(ctx, batchRequest{Sequence: from, NextFor: subject, Batch: size, MaxBytes: batchBytes})
@@ -64,7 +64,7 @@ func (r Reader) page(ctx context.Context, subject string, from uint64, size int)
 	return []*jetstream.RawStreamMsg{msg}, err
 }
 
-// LastOfEach returns the last message of each matching subject. The given subjects may contain wildcards, but together
+// LastOfEach returns the last message on each matching subject. The given subjects may contain wildcards, but together
 // must match at most 1,000 subjects of the stream. The messages may come from a lagging server. The stream must allow
 // direct gets.
 func (r Reader) LastOfEach(ctx context.Context, subjects []string) ([]*jetstream.RawStreamMsg, error) {

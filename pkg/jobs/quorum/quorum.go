@@ -30,7 +30,7 @@ const DefaultTimeout = 20 * time.Second
 
 // Parameters of retries.
 const (
-	minAttempt = 2 * time.Second // timeout of the first attempt; doubles up to maxAttempt
+	minAttempt = 2 * time.Second // timeout for the first attempt; doubles up to maxAttempt
 	maxAttempt = 8 * time.Second
 	minPause   = 50 * time.Millisecond
 	maxPause   = time.Second
@@ -78,7 +78,7 @@ const (
 	codeDuplicateInFlight = 10158 // the same message id is being stored at this moment
 	codeInsufficient      = 10023
 	codeStoreFailed       = 10077
-	codeStoreNotCreated   = 10049 // for example if a stream of the same name was deleted a moment ago
+	codeStoreNotCreated   = 10049 // for example if a stream with the same name was deleted a moment ago
 )
 
 // IsTransient reports whether a retry of the failed request may succeed.

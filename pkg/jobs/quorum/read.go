@@ -10,20 +10,20 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Reader reads single messages of a stream from its leader. A direct get of the client library may be answered by a
-// lagging replica that does not have recently acknowledged messages yet.
+// Reader reads single messages in a stream from the stream's leader. The client library's direct get may be answered by
+// a lagging replica that does not have recently acknowledged messages yet.
 type Reader struct {
 	JS      jetstream.JetStream
 	Stream  string
 	Timeout time.Duration // 0: DefaultTimeout
 }
 
-// Last returns the last message of a subject, or jetstream.ErrMsgNotFound. The subject may contain wildcards.
+// Last returns the last message on a subject, or jetstream.ErrMsgNotFound. The subject may contain wildcards.
 func (r Reader) Last(ctx context.Context, subject string) (*jetstream.RawStreamMsg, error) {
 	return r.get(ctx, getRequest{LastFor: subject})
 }
 
-// Next returns the first message of a subject at or after a sequence, or jetstream.ErrMsgNotFound. The subject may
+// Next returns the first message on a subject at or after a sequence, or jetstream.ErrMsgNotFound. The subject may
 // contain wildcards.
 func (r Reader) Next(ctx context.Context, sequence uint64, subject string) (*jetstream.RawStreamMsg, error) {
 	return r.get(ctx, getRequest{Sequence: sequence, NextFor: subject})
@@ -34,10 +34,10 @@ func (r Reader) At(ctx context.Context, sequence uint64) (*jetstream.RawStreamMs
 	return r.get(ctx, getRequest{Sequence: sequence})
 }
 
-// Sync ensures that earlier answers of the leader were not outdated: it returns once a majority of the servers has
+// Sync ensures that earlier answers from the leader were not outdated: it returns once a majority of the servers has
 // confirmed the leader. Without Sync, a leader that was cut off may return old data for up to ten seconds. After Sync,
-// a message that was not found does not exist. `unused` must be a subject of the stream on which no message is ever
-// published.
+// a message that was not found does not exist. `unused` must be one of the stream's subjects on which no message is
+// ever published.
 func (r Reader) Sync(ctx context.Context, unused string) error {
 	return Retry(ctx, r.timeout(), func(ctx context.Context) error {
 		stream, err := r.JS.Stream(ctx, r.Stream)

@@ -14,7 +14,7 @@ import (
 const joinTimeout = 5 * time.Second
 
 // Ensure creates the stream, or updates its configuration if it exists. `created` reports whether the stream is new. It
-// may be false for a new stream if a response of the server was lost. Ensure never lowers the number of replicas and
+// may be false for a new stream if a response from the server was lost. Ensure never lowers the number of replicas and
 // never changes the first sequence. It fails with ErrReplicas if the cluster has too few servers.
 func Ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamConfig) (stream jetstream.Stream, created bool, err error) {
 	began := time.Now()
