@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Limits of a load.
+// Limits on a load.
 const (
 	MaxRate    = 100_000        // requests per second
 	MaxClients = 4096           // simultaneous requests

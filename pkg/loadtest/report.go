@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 )
 
-// Report is the result of a load test. It excludes the requests of the warm-up.
+// Report is the result of a load test. It excludes the requests sent during the warm-up.
 type Report struct {
 	Seconds   float64   `json:"seconds"`  // measured time
 	Sent      int64     `json:"requests"` // finished requests: Succeeded plus Failed
