@@ -41,7 +41,7 @@ type Locator struct {
 	Catalog   Catalog
 	Originals Originals
 	Extractor Extractor
-	Timeout   time.Duration // time limit of one call; default DefaultTimeout
+	Timeout   time.Duration // time limit for one call; default DefaultTimeout
 
 	// Slots limits how many originals are read at a time, because each is first copied to a temporary file. The slots
 	// are shared fairly among workspaces. A nil gate sets no limit.
@@ -49,7 +49,7 @@ type Locator struct {
 	Log   *slog.Logger // default slog.Default()
 }
 
-// DefaultTimeout is the default time limit of one call. Most calls take less than a tenth of a second; large originals
+// DefaultTimeout is the default time limit for one call. Most calls take less than a tenth of a second; large originals
 // have to be transferred first.
 const DefaultTimeout = 5 * time.Second
 
@@ -112,7 +112,7 @@ func (l *Locator) Locate(ctx context.Context, workspaceID string, passages []Pas
 	return out
 }
 
-// locateIn finds passages of one datasource.
+// locateIn finds passages from one datasource.
 func (l *Locator) locateIn(ctx context.Context, workspaceID, id string, passages []extract.Passage) ([][][]domain.PageRectangle, error) {
 	d, err := l.Catalog.Datasource(ctx, workspaceID, id)
 	if err != nil {
