@@ -30,7 +30,7 @@ const Reference = Root + "/api"
 // Icon is the path of the service's icon. The API reference uses it too.
 const Icon = Root + "/icon.svg"
 
-// Policy is the pages' Content-Security-Policy. It allows only styles, scripts and images of the service itself.
+// Policy is the pages' Content-Security-Policy. It allows only styles, scripts and images from the service itself.
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; " +
 	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 

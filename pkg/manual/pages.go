@@ -37,7 +37,7 @@ type section struct {
 	Links []link
 }
 
-// link is an entry of a section: the title and address of a page.
+// link is an entry in a section: the title and address of a page.
 type link struct {
 	Title string
 	At    string

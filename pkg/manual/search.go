@@ -14,7 +14,7 @@ import (
 // Search is the path of the search: GET Search?q=words returns at most maxHits hits as JSON.
 const Search = Root + "/search.json"
 
-// Limits of a search.
+// Limits on a search.
 const (
 	maxHits     = 12
 	maxQuery    = 100 // maximum length of a query in bytes; the rest is ignored
