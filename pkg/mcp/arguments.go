@@ -43,7 +43,7 @@ type toolRegistry struct {
 	checks map[string]Arguments
 }
 
-// addTool adds a tool. The schema of its arguments is derived from the type In. The function bound adds limits to that
+// addTool adds a tool. The arguments' schema is derived from the type In. The function bound adds limits to that
 // schema, because struct tags cannot express them.
 func addTool[In, Out any](box *toolRegistry, tool *sdk.Tool, bound func(fields map[string]*jsonschema.Schema), handler sdk.ToolHandlerFor[In, Out]) {
 	schema, err := schemaOf[In](bound)

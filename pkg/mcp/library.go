@@ -6,7 +6,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Limits of the tools' arguments.
+// Limits on the tools' arguments.
 const (
 	MaxDatastores   = 64  // maximum number of datastores in one search
 	DefaultResults  = 10  // number of results for a search whose arguments do not specify it
