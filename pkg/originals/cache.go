@@ -35,7 +35,7 @@ func newContentCache(limit int, now func() time.Time) *contentCache {
 	return &contentCache{limit: limit, now: now, order: list.New(), byKey: make(map[string]*list.Element)}
 }
 
-// add caches the content of a key if there is space. The content must not be changed afterwards.
+// add caches the content for a key if there is space. The content must not be changed afterwards.
 func (r *contentCache) add(key string, content []byte) {
 	if r == nil {
 		return
@@ -53,7 +53,7 @@ func (r *contentCache) add(key string, content []byte) {
 	r.bytes += len(content)
 }
 
-// take removes and returns the content of a key. It returns false if the content is not cached.
+// take removes and returns the content for a key. It returns false if the content is not cached.
 func (r *contentCache) take(key string) ([]byte, bool) {
 	if r == nil {
 		return nil, false

@@ -14,7 +14,7 @@ import (
 var (
 	// ErrNotFound means that there is no original with the key.
 	ErrNotFound = errors.New("originals: not found")
-	// ErrTooLarge means that content exceeds the limit of a Put. None of it was stored.
+	// ErrTooLarge means that content exceeds the limit for a Put. None of it was stored.
 	ErrTooLarge = errors.New("originals: content too large")
 	// ErrCorrupt means that content does not match the digest that was stored with it.
 	ErrCorrupt = errors.New("originals: content does not match its digest")
@@ -29,7 +29,7 @@ func UploadKey(datasourceID string) string {
 	return datasourceID + ".u-" + strings.ToLower(rand.Text())
 }
 
-// PageKey returns the key of a page. It contains the generation of the page's crawl job and the hexadecimal SHA-256 of
+// PageKey returns the key for a page. It contains the generation of the page's crawl job and the hexadecimal SHA-256 of
 // its content.
 func PageKey(datasourceID string, generation uint64, sha256 string) string {
 	return datasourceID + ".p-" + strconv.FormatUint(generation, 10) + "-" + sha256

@@ -133,12 +133,12 @@ func (o Options) store(ctx context.Context, js jetstream.JetStream) (*Store, err
 	return s, nil
 }
 
-// metaSubject returns the subject of a key's metadata.
+// metaSubject returns the subject for a key's metadata.
 func metaSubject(key string) string {
 	return metaPrefix + base64.URLEncoding.EncodeToString([]byte(key))
 }
 
-// lookUp returns the metadata of a key, or ErrNotFound. It returns ErrNotFound only if the original certainly does not
+// lookUp returns the metadata for a key, or ErrNotFound. It returns ErrNotFound only if the original certainly does not
 // exist, because the error ends the job that needs the original.
 func (s *Store) lookUp(ctx context.Context, key string) (jetstream.ObjectInfo, error) {
 	if _, err := DatasourceID(key); err != nil {
@@ -214,7 +214,7 @@ func (s *Store) Exists(ctx context.Context, key string) (bool, error) {
 	return err == nil, err
 }
 
-// purge removes the messages of a subject.
+// purge removes the messages on a subject.
 func (s *Store) purge(ctx context.Context, subject string) error {
 	return quorum.Retry(ctx, quorum.DefaultTimeout, func(ctx context.Context) error {
 		return quorum.StreamError(streamName, s.stream.Purge(ctx, jetstream.WithPurgeSubject(subject)))

@@ -27,17 +27,17 @@ import (
 // large chunks are cheaper than small ones.
 const chunkSize = 512 << 10
 
-// MaxPutTime is the time limit of a Put. Prune keeps chunks that are younger than twice this time.
+// MaxPutTime is the time limit for a Put. Prune keeps chunks that are younger than twice this time.
 const MaxPutTime = time.Hour
 
-// cleanTimeout is the time limit for removing the chunks of a failed Put. The chunks are removed even if the context of
-// the Put has ended. If the Put failed because the servers did not answer, the limit is unavailableTimeout.
+// cleanTimeout is the time limit for removing the chunks that a failed Put stored. The chunks are removed even if the
+// context of the Put has ended. If the Put failed because the servers did not answer, the limit is unavailableTimeout.
 const (
 	cleanTimeout       = 10 * time.Second
 	unavailableTimeout = 2 * time.Second
 )
 
-// PutOptions describe the content of a Put.
+// PutOptions describe the content that Put stores.
 type PutOptions struct {
 	MaxBytes int64  // required: maximum size; larger content fails with ErrTooLarge
 	MIMEType string // as declared or sniffed, returned with the original
@@ -91,7 +91,7 @@ func (s *Store) Put(ctx context.Context, key string, r io.Reader, o PutOptions) 
 	return domain.Original{}, err
 }
 
-// errBroken is the cause of a context that ended because the server cannot store anything.
+// errBroken is the cancellation cause when the server cannot store anything.
 var errBroken = errors.New("the server cannot write to its store")
 
 // withBrokenCancel returns a context that ends once the server cannot store anything. The caller must call the returned
@@ -133,7 +133,7 @@ type put struct {
 	*Store
 	key    string
 	opts   PutOptions
-	id     string // id of the object's chunks
+	id     string // id that the object's chunks share
 	chunks uint32
 	whole  []byte // the content, if it is to be cached
 }
@@ -239,9 +239,9 @@ func (p *put) seal(ctx context.Context, o domain.Original, sum []byte) error {
 	return nil
 }
 
-// clean removes the chunks of the Put. It keeps them and returns true if the original was sealed and only the answer
-// was lost, for example because the server was killed. In that case, a Put of the same content may have found the
-// original and rely on it.
+// clean removes the chunks that the Put stored. It keeps them and returns true if the original was sealed and only the
+// answer was lost, for example because the server was killed. In that case, a Put of the same content may have found
+// the original and rely on it.
 func (p *put) clean(ctx context.Context, timeout time.Duration) (sealed bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()

@@ -25,8 +25,8 @@ func (u Uploads) Put(ctx context.Context, datasourceID, name, mimeType string, r
 	return o, domain.Transient(err, "the store of originals cannot accept content at the moment; try again shortly")
 }
 
-// Get returns the content of a key after verifying it. It fails with domain.CodeNotFound if the content no longer exists
-// or no server has an undamaged copy.
+// Get returns the content for a key after verifying it. It fails with domain.CodeNotFound if the content no longer
+// exists or no server has an undamaged copy.
 func (u Uploads) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	content, err := u.Store.Verified(ctx, key)
 	if errors.Is(err, ErrNotFound) {
@@ -40,5 +40,5 @@ func (u Uploads) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	return content, domain.Transient(err, "the store of originals is unreachable; try again shortly")
 }
 
-// Delete removes the content of a key.
+// Delete removes the content for a key.
 func (u Uploads) Delete(ctx context.Context, key string) error { return u.Store.Delete(ctx, key) }

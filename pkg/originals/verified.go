@@ -19,8 +19,8 @@ import (
 // Verified returns the content of an original, or ErrNotFound, after it has read the content to its end and compared
 // the digest. If the copy on one server is damaged, Verified reads those on the others. It fails with ErrCorrupt if no
 // server has an undamaged copy, and with a temporary error if a server that may have one does not answer. The reader
-// reads the content again and verifies each chunk; content of a single chunk is read only once. Otherwise the reader is
-// like that of Get.
+// reads the content again and verifies each chunk; content that consists of a single chunk is read only once. Otherwise
+// the reader is like that of Get.
 func (s *Store) Verified(ctx context.Context, key string) (io.ReadCloser, error) {
 	info, sum, err := s.find(ctx, key)
 	if err != nil {
@@ -159,7 +159,7 @@ func (s *Store) chunk(ctx context.Context, key string, c chunk) (content []byte,
 // errNoServer means that the copies on all servers are damaged.
 var errNoServer = errors.New("originals: no server has an undamaged copy")
 
-// eachServer calls the function try for one server of the cluster after another, with a stream that this server answers
+// eachServer calls the function try for one server in the cluster after another, with a stream that this server answers
 // from its own copy. It stops when the function succeeds or fails with ErrNotFound, and returns that result. If all
 // copies are damaged, it returns errNoServer. If a server could not be asked, it fails with quorum.ErrUnavailable
 // instead.
