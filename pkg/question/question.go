@@ -86,7 +86,7 @@ func isFragment(text string) bool {
 	return !unspaced(text) && !isInterrogative(text) && len(wordsOf(text)) < minWords
 }
 
-// word is a word of a sentence.
+// word is a word in a sentence.
 type word struct {
 	lower      string
 	start, end int // in bytes
@@ -117,7 +117,7 @@ func newWord(sentence string, start, end int) word {
 	return word{lower: strings.ToLower(sentence[start:end]), start: start, end: end}
 }
 
-// split returns the questions of one sentence. It cuts the sentence before each conjunction that is followed by another
+// split returns the questions in one sentence. It cuts the sentence before each conjunction that is followed by another
 // question. If there is such a conjunction, it also cuts at commas that are followed by a question.
 func split(sentence string) []string {
 	if unspaced(sentence) {
@@ -161,7 +161,7 @@ func split(sentence string) []string {
 	return append(out, sentence[from:])
 }
 
-// cut is a place between two questions of one sentence.
+// cut is a place between two questions in one sentence.
 type cut struct {
 	before, after int // end of the left and start of the right question, in bytes
 	conjunction   bool
