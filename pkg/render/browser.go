@@ -22,7 +22,7 @@ var ErrClosed = errors.New("the browser is closed")
 type Browser struct {
 	opts   Options
 	tabs   chan struct{} // one token per page being rendered
-	warned sync.Once     // so that missing features of the browser are logged only once
+	warned sync.Once     // so that missing browser features are logged only once
 
 	ctx    context.Context // cancelled by Close
 	cancel context.CancelCauseFunc
@@ -79,9 +79,9 @@ func (b *Browser) begin(ctx context.Context) (context.Context, func(), error) {
 
 // Render loads the page, lets its scripts run until it is at rest, and returns the resulting document as HTML in UTF-8.
 // The HTML includes open shadow roots and embedded documents. It includes no noscript elements, and no scripts except
-// linked data. The RoundTripper `via` sends all requests of the page.
+// linked data. The RoundTripper `via` sends all of the page's requests.
 //
-// Error pages of the server are rendered too; see crawl.Rendered.Status. Unless ctx or Close ended the rendering,
+// Error pages from the server are rendered too; see crawl.Rendered.Status. Unless ctx or Close ended the rendering,
 // errors are *crawl.Error. If its field Permanent is set, a retry is pointless. If `via` fails for the page itself,
 // Render wraps that error.
 func (b *Browser) Render(ctx context.Context, address string, via http.RoundTripper) (crawl.Rendered, error) {

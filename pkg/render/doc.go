@@ -1,11 +1,11 @@
 // Package render renders pages that are built by scripts, with headless Chromium controlled through chromedp.
 //
 // Pages are hostile, and may take control of the browser. The browser therefore has no network access: its proxy is a
-// closed port, its resolver knows no names, and WebRTC and QUIC are off. Each request of a page is intercepted and sent
-// by this package through the caller's http.RoundTripper: that of the crawler, which applies the address guard.
-// Requests that cannot be intercepted (WebSockets, service workers) fail at the closed port. Requests are limited in
-// size, number and time. Images, fonts, media, style sheets and frames of other sites are not fetched, because they
-// contain no text of the page.
+// closed port, its resolver knows no names, and WebRTC and QUIC are off. Each request from a page is intercepted and
+// sent by this package through the caller's http.RoundTripper: the crawler's RoundTripper, which applies the address
+// guard. Requests that cannot be intercepted (WebSockets, service workers) fail at the closed port. Requests are
+// limited in size, number and time. Images, fonts, media, style sheets and frames of other sites are not fetched,
+// because they contain no text of the page.
 //
 // A remote browser has its own command-line flags. This package sets the closed proxy for each page, and hides WebRTC
 // from scripts; the remaining gaps are logged (see Options.URL).

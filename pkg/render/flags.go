@@ -23,7 +23,7 @@ const (
 	windowHeight = 2400
 )
 
-// switches are the flags of a local Chromium.
+// switches are the flags for a local Chromium.
 var switches = []struct {
 	name  string
 	value any
@@ -80,7 +80,7 @@ var switches = []struct {
 	{"disable-renderer-backgrounding", true},
 }
 
-// localOptions returns the options of a local browser that stores all files in the directory `dir`.
+// localOptions returns the options for a local browser that stores all files in the directory `dir`.
 func localOptions(path, dir string, asRoot bool) []chromedp.ExecAllocatorOption {
 	o := []chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(path),

@@ -22,7 +22,7 @@ const (
 	idleTime     = 500 * time.Millisecond // time without requests and changes after which the page is at rest
 	// A page that has sent no requests for maxBusyTime also counts as at rest, because some pages never stop changing.
 	maxBusyTime = 3 * time.Second
-	// Timeout of one attempt to read the document. It includes the time for stopping the document's scripts, which may
+	// Timeout for one attempt to read the document. It includes the time for stopping the document's scripts, which may
 	// take more than one try.
 	readTimeout = 3 * time.Second
 	// Minimum time for all attempts to read the document together. It applies even if the page has less time left.

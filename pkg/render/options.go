@@ -28,8 +28,8 @@ type Options struct {
 	Concurrency int
 	// UserAgent is sent with each request and visible to scripts. Default: crawl.DefaultUserAgent.
 	UserAgent string
-	// TempDir is the directory for the profile of a local browser. Default: the system's temporary directory, which is
-	// also used if the path of TempDir is longer than about 40 bytes.
+	// TempDir is the directory for a local browser's profile. Default: the system's temporary directory, which is also
+	// used if the path of TempDir is longer than about 40 bytes.
 	TempDir string
 	// Log receives messages for operators. Default: none.
 	Log *slog.Logger
@@ -38,7 +38,7 @@ type Options struct {
 // Limits per page in addition to MaxHTML and Timeout.
 const (
 	maxResource    = 8 << 20  // bytes per script or response to a script
-	maxPageBytes   = 64 << 20 // bytes of all responses together
+	maxPageBytes   = 64 << 20 // total bytes of all responses
 	maxRequests    = 300      // requests sent; further ones are refused
 	maxDocuments   = 12       // navigations of the page itself, including redirects
 	maxPostBytes   = 1 << 20  // bytes of a request's body

@@ -13,9 +13,9 @@ const (
 	maxDirPath     = 60 // in bytes; a socket's path may have 107 bytes, and Chromium adds 45 to that of the directory
 )
 
-// makeProfile creates the directory of a local browser, and removes directories that killed processes left behind.
-// Chromium opens a socket in the directory, and the length of a socket's path is limited. If `parent` is too long for
-// that, the directory is created in the system's temporary directory.
+// makeProfile creates a local browser's directory, and removes directories that killed processes left behind. Chromium
+// opens a socket in the directory, and the length of a socket's path is limited. If `parent` is too long for that, the
+// directory is created in the system's temporary directory.
 func makeProfile(parent string) (*lockdir.Dir, error) {
 	if parent == "" || len(filepath.Join(parent, profilePattern))+len("0123456789") > maxDirPath {
 		parent = os.TempDir()

@@ -95,7 +95,7 @@ func (n *traffic) exchange(ctx context.Context, e *fetch.EventRequestPaused) (re
 	return out, n.subtract(len(out.body))
 }
 
-// request converts a request of the browser into the request to send.
+// request converts a request from the browser into the request to send.
 func (n *traffic) request(ctx context.Context, e *fetch.EventRequestPaused) (*http.Request, error) {
 	var body []byte
 	for _, part := range e.Request.PostDataEntries {

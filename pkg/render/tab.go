@@ -110,8 +110,8 @@ func (t *tab) attach(ctx context.Context) error {
 	return nil
 }
 
-// prepare turns off features that chromedp has turned on but this package does not need, and intercepts all requests of
-// the tab.
+// prepare turns off features that chromedp has turned on but this package does not need, and intercepts all of the
+// tab's requests.
 func (t *tab) prepare(ctx context.Context) error {
 	t.net.begin(t.session, cdp.FrameID(t.id))
 	yes := true

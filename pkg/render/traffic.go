@@ -26,12 +26,12 @@ const (
 	maxDialogs = 50
 )
 
-// traffic handles the requests of one page.
+// traffic handles the requests from one page.
 type traffic struct {
 	opts      Options
 	transport http.RoundTripper
 	session   *chromedp.Target
-	main      cdp.FrameID // frame of the page itself
+	main      cdp.FrameID // the page's own frame
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -71,8 +71,7 @@ func (n *traffic) open(address string) {
 	n.origin, _ = crawl.Origin(address)
 }
 
-// begin sets the session that receives the responses, and the frame of the page. It must be called before the first
-// request.
+// begin sets the session that receives the responses, and the page's frame. It must be called before the first request.
 func (n *traffic) begin(session *chromedp.Target, main cdp.FrameID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -188,7 +187,7 @@ func (n *traffic) idleFor() time.Duration {
 	return now.Sub(n.last)
 }
 
-// dialog counts a dialog of the page.
+// dialog counts a dialog that the page shows.
 func (n *traffic) dialog() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
