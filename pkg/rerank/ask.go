@@ -22,7 +22,7 @@ const (
 	maxErrorBody = 64 << 10
 )
 
-// Error is a failure of a reranking request.
+// Error says that a reranking request failed.
 type Error struct {
 	Status  int    // HTTP status; 0 if there was no usable response
 	Message string // without the API key

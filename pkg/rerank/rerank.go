@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/modelhttp"
 )
 
-// Limits of a call.
+// Limits on a call.
 const (
 	MaxPassages      = 100
 	MaxPassageBytes  = 6000 // longer passages are truncated: models read about 512 tokens
@@ -39,11 +39,11 @@ type Config struct {
 	URL     string
 	APIKey  string        // sent as a bearer token; "" sends none
 	Model   string        // "" if the server has only one
-	Timeout time.Duration // time limit of one Rerank call, including retries; default DefaultTimeout
+	Timeout time.Duration // time limit for one call to Rerank, including retries; default DefaultTimeout
 	// Transport sends the requests. If it is nil, New creates one. Redirects are not followed, because they would
 	// forward the API key.
 	Transport http.RoundTripper
-	Now       func() time.Time // clock of the circuit breaker; default time.Now
+	Now       func() time.Time // the circuit breaker's clock; default time.Now
 }
 
 // Client sends requests to a server. It is safe for concurrent use.
