@@ -10,7 +10,7 @@ import (
 
 // A query ranks hundreds of candidates and returns copies of a few, so the candidates' memory is pooled.
 
-// buffer holds the hits of one search and the candidates made from them.
+// buffer holds the hits from one search and the candidates made from them.
 type buffer struct {
 	found      index.Result
 	candidates []candidate // empty, with capacity for all hits
@@ -24,7 +24,7 @@ func newBuffer(found index.Result) *buffer {
 	return b
 }
 
-// release returns the memory of the candidates to the pool. The candidates must not be used afterwards.
+// release returns the candidates' memory to the pool. The candidates must not be used afterwards.
 func (res *datastoreResult) release() {
 	if res.buffer == nil {
 		return
@@ -45,7 +45,7 @@ const maxPooled = 4096
 // datasourceHits is a datasource that has hits.
 type datasourceHits struct {
 	*domain.ActiveDatasource      // empty if the datasource no longer exists
-	current                  bool // whether it has hits of its active generation
+	current                  bool // whether it has hits in its active generation
 }
 
 // deletedDatasource stands for the state of a datasource that no longer exists.
@@ -77,7 +77,7 @@ func (o *datasourceSet) find(hits []index.Hit) {
 	o.of, o.owners, o.ids = slices.Grow(o.of[:0], len(hits))[:len(hits)], o.owners[:0], o.ids[:0]
 	for i := range hits {
 		id := hits[i].DatasourceID
-		if i > 0 && hits[i-1].DatasourceID == id { // hits of a datasource are often adjacent
+		if i > 0 && hits[i-1].DatasourceID == id { // hits from a datasource are often adjacent
 			o.of[i] = o.of[i-1]
 			continue
 		}

@@ -10,14 +10,14 @@ import (
 // A document usually covers a subject in several chunks. If only its best chunk counted, a long document would rank
 // below a short one that says less but has the query's words close together. Therefore the lexical score has two parts:
 // the score of the chunk, and the score of its window, which consists of the chunk and its neighbours in the document.
-// Only chunks that are candidates count towards the score of a window. A short document fits in one window; in a book,
-// only the text near the chunk counts.
+// Only chunks that are candidates count towards a window's score. A short document fits in one window; in a book, only
+// the text near the chunk counts.
 const (
 	// windowReach is the number of chunks on each side of a chunk that belong to its window. With values below 4,
 	// articles and abstracts of up to ten chunks are ranked worse than by BM25 over whole documents. Passages of long
 	// documents are ranked better by smaller windows; 3 is best for them.
 	windowReach = 4
-	// documentShare is the weight of the window in the lexical score. With values below 0.4, articles and abstracts are
+	// documentShare is the window's weight in the lexical score. With values below 0.4, articles and abstracts are
 	// ranked worse than by BM25 over whole documents. With values above 0.6, documents with several subjects often rank
 	// with the wrong passage.
 	documentShare = 0.5

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// explain returns the explanation of a result.
+// explain returns the explanation for a result.
 func explain(req Request, found []datastoreResult, all []*candidate, s *selection, res Result, selected *int) *domain.Explanation {
 	e := explainQuery(req, selected)
 	e.Terms, e.Candidates, e.Dropped = topTerms(res.TermWeights), len(all), s.dropped
@@ -75,7 +75,7 @@ func topTerms(weights map[string]float64) map[string]float64 {
 }
 
 // stageRanks holds the 1-based rank of each candidate at each stage. A candidate that was not found by the lexical or
-// the dense leg is not in the map of that leg.
+// the dense leg is not in that leg's map.
 type stageRanks struct{ lexical, dense, fused, first map[*candidate]int }
 
 func rankStages(all []*candidate) stageRanks {

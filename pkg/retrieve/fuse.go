@@ -16,7 +16,7 @@ type comparableKind struct {
 	words bool
 }
 
-// fused scores the candidates of all spaces and returns them, best first.
+// fused scores the candidates from all spaces and returns them, best first.
 func fused(found []datastoreResult) []*candidate {
 	groups := make(map[comparableKind][]*candidate)
 	vectors := make(map[comparableKind]queryVector)

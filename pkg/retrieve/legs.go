@@ -89,7 +89,7 @@ func (r *Retriever) enter(workspace string) (leave func(), ok bool) {
 	return r.deps.Permits.TryEnter(workspace)
 }
 
-// release returns the memory of all candidates to the pool.
+// release returns all candidates' memory to the pool.
 func release(legs []leg) {
 	for i := range legs {
 		for j := range legs[i].found {
@@ -128,9 +128,9 @@ func (r *Retriever) rerankLegs(ctx context.Context, legs []leg, s *selection, re
 	return total, err
 }
 
-// share merges the ranked candidates of all legs into one list, without duplicates. First comes the best candidate for
-// the whole query, then the candidates of the parts, one from each part in turn, and then the rest. The score of a
-// candidate is its highest score in any leg.
+// share merges the ranked candidates from all legs into one list, without duplicates. First comes the best candidate
+// for the whole query, then the candidates of the parts, one from each part in turn, and then the rest. A candidate's
+// score is its highest score in any leg.
 func share(legs []leg) []*candidate {
 	if len(legs) == 1 {
 		return legs[0].ranked

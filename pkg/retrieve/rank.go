@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// rank ranks the candidates of all legs, with the reranker if there is one, and returns the best fragments.
+// rank ranks the candidates from all legs, with the reranker if there is one, and returns the best fragments.
 func (r *Retriever) rank(ctx context.Context, legs []leg, req Request, selected *int) (Result, error) {
 	res := Result{TermWeights: make(map[string]float64)}
 	for i := range legs {

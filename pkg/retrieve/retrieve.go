@@ -6,7 +6,7 @@
 // this ranks much better on test collections than rank fusion.
 //
 // The lexical score covers a chunk and the part of its document around it. So a short article ranks as if it had not
-// been cut into chunks. A passage of a book ranks by its own text and the text near it.
+// been cut into chunks. A passage in a book ranks by its own text and the text near it.
 package retrieve
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/sluice/sluice/pkg/question"
 )
 
-// Limits of a request.
+// Limits on a request.
 const (
 	DefaultTopK        = 5
 	MaxTopK            = 100
@@ -75,10 +75,10 @@ type Deps struct {
 
 // Options configure a Retriever. The zero value uses the defaults.
 type Options struct {
-	Timeout time.Duration // time limit of one Retrieve call; default 15 s
+	Timeout time.Duration // time limit for one call to Retrieve; default 15 s
 
-	// Weights holds the weight of the dense leg, 0 to 1, by embedding model id. The lexical leg gets the rest. Models
-	// that are not listed have DefaultDenseWeight or, if they are built in, BuiltinDenseWeight.
+	// Weights holds the dense leg's weight, 0 to 1, by embedding model id. The lexical leg gets the rest. Models that
+	// are not listed have DefaultDenseWeight or, if they are built in, BuiltinDenseWeight.
 	Weights map[string]float64
 
 	// LexicalFallback lets a hybrid search continue with words alone if its embedding model is unreachable. By default
@@ -86,7 +86,7 @@ type Options struct {
 	LexicalFallback bool
 }
 
-// Default weights of the dense leg. The vectors of a transformer model weigh as much as the lexical leg; the built-in
+// Default weights for the dense leg. The vectors of a transformer model weigh as much as the lexical leg; the built-in
 // static vectors weigh less.
 const (
 	DefaultDenseWeight = 0.5

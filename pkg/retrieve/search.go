@@ -20,7 +20,7 @@ const (
 	depthPerTop = 4      // candidates per requested fragment
 )
 
-// candidate is a hit of an active generation.
+// candidate is a hit in an active generation.
 type candidate struct {
 	hit    *index.Hit
 	from   *origin
@@ -53,7 +53,7 @@ type datastoreResult struct {
 	termWeights map[string]float64
 	dropped     int // hits of inactive generations or deleted datasources
 	// outdated reports whether all hits of some datasource belong to older generations. Its new generation may have
-	// become active only after the index was read. In this case, the candidates contain no rows of the datasource.
+	// become active only after the index was read. In this case, the candidates contain no rows from the datasource.
 	outdated bool
 	// confirmed is true if, according to the catalog, the searched place still serves a datasource with hits. If
 	// another place serves such a datasource, servedFrom is that place.
@@ -61,7 +61,7 @@ type datastoreResult struct {
 	servedFrom domain.Place
 	ds         domain.Datastore // the datastore, with the place that was searched
 	depth      int              // depth of the last search, in candidates per leg
-	buffer     *buffer          // memory of the candidates; nil if there are none
+	buffer     *buffer          // the candidates' memory; nil if there are none
 }
 
 // origin is the index that hits come from and that holds their rows.
@@ -140,7 +140,7 @@ func (q *query) serving(ctx context.Context, ds domain.Datastore, res datastoreR
 	return now, nil
 }
 
-// place searches one place of a datastore. It searches deeper as long as too many hits are dropped. If the result is
+// place searches one of a datastore's places. It searches deeper as long as too many hits are dropped. If the result is
 // outdated, it repeats the search once. The repeated search finds the new rows, because all rows of a generation are
 // written before the generation becomes active.
 func (q *query) place(ctx context.Context, ds domain.Datastore) (datastoreResult, error) {
@@ -197,7 +197,7 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (datastoreResult
 	}
 }
 
-// activeHits keeps the hits of active generations of the datastore's datasources.
+// activeHits keeps the hits that belong to active generations of the datastore's datasources.
 func (r *Retriever) activeHits(ctx context.Context, ds domain.Datastore, found index.Result, from *origin) (datastoreResult, error) {
 	res := datastoreResult{ds: ds, termWeights: found.TermWeights, words: found.MaxLexical > 0}
 	if len(found.Hits) == 0 {
