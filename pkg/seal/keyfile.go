@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/durable"
 )
 
-// KeyFile reads the key of a data directory from its file. If the file does not exist, it is created with a new key.
+// KeyFile reads a data directory's key from its file. If the file does not exist, it is created with a new key.
 func KeyFile(path string) (string, error) {
 	kept, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
