@@ -15,7 +15,7 @@ func WithLogAttrs(ctx context.Context, notes ...slog.Attr) context.Context {
 	return context.WithValue(ctx, logAttrsKey{}, append(slices.Clip(logAttrs(ctx)), notes...))
 }
 
-// logAttrs returns the attributes of a context, oldest first.
+// logAttrs returns a context's attributes, oldest first.
 func logAttrs(ctx context.Context) []slog.Attr {
 	notes, _ := ctx.Value(logAttrsKey{}).([]slog.Attr)
 	return notes

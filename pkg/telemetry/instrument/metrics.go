@@ -13,14 +13,14 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// JobMetrics counts the outcomes of the jobs that this process worked on.
+// JobMetrics counts the jobs that this process worked on, by outcome.
 type JobMetrics struct {
 	ended  *prometheus.CounterVec
 	failed *prometheus.CounterVec
 	took   *prometheus.HistogramVec
 }
 
-// NewJobMetrics registers and returns the metrics of a process.
+// NewJobMetrics registers and returns a process's job metrics.
 func NewJobMetrics(r prometheus.Registerer) *JobMetrics {
 	m := &JobMetrics{
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -45,7 +45,7 @@ func NewJobMetrics(r prometheus.Registerer) *JobMetrics {
 	return m
 }
 
-// Observe counts the outcome of a delivery.
+// Observe counts a delivery's outcome.
 func (m *JobMetrics) Observe(o jobs.Outcome) {
 	m.ended.WithLabelValues(string(o.Kind), string(o.Result)).Inc()
 	if cause := telemetry.Cause(o.Err); cause != "" {
