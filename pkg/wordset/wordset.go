@@ -1,4 +1,4 @@
-// Package wordset builds sets of words from lists in source code. It imports no other package of the module, so any
+// Package wordset builds sets of words from lists in source code. It imports no other package from the module, so any
 // package may import it.
 package wordset
 
