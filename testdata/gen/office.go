@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// part is a file of an office container.
+// part is a file in an office container.
 type part struct{ name, body string }
 
 const xmlHead = `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>` + "\n"

@@ -34,7 +34,7 @@ func (w *pdfWriter) finish(root, info int) []byte {
 	return w.buf.Bytes()
 }
 
-// pageText collects the operators of one page.
+// pageText collects the operators for one page.
 type pageText struct {
 	strings.Builder
 	y float64
