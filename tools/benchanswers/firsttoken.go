@@ -80,7 +80,7 @@ type measured struct {
 	plans         map[string]int       // questions for which the model was asked for a plan, by kind
 }
 
-// start starts the program with all documents of the set. The caller must call the returned function closed, even if
+// start starts the program with all documents in the set. The caller must call the returned function closed, even if
 // start fails.
 func (m *measured) start(ctx context.Context, set questionSet, model string) (closed func() error, err error) {
 	m.delays, m.plans = make(map[string][]float64), make(map[string]int)

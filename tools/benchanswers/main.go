@@ -29,7 +29,7 @@ type settings struct {
 	joined      bool     // ask pairs of questions as one
 	set         string   // folder of a question set, measured instead of collections
 	half        string   // half of the set to measure; "": both
-	wrong       bool     // print the wrong answers to questions of the set
+	wrong       bool     // print the wrong answers to questions in the set
 	firstToken  string   // program with which the delay of the first token is compared; "": not measured
 	keep        string
 	write       string

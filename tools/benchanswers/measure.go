@@ -129,7 +129,7 @@ func fill(ctx context.Context, b *bench.Service, name string, documents []servic
 	return made.ID, agent, err
 }
 
-// result holds the figures of one collection.
+// result holds the figures for one collection.
 type result struct {
 	name     string
 	answered tally

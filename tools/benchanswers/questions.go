@@ -38,7 +38,7 @@ type setQuestion struct {
 	Document string   `json:"document"` // path of the document: HALF/NAME
 	Language string   `json:"language"`
 	Kind     string   `json:"kind"`
-	History  []string `json:"history"` // earlier questions of the conversation
+	History  []string `json:"history"` // earlier questions in the conversation
 	Question string   `json:"question"`
 	Facts    []string `json:"facts"` // regular expressions; a right answer matches all of them
 	Wrong    string   `json:"wrong"` // regular expression that a right answer does not match
@@ -116,7 +116,7 @@ func (q setQuestion) statedFacts(text string) int {
 	return n
 }
 
-// measureSet uploads the documents of a set into one datastore, asks all questions and prints the figures.
+// measureSet uploads the documents in a set to one datastore, asks all questions and prints the figures.
 func measureSet(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 	set, err := loadSet(s.set)
 	if err != nil {
@@ -165,7 +165,7 @@ func measureSet(ctx context.Context, s settings, out, errs io.Writer) (err error
 	return nil
 }
 
-// fillSet creates a datastore with all documents of a set, and an agent for it. It returns the ids of both.
+// fillSet creates a datastore with all documents in a set, and an agent for it. It returns the ids of both.
 func fillSet(ctx context.Context, b *bench.Service, set questionSet) (store, agent string, err error) {
 	made, err := b.CreateDatastore(ctx, service.NewDatastore{Name: "question set"})
 	if err != nil {
@@ -249,7 +249,7 @@ func (t *setTally) add(q setQuestion, e exchange) bool {
 	return false
 }
 
-// writeSet writes the table of a set. It has a row for each half and kind, and one for all answerable questions of a
+// writeSet writes the table for a set. It has a row for each half and kind, and one for all answerable questions in a
 // half.
 func writeSet(out io.Writer, tallies map[string]*setTally) {
 	bench.Header(out, 2, "half", "kind", "questions", "answer right", "some fact", "declined", "characters (median)", "best fragment right", "characters (median)")
