@@ -20,7 +20,7 @@ const coveredShare = 0.9
 type quoteScore struct {
 	quotes, exact             int // exact quotations were compared glyph by glyph
 	letters, covered, foreign int
-	missing                   []quotedChar // those of an exact quotation that are not covered
+	missing                   []quotedChar // letters of an exact quotation that are not covered
 }
 
 func (s *quoteScore) add(o quoteScore) {

@@ -38,13 +38,13 @@ type outcome struct {
 	kind  extract.Kind
 	err   error
 	wall  time.Duration
-	cpu   time.Duration // processor time of the child; 0: unknown, possibly because the child ended
+	cpu   time.Duration // processor time of the child; 0: unknown, possibly because the child has exited
 	peak  int64         // peak resident memory of the child in bytes; 0: unknown
 	size  int
 	crash string // reason if a child died, a parser panicked or a limit was exceeded by far; "": none of these
 }
 
-// isHarmful reports whether reading the copy caused a crash, or an error that is not classified as a fault of the
+// isHarmful reports whether reading the copy caused a crash, or an error that is not classified as a fault in the
 // document.
 func (o outcome) isHarmful() bool { return o.crash != "" || o.err != nil && o.kind == "" }
 
