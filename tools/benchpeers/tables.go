@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// result holds the figures of one store.
+// result holds the figures for one store.
 type result struct {
 	Name    string
 	Absent  string            // reason why it was not measured; "" if it was
@@ -36,7 +36,7 @@ func (r result) print(out io.Writer) {
 	}
 }
 
-// row is a row of a table: a store and a kind of query.
+// row is a table row: a store and a kind of query.
 type row struct {
 	title string
 	of    result
