@@ -21,7 +21,7 @@ import (
 // uploaders returns the number of concurrent uploads. It is at least 8, because an upload mostly waits for the disk.
 func uploaders() int { return max(8, runtime.NumCPU()) }
 
-// result holds the figures of one pipeline.
+// result holds the figures for one pipeline.
 type result struct {
 	Name   string
 	Absent string  // reason why it was not measured; "" if it was
@@ -112,7 +112,7 @@ func measureSluice(ctx context.Context, s settings, g inputFiles, model, dir str
 	})
 }
 
-// wordSet holds the distinct words of a text: runs of ASCII letters and digits in lower case. Words repeated by overlap
+// wordSet holds the distinct words in a text: runs of ASCII letters and digits in lower case. Words repeated by overlap
 // or table formatting count once; white space and punctuation do not count.
 type wordSet map[string]bool
 

@@ -20,7 +20,7 @@ const (
 	office  = "application/vnd.openxmlformats-officedocument."
 )
 
-// part is a file of an office container, with its content type and relationships.
+// part is a file in an office container, with its content type and relationships.
 type part struct {
 	name, body string
 	kind       string // "": the default type of XML
