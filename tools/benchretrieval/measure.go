@@ -74,7 +74,7 @@ func measure(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 	return bench.Publish(out, s.write, "bench-retrieval", text.String())
 }
 
-// result holds the figures of one collection.
+// result holds the figures for one collection.
 type result struct {
 	name   string
 	bm25   float64
@@ -84,7 +84,7 @@ type result struct {
 // way is an engine and a search mode.
 type way struct{ engine, mode string }
 
-// scores holds the metrics of a collection, one value per question.
+// scores holds the metrics for a collection, one value per question.
 type scores struct{ ndcg, recall10, recall100, mrr []float64 }
 
 // measureCollection uploads the collection to each engine and asks its questions in each mode.

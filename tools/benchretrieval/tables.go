@@ -19,8 +19,8 @@ const (
 	maxEngineDifference = 0.01  // maximum difference between the engines on any collection
 )
 
-// writeCollections writes the tables of the collections: the figures of each collection, their means, and whether they
-// meet the requirements.
+// writeCollections writes the tables for the collections: the figures for each collection, their means, and whether
+// they meet the requirements.
 func writeCollections(out io.Writer, s settings, results []result) {
 	for _, engine := range s.engines {
 		fmt.Fprintf(out, "\n### nDCG@10 by collection, %s engine\n\n", engine)
