@@ -56,7 +56,7 @@ func decodeObject(document []byte) (object, error) {
 	return o, nil
 }
 
-// all returns the objects of one type.
+// all returns all objects of one type.
 func all[T any](objects []object) []T {
 	var out []T
 	for _, o := range objects {

@@ -29,8 +29,8 @@ import (
 	podsecurity "k8s.io/pod-security-admission/policy"
 )
 
-// validator applies the validation of the Kubernetes API server. It fills in the defaults and then checks rules that
-// are not in a schema: names, ranges and mutually exclusive fields.
+// validator applies the Kubernetes API server's validation. It fills in the defaults and then checks rules that are not
+// in a schema: names, ranges and mutually exclusive fields.
 type validator struct {
 	scheme *runtime.Scheme
 	pods   podsecurity.Evaluator
