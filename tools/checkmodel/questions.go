@@ -24,7 +24,7 @@ type document struct{ name, text string }
 // question is one question to the agent, with the conditions that a right answer meets.
 type question struct {
 	kind          string
-	before        string // an earlier question of the conversation
+	before        string // an earlier question in the conversation
 	text          string
 	wantPattern   string // regular expression that the answer must match; "": any answer
 	rejectPattern string // regular expression that the answer must not match; "": none
