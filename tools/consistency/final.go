@@ -35,7 +35,7 @@ func (r *run) final(ctx context.Context) error {
 	return nil
 }
 
-// waitQuiet waits until no datasource of the tenant is in progress.
+// waitQuiet waits until none of the tenant's datasources is in progress.
 func (r *run) waitQuiet(ctx context.Context, t *tenant) error {
 	ctx, cancel := context.WithTimeout(ctx, quietTimeout)
 	defer cancel()
@@ -95,7 +95,7 @@ func (r *run) checkTenant(ctx context.Context, t *tenant) error {
 	return group.Wait()
 }
 
-// list returns all datasources of a datastore. It starts again if a page is not answered.
+// list returns all datasources in a datastore. It starts again if a page is not answered.
 func (r *run) list(ctx context.Context, t *tenant, id string) (all []client.Datasource, in model.Interval, err error) {
 	all, err = ask(ctx, t, func(ctx context.Context, c *client.Client) (all []client.Datasource, err error) {
 		in.From = r.now()
@@ -111,7 +111,7 @@ func (r *run) list(ctx context.Context, t *tenant, id string) (all []client.Data
 	return all, in, err
 }
 
-// checkListed checks one entry of the final list of a datastore, and adds it to listed.
+// checkListed checks one entry in a datastore's final list, and adds it to listed.
 func (t *tenant) checkListed(store int, s client.Datasource, listed map[*model.Document]client.Datasource, in model.Interval) error {
 	tag, ok := model.ParseTag(text(s.CustomId))
 	d := t.document(tag)

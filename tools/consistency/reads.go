@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/tools/consistency/model"
 )
 
-// read makes one attempt of a read, and returns its interval. from is a time before the document's id was looked up. ok
+// read makes one attempt at a read, and returns its interval. from is a time before the document's id was looked up. ok
 // is false if there was no answer, which proves nothing.
 func (w *worker) read(ctx context.Context, from time.Duration, do func(context.Context, *client.Client) error) (in model.Interval, ok bool, err error) {
 	in.From = from
@@ -114,8 +114,9 @@ func (w *worker) queryAll(ctx context.Context) {
 	w.report(w.tenant.checkFragments(d.Tag.Store, found, in, nil))
 }
 
-// checkFragments checks the fragments that a query of a datastore returned: each is a part of one version of a document
-// of this datastore, and the fragments of a document agree. If only is not nil, all must be of this document.
+// checkFragments checks the fragments that a query to a datastore returned: each is a part of one version of a document
+// in this datastore, and the fragments of a document agree. If `only` is not nil, all fragments must come from that
+// document.
 func (t *tenant) checkFragments(store int, found []client.Fragment, in model.Interval, only *model.Document) error {
 	type sight struct {
 		version    int
@@ -161,7 +162,7 @@ func (t *tenant) checkFragments(store int, found []client.Fragment, in model.Int
 	return errors.Join(faults...)
 }
 
-// readChunks lists the searchable chunks of a document, which must be the whole of one version.
+// readChunks lists a document's searchable chunks, which together must be exactly one version.
 func (w *worker) readChunks(ctx context.Context) {
 	from, d := w.now(), w.tenant.any(w.random)
 	if d == nil || d.ID() == "" {

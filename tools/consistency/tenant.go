@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	attemptTimeout = 8 * time.Second        // time limit of one attempt of a request
+	attemptTimeout = 8 * time.Second        // time limit for one attempt at a request
 	firstPause     = 100 * time.Millisecond // pause after a failed attempt; it doubles up to maxPause
 	maxPause       = 2 * time.Second
 )
@@ -181,7 +181,7 @@ func isUnsent(err error) bool {
 
 func isNotFound(err error) bool { return client.CodeOf(err) == client.CodeNotFound }
 
-// Requests of the workload.
+// Requests in the workload.
 
 func (t *tenant) upsert(ctx context.Context, c *client.Client, store int, batch []write) ([]string, error) {
 	documents := make([]client.Document, len(batch))

@@ -32,8 +32,8 @@ type worker struct {
 
 const (
 	ownDocuments = 40                     // documents that a worker writes
-	maxBatch     = 8                      // documents of one upsert
-	maxHaste     = 500 * time.Millisecond // longest time limit of a write that is not repeated
+	maxBatch     = 8                      // documents in one upsert
+	maxHaste     = 500 * time.Millisecond // longest time limit for a write that is not repeated
 	minHaste     = 5 * time.Millisecond
 )
 
@@ -127,7 +127,7 @@ func contains(batch []write, d *model.Document) bool {
 	return false
 }
 
-// finish records the outcome of a write that was repeated until it was answered.
+// finish records a write's outcome. The write was repeated until it was answered.
 func (w *worker) finish(one write, id string, err error) {
 	now := w.now()
 	switch {

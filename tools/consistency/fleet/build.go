@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// clockVariable names the environment variable with the path of the file that holds the deviation of the clock. Only
-// programs built with the patch of the clock read it.
+// clockVariable names the environment variable with the path of the file that holds the clock's deviation. Only
+// programs built with the clock patch read it.
 const clockVariable = "CONSISTENCY_CLOCK"
 
 // edit replaces one place in a source file. The old text must occur exactly once.
 type edit struct{ file, old, new string }
 
-// clockEdits let the program's clock follow a file. The program of a release has no such switch.
+// clockEdits let the program's clock follow a file. A release build has no such switch.
 var clockEdits = []edit{
 	{"pkg/app/main.go", "return mainWith(hooks{}, shape,", "return mainWith(hooks{now: consistencyClock()}, shape,"},
 	{"pkg/app/main.go", "func mainWith(", `// consistencyClock returns a clock that deviates by the duration in a file.
@@ -60,7 +60,7 @@ var planted = map[string][]edit{
 	"no-claim-fence": {{"pkg/catalog/accounts/idempotency.go", "	return db.WithFence(ctx, func(ctx context.Context, t *db.Tx) error {", "	return ctx\n	return db.WithFence(ctx, func(ctx context.Context, t *db.Tx) error {"}},
 	// A generation becomes active even if a higher one already is.
 	"no-generation-fence": {{"pkg/domain/transition.go", "	case ev.Generation > d.ActiveGeneration:\n		if d.ActiveGeneration > 0", "	case ev.Generation > 0:\n		if d.ActiveGeneration > 0"}},
-	// Queries take hits of every generation.
+	// Queries accept hits from every generation.
 	"mixed-generations": {{"pkg/retrieve/search.go", "if o.ActiveGeneration == 0 || o.ActiveGeneration != h.Generation || o.DatastoreID != ds.ID {", "if o.ActiveGeneration == 0 || o.DatastoreID != ds.ID {"}},
 	// A datasource is read without regard to its workspace.
 	"no-tenant-check": {{"pkg/catalog/record/counts.go", "FROM datasources WHERE workspace_id || '' = ? AND id = ? AND `+NotDeleted, ws, id))", "FROM datasources WHERE ? || '' <> '' AND id = ? AND `+NotDeleted, ws, id))"}},
@@ -133,7 +133,7 @@ func Build(ctx context.Context, dir string, faults ...string) (program string, e
 	return program, nil
 }
 
-// setClock writes the deviation of the clock to the file, in one step.
+// setClock writes the clock's deviation to the file, in one step.
 func setClock(file string, by time.Duration) error {
 	if err := os.WriteFile(file+".new", []byte(by.String()), 0o600); err != nil {
 		return err

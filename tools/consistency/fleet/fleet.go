@@ -47,7 +47,7 @@ type Fleet struct {
 	damaged   int // number of the NATS server whose files are damaged; always the same one
 }
 
-// link is the connection of a process to a server, through a proxy that can fail.
+// link is a process's connection to a server, through a proxy that can fail.
 type link struct {
 	process, server string
 	proxy           *faultproxy.Proxy

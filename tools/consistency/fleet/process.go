@@ -22,8 +22,8 @@ const (
 	readyzDeadline = 5 * time.Second
 )
 
-// process is a process of the service with a supervisor, which restarts it after an unexpected end, as an orchestrator
-// does.
+// process is one of the service's processes, with a supervisor that restarts it after an unexpected exit, as an
+// orchestrator does.
 type process struct {
 	name, addr string
 	program    string

@@ -1,6 +1,6 @@
 // Package model decides whether the answers of a service are possible. It records the history of every document (writes
-// and deletions with the times of request and answer) and the observations of readers, and reports a violation if no order
-// of the operations explains an observation. It does no I/O.
+// and deletions with the times of request and answer) and the observations of readers, and reports a violation if no
+// order of the operations explains an observation. It does no I/O.
 //
 // Two registers describe a document. The accepted register changes when a write or a deletion is answered with success:
 // every later read of the datasource must show it. The visible register is what queries find. It follows the accepted
@@ -53,7 +53,7 @@ func (v *Violation) Error() string {
 	return fmt.Sprintf("%s: document %s: %s\n%s", strings.ToUpper(string(v.Kind)), v.Tag, v.What, v.History)
 }
 
-// Op is a write or a deletion of a document.
+// Op is a write to a document or its deletion.
 type Op struct {
 	document *Document
 	version  int // 0: a deletion
@@ -71,10 +71,10 @@ func (o *Op) isDeletion() bool { return o.version == 0 }
 // precedes reports whether o certainly took effect before p.
 func (o *Op) precedes(p *Op) bool { return o.latest < p.from }
 
-// deletion is an answered deletion of a datasource.
+// deletion is an answered request to delete a datasource.
 type deletion struct {
 	id string
-	at time.Duration // time of the answer
+	at time.Duration // time when the answer arrived
 }
 
 // maxDeletions is the number of deletions of a document whose datasource ids are remembered.

@@ -28,7 +28,7 @@ func (d *Document) Visible(version int, in Interval, how string) error {
 
 func (o *Op) sight() string { return "searchable " + o.String()[len("write "):] }
 
-// known returns the write of a version that an answer contains.
+// known returns the write that made the version in an answer.
 func (d *Document) known(version int, in Interval, how string) (*Op, error) {
 	o := d.find(version)
 	switch {
@@ -103,7 +103,7 @@ func (d *Document) Accepted(version int, searchable bool, in Interval, how strin
 	return nil
 }
 
-// Missing checks a read that found no datasource of the document.
+// Missing checks a read that found no datasource for the document.
 func (d *Document) Missing(in Interval, how string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -16,7 +16,7 @@ type Tag struct {
 	Tenant, Store, Number int
 }
 
-// String returns the form of the tag that texts contain. It is also the document's custom id.
+// String returns the tag in the form that texts contain. It is also the document's custom id.
 func (t Tag) String() string { return fmt.Sprintf("t%dd%dk%06d", t.Tenant, t.Store, t.Number) }
 
 // maxSentences limits the length of a text. 24 sentences are about 6 chunks.
@@ -31,7 +31,7 @@ var (
 	verbs     = strings.Fields("blocks carries drains feeds guards heats joins lifts marks opens passes quenches raises shields turns warms")
 )
 
-// Text returns the content of a version of a document. It depends only on its arguments, so texts need not be stored.
+// Text returns the content of one version of a document. It depends only on its arguments, so texts need not be stored.
 func Text(tag Tag, version int) string {
 	h := fnv.New64a()
 	fmt.Fprint(h, tag, version)
