@@ -16,7 +16,7 @@ var questions = []string{
 }
 
 // ask asks every question twice: the datastore for fragments, and an agent for a streamed answer. It returns the
-// address of the last answer in the console.
+// console address that shows the last answer.
 func (l *library) ask(ctx context.Context) (answer string, err error) {
 	agent, err := l.CreateAgent(ctx, client.AgentCreate{Name: "Support agent", DatastoreIds: &[]string{l.storeID}})
 	if err != nil {
