@@ -27,7 +27,7 @@ func Main(name string, run func(ctx context.Context, args []string, out, errs io
 	}
 }
 
-// Flags are the flags of a program.
+// Flags are a program's flags.
 type Flags struct {
 	*flag.FlagSet
 	paths []*string

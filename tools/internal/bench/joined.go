@@ -19,7 +19,7 @@ var conjunctions = map[string]string{
 	"en": " and ", "reddit": " and ", "es": " y ", "it": " e ", "ro": " și ", "ru": " и ", "el": " και ", "tr": " ve ", "hi": " और ", "vi": " và ", "ar": " و", "zh": "，",
 }
 
-// Joined is a question with several parts, made by joining questions of a collection.
+// Joined is a question with several parts, made by joining questions from a collection.
 type Joined struct {
 	Text  string
 	Parts []string // ids of the joined questions
