@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/tools/local/engines"
 )
 
-// commandKeep is the hidden command of the background process that `up` starts.
+// commandKeep is the hidden command that runs in the background process started by `up`.
 const commandKeep = "keep"
 
 // state describes the keeper of a directory, which is the background process that runs the engines. The other commands

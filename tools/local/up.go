@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// up starts the keeper of the directory, waits until the engines are ready, and prints the settings.
+// up starts the directory's keeper, waits until the engines are ready, and prints the settings.
 func up(ctx context.Context, dir string, stdout, stderr io.Writer) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

@@ -78,7 +78,7 @@ func ChromiumForTest(t testing.TB) string {
 	return find(ctx, t, EnvChromium, askChromium, (*Set).chromiumPath)
 }
 
-// localSet is the set of this process, for tests without a broker. It is created on first use.
+// localSet is this process's own set, for tests without a broker. It is created on first use.
 var localSet struct {
 	sync.Mutex
 	set *Set
@@ -98,7 +98,7 @@ func find(ctx context.Context, t testing.TB, variable, name string, start func(*
 		localSet.Lock()
 		defer localSet.Unlock()
 		if localSet.set == nil {
-			set, err := NewSet(context.Background()) // for all tests of this process, not only for this one
+			set, err := NewSet(context.Background()) // for all tests in this process, not only for this one
 			if err != nil {
 				return "", err
 			}

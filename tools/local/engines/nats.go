@@ -14,7 +14,7 @@ type NATS struct {
 	Servers []*NATSServer
 }
 
-// NATSServer is one server of a cluster.
+// NATSServer is one server in a cluster.
 type NATSServer struct {
 	*Process
 	addr string
@@ -24,7 +24,7 @@ type NATSServer struct {
 // Addr returns the address of this server, "127.0.0.1:port".
 func (s *NATSServer) Addr() string { return s.addr }
 
-// Dir returns the directory of this server's data.
+// Dir returns the directory with this server's data.
 func (s *NATSServer) Dir() string { return s.dir }
 
 // URL returns the address of this server, "nats://127.0.0.1:port".
@@ -57,14 +57,14 @@ type NATSOptions struct {
 	// SyncAlways makes every server write data to disk before it acknowledges, so that the data survives a power
 	// failure, not only a crash of the process. Default: false.
 	SyncAlways bool
-	// NoAdvertise keeps the servers from telling clients each other's addresses, so that a client uses only the addresses
-	// that it was given, for example those of proxies. Default: false.
+	// NoAdvertise keeps the servers from telling clients each other's addresses, so that a client uses only the
+	// addresses that it was given, for example those of proxies. Default: false.
 	NoAdvertise bool
 	// Temporary deletes the directory if this process ends without stopping the engine.
 	Temporary bool
 }
 
-// natsSpec is the configuration of a NATS server.
+// natsSpec is a NATS server's configuration.
 type natsSpec struct {
 	Name              string
 	Dir               string

@@ -196,7 +196,7 @@ func isFile(path string) bool {
 }
 
 // passwordOf returns the superuser's password from the directory, and creates it if there is none. Without a password,
-// every user of the machine could run programs as the server's user.
+// every user on the machine could run programs as the server's user.
 func passwordOf(dir string) (string, error) {
 	file := filepath.Join(dir, "password")
 	text, err := os.ReadFile(file)

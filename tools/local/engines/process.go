@@ -46,8 +46,8 @@ func (p *Process) Kill() error { return p.end(commandKill) }
 // does nothing.
 func (p *Process) Stop() error { return p.end(commandStop) }
 
-// Pause stops all processes of the engine with SIGSTOP, so that the engine keeps its connections but does nothing until
-// Resume, Kill, Stop or Restart is called. If the engine is not running, it does nothing.
+// Pause stops all of the engine's processes with SIGSTOP, so that the engine keeps its connections but does nothing
+// until Resume, Kill, Stop or Restart is called. If the engine is not running, it does nothing.
 func (p *Process) Pause() error { return p.signal(pauseTree) }
 
 // Resume continues the processes that Pause stopped.
@@ -159,14 +159,14 @@ func launchChild(ctx context.Context, s spec, where processAttributes, listener 
 // errNoGuard is returned if the program that was started as a guard does not call RunChildIfAsked.
 var errNoGuard = errors.New("this program cannot guard an engine: call engines.RunChildIfAsked first in main or TestMain")
 
-// watch sends the first report of the guard process to the channel and logs later reports, until the process ends.
-// Later reports are logged because users of a crashed engine would otherwise see only refused connections.
+// watch sends the guard process's first report to the channel and logs later reports, until the process exits. Later
+// reports are logged because users of a crashed engine would otherwise see only refused connections.
 func watch(out io.Reader, reports chan<- report, log string) {
 	started := false
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		var r report
 		if json.Unmarshal(lines.Bytes(), &r) != nil {
-			continue // output of a program that is not a guard
+			continue // output from a program that is not a guard
 		}
 		if started {
 			slog.Error("engine ended", "fault", r.Fault, "log", log)

@@ -45,7 +45,7 @@ func NewSet(ctx context.Context) (*Set, error) {
 	return s, nil
 }
 
-// Timeout of a start, including downloads.
+// Timeout for a start, including downloads.
 const engineStartTimeout = downloadTimeout
 
 // ErrStopped is returned for requests after Stop.

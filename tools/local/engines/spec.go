@@ -15,7 +15,7 @@ type spec struct {
 	// Isolated means that the guard process is in new network and mount namespaces. Before the program starts, the
 	// guard process must bring loopback up and mount an empty /run.
 	Isolated bool
-	// Forward is an address in the network namespace of the guard process. This process forwards the connections of the
+	// Forward is an address in the guard process's network namespace. This process forwards the connections of the
 	// inherited listener to this address. It is "" if there is no listener.
 	Forward string
 
@@ -33,7 +33,7 @@ const (
 	startTimeout = 90 * time.Second      // time from the start of a program until it must be ready
 	stopTimeout  = 10 * time.Second      // from the stop signal until the program is killed
 	readyEvery   = 25 * time.Millisecond // interval of readiness probes
-	probeTimeout = 2 * time.Second       // timeout of one probe
+	probeTimeout = 2 * time.Second       // timeout for one probe
 )
 
 // Commands that the parent sends to a guard process. If the input ends without a command, the parent has died.
