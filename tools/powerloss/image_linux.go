@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	dataDir      = "data" // directory of the service on the file system
+	dataDir      = "data" // the service's directory on the file system
 	imageTimeout = 5 * time.Minute
 	maxKept      = 3  // images that are kept
-	maxPrinted   = 10 // findings of one image that are printed
+	maxPrinted   = 10 // maximum number of findings printed per image
 
 	// Time between the start of the service and the second power loss.
 	minAgain, maxAgain = 20 * time.Millisecond, 1500 * time.Millisecond
@@ -48,8 +48,8 @@ func (r *runner) take(ctx context.Context, d *disk.Disk, ledger *load.Ledger, c 
 	return i
 }
 
-// check starts the service on an image and compares everything. It returns an error only if it could not do so for
-// another reason than the content of the image.
+// check starts the service on an image and compares everything. It returns an error only if the check failed for a
+// reason other than the image's content.
 func (r *runner) check(ctx context.Context, i *image) (report check.Report, err error) {
 	ctx, cancel := context.WithTimeout(ctx, imageTimeout)
 	defer cancel()
@@ -140,7 +140,7 @@ func (r *runner) compare(ctx context.Context, i *image, d *disk.Disk, root strin
 	return report, err
 }
 
-// openImage mounts the file system of an image.
+// openImage mounts an image's file system.
 func openImage(ctx context.Context, d *disk.Disk, root string) (*volume, error) {
 	v, err := openVolume(ctx, d, root)
 	if _, ok := errors.AsType[mountError](err); ok {
@@ -149,7 +149,7 @@ func openImage(ctx context.Context, d *disk.Disk, root string) (*volume, error) 
 	return v, err
 }
 
-// compareInto adds the findings of a comparison to a report.
+// compareInto adds the findings from a comparison to a report.
 func compareInto(ctx context.Context, report *check.Report, c check.Comparison) error {
 	findings, err := compare(ctx, c)
 	report.Findings = append(report.Findings, findings...)

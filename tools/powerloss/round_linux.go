@@ -23,7 +23,7 @@ import (
 const (
 	diskSize       = 1 << 30 // only blocks with content take memory
 	probeSize      = 8 << 20
-	imagesPerRound = 10 // images of one disk; then the run continues with an empty one
+	imagesPerRound = 10 // number of images per disk; then the run continues with an empty disk
 	checkers       = 2  // images that are checked at once
 	flushTimeout   = time.Second
 
@@ -33,7 +33,7 @@ const (
 	controlPause       = 4 * time.Second // some documents must be acknowledged by then, since the control must lose some
 
 	key        = "sk_powerloss_0123456789abcdef0123456789" // a key in the data directory might be lost
-	noBarriers = "nobarrier"                               // mount option of the control: the file system never flushes the disk
+	noBarriers = "nobarrier"                               // mount option for the control: the file system never flushes the disk
 )
 
 // kinds are the kinds of power cuts, used one after another.

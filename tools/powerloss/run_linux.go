@@ -26,13 +26,13 @@ const partVariable = "POWERLOSS_PART"
 // Parts of the command that run in processes of their own.
 const (
 	partInside = "inside" // everything, in new namespaces
-	partStored = "stored" // the comparison of a data directory with itself; see stored
+	partStored = "stored" // compares a data directory with itself; see stored
 )
 
 // stopTimeout is how long the processes get to remove their mounts after a signal.
 const stopTimeout = time.Minute
 
-// flags are the arguments of the command.
+// flags are the command's arguments.
 type flags struct {
 	program string
 	images  int

@@ -37,7 +37,7 @@ func newVolume(ctx context.Context, d *disk.Disk, root, options string) (*volume
 	return v, v.mount(ctx, options)
 }
 
-// openVolume mounts the file system of a disk.
+// openVolume mounts a disk's file system.
 func openVolume(ctx context.Context, d *disk.Disk, root string) (*volume, error) {
 	v, err := serve(d, root)
 	if err != nil {
@@ -56,7 +56,7 @@ func serve(d *disk.Disk, root string) (*volume, error) {
 	return v, err
 }
 
-// dir returns the root directory of the file system.
+// dir returns the file system's root directory.
 func (v *volume) dir() string { return filepath.Join(v.root, mountedDir) }
 
 // mountError means that a file system cannot be mounted.

@@ -28,7 +28,7 @@ const (
 // Report is the result of a check.
 type Report struct {
 	Documents int      // documents of which at least one change was acknowledged before the power loss
-	Lost      int      // documents of these that are not in a state that they may be in
+	Lost      int      // of these, documents that are not in an allowed state
 	Findings  []string // all faults, one line each
 }
 
@@ -85,7 +85,7 @@ type checker struct {
 	random   *rand.Rand
 
 	mu       sync.Mutex
-	versions map[load.Name]int // the version of each document that is as it should be
+	versions map[load.Name]int // the version of each document that is in an allowed state
 }
 
 func (k *checker) run(ctx context.Context) error {
@@ -201,7 +201,7 @@ func (k *checker) original(ctx context.Context, id string) (string, error) {
 	return string(b), err
 }
 
-// faultOfChunks describes the first fault in the chunks of a version. It returns "" if there is none.
+// faultOfChunks describes the first fault in a version's chunks. It returns "" if there is none.
 func faultOfChunks(n load.Name, version int, chunks []string, want int) string {
 	content := n.Content(version)
 	if len(chunks) != want || want == 0 {

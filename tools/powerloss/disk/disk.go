@@ -15,7 +15,7 @@ const Block = 4096
 // written, some of its sectors may have the old content and others the new.
 const Sector = 512
 
-// maxVersions limits the contents that the cache holds for one block. Further writes of the block drop the oldest
+// maxVersions limits the contents that the cache holds for one block. Further writes to the block drop the oldest
 // content, which then cannot survive a power loss.
 const maxVersions = 16
 
@@ -47,7 +47,7 @@ func (d *Disk) Unflushed() int {
 	return len(d.cached)
 }
 
-// newest returns the content of a block that a read returns.
+// newest returns the content that a read of a block returns.
 func (d *Disk) newest(block int64) content {
 	if versions := d.cached[block]; len(versions) > 0 {
 		return versions[len(versions)-1]

@@ -127,7 +127,7 @@ func (l *Ledger) acknowledge(ids []string, changes ...change) {
 	}
 }
 
-// idOf returns the datasource of a document.
+// idOf returns the datasource for a document.
 func (l *Ledger) idOf(n Name) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

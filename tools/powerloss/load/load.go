@@ -17,9 +17,9 @@ import (
 
 const (
 	workers      = 4
-	maxDocuments = 24 // existing documents of a worker
+	maxDocuments = 24 // a worker's existing documents
 	maxBatch     = 3  // texts in one request
-	// Pause between two requests of a worker. Without it, the load would leave no processor for checking images.
+	// Pause between two requests from a worker. Without it, the load would leave no processor for checking images.
 	pace = 15 * time.Millisecond
 )
 
