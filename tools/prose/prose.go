@@ -1,6 +1,6 @@
 // Command prose lists comments, messages and documents that are probably hard to read, because they contain phrases
-// that plain English does not use. Run it in the root of the repository. Arguments are path prefixes that restrict the
-// list to matching files.
+// that plain English does not use. Run it in the repository's root. Arguments are path prefixes that restrict the list
+// to matching files.
 package main
 
 import (
@@ -89,7 +89,7 @@ func findings(passages []passage) (out []finding) {
 	return out
 }
 
-// skipped matches files that are generated, test data, tests, or records of the past.
+// skipped matches generated files, test data, tests, and historical records.
 var skipped = regexp.MustCompile(`(^|/)(third_party|testdata|archive|history)/|\.gen\.go$|_test\.go$|CHANGELOG`)
 
 // tracked returns the Go and Markdown files in Git below a directory, without the skipped ones.
