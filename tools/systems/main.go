@@ -161,7 +161,7 @@ func newSources() *sources {
 	return &sources{positions: token.NewFileSet(), parsed: map[string]*ast.File{}}
 }
 
-// parse parses the packages' files, and returns them in the order of the packages.
+// parse parses the packages' files, and returns them in the same order as the packages.
 func (s *sources) parse(packages []listed) ([][]*ast.File, error) {
 	all := make([][]*ast.File, len(packages))
 	var working errgroup.Group
