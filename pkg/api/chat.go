@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -145,9 +146,7 @@ func chatQuery(body ChatRequest, question string) AgentQuery {
 	if q.Temperature != nil {
 		q.Temperature = new(min(*q.Temperature, 1)) // OpenAI allows 0 to 2, agents allow 0 to 1
 	}
-	if q.MaxTokens == nil {
-		q.MaxTokens = body.MaxTokens
-	}
+	q.MaxTokens = cmp.Or(q.MaxTokens, body.MaxTokens)
 	return q
 }
 

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"os"
@@ -138,12 +139,8 @@ func (d Deps) withDefaults() (Deps, error) {
 	if d.Metrics == nil {
 		d.Metrics = prometheus.NewRegistry()
 	}
-	if d.Log == nil {
-		d.Log = slog.Default()
-	}
-	if d.Audit == nil {
-		d.Audit = d.Log
-	}
+	d.Log = cmp.Or(d.Log, slog.Default())
+	d.Audit = cmp.Or(d.Audit, d.Log)
 	if d.Now == nil {
 		d.Now = time.Now
 	}

@@ -85,9 +85,7 @@ func renderDatasource(d domain.Datasource) Datasource {
 func renderConfig(d domain.Datasource) map[string]any {
 	config := d.Config
 	config.ETag, config.LastModified, config.Depth, config.Access = "", "", 0, nil
-	if config.CustomID == "" {
-		config.CustomID = d.CustomID
-	}
+	config.CustomID = cmp.Or(config.CustomID, d.CustomID)
 	out := map[string]any{}
 	if encoded, err := json.Marshal(config); err == nil { // never fails: all fields are plain values
 		_ = json.Unmarshal(encoded, &out)

@@ -64,12 +64,8 @@ func configureCrawl(d *domain.Datasource, c DatasourceConfigCreate) {
 		d.Config.Include, d.Config.Exclude = orZero(c.Include), orZero(c.Exclude)
 		d.Config.MaxPages, d.Config.MaxDepth = orZero(c.MaxPages), orZero(c.MaxDepth)
 	}
-	if d.Name == "" {
-		d.Name = d.Config.SourceURL
-	}
-	if d.Name == "" {
-		d.Name = d.Config.Sitemap
-	}
+	d.Name = cmp.Or(d.Name, d.Config.SourceURL)
+	d.Name = cmp.Or(d.Name, d.Config.Sitemap)
 }
 
 // describe changes a datasource's name and metadata and, unless web is nil, how it is fetched.

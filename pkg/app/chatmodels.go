@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -67,10 +68,7 @@ func openChatModels(c config.Config, words extractive.WordVectors) (chat.Models,
 	open := &chatOpener{config: c, known: chatProviders(c), opened: map[string]chat.Provider{}}
 	models := chatModels{}
 	for _, name := range domain.ModelNames {
-		written := c.ModelNames[name]
-		if written == "" {
-			written = unnamed
-		}
+		written := cmp.Or(c.ModelNames[name], unnamed)
 		candidates := []string{written}
 		if c.ChatFallback != "" && c.ChatFallback != written {
 			candidates = append(candidates, c.ChatFallback)

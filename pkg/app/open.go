@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,10 +62,7 @@ func (s *Service) openDir(context.Context) (err error) {
 
 // listen opens the port early, so that a port in use is reported before anything is written.
 func (s *Service) listen(ctx context.Context) (err error) {
-	addr := s.config.Addr
-	if addr == "" {
-		addr = cli.DefaultAddr
-	}
+	addr := cmp.Or(s.config.Addr, cli.DefaultAddr)
 	if s.listener, err = listen(ctx, addr); err != nil {
 		return err
 	}

@@ -1,6 +1,9 @@
 package chunk
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // rows is the range of table rows that a chunk contains, given by their numbers in the sheet or file. It is zero if the
 // chunk has no table rows.
@@ -10,9 +13,7 @@ func (r *rows) add(row int) {
 	if row == 0 {
 		return
 	}
-	if r.first == 0 {
-		r.first = row
-	}
+	r.first = cmp.Or(r.first, row)
 	r.last = row
 }
 

@@ -5,6 +5,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -216,9 +217,7 @@ func subcommandMissing(cmd *cobra.Command, args []string) error {
 }
 
 func similarCommand(cmd *cobra.Command, word string) string {
-	if cmd.SuggestionsMinimumDistance == 0 {
-		cmd.SuggestionsMinimumDistance = 2
-	}
+	cmd.SuggestionsMinimumDistance = cmp.Or(cmd.SuggestionsMinimumDistance, 2)
 	if like := cmd.SuggestionsFor(word); len(like) > 0 {
 		return "; did you mean " + strings.Join(like, " or ") + "?"
 	}

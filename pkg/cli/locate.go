@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -67,9 +68,7 @@ func (w ConnectionFlags) Locate(environ []string) (Endpoint, error) {
 		}
 		at.Address = own
 	}
-	if at.Key == "" {
-		at.Key = c.APIKey
-	}
+	at.Key = cmp.Or(at.Key, c.APIKey)
 	if at.Key == "" && (at.Address == own || loopback(at.Address)) {
 		at.KeyFile = filepath.Join(c.DataDir, datadir.APIKey)
 		kept, err := os.ReadFile(at.KeyFile)
@@ -93,10 +92,7 @@ func loopback(address string) bool {
 
 // AddressOf returns the URL that local processes use to reach the service that listens on SLUICE_ADDR.
 func AddressOf(c config.Config) (string, error) {
-	addr := c.Addr
-	if addr == "" {
-		addr = DefaultAddr
-	}
+	addr := cmp.Or(c.Addr, DefaultAddr)
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return "", fmt.Errorf("SLUICE_ADDR %q: %w", addr, err)

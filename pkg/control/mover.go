@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,10 +40,7 @@ const moveBatch = 200
 
 // Run performs moves until ctx is done.
 func (m *Mover) Run(ctx context.Context) {
-	interval := m.Every
-	if interval == 0 {
-		interval = time.Second
-	}
+	interval := cmp.Or(m.Every, time.Second)
 	runLoop(ctx, m.Log, nil, interval, roundBound, m.round)
 }
 

@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,9 +118,7 @@ func siteScope(spec domain.CrawlSpec) (s domain.SiteScope, derived bool, err err
 	if s.MaxDepth <= 0 {
 		s.MaxDepth = domain.DefaultMaxDepth
 	}
-	if s.Root == "" {
-		s.Root = spec.URL
-	}
+	s.Root = cmp.Or(s.Root, spec.URL)
 	// If the site is configured only by a sitemap, its root is missing or is the sitemap itself.
 	derived = spec.Sitemap != "" && spec.URL == "" && (s.Root == "" || s.Root == spec.Sitemap)
 	switch {

@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 )
@@ -95,13 +96,7 @@ const DefaultMaxDepth = 10
 
 // Scope returns the scope of a site with this configuration. If follow is true, pages are found by following links.
 func (c DatasourceConfig) Scope(follow bool) *SiteScope {
-	root := c.SourceURL
-	if root == "" {
-		root = c.Sitemap
-	}
-	depth := c.MaxDepth
-	if depth == 0 {
-		depth = DefaultMaxDepth
-	}
+	root := cmp.Or(c.SourceURL, c.Sitemap)
+	depth := cmp.Or(c.MaxDepth, DefaultMaxDepth)
 	return &SiteScope{Root: root, Include: c.Include, Exclude: c.Exclude, MaxDepth: depth, Follow: follow}
 }

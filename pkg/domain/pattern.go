@@ -3,6 +3,7 @@ package domain
 import (
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -98,10 +99,5 @@ func compileGlob(p string) *regexp.Regexp {
 }
 
 func matchesAny(res []*regexp.Regexp, p string) bool {
-	for _, re := range res {
-		if re.MatchString(p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(res, func(re *regexp.Regexp) bool { return re.MatchString(p) })
 }

@@ -90,9 +90,7 @@ func (o Options) withDefaults() Options {
 	if o.Recycle <= 0 {
 		o.Recycle = 200
 	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.Log = cmp.Or(o.Log, slog.Default())
 	return o
 }
 

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -146,10 +147,7 @@ func (c *Crawler) retry(ctx context.Context, report reporter, e *crawl.Error, er
 
 // maxAttempts returns the maximum number of attempts, which depends on the error.
 func (c *Crawler) maxAttempts(e *crawl.Error) int {
-	limit := c.MaxTries
-	if limit == 0 {
-		limit = defaultTries
-	}
+	limit := cmp.Or(c.MaxTries, defaultTries)
 	if e.StatusCode == http.StatusInternalServerError && !e.Deferred {
 		limit = min(limit, faultTries)
 	}

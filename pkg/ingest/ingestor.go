@@ -3,6 +3,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -132,9 +133,7 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	defer leave()
 	w := writer{Ingestor: i, job: job, metadata: domain.FragmentMetadata(job.Metadata, doc.Info()), destinations: destinations, progress: progress}
 	info := doc.Info()
-	if doc.Title == "" {
-		doc.Title = job.Name
-	}
+	doc.Title = cmp.Or(doc.Title, job.Name)
 	chunks, err := measureStage(ctx, i.Measure, StageChunk, func(context.Context) ([]domain.Chunk, error) {
 		return i.Chunkers.Chunker(job.Chunking).Chunks(doc)
 	})

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,18 +43,14 @@ type ConnectOptions struct {
 }
 
 func (o ConnectOptions) withDefaults() ConnectOptions {
-	if o.Name == "" {
-		o.Name = "sluice"
-	}
+	o.Name = cmp.Or(o.Name, "sluice")
 	if o.StartTimeout <= 0 {
 		o.StartTimeout = time.Minute
 	}
 	if o.RequestTimeout <= 0 {
 		o.RequestTimeout = 10 * time.Second
 	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.Log = cmp.Or(o.Log, slog.Default())
 	return o
 }
 

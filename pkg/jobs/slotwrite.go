@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -185,12 +186,7 @@ func (t *HostSlots) attempt(h *slotHost, batch []*slotRequest) (again []*slotReq
 }
 
 func isAnyFull(answers []slotResult) bool {
-	for _, a := range answers {
-		if a.full {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(answers, func(a slotResult) bool { return a.full })
 }
 
 // apply computes the state of the host after the requests of a batch, without storing it.

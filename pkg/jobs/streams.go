@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 
@@ -59,9 +60,7 @@ func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.Log = cmp.Or(o.Log, slog.Default())
 	return o
 }
 

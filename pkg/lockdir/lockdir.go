@@ -4,6 +4,7 @@
 package lockdir
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -34,9 +35,7 @@ type Dir struct {
 // with the same pattern that ended processes left behind. If this fails, it ignores the error, and the next call tries
 // again.
 func Make(parent, pattern string) (*Dir, error) {
-	if parent == "" {
-		parent = os.TempDir()
-	}
+	parent = cmp.Or(parent, os.TempDir())
 	removeAbandoned(parent, pattern)
 	path, err := os.MkdirTemp(parent, pattern)
 	if err != nil {

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -42,9 +43,7 @@ func NewHandler(lib Library, opts Options) *Handler {
 	if opts.IdleTimeout <= 0 {
 		opts.IdleTimeout = 10 * time.Minute
 	}
-	if opts.Log == nil {
-		opts.Log = slog.New(slog.DiscardHandler)
-	}
+	opts.Log = cmp.Or(opts.Log, slog.New(slog.DiscardHandler))
 	h := &Handler{opts: opts}
 	streamable := func(askOnly bool) http.Handler {
 		server := newServer(lib, opts, askOnly)

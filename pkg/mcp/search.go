@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -58,9 +59,7 @@ func addSearch(box *toolRegistry, lib Library) {
 		filters["metadata"].MaxProperties = new(MaxMetadataKeys)
 	}, func(ctx context.Context, _ *sdk.CallToolRequest, in searchArguments) (*sdk.CallToolResult, searchResults, error) {
 		q := Search{Query: in.Query, Datastores: in.Datastores, Results: in.TopK}
-		if q.Results == 0 {
-			q.Results = DefaultResults
-		}
+		q.Results = cmp.Or(q.Results, DefaultResults)
 		if f := in.Filters; f != nil {
 			q.Filters = domain.Filters{CustomIDs: f.CustomIDs, DatasourceIDs: f.DatasourceIDs, Metadata: f.Metadata}
 		}

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -75,9 +76,7 @@ func socketURL(ctx context.Context, raw string) (string, error) {
 
 func resolveHost(ctx context.Context, u *url.URL) (string, error) {
 	host, port := u.Hostname(), u.Port()
-	if port == "" {
-		port = "80"
-	}
+	port = cmp.Or(port, "80")
 	if host != "localhost" && net.ParseIP(host) == nil {
 		addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 		if err != nil {

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"os/exec"
@@ -50,9 +51,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.Timeout, 30*time.Second)
 	setDefault(&o.Concurrency, 2)
 	setDefault(&o.UserAgent, crawl.DefaultUserAgent)
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o
 }
 

@@ -2,6 +2,7 @@ package rerank
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -80,10 +81,7 @@ func decode(body []byte, scores []float64) error {
 	}
 	seen := make([]bool, len(scores))
 	for _, s := range list {
-		value := s.Relevance
-		if value == nil {
-			value = s.Score
-		}
+		value := cmp.Or(s.Relevance, s.Score)
 		switch {
 		case s.Index == nil || value == nil:
 			return fmt.Errorf("a result lacks its index or its score")

@@ -1,6 +1,7 @@
 package retrieve
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"sync/atomic"
@@ -121,9 +122,7 @@ func (r *Retriever) rerankLegs(ctx context.Context, legs []leg, s *selection, re
 	total := seconds[0]
 	for _, s := range seconds[1:] {
 		total.Candidates += s.Candidates
-		if total.Error == "" {
-			total.Error = s.Error
-		}
+		total.Error = cmp.Or(total.Error, s.Error)
 	}
 	return total, err
 }

@@ -10,6 +10,7 @@
 package retrieve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -236,15 +237,11 @@ func (r *Retriever) validate(req Request) (Request, error) {
 	case analysis.NormalLength(req.Query, MaxQueryCharacters) > MaxQueryCharacters:
 		faults = append(faults, domain.FieldError{Field: "query", Message: fmt.Sprintf("has more than the maximum of %d characters after Unicode normalisation (NFKC); shorten it", MaxQueryCharacters)})
 	}
-	if req.TopK == 0 {
-		req.TopK = DefaultTopK
-	}
+	req.TopK = cmp.Or(req.TopK, DefaultTopK)
 	if req.TopK < 1 || req.TopK > MaxTopK {
 		faults = append(faults, domain.FieldError{Field: "topK", Message: fmt.Sprintf("is %d; it must be from 1 to %d", req.TopK, MaxTopK)})
 	}
-	if req.Mode == "" {
-		req.Mode = domain.SearchHybrid
-	}
+	req.Mode = cmp.Or(req.Mode, domain.SearchHybrid)
 	switch req.Mode {
 	case domain.SearchHybrid, domain.SearchLexical, domain.SearchDense:
 	default:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -185,12 +186,7 @@ func (r *Retriever) weight(model string) float64 {
 }
 
 func isZero(v []float32) bool {
-	for _, x := range v {
-		if x != 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(v, func(x float32) bool { return x != 0 })
 }
 
 // unavailable wraps an error as domain.CodeUnavailable, unless it already is a domain.Error or comes from a context.

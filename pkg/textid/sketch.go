@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"hash/fnv"
+	"strings"
 	"unicode"
 )
 
@@ -44,12 +45,7 @@ func Identify(title, text, own string) (hash string, sketch []byte) {
 }
 
 func hasWords(text string) bool {
-	for _, r := range text {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return true
-		}
-	}
-	return false
+	return strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 }
 
 // Sketch returns a summary of a text, 128 bytes long, that IsSimilar can compare. It is nil for a text without letters

@@ -106,9 +106,7 @@ func speed(ctx context.Context, s settings, python string, docs []document, out 
 		}
 		sum := t.totalCost(common)
 		perCPU := rate(total, sum.cpu)
-		if base == 0 {
-			base = perCPU
-		}
+		base = cmp.Or(base, perCPU)
 		fmt.Fprintf(out, "| %s | %d | %.0f | %.0f | %.2f |\n", t.tool, len(t.read), rate(total, sum.wall), perCPU, perCPU/cmp.Or(base, 1))
 	}
 	return nil

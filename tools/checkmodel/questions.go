@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -42,12 +43,7 @@ func (q question) accepts(answer string, sources []string) bool {
 	if q.rejectPattern != "" && regexp.MustCompile(`(?is)`+q.rejectPattern).MatchString(answer) {
 		return false
 	}
-	for _, s := range sources {
-		if s == q.document {
-			return true
-		}
-	}
-	return q.document == ""
+	return slices.Contains(sources, q.document) || q.document == ""
 }
 
 // declined matches answers that say that the documents have no answer, in the languages of the questions.

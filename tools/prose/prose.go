@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -38,12 +39,7 @@ func main() {
 }
 
 func hasPrefix(name string, prefixes []string) bool {
-	for _, p := range prefixes {
-		if strings.HasPrefix(name, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
 // Kinds of passages.
@@ -208,10 +204,8 @@ func declares(tree *ast.File, id *ast.Ident) bool {
 						return true
 					}
 				case *ast.ValueSpec:
-					for _, n := range s.Names {
-						if n == id {
-							return true
-						}
+					if slices.Contains(s.Names, id) {
+						return true
 					}
 				}
 			}

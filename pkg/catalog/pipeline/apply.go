@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -336,9 +337,7 @@ func queueOrphanSweeps(ctx context.Context, t *db.Tx, ev domain.Event) error {
 		return fmt.Errorf("looking for the datastore: %w", err)
 	}
 	for _, s := range sweeps {
-		if s.Below == 0 {
-			s.Below = ev.Generation + 1
-		}
+		s.Below = cmp.Or(s.Below, ev.Generation+1)
 		s.Jobs = true // the job was published after the deletion; otherwise it would no longer be in the stream
 		if err := record.QueueSweep(ctx, t, s); err != nil {
 			return err

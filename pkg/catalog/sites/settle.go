@@ -1,6 +1,7 @@
 package sites
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -89,9 +90,7 @@ func (c *Sites) settlePages(ctx context.Context, t *db.Tx, site *record.Record, 
 	if err != nil {
 		return false, fmt.Errorf("counting the pages of site %s: %w", site.ID, err)
 	}
-	if cause == "" {
-		cause = reason
-	}
+	cause = cmp.Or(cause, reason)
 	before := slices.Clone(site.Warnings)
 	site.Warnings = slices.DeleteFunc(site.Warnings, func(w string) bool { return strings.HasPrefix(w, cappedAt) })
 	changed = site.SettlePages(pages, cause, at)

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -80,9 +81,7 @@ func runPlan(ctx context.Context, p *cli.Program, open func(config.Config) (*cra
 	if err != nil {
 		return cli.WithExit(cli.Misused, err)
 	}
-	if site.MaxPages == 0 {
-		site.MaxPages = c.LimitPages
-	}
+	site.MaxPages = cmp.Or(site.MaxPages, c.LimitPages)
 	c.LimitPages = max(c.LimitPages, site.MaxPages)
 	planner, stop, err := open(c)
 	if err != nil {

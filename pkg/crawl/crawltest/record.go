@@ -1,6 +1,7 @@
 package crawltest
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"time"
@@ -91,9 +92,7 @@ func (n *statusRecorder) WriteHeader(status int) {
 
 // Write implements http.ResponseWriter.
 func (n *statusRecorder) Write(p []byte) (int, error) {
-	if n.Status == 0 {
-		n.Status = http.StatusOK
-	}
+	n.Status = cmp.Or(n.Status, http.StatusOK)
 	return n.ResponseWriter.Write(p)
 }
 

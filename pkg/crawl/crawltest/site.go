@@ -7,6 +7,7 @@
 package crawltest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -44,18 +45,10 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Pages == 0 {
-		o.Pages = MinPages
-	}
-	if o.MaxDepth == 0 {
-		o.MaxDepth = 5
-	}
-	if o.Slow == 0 {
-		o.Slow = 100 * time.Millisecond
-	}
-	if o.BombBytes == 0 {
-		o.BombBytes = 256 << 20
-	}
+	o.Pages = cmp.Or(o.Pages, MinPages)
+	o.MaxDepth = cmp.Or(o.MaxDepth, 5)
+	o.Slow = cmp.Or(o.Slow, 100*time.Millisecond)
+	o.BombBytes = cmp.Or(o.BombBytes, 256<<20)
 	return o
 }
 

@@ -3,9 +3,11 @@ package guard
 import (
 	"errors"
 	"fmt"
-	"github.com/sluice/sluice/pkg/crawl/weburl"
 	"net/netip"
+	"slices"
 	"strings"
+
+	"github.com/sluice/sluice/pkg/crawl/weburl"
 )
 
 // Allow lists addresses, ranges and hosts that the crawler may access although they are not on the public internet. The
@@ -110,12 +112,7 @@ func (a *Allow) addHost(entry string) error {
 
 // contains reports whether the address is in the list.
 func (a Allow) contains(ip netip.Addr) bool {
-	for _, p := range a.prefixes {
-		if p.Contains(ip) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.prefixes, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
 // allowsName reports whether the list allows the host by name.

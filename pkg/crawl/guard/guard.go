@@ -3,6 +3,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -288,9 +289,7 @@ func (g Guard) Resolve(ctx context.Context, resolver *net.Resolver, target strin
 	if err := g.checkPort(uint16(port)); err != nil {
 		return nil, err
 	}
-	if resolver == nil {
-		resolver = net.DefaultResolver
-	}
+	resolver = cmp.Or(resolver, net.DefaultResolver)
 	ips, err := resolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {
 		return nil, err

@@ -1,9 +1,11 @@
 package robots
 
 import (
-	"github.com/sluice/sluice/pkg/crawl/weburl"
+	"cmp"
 	"net/url"
 	"strings"
+
+	"github.com/sluice/sluice/pkg/crawl/weburl"
 )
 
 // rule is one Allow or Disallow line (RFC 9309, section 2.2.2).
@@ -90,10 +92,7 @@ func allowedBy(rules []rule, u *url.URL) bool {
 
 // addressOf returns the path and query of an address as they are sent, but normalised for comparison with rules.
 func addressOf(u *url.URL) string {
-	s := u.EscapedPath()
-	if s == "" {
-		s = "/"
-	}
+	s := cmp.Or(u.EscapedPath(), "/")
 	if u.RawQuery != "" || u.ForceQuery {
 		s += "?" + u.RawQuery
 	}

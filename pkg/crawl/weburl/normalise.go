@@ -3,6 +3,7 @@
 package weburl
 
 import (
+	"cmp"
 	"errors"
 	"net/url"
 	"slices"
@@ -116,9 +117,7 @@ func (b *Base) Parse(ref string) (*url.URL, error) {
 
 // setEscapedPath sets a path that is already escaped, preserving the difference between "/" and "%2F".
 func setEscapedPath(u *url.URL, escaped string) {
-	if escaped == "" {
-		escaped = "/"
-	}
+	escaped = cmp.Or(escaped, "/")
 	if p, err := url.PathUnescape(escaped); err == nil {
 		u.Path, u.RawPath = p, escaped
 	}

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,10 +27,7 @@ func (e *Embedder) responseError(response *http.Response) error {
 	if errors.Is(err, bounded.ErrTooLarge) {
 		err = nil // the beginning is enough
 	}
-	message := e.redact(messageOf(body))
-	if message == "" {
-		message = "the server gave no reason"
-	}
+	message := cmp.Or(e.redact(messageOf(body)), "the server gave no reason")
 	return &embed.Error{
 		Kind:       kindOf(response.StatusCode),
 		Model:      e.id,

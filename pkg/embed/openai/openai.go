@@ -68,9 +68,7 @@ func (c Config) withDefaults() Config {
 			*field = value
 		}
 	}
-	if c.BaseURL == "" {
-		c.BaseURL = defaultBaseURL
-	}
+	c.BaseURL = cmp.Or(c.BaseURL, defaultBaseURL)
 	if c.Timeout <= 0 {
 		c.Timeout = time.Minute
 	}

@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -144,12 +145,7 @@ func (r Report) Write(w io.Writer) error {
 }
 
 func (r Report) isSmallSample() bool {
-	for _, l := range r.Levels {
-		if l.Questions < 50 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Levels, func(l Level) bool { return l.Questions < 50 })
 }
 
 // significance says in words whether a mode is significantly better or worse by nDCG.

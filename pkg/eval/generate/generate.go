@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sync/errgroup"
@@ -156,12 +157,7 @@ func (m *generator) accept(c source, r reply) {
 // isRepeated reports whether there already is a similar question.
 func (m *generator) isRepeated(question string) bool {
 	words := units(question)
-	for _, q := range m.result.Questions {
-		if isSimilar(words, units(q.Text)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.result.Questions, func(q Question) bool { return isSimilar(words, units(q.Text)) })
 }
 
 // source is a chunk and its document's name.

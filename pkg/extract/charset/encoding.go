@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -268,12 +269,7 @@ func (t *Evidence) Add(piece []byte) {
 
 // IsASCII reports whether all bytes are ASCII.
 func IsASCII(b []byte) bool {
-	for _, c := range b {
-		if c >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(b, func(c byte) bool { return c >= utf8.RuneSelf })
 }
 
 // minLead is the margin by which the score of another encoding must exceed that of the labelled encoding before the

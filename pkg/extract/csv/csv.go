@@ -2,6 +2,7 @@
 package csv
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
@@ -194,9 +195,7 @@ func (r *reader) record() (fields []string, at int, ok bool, err error) {
 		record.line(next.text)
 	}
 	if record.open {
-		if r.unclosedQuote == 0 {
-			r.unclosedQuote = first.number
-		}
+		r.unclosedQuote = cmp.Or(r.unclosedQuote, first.number)
 		r.maxFieldLines /= 2
 		r.lookahead = append(used, r.lookahead...)
 		return strings.Split(first.text, string(r.sep)), first.number, true, nil

@@ -2,6 +2,7 @@ package docx
 
 import (
 	"encoding/xml"
+	"slices"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/extract/format"
@@ -28,12 +29,7 @@ const (
 
 // inFieldCode reports whether the current text is omitted because it is the code of a field or a hidden result.
 func (w *walker) inFieldCode() bool {
-	for _, f := range w.fields {
-		if !f.result || f.hidden {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.fields, func(f *field) bool { return !f.result || f.hidden })
 }
 
 // fieldChar handles the element that starts, separates or ends a field.

@@ -1,6 +1,7 @@
 package html
 
 import (
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -27,10 +28,8 @@ var mainPartClasses = []string{
 // or a shop.
 func declaresArticle(f *pageFacts, doc *html.Node) bool {
 	generator := strings.ToLower(strings.Join(f.all["generator"], " "))
-	for _, g := range generators {
-		if strings.Contains(generator, g) {
-			return false
-		}
+	if slices.ContainsFunc(generators, func(g string) bool { return strings.Contains(generator, g) }) {
+		return false
 	}
 	if strings.HasPrefix(f.first("og:type"), "product") || f.types["TechArticle"] || f.types["QAPage"] || f.types["DiscussionForumPosting"] || hasMainPartClass(doc) {
 		return false
@@ -49,10 +48,8 @@ func hasMainPartClass(doc *html.Node) bool {
 			continue
 		}
 		id := attr(n, "id")
-		for _, m := range mainPartClasses {
-			if id == m || hasClass(n, m) {
-				return true
-			}
+		if slices.ContainsFunc(mainPartClasses, func(m string) bool { return id == m || hasClass(n, m) }) {
+			return true
 		}
 	}
 	return false

@@ -47,9 +47,7 @@ func read(p *format.Parser) error {
 	if err != nil {
 		return err
 	}
-	if p.Doc.Route == "" {
-		p.Doc.Route = "mail"
-	}
+	p.Doc.Route = cmp.Or(p.Doc.Route, "mail")
 	m := &reader{p: p, left: p.Lim.MaxUnpacked}
 	return m.message(data, 1)
 }

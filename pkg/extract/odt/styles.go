@@ -1,6 +1,7 @@
 package odt
 
 import (
+	"cmp"
 	"encoding/xml"
 	"strconv"
 	"strings"
@@ -94,9 +95,6 @@ func (l listLevel) label(n int) string {
 	if l.format == "" {
 		return ""
 	}
-	name := formats[l.format]
-	if name == "" {
-		name = "decimal"
-	}
+	name := cmp.Or(formats[l.format], "decimal")
 	return strings.TrimSpace(l.prefix+format.Number(n, name)+l.suffix) + " "
 }

@@ -179,12 +179,7 @@ func isBoldHeader(rows []Row, at int) bool {
 }
 
 func allBold(r Row) bool {
-	for _, c := range r.Cells {
-		if c.Text != "" && !c.Bold {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Text != "" && !c.Bold })
 }
 
 // columns returns one text per column. A cell that spans several columns fills only the first, or all of them if

@@ -1,6 +1,7 @@
 package pdf
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -177,9 +178,7 @@ func (s *source) account(i int, page page) {
 	s.letters += page.letters
 	if page.byPDFium != "" {
 		s.byPDFium = append(s.byPDFium, i+1)
-		if s.why == "" {
-			s.why = page.byPDFium
-		}
+		s.why = cmp.Or(s.why, page.byPDFium)
 	}
 	if page.image && page.letters == 0 {
 		s.scans = append(s.scans, i+1)

@@ -67,12 +67,7 @@ func mergedHeader(rows []Row) (at, depth int) {
 
 // AllNames reports whether no cell contains a value or a text too long for a name.
 func AllNames(cells []string) bool {
-	for _, c := range cells {
-		if utf8.RuneCountInString(c) > 80 || LooksNumeric(c) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(cells, func(c string) bool { return utf8.RuneCountInString(c) > 80 || LooksNumeric(c) })
 }
 
 // groupedRows returns the number of rows in a header that begins with column group names, or 0 if there is no such

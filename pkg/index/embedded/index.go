@@ -119,9 +119,7 @@ func Open(dir string, opts Options) (*Index, error) {
 		dropping: make(map[string]bool), damaged: make(map[spaceKey]index.Space), changed: make(chan struct{}), merges: queue{spaces: make(chan index.Space, mergeQueue)},
 		sizes: opts.sizes, ivfs: queue{spaces: make(chan index.Space, mergeQueue)},
 	}
-	if x.log == nil {
-		x.log = slog.Default()
-	}
+	x.log = cmp.Or(x.log, slog.Default())
 	if x.testWrite == nil {
 		x.testWrite = testWrite
 	}

@@ -3,6 +3,7 @@
 package indextest
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -36,15 +37,9 @@ type Options struct {
 }
 
 func (opts Options) withDefaults() Options {
-	if opts.Rows == 0 {
-		opts.Rows = 5000
-	}
-	if opts.Selective == 0 {
-		opts.Selective = 20_000
-	}
-	if opts.Tolerance == 0 {
-		opts.Tolerance = 1e-5
-	}
+	opts.Rows = cmp.Or(opts.Rows, 5000)
+	opts.Selective = cmp.Or(opts.Selective, 20_000)
+	opts.Tolerance = cmp.Or(opts.Tolerance, 1e-5)
 	return opts
 }
 
@@ -129,9 +124,7 @@ func mustWrite(t testing.TB, x index.Index, s index.Space, rows ...index.Row) {
 
 func mustSearch(t testing.TB, x index.Index, s index.Space, q index.Query) index.Result {
 	t.Helper()
-	if q.Limit == 0 {
-		q.Limit = 10
-	}
+	q.Limit = cmp.Or(q.Limit, 10)
 	r, err := x.Search(t.Context(), s, q)
 	if err != nil {
 		t.Fatalf("searching: %v", err)

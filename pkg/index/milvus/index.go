@@ -80,9 +80,7 @@ func Open(opts Options) (*Index, error) {
 	opts.Replicas = cmp.Or(opts.Replicas, 1)
 	opts.CallTimeout = cmp.Or(opts.CallTimeout, 30*time.Second)
 	opts.LoadTimeout = cmp.Or(opts.LoadTimeout, 2*time.Minute)
-	if opts.Log == nil {
-		opts.Log = slog.Default()
-	}
+	opts.Log = cmp.Or(opts.Log, slog.Default())
 	switch {
 	case opts.Address == "":
 		return nil, errors.New("opening the Milvus index: no address is set")

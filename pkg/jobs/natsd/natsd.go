@@ -3,6 +3,7 @@
 package natsd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,9 +76,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if o.StartTimeout <= 0 {
 		o.StartTimeout = 30 * time.Second
 	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.Log = cmp.Or(o.Log, slog.Default())
 	opts, err := o.server()
 	if err != nil {
 		return nil, err
@@ -238,9 +237,7 @@ func (o Options) server() (*server.Options, error) {
 	if opts.Port, err = strconv.Atoi(port); err != nil || opts.Port < 0 || opts.Port > 65535 {
 		return nil, fmt.Errorf("natsd: listen address %q: port must be 0 to 65535", o.Listen)
 	}
-	if opts.Port == 0 {
-		opts.Port = server.RANDOM_PORT
-	}
+	opts.Port = cmp.Or(opts.Port, server.RANDOM_PORT)
 	opts.Host, opts.DontListen = host, false
 	return opts, nil
 }

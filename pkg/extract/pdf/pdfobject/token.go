@@ -441,10 +441,5 @@ func (t *Scanner) SkipImage() {
 
 // looksLikeOperators reports whether bytes look like operators rather than like image data.
 func looksLikeOperators(b []byte) bool {
-	for _, c := range b {
-		if c >= 0x7f || c < 0x20 && !isSpace(c) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(b, func(c byte) bool { return c >= 0x7f || c < 0x20 && !isSpace(c) })
 }

@@ -1,6 +1,7 @@
 package pdftext
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -69,9 +70,7 @@ func (c Cell) Pitch() float64 {
 			}
 		}
 		width := math.Abs(float64(s.x1-s.x0)) / float64(max(n, 1))
-		if pitch == 0 {
-			pitch = width
-		}
+		pitch = cmp.Or(pitch, width)
 		if math.Abs(width-pitch) > equal*pitch {
 			return 0
 		}

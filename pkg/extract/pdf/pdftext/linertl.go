@@ -1,6 +1,7 @@
 package pdftext
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -151,9 +152,7 @@ func mirrorBrackets(units []unit) {
 		if !opens && (u.text == "" || !strings.Contains(closing, u.text)) {
 			continue
 		}
-		if first == "" {
-			first = u.text
-		}
+		first = cmp.Or(first, u.text)
 		before, after := i > 0 && units[i-1].text != " ", i+1 < len(units) && units[i+1].text != " "
 		switch {
 		case before == after:

@@ -1,6 +1,7 @@
 package pdftext
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -102,9 +103,7 @@ type linePosition struct {
 
 // glyph adds one glyph that runs from one point to another.
 func (b *lineBuilder) glyph(text string, size, dx, dy float64, from, to [2]float64, bold bool) {
-	if text == "" {
-		text = "\uFFFD"
-	}
+	text = cmp.Or(text, "\uFFFD")
 	for _, s := range b.last {
 		if s.text == text && text != " " && isNear(s.from, from, 0.15*size) && (s.from == s.to || !isNear(s.to, from, 0.01*size)) {
 			return // the same glyph again, slightly shifted: fake bold
