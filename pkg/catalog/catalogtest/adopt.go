@@ -11,8 +11,7 @@ import (
 
 func adoptJob(w *world.World, j domain.Job) catalog.Adopted {
 	w.T.Helper()
-	what, err := w.Adopt(w.Ctx, j)
-	world.OK(w.T, err)
+	what := world.Must(w.Adopt(w.Ctx, j))(w.T)
 	return what
 }
 
@@ -27,9 +26,7 @@ func lateJob(w *world.World, d domain.Datasource, generation uint64) domain.Job 
 }
 
 func testAdoption(t *testing.T, open world.Open) {
-	t.Run("the job log of a catalog that lost nothing has nothing to take over, wherever jobs are", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "the job log of a catalog that lost nothing has nothing to take over, wherever jobs are", func(t *testing.T, w *world.World) {
 		var log []domain.Job
 		note := func(jobs ...domain.Job) { log = append(log, jobs...) }
 		done, flying, failed, replaced, lost := w.CreateFile(), w.CreateFile(), w.CreateFile(), w.CreateFile(), w.CreateFile()
@@ -39,8 +36,7 @@ func testAdoption(t *testing.T, open world.Open) {
 		}
 		page = w.Create(catalog.NewDatasource{Datasource: page, Job: domain.NewCrawlJob(page, w.Settled())})[0]
 		site := w.CreateSite(domain.DatasourceConfig{}, world.PageA)
-		jobs, err := w.Outbox(w.Ctx, 100)
-		world.OK(t, err)
+		jobs := world.Must(w.Outbox(w.Ctx, 100))(t)
 		for i := range jobs {
 			w.Seq++
 			jobs[i].Generation = w.Seq
@@ -53,8 +49,7 @@ func testAdoption(t *testing.T, open world.Open) {
 		w.ApplyEvent(done, domain.EventSynched)
 		w.ApplyEvent(failed, domain.EventError)
 		for _, d := range []domain.Datasource{replaced, lost} {
-			_, err := w.ReplaceContent(w.Ctx, w.WS, d.ID, catalog.Replacement{Original: domain.Original{Key: "new"}, Job: domain.Job{ID: domain.NewID()}})
-			world.OK(t, err)
+			world.Must(w.ReplaceContent(w.Ctx, w.WS, d.ID, catalog.Replacement{Original: domain.Original{Key: "new"}, Job: domain.Job{ID: domain.NewID()}}))(t)
 		}
 		for _, p := range []domain.Datasource{page, w.PageAt(site, world.PageA)} {
 			w.ApplyEvent(p, domain.EventFetched, world.Fetched("a"))
@@ -75,9 +70,7 @@ func testAdoption(t *testing.T, open world.Open) {
 		check()
 		world.Equal(t, domain.StatusPending, w.Get(flying.ID).Status)
 	})
-	t.Run("a datasource that is known with older content takes over what the log has, once", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a datasource that is known with older content takes over what the log has, once", func(t *testing.T, w *world.World) {
 		d := w.Synch(w.CreateFile().ID)
 		late := lateJob(w, d, w.Seq+50)
 		world.Equal(t, catalog.AdoptedContent, adoptJob(w, late))
@@ -85,19 +78,15 @@ func testAdoption(t *testing.T, open world.Open) {
 		got := w.Get(d.ID)
 		world.Equal(t, []any{"Late", "late", late.Metadata, late.Original, domain.StatusUnsynched, d.ActiveGeneration},
 			[]any{got.Name, got.CustomID, got.Metadata, got.Original, got.Status, got.ActiveGeneration})
-		jobs, err := w.Outbox(w.Ctx, 10)
-		world.OK(t, err)
+		jobs := world.Must(w.Outbox(w.Ctx, 10))(t)
 		world.Equal(t, 1, len(jobs))
 		world.Equal(t, true, jobs[0].ID != late.ID && !jobs[0].Force)
 		world.Equal(t, late.Original, jobs[0].Original)
-		mark, err := w.MaxGeneration(w.Ctx)
-		world.OK(t, err)
+		mark := world.Must(w.MaxGeneration(w.Ctx))(t)
 		world.Equal(t, late.Generation, mark)
 		world.Equal(t, []string{d.Original.Key}, w.AllSweeps()[0].Originals)
 	})
-	t.Run("what callers have accepted since is not taken back", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "what callers have accepted since is not taken back", func(t *testing.T, w *world.World) {
 		d := w.Synch(w.CreateFile().ID)
 		late := lateJob(w, d, w.Seq+50)
 		newer, err := w.ReplaceContent(w.Ctx, w.WS, d.ID, catalog.Replacement{Original: domain.Original{Key: "newer"}, Job: domain.Job{ID: domain.NewID()}})
@@ -105,28 +94,22 @@ func testAdoption(t *testing.T, open world.Open) {
 		world.Equal(t, catalog.NothingAdopted, adoptJob(w, late))
 		world.Equal(t, newer, w.Get(d.ID))
 	})
-	t.Run("a datasource that is unknown comes back with its datastore and its workspace, once", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a datasource that is unknown comes back with its datastore and its workspace, once", func(t *testing.T, w *world.World) {
 		lost := domain.Datasource{ID: domain.NewID(), WorkspaceID: domain.NewID(), DatastoreID: domain.NewID(), Type: domain.TypeFile}
 		j := lateJob(w, lost, 70)
 		j.Places = []domain.Place{placeB}
 		world.Equal(t, catalog.AdoptedUnknown, adoptJob(w, j))
 		world.Equal(t, catalog.NothingAdopted, adoptJob(w, j))
-		store, err := w.Datastore(w.Ctx, lost.WorkspaceID, lost.DatastoreID)
-		world.OK(t, err)
+		store := world.Must(w.Datastore(w.Ctx, lost.WorkspaceID, lost.DatastoreID))(t)
 		world.Equal(t, []any{"Recovered datastore", domain.Private, placeB}, []any{store.Name, store.Visibility, store.Serving()})
-		got, err := w.Datasource(w.Ctx, lost.WorkspaceID, lost.ID)
-		world.OK(t, err)
+		got := world.Must(w.Datasource(w.Ctx, lost.WorkspaceID, lost.ID))(t)
 		world.Equal(t, []any{"Late", "late", j.Original, domain.StatusUnsynched, "late.txt"},
 			[]any{got.Name, got.CustomID, got.Original, got.Status, got.Config.FileName})
 		world.Equal(t, []string{lost.ID}, w.OutboxIDs())
 		second := lateJob(w, domain.Datasource{ID: domain.NewID(), WorkspaceID: lost.WorkspaceID, DatastoreID: lost.DatastoreID}, 71)
 		world.Equal(t, catalog.AdoptedUnknown, adoptJob(w, second))
 	})
-	t.Run("a site and its page come back as what they were", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a site and its page come back as what they were", func(t *testing.T, w *world.World) {
 		site := domain.Datasource{
 			ID: domain.NewID(), WorkspaceID: w.WS, DatastoreID: w.StoreID, Type: domain.TypeWebSite, Name: "Pumps",
 			Config: domain.DatasourceConfig{SourceURL: "https://pumps.example/", Include: []string{"/a*"}, MaxDepth: 3},
@@ -148,37 +131,28 @@ func testAdoption(t *testing.T, open world.Open) {
 		world.Equal(t, domain.CrawlSpec{URL: world.PageA, Depth: 1, Site: jobs[1].Crawl.Site}, *w.PublishAll()[1].Crawl)
 		world.Equal(t, 1, w.ApplyEvent(w.Get(site.ID), domain.EventDiscovered, world.Links(world.PageA)).NewPages)
 	})
-	t.Run("content that is being deleted does not return", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "content that is being deleted does not return", func(t *testing.T, w *world.World) {
 		d := w.CreateFile()
 		jobs := w.PublishAll()
 		late := lateJob(w, d, w.Seq+9)
-		_, err := w.DeleteDatasource(w.Ctx, w.WS, d.ID)
-		world.OK(t, err)
+		world.Must(w.DeleteDatasource(w.Ctx, w.WS, d.ID))(t)
 		world.Equal(t, catalog.NothingAdopted, adoptJob(w, late))
 		world.Equal(t, catalog.NothingAdopted, adoptJob(w, jobs[0]))
 		second := lateJob(w, w.CreateFile(), w.Seq+10)
-		_, err = w.DeleteDatastore(w.Ctx, w.WS, w.StoreID)
-		world.OK(t, err)
+		world.Must(w.DeleteDatastore(w.Ctx, w.WS, w.StoreID))(t)
 		world.Equal(t, catalog.NothingAdopted, adoptJob(w, second))
 	})
-	t.Run("a job that a deleted datasource still finishes leaves nothing in the log", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a job that a deleted datasource still finishes leaves nothing in the log", func(t *testing.T, w *world.World) {
 		d := w.CreateFile()
 		j := w.PublishAll()[0]
-		_, err := w.DeleteDatasource(w.Ctx, w.WS, d.ID)
-		world.OK(t, err)
+		world.Must(w.DeleteDatasource(w.Ctx, w.WS, d.ID))(t)
 		w.ClearSweeps()
 		w.Clock.Advance(time.Minute)
 		w.End(j, domain.EventSynched)
 		world.Equal(t, true, w.AllSweeps()[0].Jobs)
 		world.Equal(t, catalog.NothingAdopted, adoptJob(w, j))
 	})
-	t.Run("a job of another workspace's datastore, one of a move and one without content are left", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a job of another workspace's datastore, one of a move and one without content are left", func(t *testing.T, w *world.World) {
 		j := lateJob(w, domain.Datasource{ID: domain.NewID(), WorkspaceID: w.NewWorkspace(), DatastoreID: w.StoreID}, 90)
 		world.Equal(t, catalog.NothingAdopted, adoptJob(w, j))
 		j.WorkspaceID = w.WS

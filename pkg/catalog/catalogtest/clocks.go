@@ -40,8 +40,7 @@ func testClocks(t *testing.T, open world.Open) {
 
 func testLeaseInAJump(t *testing.T, w *world.World, jump time.Duration) {
 	lease := func(holder string) bool {
-		held, err := w.Lease(w.Ctx, "audit", holder, time.Minute)
-		world.OK(t, err)
+		held := world.Must(w.Lease(w.Ctx, "audit", holder, time.Minute))(t)
 		return held
 	}
 	world.Equal(t, true, lease("dead"))
@@ -57,8 +56,7 @@ func testLeaseInAJump(t *testing.T, w *world.World, jump time.Duration) {
 func testConversationLockInAJump(t *testing.T, w *world.World, jump time.Duration) {
 	v := talk(w, NewAgent(w).ID, "anna")
 	turn := func(holder string) bool {
-		taken, err := w.Lock(w.Ctx, v.ID, holder, time.Minute)
-		world.OK(t, err)
+		taken := world.Must(w.Lock(w.Ctx, v.ID, holder, time.Minute))(t)
 		return taken
 	}
 	world.Equal(t, true, turn("dead"))
@@ -69,18 +67,15 @@ func testConversationLockInAJump(t *testing.T, w *world.World, jump time.Duratio
 }
 
 func testRepairInAJump(t *testing.T, w *world.World, jump time.Duration) {
-	id, err := w.RequestRepair(w.Ctx, false)
-	world.OK(t, err)
+	id := world.Must(w.RequestRepair(w.Ctx, false))(t)
 	for _, holder := range []string{"dead", "a"} {
-		r, err := w.ClaimRepair(w.Ctx, holder)
-		world.OK(t, err)
+		r := world.Must(w.ClaimRepair(w.Ctx, holder))(t)
 		world.Equal(t, id, r.ID)
 		w.Clock.Advance(jump)
 		w.Clock.Advance(time.Minute)
 	}
 	world.OK(t, w.FinishRepair(w.Ctx, id, ""))
-	r, err := w.ClaimRepair(w.Ctx, "b")
-	world.OK(t, err)
+	r := world.Must(w.ClaimRepair(w.Ctx, "b"))(t)
 	world.Equal(t, true, r == nil)
 }
 
@@ -131,8 +126,7 @@ func testJobsInAJump(t *testing.T, w *world.World, jump time.Duration) {
 
 func testDeferredInAJump(t *testing.T, w *world.World, jump time.Duration) {
 	d := w.CreateFile()
-	jobs, err := w.Outbox(w.Ctx, 1)
-	world.OK(t, err)
+	jobs := world.Must(w.Outbox(w.Ctx, 1))(t)
 	world.OK(t, w.DeferJob(w.Ctx, jobs[0], w.Clock.Now().Add(time.Minute)))
 	w.Clock.Advance(jump)
 	world.Equal(t, jump > 0, len(w.OutboxIDs()) == 1)
@@ -174,8 +168,7 @@ func testPostponedInAJump(t *testing.T, w *world.World, jump time.Duration) {
 	world.Equal(t, 1, len(crawls))
 	ev := crawls[0].Event(domain.EventPostponed, w.Clock.Now())
 	ev.Until, ev.Tries = w.Clock.Now().Add(time.Hour), 1
-	_, err := w.Apply(w.Ctx, ev)
-	world.OK(t, err)
+	world.Must(w.Apply(w.Ctx, ev))(t)
 	w.Clock.Advance(jump)
 	w.Clock.Advance(max(0, -jump) + time.Hour)
 	again := w.PublishAll()

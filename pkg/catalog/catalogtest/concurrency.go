@@ -155,8 +155,7 @@ func (b *concurrentService) work(c *catalog.Catalog) {
 func waitSynched(w *world.World, applied <-chan struct{}, want int) {
 	w.T.Helper()
 	for {
-		counts, err := w.DatastoreCounts(w.Ctx, w.WS, w.StoreID)
-		world.OK(w.T, err)
+		counts := world.Must(w.DatastoreCounts(w.Ctx, w.WS, w.StoreID))(w.T)
 		if counts[domain.StatusSynched] == int64(want) && len(counts) == 1 {
 			return
 		}

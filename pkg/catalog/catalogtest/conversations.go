@@ -23,11 +23,9 @@ func testConversations(t *testing.T, open world.Open) {
 	t.Run("a conversation is made once and then found", func(t *testing.T) {
 		t.Parallel()
 		w, v := setup(t)
-		first, err := w.EnsureConversation(w.Ctx, v)
-		world.OK(t, err)
+		first := world.Must(w.EnsureConversation(w.Ctx, v))(t)
 		v.VisitorID = "somebody else"
-		again, err := w.EnsureConversation(w.Ctx, v)
-		world.OK(t, err)
+		again := world.Must(w.EnsureConversation(w.Ctx, v))(t)
 		world.Equal(t, first, again)
 		world.Equal(t, "visitor", again.VisitorID)
 	})
@@ -45,8 +43,7 @@ func testConversations(t *testing.T, open world.Open) {
 		w, v := setup(t)
 		made, err := w.EnsureConversation(w.Ctx, v)
 		world.OK(t, err)
-		got, err := w.Conversation(w.Ctx, w.WS, "", v.ID)
-		world.OK(t, err)
+		got := world.Must(w.Conversation(w.Ctx, w.WS, "", v.ID))(t)
 		world.Equal(t, made, got)
 		_, err = w.Conversation(w.Ctx, domain.NewID(), "", v.ID)
 		world.Code(t, domain.CodeNotFound, err)
@@ -58,11 +55,9 @@ func testConversations(t *testing.T, open world.Open) {
 		first, err := w.EnsureConversation(w.Ctx, v)
 		world.OK(t, err)
 		v.ID, v.VisitorID = domain.CallerConversationID(w.WS, v.AgentID, "anna", v.CallerID), "anna"
-		second, err := w.EnsureConversation(w.Ctx, v)
-		world.OK(t, err)
+		second := world.Must(w.EnsureConversation(w.Ctx, v))(t)
 		plain := domain.Conversation{ID: domain.NewID(), WorkspaceID: w.WS, AgentID: v.AgentID, VisitorID: "anna"}
-		_, err = w.EnsureConversation(w.Ctx, plain)
-		world.OK(t, err)
+		world.Must(w.EnsureConversation(w.Ctx, plain))(t)
 		for _, c := range []struct {
 			ws, agent, visitor, id string
 			limit                  int
@@ -76,8 +71,7 @@ func testConversations(t *testing.T, open world.Open) {
 			{w.WS, "", "", "", 10, nil},
 			{domain.NewID(), "", "", v.CallerID, 10, nil},
 		} {
-			got, err := w.ConversationsByCallerID(w.Ctx, c.ws, c.agent, c.visitor, c.id, c.limit)
-			world.OK(t, err)
+			got := world.Must(w.ConversationsByCallerID(w.Ctx, c.ws, c.agent, c.visitor, c.id, c.limit))(t)
 			world.Equal(t, conversationIDs(c.want), conversationIDs(got))
 		}
 		got, exists, err := w.FindConversation(w.Ctx, w.WS, v.AgentID, first.ID)
@@ -105,10 +99,8 @@ func testConversations(t *testing.T, open world.Open) {
 		world.OK(t, err)
 		world.Equal(t, false, exists)
 
-		made, err := w.EnsureConversation(w.Ctx, v, say("one"), say("two"))
-		world.OK(t, err)
-		again, err := w.EnsureConversation(w.Ctx, v, say("three"))
-		world.OK(t, err)
+		made := world.Must(w.EnsureConversation(w.Ctx, v, say("one"), say("two")))(t)
+		again := world.Must(w.EnsureConversation(w.Ctx, v, say("three")))(t)
 		world.Equal(t, made.ID, again.ID)
 		got, exists, err := w.FindConversation(w.Ctx, w.WS, v.AgentID, v.ID)
 		world.OK(t, err)
@@ -117,8 +109,7 @@ func testConversations(t *testing.T, open world.Open) {
 		v.VisitorID = "somebody else"
 		_, err = w.EnsureConversation(w.Ctx, v, say("four"))
 		world.Code(t, domain.CodeNotFound, err)
-		ms, err := w.Messages(w.Ctx, v.ID, 10)
-		world.OK(t, err)
+		ms := world.Must(w.Messages(w.Ctx, v.ID, 10))(t)
 		world.Equal(t, []string{"one", "two", "three"}, world.IDs(ms, func(m domain.Message) string { return m.Text }))
 	})
 	t.Run("an id used by another agent or workspace differs from an unused one", func(t *testing.T) {
@@ -137,8 +128,7 @@ func testConversations(t *testing.T, open world.Open) {
 	t.Run("the newest messages come back oldest first, with their sources", func(t *testing.T) {
 		t.Parallel()
 		w, v := setup(t)
-		_, err := w.EnsureConversation(w.Ctx, v)
-		world.OK(t, err)
+		world.Must(w.EnsureConversation(w.Ctx, v))(t)
 		sources := []domain.Fragment{{ChunkID: "c", Text: "tighten\nthe bolt", Score: 0.5, Citation: 1}}
 		world.OK(t, w.AppendMessages(w.Ctx, v.ID,
 			domain.Message{ID: domain.NewID(), Role: domain.RoleUser, Text: strings.Repeat("ü", 100)},
@@ -148,24 +138,20 @@ func testConversations(t *testing.T, open world.Open) {
 			domain.Message{ID: domain.NewID(), Role: domain.RoleUser, Text: "three"},
 			domain.Message{ID: domain.NewID(), Role: domain.RoleAssistant, Text: "four", Sources: sources},
 		))
-		ms, err := w.Messages(w.Ctx, v.ID, 3)
-		world.OK(t, err)
+		ms := world.Must(w.Messages(w.Ctx, v.ID, 3))(t)
 		world.Equal(t, []string{"two", "three", "four"}, world.IDs(ms, func(m domain.Message) string { return m.Text }))
 		world.Equal(t, sources, ms[2].Sources)
-		got, err := w.Conversation(w.Ctx, w.WS, v.AgentID, v.ID)
-		world.OK(t, err)
+		got := world.Must(w.Conversation(w.Ctx, w.WS, v.AgentID, v.ID))(t)
 		world.Equal(t, strings.Repeat("ü", 79)+"…", got.Title)
 	})
 	t.Run("messages of one call are stored all or none", func(t *testing.T) {
 		t.Parallel()
 		w, v := setup(t)
-		_, err := w.EnsureConversation(w.Ctx, v)
-		world.OK(t, err)
+		world.Must(w.EnsureConversation(w.Ctx, v))(t)
 		id := domain.NewID()
 		world.Code(t, domain.CodeConflict, w.AppendMessages(w.Ctx, v.ID, domain.Message{ID: id, Role: domain.RoleUser, Text: "one"},
 			domain.Message{ID: id, Role: domain.RoleAssistant, Text: "two"}))
-		ms, err := w.Messages(w.Ctx, v.ID, 10)
-		world.OK(t, err)
+		ms := world.Must(w.Messages(w.Ctx, v.ID, 10))(t)
 		world.Equal(t, 0, len(ms))
 	})
 	t.Run("messages of an unknown conversation are refused", func(t *testing.T) {
@@ -179,14 +165,12 @@ func testConversations(t *testing.T, open world.Open) {
 		_, err := w.EnsureConversation(w.Ctx, v)
 		world.OK(t, err)
 		other := domain.Conversation{ID: domain.NewID(), WorkspaceID: w.WS, AgentID: NewAgent(w).ID}
-		_, err = w.EnsureConversation(w.Ctx, other)
-		world.OK(t, err)
+		world.Must(w.EnsureConversation(w.Ctx, other))(t)
 		id := func(v domain.Conversation) string { return v.ID }
 		all, _, err := w.Conversations(w.Ctx, w.WS, catalog.ConversationFilter{}, catalog.Page{})
 		world.OK(t, err)
 		world.Equal(t, []string{other.ID, v.ID}, world.IDs(all, id))
-		_, err = w.DeleteAgent(w.Ctx, w.WS, other.AgentID)
-		world.OK(t, err)
+		world.Must(w.DeleteAgent(w.Ctx, w.WS, other.AgentID))(t)
 		for _, agent := range []string{"", v.AgentID} {
 			left, next, err := w.Conversations(w.Ctx, w.WS, catalog.ConversationFilter{AgentID: agent}, catalog.Page{})
 			world.OK(t, err)
@@ -200,8 +184,7 @@ func testConversations(t *testing.T, open world.Open) {
 // starting with a question.
 func talk(w *world.World, agent, visitor string, texts ...string) domain.Conversation {
 	w.T.Helper()
-	v, err := w.EnsureConversation(w.Ctx, domain.Conversation{ID: domain.NewID(), WorkspaceID: w.WS, AgentID: agent, VisitorID: visitor})
-	world.OK(w.T, err)
+	v := world.Must(w.EnsureConversation(w.Ctx, domain.Conversation{ID: domain.NewID(), WorkspaceID: w.WS, AgentID: agent, VisitorID: visitor}))(w.T)
 	var ms []domain.Message
 	for i, text := range texts {
 		ms = append(ms, domain.Message{ID: domain.NewID(), Role: []domain.Role{domain.RoleUser, domain.RoleAssistant}[i%2], Text: text})
@@ -215,9 +198,7 @@ func conversationIDs(vs []domain.Conversation) []string {
 }
 
 func testConversationLists(t *testing.T, open world.Open) {
-	t.Run("conversations are filtered by each field", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "conversations are filtered by each field", func(t *testing.T, w *world.World) {
 		sales, support := NewAgent(w).ID, NewAgent(w).ID
 		begin := w.Clock.Now()
 		first := talk(w, sales, "anna", "Was kostet ein Ölfilter?", "Er kostet 100 % mehr.").ID
@@ -254,9 +235,7 @@ func testConversationLists(t *testing.T, open world.Open) {
 			world.Equal(t, 0, len(got))
 		}
 	})
-	t.Run("pages of a search follow one another", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "pages of a search follow one another", func(t *testing.T, w *world.World) {
 		agent := NewAgent(w).ID
 		var want []string
 		for i := range 5 {
@@ -275,9 +254,7 @@ func testConversationLists(t *testing.T, open world.Open) {
 		}
 		world.Equal(t, want, got)
 	})
-	t.Run("every message of a long conversation is walked in its order", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "every message of a long conversation is walked in its order", func(t *testing.T, w *world.World) {
 		v := talk(w, NewAgent(w).ID, "anna")
 		var want, got []string
 		for i := range 45 {
@@ -298,29 +275,22 @@ func testConversationLists(t *testing.T, open world.Open) {
 }
 
 func testConversationsEnd(t *testing.T, open world.Open) {
-	t.Run("a deleted conversation is returned and gone with its messages, and another workspace cannot delete it", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a deleted conversation is returned and gone with its messages, and another workspace cannot delete it", func(t *testing.T, w *world.World) {
 		v := talk(w, NewAgent(w).ID, "anna", "How?", "So.")
 		_, err := w.DeleteConversation(w.Ctx, w.NewWorkspace(), v.ID)
 		world.Code(t, domain.CodeNotFound, err)
-		got, err := w.DeleteConversation(w.Ctx, w.WS, v.ID)
-		world.OK(t, err)
+		got := world.Must(w.DeleteConversation(w.Ctx, w.WS, v.ID))(t)
 		world.Equal(t, v.ID, got.ID)
-		ms, err := w.Messages(w.Ctx, v.ID, 10)
-		world.OK(t, err)
+		ms := world.Must(w.Messages(w.Ctx, v.ID, 10))(t)
 		world.Equal(t, 0, len(ms))
 		_, err = w.DeleteConversation(w.Ctx, w.WS, v.ID)
 		world.Code(t, domain.CodeNotFound, err)
 		world.Code(t, domain.CodeNotFound, w.AppendMessages(w.Ctx, v.ID, domain.Message{ID: domain.NewID(), Role: domain.RoleUser}))
 	})
-	t.Run("an agent with many conversations is deleted with all of them and no other's", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "an agent with many conversations is deleted with all of them and no other's", func(t *testing.T, w *world.World) {
 		agent, other := NewAgent(w).ID, NewAgent(w).ID
 		for range 205 {
-			_, err := w.EnsureConversation(w.Ctx, domain.Conversation{ID: domain.NewID(), WorkspaceID: w.WS, AgentID: agent})
-			world.OK(t, err)
+			world.Must(w.EnsureConversation(w.Ctx, domain.Conversation{ID: domain.NewID(), WorkspaceID: w.WS, AgentID: agent}))(t)
 		}
 		kept := talk(w, other, "anna", "How?", "So.").ID
 		_, err := w.DeleteAgent(w.Ctx, w.WS, agent)
@@ -329,9 +299,7 @@ func testConversationsEnd(t *testing.T, open world.Open) {
 		world.OK(t, err)
 		world.Equal(t, []string{kept}, conversationIDs(left))
 	})
-	t.Run("idle conversations are deleted in batches", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "idle conversations are deleted in batches", func(t *testing.T, w *world.World) {
 		agent := NewAgent(w).ID
 		for range 150 {
 			talk(w, agent, "anna", "How?", "So.")
@@ -346,8 +314,7 @@ func testConversationsEnd(t *testing.T, open world.Open) {
 		fresh := talk(w, agent, "anna", "How?", "So.").ID
 		since := w.Clock.Now().Add(-24 * time.Hour)
 		for _, more := range []bool{true, false, false} {
-			got, err := w.ForgetConversations(w.Ctx, since)
-			world.OK(t, err)
+			got := world.Must(w.ForgetConversations(w.Ctx, since))(t)
 			world.Equal(t, more, got)
 		}
 		left, _, err := w.Conversations(w.Ctx, w.WS, catalog.ConversationFilter{}, catalog.Page{})
@@ -357,9 +324,7 @@ func testConversationsEnd(t *testing.T, open world.Open) {
 }
 
 func testConversationLocks(t *testing.T, open world.Open) {
-	t.Run("one holder at a time has the turn, until it ends it", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "one holder at a time has the turn, until it ends it", func(t *testing.T, w *world.World) {
 		v := talk(w, NewAgent(w).ID, "anna")
 		for _, step := range []struct {
 			holder string
@@ -370,51 +335,38 @@ func testConversationLocks(t *testing.T, open world.Open) {
 				world.OK(t, w.Unlock(w.Ctx, v.ID, step.holder))
 				continue
 			}
-			got, err := w.Lock(w.Ctx, v.ID, step.holder, time.Minute)
-			world.OK(t, err)
+			got := world.Must(w.Lock(w.Ctx, v.ID, step.holder, time.Minute))(t)
 			world.Equal(t, step.want, got)
 		}
 	})
-	t.Run("a turn that was not ended passes to another with its time, and what its holder says late is stored whole", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a turn that was not ended passes to another with its time, and what its holder says late is stored whole", func(t *testing.T, w *world.World) {
 		v := talk(w, NewAgent(w).ID, "anna")
-		_, err := w.Lock(w.Ctx, v.ID, "a", time.Minute)
-		world.OK(t, err)
+		world.Must(w.Lock(w.Ctx, v.ID, "a", time.Minute))(t)
 		w.Clock.Advance(time.Minute)
-		got, err := w.Lock(w.Ctx, v.ID, "b", time.Minute)
-		world.OK(t, err)
+		got := world.Must(w.Lock(w.Ctx, v.ID, "b", time.Minute))(t)
 		world.Equal(t, true, got)
-		got, err = w.Lock(w.Ctx, v.ID, "a", time.Minute)
-		world.OK(t, err)
+		got = world.Must(w.Lock(w.Ctx, v.ID, "a", time.Minute))(t)
 		world.Equal(t, false, got)
 		world.OK(t, w.Unlock(w.Ctx, v.ID, "a")) // the lock has passed to another holder
-		got, err = w.Lock(w.Ctx, v.ID, "c", time.Minute)
-		world.OK(t, err)
+		got = world.Must(w.Lock(w.Ctx, v.ID, "c", time.Minute))(t)
 		world.Equal(t, false, got)
 		for _, holder := range []string{"b", "a"} {
 			world.OK(t, w.AppendMessages(w.Ctx, v.ID, domain.Message{ID: domain.NewID(), Role: domain.RoleUser, Text: holder + "?"},
 				domain.Message{ID: domain.NewID(), Role: domain.RoleAssistant, Text: holder + "!"}))
 		}
-		ms, err := w.Messages(w.Ctx, v.ID, 10)
-		world.OK(t, err)
+		ms := world.Must(w.Messages(w.Ctx, v.ID, 10))(t)
 		world.Equal(t, []string{"b?", "b!", "a?", "a!"}, world.IDs(ms, func(m domain.Message) string { return m.Text }))
 	})
-	t.Run("there is a turn in a conversation that is not stored yet, and none is stored by it", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "there is a turn in a conversation that is not stored yet, and none is stored by it", func(t *testing.T, w *world.World) {
 		id := domain.NewID()
 		for i, want := range []bool{true, false} {
-			got, err := w.Lock(w.Ctx, id, fmt.Sprint(i), time.Minute)
-			world.OK(t, err)
+			got := world.Must(w.Lock(w.Ctx, id, fmt.Sprint(i), time.Minute))(t)
 			world.Equal(t, want, got)
 		}
 		_, err := w.Conversation(w.Ctx, w.WS, "", id)
 		world.Code(t, domain.CodeNotFound, err)
 	})
-	t.Run("of many that ask at once one has the turn", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "of many that ask at once one has the turn", func(t *testing.T, w *world.World) {
 		v := talk(w, NewAgent(w).ID, "anna")
 		var taken atomic.Int64
 		var wg sync.WaitGroup

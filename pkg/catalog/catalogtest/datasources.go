@@ -12,9 +12,7 @@ import (
 )
 
 func testDatasources(t *testing.T, open world.Open) {
-	t.Run("a datasource is stored with its job, which says what the datasource says", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a datasource is stored with its job, which says what the datasource says", func(t *testing.T, w *world.World) {
 		n := w.File(func(n *catalog.NewDatasource) {
 			n.Datasource.CustomID, n.Datasource.Metadata = "sku", map[string]any{"author": "Kim", "year": 2026.0, "open": true}
 			n.Job.Name, n.Job.WorkspaceID = "not this", "nor this"
@@ -26,35 +24,28 @@ func testDatasources(t *testing.T, open world.Open) {
 		world.Equal(t, n.Job.ID, made.JobID)
 		world.Equal(t, 1, made.Runs)
 		world.Equal(t, made, w.Get(made.ID))
-		jobs, err := w.Outbox(w.Ctx, 10)
-		world.OK(t, err)
+		jobs := world.Must(w.Outbox(w.Ctx, 10))(t)
 		world.Equal(t, []domain.Job{{
 			ID: n.Job.ID, Kind: domain.JobIngest, WorkspaceID: w.WS, DatastoreID: w.StoreID, DatasourceID: made.ID, Type: domain.TypeFile,
 			Name: made.Name, CustomID: "sku", Metadata: made.Metadata, Places: []domain.Place{world.Serving}, Force: true, Original: made.Original,
 		}}, jobs)
 	})
-	t.Run("a job bears the trace in which it was asked for, and the outbox says since when it waits", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a job bears the trace in which it was asked for, and the outbox says since when it waits", func(t *testing.T, w *world.World) {
 		due, oldest, err := w.OutboxBacklog(w.Ctx)
 		world.OK(t, err)
 		world.Equal(t, 0, due)
 		world.Equal(t, time.Time{}, oldest)
 		const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-		_, err = w.CreateDatasources(telemetry.Extract(w.Ctx, trace), []catalog.NewDatasource{w.File()})
-		world.OK(t, err)
+		world.Must(w.CreateDatasources(telemetry.Extract(w.Ctx, trace), []catalog.NewDatasource{w.File()}))(t)
 		w.Create(w.File())
-		jobs, err := w.Outbox(w.Ctx, 10)
-		world.OK(t, err)
+		jobs := world.Must(w.Outbox(w.Ctx, 10))(t)
 		world.Equal(t, []string{trace, ""}, []string{jobs[0].Trace, jobs[1].Trace})
 		due, oldest, err = w.OutboxBacklog(w.Ctx)
 		world.OK(t, err)
 		world.Equal(t, 2, due)
 		world.Equal(t, false, oldest.IsZero())
 	})
-	t.Run("several are stored all or none", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "several are stored all or none", func(t *testing.T, w *world.World) {
 		first := w.File()
 		lost := w.File(func(n *catalog.NewDatasource) { n.Datasource.DatastoreID = domain.NewID() })
 		_, err := w.CreateDatasources(w.Ctx, []catalog.NewDatasource{first, lost})
@@ -63,32 +54,24 @@ func testDatasources(t *testing.T, open world.Open) {
 		world.Code(t, domain.CodeNotFound, err)
 		world.Equal(t, []string{}, w.OutboxIDs())
 	})
-	t.Run("the datastore of another workspace is not found", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "the datastore of another workspace is not found", func(t *testing.T, w *world.World) {
 		foreign := w.NewDatastore(w.NewWorkspace()).ID
 		_, err := w.CreateDatasources(w.Ctx, []catalog.NewDatasource{w.File(func(n *catalog.NewDatasource) { n.Datasource.DatastoreID = foreign })})
 		world.Code(t, domain.CodeNotFound, err)
 	})
-	t.Run("an id that is taken is a conflict", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "an id that is taken is a conflict", func(t *testing.T, w *world.World) {
 		n := w.File()
 		_, err := w.CreateDatasources(w.Ctx, []catalog.NewDatasource{n, n})
 		world.Code(t, domain.CodeConflict, err)
 	})
-	t.Run("values that cannot be encoded are rejected and nothing is stored", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "values that cannot be encoded are rejected and nothing is stored", func(t *testing.T, w *world.World) {
 		n := w.File(func(n *catalog.NewDatasource) { n.Datasource.Metadata = map[string]any{"x": math.NaN()} })
 		if _, err := w.CreateDatasources(w.Ctx, []catalog.NewDatasource{n}); err == nil {
 			t.Fatal("metadata with NaN was stored")
 		}
 		world.Equal(t, []string{}, w.OutboxIDs())
 	})
-	t.Run("a datasource of another workspace is not found, replaced, queued or deleted", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a datasource of another workspace is not found, replaced, queued or deleted", func(t *testing.T, w *world.World) {
 		made, other := w.CreateFile(), w.NewWorkspace()
 		_, err := w.Datasource(w.Ctx, other, made.ID)
 		world.Code(t, domain.CodeNotFound, err)
@@ -100,14 +83,11 @@ func testDatasources(t *testing.T, open world.Open) {
 		world.Code(t, domain.CodeNotFound, err)
 		world.Equal(t, made, w.Get(made.ID))
 	})
-	t.Run("the newest datasource with a custom id is found in its datastore alone", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "the newest datasource with a custom id is found in its datastore alone", func(t *testing.T, w *world.World) {
 		custom := func(n *catalog.NewDatasource) { n.Datasource.CustomID = "sku" }
 		w.CreateFile(custom)
 		newest := w.CreateFile(custom)
-		got, err := w.DatasourceByCustomID(w.Ctx, w.WS, w.StoreID, "sku")
-		world.OK(t, err)
+		got := world.Must(w.DatasourceByCustomID(w.Ctx, w.WS, w.StoreID, "sku"))(t)
 		world.Equal(t, newest, got)
 		for _, test := range []struct{ ws, store, id string }{
 			{w.WS, w.StoreID, "other"}, {w.WS, w.StoreID, ""}, {w.WS, w.NewDatastore(w.WS).ID, "sku"}, {w.NewWorkspace(), w.StoreID, "sku"},
@@ -116,24 +96,20 @@ func testDatasources(t *testing.T, open world.Open) {
 			world.Code(t, domain.CodeNotFound, err)
 		}
 	})
-	t.Run("new content replaces what the caller names, queues its job and sweeps the original before", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "new content replaces what the caller names, queues its job and sweeps the original before", func(t *testing.T, w *world.World) {
 		made := w.Synch(w.CreateFile().ID)
 		r := catalog.Replacement{
 			Name: new("New name"), Metadata: &map[string]any{"v": "2"}, CustomID: new("sku"), FileName: new("new.md"),
 			Original: domain.Original{Key: "new", SHA256: "def", Size: 7, MIMEType: "text/markdown"}, Job: domain.Job{ID: domain.NewID()},
 		}
-		got, err := w.ReplaceContent(w.Ctx, w.WS, made.ID, r)
-		world.OK(t, err)
+		got := world.Must(w.ReplaceContent(w.Ctx, w.WS, made.ID, r))(t)
 		want := made
 		want.Name, want.CustomID, want.Metadata, want.Original = "New name", "sku", *r.Metadata, &r.Original
 		want.Config = domain.DatasourceConfig{MIMEType: "text/markdown", FileName: "new.md", FileSize: 7, SHA256: "def", CustomID: "sku"}
 		want.Status, want.JobID, want.Runs, want.UpdatedAt = domain.StatusUnsynched, r.Job.ID, 2, got.UpdatedAt
 		world.Equal(t, want, got)
 		world.Equal(t, want, w.Get(made.ID))
-		jobs, err := w.Outbox(w.Ctx, 10)
-		world.OK(t, err)
+		jobs := world.Must(w.Outbox(w.Ctx, 10))(t)
 		world.Equal(t, 1, len(jobs))
 		world.Equal(t, "new", jobs[0].Original.Key)
 		world.Equal(t, "New name", jobs[0].Name)
@@ -142,9 +118,7 @@ func testDatasources(t *testing.T, open world.Open) {
 		world.Equal(t, []string{made.Original.Key}, sweeps[0].Originals)
 		world.Equal(t, uint64(0), sweeps[0].Below)
 	})
-	t.Run("new content alone leaves name, metadata and custom id", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "new content alone leaves name, metadata and custom id", func(t *testing.T, w *world.World) {
 		made := w.CreateFile(func(n *catalog.NewDatasource) {
 			n.Datasource.CustomID, n.Datasource.Metadata = "sku", map[string]any{"a": "b"}
 		})
@@ -152,25 +126,19 @@ func testDatasources(t *testing.T, open world.Open) {
 		world.OK(t, err)
 		world.Equal(t, []any{made.Name, made.CustomID, made.Metadata}, []any{got.Name, got.CustomID, got.Metadata})
 	})
-	t.Run("the content of a web site cannot be replaced", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "the content of a web site cannot be replaced", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{})
 		_, err := w.ReplaceContent(w.Ctx, w.WS, site.ID, catalog.Replacement{Job: domain.Job{ID: domain.NewID()}})
 		world.Code(t, domain.CodeInvalid, err)
 	})
-	t.Run("a datasource without content to read is rejected", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a datasource without content to read is rejected", func(t *testing.T, w *world.World) {
 		n := []catalog.NewDatasource{w.File(func(n *catalog.NewDatasource) { n.Datasource.Original = nil })}
 		_, err := w.CreateDatasources(w.Ctx, n)
 		world.Code(t, domain.CodeInvalid, err)
 		_, err = w.UpsertDatasources(w.Ctx, n)
 		world.Code(t, domain.CodeInvalid, err)
 	})
-	t.Run("an upsert replaces what carries the custom id in the datastore, keeps its id, and creates the rest", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "an upsert replaces what carries the custom id in the datastore, keeps its id, and creates the rest", func(t *testing.T, w *world.World) {
 		other := w.NewDatastore(w.WS).ID
 		custom := func(id, name string) func(*catalog.NewDatasource) {
 			return func(n *catalog.NewDatasource) { n.Datasource.CustomID, n.Datasource.Name = id, name }
@@ -180,8 +148,7 @@ func testDatasources(t *testing.T, open world.Open) {
 		in := []catalog.NewDatasource{
 			w.File(custom("a", "new")), w.File(custom("b", "first")), w.File(custom("b", "second")), w.File(custom("", "plain")), w.File(custom("", "plain")),
 		}
-		out, err := w.UpsertDatasources(w.Ctx, in)
-		world.OK(t, err)
+		out := world.Must(w.UpsertDatasources(w.Ctx, in))(t)
 		world.Equal(t, have.ID, out[0].ID)
 		world.Equal(t, out[1].ID, out[2].ID)
 		world.Equal(t, 4, len(asSet(world.DatasourceIDs(out))))
@@ -196,9 +163,7 @@ func testDatasources(t *testing.T, open world.Open) {
 		world.Equal(t, asSet([]string{have.Original.Key, in[1].Datasource.Original.Key}), swept)
 		world.Equal(t, 5, len(w.OutboxIDs()))
 	})
-	t.Run("an upsert is stored all or none", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "an upsert is stored all or none", func(t *testing.T, w *world.World) {
 		have := w.CreateFile(func(n *catalog.NewDatasource) { n.Datasource.CustomID = "a" })
 		_, err := w.UpsertDatasources(w.Ctx, []catalog.NewDatasource{
 			w.File(func(n *catalog.NewDatasource) { n.Datasource.CustomID = "a" }),
@@ -208,31 +173,24 @@ func testDatasources(t *testing.T, open world.Open) {
 		world.Equal(t, have, w.Get(have.ID))
 		world.Equal(t, 0, len(w.AllSweeps()))
 	})
-	t.Run("queueing again keeps the active generation and clears the error", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "queueing again keeps the active generation and clears the error", func(t *testing.T, w *world.World) {
 		made := w.Synch(w.CreateFile().ID)
 		again := domain.NewIngestJob(made, w.Settled())
-		_, err := w.Requeue(w.Ctx, w.WS, made.ID, again, catalog.PriorityReplay)
-		world.OK(t, err)
+		world.Must(w.Requeue(w.Ctx, w.WS, made.ID, again, catalog.PriorityReplay))(t)
 		w.PublishAll()
 		w.ApplyEvent(w.Get(made.ID), domain.EventError, func(ev *domain.Event) { ev.Error = "encrypted" })
 		failed := w.Get(made.ID)
 		world.Equal(t, "encrypted", failed.Error)
-		got, err := w.Requeue(w.Ctx, w.WS, made.ID, domain.NewIngestJob(made, w.Settled()), catalog.PriorityReplay)
-		world.OK(t, err)
+		got := world.Must(w.Requeue(w.Ctx, w.WS, made.ID, domain.NewIngestJob(made, w.Settled()), catalog.PriorityReplay))(t)
 		world.Equal(t, domain.StatusUnsynched, got.Status)
 		world.Equal(t, "", got.Error)
 		world.Equal(t, made.ActiveGeneration, got.ActiveGeneration)
 	})
-	t.Run("a job to read again names the active content, so that unchanged content is not processed again", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a job to read again names the active content, so that unchanged content is not processed again", func(t *testing.T, w *world.World) {
 		d := w.CreateFile()
 		w.PublishAll()
 		w.ApplyEvent(d, domain.EventSynched, world.Chunks(4), func(ev *domain.Event) { ev.Fingerprint = "print" })
-		_, err := w.Requeue(w.Ctx, w.WS, d.ID, domain.Job{ID: domain.NewID(), Kind: domain.JobIngest}, catalog.PriorityReplay)
-		world.OK(t, err)
+		world.Must(w.Requeue(w.Ctx, w.WS, d.ID, domain.Job{ID: domain.NewID(), Kind: domain.JobIngest}, catalog.PriorityReplay))(t)
 		j := w.PublishAll()[0]
 		world.Equal(t, domain.Version{Place: world.Serving, Generation: j.Generation - 1, Chunks: 4, Fingerprint: "print"}, *j.Previous)
 		world.Equal(t, false, j.Force)
@@ -240,9 +198,7 @@ func testDatasources(t *testing.T, open world.Open) {
 		got := w.Get(d.ID)
 		world.Equal(t, []any{domain.StatusSynched, j.Generation - 1, "print"}, []any{got.Status, got.ActiveGeneration, got.Fingerprint})
 	})
-	t.Run("a datasource without stored content cannot be read again", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a datasource without stored content cannot be read again", func(t *testing.T, w *world.World) {
 		made := w.CreateFile(func(n *catalog.NewDatasource) { n.Datasource.Original, n.Job.Kind = nil, domain.JobCrawl })
 		_, err := w.Requeue(w.Ctx, w.WS, made.ID, domain.NewIngestJob(made, w.Settled()), catalog.PriorityReplay)
 		world.Code(t, domain.CodeConflict, err)
@@ -250,16 +206,13 @@ func testDatasources(t *testing.T, open world.Open) {
 }
 
 func testRetrieval(t *testing.T, open world.Open) {
-	t.Run("the active generation and what a fragment shows come for those that exist", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "the active generation and what a fragment shows come for those that exist", func(t *testing.T, w *world.World) {
 		made := w.Synch(w.CreateFile(func(n *catalog.NewDatasource) {
 			n.Datasource.CustomID, n.Datasource.Metadata = "sku", map[string]any{"a": "b"}
 			n.Datasource.Config = domain.DatasourceConfig{MIMEType: "application/pdf", FileName: "x.pdf", SourceURL: "https://x/"}
 		}).ID)
 		waiting := w.CreateFile()
-		got, err := w.Active(w.Ctx, []string{made.ID, waiting.ID, domain.NewID(), made.ID})
-		world.OK(t, err)
+		got := world.Must(w.Active(w.Ctx, []string{made.ID, waiting.ID, domain.NewID(), made.ID}))(t)
 		world.Equal(t, map[string]domain.ActiveDatasource{
 			made.ID: {
 				ID: made.ID, DatastoreID: w.StoreID, Type: domain.TypeFile, Name: made.Name, CustomID: "sku", Place: world.Serving,
@@ -269,21 +222,16 @@ func testRetrieval(t *testing.T, open world.Open) {
 			waiting.ID: {ID: waiting.ID, DatastoreID: w.StoreID, Type: domain.TypeFile, Name: waiting.Name, Place: world.Serving},
 		}, got)
 	})
-	t.Run("more ids than one query takes are answered", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "more ids than one query takes are answered", func(t *testing.T, w *world.World) {
 		var in []catalog.NewDatasource
 		for range 300 {
 			in = append(in, w.File())
 		}
 		made := world.DatasourceIDs(w.Create(in...))
-		got, err := w.Active(w.Ctx, made)
-		world.OK(t, err)
+		got := world.Must(w.Active(w.Ctx, made))(t)
 		world.Equal(t, 300, len(got))
 	})
-	t.Run("filters select by custom id and by id, a site for its pages, within the datastores alone", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "filters select by custom id and by id, a site for its pages, within the datastores alone", func(t *testing.T, w *world.World) {
 		sku := func(n *catalog.NewDatasource) { n.Datasource.CustomID = "sku" }
 		first, second := w.CreateFile(sku), w.CreateFile(sku)
 		other := w.NewDatastore(w.WS).ID
@@ -303,8 +251,7 @@ func testRetrieval(t *testing.T, open world.Open) {
 			"a site":                    {[]string{w.StoreID}, domain.Filters{DatasourceIDs: []string{site.ID}}, []string{site.ID, page}},
 			"what does not exist":       {[]string{w.StoreID}, domain.Filters{CustomIDs: []string{"nobody", ""}}, []string{}},
 		} {
-			got, err := w.ResolveFilters(w.Ctx, test.stores, test.filter)
-			world.OK(t, err)
+			got := world.Must(w.ResolveFilters(w.Ctx, test.stores, test.filter))(t)
 			if (got == nil) != (test.want == nil) {
 				t.Errorf("%s: got %v, want %v", sentence, got, test.want)
 			}

@@ -15,14 +15,11 @@ func testDescriptions(t *testing.T, open world.Open) {
 	name, daily, depth := "Pumps, large", "@daily", 3
 	metadata := map[string]any{"author": "Ada"}
 
-	t.Run("name and fetch settings of a page change together, and the page is fetched again", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "name and fetch settings of a page change together, and the page is fetched again", func(t *testing.T, w *world.World) {
 		d := w.CreatePage()
 		w.RunWorkers(world.Pages{world.PageA: {Content: "a"}})
 		world.Equal(t, domain.StatusSynched, w.Get(d.ID).Status)
-		_, err := describe(w, w.WS, d.ID, catalog.Description{Name: &name, Metadata: &metadata, Web: &domain.WebPatch{Refresh: &daily}})
-		world.OK(t, err)
+		world.Must(describe(w, w.WS, d.ID, catalog.Description{Name: &name, Metadata: &metadata, Web: &domain.WebPatch{Refresh: &daily}}))(t)
 		got := w.Get(d.ID)
 		world.Equal(t, name, got.Name)
 		world.Equal(t, metadata, got.Metadata)
@@ -32,9 +29,7 @@ func testDescriptions(t *testing.T, open world.Open) {
 		world.Equal(t, 1, len(jobs))
 		world.Equal(t, domain.JobIngest, jobs[0].Kind)
 	})
-	t.Run("where how it is fetched cannot be changed, nothing is", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "where how it is fetched cannot be changed, nothing is", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{}, world.PageA)
 		for id, patch := range map[string]domain.WebPatch{
 			w.CreateFile().ID:              {Refresh: &daily},
@@ -47,9 +42,7 @@ func testDescriptions(t *testing.T, open world.Open) {
 			world.Equal(t, before, w.Get(id))
 		}
 	})
-	t.Run("a page that is being fetched again keeps both until that is done", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a page that is being fetched again keeps both until that is done", func(t *testing.T, w *world.World) {
 		d := w.CreatePage()
 		w.RunWorkers(world.Pages{world.PageA: {Content: "a"}})
 		w.FetchAgain(w.Get(d.ID))
@@ -58,22 +51,17 @@ func testDescriptions(t *testing.T, open world.Open) {
 		world.Code(t, domain.CodeConflict, err)
 		world.Equal(t, before, w.Get(d.ID))
 	})
-	t.Run("a site, which has no content, is described and fetched otherwise without a job", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a site, which has no content, is described and fetched otherwise without a job", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{})
 		w.PublishAll()
-		got, err := describe(w, w.WS, site.ID, catalog.Description{Name: &name, Web: &domain.WebPatch{Refresh: &daily, MaxDepth: &depth}})
-		world.OK(t, err)
+		got := world.Must(describe(w, w.WS, site.ID, catalog.Description{Name: &name, Web: &domain.WebPatch{Refresh: &daily, MaxDepth: &depth}}))(t)
 		world.Equal(t, name, got.Name)
 		want := site.Config
 		want.Refresh, want.MaxDepth = daily, depth
 		world.Equal(t, want, w.Get(site.ID).Config)
 		world.Equal(t, 0, len(w.PublishAll()))
 	})
-	t.Run("unknown datasources and those of other workspaces are not found", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "unknown datasources and those of other workspaces are not found", func(t *testing.T, w *world.World) {
 		d := w.CreatePage()
 		before := w.Get(d.ID)
 		_, err := describe(w, w.NewWorkspace(), d.ID, catalog.Description{Name: &name, Web: &domain.WebPatch{Refresh: &daily}})

@@ -11,9 +11,7 @@ import (
 )
 
 func testEvents(t *testing.T, open world.Open) {
-	t.Run("progress shows while the job runs", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "progress shows while the job runs", func(t *testing.T, w *world.World) {
 		d := w.CreateFile()
 		w.PublishAll()
 		p := domain.Progress{Stage: "embedding", Done: 3, Total: 9}
@@ -23,9 +21,7 @@ func testEvents(t *testing.T, open world.Open) {
 		world.Equal(t, p, w.Get(d.ID).Progress)
 		world.Equal(t, int64(1), w.CountInFlight())
 	})
-	t.Run("synched activates the generation, ends the job and is harmless again", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "synched activates the generation, ends the job and is harmless again", func(t *testing.T, w *world.World) {
 		d := w.CreateFile()
 		w.PublishAll()
 		for range 2 {
@@ -41,12 +37,9 @@ func testEvents(t *testing.T, open world.Open) {
 			world.Equal(t, 0, len(w.AllSweeps()))
 		}
 	})
-	t.Run("a newer generation queues the sweep of the older ones with its activation", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a newer generation queues the sweep of the older ones with its activation", func(t *testing.T, w *world.World) {
 		d := w.Synch(w.CreateFile().ID)
-		_, err := w.Requeue(w.Ctx, w.WS, d.ID, domain.NewIngestJob(d, w.Settled()), catalog.PriorityReplay)
-		world.OK(t, err)
+		world.Must(w.Requeue(w.Ctx, w.WS, d.ID, domain.NewIngestJob(d, w.Settled()), catalog.PriorityReplay))(t)
 		again := w.Synch(d.ID)
 		world.Equal(t, d.ActiveGeneration+1, again.ActiveGeneration)
 		sweeps := w.AllSweeps()
@@ -54,9 +47,7 @@ func testEvents(t *testing.T, open world.Open) {
 		world.Equal(t, again.ActiveGeneration, sweeps[0].Below)
 		world.Equal(t, d.ID, sweeps[0].DatasourceID)
 	})
-	t.Run("a fetched page gets its ingest job, which goes before what waits", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a fetched page gets its ingest job, which goes before what waits", func(t *testing.T, w *world.World) {
 		page := domain.Datasource{
 			ID: domain.NewID(), WorkspaceID: w.WS, DatastoreID: w.StoreID, Type: domain.TypeWebPage,
 			Config: domain.DatasourceConfig{SourceURL: "https://pumps.example/a"},
@@ -66,12 +57,10 @@ func testEvents(t *testing.T, open world.Open) {
 		w.PublishAll()
 		crawl := w.Event(page, domain.EventFetched, world.Fetched("page-1"))
 		for range 2 {
-			_, err := w.Apply(w.Ctx, crawl)
-			world.OK(t, err)
+			world.Must(w.Apply(w.Ctx, crawl))(t)
 		}
 		w.CreateFile(replay)
-		jobs, err := w.Outbox(w.Ctx, 10)
-		world.OK(t, err)
+		jobs := world.Must(w.Outbox(w.Ctx, 10))(t)
 		world.Equal(t, 2, len(jobs))
 		world.Equal(t, page.ID, jobs[0].DatasourceID)
 		world.Equal(t, domain.JobIngest, jobs[0].Kind)
@@ -83,13 +72,10 @@ func testEvents(t *testing.T, open world.Open) {
 		world.Equal(t, 1, got.Runs)
 		world.Equal(t, domain.StatusSynched, w.Synch(page.ID).Status)
 	})
-	t.Run("events of a job that was replaced leave status and flight to the newer one", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "events of a job that was replaced leave status and flight to the newer one", func(t *testing.T, w *world.World) {
 		d := w.CreateFile()
 		w.PublishAll()
-		_, err := w.Requeue(w.Ctx, w.WS, d.ID, domain.NewIngestJob(d, w.Settled()), catalog.PriorityFresh)
-		world.OK(t, err)
+		world.Must(w.Requeue(w.Ctx, w.WS, d.ID, domain.NewIngestJob(d, w.Settled()), catalog.PriorityFresh))(t)
 		late := w.Seq
 		w.PublishAll()
 		w.ApplyEvent(d, domain.EventError, func(ev *domain.Event) { ev.Error = "late" })
@@ -112,8 +98,7 @@ func testEvents(t *testing.T, open world.Open) {
 				w.Event(d, domain.EventSynched, world.Chunks(4)),
 			}
 			for _, i := range order {
-				_, err := w.Apply(w.Ctx, evs[i])
-				world.OK(t, err)
+				world.Must(w.Apply(w.Ctx, evs[i]))(t)
 			}
 			got := w.Get(d.ID)
 			if want == nil {
@@ -122,9 +107,7 @@ func testEvents(t *testing.T, open world.Open) {
 			sameEnd(t, *want, got)
 		}
 	})
-	t.Run("several events are applied in their order, all or none", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "several events are applied in their order, all or none", func(t *testing.T, w *world.World) {
 		first, second := w.CreateFile(), w.CreateFile()
 		w.PublishAll()
 		evs := []domain.Event{w.Event(first, domain.EventRunning), w.Event(first, domain.EventSynched, world.Chunks(1)), w.Event(second, domain.EventError)}
@@ -137,9 +120,7 @@ func testEvents(t *testing.T, open world.Open) {
 		world.Code(t, domain.CodeInvalid, err)
 		world.Equal(t, domain.StatusUnsynched, w.Get(third.ID).Status)
 	})
-	t.Run("an event that lacks what its type demands is refused", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "an event that lacks what its type demands is refused", func(t *testing.T, w *world.World) {
 		d := w.CreateFile()
 		for _, change := range []func(*domain.Event){
 			func(ev *domain.Event) { ev.Type = domain.EventFetched },
@@ -151,9 +132,7 @@ func testEvents(t *testing.T, open world.Open) {
 			world.Code(t, domain.CodeInvalid, err)
 		}
 	})
-	t.Run("an unknown type of event changes nothing", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "an unknown type of event changes nothing", func(t *testing.T, w *world.World) {
 		d := w.CreateFile()
 		done := w.ApplyEvent(d, "renamed")
 		world.Equal(t, false, done.Changed)

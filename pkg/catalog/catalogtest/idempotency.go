@@ -37,8 +37,7 @@ func requireBusy(w *world.World, key, requestHash string) {
 
 func keepClaim(w *world.World, claim *catalog.Claim) bool {
 	w.T.Helper()
-	holds, err := w.KeepIdempotent(w.Ctx, claim)
-	world.OK(w.T, err)
+	holds := world.Must(w.KeepIdempotent(w.Ctx, claim))(w.T)
 	return holds
 }
 

@@ -18,37 +18,32 @@ var (
 // setPlace patches the datastore's place and returns the changed datastore.
 func setPlace(w *world.World, to domain.Place) domain.Datastore {
 	w.T.Helper()
-	d, err := w.UpdateDatastore(w.Ctx, w.WS, w.StoreID, domain.DatastorePatch{Type: &to.Engine, EmbeddingModel: &to.Model})
-	world.OK(w.T, err)
+	d := world.Must(w.UpdateDatastore(w.Ctx, w.WS, w.StoreID, domain.DatastorePatch{Type: &to.Engine, EmbeddingModel: &to.Model}))(w.T)
 	return d
 }
 
 func readDatastore(w *world.World) domain.Datastore {
 	w.T.Helper()
-	d, err := w.DatastoreByID(w.Ctx, w.StoreID)
-	world.OK(w.T, err)
+	d := world.Must(w.DatastoreByID(w.Ctx, w.StoreID))(w.T)
 	return d
 }
 
 // issue adds the jobs of the move to the outbox, publishes them, and returns them.
 func issue(w *world.World, move *domain.Move) []domain.Job {
 	w.T.Helper()
-	_, err := w.IssueMoves(w.Ctx, w.StoreID, move.ID, 1000)
-	world.OK(w.T, err)
+	world.Must(w.IssueMoves(w.Ctx, w.StoreID, move.ID, 1000))(w.T)
 	return w.PublishAll()
 }
 
 func progress(w *world.World) domain.MoveProgress {
 	w.T.Helper()
-	p, err := w.MoveProgress(w.Ctx, w.StoreID)
-	world.OK(w.T, err)
+	p := world.Must(w.MoveProgress(w.Ctx, w.StoreID))(w.T)
 	return p
 }
 
 func finish(w *world.World, moveID string) bool {
 	w.T.Helper()
-	switched, err := w.FinishMove(w.Ctx, w.StoreID, moveID)
-	world.OK(w.T, err)
+	switched := world.Must(w.FinishMove(w.Ctx, w.StoreID, moveID))(w.T)
 	return switched
 }
 
@@ -65,44 +60,33 @@ func sweptPlaces(w *world.World) map[domain.Place]uint64 {
 }
 
 func testMoves(t *testing.T, open world.Open) {
-	t.Run("an empty datastore is at once where it was sent", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "an empty datastore is at once where it was sent", func(t *testing.T, w *world.World) {
 		d := setPlace(w, placeB)
 		world.Equal(t, placeB, d.Serving())
 		world.Equal(t, (*domain.Move)(nil), d.Move)
 		world.Equal(t, d, readDatastore(w))
-		p, err := w.ServingPlace(w.Ctx, w.StoreID)
-		world.OK(t, err)
+		p := world.Must(w.ServingPlace(w.Ctx, w.StoreID))(t)
 		world.Equal(t, placeB, p)
 	})
-	t.Run("a patch that names the serving place, or the one the datastore moves to, changes nothing about it", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a patch that names the serving place, or the one the datastore moves to, changes nothing about it", func(t *testing.T, w *world.World) {
 		w.Synch(w.CreateFile().ID)
 		world.Equal(t, (*domain.Move)(nil), setPlace(w, world.Serving).Move)
 		world.Equal(t, 0, len(w.AllSweeps()))
 		begun := setPlace(w, placeB)
 		world.Equal(t, begun.Move, setPlace(w, placeB).Move)
-		named, err := w.UpdateDatastore(w.Ctx, w.WS, w.StoreID, domain.DatastorePatch{Name: new("other")})
-		world.OK(t, err)
+		named := world.Must(w.UpdateDatastore(w.Ctx, w.WS, w.StoreID, domain.DatastorePatch{Name: new("other")}))(t)
 		world.Equal(t, begun.Move, named.Move)
 	})
-	t.Run("a move is known to the mover, with what generations there were", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a move is known to the mover, with what generations there were", func(t *testing.T, w *world.World) {
 		w.Synch(w.CreateFile().ID)
 		d := setPlace(w, placeB)
 		world.Equal(t, world.Serving, d.Serving())
 		world.Equal(t, domain.Move{ID: d.Move.ID, To: placeB, Since: w.Seq, StartedAt: d.UpdatedAt}, *d.Move)
-		moving, err := w.Moving(w.Ctx)
-		world.OK(t, err)
+		moving := world.Must(w.Moving(w.Ctx))(t)
 		world.Equal(t, []domain.Datastore{d}, moving)
 		world.Equal(t, d, readDatastore(w))
 	})
-	t.Run("what readers see is taken along, and then all of it is served from the new place at once", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "what readers see is taken along, and then all of it is served from the new place at once", func(t *testing.T, w *world.World) {
 		first, second := w.Synch(w.CreateFile().ID), w.Synch(w.CreateFile().ID)
 		move := setPlace(w, placeB).Move
 		world.Equal(t, domain.MoveProgress{Total: 2}, progress(w))
@@ -113,8 +97,7 @@ func testMoves(t *testing.T, open world.Open) {
 			world.Equal(t, move.ID, j.Move)
 			world.Equal(t, world.Serving, j.Previous.Place)
 		}
-		again, err := w.IssueMoves(w.Ctx, w.StoreID, move.ID, 10)
-		world.OK(t, err)
+		again := world.Must(w.IssueMoves(w.Ctx, w.StoreID, move.ID, 10))(t)
 		world.Equal(t, 0, again)
 		w.ClearSweeps()
 		w.End(jobs[0], domain.EventSynched, world.Chunks(5))
@@ -138,25 +121,19 @@ func testMoves(t *testing.T, open world.Open) {
 		world.Equal(t, map[domain.Place]uint64{world.Serving: w.Seq + 1}, sweptPlaces(w))
 		world.Equal(t, second.Name, w.Get(second.ID).Name)
 	})
-	t.Run("jobs of a move come last, at most as many as requested", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "jobs of a move come last, at most as many as requested", func(t *testing.T, w *world.World) {
 		for range 3 {
 			w.Synch(w.CreateFile().ID)
 		}
 		move := setPlace(w, placeB).Move
-		n, err := w.IssueMoves(w.Ctx, w.StoreID, move.ID, 2)
-		world.OK(t, err)
+		n := world.Must(w.IssueMoves(w.Ctx, w.StoreID, move.ID, 2))(t)
 		world.Equal(t, 2, n)
 		upload := w.CreateFile()
 		world.Equal(t, upload.ID, w.OutboxIDs()[0])
-		n, err = w.IssueMoves(w.Ctx, w.StoreID, "another move", 2)
-		world.OK(t, err)
+		n = world.Must(w.IssueMoves(w.Ctx, w.StoreID, "another move", 2))(t)
 		world.Equal(t, 0, n)
 	})
-	t.Run("fresh content goes to both places and holds nothing up", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "fresh content goes to both places and holds nothing up", func(t *testing.T, w *world.World) {
 		old := w.Synch(w.CreateFile().ID)
 		move := setPlace(w, placeB).Move
 		fresh := w.CreateFile()
@@ -176,14 +153,11 @@ func testMoves(t *testing.T, open world.Open) {
 		world.Equal(t, world.Serving, w.AllSweeps()[0].Place)
 		world.Equal(t, domain.StatusSynched, w.Get(old.ID).Status)
 	})
-	t.Run("content replaced during its move job is moved in its new version", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "content replaced during its move job is moved in its new version", func(t *testing.T, w *world.World) {
 		d := w.Synch(w.CreateFile().ID)
 		move := setPlace(w, placeB).Move
 		late := issue(w, move)[0]
-		_, err := w.ReplaceContent(w.Ctx, w.WS, d.ID, catalog.Replacement{Original: domain.Original{Key: "new"}, Job: domain.Job{ID: domain.NewID()}})
-		world.OK(t, err)
+		world.Must(w.ReplaceContent(w.Ctx, w.WS, d.ID, catalog.Replacement{Original: domain.Original{Key: "new"}, Job: domain.Job{ID: domain.NewID()}}))(t)
 		fresh := w.PublishAll()[0]
 		world.Equal(t, []domain.Place{world.Serving, placeB}, fresh.Places)
 		w.End(fresh, domain.EventSynched)
@@ -191,25 +165,19 @@ func testMoves(t *testing.T, open world.Open) {
 		world.Equal(t, true, finish(w, move.ID))
 		world.Equal(t, fresh.Generation, w.ActiveOne(d.ID).ActiveGeneration)
 	})
-	t.Run("content that became newer than what arrived is asked for again", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "content that became newer than what arrived is asked for again", func(t *testing.T, w *world.World) {
 		d := w.CreateFile()
 		before := w.PublishAll()[0] // accepted before the move
 		w.End(before, domain.EventSynched)
-		_, err := w.Requeue(w.Ctx, w.WS, d.ID, domain.Job{ID: domain.NewID(), Kind: domain.JobIngest}, catalog.PriorityFresh)
-		world.OK(t, err)
+		world.Must(w.Requeue(w.Ctx, w.WS, d.ID, domain.Job{ID: domain.NewID(), Kind: domain.JobIngest}, catalog.PriorityFresh))(t)
 		move := setPlace(w, placeB).Move
-		issued, err := w.IssueMoves(w.Ctx, w.StoreID, move.ID, 10)
-		world.OK(t, err)
+		issued := world.Must(w.IssueMoves(w.Ctx, w.StoreID, move.ID, 10))(t)
 		world.Equal(t, 0, issued) // the datasource is still waiting for another job
 		w.End(w.PublishAll()[0], domain.EventSynched)
 		w.End(issue(w, move)[0], domain.EventSynched)
 		world.Equal(t, true, finish(w, move.ID))
 	})
-	t.Run("a datasource that cannot be moved blocks the move and says why, until it is synched again or deleted", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a datasource that cannot be moved blocks the move and says why, until it is synched again or deleted", func(t *testing.T, w *world.World) {
 		first, second := w.Synch(w.CreateFile().ID), w.Synch(w.CreateFile().ID)
 		move := setPlace(w, placeB).Move
 		for _, j := range issue(w, move) {
@@ -221,32 +189,25 @@ func testMoves(t *testing.T, open world.Open) {
 		world.Equal(t, first.ActiveGeneration, w.ActiveOne(first.ID).ActiveGeneration)
 		world.Equal(t, 0, len(issue(w, move)))
 		world.Equal(t, false, finish(w, move.ID))
-		_, err := w.Requeue(w.Ctx, w.WS, first.ID, domain.Job{ID: domain.NewID(), Kind: domain.JobIngest, Force: true}, catalog.PriorityFresh)
-		world.OK(t, err)
+		world.Must(w.Requeue(w.Ctx, w.WS, first.ID, domain.Job{ID: domain.NewID(), Kind: domain.JobIngest, Force: true}, catalog.PriorityFresh))(t)
 		world.Equal(t, (*domain.Resume)(nil), w.Get(first.ID).Resume)
 		w.End(w.PublishAll()[0], domain.EventSynched)
-		_, err = w.DeleteDatasource(w.Ctx, w.WS, second.ID)
-		world.OK(t, err)
+		world.Must(w.DeleteDatasource(w.Ctx, w.WS, second.ID))(t)
 		world.Equal(t, domain.MoveProgress{Total: 1, Done: 1}, progress(w))
 		world.Equal(t, true, finish(w, move.ID))
 	})
-	t.Run("cancelling leaves readers alone, heals what failed, takes back what waits, and sweeps the place", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "cancelling leaves readers alone, heals what failed, takes back what waits, and sweeps the place", func(t *testing.T, w *world.World) {
 		var made []domain.Datasource
 		for range 4 {
 			made = append(made, w.Synch(w.CreateFile().ID))
 		}
-		broken, err := w.Requeue(w.Ctx, w.WS, made[3].ID, domain.Job{ID: domain.NewID(), Kind: domain.JobIngest}, catalog.PriorityFresh)
-		world.OK(t, err)
+		broken := world.Must(w.Requeue(w.Ctx, w.WS, made[3].ID, domain.Job{ID: domain.NewID(), Kind: domain.JobIngest}, catalog.PriorityFresh))(t)
 		w.PublishAll()
 		w.ApplyEvent(broken, domain.EventError, func(ev *domain.Event) { ev.Error = "encrypted" })
 		move := setPlace(w, placeB).Move
-		n, err := w.IssueMoves(w.Ctx, w.StoreID, move.ID, 10)
-		world.OK(t, err)
+		n := world.Must(w.IssueMoves(w.Ctx, w.StoreID, move.ID, 10))(t)
 		world.Equal(t, 4, n)
-		queued, err := w.Outbox(w.Ctx, 10)
-		world.OK(t, err)
+		queued := world.Must(w.Outbox(w.Ctx, 10))(t)
 		byID := map[string]domain.Job{}
 		for i, j := range queued {
 			j.Generation = w.Seq + uint64(i) + 1
@@ -278,9 +239,7 @@ func testMoves(t *testing.T, open world.Open) {
 		world.Equal(t, domain.StatusError, w.Get(made[3].ID).Status)
 		world.Equal(t, int64(0), w.CountInFlight())
 	})
-	t.Run("a third place replaces the target", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a third place replaces the target", func(t *testing.T, w *world.World) {
 		d := w.Synch(w.CreateFile().ID)
 		first := setPlace(w, placeB).Move
 		late := issue(w, first)[0]
@@ -298,9 +257,7 @@ func testMoves(t *testing.T, open world.Open) {
 		a := w.ActiveOne(d.ID)
 		world.Equal(t, []any{placeC, w.Seq}, []any{a.Place, a.ActiveGeneration})
 	})
-	t.Run("a move there and back ends in the first place, with the rebuilt content", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a move there and back ends in the first place, with the rebuilt content", func(t *testing.T, w *world.World) {
 		d := w.Synch(w.CreateFile().ID)
 		for _, to := range []domain.Place{placeB, world.Serving, placeB} {
 			move := setPlace(w, to).Move
@@ -312,9 +269,7 @@ func testMoves(t *testing.T, open world.Open) {
 			world.Equal(t, []any{to, w.Seq}, []any{a.Place, a.ActiveGeneration})
 		}
 	})
-	t.Run("a lost job of a move is issued again as one", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a lost job of a move is issued again as one", func(t *testing.T, w *world.World) {
 		d := w.Synch(w.CreateFile().ID)
 		move := setPlace(w, placeB).Move
 		issue(w, move)
@@ -322,8 +277,7 @@ func testMoves(t *testing.T, open world.Open) {
 		stuck := w.StuckFor(1e9)
 		world.Equal(t, 1, len(stuck))
 		world.Equal(t, move.ID, stuck[0].Job.Move)
-		done, err := w.Reissue(w.Ctx, d.ID, w.Get(d.ID).JobID, stuck[0].Job)
-		world.OK(t, err)
+		done := world.Must(w.Reissue(w.Ctx, d.ID, w.Get(d.ID).JobID, stuck[0].Job))(t)
 		world.Equal(t, true, done)
 		j := w.PublishAll()[0]
 		world.Equal(t, []any{move.ID, []domain.Place{placeB}}, []any{j.Move, j.Places})
@@ -331,9 +285,7 @@ func testMoves(t *testing.T, open world.Open) {
 		world.Equal(t, domain.StatusSynched, w.Get(d.ID).Status)
 		world.Equal(t, true, finish(w, move.ID))
 	})
-	t.Run("a site does not notice that its pages move, nor that one cannot", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a site does not notice that its pages move, nor that one cannot", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{}, world.PageA, world.PageB)
 		w.PublishAll()
 		for _, url := range []string{world.PageA, world.PageB} {

@@ -194,8 +194,7 @@ func testSharedClaims(t *testing.T, open OpenShared) {
 	w, others := newShared(t, open, 3)
 	all := append(others, w.Catalog)
 	for range 5 {
-		_, err := w.RequestRepair(w.Ctx, false)
-		world.OK(t, err)
+		world.Must(w.RequestRepair(w.Ctx, false))(t)
 	}
 	var mu sync.Mutex
 	claimed, held := 0, 0

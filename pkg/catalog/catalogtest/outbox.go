@@ -21,9 +21,7 @@ func foreign(w *world.World) func(*catalog.NewDatasource) {
 func replay(n *catalog.NewDatasource) { n.Priority = catalog.PriorityReplay }
 
 func testOutbox(t *testing.T, open world.Open) {
-	t.Run("workspaces take turns, each with its oldest first, and fresh content goes before replays", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "workspaces take turns, each with its oldest first, and fresh content goes before replays", func(t *testing.T, w *world.World) {
 		other := foreign(w)
 		r := w.CreateFile(replay)
 		a1, a2, a3 := w.CreateFile(), w.CreateFile(), w.CreateFile()
@@ -39,9 +37,7 @@ func testOutbox(t *testing.T, open world.Open) {
 		world.Equal(t, true, position[a1.ID] < position[a2.ID] && position[a2.ID] < position[a3.ID] && position[a3.ID] == 3)
 		world.Equal(t, true, position[r.ID] >= 4 && position[br.ID] >= 4)
 	})
-	t.Run("the turn goes on between calls, so that a limit of 1 is fair", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "the turn goes on between calls, so that a limit of 1 is fair", func(t *testing.T, w *world.World) {
 		owner := map[string]string{}
 		for _, change := range []func(*catalog.NewDatasource){func(*catalog.NewDatasource) {}, foreign(w), foreign(w)} {
 			for range 3 {
@@ -52,8 +48,7 @@ func testOutbox(t *testing.T, open world.Open) {
 		for range 3 {
 			turn := map[string]bool{}
 			for range 3 {
-				jobs, err := w.Outbox(w.Ctx, 1)
-				world.OK(t, err)
+				jobs := world.Must(w.Outbox(w.Ctx, 1))(t)
 				world.Equal(t, 1, len(jobs))
 				turn[owner[jobs[0].DatasourceID]] = true
 				w.Seq++
@@ -62,17 +57,13 @@ func testOutbox(t *testing.T, open world.Open) {
 			world.Equal(t, 3, len(turn))
 		}
 	})
-	t.Run("each workspace leaves room in the window to others", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "each workspace leaves room in the window to others", func(t *testing.T, w *world.World) {
 		others := []func(*catalog.NewDatasource){func(*catalog.NewDatasource) {}, foreign(w), foreign(w)}
 		publish := func() (taken map[string]int) {
 			taken = map[string]int{}
-			inFlight, err := w.InFlightByWorkspace(w.Ctx)
-			world.OK(t, err)
+			inFlight := world.Must(w.InFlightByWorkspace(w.Ctx))(t)
 			window := pipeline.NewWindow(10, 0.5, inFlight)
-			jobs, err := w.Next(w.Ctx, window, 100)
-			world.OK(t, err)
+			jobs := world.Must(w.Next(w.Ctx, window, 100))(t)
 			for _, job := range jobs {
 				taken[job.WorkspaceID]++
 				w.Seq++
@@ -91,9 +82,7 @@ func testOutbox(t *testing.T, open world.Open) {
 			world.Equal(t, 0, len(publish()))
 		}
 	})
-	t.Run("a workspace with much fills what others leave, and no job is offered twice", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a workspace with much fills what others leave, and no job is offered twice", func(t *testing.T, w *world.World) {
 		other := foreign(w)
 		var in []catalog.NewDatasource
 		for range 20 {
@@ -101,49 +90,37 @@ func testOutbox(t *testing.T, open world.Open) {
 		}
 		w.Create(in...)
 		w.CreateFile(other)
-		jobs, err := w.Outbox(w.Ctx, 10)
-		world.OK(t, err)
+		jobs := world.Must(w.Outbox(w.Ctx, 10))(t)
 		world.Equal(t, 10, len(jobs))
 		world.Equal(t, 10, len(asSet(world.IDs(jobs, func(j domain.Job) string { return j.ID }))))
 		world.Equal(t, 21, len(w.OutboxIDs()))
 	})
-	t.Run("an upload passes a replay of its own workspace", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "an upload passes a replay of its own workspace", func(t *testing.T, w *world.World) {
 		w.CreateFile(replay)
 		w.CreateFile(replay)
 		upload := w.CreateFile()
-		jobs, err := w.Outbox(w.Ctx, 1)
-		world.OK(t, err)
+		jobs := world.Must(w.Outbox(w.Ctx, 1))(t)
 		world.Equal(t, upload.ID, jobs[0].DatasourceID)
 	})
-	t.Run("a newer job replaces the one that waits and keeps its place", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a newer job replaces the one that waits and keeps its place", func(t *testing.T, w *world.World) {
 		first, second := w.CreateFile(), w.CreateFile()
-		old, err := w.Outbox(w.Ctx, 1)
-		world.OK(t, err)
+		old := world.Must(w.Outbox(w.Ctx, 1))(t)
 		newer := domain.NewIngestJob(first, w.Settled())
-		_, err = w.Requeue(w.Ctx, w.WS, first.ID, newer, catalog.PriorityReplay)
-		world.OK(t, err)
+		world.Must(w.Requeue(w.Ctx, w.WS, first.ID, newer, catalog.PriorityReplay))(t)
 		world.Equal(t, []string{first.ID, second.ID}, w.OutboxIDs())
 		world.OK(t, w.Published(w.Ctx, old[0], 1))
 		world.Equal(t, []string{first.ID, second.ID}, w.OutboxIDs())
 		world.Equal(t, domain.StatusUnsynched, w.Get(first.ID).Status)
 		world.Equal(t, int64(0), w.CountInFlight())
 	})
-	t.Run("a published job leaves the outbox, its datasource is pending and in flight", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a published job leaves the outbox, its datasource is pending and in flight", func(t *testing.T, w *world.World) {
 		d := w.CreateFile()
 		w.PublishAll()
 		world.Equal(t, []string{}, w.OutboxIDs())
 		world.Equal(t, domain.StatusPending, w.Get(d.ID).Status)
 		world.Equal(t, int64(1), w.CountInFlight())
 	})
-	t.Run("publishing twice changes nothing more", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "publishing twice changes nothing more", func(t *testing.T, w *world.World) {
 		d := w.CreateFile()
 		jobs := w.PublishAll()
 		w.ApplyEvent(w.Get(d.ID), domain.EventSynched, world.Chunks(1))
@@ -151,12 +128,9 @@ func testOutbox(t *testing.T, open world.Open) {
 		world.Equal(t, domain.StatusSynched, w.Get(d.ID).Status)
 		world.Equal(t, int64(0), w.CountInFlight())
 	})
-	t.Run("an event that overtakes Published leaves nothing in flight", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "an event that overtakes Published leaves nothing in flight", func(t *testing.T, w *world.World) {
 		d := w.CreateFile()
-		jobs, err := w.Outbox(w.Ctx, 1)
-		world.OK(t, err)
+		jobs := world.Must(w.Outbox(w.Ctx, 1))(t)
 		w.ApplyEvent(d, domain.EventRunning)
 		world.Equal(t, domain.StatusRunning, w.Get(d.ID).Status)
 		w.ApplyEvent(d, domain.EventSynched, func(ev *domain.Event) { ev.Generation = 5 })
@@ -165,57 +139,43 @@ func testOutbox(t *testing.T, open world.Open) {
 		world.Equal(t, domain.StatusSynched, w.Get(d.ID).Status)
 		world.Equal(t, int64(0), w.CountInFlight())
 	})
-	t.Run("a running that overtakes Published is not taken back to pending", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a running that overtakes Published is not taken back to pending", func(t *testing.T, w *world.World) {
 		d := w.CreateFile()
 		w.ApplyEvent(d, domain.EventRunning)
 		w.PublishAll()
 		world.Equal(t, domain.StatusRunning, w.Get(d.ID).Status)
 		world.Equal(t, int64(1), w.CountInFlight())
 	})
-	t.Run("a replaced job in flight no longer counts as in flight", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a replaced job in flight no longer counts as in flight", func(t *testing.T, w *world.World) {
 		d := w.CreateFile()
 		w.PublishAll()
-		_, err := w.Requeue(w.Ctx, w.WS, d.ID, domain.NewIngestJob(d, w.Settled()), catalog.PriorityFresh)
-		world.OK(t, err)
+		world.Must(w.Requeue(w.Ctx, w.WS, d.ID, domain.NewIngestJob(d, w.Settled()), catalog.PriorityFresh))(t)
 		world.Equal(t, int64(0), w.CountInFlight())
 	})
-	t.Run("a deferred job waits without standing in the way, until its time or a newer job", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a deferred job waits without standing in the way, until its time or a newer job", func(t *testing.T, w *world.World) {
 		first, second := w.CreateFile(), w.CreateFile()
-		jobs, err := w.Outbox(w.Ctx, 1)
-		world.OK(t, err)
+		jobs := world.Must(w.Outbox(w.Ctx, 1))(t)
 		world.OK(t, w.DeferJob(w.Ctx, jobs[0], w.Clock.Now().Add(time.Minute)))
 		world.Equal(t, []string{second.ID}, w.OutboxIDs())
 		w.Clock.Advance(time.Minute)
 		world.Equal(t, []string{second.ID, first.ID}, w.OutboxIDs())
 		world.OK(t, w.DeferJob(w.Ctx, jobs[0], w.Clock.Now().Add(time.Minute)))
-		_, err = w.Requeue(w.Ctx, w.WS, first.ID, domain.NewIngestJob(first, w.Settled()), catalog.PriorityFresh)
-		world.OK(t, err)
+		world.Must(w.Requeue(w.Ctx, w.WS, first.ID, domain.NewIngestJob(first, w.Settled()), catalog.PriorityFresh))(t)
 		world.Equal(t, []string{first.ID, second.ID}, w.OutboxIDs())
 	})
-	t.Run("a workspace whose jobs are all deferred hides no other", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a workspace whose jobs are all deferred hides no other", func(t *testing.T, w *world.World) {
 		due := w.CreateFile()
 		for range 3 {
 			d := w.CreateFile(foreign(w))
 			world.OK(t, w.DeferJob(w.Ctx, domain.Job{ID: d.JobID, DatasourceID: d.ID}, w.Clock.Now().Add(time.Hour)))
 		}
 		for range 4 {
-			jobs, err := w.Outbox(w.Ctx, 1)
-			world.OK(t, err)
+			jobs := world.Must(w.Outbox(w.Ctx, 1))(t)
 			world.Equal(t, 1, len(jobs))
 			world.Equal(t, due.ID, jobs[0].DatasourceID)
 		}
 	})
-	t.Run("a commit that puts a job into the outbox wakes, one that does not stays silent", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a commit that puts a job into the outbox wakes, one that does not stays silent", func(t *testing.T, w *world.World) {
 		<-w.OutboxWake() // the signal after opening the catalog
 		NewAgent(w)
 		select {
@@ -229,9 +189,7 @@ func testOutbox(t *testing.T, open world.Open) {
 		w.ApplyEvent(d, domain.EventFetched, world.Fetched("page"))
 		<-w.OutboxWake()
 	})
-	t.Run("the end of a job in the stream wakes, once, as its place is free", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "the end of a job in the stream wakes, once, as its place is free", func(t *testing.T, w *world.World) {
 		done, failed := w.CreateFile(), w.CreateFile()
 		w.PublishAll()
 		<-w.OutboxWake() // one signal for opening and both commits
@@ -252,21 +210,15 @@ func testOutbox(t *testing.T, open world.Open) {
 		w.ApplyEvent(failed, domain.EventError)
 		<-w.OutboxWake()
 	})
-	t.Run("the highest generation is kept though its datasource is deleted", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
-		g, err := w.MaxGeneration(w.Ctx)
-		world.OK(t, err)
+	world.Run(t, open, "the highest generation is kept though its datasource is deleted", func(t *testing.T, w *world.World) {
+		g := world.Must(w.MaxGeneration(w.Ctx))(t)
 		world.Equal(t, uint64(0), g)
 		d := w.CreateFile()
-		jobs, err := w.Outbox(w.Ctx, 1)
-		world.OK(t, err)
+		jobs := world.Must(w.Outbox(w.Ctx, 1))(t)
 		world.OK(t, w.Published(w.Ctx, jobs[0], 40))
 		w.ApplyEvent(d, domain.EventSynched, func(ev *domain.Event) { ev.Generation = 44 })
-		_, err = w.DeleteDatasource(w.Ctx, w.WS, d.ID)
-		world.OK(t, err)
-		g, err = w.MaxGeneration(w.Ctx)
-		world.OK(t, err)
+		world.Must(w.DeleteDatasource(w.Ctx, w.WS, d.ID))(t)
+		g = world.Must(w.MaxGeneration(w.Ctx))(t)
 		world.Equal(t, uint64(44), g)
 	})
 }

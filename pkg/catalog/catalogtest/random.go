@@ -26,8 +26,7 @@ func testRandom(t *testing.T, open world.Open) {
 			h.drain()
 			h.arrive()
 			h.checkActive()
-			counts, err := h.DatastoreCounts(h.Ctx, h.WS, h.StoreID)
-			world.OK(t, err)
+			counts := world.Must(h.DatastoreCounts(h.Ctx, h.WS, h.StoreID))(t)
 			for status := range counts {
 				world.Equal(t, true, status.Terminal())
 			}
@@ -125,17 +124,14 @@ func (h *history) requeue() {
 	if d.Original != nil {
 		kind = domain.JobIngest
 	}
-	job, err := h.NewJob(h.Ctx, d, kind)
-	world.OK(h.T, err)
-	_, err = h.Requeue(h.Ctx, h.WS, id, job, catalog.PriorityReplay)
-	world.OK(h.T, err)
+	job := world.Must(h.NewJob(h.Ctx, d, kind))(h.T)
+	world.Must(h.Requeue(h.Ctx, h.WS, id, job, catalog.PriorityReplay))(h.T)
 }
 
 // publish sends some jobs to the stream. Sometimes the dispatcher dies before it can record this.
 func (h *history) publish() {
 	h.T.Helper()
-	jobs, err := h.Outbox(h.Ctx, 1+h.rand.IntN(4))
-	world.OK(h.T, err)
+	jobs := world.Must(h.Outbox(h.Ctx, 1+h.rand.IntN(4)))(h.T)
 	for _, j := range jobs {
 		h.Seq++
 		h.events = append(h.events, h.eventsOf(j, h.Seq)...)
@@ -196,8 +192,7 @@ func (h *history) deliver() {
 		return
 	}
 	i := h.rand.IntN(len(h.events))
-	_, err := h.Apply(h.Ctx, h.events[i])
-	world.OK(h.T, err)
+	world.Must(h.Apply(h.Ctx, h.events[i]))(h.T)
 	if h.rand.IntN(5) > 0 {
 		h.events = append(h.events[:i], h.events[i+1:]...)
 	}
@@ -206,11 +201,9 @@ func (h *history) deliver() {
 // workOnce does one batch of work on sites.
 func (h *history) workOnce() {
 	h.T.Helper()
-	tasks, err := h.SiteWork(h.Ctx, catalog.SiteTask{}, 10)
-	world.OK(h.T, err)
+	tasks := world.Must(h.SiteWork(h.Ctx, catalog.SiteTask{}, 10))(h.T)
 	if task, any := pick(h, tasks); any {
-		_, err := h.WorkOnSite(h.Ctx, task)
-		world.OK(h.T, err)
+		world.Must(h.WorkOnSite(h.Ctx, task))(h.T)
 	}
 }
 
@@ -232,8 +225,7 @@ func (h *history) move() {
 	if d.Move == nil {
 		return
 	}
-	_, err := h.IssueMoves(h.Ctx, h.StoreID, d.Move.ID, 1+h.rand.IntN(3))
-	world.OK(h.T, err)
+	world.Must(h.IssueMoves(h.Ctx, h.StoreID, d.Move.ID, 1+h.rand.IntN(3)))(h.T)
 	finish(h.World, d.Move.ID)
 }
 
@@ -250,8 +242,7 @@ func (h *history) arrive() {
 		h.drain()
 		for _, id := range h.content() {
 			if got := h.Get(id); got.Target == nil && got.Status == domain.StatusError && got.MoveID == d.Move.ID {
-				_, err := h.Requeue(h.Ctx, h.WS, id, domain.Job{ID: domain.NewID(), Kind: domain.JobIngest}, catalog.PriorityFresh)
-				world.OK(h.T, err)
+				world.Must(h.Requeue(h.Ctx, h.WS, id, domain.Job{ID: domain.NewID(), Kind: domain.JobIngest}, catalog.PriorityFresh))(h.T)
 			}
 		}
 		h.drain()
@@ -331,8 +322,7 @@ func (h *history) checkPages() {
 			if p.DuplicateOf == "" || site.Crawl.Stopped() { // the work on pages left out was stopped too
 				continue
 			}
-			keeper, err := h.Datasource(h.Ctx, h.WS, p.DuplicateOf)
-			world.OK(h.T, err)
+			keeper := world.Must(h.Datasource(h.Ctx, h.WS, p.DuplicateOf))(h.T)
 			world.Equal(h.T, []any{domain.StatusSkipped, true}, []any{p.Status, keeper.Alive()})
 		}
 	}
@@ -351,8 +341,7 @@ func (h *history) checkPlaces() {
 			switch {
 			case d.Status.Terminal():
 			case d.Type == domain.TypeWebSite && d.DiscoveryDone:
-				tasks, err := h.SiteWork(h.Ctx, catalog.SiteTask{}, 100)
-				world.OK(h.T, err)
+				tasks := world.Must(h.SiteWork(h.Ctx, catalog.SiteTask{}, 100))(h.T)
 				working := slices.ContainsFunc(tasks, func(task catalog.SiteTask) bool { return task.SiteID() == d.ID })
 				world.Equal(h.T, true, working || d.Progress.Done < d.Progress.Total)
 			default:

@@ -14,15 +14,12 @@ import (
 // highestGeneration returns the highest generation known to the catalog.
 func highestGeneration(w *world.World) uint64 {
 	w.T.Helper()
-	g, err := w.MaxGeneration(w.Ctx)
-	world.OK(w.T, err)
+	g := world.Must(w.MaxGeneration(w.Ctx))(w.T)
 	return g
 }
 
 func testDeletion(t *testing.T, open world.Open) {
-	t.Run("a deleted datasource is returned, gone, out of the outbox and swept", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a deleted datasource is returned, gone, out of the outbox and swept", func(t *testing.T, w *world.World) {
 		d := w.CreateFile()
 		got, err := w.DeleteDatasource(w.Ctx, w.WS, d.ID)
 		world.OK(t, err)
@@ -30,8 +27,7 @@ func testDeletion(t *testing.T, open world.Open) {
 		_, err = w.Datasource(w.Ctx, w.WS, d.ID)
 		world.Code(t, domain.CodeNotFound, err)
 		world.Equal(t, []string{}, w.OutboxIDs())
-		active, err := w.Active(w.Ctx, []string{d.ID})
-		world.OK(t, err)
+		active := world.Must(w.Active(w.Ctx, []string{d.ID}))(t)
 		world.Equal(t, 0, len(active))
 		sweeps := w.AllSweeps()
 		world.Equal(t, 1, len(sweeps))
@@ -40,18 +36,13 @@ func testDeletion(t *testing.T, open world.Open) {
 			Originals: []string{d.Original.Key}, Jobs: true,
 		}, sweeps[0].Sweep)
 	})
-	t.Run("a deleted datasource in flight no longer counts as in flight", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a deleted datasource in flight no longer counts as in flight", func(t *testing.T, w *world.World) {
 		d := w.CreateFile()
 		w.PublishAll()
-		_, err := w.DeleteDatasource(w.Ctx, w.WS, d.ID)
-		world.OK(t, err)
+		world.Must(w.DeleteDatasource(w.Ctx, w.WS, d.ID))(t)
 		world.Equal(t, int64(0), w.CountInFlight())
 	})
-	t.Run("a site goes with its pages, each of them swept", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a site goes with its pages, each of them swept", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{}, world.PageA, world.PageB)
 		w.PublishAll()
 		w.ApplyEvent(w.PageAt(site, world.PageA), domain.EventFetched, world.Fetched("a"))
@@ -103,14 +94,11 @@ func testDeletion(t *testing.T, open world.Open) {
 			world.OK(t, err)
 			world.Equal(t, 1, len(left))
 			w.IsGone(last.ID)
-			active, err := w.Active(w.Ctx, []string{last.ID})
-			world.OK(t, err)
+			active := world.Must(w.Active(w.Ctx, []string{last.ID}))(t)
 			world.Equal(t, 0, len(active))
-			ids, err := w.ResolveFilters(w.Ctx, []string{w.StoreID}, domain.Filters{DatasourceIDs: []string{last.ID, site.ID}})
-			world.OK(t, err)
+			ids := world.Must(w.ResolveFilters(w.Ctx, []string{w.StoreID}, domain.Filters{DatasourceIDs: []string{last.ID, site.ID}}))(t)
 			world.Equal(t, []string{}, ids)
-			counts, err := w.DatastoreCounts(w.Ctx, w.WS, w.StoreID)
-			world.OK(t, err)
+			counts := world.Must(w.DatastoreCounts(w.Ctx, w.WS, w.StoreID))(t)
 			world.Equal(t, map[domain.Status]int64{domain.StatusUnsynched: 1}, counts)
 			_, err = w.DeleteDatasource(w.Ctx, w.WS, last.ID)
 			world.Code(t, domain.CodeNotFound, err)
@@ -120,8 +108,7 @@ func testDeletion(t *testing.T, open world.Open) {
 		w.ClearSweeps()
 		batches := 0
 		for more := true; more; batches++ {
-			more, err = w.RemoveDeleted(w.Ctx)
-			world.OK(t, err)
+			more = world.Must(w.RemoveDeleted(w.Ctx))(t)
 			if more {
 				_, err = w.Datasource(w.Ctx, w.WS, last.ID)
 				world.Code(t, domain.CodeNotFound, err)
@@ -142,18 +129,14 @@ func testDeletion(t *testing.T, open world.Open) {
 			}
 		}
 		world.Equal(t, true, swept[last.ID])
-		more, err := w.RemoveDeleted(w.Ctx)
-		world.OK(t, err)
+		more := world.Must(w.RemoveDeleted(w.Ctx))(t)
 		world.Equal(t, false, more)
 		world.Equal(t, []string{}, w.OutboxIDs())
 	})
-	t.Run("the sweep of a deleted page spares what a later crawl writes under the same id", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "the sweep of a deleted page spares what a later crawl writes under the same id", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{}, world.PageA)
 		page := w.Synch(w.PageAt(site, world.PageA).ID)
-		_, err := w.DeleteDatasource(w.Ctx, w.WS, page.ID)
-		world.OK(t, err)
+		world.Must(w.DeleteDatasource(w.Ctx, w.WS, page.ID))(t)
 		w.ApplyEvent(site, domain.EventDiscovered, world.Links(world.PageA))
 		w.IsGone(page.ID) // its owner does not want it; the next crawl may find it
 		site = w.FetchAgain(w.Get(site.ID))
@@ -164,9 +147,7 @@ func testDeletion(t *testing.T, open world.Open) {
 		world.Equal(t, 1, len(sweeps))
 		world.Equal(t, true, sweeps[0].Below > page.ActiveGeneration && sweeps[0].Below <= again.ActiveGeneration)
 	})
-	t.Run("a deleted datastore takes everything in it, and is swept whole with its originals", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a deleted datastore takes everything in it, and is swept whole with its originals", func(t *testing.T, w *world.World) {
 		agent := NewAgent(w, w.StoreID)
 		var in []catalog.NewDatasource
 		var keys []string
@@ -184,8 +165,7 @@ func testDeletion(t *testing.T, open world.Open) {
 		left, _, err := w.Datasources(w.Ctx, w.WS, catalog.DatasourceFilter{}, catalog.Page{})
 		world.OK(t, err)
 		world.Equal(t, []string{kept.ID}, world.DatasourceIDs(left))
-		a, err := w.Agent(w.Ctx, w.WS, agent.ID)
-		world.OK(t, err)
+		a := world.Must(w.Agent(w.Ctx, w.WS, agent.ID))(t)
 		world.Equal(t, []string{}, a.DatastoreIDs)
 		var swept []string
 		whole := 0
@@ -201,8 +181,7 @@ func testDeletion(t *testing.T, open world.Open) {
 		slices.Sort(keys)
 		world.Equal(t, keys, swept)
 		world.Equal(t, 1, whole)
-		more, err := w.RemoveDeleted(w.Ctx)
-		world.OK(t, err)
+		more := world.Must(w.RemoveDeleted(w.Ctx))(t)
 		world.Equal(t, false, more)
 	})
 	t.Run("a large datastore is gone for everybody at once, and is removed a part at a time", func(t *testing.T) {
@@ -224,8 +203,7 @@ func testDeletion(t *testing.T, open world.Open) {
 		other := w.NewDatastore(w.WS).ID
 		kept := w.CreateFile(func(n *catalog.NewDatasource) { n.Datasource.DatastoreID = other })
 		w.Clock.Advance(time.Hour)
-		_, err := w.DeleteDatastore(w.Ctx, w.WS, w.StoreID)
-		world.OK(t, err)
+		world.Must(w.DeleteDatastore(w.Ctx, w.WS, w.StoreID))(t)
 		last := made[len(made)-1]
 
 		gone := func() {
@@ -263,8 +241,7 @@ func testDeletion(t *testing.T, open world.Open) {
 			queued, _, err := w.Replay(w.Ctx, catalog.ReplayFilter{WorkspaceID: w.WS, Fetch: true}, "")
 			world.OK(t, err)
 			world.Equal(t, int64(1), queued)
-			a, err := w.Agent(w.Ctx, w.WS, agent.ID)
-			world.OK(t, err)
+			a := world.Must(w.Agent(w.Ctx, w.WS, agent.ID))(t)
 			world.Equal(t, []string{}, a.DatastoreIDs)
 		}
 		gone()
@@ -276,8 +253,7 @@ func testDeletion(t *testing.T, open world.Open) {
 			world.Equal(t, []any{"", domain.AllGenerations, true}, []any{s.DatasourceID, s.Below, s.Jobs})
 		}
 		for rounds := 1; ; rounds++ {
-			more, err := w.RemoveDeleted(w.Ctx)
-			world.OK(t, err)
+			more := world.Must(w.RemoveDeleted(w.Ctx))(t)
 			gone()
 			if !more {
 				world.Equal(t, true, rounds > 1)
@@ -291,13 +267,10 @@ func testDeletion(t *testing.T, open world.Open) {
 		}
 		world.Equal(t, 500, len(keys)) // these keys were in sweeps of the first batch, which ClearSweeps has deleted
 	})
-	t.Run("an event of a deleted datasource sweeps what its job wrote", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "an event of a deleted datasource sweeps what its job wrote", func(t *testing.T, w *world.World) {
 		d := w.CreateFile()
 		w.PublishAll()
-		_, err := w.DeleteDatasource(w.Ctx, w.WS, d.ID)
-		world.OK(t, err)
+		world.Must(w.DeleteDatasource(w.Ctx, w.WS, d.ID))(t)
 		for _, s := range w.AllSweeps() {
 			world.OK(t, w.FinishSweep(w.Ctx, s.ID))
 		}
@@ -315,13 +288,10 @@ func testDeletion(t *testing.T, open world.Open) {
 			world.Equal(t, []any{true, w.Seq + 1}, []any{s.Jobs, s.Below})
 		}
 	})
-	t.Run("an event of a deleted datastore sweeps the whole of it again", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "an event of a deleted datastore sweeps the whole of it again", func(t *testing.T, w *world.World) {
 		d := w.CreateFile()
 		w.PublishAll()
-		_, err := w.DeleteDatastore(w.Ctx, w.WS, w.StoreID)
-		world.OK(t, err)
+		world.Must(w.DeleteDatastore(w.Ctx, w.WS, w.StoreID))(t)
 		w.ClearSweeps()
 		w.ApplyEvent(d, domain.EventSynched)
 		sweeps := w.AllSweeps()
@@ -332,9 +302,7 @@ func testDeletion(t *testing.T, open world.Open) {
 }
 
 func testSweeps(t *testing.T, open world.Open) {
-	t.Run("a sweep stays until it is finished", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a sweep stays until it is finished", func(t *testing.T, w *world.World) {
 		want := domain.Sweep{ID: domain.NewID(), WorkspaceID: w.WS, DatastoreID: w.StoreID, DatasourceID: "d", Below: 7, Originals: []string{"a", "b"}}
 		world.OK(t, w.QueueSweep(w.Ctx, want))
 		for range 2 {
@@ -344,9 +312,7 @@ func testSweeps(t *testing.T, open world.Open) {
 		world.Equal(t, 0, len(w.AllSweeps()))
 		world.OK(t, w.FinishSweep(w.Ctx, want.ID))
 	})
-	t.Run("a deferred sweep is not offered before its time, and counts its attempts", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a deferred sweep is not offered before its time, and counts its attempts", func(t *testing.T, w *world.World) {
 		world.OK(t, w.QueueSweep(w.Ctx, domain.Sweep{DatastoreID: w.StoreID}))
 		id := w.AllSweeps()[0].ID
 		for range 2 {
@@ -356,9 +322,7 @@ func testSweeps(t *testing.T, open world.Open) {
 		}
 		world.Equal(t, 2, w.AllSweeps()[0].Attempts)
 	})
-	t.Run("sweeps that were never deferred come first, at most as many as requested", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "sweeps that were never deferred come first, at most as many as requested", func(t *testing.T, w *world.World) {
 		var want []string
 		for i := range 4 {
 			id := fmt.Sprint("sweep-", i)
@@ -366,21 +330,16 @@ func testSweeps(t *testing.T, open world.Open) {
 			world.OK(t, w.QueueSweep(w.Ctx, domain.Sweep{ID: id, DatastoreID: w.StoreID}))
 		}
 		world.OK(t, w.DeferSweep(w.Ctx, "sweep-0", w.Clock.Now(), "busy"))
-		got, err := w.Sweeps(w.Ctx, 3)
-		world.OK(t, err)
+		got := world.Must(w.Sweeps(w.Ctx, 3))(t)
 		world.Equal(t, want[1:], world.IDs(got, func(s catalog.SweepTask) string { return s.ID }))
 	})
-	t.Run("two sweeps alike are two: the first may be under way", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "two sweeps alike are two: the first may be under way", func(t *testing.T, w *world.World) {
 		for range 2 {
 			world.OK(t, w.QueueSweep(w.Ctx, domain.Sweep{DatastoreID: w.StoreID, DatasourceID: "d", Below: 4}))
 		}
 		world.Equal(t, 2, len(w.AllSweeps()))
 	})
-	t.Run("a commit that queues a sweep wakes", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a commit that queues a sweep wakes", func(t *testing.T, w *world.World) {
 		<-w.SweepWake() // the signal after opening the catalog
 		d := w.CreateFile()
 		select {
@@ -388,8 +347,7 @@ func testSweeps(t *testing.T, open world.Open) {
 			t.Fatal("woken by a new datasource")
 		default:
 		}
-		_, err := w.DeleteDatasource(w.Ctx, w.WS, d.ID)
-		world.OK(t, err)
+		world.Must(w.DeleteDatasource(w.Ctx, w.WS, d.ID))(t)
 		<-w.SweepWake()
 	})
 }

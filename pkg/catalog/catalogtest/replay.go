@@ -27,9 +27,7 @@ func replayAll(w *world.World, f catalog.ReplayFilter) int64 {
 }
 
 func testReplay(t *testing.T, open world.Open) {
-	t.Run("what passes the filter is queued, each with the job that suits it", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "what passes the filter is queued, each with the job that suits it", func(t *testing.T, w *world.World) {
 		file := w.Synch(w.CreateFile().ID)
 		failed := w.CreateFile()
 		w.PublishAll()
@@ -97,9 +95,7 @@ func testReplay(t *testing.T, open world.Open) {
 			}
 		}
 	})
-	t.Run("a large replay goes on from where it was, in the order of age, and counts", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a large replay goes on from where it was, in the order of age, and counts", func(t *testing.T, w *world.World) {
 		var in []catalog.NewDatasource
 		for range 450 {
 			in = append(in, w.File())
@@ -130,9 +126,7 @@ func testReplay(t *testing.T, open world.Open) {
 		world.OK(t, err)
 		world.Equal(t, int64(0), total)
 	})
-	t.Run("only content changed since then is queued", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "only content changed since then is queued", func(t *testing.T, w *world.World) {
 		w.Synch(w.CreateFile().ID)
 		w.Clock.Advance(time.Hour)
 		since := w.Clock.Now()
@@ -140,9 +134,7 @@ func testReplay(t *testing.T, open world.Open) {
 		world.Equal(t, int64(1), replayAll(w, catalog.ReplayFilter{DatastoreID: w.StoreID, Since: since}))
 		world.Equal(t, []string{late.ID}, w.OutboxIDs())
 	})
-	t.Run("a cursor of another kind is refused", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a cursor of another kind is refused", func(t *testing.T, w *world.World) {
 		_, _, err := w.Replay(w.Ctx, catalog.ReplayFilter{}, "?")
 		world.Code(t, domain.CodeInvalid, err)
 	})

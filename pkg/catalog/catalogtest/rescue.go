@@ -12,9 +12,7 @@ import (
 )
 
 func testRescue(t *testing.T, open world.Open) {
-	t.Run("a job without a sign of life for too long is stuck", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a job without a sign of life for too long is stuck", func(t *testing.T, w *world.World) {
 		silent, lively, ended := w.CreateFile(), w.CreateFile(), w.CreateFile()
 		w.PublishAll()
 		w.CreateFile() // never stuck, because its job is in the outbox
@@ -25,9 +23,7 @@ func testRescue(t *testing.T, open world.Open) {
 		world.Equal(t, 1, len(got))
 		world.Equal(t, silent.ID, got[0].ID)
 	})
-	t.Run("a site that waits for pages is not stuck, one whose discovery is silent is", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a site that waits for pages is not stuck, one whose discovery is silent is", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{}, world.PageA)
 		w.Clock.Advance(time.Hour)
 		world.Equal(t, []string{site.ID}, world.IDs(w.StuckFor(time.Minute), func(s catalog.StuckDatasource) string { return s.ID }))
@@ -35,9 +31,7 @@ func testRescue(t *testing.T, open world.Open) {
 		w.Clock.Advance(time.Hour)
 		world.Equal(t, 0, len(w.StuckFor(time.Minute)))
 	})
-	t.Run("the job to put in place does what the lost one did, under another id", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "the job to put in place does what the lost one did, under another id", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{Include: []string{"/a*"}}, world.PageA)
 		file := w.CreateFile()
 		published := w.PublishAll()
@@ -61,36 +55,28 @@ func testRescue(t *testing.T, open world.Open) {
 		world.Equal(t, 2, seen)
 		world.Equal(t, file.ID, published[0].DatasourceID)
 	})
-	t.Run("reissuing puts the job into the outbox, and only in place of the one expected", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "reissuing puts the job into the outbox, and only in place of the one expected", func(t *testing.T, w *world.World) {
 		d := w.CreateFile()
 		w.PublishAll()
 		w.Clock.Advance(time.Hour)
 		s := w.StuckFor(time.Minute)[0]
 		for _, want := range []bool{true, false} {
-			done, err := w.Reissue(w.Ctx, d.ID, d.JobID, s.Job)
-			world.OK(t, err)
+			done := world.Must(w.Reissue(w.Ctx, d.ID, d.JobID, s.Job))(t)
 			world.Equal(t, want, done)
 		}
 		world.Equal(t, []string{d.ID}, w.OutboxIDs())
 		world.Equal(t, s.Job.ID, w.Get(d.ID).JobID)
 		world.Equal(t, 0, len(w.StuckFor(0)))
 		w.Synch(d.ID)
-		done, err := w.Reissue(w.Ctx, d.ID, s.Job.ID, s.Job)
-		world.OK(t, err)
+		done := world.Must(w.Reissue(w.Ctx, d.ID, s.Job.ID, s.Job))(t)
 		world.Equal(t, false, done)
-		done, err = w.Reissue(w.Ctx, domain.NewID(), "any", s.Job)
-		world.OK(t, err)
+		done = world.Must(w.Reissue(w.Ctx, domain.NewID(), "any", s.Job))(t)
 		world.Equal(t, false, done)
 	})
-	t.Run("a reissued discovery does not ask again for the pages it had found", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a reissued discovery does not ask again for the pages it had found", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{}, world.PageA)
 		w.PublishAll()
-		done, err := w.Reissue(w.Ctx, site.ID, site.JobID, domain.NewCrawlJob(site, w.Settled()))
-		world.OK(t, err)
+		done := world.Must(w.Reissue(w.Ctx, site.ID, site.JobID, domain.NewCrawlJob(site, w.Settled())))(t)
 		world.Equal(t, true, done)
 		w.PublishAll()
 		world.Equal(t, 1, w.ApplyEvent(w.Get(site.ID), domain.EventDiscovered, world.Links(world.PageA, world.PageB)).NewPages)
@@ -129,9 +115,7 @@ func testRescue(t *testing.T, open world.Open) {
 		world.Equal(t, 1101, len(keys))
 		world.Equal(t, true, keys[elsewhere.Original.Key])
 	})
-	t.Run("a walk ends with the error of the function it calls", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a walk ends with the error of the function it calls", func(t *testing.T, w *world.World) {
 		w.CreateFile()
 		w.CreateFile()
 		stop, calls := errors.New("enough"), 0
@@ -142,19 +126,15 @@ func testRescue(t *testing.T, open world.Open) {
 		world.Equal(t, true, errors.Is(err, stop))
 		world.Equal(t, 1, calls)
 	})
-	t.Run("a job to read a datasource again knows its kind", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a job to read a datasource again knows its kind", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{Exclude: []string{"/old/*"}}, world.PageA)
 		file := w.CreateFile()
 		j, err := w.NewJob(w.Ctx, file, domain.JobIngest)
 		world.OK(t, err)
 		world.Equal(t, file.Original, j.Original)
-		j, err = w.NewJob(w.Ctx, w.PageAt(site, world.PageA), domain.JobCrawl)
-		world.OK(t, err)
+		j = world.Must(w.NewJob(w.Ctx, w.PageAt(site, world.PageA), domain.JobCrawl))(t)
 		world.Equal(t, true, slices.Equal(j.Crawl.Site.Exclude, []string{"/old/*"}))
-		j, err = w.NewJob(w.Ctx, site, domain.JobCrawl)
-		world.OK(t, err)
+		j = world.Must(w.NewJob(w.Ctx, site, domain.JobCrawl))(t)
 		world.Equal(t, site.Config.SourceURL, j.Crawl.URL)
 		_, err = w.NewJob(w.Ctx, domain.Datasource{DatastoreID: domain.NewID()}, domain.JobIngest)
 		world.Code(t, domain.CodeNotFound, err)

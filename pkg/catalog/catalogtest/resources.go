@@ -12,28 +12,22 @@ import (
 // NewAgent creates an agent in the test's workspace that answers from the datastores.
 func NewAgent(w *world.World, datastores ...string) domain.Agent {
 	w.T.Helper()
-	a, err := w.CreateAgent(w.Ctx, domain.Agent{
+	a := world.Must(w.CreateAgent(w.Ctx, domain.Agent{
 		ID: domain.NewID(), WorkspaceID: w.WS, Name: "Helper", Description: "answers", ModelName: domain.DefaultModelName,
 		Temperature: 0.25, Visibility: domain.Private, SystemPrompt: "Be kind.", UserPrompt: "{query}",
 		PromptType: domain.PromptRaw, PromptTemplate: "{context}", DatastoreIDs: datastores, AllowedOrigins: []string{"https://a.example", "http://localhost:3000"},
-	})
-	world.OK(w.T, err)
+	}))(w.T)
 	return a
 }
 
 func testAgents(t *testing.T, open world.Open) {
-	t.Run("an agent is read as it was stored, its datastores in their order", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "an agent is read as it was stored, its datastores in their order", func(t *testing.T, w *world.World) {
 		second := w.NewDatastore(w.WS).ID
 		made := NewAgent(w, second, w.StoreID)
-		got, err := w.Agent(w.Ctx, w.WS, made.ID)
-		world.OK(t, err)
+		got := world.Must(w.Agent(w.Ctx, w.WS, made.ID))(t)
 		world.Equal(t, made, got)
 	})
-	t.Run("an agent of another workspace is not found, changed or deleted", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "an agent of another workspace is not found, changed or deleted", func(t *testing.T, w *world.World) {
 		made, other := NewAgent(w), w.NewWorkspace()
 		_, err := w.Agent(w.Ctx, other, made.ID)
 		world.Code(t, domain.CodeNotFound, err)
@@ -41,13 +35,10 @@ func testAgents(t *testing.T, open world.Open) {
 		world.Code(t, domain.CodeNotFound, err)
 		_, err = w.DeleteAgent(w.Ctx, other, made.ID)
 		world.Code(t, domain.CodeNotFound, err)
-		got, err := w.Agent(w.Ctx, w.WS, made.ID)
-		world.OK(t, err)
+		got := world.Must(w.Agent(w.Ctx, w.WS, made.ID))(t)
 		world.Equal(t, made.Name, got.Name)
 	})
-	t.Run("a datastore of another workspace cannot be named, and the fault says which", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a datastore of another workspace cannot be named, and the fault says which", func(t *testing.T, w *world.World) {
 		foreign := w.NewDatastore(w.NewWorkspace()).ID
 		a := domain.Agent{ID: domain.NewID(), WorkspaceID: w.WS, DatastoreIDs: []string{w.StoreID, foreign}}
 		_, err := w.CreateAgent(w.Ctx, a)
@@ -56,77 +47,53 @@ func testAgents(t *testing.T, open world.Open) {
 		_, err = w.Agent(w.Ctx, w.WS, a.ID)
 		world.Code(t, domain.CodeNotFound, err)
 	})
-	t.Run("naming a datastore twice is the same as once", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "naming a datastore twice is the same as once", func(t *testing.T, w *world.World) {
 		second := w.NewDatastore(w.WS).ID
 		a := NewAgent(w, w.StoreID, second, w.StoreID)
-		got, err := w.Agent(w.Ctx, w.WS, a.ID)
-		world.OK(t, err)
+		got := world.Must(w.Agent(w.Ctx, w.WS, a.ID))(t)
 		world.Equal(t, []string{w.StoreID, second}, got.DatastoreIDs)
 	})
-	t.Run("a patch changes what it carries and nothing else", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a patch changes what it carries and nothing else", func(t *testing.T, w *world.World) {
 		made := NewAgent(w, w.StoreID)
 		want := made
 		want.Temperature, want.Visibility = 0, domain.Public
-		got, err := w.UpdateAgent(w.Ctx, w.WS, made.ID, domain.AgentPatch{Temperature: new(0.0), Visibility: new(domain.Public)})
-		world.OK(t, err)
+		got := world.Must(w.UpdateAgent(w.Ctx, w.WS, made.ID, domain.AgentPatch{Temperature: new(0.0), Visibility: new(domain.Public)}))(t)
 		want.UpdatedAt = got.UpdatedAt
 		world.Equal(t, want, got)
 		world.Equal(t, true, got.UpdatedAt.After(made.UpdatedAt))
-		read, err := w.Agent(w.Ctx, w.WS, made.ID)
-		world.OK(t, err)
+		read := world.Must(w.Agent(w.Ctx, w.WS, made.ID))(t)
 		world.Equal(t, want, read)
 	})
-	t.Run("a patch that names an unknown datastore changes nothing", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a patch that names an unknown datastore changes nothing", func(t *testing.T, w *world.World) {
 		made := NewAgent(w, w.StoreID)
 		_, err := w.UpdateAgent(w.Ctx, w.WS, made.ID, domain.AgentPatch{Name: new("new"), DatastoreIDs: &[]string{domain.NewID()}})
 		world.Code(t, domain.CodeInvalid, err)
-		got, err := w.Agent(w.Ctx, w.WS, made.ID)
-		world.OK(t, err)
+		got := world.Must(w.Agent(w.Ctx, w.WS, made.ID))(t)
 		world.Equal(t, made, got)
 	})
-	t.Run("datastores can be taken from an agent", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "datastores can be taken from an agent", func(t *testing.T, w *world.World) {
 		made := NewAgent(w, w.StoreID)
-		_, err := w.UpdateAgent(w.Ctx, w.WS, made.ID, domain.AgentPatch{DatastoreIDs: &[]string{}})
-		world.OK(t, err)
-		got, err := w.Agent(w.Ctx, w.WS, made.ID)
-		world.OK(t, err)
+		world.Must(w.UpdateAgent(w.Ctx, w.WS, made.ID, domain.AgentPatch{DatastoreIDs: &[]string{}}))(t)
+		got := world.Must(w.Agent(w.Ctx, w.WS, made.ID))(t)
 		world.Equal(t, []string{}, got.DatastoreIDs)
 	})
-	t.Run("an agent's origins are changed and taken", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "an agent's origins are changed and taken", func(t *testing.T, w *world.World) {
 		made := NewAgent(w, w.StoreID)
 		for _, origins := range [][]string{{"*"}, nil} {
-			_, err := w.UpdateAgent(w.Ctx, w.WS, made.ID, domain.AgentPatch{AllowedOrigins: &origins})
-			world.OK(t, err)
-			got, err := w.Agent(w.Ctx, w.WS, made.ID)
-			world.OK(t, err)
+			world.Must(w.UpdateAgent(w.Ctx, w.WS, made.ID, domain.AgentPatch{AllowedOrigins: &origins}))(t)
+			got := world.Must(w.Agent(w.Ctx, w.WS, made.ID))(t)
 			world.Equal(t, origins, got.AllowedOrigins)
 		}
 	})
-	t.Run("only a public agent is found without its workspace", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "only a public agent is found without its workspace", func(t *testing.T, w *world.World) {
 		made := NewAgent(w, w.StoreID)
 		_, err := w.PublicAgent(w.Ctx, made.ID)
 		world.Code(t, domain.CodeNotFound, err)
-		_, err = w.UpdateAgent(w.Ctx, w.WS, made.ID, domain.AgentPatch{Visibility: new(domain.Public)})
-		world.OK(t, err)
-		got, err := w.PublicAgent(w.Ctx, made.ID)
-		world.OK(t, err)
+		world.Must(w.UpdateAgent(w.Ctx, w.WS, made.ID, domain.AgentPatch{Visibility: new(domain.Public)}))(t)
+		got := world.Must(w.PublicAgent(w.Ctx, made.ID))(t)
 		world.Equal(t, []string{w.StoreID}, got.DatastoreIDs)
 	})
-	t.Run("a deleted agent is returned and gone", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a deleted agent is returned and gone", func(t *testing.T, w *world.World) {
 		made := NewAgent(w, w.StoreID)
 		got, err := w.DeleteAgent(w.Ctx, w.WS, made.ID)
 		world.OK(t, err)
@@ -134,9 +101,7 @@ func testAgents(t *testing.T, open world.Open) {
 		_, err = w.Agent(w.Ctx, w.WS, made.ID)
 		world.Code(t, domain.CodeNotFound, err)
 	})
-	t.Run("an id that is taken is a conflict", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "an id that is taken is a conflict", func(t *testing.T, w *world.World) {
 		made := NewAgent(w)
 		_, err := w.CreateAgent(w.Ctx, made)
 		world.Code(t, domain.CodeConflict, err)
@@ -144,17 +109,12 @@ func testAgents(t *testing.T, open world.Open) {
 }
 
 func testDatastores(t *testing.T, open world.Open) {
-	t.Run("a datastore is read as it was stored", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a datastore is read as it was stored", func(t *testing.T, w *world.World) {
 		made := w.NewDatastore(w.WS)
-		got, err := w.Datastore(w.Ctx, w.WS, made.ID)
-		world.OK(t, err)
+		got := world.Must(w.Datastore(w.Ctx, w.WS, made.ID))(t)
 		world.Equal(t, made, got)
 	})
-	t.Run("a datastore of another workspace is not found, changed, counted or deleted", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a datastore of another workspace is not found, changed, counted or deleted", func(t *testing.T, w *world.World) {
 		other := w.NewWorkspace()
 		_, err := w.Datastore(w.Ctx, other, w.StoreID)
 		world.Code(t, domain.CodeNotFound, err)
@@ -164,53 +124,37 @@ func testDatastores(t *testing.T, open world.Open) {
 		world.Code(t, domain.CodeNotFound, err)
 		_, err = w.DeleteDatastore(w.Ctx, other, w.StoreID)
 		world.Code(t, domain.CodeNotFound, err)
-		_, err = w.Datastore(w.Ctx, w.WS, w.StoreID)
-		world.OK(t, err)
+		world.Must(w.Datastore(w.Ctx, w.WS, w.StoreID))(t)
 	})
-	t.Run("a patch changes what it carries and nothing else", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
-		want, err := w.Datastore(w.Ctx, w.WS, w.StoreID)
-		world.OK(t, err)
+	world.Run(t, open, "a patch changes what it carries and nothing else", func(t *testing.T, w *world.World) {
+		want := world.Must(w.Datastore(w.Ctx, w.WS, w.StoreID))(t)
 		want.Visibility = domain.Public
-		got, err := w.UpdateDatastore(w.Ctx, w.WS, w.StoreID, domain.DatastorePatch{Visibility: new(domain.Public)})
-		world.OK(t, err)
+		got := world.Must(w.UpdateDatastore(w.Ctx, w.WS, w.StoreID, domain.DatastorePatch{Visibility: new(domain.Public)}))(t)
 		want.UpdatedAt = got.UpdatedAt
 		world.Equal(t, want, got)
 	})
-	t.Run("the sizes of chunks are kept, travel with jobs, and fit together", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "the sizes of chunks are kept, travel with jobs, and fit together", func(t *testing.T, w *world.World) {
 		d := w.NewDatastore(w.WS)
 		d.ID, d.Chunking = domain.NewID(), domain.Chunking{TargetTokens: 64, MaxTokens: 100}
 		made, err := w.CreateDatastore(w.Ctx, d)
 		world.OK(t, err)
-		got, err := w.Datastore(w.Ctx, w.WS, d.ID)
-		world.OK(t, err)
+		got := world.Must(w.Datastore(w.Ctx, w.WS, d.ID))(t)
 		world.Equal(t, made, got)
 		_, err = w.UpdateDatastore(w.Ctx, w.WS, d.ID, domain.DatastorePatch{Chunking: &domain.ChunkingPatch{TargetTokens: new(101)}})
 		world.Code(t, domain.CodeInvalid, err)
 		world.Equal(t, "chunking.maxTokens", world.FaultyField(t, err))
-		got, err = w.UpdateDatastore(w.Ctx, w.WS, d.ID, domain.DatastorePatch{Chunking: &domain.ChunkingPatch{TargetTokens: new(99)}})
-		world.OK(t, err)
+		got = world.Must(w.UpdateDatastore(w.Ctx, w.WS, d.ID, domain.DatastorePatch{Chunking: &domain.ChunkingPatch{TargetTokens: new(99)}}))(t)
 		world.Equal(t, domain.Chunking{TargetTokens: 99, MaxTokens: 100}, got.Chunking)
-		job, err := w.NewJob(w.Ctx, domain.Datasource{ID: domain.NewID(), WorkspaceID: w.WS, DatastoreID: d.ID}, domain.JobIngest)
-		world.OK(t, err)
+		job := world.Must(w.NewJob(w.Ctx, domain.Datasource{ID: domain.NewID(), WorkspaceID: w.WS, DatastoreID: d.ID}, domain.JobIngest))(t)
 		world.Equal(t, got.Chunking, job.Chunking)
 	})
-	t.Run("only a public datastore is found without its workspace", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "only a public datastore is found without its workspace", func(t *testing.T, w *world.World) {
 		_, err := w.PublicDatastore(w.Ctx, w.StoreID)
 		world.Code(t, domain.CodeNotFound, err)
-		_, err = w.UpdateDatastore(w.Ctx, w.WS, w.StoreID, domain.DatastorePatch{Visibility: new(domain.Public)})
-		world.OK(t, err)
-		_, err = w.PublicDatastore(w.Ctx, w.StoreID)
-		world.OK(t, err)
+		world.Must(w.UpdateDatastore(w.Ctx, w.WS, w.StoreID, domain.DatastorePatch{Visibility: new(domain.Public)}))(t)
+		world.Must(w.PublicDatastore(w.Ctx, w.StoreID))(t)
 	})
-	t.Run("every datastore of every workspace is walked", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "every datastore of every workspace is walked", func(t *testing.T, w *world.World) {
 		want := []string{w.StoreID, w.NewDatastore(w.NewWorkspace()).ID}
 		slices.Sort(want)
 		var got []string
@@ -220,23 +164,18 @@ func testDatastores(t *testing.T, open world.Open) {
 		}))
 		world.Equal(t, want, got)
 	})
-	t.Run("datasources are counted by status", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "datasources are counted by status", func(t *testing.T, w *world.World) {
 		first := w.CreateFile()
 		w.CreateFile()
 		w.Synch(first.ID)
 		w.CreateFile()
-		got, err := w.DatastoreCounts(w.Ctx, w.WS, w.StoreID)
-		world.OK(t, err)
+		got := world.Must(w.DatastoreCounts(w.Ctx, w.WS, w.StoreID))(t)
 		world.Equal(t, map[domain.Status]int64{domain.StatusSynched: 1, domain.StatusPending: 1, domain.StatusUnsynched: 1}, got)
 	})
 }
 
 func testLists(t *testing.T, open world.Open) {
-	t.Run("pages follow one another, newest first, while rows come and go", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "pages follow one another, newest first, while rows come and go", func(t *testing.T, w *world.World) {
 		var in []catalog.NewDatasource
 		for range 7 {
 			in = append(in, w.File())
@@ -254,23 +193,18 @@ func testLists(t *testing.T, open world.Open) {
 			}
 			page.Cursor = next
 			w.CreateFile() // newer than the pages already read, so no later page contains it
-			_, err = w.DeleteDatasource(w.Ctx, w.WS, ds[len(ds)-1].ID)
-			world.OK(t, err)
+			world.Must(w.DeleteDatasource(w.Ctx, w.WS, ds[len(ds)-1].ID))(t)
 		}
 		world.Equal(t, want, got)
 	})
-	t.Run("a full last page has no next cursor", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a full last page has no next cursor", func(t *testing.T, w *world.World) {
 		w.NewDatastore(w.WS)
 		stores, next, err := w.Datastores(w.Ctx, w.WS, catalog.Page{Limit: 2})
 		world.OK(t, err)
 		world.Equal(t, 2, len(stores))
 		world.Equal(t, "", next)
 	})
-	t.Run("agents and datastores are listed by workspace", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "agents and datastores are listed by workspace", func(t *testing.T, w *world.World) {
 		first, second := NewAgent(w, w.StoreID), NewAgent(w)
 		agents, next, err := w.Agents(w.Ctx, w.WS, catalog.Page{Limit: 1})
 		world.OK(t, err)
@@ -284,24 +218,18 @@ func testLists(t *testing.T, open world.Open) {
 		world.Equal(t, 0, len(stores))
 	})
 	for _, limit := range []int{-1, 201} {
-		t.Run("a limit outside its bounds is refused", func(t *testing.T) {
-			t.Parallel()
-			w := world.New(t, open)
+		world.Run(t, open, "a limit outside its bounds is refused", func(t *testing.T, w *world.World) {
 			_, _, err := w.Agents(w.Ctx, w.WS, catalog.Page{Limit: limit})
 			world.Code(t, domain.CodeInvalid, err)
 		})
 	}
 	for _, cursor := range []string{"?", "YQ", "LjE", "MQ"} {
-		t.Run("an invalid cursor is rejected: "+cursor, func(t *testing.T) {
-			t.Parallel()
-			w := world.New(t, open)
+		world.Run(t, open, "an invalid cursor is rejected: "+cursor, func(t *testing.T, w *world.World) {
 			_, _, err := w.Agents(w.Ctx, w.WS, catalog.Page{Cursor: cursor})
 			world.Code(t, domain.CodeInvalid, err)
 		})
 	}
-	t.Run("a cursor of another list is refused", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a cursor of another list is refused", func(t *testing.T, w *world.World) {
 		w.CreateFile()
 		w.CreateFile()
 		_, next, err := w.Datasources(w.Ctx, w.WS, catalog.DatasourceFilter{}, catalog.Page{Limit: 1})
@@ -318,9 +246,7 @@ func testLists(t *testing.T, open world.Open) {
 		_, _, err = w.Replay(w.Ctx, catalog.ReplayFilter{}, next)
 		world.Code(t, domain.CodeInvalid, err)
 	})
-	t.Run("datasources are filtered by each field", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "datasources are filtered by each field", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{}, "https://pumps.example/Öl_100%25")
 		page := domain.ChildID(site.ID, "https://pumps.example/Öl_100%25")
 		other := w.NewDatastore(w.WS).ID

@@ -97,8 +97,7 @@ func testSharedMessages(t *testing.T, open OpenShared) {
 		now := o.Now
 		o.Now = func() time.Time { return now().Add(-time.Duration(i) * time.Hour) }
 	})
-	v, err := w.EnsureConversation(w.Ctx, domain.Conversation{ID: domain.NewID(), WorkspaceID: w.WS, AgentID: NewAgent(w).ID})
-	world.OK(t, err)
+	v := world.Must(w.EnsureConversation(w.Ctx, domain.Conversation{ID: domain.NewID(), WorkspaceID: w.WS, AgentID: NewAgent(w).ID}))(t)
 	var want []string
 	for i, c := range []*catalog.Catalog{w.Catalog, others[0], w.Catalog, others[0]} {
 		question, answer := fmt.Sprint("question ", i), fmt.Sprint("answer ", i)
@@ -107,8 +106,7 @@ func testSharedMessages(t *testing.T, open OpenShared) {
 			domain.Message{ID: domain.NewID(), Role: domain.RoleUser, Text: question},
 			domain.Message{ID: domain.NewID(), Role: domain.RoleAssistant, Text: answer}))
 	}
-	got, err := w.Messages(w.Ctx, v.ID, 100)
-	world.OK(t, err)
+	got := world.Must(w.Messages(w.Ctx, v.ID, 100))(t)
 	world.Equal(t, want, world.IDs(got, func(m domain.Message) string { return m.Text }))
 }
 
@@ -126,10 +124,8 @@ func testSharedPatches(t *testing.T, open OpenShared) {
 			_, also := c.UpdateDatastore(w.Ctx, w.WS, w.StoreID, stores)
 			return errors.Join(err, also)
 		})...))
-		a, err := w.Agent(w.Ctx, w.WS, agent.ID)
-		world.OK(t, err)
-		d, err := w.Datastore(w.Ctx, w.WS, w.StoreID)
-		world.OK(t, err)
+		a := world.Must(w.Agent(w.Ctx, w.WS, agent.ID))(t)
+		d := world.Must(w.Datastore(w.Ctx, w.WS, w.StoreID))(t)
 		world.Equal(t, []string{text, text, text, text}, []string{a.Name, a.Description, d.Name, d.Description})
 	}
 }
@@ -140,8 +136,7 @@ func testSharedMark(t *testing.T, open OpenShared) {
 	world.OK(t, w.Published(w.Ctx, domain.Job{ID: first.JobID, DatasourceID: first.ID, DatastoreID: w.StoreID}, 70))
 	world.OK(t, others[0].Published(w.Ctx, domain.Job{ID: second.JobID, DatasourceID: second.ID, DatastoreID: w.StoreID}, 40))
 	for _, c := range []*catalog.Catalog{w.Catalog, others[0]} {
-		g, err := c.MaxGeneration(w.Ctx)
-		world.OK(t, err)
+		g := world.Must(c.MaxGeneration(w.Ctx))(t)
 		world.Equal(t, uint64(70), g)
 	}
 }

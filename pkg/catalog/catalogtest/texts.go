@@ -12,9 +12,7 @@ import (
 
 // testTexts requires that both engines treat texts in the same way, although the databases differ.
 func testTexts(t *testing.T, open world.Open) {
-	t.Run("NUL and invalid UTF-8 do no harm in stored and searched texts", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "NUL and invalid UTF-8 do no harm in stored and searched texts", func(t *testing.T, w *world.World) {
 		const bad = "Pump\x00 \xff manual"
 		made := w.CreateFile(func(n *catalog.NewDatasource) {
 			n.Datasource.Name, n.Datasource.CustomID = bad, "sku\x00"
@@ -32,16 +30,12 @@ func testTexts(t *testing.T, open world.Open) {
 		world.OK(t, err)
 		world.OK(t, w.DeferSweep(w.Ctx, "none", w.Clock.Now(), bad))
 	})
-	t.Run("case and accents matter in custom ids, and case does not in a search", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "case and accents matter in custom ids, and case does not in a search", func(t *testing.T, w *world.World) {
 		for _, id := range []string{"sku", "SKU", "skü", "s-ku"} {
 			made := w.CreateFile(func(n *catalog.NewDatasource) { n.Datasource.CustomID = id })
-			got, err := w.DatasourceByCustomID(w.Ctx, w.WS, w.StoreID, id)
-			world.OK(t, err)
+			got := world.Must(w.DatasourceByCustomID(w.Ctx, w.WS, w.StoreID, id))(t)
 			world.Equal(t, made.ID, got.ID)
-			found, err := w.ResolveFilters(w.Ctx, []string{w.StoreID}, domain.Filters{CustomIDs: []string{id}})
-			world.OK(t, err)
+			found := world.Must(w.ResolveFilters(w.Ctx, []string{w.StoreID}, domain.Filters{CustomIDs: []string{id}}))(t)
 			world.Equal(t, []string{made.ID}, found)
 		}
 		for search, want := range map[string]int{"sku": 2, "Sku": 2, "SKÜ": 1, "s_ku": 0, "s-": 1, `\`: 0, `'`: 0} {
@@ -52,9 +46,7 @@ func testTexts(t *testing.T, open world.Open) {
 			}
 		}
 	})
-	t.Run("workspaces take turns however their ids are ordered", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "workspaces take turns however their ids are ordered", func(t *testing.T, w *world.World) {
 		names := []string{"a", "B", "c", "_d", "-e", "Ä", "f f"}
 		for _, name := range names {
 			world.OK(t, w.EnsureWorkspace(w.Ctx, name, name))
@@ -66,19 +58,15 @@ func testTexts(t *testing.T, open world.Open) {
 		for round := range 4 { // later rounds start at different workspaces
 			served := map[string]bool{}
 			for range names {
-				jobs, err := w.Outbox(w.Ctx, 1)
-				world.OK(t, err)
+				jobs := world.Must(w.Outbox(w.Ctx, 1))(t)
 				served[jobs[0].WorkspaceID] = true
 			}
 			world.Equal(t, len(names), len(served))
-			jobs, err := w.Outbox(w.Ctx, round)
-			world.OK(t, err)
+			jobs := world.Must(w.Outbox(w.Ctx, round))(t)
 			world.Equal(t, round, len(jobs))
 		}
 	})
-	t.Run("lists in which many were made at the same moment lose none and repeat none", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "lists in which many were made at the same moment lose none and repeat none", func(t *testing.T, w *world.World) {
 		seen := map[string]bool{}
 		for i := range 23 {
 			w.CreateFile(func(n *catalog.NewDatasource) { n.Datasource.Name = fmt.Sprint(i) })

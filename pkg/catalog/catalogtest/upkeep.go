@@ -12,13 +12,10 @@ import (
 )
 
 func testLeases(t *testing.T, open world.Open) {
-	t.Run("one holder at a time has a lease, renews it, and loses it when its time is over", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "one holder at a time has a lease, renews it, and loses it when its time is over", func(t *testing.T, w *world.World) {
 		lease := func(name, holder string, want bool) {
 			t.Helper()
-			held, err := w.Lease(w.Ctx, name, holder, time.Minute)
-			world.OK(t, err)
+			held := world.Must(w.Lease(w.Ctx, name, holder, time.Minute))(t)
 			world.Equal(t, want, held)
 		}
 		lease("audit", "a", true)
@@ -32,16 +29,13 @@ func testLeases(t *testing.T, open world.Open) {
 		lease("audit", "b", true)
 		lease("audit", "a", false)
 	})
-	t.Run("a lease that was given back is free, and only its holder gives it back", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a lease that was given back is free, and only its holder gives it back", func(t *testing.T, w *world.World) {
 		for _, step := range []struct {
 			release string
 			want    bool
 		}{{"nobody", true}, {"b", false}, {"a", true}} {
 			world.OK(t, w.Release(w.Ctx, "audit", step.release))
-			held, err := w.Lease(w.Ctx, "audit", map[bool]string{true: "a", false: "c"}[step.release == "nobody"], time.Minute)
-			world.OK(t, err)
+			held := world.Must(w.Lease(w.Ctx, "audit", map[bool]string{true: "a", false: "c"}[step.release == "nobody"], time.Minute))(t)
 			world.Equal(t, step.want, held)
 		}
 	})
@@ -50,26 +44,21 @@ func testLeases(t *testing.T, open world.Open) {
 func testRepairs(t *testing.T, open world.Open) {
 	claim := func(w *world.World, holder string) *catalog.RepairRequest {
 		w.T.Helper()
-		r, err := w.ClaimRepair(w.Ctx, holder)
-		world.OK(w.T, err)
+		r := world.Must(w.ClaimRepair(w.Ctx, holder))(w.T)
 		return r
 	}
 	request := func(w *world.World, prune bool) string {
 		w.T.Helper()
-		id, err := w.RequestRepair(w.Ctx, prune)
-		world.OK(w.T, err)
+		id := world.Must(w.RequestRepair(w.Ctx, prune))(w.T)
 		w.Clock.Advance(time.Second)
 		return id
 	}
 	state := func(w *world.World, id string) catalog.RepairState {
 		w.T.Helper()
-		s, err := w.Repair(w.Ctx, id)
-		world.OK(w.T, err)
+		s := world.Must(w.Repair(w.Ctx, id))(w.T)
 		return s
 	}
-	t.Run("the oldest request is worked on by one, one repair after the other", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "the oldest request is worked on by one, one repair after the other", func(t *testing.T, w *world.World) {
 		world.Equal(t, (*catalog.RepairRequest)(nil), claim(w, "a"))
 		first, second := request(w, true), request(w, false)
 		got := claim(w, "a")
@@ -78,9 +67,7 @@ func testRepairs(t *testing.T, open world.Open) {
 		world.OK(t, w.FinishRepair(w.Ctx, first, ""))
 		world.Equal(t, second, claim(w, "b").ID)
 	})
-	t.Run("what a repair says is kept in order, with how it ended", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "what a repair says is kept in order, with how it ended", func(t *testing.T, w *world.World) {
 		id := request(w, false)
 		claim(w, "a")
 		world.OK(t, w.AddRepairLines(w.Ctx, id, "one", "two"))
@@ -98,9 +85,7 @@ func testRepairs(t *testing.T, open world.Open) {
 		_, err := w.Repair(w.Ctx, "unknown")
 		world.Code(t, domain.CodeNotFound, err)
 	})
-	t.Run("a repair of which nothing is heard for a minute is taken up by another", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a repair of which nothing is heard for a minute is taken up by another", func(t *testing.T, w *world.World) {
 		id := request(w, false)
 		claim(w, "a")
 		for range 3 {
@@ -112,9 +97,7 @@ func testRepairs(t *testing.T, open world.Open) {
 		world.Equal(t, id, claim(w, "b").ID)
 		world.Equal(t, "b", state(w, id).Holder)
 	})
-	t.Run("a repair does not say more than can be read", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a repair does not say more than can be read", func(t *testing.T, w *world.World) {
 		id := request(w, false)
 		var lines []string
 		for i := range 1500 {
@@ -127,9 +110,7 @@ func testRepairs(t *testing.T, open world.Open) {
 		world.Equal(t, "The log has more results than are shown here.", got[2000])
 		world.Equal(t, true, len(got[0]) < 2100 && strings.HasSuffix(got[0], "ü…"))
 	})
-	t.Run("finished repairs are forgotten after a month", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "finished repairs are forgotten after a month", func(t *testing.T, w *world.World) {
 		done, unfinished := request(w, false), request(w, false)
 		world.OK(t, w.FinishRepair(w.Ctx, done, ""))
 		w.Clock.Advance(31 * 24 * time.Hour)

@@ -19,8 +19,7 @@ func AccountOf(w *world.World, key string) domain.Account {
 
 func usageOf(w *world.World) map[domain.Metric]int64 {
 	w.T.Helper()
-	got, err := w.Usage(w.Ctx, w.WS, w.Clock.Now())
-	world.OK(w.T, err)
+	got := world.Must(w.Usage(w.Ctx, w.WS, w.Clock.Now()))(w.T)
 	return got
 }
 
@@ -34,14 +33,11 @@ func KeyOf(w *world.World) string {
 
 func createKey(w *world.World, k domain.APIKey) {
 	w.T.Helper()
-	_, err := w.CreateKey(w.Ctx, k)
-	world.OK(w.T, err)
+	world.Must(w.CreateKey(w.Ctx, k))(w.T)
 }
 
 func testUsage(t *testing.T, open world.Open) {
-	t.Run("counters add up by metric and key, and start again each month", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "counters add up by metric and key, and start again each month", func(t *testing.T, w *world.World) {
 		march := w.Clock.Now()
 		world.OK(t, w.Count(w.Ctx, AccountOf(w, "a"), map[domain.Metric]int64{domain.MetricTokens: 40, domain.MetricPromptTokens: 30, domain.MetricRetrievals: 0}))
 		world.OK(t, w.Count(w.Ctx, AccountOf(w, ""), map[domain.Metric]int64{domain.MetricTokens: 2}))
@@ -50,20 +46,16 @@ func testUsage(t *testing.T, open world.Open) {
 		world.OK(t, w.Count(w.Ctx, domain.Account{WorkspaceID: w.NewWorkspace(), KeyID: "a"}, map[domain.Metric]int64{domain.MetricTokens: 1000}))
 		w.Clock.Advance(31 * 24 * time.Hour)
 		world.OK(t, w.Count(w.Ctx, AccountOf(w, "b"), map[domain.Metric]int64{domain.MetricTokens: 5}))
-		got, err := w.Usage(w.Ctx, w.WS, march)
-		world.OK(t, err)
+		got := world.Must(w.Usage(w.Ctx, w.WS, march))(t)
 		world.Equal(t, map[domain.Metric]int64{domain.MetricTokens: 45, domain.MetricPromptTokens: 30, domain.MetricQueries: 1}, got)
-		keys, err := w.KeyUsage(w.Ctx, w.WS, march)
-		world.OK(t, err)
+		keys := world.Must(w.KeyUsage(w.Ctx, w.WS, march))(t)
 		world.Equal(t, map[string]map[domain.Metric]int64{
 			"a": {domain.MetricTokens: 43, domain.MetricPromptTokens: 30, domain.MetricQueries: 1},
 			"":  {domain.MetricTokens: 2},
 		}, keys)
 		world.Equal(t, map[domain.Metric]int64{domain.MetricTokens: 5}, usageOf(w))
 	})
-	t.Run("concurrent counts add up, and subtracted ones are gone", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "concurrent counts add up, and subtracted ones are gone", func(t *testing.T, w *world.World) {
 		other := domain.Account{WorkspaceID: w.NewWorkspace()}
 		var wg sync.WaitGroup
 		for i := range 40 {
@@ -84,19 +76,15 @@ func testUsage(t *testing.T, open world.Open) {
 		}
 		wg.Wait()
 		world.Equal(t, map[domain.Metric]int64{domain.MetricRetrievals: 30, domain.MetricEmbedTokens: 780 - 190}, usageOf(w))
-		keys, err := w.KeyUsage(w.Ctx, w.WS, w.Clock.Now())
-		world.OK(t, err)
+		keys := world.Must(w.KeyUsage(w.Ctx, w.WS, w.Clock.Now()))(t)
 		world.Equal(t, map[string]map[domain.Metric]int64{
 			"a": {domain.MetricRetrievals: 20, domain.MetricEmbedTokens: 380},
 			"b": {domain.MetricRetrievals: 10, domain.MetricEmbedTokens: 400 - 190},
 		}, keys)
-		theirs, err := w.Usage(w.Ctx, other.WorkspaceID, w.Clock.Now())
-		world.OK(t, err)
+		theirs := world.Must(w.Usage(w.Ctx, other.WorkspaceID, w.Clock.Now()))(t)
 		world.Equal(t, map[domain.Metric]int64{domain.MetricRetrievals: 80}, theirs)
 	})
-	t.Run("deferred counts are visible at once", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "deferred counts are visible at once", func(t *testing.T, w *world.World) {
 		var wg sync.WaitGroup
 		for range 40 {
 			wg.Go(func() {
@@ -106,13 +94,10 @@ func testUsage(t *testing.T, open world.Open) {
 		wg.Wait()
 		world.Equal(t, map[domain.Metric]int64{domain.MetricRetrievals: 40}, usageOf(w))
 		w.CountDeferred(AccountOf(w, "a"), map[domain.Metric]int64{domain.MetricRetrievals: 2})
-		keys, err := w.KeyUsage(w.Ctx, w.WS, w.Clock.Now())
-		world.OK(t, err)
+		keys := world.Must(w.KeyUsage(w.Ctx, w.WS, w.Clock.Now()))(t)
 		world.Equal(t, map[string]map[domain.Metric]int64{"a": {domain.MetricRetrievals: 42}}, keys)
 	})
-	t.Run("embedded tokens are counted once, even if their event arrives repeatedly", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "embedded tokens are counted once, even if their event arrives repeatedly", func(t *testing.T, w *world.World) {
 		d := w.CreateFile()
 		w.PublishAll()
 		d = w.Get(d.ID)
@@ -154,8 +139,7 @@ func testQuotas(t *testing.T, open world.Open) {
 				t.Errorf("%s: %v", name, err)
 			}
 			world.Equal(t, int64(3), usageOf(w)[domain.MetricQueries])
-			keys, err := w.KeyUsage(w.Ctx, w.WS, w.Clock.Now())
-			world.OK(t, err)
+			keys := world.Must(w.KeyUsage(w.Ctx, w.WS, w.Clock.Now()))(t)
 			world.Equal(t, int64(3), keys[key][domain.MetricQueries])
 			if name == "key" { // the limit of a key does not affect other keys
 				world.OK(t, w.Admit(w.Ctx, AccountOf(w, "")))
@@ -171,15 +155,12 @@ func testQuotas(t *testing.T, open world.Open) {
 		world.OK(t, w.Admit(w.Ctx, AccountOf(w, "")))
 		world.Code(t, domain.CodeUsageLimit, w.Admit(w.Ctx, AccountOf(w, "")))
 		world.OK(t, w.SetLimits(w.Ctx, AccountOf(w, ""), domain.Limits{domain.MetricQueries: 0, domain.MetricTokens: 9}))
-		got, err := w.Limits(w.Ctx, AccountOf(w, ""))
-		world.OK(t, err)
+		got := world.Must(w.Limits(w.Ctx, AccountOf(w, "")))(t)
 		world.Equal(t, limit(domain.MetricTokens, 9), got)
 		world.OK(t, w.Admit(w.Ctx, AccountOf(w, "")))
 		world.Code(t, domain.CodeUsageLimit, w.Admit(w.Ctx, AccountOf(w, "")))
 	})
-	t.Run("once the tokens are used up no query passes", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "once the tokens are used up no query passes", func(t *testing.T, w *world.World) {
 		key, other := KeyOf(w), KeyOf(w)
 		world.OK(t, w.SetLimits(w.Ctx, AccountOf(w, key), limit(domain.MetricTokens, 10)))
 		world.OK(t, w.SetLimits(w.Ctx, AccountOf(w, ""), limit(domain.MetricTokens, 20)))
@@ -198,9 +179,7 @@ func testQuotas(t *testing.T, open world.Open) {
 		}
 		world.Equal(t, int64(3), usageOf(w)[domain.MetricQueries])
 	})
-	t.Run("concurrent requests never exceed the limit", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "concurrent requests never exceed the limit", func(t *testing.T, w *world.World) {
 		key := KeyOf(w)
 		world.OK(t, w.SetLimits(w.Ctx, AccountOf(w, ""), limit(domain.MetricQueries, 30)))
 		world.OK(t, w.SetLimits(w.Ctx, AccountOf(w, key), limit(domain.MetricQueries, 20)))
@@ -223,9 +202,7 @@ func testQuotas(t *testing.T, open world.Open) {
 			t.Errorf("%d passed, %d of them of the key", all, ofKey)
 		}
 	})
-	t.Run("limits of another workspace's key cannot be set", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "limits of another workspace's key cannot be set", func(t *testing.T, w *world.World) {
 		key, other := KeyOf(w), w.NewWorkspace()
 		world.Code(t, domain.CodeNotFound, w.SetLimits(w.Ctx, domain.Account{WorkspaceID: other, KeyID: key}, limit(domain.MetricQueries, 1)))
 		world.Code(t, domain.CodeNotFound, w.SetLimits(w.Ctx, domain.Account{WorkspaceID: domain.NewID()}, limit(domain.MetricQueries, 1)))
@@ -244,9 +221,7 @@ func testStorage(t *testing.T, open world.Open) {
 		world.OK(w.T, err)
 		return [2]int64{chunks, bytes}
 	}
-	t.Run("storage of a workspace counts accepted and searchable content", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "storage of a workspace counts accepted and searchable content", func(t *testing.T, w *world.World) {
 		first, second := w.Create(sized(w, 100))[0], w.Create(sized(w, 20))[0]
 		w.CreateSite(domain.DatasourceConfig{})
 		world.Equal(t, [2]int64{0, 120}, stored(w))
@@ -255,16 +230,13 @@ func testStorage(t *testing.T, open world.Open) {
 		_, err := w.ReplaceContent(w.Ctx, w.WS, first.ID, catalog.Replacement{Original: domain.Original{Key: "new", Size: 7}, Job: domain.Job{ID: domain.NewID()}})
 		world.OK(t, err)
 		world.Equal(t, [2]int64{2, 27}, stored(w))
-		_, err = w.DeleteDatasource(w.Ctx, w.WS, second.ID)
-		world.OK(t, err)
+		world.Must(w.DeleteDatasource(w.Ctx, w.WS, second.ID))(t)
 		world.Equal(t, [2]int64{2, 7}, stored(w))
 		chunks, bytes, err := w.Stored(w.Ctx, w.NewWorkspace())
 		world.OK(t, err)
 		world.Equal(t, [2]int64{0, 0}, [2]int64{chunks, bytes})
 	})
-	t.Run("content over the limit is rejected whole, smaller replacements pass, and accepted content is finished", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "content over the limit is rejected whole, smaller replacements pass, and accepted content is finished", func(t *testing.T, w *world.World) {
 		d := w.Create(sized(w, 100))[0]
 		world.OK(t, w.SetLimits(w.Ctx, AccountOf(w, ""), domain.Limits{domain.MetricStoredBytes: 110}))
 		world.OK(t, w.CheckStorage(w.Ctx, w.WS))
@@ -295,9 +267,7 @@ func testStorage(t *testing.T, open world.Open) {
 		_, err := w.CreateDatasources(w.Ctx, []catalog.NewDatasource{sized(w, 1)})
 		world.Code(t, domain.CodeUsageLimit, err)
 	})
-	t.Run("concurrent uploads never exceed the storage limit", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "concurrent uploads never exceed the storage limit", func(t *testing.T, w *world.World) {
 		world.OK(t, w.SetLimits(w.Ctx, AccountOf(w, ""), domain.Limits{domain.MetricStoredBytes: 50}))
 		var passed atomic.Int64
 		var wg sync.WaitGroup

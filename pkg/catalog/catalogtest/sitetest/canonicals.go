@@ -15,9 +15,7 @@ func textOf(seed string) string {
 
 func testCanonicals(t *testing.T, open world.Open) {
 	for name, order := range map[string][]string{"fetched first": {world.PageA, pageX}, "fetched last": {pageX, world.PageA}} {
-		t.Run("a page that names one with a text that is not alike stays, the other "+name, func(t *testing.T) {
-			t.Parallel()
-			w := world.New(t, open)
+		world.Run(t, open, "a page that names one with a text that is not alike stays, the other "+name, func(t *testing.T, w *world.World) {
 			p := world.Pages{
 				world.PageA: {Content: "a", Text: textOf("a"), Same: true},
 				pageX:       {Content: "x", Text: textOf("x"), Same: true, Canonical: world.PageA},
@@ -31,9 +29,7 @@ func testCanonicals(t *testing.T, open world.Open) {
 			world.Equal(t, map[string]bool{world.PageA: true, pageX: true}, activePages(w, site, order...))
 		})
 	}
-	t.Run("pages of a template that name one of them all stay", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "pages of a template that name one of them all stay", func(t *testing.T, w *world.World) {
 		p := world.Pages{}
 		for _, u := range []string{world.PageA, world.PageB, pageC} {
 			p[u] = world.Answer{Content: u, Text: textOf(u[len(u)-1:]), Canonical: world.PageB}
@@ -41,9 +37,7 @@ func testCanonicals(t *testing.T, open world.Open) {
 		site := siteOf(w, p, world.PageA, world.PageB, pageC)
 		world.Equal(t, map[string]bool{world.PageA: true, world.PageB: true, pageC: true}, activePages(w, site, world.PageA, world.PageB, pageC))
 	})
-	t.Run("two pages that name each other both stay, if their texts are not alike", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "two pages that name each other both stay, if their texts are not alike", func(t *testing.T, w *world.World) {
 		p := world.Pages{
 			world.PageA: {Content: "a", Text: textOf("a"), Canonical: world.PageB},
 			world.PageB: {Content: "b", Text: textOf("b"), Canonical: world.PageA},
@@ -52,9 +46,7 @@ func testCanonicals(t *testing.T, open world.Open) {
 		world.Equal(t, map[string]bool{world.PageA: true, world.PageB: true}, activePages(w, site, world.PageA, world.PageB))
 	})
 	for name, text := range map[string]func(string) string{"alike": func(string) string { return "" }, "not alike": textOf} {
-		t.Run("pages that name each other in a circle end, with texts that are "+name, func(t *testing.T) {
-			t.Parallel()
-			w := world.New(t, open)
+		world.Run(t, open, "pages that name each other in a circle end, with texts that are "+name, func(t *testing.T, w *world.World) {
 			circle := []string{world.PageA, world.PageB, pageC, pageX}
 			p := world.Pages{}
 			for i, u := range circle {
@@ -76,9 +68,7 @@ func testCanonicals(t *testing.T, open world.Open) {
 			}
 		})
 	}
-	t.Run("a page that was left out for the one it names comes back when their texts part", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a page that was left out for the one it names comes back when their texts part", func(t *testing.T, w *world.World) {
 		p := world.Pages{world.PageA: {Content: "a"}, pageX: {Content: "x", Canonical: world.PageA}}
 		site := siteOf(w, p, world.PageA, pageX)
 		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, activePages(w, site, world.PageA, pageX))
@@ -91,9 +81,7 @@ func testCanonicals(t *testing.T, open world.Open) {
 		w.RunWorkers(p)
 		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, activePages(w, site, world.PageA, pageX))
 	})
-	t.Run("pages of one text are duplicates whatever their bytes, and are not asked for twice when these change", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "pages of one text are duplicates whatever their bytes, and are not asked for twice when these change", func(t *testing.T, w *world.World) {
 		p := world.Pages{world.PageA: {Content: "1", Hash: "text"}, pageX: {Content: "2", Hash: "text"}}
 		site := siteOf(w, p, pageX, world.PageA)
 		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, activePages(w, site, world.PageA, pageX))
@@ -107,9 +95,7 @@ func testCanonicals(t *testing.T, open world.Open) {
 		w.RunWorkers(p)
 		world.Equal(t, map[string]bool{world.PageA: true, pageX: true}, activePages(w, site, world.PageA, pageX))
 	})
-	t.Run("a page that was fetched before texts were compared is known by its bytes", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a page that was fetched before texts were compared is known by its bytes", func(t *testing.T, w *world.World) {
 		p := world.Pages{world.PageA: {Content: "same"}}
 		site := siteOf(w, p, world.PageA)
 		p[pageX] = world.Answer{Content: "same", Hash: "text"}

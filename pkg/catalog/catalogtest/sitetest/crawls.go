@@ -13,8 +13,7 @@ import (
 // that ends the crawl job, so that a test can modify the event.
 func crawlAgain(w *world.World, site domain.Datasource, change func(*domain.Event), urls ...string) domain.Datasource {
 	w.T.Helper()
-	_, err := w.Requeue(w.Ctx, w.WS, site.ID, domain.NewCrawlJob(site, w.Settled()), catalog.PriorityReplay)
-	world.OK(w.T, err)
+	world.Must(w.Requeue(w.Ctx, w.WS, site.ID, domain.NewCrawlJob(site, w.Settled()), catalog.PriorityReplay))(w.T)
 	w.PublishAll()
 	site = w.Get(site.ID)
 	follow := func(ev *domain.Event) { ev.Follow = site.FollowLinks }
@@ -47,9 +46,7 @@ func follows(w *world.World, p world.Pages, root string, config domain.Datasourc
 }
 
 func testCrawls(t *testing.T, open world.Open) {
-	t.Run("a page that is gone leaves the datastore with its content, and its site counts it", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a page that is gone leaves the datastore with its content, and its site counts it", func(t *testing.T, w *world.World) {
 		site := siteOf(w, world.Pages{world.PageA: {Content: "a"}, world.PageB: {Content: "b"}}, world.PageA, world.PageB)
 		gone := w.PageAt(site, world.PageB)
 		w.ClearSweeps()
@@ -57,8 +54,7 @@ func testCrawls(t *testing.T, open world.Open) {
 		jobs := w.PublishAll()
 		for _, j := range jobs {
 			if j.DatasourceID == gone.ID {
-				done, err := w.Apply(w.Ctx, j.Event(domain.EventGone, w.Clock.Now()))
-				world.OK(t, err)
+				done := world.Must(w.Apply(w.Ctx, j.Event(domain.EventGone, w.Clock.Now())))(t)
 				world.Equal(t, []bool{true, true, true}, []bool{done.Found, done.Changed, done.Removed})
 				world.Equal(t, gone.ID, done.Datasource.ID)
 			} else {
@@ -72,9 +68,7 @@ func testCrawls(t *testing.T, open world.Open) {
 		world.Equal(t, domain.SiteProgress{Discovered: 1, Unchanged: 1, Removed: 1}, w.ProgressOf(site.ID))
 		world.Equal(t, int64(0), w.CountInFlight())
 	})
-	t.Run("a page that is gone does not come back with a link of the same crawl, but with the next crawl's", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a page that is gone does not come back with a link of the same crawl, but with the next crawl's", func(t *testing.T, w *world.World) {
 		p := world.Pages{world.PageA: {Content: "a", Links: []string{world.PageB}}, world.PageB: {Content: "b"}}
 		site := follows(w, p, world.PageA, domain.DatasourceConfig{})
 		delete(p, world.PageB)
@@ -87,17 +81,13 @@ func testCrawls(t *testing.T, open world.Open) {
 		w.RunWorkers(p)
 		world.Equal(t, domain.StatusSynched, w.PageAt(site, world.PageB).Status)
 	})
-	t.Run("a page that never had content stays and says that it does not exist", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a page that never had content stays and says that it does not exist", func(t *testing.T, w *world.World) {
 		site := siteOf(w, world.Pages{world.PageA: {Content: "a"}}, world.PageA, world.PageB)
 		world.Equal(t, []any{domain.StatusError, world.PageB + " does not exist (404)."}, []any{w.PageAt(site, world.PageB).Status, w.PageAt(site, world.PageB).Error})
 		got := w.Get(site.ID)
 		world.Equal(t, []any{domain.StatusSynched, []string{"1 of 2 pages could not be read; each shows its error"}}, []any{got.Status, got.Warnings})
 	})
-	t.Run("a page of its own that is gone stays without its content", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a page of its own that is gone stays without its content", func(t *testing.T, w *world.World) {
 		d := w.CreatePage()
 		w.RunWorkers(world.Pages{world.PageA: {Content: "a"}})
 		d = w.FetchAgain(w.Get(d.ID))
@@ -106,9 +96,7 @@ func testCrawls(t *testing.T, open world.Open) {
 		world.Equal(t, []any{domain.StatusError, uint64(0), (*domain.Original)(nil)}, []any{got.Status, got.ActiveGeneration, got.Original})
 		world.Equal(t, uint64(0), w.ActiveOne(d.ID).ActiveGeneration)
 	})
-	t.Run("a skipped page has nothing for readers any more, and is no failure of its site", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a skipped page has nothing for readers any more, and is no failure of its site", func(t *testing.T, w *world.World) {
 		site := siteOf(w, world.Pages{world.PageA: {Content: "a"}, world.PageB: {Content: "b"}}, world.PageA, world.PageB)
 		before := w.PageAt(site, world.PageB)
 		w.ClearSweeps()
@@ -132,21 +120,16 @@ func testCrawls(t *testing.T, open world.Open) {
 		w.ApplyEvent(before, domain.EventSynched, func(ev *domain.Event) { ev.Generation = w.Seq + 1 })
 		world.Equal(t, uint64(0), w.PageAt(site, world.PageB).ActiveGeneration)
 	})
-	t.Run("a site whose pages are all left out ends in error and says why", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a site whose pages are all left out ends in error and says why", func(t *testing.T, w *world.World) {
 		site := siteOf(w, world.Pages{world.PageA: {}}, world.PageA)
 		world.Equal(t, []any{domain.StatusError, "All of the site's 1 pages were skipped. Example: It is marked noindex."},
 			[]any{site.Status, site.Error})
 	})
-	t.Run("a page whose content was replaced by a text is fetched whole again", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a page whose content was replaced by a text is fetched whole again", func(t *testing.T, w *world.World) {
 		d := w.CreatePage()
 		w.RunWorkers(world.Pages{world.PageA: {Content: "a"}})
 		typed := catalog.Replacement{Original: domain.Original{Key: "typed", SHA256: "typed"}, Job: domain.Job{ID: domain.NewID()}}
-		_, err := w.ReplaceContent(w.Ctx, w.WS, d.ID, typed)
-		world.OK(t, err)
+		world.Must(w.ReplaceContent(w.Ctx, w.WS, d.ID, typed))(t)
 		w.RunWorkers(world.Pages{})
 		world.Equal(t, "typed", w.Get(d.ID).Original.SHA256)
 		w.FetchAgain(w.Get(d.ID))
@@ -154,9 +137,7 @@ func testCrawls(t *testing.T, open world.Open) {
 		got := w.Get(d.ID)
 		world.Equal(t, []any{domain.StatusSynched, "a"}, []any{got.Status, got.Original.SHA256})
 	})
-	t.Run("a postponed job leaves the stream and comes again as it was, not before its time", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a postponed job leaves the stream and comes again as it was, not before its time", func(t *testing.T, w *world.World) {
 		d := w.CreatePage()
 		w.RunWorkers(world.Pages{world.PageA: {Content: "a"}})
 		w.FetchAgain(w.Get(d.ID))
@@ -172,8 +153,7 @@ func testCrawls(t *testing.T, open world.Open) {
 		world.Equal(t, []any{domain.StatusUnsynched, domain.StageRetrying, "the server is busy"}, []any{got.Status, got.Progress.Stage, got.Error})
 		world.Equal(t, int64(0), w.CountInFlight())
 		world.Equal(t, []string{}, w.OutboxIDs())
-		_, err := w.Apply(w.Ctx, late)
-		world.OK(t, err)
+		world.Must(w.Apply(w.Ctx, late))(t)
 		world.Equal(t, domain.StatusUnsynched, w.Get(d.ID).Status)
 		w.Clock.Advance(time.Hour)
 		again := w.PublishAll()[0]
@@ -182,9 +162,7 @@ func testCrawls(t *testing.T, open world.Open) {
 		w.End(again, domain.EventUnchanged)
 		world.Equal(t, domain.StatusSynched, w.Get(d.ID).Status)
 	})
-	t.Run("jobs that are put off do not keep others of their workspace waiting", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "jobs that are put off do not keep others of their workspace waiting", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{}, world.PageA, world.PageB)
 		w.ApplyEvent(site, domain.EventSynched)
 		jobs := w.PublishAll()
@@ -193,9 +171,7 @@ func testCrawls(t *testing.T, open world.Open) {
 		w.ApplyEvent(site, domain.EventDiscovered, world.Links("https://pumps.example/c"))
 		world.Equal(t, []string{domain.ChildID(site.ID, "https://pumps.example/c")}, w.OutboxIDs())
 	})
-	t.Run("a job that was put off waits from the time on that it was put off to", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a job that was put off waits from the time on that it was put off to", func(t *testing.T, w *world.World) {
 		w.CreatePage()
 		until := w.Clock.Now().Add(time.Hour)
 		w.End(w.PublishAll()[0], domain.EventPostponed, func(ev *domain.Event) { ev.Until = until })
@@ -208,9 +184,7 @@ func testCrawls(t *testing.T, open world.Open) {
 		world.Equal(t, 1, due)
 		world.Equal(t, until.UnixMicro(), oldest.UnixMicro())
 	})
-	t.Run("a postponed event that says not until when, or what to fetch, is refused", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a postponed event that says not until when, or what to fetch, is refused", func(t *testing.T, w *world.World) {
 		d := w.CreatePage()
 		for _, ev := range []domain.Event{
 			w.Event(d, domain.EventPostponed, func(ev *domain.Event) { ev.Until = w.Clock.Now() }),
@@ -220,9 +194,7 @@ func testCrawls(t *testing.T, open world.Open) {
 			world.Code(t, domain.CodeInvalid, err)
 		}
 	})
-	t.Run("a page of its own that is a sitemap becomes a site, which is crawled", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a page of its own that is a sitemap becomes a site, which is crawled", func(t *testing.T, w *world.World) {
 		d := w.CreatePage()
 		job := w.PublishAll()[0]
 		for range 2 {
@@ -238,16 +210,12 @@ func testCrawls(t *testing.T, open world.Open) {
 		world.Equal(t, domain.StatusSynched, w.Get(d.ID).Status)
 		world.Equal(t, domain.StatusSynched, w.PageAt(got, world.PageB).Status)
 	})
-	t.Run("a sitemap among the pages of a site is skipped", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a sitemap among the pages of a site is skipped", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{}, world.PageA)
 		w.End(w.PublishAll()[0], domain.EventSitemap)
 		world.Equal(t, []any{domain.StatusSkipped, domain.TypeWebPage}, []any{w.PageAt(site, world.PageA).Status, w.PageAt(site, world.PageA).Type})
 	})
-	t.Run("a page that is fetched as it was costs no ingest job, and its newest original stays", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a page that is fetched as it was costs no ingest job, and its newest original stays", func(t *testing.T, w *world.World) {
 		d := w.CreatePage()
 		w.RunWorkers(world.Pages{world.PageA: {Content: "a"}})
 		before := w.Get(d.ID)
@@ -260,22 +228,17 @@ func testCrawls(t *testing.T, open world.Open) {
 		world.Equal(t, []any{true, domain.StatusSynched, before.ActiveGeneration}, []any{after.Unchanged, after.Status, after.ActiveGeneration})
 		world.Equal(t, []string{before.Original.Key}, w.AllSweeps()[0].Originals)
 		target := 200
-		_, err := w.UpdateDatastore(w.Ctx, w.WS, w.StoreID, domain.DatastorePatch{Chunking: &domain.ChunkingPatch{TargetTokens: &target}})
-		world.OK(t, err)
+		world.Must(w.UpdateDatastore(w.Ctx, w.WS, w.StoreID, domain.DatastorePatch{Chunking: &domain.ChunkingPatch{TargetTokens: &target}}))(t)
 		w.FetchAgain(after)
 		_, ingests = w.RunWorkers(world.Pages{world.PageA: {Content: "a"}})
 		world.Equal(t, 1, ingests) // the datastore's chunk sizes have changed
-		job, err := w.NewJob(w.Ctx, w.Get(d.ID), domain.JobCrawl)
-		world.OK(t, err)
+		job := world.Must(w.NewJob(w.Ctx, w.Get(d.ID), domain.JobCrawl))(t)
 		job.Force = true
-		_, err = w.Requeue(w.Ctx, w.WS, d.ID, job, catalog.PriorityFresh)
-		world.OK(t, err)
+		world.Must(w.Requeue(w.Ctx, w.WS, d.ID, job, catalog.PriorityFresh))(t)
 		_, ingests = w.RunWorkers(world.Pages{world.PageA: {Content: "a"}})
 		world.Equal(t, 1, ingests)
 	})
-	t.Run("a page whose last content could not be read is read again though it has not changed", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a page whose last content could not be read is read again though it has not changed", func(t *testing.T, w *world.World) {
 		d := w.CreatePage()
 		w.RunWorkers(world.Pages{world.PageA: {Content: "a"}})
 		w.FetchAgain(w.Get(d.ID))
@@ -285,9 +248,7 @@ func testCrawls(t *testing.T, open world.Open) {
 		_, ingests := w.RunWorkers(world.Pages{world.PageA: {Content: "b"}})
 		world.Equal(t, 1, ingests)
 	})
-	t.Run("what a fetch finds of a page's address is kept", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "what a fetch finds of a page's address is kept", func(t *testing.T, w *world.World) {
 		d := w.CreatePage()
 		j := w.PublishAll()[0]
 		hops := []domain.Redirect{{URL: world.PageA, Status: 301}}

@@ -26,9 +26,7 @@ func activePages(w *world.World, site domain.Datasource, urls ...string) map[str
 
 func testDuplicates(t *testing.T, open world.Open) {
 	for name, order := range map[string][]string{"the better first": {world.PageA, pageX}, "the better last": {pageX, world.PageA}} {
-		t.Run("of pages with the same content the one with the best address stays, "+name, func(t *testing.T) {
-			t.Parallel()
-			w := world.New(t, open)
+		world.Run(t, open, "of pages with the same content the one with the best address stays, "+name, func(t *testing.T, w *world.World) {
 			p := world.Pages{world.PageA: {Content: "same"}, pageX: {Content: "same"}}
 			site := siteOf(w, p, order...)
 			world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, activePages(w, site, world.PageA, pageX))
@@ -45,17 +43,13 @@ func testDuplicates(t *testing.T, open world.Open) {
 		})
 	}
 	for name, order := range map[string][]string{"fetched first": {world.PageA, pageX}, "fetched last": {pageX, world.PageA}} {
-		t.Run("where a redirect ends stays, however long its address is, "+name, func(t *testing.T) {
-			t.Parallel()
-			w := world.New(t, open)
+		world.Run(t, open, "where a redirect ends stays, however long its address is, "+name, func(t *testing.T, w *world.World) {
 			p := world.Pages{world.PageA: {Content: "same", LeadsTo: pageX}, pageX: {Content: "same"}}
 			site := siteOf(w, p, order...)
 			world.Equal(t, map[string]bool{world.PageA: false, pageX: true}, activePages(w, site, world.PageA, pageX))
 			world.Equal(t, "It has the same content as "+pageX+".", w.PageAt(site, world.PageA).Error)
 		})
-		t.Run("when the page that stayed begins to lead to another of its content, that takes its place, "+name, func(t *testing.T) {
-			t.Parallel()
-			w := world.New(t, open)
+		world.Run(t, open, "when the page that stayed begins to lead to another of its content, that takes its place, "+name, func(t *testing.T, w *world.World) {
 			p := world.Pages{world.PageA: {Content: "same"}, pageX: {Content: "same"}}
 			site := siteOf(w, p, world.PageA, pageX)
 			p[world.PageA] = world.Answer{Content: "same", LeadsTo: pageX}
@@ -68,9 +62,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 			world.Equal(t, []int{2, 0}, []int{fetches, ingests})
 		})
 	}
-	t.Run("a better address takes over, with all pages that were left out for the one before", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a better address takes over, with all pages that were left out for the one before", func(t *testing.T, w *world.World) {
 		worse := pageX + "/y"
 		p := world.Pages{worse: {Content: "same"}, pageX: {Content: "same"}}
 		site := siteOf(w, p, pageX, worse)
@@ -79,17 +71,14 @@ func testDuplicates(t *testing.T, open world.Open) {
 		job := w.PublishAll()[0]
 		ev := job.Event(domain.EventFetched, w.Clock.Now())
 		world.Found(job, "same")(&ev)
-		done, err := w.Apply(w.Ctx, ev)
-		world.OK(t, err)
+		done := world.Must(w.Apply(w.Ctx, ev))(t)
 		world.Equal(t, []string{w.PageAt(site, pageX).ID}, done.Others)
 		fetches, _ := w.RunWorkers(p)
 		world.Equal(t, 0, fetches)
 		world.Equal(t, map[string]bool{world.PageA: true, pageX: false, worse: false}, activePages(w, site, world.PageA, pageX, worse))
 		world.Equal(t, w.PageAt(site, world.PageA).ID, w.PageAt(site, worse).DuplicateOf)
 	})
-	t.Run("when the page that stayed changes, those left out for its content are fetched again", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "when the page that stayed changes, those left out for its content are fetched again", func(t *testing.T, w *world.World) {
 		p := world.Pages{world.PageA: {Content: "same"}, pageX: {Content: "same"}}
 		site := siteOf(w, p, world.PageA, pageX)
 		p[world.PageA] = world.Answer{Content: "new"}
@@ -101,9 +90,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		world.Equal(t, domain.StatusSynched, w.Get(site.ID).Status)
 	})
 	for name, lost := range map[string]world.Answer{"is skipped": {}, "is gone": {Fails: true}} {
-		t.Run("when the page that stayed "+name+", another takes its place", func(t *testing.T) {
-			t.Parallel()
-			w := world.New(t, open)
+		world.Run(t, open, "when the page that stayed "+name+", another takes its place", func(t *testing.T, w *world.World) {
 			p := world.Pages{world.PageA: {Content: "same"}, pageX: {Content: "same"}}
 			site := siteOf(w, p, world.PageA, pageX)
 			p[world.PageA] = lost
@@ -116,21 +103,16 @@ func testDuplicates(t *testing.T, open world.Open) {
 			world.Equal(t, domain.StatusSynched, w.Get(site.ID).Status)
 		})
 	}
-	t.Run("when the page that stayed is deleted, another takes its place", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "when the page that stayed is deleted, another takes its place", func(t *testing.T, w *world.World) {
 		p := world.Pages{world.PageA: {Content: "same"}, pageX: {Content: "same"}}
 		site := siteOf(w, p, world.PageA, pageX)
-		_, err := w.DeleteDatasource(w.Ctx, w.WS, w.PageAt(site, world.PageA).ID)
-		world.OK(t, err)
+		world.Must(w.DeleteDatasource(w.Ctx, w.WS, w.PageAt(site, world.PageA).ID))(t)
 		world.Equal(t, domain.StatusRunning, w.Get(site.ID).Status)
 		w.RunWorkers(p)
 		world.Equal(t, true, w.PageAt(site, pageX).ActiveGeneration > 0)
 		world.Equal(t, domain.StatusSynched, w.Get(site.ID).Status)
 	})
-	t.Run("when the page that stays cannot be read, another takes its place", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "when the page that stays cannot be read, another takes its place", func(t *testing.T, w *world.World) {
 		p := world.Pages{world.PageA: {Content: "same"}, pageX: {Content: "same"}}
 		site := w.CreateSite(domain.DatasourceConfig{}, world.PageA, pageX)
 		w.ApplyEvent(site, domain.EventSynched)
@@ -143,9 +125,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		world.Equal(t, map[string]bool{world.PageA: false, pageX: true}, activePages(w, site, world.PageA, pageX))
 		world.Equal(t, domain.StatusSynched, w.Get(site.ID).Status)
 	})
-	t.Run("a page with content that fails for once keeps its place", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a page with content that fails for once keeps its place", func(t *testing.T, w *world.World) {
 		p := world.Pages{world.PageA: {Content: "same"}, pageX: {Content: "same"}}
 		site := siteOf(w, p, world.PageA, pageX)
 		crawlAgain(w, site, complete, world.PageA, pageX)
@@ -153,9 +133,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		world.Equal(t, 0, ingests)
 		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, activePages(w, site, world.PageA, pageX))
 	})
-	t.Run("a page that names another as its own address is skipped, and the other becomes a page of the site", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a page that names another as its own address is skipped, and the other becomes a page of the site", func(t *testing.T, w *world.World) {
 		p := world.Pages{pageX: {Content: "x", Canonical: world.PageA}, world.PageA: {Content: "a", Same: true}}
 		site := siteOf(w, p, pageX)
 		x := w.PageAt(site, pageX)
@@ -168,9 +146,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		world.Equal(t, 0, ingests)
 		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, activePages(w, site, world.PageA, pageX))
 	})
-	t.Run("a page whose own address cannot be had stays itself", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a page whose own address cannot be had stays itself", func(t *testing.T, w *world.World) {
 		p := world.Pages{pageX: {Content: "x", Canonical: world.PageA}}
 		site := siteOf(w, p, pageX)
 		world.Equal(t, domain.StatusError, w.PageAt(site, world.PageA).Status)
@@ -180,9 +156,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		world.Equal(t, 0, ingests)
 		world.Equal(t, true, w.PageAt(site, pageX).ActiveGeneration > 0)
 	})
-	t.Run("a page whose own address does not exist is fetched again by a job that the stream has not seen, and none is lost", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a page whose own address does not exist is fetched again by a job that the stream has not seen, and none is lost", func(t *testing.T, w *world.World) {
 		p := world.Pages{pageX: {Content: "x", Canonical: world.PageA}}
 		site := w.CreateSite(domain.DatasourceConfig{}, pageX)
 		w.ApplyEvent(site, domain.EventSynched, complete)
@@ -200,9 +174,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		world.Equal(t, 0, len(w.StuckFor(-time.Hour)))
 	})
 	for name, content := range map[string]string{"other": "a", "the same": "x2"} {
-		t.Run("a page that begins to name an unknown address keeps its content until that has "+name+" content", func(t *testing.T) {
-			t.Parallel()
-			w := world.New(t, open)
+		world.Run(t, open, "a page that begins to name an unknown address keeps its content until that has "+name+" content", func(t *testing.T, w *world.World) {
 			p := world.Pages{pageX: {Content: "x"}, world.PageB: {Content: "b"}}
 			site := siteOf(w, p, pageX, world.PageB)
 			p[pageX] = world.Answer{Content: "x2", Canonical: world.PageA}
@@ -242,9 +214,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 			world.Equal(t, map[string]bool{world.PageA: true, pageX: false, world.PageB: true}, activePages(w, site, world.PageA, pageX, world.PageB))
 		})
 	}
-	t.Run("a page that begins to name an address which cannot be had keeps its content, and is read once", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a page that begins to name an address which cannot be had keeps its content, and is read once", func(t *testing.T, w *world.World) {
 		p := world.Pages{pageX: {Content: "x"}}
 		site := siteOf(w, p, pageX)
 		p[pageX] = world.Answer{Content: "x2", Canonical: world.PageA}
@@ -255,9 +225,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		world.Equal(t, []domain.Status{domain.StatusSynched, domain.StatusError, domain.StatusSynched},
 			[]domain.Status{w.PageAt(site, pageX).Status, w.PageAt(site, world.PageA).Status, w.Get(site.ID).Status})
 	})
-	t.Run("pages skipped as duplicates of a page that is removed are compared again", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "pages skipped as duplicates of a page that is removed are compared again", func(t *testing.T, w *world.World) {
 		worse := pageX + "/y"
 		p := world.Pages{pageX: {Content: "x"}, worse: {Content: "x"}}
 		site := siteOf(w, p, pageX, worse)
@@ -295,9 +263,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		world.Equal(t, []int64{1, 200}, []int64{w.ProgressOf(site.ID).Fetched, w.ProgressOf(site.ID).Skipped})
 		world.Equal(t, domain.StatusSynched, w.Get(site.ID).Status)
 	})
-	t.Run("of two pages that name each other one stays, in every crawl the same", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "of two pages that name each other one stays, in every crawl the same", func(t *testing.T, w *world.World) {
 		p := world.Pages{world.PageA: {Content: "a", Canonical: world.PageB}, world.PageB: {Content: "b", Canonical: world.PageA}}
 		site := siteOf(w, p, world.PageA, world.PageB)
 		first := activePages(w, site, world.PageA, world.PageB)
@@ -309,26 +275,20 @@ func testDuplicates(t *testing.T, open world.Open) {
 			world.Equal(t, first, activePages(w, site, world.PageA, world.PageB))
 		}
 	})
-	t.Run("pages that name the root as canonical stay, except other spellings of the root", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "pages that name the root as canonical stay, except other spellings of the root", func(t *testing.T, w *world.World) {
 		index := root + "index.html"
 		p := world.Pages{root: {Content: "r"}, world.PageA: {Content: "a", Canonical: root}, index: {Content: "i", Canonical: root}}
 		site := siteOf(w, p, root, world.PageA, index)
 		world.Equal(t, map[string]bool{root: true, world.PageA: true, index: false}, activePages(w, site, root, world.PageA, index))
 	})
-	t.Run("a named address does not pass the limit of pages", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a named address does not pass the limit of pages", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{MaxPages: 1}, pageX)
 		w.ApplyEvent(site, domain.EventSynched)
 		w.RunWorkers(world.Pages{pageX: {Content: "x", Canonical: world.PageA}, world.PageA: {Content: "a"}})
 		world.Equal(t, true, w.PageAt(site, pageX).ActiveGeneration > 0)
 		w.IsGone(domain.ChildID(site.ID, world.PageA))
 	})
-	t.Run("pages of different sites, and pages of their own, are no duplicates", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "pages of different sites, and pages of their own, are no duplicates", func(t *testing.T, w *world.World) {
 		p := world.Pages{world.PageA: {Content: "same"}}
 		one, other, single := siteOf(w, p, world.PageA), siteOf(w, p, world.PageA), w.CreatePage()
 		w.RunWorkers(p)

@@ -39,17 +39,14 @@ func searchable(w *world.World, site domain.Datasource, p world.Pages) []string 
 // change patches the settings of a site, runs all resulting jobs, and returns the number of fetches.
 func change(w *world.World, site domain.Datasource, patch domain.WebPatch, p world.Pages) (fetches int) {
 	w.T.Helper()
-	_, err := w.UpdateWebConfig(w.Ctx, w.WS, site.ID, patch)
-	world.OK(w.T, err)
+	world.Must(w.UpdateWebConfig(w.Ctx, w.WS, site.ID, patch))(w.T)
 	fetches, _ = w.RunWorkers(p)
 	world.Equal(w.T, domain.StatusSynched, w.Get(site.ID).Status)
 	return fetches
 }
 
 func testLinks(t *testing.T, open world.Open) {
-	t.Run("a page that was gone comes back when a page that has not changed still links to it", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a page that was gone comes back when a page that has not changed still links to it", func(t *testing.T, w *world.World) {
 		p, urls := linked("/a", "/b")
 		site := follows(w, p, root, domain.DatasourceConfig{})
 		world.Equal(t, urls, searchable(w, site, p))
@@ -63,9 +60,7 @@ func testLinks(t *testing.T, open world.Open) {
 		world.Equal(t, urls, searchable(w, site, p))
 		world.Equal(t, domain.SiteProgress{Discovered: 3, Fetched: 2, Unchanged: 1}, w.ProgressOf(site.ID))
 	})
-	t.Run("a page whose links are not known is fetched whole, others conditionally", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a page whose links are not known is fetched whole, others conditionally", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{})
 		w.ApplyEvent(site, domain.EventDiscovered, func(ev *domain.Event) { ev.Follow, ev.Links = true, []domain.Link{{URL: root}, {URL: world.PageA}} })
 		w.ApplyEvent(site, domain.EventSynched)
@@ -80,9 +75,7 @@ func testLinks(t *testing.T, open world.Open) {
 		}
 		world.Equal(t, map[string]bool{root: true, world.PageA: false}, asked)
 	})
-	t.Run("the links of a fetch take the place of those of the fetch before", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "the links of a fetch take the place of those of the fetch before", func(t *testing.T, w *world.World) {
 		p, _ := linked("/a")
 		site := follows(w, p, root, domain.DatasourceConfig{MaxDepth: 1, Exclude: []string{"/old/", "/new/"}})
 		some := func(prefix string, n int) (urls []string) {
@@ -159,9 +152,7 @@ func testScopes(t *testing.T, open world.Open) {
 			narrow: domain.WebPatch{MaxPages: &few}, wide: domain.WebPatch{MaxPages: &many},
 		},
 	} {
-		t.Run("a change of "+name+" is applied at once, both ways, and stays", func(t *testing.T) {
-			t.Parallel()
-			w := world.New(t, open)
+		world.Run(t, open, "a change of "+name+" is applied at once, both ways, and stays", func(t *testing.T, w *world.World) {
 			p, all := linked("/a", "/a/b", "/c", "/c/d")
 			narrow := []string{root}
 			for _, path := range test.kept {
@@ -187,9 +178,7 @@ func testScopes(t *testing.T, open world.Open) {
 			world.Equal(t, int64(0), w.CountInFlight())
 		})
 	}
-	t.Run("pages that no include pattern takes are read for their links, and are searchable when one takes them", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "pages that no include pattern takes are read for their links, and are searchable when one takes them", func(t *testing.T, w *world.World) {
 		p, all := linked("/list/1", "/list/2", "/blog/a", "/tag/x", "/blog/b")
 		site := follows(w, p, root, domain.DatasourceConfig{Include: []string{"/blog/"}, MaxDepth: 10})
 		blog := []string{all[3], all[5]}
@@ -205,9 +194,7 @@ func testScopes(t *testing.T, open world.Open) {
 		world.Equal(t, 0, change(w, site, domain.WebPatch{Include: list("/list/")}, p))
 		world.Equal(t, all[1:3], searchable(w, site, p))
 	})
-	t.Run("at most three pages in a row are read only for their links", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "at most three pages in a row are read only for their links", func(t *testing.T, w *world.World) {
 		p, all := linked("/1", "/2", "/3", "/4", "/blog/a")
 		site := follows(w, p, root, domain.DatasourceConfig{Include: []string{"/blog/"}, MaxDepth: 10})
 		w.IsGone(domain.ChildID(site.ID, all[4]))
@@ -218,25 +205,20 @@ func testScopes(t *testing.T, open world.Open) {
 		w.RunWorkers(p)
 		world.Equal(t, []string{all[5]}, searchable(w, site, p))
 	})
-	t.Run("pages that are read for their links alone do not count as pages of the site's limit", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "pages that are read for their links alone do not count as pages of the site's limit", func(t *testing.T, w *world.World) {
 		p, all := linked("/list/1", "/list/2", "/blog/a", "/blog/b", "/blog/c")
 		site := follows(w, p, root, domain.DatasourceConfig{Include: []string{"/blog/"}, MaxDepth: 10, MaxPages: 3})
 		world.Equal(t, all[3:5], searchable(w, site, p)) // these two and the root make three pages
 		world.Equal(t, []string{"The site has more pages than its limit of 3; the rest were skipped."}, w.Get(site.ID).Warnings)
 	})
-	t.Run("waiting pages are fetched with the changed settings", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "waiting pages are fetched with the changed settings", func(t *testing.T, w *world.World) {
 		p, all := linked("/a", "/b")
 		site := w.CreateSite(domain.DatasourceConfig{})
 		w.ApplyEvent(site, domain.EventDiscovered, func(ev *domain.Event) { ev.Follow, ev.Links = true, []domain.Link{{URL: root}} })
 		w.ApplyEvent(site, domain.EventSynched)
 		w.Crawl(w.PublishAll()[0], p)
 		old := w.PublishAll() // the root's ingest job, and the crawl job of /a
-		_, err := w.UpdateWebConfig(w.Ctx, w.WS, site.ID, domain.WebPatch{Exclude: list("/a")})
-		world.OK(t, err)
+		world.Must(w.UpdateWebConfig(w.Ctx, w.WS, site.ID, domain.WebPatch{Exclude: list("/a")}))(t)
 		w.WorkOnSites()
 		for _, j := range old {
 			if j.Kind == domain.JobCrawl {
@@ -251,9 +233,7 @@ func testScopes(t *testing.T, open world.Open) {
 		world.Equal(t, all[1]+" was skipped: matched by an exclude pattern.", w.PageAt(site, all[1]).Error)
 		world.Equal(t, int64(0), w.CountInFlight())
 	})
-	t.Run("a site whose pages a sitemap lists leaves out at once what it does not take any more, and says how the others come", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a site whose pages a sitemap lists leaves out at once what it does not take any more, and says how the others come", func(t *testing.T, w *world.World) {
 		p := world.Pages{world.PageA: {Content: "a", Same: true}, world.PageB: {Content: "b", Same: true}}
 		site := siteOf(w, p, world.PageA, world.PageB)
 		world.Equal(t, 0, change(w, site, domain.WebPatch{Exclude: list("/b")}, p))
@@ -282,8 +262,7 @@ func testScopes(t *testing.T, open world.Open) {
 			p := world.Pages{world.PageA: {Content: "a", Same: true}}
 			site := w.CreateSite(domain.DatasourceConfig{Exclude: []string{"/b"}})
 			w.ApplyEvent(site, domain.EventDiscovered, world.Links(world.PageA), func(ev *domain.Event) { ev.Follow = test.follow })
-			_, err := w.UpdateWebConfig(w.Ctx, w.WS, site.ID, test.patch)
-			world.OK(t, err)
+			world.Must(w.UpdateWebConfig(w.Ctx, w.WS, site.ID, test.patch))(t)
 			w.ApplyEvent(w.Get(site.ID), domain.EventSynched, func(ev *domain.Event) { ev.Warnings = []string{"2 left out"} })
 			w.RunWorkers(p)
 			world.Equal(t, test.want, w.Get(site.ID).Warnings)
@@ -292,14 +271,11 @@ func testScopes(t *testing.T, open world.Open) {
 			world.Equal(t, []string(nil), w.Get(site.ID).Warnings)
 		}
 	})
-	t.Run("a change of the settings of a site that was stopped fetches nothing", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a change of the settings of a site that was stopped fetches nothing", func(t *testing.T, w *world.World) {
 		p, all := linked("/a", "/b")
 		site := follows(w, p, root, domain.DatasourceConfig{Exclude: []string{"/b"}})
 		crawlAgain(w, site, partial, root)
-		_, err := w.StopCrawl(w.Ctx, w.WS, site.ID)
-		world.OK(t, err)
+		world.Must(w.StopCrawl(w.Ctx, w.WS, site.ID))(t)
 		world.Equal(t, 0, change(w, site, domain.WebPatch{Exclude: list("/a")}, p))
 		world.Equal(t, all[:1], searchable(w, site, p))
 	})

@@ -71,9 +71,7 @@ func testRecrawls(t *testing.T, open world.Open) {
 		// The limit applies to existing pages.
 		world.Equal(t, 1, w.ApplyEvent(got, domain.EventDiscovered, world.Links(urls[11])).NewPages)
 	})
-	t.Run("pages that an incomplete list lacks stay as they are", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "pages that an incomplete list lacks stay as they are", func(t *testing.T, w *world.World) {
 		p := world.Pages{world.PageA: {Content: "a", Same: true}, world.PageB: {Content: "b", Same: true}}
 		site := siteOf(w, p, world.PageA, world.PageB)
 		crawlAgain(w, site, partial, world.PageA)
@@ -82,9 +80,7 @@ func testRecrawls(t *testing.T, open world.Open) {
 		world.Equal(t, domain.StatusSynched, w.Get(site.ID).Status)
 		world.Equal(t, domain.StatusSynched, w.PageAt(site, world.PageB).Status)
 	})
-	t.Run("pages of a site whose links are followed are all asked, conditionally and once, though none shows a link", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "pages of a site whose links are followed are all asked, conditionally and once, though none shows a link", func(t *testing.T, w *world.World) {
 		p := world.Pages{
 			world.PageA: {Content: "a", Same: true, Links: []string{world.PageB}},
 			world.PageB: {Content: "b", Same: true, Links: []string{pageC, world.PageA}},
@@ -110,21 +106,16 @@ func testRecrawls(t *testing.T, open world.Open) {
 		for _, j := range w.PublishAll() {
 			w.End(j, domain.EventUnchanged)
 		}
-		tasks, err := w.SiteWork(w.Ctx, catalog.SiteTask{}, 10)
-		world.OK(t, err)
-		_, err = w.WorkOnSite(w.Ctx, tasks[0])
-		world.OK(t, err)
+		tasks := world.Must(w.SiteWork(w.Ctx, catalog.SiteTask{}, 10))(t)
+		world.Must(w.WorkOnSite(w.Ctx, tasks[0]))(t)
 		crawlAgain(w, site, partial, urls[1])
 		left := w.ProgressOf(site.ID).Discovered
-		_, err = w.WorkOnSite(w.Ctx, tasks[0])
-		world.OK(t, err)
+		world.Must(w.WorkOnSite(w.Ctx, tasks[0]))(t)
 		world.Equal(t, left, w.ProgressOf(site.ID).Discovered)
 		w.RunWorkers(p)
 		world.Equal(t, domain.StatusSynched, w.Get(site.ID).Status)
 	})
-	t.Run("a page of a crawl that is not its site's newest adds no pages", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a page of a crawl that is not its site's newest adds no pages", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{}, world.PageA)
 		old := w.PublishAll()[0]
 		site = w.FetchAgain(site)
@@ -138,9 +129,7 @@ func testRecrawls(t *testing.T, open world.Open) {
 		w.End(job, domain.EventDiscovered, world.Links(world.PageB))
 		world.Equal(t, site.ID, w.PageAt(site, world.PageB).GroupID)
 	})
-	t.Run("addresses that were not taken are counted by reason, those past the limit too", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "addresses that were not taken are counted by reason, those past the limit too", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{MaxPages: 1}, world.PageA)
 		page := w.PublishAll()[0]
 		w.End(page, domain.EventDiscovered, world.Links(world.PageB), func(ev *domain.Event) { ev.LeftOut = map[string]int{"another host": 2} })
@@ -149,9 +138,7 @@ func testRecrawls(t *testing.T, open world.Open) {
 		site = w.FetchAgain(w.Get(site.ID))
 		world.Equal(t, domain.Crawl{StartedAt: site.Crawl.StartedAt}, *site.Crawl)
 	})
-	t.Run("an address that is too many links away is counted, unless a shorter way to it is known", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "an address that is too many links away is counted, unless a shorter way to it is known", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{MaxDepth: 2}, world.PageA)
 		page := w.PublishAll()[0]
 		deep := func(ev *domain.Event) {
@@ -162,9 +149,7 @@ func testRecrawls(t *testing.T, open world.Open) {
 		w.End(page, domain.EventDiscovered, func(ev *domain.Event) { ev.LeftOut = map[string]int{"another host": 1} }) // without links
 		world.Equal(t, map[string]int{"another host": 3, "too many links away from the root": 1}, w.Get(site.ID).Crawl.LeftOut)
 	})
-	t.Run("a page found nearer to the root than at first is fetched again for its links, if they count, and once", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a page found nearer to the root than at first is fetched again for its links, if they count, and once", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{MaxDepth: 4})
 		find := func(depth int) []domain.Job {
 			w.ApplyEvent(site, domain.EventDiscovered, func(ev *domain.Event) {
@@ -191,9 +176,7 @@ func testRecrawls(t *testing.T, open world.Open) {
 		world.Equal(t, []any{domain.StatusSynched, 2}, []any{w.PageAt(site, world.PageA).Status, w.PageAt(site, world.PageA).Config.Depth})
 		world.Equal(t, site.ID, w.PageAt(site, world.PageB).GroupID)
 	})
-	t.Run("a page that was left out as too deep is fetched again when it is found at the greatest depth", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a page that was left out as too deep is fetched again when it is found at the greatest depth", func(t *testing.T, w *world.World) {
 		p := world.Pages{world.PageA: {Content: "a"}}
 		site := w.CreateSite(domain.DatasourceConfig{MaxDepth: 4})
 		find := func(depth int) {
@@ -204,8 +187,7 @@ func testRecrawls(t *testing.T, open world.Open) {
 		find(4)
 		w.RunWorkers(p)
 		limit := 2
-		_, err := w.UpdateWebConfig(w.Ctx, w.WS, site.ID, domain.WebPatch{MaxDepth: &limit})
-		world.OK(t, err)
+		world.Must(w.UpdateWebConfig(w.Ctx, w.WS, site.ID, domain.WebPatch{MaxDepth: &limit}))(t)
 		w.RunWorkers(p)
 		world.Equal(t, []string{}, searchable(w, site, p))
 		find(3) // still too deep
@@ -218,9 +200,7 @@ func testRecrawls(t *testing.T, open world.Open) {
 		fetches, _ = w.RunWorkers(p)
 		world.Equal(t, 0, fetches)
 	})
-	t.Run("when a page was changed, as its sitemap says, is kept", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "when a page was changed, as its sitemap says, is kept", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{})
 		at := time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
 		for range 2 {
@@ -234,9 +214,7 @@ func testRecrawls(t *testing.T, open world.Open) {
 }
 
 func testStops(t *testing.T, open world.Open) {
-	t.Run("stopping a crawl withdraws waiting pages from outbox and stream, indexes fetched pages, and settles the site", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "stopping a crawl withdraws waiting pages from outbox and stream, indexes fetched pages, and settles the site", func(t *testing.T, w *world.World) {
 		p, urls := twoBatches()
 		site := listed(w, p, urls[:3])
 		site = w.FetchAgain(site)
@@ -253,8 +231,7 @@ func testStops(t *testing.T, open world.Open) {
 		discover(w, site, urls)
 		w.ClearSweeps()
 		for range 2 {
-			got, err := w.StopCrawl(w.Ctx, w.WS, site.ID)
-			world.OK(t, err)
+			got := world.Must(w.StopCrawl(w.Ctx, w.WS, site.ID))(t)
 			world.Equal(t, []any{domain.StatusRunning, true}, []any{got.Status, got.Crawl.Stopped()})
 			world.Equal(t, []string{}, w.OutboxIDs())
 		}
@@ -280,8 +257,7 @@ func testStops(t *testing.T, open world.Open) {
 		w.ClearSweeps()
 		ev := running.Event(domain.EventFetched, w.Clock.Now())
 		world.Found(running, "new")(&ev)
-		_, err := w.Apply(w.Ctx, ev)
-		world.OK(t, err)
+		world.Must(w.Apply(w.Ctx, ev))(t)
 		world.Equal(t, []string{ev.Fetched.Original.Key}, w.AllSweeps()[0].Originals)
 		for _, typ := range []domain.EventType{domain.EventRunning, domain.EventUnchanged, domain.EventGone, domain.EventError, domain.EventSkipped} {
 			w.End(running, typ)
@@ -293,8 +269,7 @@ func testStops(t *testing.T, open world.Open) {
 		got := w.Get(site.ID)
 		world.Equal(t, []any{domain.StatusSynched, []string{"The crawl was stopped before all pages were fetched."}}, []any{got.Status, got.Warnings})
 		world.Equal(t, int64(0), w.CountInFlight())
-		again, err := w.StopCrawl(w.Ctx, w.WS, site.ID)
-		world.OK(t, err)
+		again := world.Must(w.StopCrawl(w.Ctx, w.WS, site.ID))(t)
 		world.Equal(t, got, again)
 		// The next crawl is complete.
 		site = crawlAgain(w, site, complete, urls[:200]...)
@@ -302,14 +277,11 @@ func testStops(t *testing.T, open world.Open) {
 		world.Equal(t, []any{domain.StatusSynched, 0}, []any{w.Get(site.ID).Status, len(w.Get(site.ID).Warnings)})
 		world.Equal(t, int64(200), w.ProgressOf(site.ID).Discovered)
 	})
-	t.Run("a page that is asked for since the crawl was stopped is waited for, though its fetch is put off", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a page that is asked for since the crawl was stopped is waited for, though its fetch is put off", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{}, world.PageA, world.PageB)
 		w.ApplyEvent(site, domain.EventSynched, complete)
 		running := w.PublishAll()
-		_, err := w.StopCrawl(w.Ctx, w.WS, site.ID)
-		world.OK(t, err)
+		world.Must(w.StopCrawl(w.Ctx, w.WS, site.ID))(t)
 		later := func(ev *domain.Event) {
 			ev.Until, ev.Tries, ev.Error = w.Clock.Now().Add(time.Hour), 1, "the server is busy"
 		}
@@ -323,15 +295,12 @@ func testStops(t *testing.T, open world.Open) {
 		world.Equal(t, domain.StatusUnsynched, w.Get(a.ID).Status)
 		world.Equal(t, domain.StatusRunning, w.Get(site.ID).Status)
 	})
-	t.Run("when a page is stopped before it was ever fetched, those that named it as their own address are fetched again", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "when a page is stopped before it was ever fetched, those that named it as their own address are fetched again", func(t *testing.T, w *world.World) {
 		p := world.Pages{pageX: {Content: "x", Canonical: world.PageA}}
 		site := w.CreateSite(domain.DatasourceConfig{}, pageX)
 		w.ApplyEvent(site, domain.EventSynched)
 		w.Crawl(w.PublishAll()[0], p)
-		_, err := w.StopCrawl(w.Ctx, w.WS, w.PageAt(site, world.PageA).ID)
-		world.OK(t, err)
+		world.Must(w.StopCrawl(w.Ctx, w.WS, w.PageAt(site, world.PageA).ID))(t)
 		w.RunWorkers(p)
 		world.Equal(t, map[string]bool{world.PageA: false, pageX: true}, activePages(w, site, world.PageA, pageX))
 	})
@@ -370,46 +339,35 @@ func testStops(t *testing.T, open world.Open) {
 		world.Equal(t, []string{}, w.OutboxIDs())
 		world.Equal(t, domain.StatusError, w.Get(site.ID).Status)
 	})
-	t.Run("stopping the pages of a site whose discovery failed leaves it with its reason", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "stopping the pages of a site whose discovery failed leaves it with its reason", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{}, world.PageA)
 		w.ApplyEvent(site, domain.EventError, world.WithReason("the sitemap cannot be read"))
-		got, err := w.StopCrawl(w.Ctx, w.WS, site.ID)
-		world.OK(t, err)
+		got := world.Must(w.StopCrawl(w.Ctx, w.WS, site.ID))(t)
 		world.Equal(t, []any{domain.StatusError, "the sitemap cannot be read"}, []any{got.Status, got.Error})
 		world.Equal(t, domain.StatusSkipped, w.PageAt(site, world.PageA).Status)
 		world.Equal(t, []string{}, w.OutboxIDs())
 	})
-	t.Run("a page of its own that waits is stopped, one that has been fetched is read", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a page of its own that waits is stopped, one that has been fetched is read", func(t *testing.T, w *world.World) {
 		d := w.CreatePage()
-		got, err := w.StopCrawl(w.Ctx, w.WS, d.ID)
-		world.OK(t, err)
+		got := world.Must(w.StopCrawl(w.Ctx, w.WS, d.ID))(t)
 		world.Equal(t, domain.StatusSkipped, got.Status)
 		w.FetchAgain(d)
 		w.RunWorkers(world.Pages{world.PageA: {Content: "a"}})
 		w.FetchAgain(w.Get(d.ID))
-		got, err = w.StopCrawl(w.Ctx, w.WS, d.ID)
-		world.OK(t, err)
+		got = world.Must(w.StopCrawl(w.Ctx, w.WS, d.ID))(t)
 		world.Equal(t, domain.StatusSynched, got.Status)
 		w.FetchAgain(w.Get(d.ID))
 		w.PublishAll()
-		got, err = w.StopCrawl(w.Ctx, w.WS, d.ID)
-		world.OK(t, err)
+		got = world.Must(w.StopCrawl(w.Ctx, w.WS, d.ID))(t)
 		world.Equal(t, domain.StatusSynched, got.Status)
 		w.FetchAgain(w.Get(d.ID))
 		w.Crawl(w.PublishAll()[0], world.Pages{world.PageA: {Content: "new"}})
 		ingest := w.PublishAll()[0]
-		got, err = w.StopCrawl(w.Ctx, w.WS, d.ID)
-		world.OK(t, err)
+		got = world.Must(w.StopCrawl(w.Ctx, w.WS, d.ID))(t)
 		world.Equal(t, domain.StatusRunning, got.Status)
 		world.Equal(t, ingest.ID, got.JobID)
 	})
-	t.Run("stopping an unknown datasource, one of another workspace, or one without web content fails", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "stopping an unknown datasource, one of another workspace, or one without web content fails", func(t *testing.T, w *world.World) {
 		site, file := w.CreateSite(domain.DatasourceConfig{}), w.CreateFile()
 		_, err := w.StopCrawl(w.Ctx, w.NewWorkspace(), site.ID)
 		world.Code(t, domain.CodeNotFound, err)

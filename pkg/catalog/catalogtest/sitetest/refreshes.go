@@ -12,9 +12,7 @@ import (
 
 func testRefreshes(t *testing.T, open world.Open) {
 	daily := func(d *domain.Datasource) { d.Config.Refresh = "24h" }
-	t.Run("schedules of all workspaces are listed, a part at a time", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "schedules of all workspaces are listed, a part at a time", func(t *testing.T, w *world.World) {
 		var want []string
 		for range 5 {
 			want = append(want, w.CreatePage(daily).ID)
@@ -35,13 +33,10 @@ func testRefreshes(t *testing.T, open world.Open) {
 		}
 		world.Equal(t, want, got)
 	})
-	t.Run("a refresh that is due is queued once, behind fresh content, if nothing is under way", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a refresh that is due is queued once, behind fresh content, if nothing is under way", func(t *testing.T, w *world.World) {
 		d := w.CreatePage(daily)
 		due := func(at time.Time) bool {
-			queued, err := w.RefreshDue(w.Ctx, d.ID, at)
-			world.OK(t, err)
+			queued := world.Must(w.RefreshDue(w.Ctx, d.ID, at))(t)
 			return queued
 		}
 		w.Clock.Advance(time.Hour)
@@ -58,37 +53,28 @@ func testRefreshes(t *testing.T, open world.Open) {
 		world.Equal(t, false, due(at)) // the same message again
 		world.Equal(t, true, due(w.Clock.Now()))
 	})
-	t.Run("a refresh whose schedule or datasource is gone is not queued", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a refresh whose schedule or datasource is gone is not queued", func(t *testing.T, w *world.World) {
 		d := w.CreatePage(daily)
 		w.RunWorkers(world.Pages{world.PageA: {Content: "a"}})
 		never := ""
-		got, err := w.UpdateWebConfig(w.Ctx, w.WS, d.ID, domain.WebPatch{Refresh: &never})
-		world.OK(t, err)
+		got := world.Must(w.UpdateWebConfig(w.Ctx, w.WS, d.ID, domain.WebPatch{Refresh: &never}))(t)
 		world.Equal(t, "", got.Config.Refresh)
 		for _, id := range []string{d.ID, domain.NewID()} {
-			queued, err := w.RefreshDue(w.Ctx, id, w.Clock.Now().Add(time.Hour))
-			world.OK(t, err)
+			queued := world.Must(w.RefreshDue(w.Ctx, id, w.Clock.Now().Add(time.Hour)))(t)
 			world.Equal(t, false, queued)
 		}
 	})
-	t.Run("how a site is fetched can be changed, and counts from its next crawl on", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "how a site is fetched can be changed, and counts from its next crawl on", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{MaxDepth: 2})
 		maxPages, exclude, refresh := 7, []string{"/private/**"}, "0 3 * * *"
-		got, err := w.UpdateWebConfig(w.Ctx, w.WS, site.ID, domain.WebPatch{MaxPages: &maxPages, Exclude: &exclude, Refresh: &refresh})
-		world.OK(t, err)
+		got := world.Must(w.UpdateWebConfig(w.Ctx, w.WS, site.ID, domain.WebPatch{MaxPages: &maxPages, Exclude: &exclude, Refresh: &refresh}))(t)
 		want := site.Config
 		want.MaxPages, want.Exclude, want.Refresh = maxPages, exclude, refresh
 		world.Equal(t, want, got.Config)
 		w.FetchAgain(got)
 		world.Equal(t, exclude, w.PublishAll()[0].Crawl.Site.Exclude)
 	})
-	t.Run("datasources without the setting are rejected", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "datasources without the setting are rejected", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{}, world.PageA)
 		depth, refresh := 3, "24h"
 		for id, patch := range map[string]domain.WebPatch{

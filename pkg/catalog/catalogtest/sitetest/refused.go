@@ -35,9 +35,7 @@ func testRefused(t *testing.T, open world.Open) {
 		p[root] = world.Answer{Content: "r", Same: true, Links: append(tags, urls...)}
 		return p, urls
 	}
-	t.Run("pages that are excluded do not count for the limit of pages", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "pages that are excluded do not count for the limit of pages", func(t *testing.T, w *world.World) {
 		p, posts := mixed()
 		site := follows(w, p, root, domain.DatasourceConfig{MaxPages: 10})
 		world.Equal(t, warning(10), w.Get(site.ID).Warnings)
@@ -53,9 +51,7 @@ func testRefused(t *testing.T, open world.Open) {
 		world.Equal(t, 10, len(searchable(w, site, p)))
 		world.Equal(t, warning(10), w.Get(site.ID).Warnings)
 	})
-	t.Run("a lower limit of pages leaves those out that are searchable only when there are too many of them", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a lower limit of pages leaves those out that are searchable only when there are too many of them", func(t *testing.T, w *world.World) {
 		p, _ := mixed()
 		site := follows(w, p, root, domain.DatasourceConfig{})
 		limit := 8
@@ -66,9 +62,7 @@ func testRefused(t *testing.T, open world.Open) {
 		world.Equal(t, 5, len(searchable(w, site, p)))
 		world.Equal(t, warning(5), w.Get(site.ID).Warnings)
 	})
-	t.Run("a narrower include follows pages in a row as a crawl does", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a narrower include follows pages in a row as a crawl does", func(t *testing.T, w *world.World) {
 		p, all := linked("/1", "/2", "/3", "/4", "/5", "/blog/a")
 		site := follows(w, p, root, domain.DatasourceConfig{MaxDepth: 10})
 		world.Equal(t, 0, change(w, site, domain.WebPatch{Include: list("/blog/")}, p))
@@ -150,9 +144,7 @@ func testRefused(t *testing.T, open world.Open) {
 		}
 		world.Equal(t, map[string]int{"near": len(near), "far": domain.MaxLeads - len(near)}, count)
 	})
-	t.Run("a page that is gone does not come back by a link that is no more", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a page that is gone does not come back by a link that is no more", func(t *testing.T, w *world.World) {
 		p, all := linked("/a", "/b")
 		site := follows(w, p, root, domain.DatasourceConfig{})
 		delete(p, all[2])
@@ -167,18 +159,14 @@ func testRefused(t *testing.T, open world.Open) {
 			w.IsGone(domain.ChildID(site.ID, all[2]))
 		}
 	})
-	t.Run("a page that is excluded does not lead on when the settings change", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a page that is excluded does not lead on when the settings change", func(t *testing.T, w *world.World) {
 		p, all := linked("/a", "/b")
 		site := follows(w, p, root, domain.DatasourceConfig{Exclude: []string{"/b"}})
 		world.Equal(t, 0, change(w, site, domain.WebPatch{Exclude: list("/a")}, p))
 		w.IsGone(domain.ChildID(site.ID, all[2]))
 		world.Equal(t, all[:1], searchable(w, site, p))
 	})
-	t.Run("a site of a sitemap still says that its limit left pages out after its patterns change", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a site of a sitemap still says that its limit left pages out after its patterns change", func(t *testing.T, w *world.World) {
 		p, urls := fan("list", 5)
 		site := w.CreateSite(domain.DatasourceConfig{MaxPages: 3})
 		discover(w, site, urls)
@@ -197,9 +185,7 @@ func testRefused(t *testing.T, open world.Open) {
 		change(w, site, domain.WebPatch{MaxPages: &more}, p)
 		world.Equal(t, []string{"The site now includes more pages than before. Refresh it to find new pages in its sitemap."}, w.Get(site.ID).Warnings)
 	})
-	t.Run("a page that comes back in the same crawl has a job with another id, as the stream drops repeated ids", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a page that comes back in the same crawl has a job with another id, as the stream drops repeated ids", func(t *testing.T, w *world.World) {
 		p, all := linked("/a")
 		site := w.CreateSite(domain.DatasourceConfig{})
 		w.ApplyEvent(site, domain.EventDiscovered, func(ev *domain.Event) { ev.Follow, ev.Links = true, []domain.Link{{URL: root}} })
@@ -210,16 +196,13 @@ func testRefused(t *testing.T, open world.Open) {
 		one, many := 1, 100
 		change(w, site, domain.WebPatch{MaxPages: &one}, p)
 		w.IsGone(domain.ChildID(site.ID, all[1]))
-		_, err := w.UpdateWebConfig(w.Ctx, w.WS, site.ID, domain.WebPatch{MaxPages: &many})
-		world.OK(t, err)
+		world.Must(w.UpdateWebConfig(w.Ctx, w.WS, site.ID, domain.WebPatch{MaxPages: &many}))(t)
 		w.WorkOnSites()
 		world.Equal(t, true, w.PageAt(site, all[1]).JobID != first)
 		w.RunWorkers(p)
 		world.Equal(t, all, searchable(w, site, p))
 	})
-	t.Run("so has one that the fetch of another page brings back", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "so has one that the fetch of another page brings back", func(t *testing.T, w *world.World) {
 		p := world.Pages{
 			root:        {Content: "r", Links: []string{world.PageA}},
 			world.PageA: {Content: "a"},
@@ -237,12 +220,10 @@ func testRefused(t *testing.T, open world.Open) {
 		w.Crawl(jobs[root], p)
 		w.PublishAll()
 		two, many := 2, 100
-		_, err := w.UpdateWebConfig(w.Ctx, w.WS, site.ID, domain.WebPatch{MaxPages: &two})
-		world.OK(t, err)
+		world.Must(w.UpdateWebConfig(w.Ctx, w.WS, site.ID, domain.WebPatch{MaxPages: &two}))(t)
 		w.WorkOnSites()
 		w.IsGone(domain.ChildID(site.ID, world.PageA))
-		_, err = w.UpdateWebConfig(w.Ctx, w.WS, site.ID, domain.WebPatch{MaxPages: &many})
-		world.OK(t, err)
+		world.Must(w.UpdateWebConfig(w.Ctx, w.WS, site.ID, domain.WebPatch{MaxPages: &many}))(t)
 		w.Crawl(jobs[world.PageB], p) // before the stored links are evaluated
 		world.Equal(t, site.ID, w.PageAt(site, world.PageA).GroupID)
 		w.RunWorkers(p)

@@ -11,9 +11,7 @@ import (
 )
 
 func testSites(t *testing.T, open world.Open) {
-	t.Run("a datastore takes a site once, and names the one that it has", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a datastore takes a site once, and names the one that it has", func(t *testing.T, w *world.World) {
 		add := func(c domain.DatasourceConfig, change ...func(*domain.Datasource)) (domain.Datasource, error) {
 			d := domain.Datasource{ID: domain.NewID(), WorkspaceID: w.WS, DatastoreID: w.StoreID, Type: domain.TypeWebSite, Config: c}
 			for _, f := range change {
@@ -37,22 +35,15 @@ func testSites(t *testing.T, open world.Open) {
 			{Sitemap: "https://pumps.example/sitemap.xml"},
 			{Sitemap: "https://pumps.example/sitemap.xml?of=blog"},
 		} {
-			_, err = add(other)
-			world.OK(t, err)
+			world.Must(add(other))(t)
 		}
 		elsewhere := w.NewDatastore(w.WS).ID
-		_, err = add(first.Config, func(d *domain.Datasource) { d.DatastoreID = elsewhere })
-		world.OK(t, err)
-		_, err = add(first.Config, func(d *domain.Datasource) { d.Type = domain.TypeWebPage })
-		world.OK(t, err)
-		_, err = w.DeleteDatasource(w.Ctx, w.WS, first.ID)
-		world.OK(t, err)
-		_, err = add(first.Config)
-		world.OK(t, err)
+		world.Must(add(first.Config, func(d *domain.Datasource) { d.DatastoreID = elsewhere }))(t)
+		world.Must(add(first.Config, func(d *domain.Datasource) { d.Type = domain.TypeWebPage }))(t)
+		world.Must(w.DeleteDatasource(w.Ctx, w.WS, first.ID))(t)
+		world.Must(add(first.Config))(t)
 	})
-	t.Run("a discovered page is a child with a crawl job of its own, once", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a discovered page is a child with a crawl job of its own, once", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{})
 		for _, want := range []int{2, 0} {
 			done := w.ApplyEvent(site, domain.EventDiscovered, world.Links(world.PageA, world.PageB, world.PageA))
@@ -74,18 +65,14 @@ func testSites(t *testing.T, open world.Open) {
 		world.Equal(t, 0, w.ApplyEvent(site, domain.EventDiscovered, world.Links(world.PageA, world.PageB)).NewPages)
 		world.Equal(t, domain.SiteProgress{Discovered: 2, Waiting: 2}, w.ProgressOf(site.ID))
 	})
-	t.Run("a page that links on adds to its site", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a page that links on adds to its site", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{}, world.PageA)
 		w.PublishAll()
 		done := w.ApplyEvent(w.PageAt(site, world.PageA), domain.EventDiscovered, world.Links(world.PageA, world.PageB))
 		world.Equal(t, 1, done.NewPages)
 		world.Equal(t, site.ID, w.PageAt(site, world.PageB).GroupID)
 	})
-	t.Run("a site is synched when discovery is done and the last page has ended, by success or error", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a site is synched when discovery is done and the last page has ended, by success or error", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{}, world.PageA, world.PageB)
 		w.PublishAll()
 		w.ApplyEvent(w.PageAt(site, world.PageA), domain.EventSynched)
@@ -101,9 +88,7 @@ func testSites(t *testing.T, open world.Open) {
 		world.Equal(t, w.Clock.Now(), *got.LastSynch)
 		world.Equal(t, int64(0), w.CountInFlight())
 	})
-	t.Run("a site whose pages have all ended is synched when its discovery ends", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a site whose pages have all ended is synched when its discovery ends", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{}, world.PageA)
 		w.PublishAll()
 		w.ApplyEvent(w.PageAt(site, world.PageA), domain.EventSynched)
@@ -111,9 +96,7 @@ func testSites(t *testing.T, open world.Open) {
 		done := w.ApplyEvent(site, domain.EventSynched)
 		world.Equal(t, domain.StatusSynched, done.Datasource.Status)
 	})
-	t.Run("a page between fetch and ingest keeps its site waiting", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a page between fetch and ingest keeps its site waiting", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{}, world.PageA)
 		w.PublishAll()
 		w.ApplyEvent(site, domain.EventSynched)
@@ -122,9 +105,7 @@ func testSites(t *testing.T, open world.Open) {
 		w.Synch(w.PageAt(site, world.PageA).ID)
 		world.Equal(t, domain.StatusSynched, w.Get(site.ID).Status)
 	})
-	t.Run("a page found after the end, or queued again, sets the site running again", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a page found after the end, or queued again, sets the site running again", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{}, world.PageA)
 		w.PublishAll()
 		a := w.PageAt(site, world.PageA)
@@ -134,22 +115,16 @@ func testSites(t *testing.T, open world.Open) {
 		world.Equal(t, domain.StatusRunning, done.Site.Status)
 		w.Synch(w.PageAt(site, world.PageB).ID)
 		world.Equal(t, domain.StatusSynched, w.Get(site.ID).Status)
-		_, err := w.Requeue(w.Ctx, w.WS, a.ID, domain.NewCrawlJob(a, w.Settled()), catalog.PriorityFresh)
-		world.OK(t, err)
+		world.Must(w.Requeue(w.Ctx, w.WS, a.ID, domain.NewCrawlJob(a, w.Settled()), catalog.PriorityFresh))(t)
 		world.Equal(t, domain.StatusRunning, w.Get(site.ID).Status)
 	})
-	t.Run("deleting the page that was waited for ends the site's crawl", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "deleting the page that was waited for ends the site's crawl", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{}, world.PageA)
 		w.ApplyEvent(site, domain.EventSynched)
-		_, err := w.DeleteDatasource(w.Ctx, w.WS, w.PageAt(site, world.PageA).ID)
-		world.OK(t, err)
+		world.Must(w.DeleteDatasource(w.Ctx, w.WS, w.PageAt(site, world.PageA).ID))(t)
 		world.Equal(t, domain.StatusError, w.Get(site.ID).Status) // a site without pages is an error
 	})
-	t.Run("a site of which no page could be read ends in error, and recovers with its pages", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a site of which no page could be read ends in error, and recovers with its pages", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{}, world.PageA)
 		w.PublishAll()
 		a := w.PageAt(site, world.PageA)
@@ -158,8 +133,7 @@ func testSites(t *testing.T, open world.Open) {
 		failed := w.Get(site.ID)
 		world.Equal(t, domain.StatusError, failed.Status)
 		world.Equal(t, "None of the site's 1 pages could be read. Example: it does not exist", failed.Error)
-		_, err := w.Requeue(w.Ctx, w.WS, a.ID, domain.NewCrawlJob(a, w.Settled()), catalog.PriorityFresh)
-		world.OK(t, err)
+		world.Must(w.Requeue(w.Ctx, w.WS, a.ID, domain.NewCrawlJob(a, w.Settled()), catalog.PriorityFresh))(t)
 		world.Equal(t, domain.StatusRunning, w.Get(site.ID).Status)
 		w.PublishAll()
 		w.Synch(a.ID)
@@ -167,9 +141,7 @@ func testSites(t *testing.T, open world.Open) {
 		world.Equal(t, domain.StatusSynched, repaired.Status)
 		world.Equal(t, "", repaired.Error)
 	})
-	t.Run("a site whose discovery failed stays in error whatever its pages do", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a site whose discovery failed stays in error whatever its pages do", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{}, world.PageA)
 		w.PublishAll()
 		w.ApplyEvent(site, domain.EventError, func(ev *domain.Event) { ev.Error = "the sitemap cannot be read" })
@@ -200,28 +172,23 @@ func testSites(t *testing.T, open world.Open) {
 			world.Equal(t, true, strings.Contains(got.Warnings[0], "limit of 3"))
 
 			a := w.PageAt(site, world.PageA)
-			_, err := w.Requeue(w.Ctx, w.WS, a.ID, domain.NewCrawlJob(a, w.Settled()), catalog.PriorityFresh)
-			world.OK(t, err)
+			world.Must(w.Requeue(w.Ctx, w.WS, a.ID, domain.NewCrawlJob(a, w.Settled()), catalog.PriorityFresh))(t)
 			w.Synch(a.ID)
 			world.Equal(t, got.Warnings, w.Get(site.ID).Warnings)
 
-			_, err = w.Requeue(w.Ctx, w.WS, site.ID, domain.NewCrawlJob(site, w.Settled()), catalog.PriorityFresh)
-			world.OK(t, err)
+			world.Must(w.Requeue(w.Ctx, w.WS, site.ID, domain.NewCrawlJob(site, w.Settled()), catalog.PriorityFresh))(t)
 			w.PublishAll()
 			w.ApplyEvent(w.Get(site.ID), domain.EventSynched)
 			world.Equal(t, domain.StatusSynched, w.Get(site.ID).Status)
 			world.Equal(t, 0, len(w.Get(site.ID).Warnings))
 		})
 	}
-	t.Run("a new crawl of the site asks for each page again, once, as a replay", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "a new crawl of the site asks for each page again, once, as a replay", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{}, world.PageA)
 		w.Synch(w.PageAt(site, world.PageA).ID)
 		w.ApplyEvent(site, domain.EventSynched)
 		before := w.PageAt(site, world.PageA)
-		_, err := w.Requeue(w.Ctx, w.WS, site.ID, domain.NewCrawlJob(site, w.Settled()), catalog.PriorityReplay)
-		world.OK(t, err)
+		world.Must(w.Requeue(w.Ctx, w.WS, site.ID, domain.NewCrawlJob(site, w.Settled()), catalog.PriorityReplay))(t)
 		world.Equal(t, false, w.Get(site.ID).DiscoveryDone)
 		w.PublishAll()
 		site = w.Get(site.ID)
@@ -233,13 +200,10 @@ func testSites(t *testing.T, open world.Open) {
 		upload := w.CreateFile()
 		world.Equal(t, []string{upload.ID, after.ID}, w.OutboxIDs())
 	})
-	t.Run("an upload of the same workspace passes the pages of a crawl", func(t *testing.T) {
-		t.Parallel()
-		w := world.New(t, open)
+	world.Run(t, open, "an upload of the same workspace passes the pages of a crawl", func(t *testing.T, w *world.World) {
 		w.CreateSite(domain.DatasourceConfig{}, world.PageA, world.PageB)
 		upload := w.CreateFile()
-		jobs, err := w.Outbox(w.Ctx, 1)
-		world.OK(t, err)
+		jobs := world.Must(w.Outbox(w.Ctx, 1))(t)
 		world.Equal(t, upload.ID, jobs[0].DatasourceID)
 	})
 }

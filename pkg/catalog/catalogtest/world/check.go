@@ -17,6 +17,15 @@ func OK(t testing.TB, err error) {
 	}
 }
 
+// Must requires that a call has no error, and returns its result: Must(call())(t).
+func Must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		OK(t, err)
+		return v
+	}
+}
+
 // Equal requires that two values are equal.
 func Equal[T any](t testing.TB, want, got T) {
 	t.Helper()

@@ -93,13 +93,11 @@ func (w *World) Crawl(j domain.Job, p Pages) {
 func (w *World) WorkOnSites() (batches int) {
 	w.T.Helper()
 	for {
-		tasks, err := w.SiteWork(w.Ctx, catalog.SiteTask{}, 10)
-		OK(w.T, err)
+		tasks := Must(w.SiteWork(w.Ctx, catalog.SiteTask{}, 10))(w.T)
 		if len(tasks) == 0 {
 			return batches
 		}
-		_, err = w.WorkOnSite(w.Ctx, tasks[0])
-		OK(w.T, err)
+		Must(w.WorkOnSite(w.Ctx, tasks[0]))(w.T)
 		batches++
 	}
 }
@@ -136,10 +134,8 @@ func (w *World) CreatePage(change ...func(*domain.Datasource)) domain.Datasource
 // FetchAgain queues another fetch of a datasource.
 func (w *World) FetchAgain(d domain.Datasource) domain.Datasource {
 	w.T.Helper()
-	job, err := w.NewJob(w.Ctx, d, domain.JobCrawl)
-	OK(w.T, err)
-	d, err = w.Requeue(w.Ctx, w.WS, d.ID, job, catalog.PriorityFresh)
-	OK(w.T, err)
+	job := Must(w.NewJob(w.Ctx, d, domain.JobCrawl))(w.T)
+	d = Must(w.Requeue(w.Ctx, w.WS, d.ID, job, catalog.PriorityFresh))(w.T)
 	return d
 }
 
@@ -150,6 +146,5 @@ func (w *World) End(j domain.Job, typ domain.EventType, change ...func(*domain.E
 	for _, f := range change {
 		f(&ev)
 	}
-	_, err := w.Apply(w.Ctx, ev)
-	OK(w.T, err)
+	Must(w.Apply(w.Ctx, ev))(w.T)
 }

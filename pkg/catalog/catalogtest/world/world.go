@@ -3,6 +3,7 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -18,8 +19,7 @@ import (
 // ProgressOf returns the progress of a site.
 func (w *World) ProgressOf(id string) domain.SiteProgress {
 	w.T.Helper()
-	p, err := w.SiteProgress(w.Ctx, id)
-	OK(w.T, err)
+	p := Must(w.SiteProgress(w.Ctx, id))(w.T)
 	return p[id]
 }
 
@@ -53,16 +53,14 @@ func (w *World) Active(ctx context.Context, ids []string) (map[string]domain.Act
 // ActiveOne returns the data that queries need about one datasource.
 func (w *World) ActiveOne(id string) domain.ActiveDatasource {
 	w.T.Helper()
-	all, err := w.Active(w.Ctx, []string{id})
-	OK(w.T, err)
+	all := Must(w.Active(w.Ctx, []string{id}))(w.T)
 	return all[id]
 }
 
 // StuckFor returns the datasources that have shown no activity for the given time.
 func (w *World) StuckFor(silence time.Duration) []catalog.StuckDatasource {
 	w.T.Helper()
-	s, err := w.Stuck(w.Ctx, w.Clock.Now().Add(-silence), 100)
-	OK(w.T, err)
+	s := Must(w.Stuck(w.Ctx, w.Clock.Now().Add(-silence), 100))(w.T)
 	return s
 }
 
@@ -101,6 +99,14 @@ type World struct {
 	known     map[string]bool // ids of jobs in the stream, which drops jobs with known ids
 }
 
+// Run runs a subtest with a world of its own, in parallel with the others.
+func Run(t *testing.T, open Open, name string, test func(t *testing.T, w *World)) {
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		test(t, New(t, open))
+	})
+}
+
 // New opens a new catalog, and creates a workspace and a datastore in it.
 func New(t testing.TB, open Open, options ...func(*catalog.Options)) *World {
 	t.Helper()
@@ -134,11 +140,10 @@ func (w *World) Settled() domain.Datastore {
 // NewDatastore creates a datastore.
 func (w *World) NewDatastore(ws string) domain.Datastore {
 	w.T.Helper()
-	d, err := w.CreateDatastore(w.Ctx, domain.Datastore{
+	d := Must(w.CreateDatastore(w.Ctx, domain.Datastore{
 		ID: domain.NewID(), WorkspaceID: ws, Name: "Manuals", Type: Serving.Engine, Visibility: domain.Private,
 		EmbeddingModel: Serving.Model,
-	})
-	OK(w.T, err)
+	}))(w.T)
 	return d
 }
 
@@ -160,8 +165,7 @@ func (w *World) File(change ...func(*catalog.NewDatasource)) catalog.NewDatasour
 // Create creates datasources.
 func (w *World) Create(in ...catalog.NewDatasource) []domain.Datasource {
 	w.T.Helper()
-	out, err := w.CreateDatasources(w.Ctx, in)
-	OK(w.T, err)
+	out := Must(w.CreateDatasources(w.Ctx, in))(w.T)
 	return out
 }
 
@@ -174,9 +178,7 @@ func (w *World) CreateFile(change ...func(*catalog.NewDatasource)) domain.Dataso
 // CreateSite creates a site and simulates the discovery of the given pages.
 func (w *World) CreateSite(config domain.DatasourceConfig, pages ...string) domain.Datasource {
 	w.T.Helper()
-	if config.SourceURL == "" {
-		config.SourceURL = "https://pumps.example/"
-	}
+	config.SourceURL = cmp.Or(config.SourceURL, "https://pumps.example/")
 	if n := w.siteCount.Add(1); n > 1 { // a datastore must not contain equal sites
 		config.Exclude = append(config.Exclude, fmt.Sprintf("/not-of-site-%d/", n))
 	}
@@ -206,8 +208,7 @@ func (w *World) PublishAll() []domain.Job {
 	w.T.Helper()
 	var all []domain.Job
 	for {
-		jobs, err := w.Outbox(w.Ctx, 100)
-		OK(w.T, err)
+		jobs := Must(w.Outbox(w.Ctx, 100))(w.T)
 		if len(jobs) == 0 {
 			return all
 		}
@@ -243,8 +244,7 @@ func (w *World) Event(d domain.Datasource, typ domain.EventType, change ...func(
 // ApplyEvent applies an event from a datasource's newest job.
 func (w *World) ApplyEvent(d domain.Datasource, typ domain.EventType, change ...func(*domain.Event)) catalog.Applied {
 	w.T.Helper()
-	done, err := w.Apply(w.Ctx, w.Event(d, typ, change...))
-	OK(w.T, err)
+	done := Must(w.Apply(w.Ctx, w.Event(d, typ, change...)))(w.T)
 	return done
 }
 
@@ -272,32 +272,28 @@ func Fetched(key string) func(*domain.Event) {
 // Get reads a datasource.
 func (w *World) Get(id string) domain.Datasource {
 	w.T.Helper()
-	d, err := w.Datasource(w.Ctx, w.WS, id)
-	OK(w.T, err)
+	d := Must(w.Datasource(w.Ctx, w.WS, id))(w.T)
 	return d
 }
 
 // AllSweeps returns the queued sweeps.
 func (w *World) AllSweeps() []catalog.SweepTask {
 	w.T.Helper()
-	s, err := w.Sweeps(w.Ctx, 1000)
-	OK(w.T, err)
+	s := Must(w.Sweeps(w.Ctx, 1000))(w.T)
 	return s
 }
 
 // CountInFlight counts the datasources whose job is in the stream.
 func (w *World) CountInFlight() int64 {
 	w.T.Helper()
-	n, err := w.InFlight(w.Ctx)
-	OK(w.T, err)
+	n := Must(w.InFlight(w.Ctx))(w.T)
 	return n
 }
 
 // OutboxIDs returns the ids of the datasources with due jobs, in the order in which they would be published.
 func (w *World) OutboxIDs() []string {
 	w.T.Helper()
-	jobs, err := w.Outbox(w.Ctx, 1000)
-	OK(w.T, err)
+	jobs := Must(w.Outbox(w.Ctx, 1000))(w.T)
 	out := []string{}
 	for _, j := range jobs {
 		out = append(out, j.DatasourceID)
