@@ -4,9 +4,9 @@ import (
 	"math/bits"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/abadojack/whatlanggo"
+	"github.com/sluice/sluice/pkg/bounded"
 )
 
 // Language is an ISO 639-1 code, or "" for an unknown language.
@@ -58,7 +58,7 @@ func detectLatin(text string, words []string, votes []uint64) Language {
 	if len(words) < minTrigramWords {
 		return English
 	}
-	info := whatlanggo.DetectWithOptions(prefix(text, maxTrigramBytes), whatlanggo.Options{Whitelist: trigramLanguages})
+	info := whatlanggo.DetectWithOptions(bounded.Prefix(text, maxTrigramBytes), whatlanggo.Options{Whitelist: trigramLanguages})
 	if info.Confidence < minConfidence {
 		return Unknown
 	}
@@ -83,17 +83,6 @@ func distinct(words []string, lang Language) int {
 		}
 	}
 	return len(found)
-}
-
-// prefix truncates a text to at most n bytes, at a character boundary.
-func prefix(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
 }
 
 // voteByFunctionWords detects the language by function words. Each function word in the text has one vote, which is
@@ -140,7 +129,7 @@ func (v functionWordVotes) elect(words []uint64) (Language, bool) {
 
 // countScripts returns the first words of a text, in lower case, and the number of letters in each script.
 func countScripts(text string) ([]string, *scriptCount) {
-	text = prefix(text, maxDetectWords*32)
+	text = bounded.Prefix(text, maxDetectWords*32)
 	var scripts scriptCount
 	var words []string
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { c := classOf(r); return c == classOther }) {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/sluice/sluice/pkg/bounded"
 )
 
 // Terms returns the index terms of a text, in reading order and with repetitions, at most MaxTerms. `lang` is the
@@ -90,7 +92,7 @@ type QueryTerm struct {
 // documents, as Detect returned them. If there are none, English and the query's own language are used. Function words
 // of the query's language are omitted unless the query has no other words.
 func Query(text string, langs []Language) []QueryTerm {
-	text = prefix(text, maxQueryBytes)
+	text = bounded.Prefix(text, maxQueryBytes)
 	lang, stop := queryLanguage(text, langs)
 	all := stemLanguages(lang, langs)
 	var kept, dropped []QueryTerm

@@ -3,6 +3,8 @@ package analysis
 import (
 	"maps"
 	"slices"
+
+	"github.com/sluice/sluice/pkg/bounded"
 )
 
 // WordsOf finds the words of a query that match the given terms. The result lists, for each term, the words that have
@@ -11,7 +13,7 @@ import (
 func WordsOf(query string, terms map[string]float64) map[string][]string {
 	langs := append(slices.Sorted(maps.Keys(stemmers)), Unknown)
 	out := make(map[string][]string)
-	tokens(prefix(query, maxQueryBytes), func(t token) bool {
+	tokens(bounded.Prefix(query, maxQueryBytes), func(t token) bool {
 		for _, form := range queryTerm(t, langs).Forms {
 			if _, asked := terms[form]; asked && !slices.Contains(out[form], t.text) {
 				out[form] = append(out[form], t.text)

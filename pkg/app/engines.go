@@ -17,6 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/milvus"
 	"github.com/sluice/sluice/pkg/ingest"
 	"github.com/sluice/sluice/pkg/retrieve"
+	"github.com/sluice/sluice/pkg/sleep"
 )
 
 // engines are the vector indexes of a process.
@@ -120,12 +121,7 @@ func (r remoteEngine) logMissingFeatures(ctx context.Context, log *slog.Logger) 
 		if ctx.Err() == nil {
 			log.Warn("cannot reach the index yet; will retry", "engine", r.name, "delay", delay, "error", err)
 		}
-		timer := time.NewTimer(delay)
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
-		}
-		timer.Stop()
+		_ = sleep.For(ctx, delay)
 	}
 }
 

@@ -1,9 +1,10 @@
-// Package bounded reads bodies from untrusted sources up to a limit, and fails beyond it.
+// Package bounded reads bodies from untrusted sources up to a limit, and fails beyond it. It also truncates texts.
 package bounded
 
 import (
 	"errors"
 	"io"
+	"unicode/utf8"
 )
 
 // ErrTooLarge is returned for a body that is larger than its limit.
@@ -34,3 +35,14 @@ func (b *reader) Read(p []byte) (int, error) {
 
 // ReadAll reads r to its end. If r is larger than `limit` bytes, it returns the bytes up to the limit and ErrTooLarge.
 func ReadAll(r io.Reader, limit int64) ([]byte, error) { return io.ReadAll(NewReader(r, limit)) }
+
+// Prefix returns the first n bytes of a text, or slightly fewer so that no character is split.
+func Prefix(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}

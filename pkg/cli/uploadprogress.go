@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/client"
+	"github.com/sluice/sluice/pkg/sleep"
 )
 
 // Maximum number of datasources whose state is requested one by one. If there are more, the whole list is read.
@@ -32,10 +33,7 @@ func (s *upload) listen(ctx context.Context, news chan<- client.Change) {
 				return
 			}
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Second):
-		}
+		_ = sleep.For(ctx, time.Second)
 	}
 }
 

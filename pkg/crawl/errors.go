@@ -115,8 +115,7 @@ const headersTooLarge = "server response headers exceeded"
 // classify converts an error from fetching u into an *Error. If the caller's ctx is done, classify returns an error
 // with the cause instead.
 func classify(ctx context.Context, u string, err error) error {
-	var own *Error
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*Error](err); ok {
 		return own
 	}
 	if ctx.Err() != nil {

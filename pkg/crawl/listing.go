@@ -85,8 +85,7 @@ func (d *discovery) read(ctx context.Context, at string, level int, admit bool) 
 	case errors.Is(err, sitemap.ErrTooManyEntries):
 		d.problem("%s has more than %d entries; the rest were skipped", base, sitemap.MaxEntries)
 	default:
-		var mine *emitError
-		if errors.As(err, &mine) {
+		if _, ok := errors.AsType[*emitError](err); ok {
 			return err
 		}
 		if level == 1 && d.result.Found == 0 {
@@ -162,8 +161,7 @@ func (d *discovery) isListedSitemap(ctx context.Context, list *url.URL, e sitema
 	d.listed = true
 	err = d.read(ctx, u.String(), level, false)
 	d.listed = was
-	var own *Error
-	if errors.Is(err, sitemap.ErrNotSitemap) || errors.As(err, &own) && own.Permanent {
+	if own, ok := errors.AsType[*Error](err); errors.Is(err, sitemap.ErrNotSitemap) || ok && own.Permanent {
 		d.misses++
 		return false, nil
 	}

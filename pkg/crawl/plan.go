@@ -15,6 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/scope"
 	"github.com/sluice/sluice/pkg/crawl/weburl"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/sleep"
 )
 
 // PlanRequest holds the parameters of Plan.
@@ -294,10 +295,8 @@ func (p *plan) fetch(it *planned) planResult {
 		if maxWait -= max(pause, time.Millisecond); maxWait < 0 {
 			return r
 		}
-		select {
-		case <-time.After(pause):
-		case <-p.ctx.Done():
-			return planResult{err: p.ctx.Err()}
+		if err := sleep.For(p.ctx, pause); err != nil {
+			return planResult{err: err}
 		}
 	}
 }

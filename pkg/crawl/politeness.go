@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/crawl/robots"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/sleep"
 )
 
 const (
@@ -118,7 +119,7 @@ func (p *politeness) reserve(ctx context.Context, host, u string, pace domain.Pa
 		if !slot.Granted {
 			wait = max(wait, minPollInterval)
 		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := waitFor(ctx, wait); err != nil {
 			if slot.Granted {
 				slot.Release()
 			}
@@ -131,19 +132,15 @@ func (p *politeness) reserve(ctx context.Context, host, u string, pace domain.Pa
 	}
 }
 
-// sleep waits for the duration d. If ctx is done first, sleep returns the cause.
-func sleep(ctx context.Context, d time.Duration) error {
+// waitFor waits for the duration d. If ctx is done first, waitFor returns the cause.
+func waitFor(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
 	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
+	if sleep.For(ctx, d) != nil {
 		return context.Cause(ctx)
 	}
+	return nil
 }
 
 var errHostFailing = errors.New("the host fails")

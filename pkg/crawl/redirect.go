@@ -56,8 +56,8 @@ func (t *redirectChain) describeLoop(to *url.URL) string {
 	return b.String() + to.String()
 }
 
-// isRedirect reports whether a status redirects with a Location header (RFC 9110, section 15.4).
-func isRedirect(status int) bool {
+// IsRedirect reports whether a status redirects with a Location header (RFC 9110, section 15.4).
+func IsRedirect(status int) bool {
 	switch status {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
 		http.StatusPermanentRedirect:

@@ -218,7 +218,7 @@ func (c *robotsCache) fetch(ctx context.Context, address string) (robots.File, e
 				c.log.WarnContext(ctx, "the Crawl-delay of robots.txt exceeds the limit; using the limit", "url", at, "asked", r.CrawlDelay, "kept", maxCrawlDelay)
 			}
 			return r, nil
-		case isRedirect(status):
+		case IsRedirect(status):
 			next, err := weburl.Resolve(at, header.Get("Location"))
 			if err != nil {
 				return robots.File{}, nil // an invalid redirect counts as no robots.txt

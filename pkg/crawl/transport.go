@@ -178,7 +178,7 @@ func (h *hop) release() error { return h.body.Close() }
 
 // location returns the target of a redirect, or "" for other responses.
 func (h *hop) location() string {
-	if !isRedirect(h.status) {
+	if !IsRedirect(h.status) {
 		return ""
 	}
 	return strings.TrimSpace(h.header.Get("Location"))

@@ -1,7 +1,6 @@
 package embed
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -65,10 +64,4 @@ func (e *Error) Unwrap() []error {
 		return []error{told}
 	}
 	return []error{e.Err, told}
-}
-
-// IsPermanent reports whether err is an embedding failure that retries cannot resolve.
-func IsPermanent(err error) bool {
-	var e *Error
-	return errors.As(err, &e) && e.Kind == Permanent
 }

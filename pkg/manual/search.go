@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/bounded"
 )
 
 // Search is the path of the search: GET Search?q=words returns at most maxHits hits as JSON.
@@ -108,7 +109,7 @@ func newSearcher(passages []passage) *searcher {
 
 // find returns the sections that match a query, best first. The last word may be unfinished, unless a space follows it.
 func (s *searcher) find(query string) []Hit {
-	query = truncate(query, maxQuery)
+	query = bounded.Prefix(query, maxQuery)
 	words := s.wordsOf(query)
 	if len(words) == 0 {
 		return []Hit{}
@@ -234,7 +235,7 @@ func excerpt(text string, terms map[string]bool, analyzer *analysis.Analyzer) []
 	}
 	to := len(text)
 	if to-from > excerptLength {
-		to = from + len(truncate(text[from:], excerptLength))
+		to = from + len(bounded.Prefix(text[from:], excerptLength))
 		if space := strings.LastIndexByte(text[from:to], ' '); space > 0 {
 			to = from + space
 		}
@@ -278,15 +279,4 @@ func eachWord(text string, visit func(from, to int) bool) {
 	if from >= 0 {
 		visit(from, len(text))
 	}
-}
-
-// truncate returns the first n bytes of a text, or slightly fewer so that no character is split.
-func truncate(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
 }

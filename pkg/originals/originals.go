@@ -18,6 +18,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sluice/sluice/pkg/jobs/quorum"
+	"github.com/sluice/sluice/pkg/sleep"
 )
 
 // Bucket is the name of the object store.
@@ -110,10 +111,8 @@ func Attach(ctx context.Context, js jetstream.JetStream, o Options) (*Store, err
 		if err == nil || !errors.Is(err, quorum.ErrStreamLost) && !errors.Is(err, quorum.ErrUnavailable) {
 			return s, err
 		}
-		select {
-		case <-ctx.Done():
+		if sleep.For(ctx, attachInterval) != nil {
 			return nil, fmt.Errorf("waiting for the store of originals, which the api process creates: %w", err)
-		case <-time.After(attachInterval):
 		}
 	}
 }

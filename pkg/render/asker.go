@@ -36,7 +36,7 @@ func (n *traffic) isPageOrigin(address string) bool {
 
 // recordDocument records the origin of a document before the browser receives it.
 func (n *traffic) recordDocument(e *fetch.EventRequestPaused, status int) {
-	if e.ResourceType != network.ResourceTypeDocument || isRedirect(status) {
+	if e.ResourceType != network.ResourceTypeDocument || crawl.IsRedirect(status) {
 		return
 	}
 	n.mu.Lock()

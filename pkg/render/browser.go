@@ -195,12 +195,10 @@ func (b *Browser) explain(ctx context.Context, address string, err error) error 
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
-	var known *crawl.Error
-	if errors.As(err, &known) {
+	if _, ok := errors.AsType[*crawl.Error](err); ok {
 		return err
 	}
-	var failed *browserError
-	if errors.As(err, &failed) {
+	if _, ok := errors.AsType[*browserError](err); ok {
 		return &crawl.Error{URL: address, Message: fmt.Sprintf("%s could not be rendered: the browser failed", address), Err: err}
 	}
 	return &crawl.Error{URL: address, Message: fmt.Sprintf("%s could not be rendered: %v", address, err), Err: err}

@@ -78,7 +78,7 @@ func (n *traffic) exchange(ctx context.Context, e *fetch.EventRequestPaused) (re
 	if out.status < 200 || out.status > 599 {
 		return response{}, fmt.Errorf("the server answered with status %d", out.status)
 	}
-	if isRedirect(out.status) || req.Method == http.MethodHead {
+	if crawl.IsRedirect(out.status) || req.Method == http.MethodHead {
 		return out, nil
 	}
 	limit := int64(maxResource)
@@ -222,12 +222,4 @@ func (n *traffic) fulfil(ctx context.Context, e *fetch.EventRequestPaused, r res
 func (n *traffic) fail(ctx context.Context, e *fetch.EventRequestPaused, reason network.ErrorReason) error {
 	_, err := cdp.Call(ctx, n.session, fetch.FailRequest, fetch.FailRequestParams{RequestID: e.RequestID, ErrorReason: reason})
 	return err
-}
-
-func isRedirect(status int) bool {
-	switch status {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
-		return true
-	}
-	return false
 }

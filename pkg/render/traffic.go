@@ -225,7 +225,7 @@ func (n *traffic) isPage(e *fetch.EventRequestPaused) bool {
 func (n *traffic) isDownload(e *fetch.EventRequestPaused) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.isPage(e) && n.status != 0 && !isRedirect(n.status)
+	return n.isPage(e) && n.status != 0 && !crawl.IsRedirect(n.status)
 }
 
 // recordOutcome records the outcome of a request for the page itself.

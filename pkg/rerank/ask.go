@@ -129,14 +129,3 @@ func (c *Client) reason(body []byte) string {
 	}
 	return truncate(strings.Join(strings.Fields(text), " "), maxReason)
 }
-
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}

@@ -11,11 +11,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/sluice/sluice/pkg/bounded"
 	"github.com/sluice/sluice/pkg/modelhttp"
+	"github.com/sluice/sluice/pkg/sleep"
 )
 
 // Limits on a call.
@@ -78,7 +79,7 @@ func New(c Config) (*Client, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	client := &Client{config: c, wait: wait, breaker: breaker{now: c.Now}}
+	client := &Client{config: c, wait: sleep.For, breaker: breaker{now: c.Now}}
 	f := formTEI
 	u.Path = strings.TrimSuffix(u.Path, "/")
 	base := strings.TrimSuffix(u.Path, "/rerank")
@@ -192,11 +193,5 @@ func (c *Client) scoresAs(ctx context.Context, f form, query string, texts []str
 
 // truncate truncates a text to at most `limit` bytes at a character boundary, and replaces invalid UTF-8.
 func truncate(text string, limit int) string {
-	if len(text) > limit {
-		for limit > 0 && !utf8.RuneStart(text[limit]) {
-			limit--
-		}
-		text = text[:limit]
-	}
-	return strings.ToValidUTF8(text, "\ufffd")
+	return strings.ToValidUTF8(bounded.Prefix(text, limit), "\ufffd")
 }

@@ -4,7 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/bounded"
 )
 
 // maxLine is the number of bytes at the start of a line in which RemoveVolatile looks for changing parts. It bounds the
@@ -119,10 +120,7 @@ func removeMatches(text string, parts []volatilePattern) string {
 func cleanLine(line string, parts []volatilePattern) string {
 	rest := ""
 	if len(line) > maxLine {
-		cut := maxLine
-		for !utf8.RuneStart(line[cut]) {
-			cut--
-		}
+		cut := len(bounded.Prefix(line, maxLine))
 		line, rest = line[:cut], line[cut:]
 	}
 	for _, u := range parts {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/sluice/sluice/pkg/bounded"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -148,11 +149,7 @@ func Shorten(s string) string {
 	if len(s) <= limit {
 		return s
 	}
-	cut := limit
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
+	return bounded.Prefix(s, limit) + "…"
 }
 
 // InvalidUTF8 returns the offset of the first byte that is not valid UTF-8, or -1 if there is none.

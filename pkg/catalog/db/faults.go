@@ -15,6 +15,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/sleep"
 )
 
 // Fault adds the code domain.CodeUnavailable to temporary errors, which occur when the database is down or busy.
@@ -24,8 +25,7 @@ func Fault(err error) error {
 	if err == nil || !isTransient(err) {
 		return err
 	}
-	var known *domain.Error
-	if errors.As(err, &known) {
+	if _, ok := errors.AsType[*domain.Error](err); ok {
 		return err
 	}
 	words := "the catalog's database is unreachable; try again shortly"
@@ -43,8 +43,7 @@ func isTransient(err error) bool {
 	if fileFault(err) || errors.Is(err, errRolledBack) { // or every attempt was undone because of another transaction
 		return true
 	}
-	var refusal *pgconn.PgError
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch class := refusal.Code[:min(2, len(refusal.Code))]; class {
 		case "08", "53": // connection errors; out of disk space, memory or connections
 			return true
@@ -94,14 +93,7 @@ const maxRuns = 8
 
 // backOff waits before a transaction is run again, with increasing delays up to about half a second.
 func backOff(ctx context.Context, run int) error {
-	t := time.NewTimer(time.Duration(1+rand.IntN(4<<min(run, 7))) * time.Millisecond)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return sleep.For(ctx, time.Duration(1+rand.IntN(4<<min(run, 7)))*time.Millisecond)
 }
 
 // clean removes NUL from texts and replaces invalid UTF-8, because PostgreSQL can store neither and both engines must

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/sleep"
 )
 
 // holds is the set of resources that this process uses exclusively.
@@ -92,12 +93,8 @@ func takeHold(ctx context.Context, conn *pgx.Conn, key int64) error {
 		if time.Since(began) >= holdTimeout {
 			return errHeld
 		}
-		timer := time.NewTimer(holdPause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
+		if err := sleep.For(ctx, holdPause); err != nil {
+			return err
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/sleep"
 )
 
 // noticePause is the minimum time between two notices from a process. Topics announced in the meantime are sent
@@ -110,11 +111,7 @@ func (n *notices) send(ctx context.Context) {
 				n.db.Log.Debug("notifying other processes of new work failed; they find it by polling", "error", err)
 			}
 		}
-		t := time.NewTimer(noticePause)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
+		if sleep.For(ctx, noticePause) != nil {
 			return
 		}
 	}

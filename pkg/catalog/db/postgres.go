@@ -15,6 +15,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/sleep"
 )
 
 var postgresDialect = dialect{goose: goose.DialectPostgres, numbered: true, shared: true, lock: " FOR UPDATE"}
@@ -120,11 +121,7 @@ func (d *DB) waitForServer(ctx context.Context, cfg *pgx.ConnConfig, o Options) 
 			reported = time.Now()
 			report(err)
 		}
-		timer := time.NewTimer(connectPause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if sleep.For(ctx, connectPause) != nil {
 			return err
 		}
 	}
@@ -172,8 +169,7 @@ func (d *DB) primary(ctx context.Context) error {
 
 // explain converts common connection errors into errors that tell the operator what is wrong.
 func explain(err error, cfg *pgx.ConnConfig) error {
-	var refusal *pgconn.PgError
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch refusal.Code {
 		case "28P01", "28000":
 			return fmt.Errorf("the server rejects user %q: %s", cfg.User, refusal.Message)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/sluice/sluice/pkg/sleep"
 )
 
 // sessionOptions are the callbacks of a session.
@@ -55,11 +56,7 @@ func (s *session) run(ctx context.Context) {
 			return
 		}
 		s.o.log.DebugContext(ctx, "the connection to the catalog's database ended; reconnecting", "error", err)
-		t := time.NewTimer(sessionRetry)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
+		if sleep.For(ctx, sessionRetry) != nil {
 			return
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
-	"unicode/utf8"
 
+	"github.com/sluice/sluice/pkg/bounded"
 	"github.com/sluice/sluice/pkg/catalog/db"
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -150,11 +150,7 @@ func shorten(line string) string {
 	if len(line) <= maxRepairLine {
 		return line
 	}
-	n := maxRepairLine
-	for n > 0 && !utf8.RuneStart(line[n]) {
-		n--
-	}
-	return line[:n] + "…"
+	return bounded.Prefix(line, maxRepairLine) + "…"
 }
 
 // FinishRepair ends a repair. `failure` describes what failed, or is "" if the repair succeeded. FinishRepair does not

@@ -68,8 +68,8 @@ func (s *Site) addEncodings(lab *page) {
 		s.page(hub, fmt.Sprintf("/e/no-type-%d", i)).answer = func(x *exchange) { x.send("", []byte(x.body)) }
 		s.page(hub, fmt.Sprintf("/e/octets-%d", i)).answer = func(x *exchange) { x.send("application/octet-stream", []byte(x.body)) }
 		for name, answer := range inOrder(map[string]func(*exchange){
-			"gzip": packed("gzip", gzipped), "deflate": packed("deflate", deflated), "x-gzip": packed("x-gzip", gzipped),
-			"gzip-twice":       packed("gzip, gzip", func(b []byte) []byte { return gzipped(gzipped(b)) }),
+			"gzip": packed("gzip", Gzip), "deflate": packed("deflate", deflated), "x-gzip": packed("x-gzip", Gzip),
+			"gzip-twice":       packed("gzip, gzip", func(b []byte) []byte { return Gzip(Gzip(b)) }),
 			"gzip-only-in-say": packed("gzip", func(b []byte) []byte { return b }),
 		}) {
 			s.page(hub, fmt.Sprintf("/e/%s-%d", name, i)).answer = answer

@@ -43,7 +43,7 @@ func (s *Site) addFailures(lab *page) {
 		bomb2.answer = func(x *exchange) {
 			x.w.Header().Set("Content-Encoding", "gzip, gzip")
 			x.w.Header().Set("Content-Type", "text/html")
-			_, _ = x.w.Write(gzipped(x.site.bomb))
+			_, _ = x.w.Write(Gzip(x.site.bomb))
 		}
 		empty := s.register(hub, fmt.Sprintf("/f/empty-%d", i), Expectation{Outcome: Failed, Reason: Empty})
 		empty.answer = func(x *exchange) { x.send("text/html", nil) }

@@ -2,7 +2,6 @@ package crawltest
 
 import (
 	"bytes"
-	"compress/gzip"
 	"compress/zlib"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,6 +11,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/sluice/sluice/pkg/sleep"
 )
 
 // exchange is a request in progress.
@@ -171,12 +172,8 @@ func first(n int, bad func(*exchange)) func(*exchange) {
 
 // slow answers after a delay.
 func slow(x *exchange) {
-	t := time.NewTimer(x.site.opts.Slow)
-	defer t.Stop()
-	select {
-	case <-t.C:
+	if sleep.For(x.r.Context(), x.site.opts.Slow) == nil {
 		x.send("text/html; charset=utf-8", []byte(x.body))
-	case <-x.r.Context().Done():
 	}
 }
 
@@ -186,14 +183,6 @@ func packed(encoding string, pack func([]byte) []byte) func(*exchange) {
 		x.w.Header().Set("Content-Encoding", encoding)
 		x.send("text/html; charset=utf-8", pack([]byte(x.body)))
 	}
-}
-
-func gzipped(b []byte) []byte {
-	var buf bytes.Buffer
-	w := gzip.NewWriter(&buf)
-	_, _ = w.Write(b) // writes to a buffer cannot fail
-	_ = w.Close()
-	return buf.Bytes()
 }
 
 func deflated(b []byte) []byte {
@@ -206,6 +195,6 @@ func deflated(b []byte) []byte {
 
 // makeBomb returns n zero bytes, compressed. To be fast, it repeats one compressed megabyte.
 func makeBomb(n int64) []byte {
-	mega := gzipped(make([]byte, 1<<20))
+	mega := Gzip(make([]byte, 1<<20))
 	return bytes.Repeat(mega, int((n+1<<20-1)>>20))
 }

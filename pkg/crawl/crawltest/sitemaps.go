@@ -136,10 +136,10 @@ func (s *Site) listKind(w *statusRecorder, kind int) {
 	switch name := kinds[kind]; {
 	case name == "packed.xml.gz":
 		w.Header().Set("Content-Type", "application/gzip")
-		_, _ = w.Write(gzipped([]byte(urlset(entries, "", time.DateOnly))))
+		_, _ = w.Write(Gzip([]byte(urlset(entries, "", time.DateOnly))))
 	case name == "packed-on-the-way.xml":
 		w.Header().Set("Content-Encoding", "gzip")
-		_, _ = w.Write(gzipped([]byte("\ufeff" + urlset(entries, "", "2006-01-02T15:04Z07:00"))))
+		_, _ = w.Write(Gzip([]byte("\ufeff" + urlset(entries, "", "2006-01-02T15:04Z07:00"))))
 	case name == "deeper.xml":
 		_, _ = io.WriteString(w, urlset(entries, "sm:", "2006-01-02T15:04:05.000-07:00"))
 	case strings.HasSuffix(name, ".txt"):

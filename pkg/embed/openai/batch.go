@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/sluice/sluice/pkg/bounded"
 	"github.com/sluice/sluice/pkg/embed"
 )
 
@@ -65,10 +66,4 @@ func truncate(text string, limit int) (string, int) {
 }
 
 // firstHalf returns the first half of text, up to a character boundary.
-func firstHalf(text string) string {
-	end := len(text) / 2
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end]
-}
+func firstHalf(text string) string { return bounded.Prefix(text, len(text)/2) }

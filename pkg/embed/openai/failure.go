@@ -53,8 +53,7 @@ func kindOf(status int) embed.Kind {
 // caller has cancelled ctx, the error says so. A response that is too large is permanent. Any other error means that
 // the connection failed, broke or timed out.
 func (e *Embedder) classify(ctx context.Context, err error) error {
-	var failure *embed.Error
-	if errors.As(err, &failure) {
+	if failure, ok := errors.AsType[*embed.Error](err); ok {
 		return failure
 	}
 	kind, message := embed.Unavailable, "the connection failed"

@@ -165,7 +165,7 @@ func TestRejectionsArePermanentAndQuoteTheProvider(t *testing.T) {
 			e, waits := newEmbedder(t, s, nil)
 			_, err := e.Embed(t.Context(), []string{"text"}, embed.Query)
 			var failure *embed.Error
-			if !errors.As(err, &failure) || !embed.IsPermanent(err) || failure.Status != c.status {
+			if !errors.As(err, &failure) || !isPermanent(err) || failure.Status != c.status {
 				t.Fatalf("error %v, want a permanent one of status %d", err, c.status)
 			}
 			if !strings.Contains(failure.Message, c.want) || len(failure.Message) > maxMessage {
@@ -191,7 +191,7 @@ func TestTextsAreNotSentAlongRedirects(t *testing.T) {
 	client := newClient(1)
 	defer client.CloseIdleConnections()
 	e, _ := newEmbedder(t, s, func(c *Config) { c.HTTPClient = client })
-	if _, err := e.Embed(t.Context(), []string{"text"}, embed.Passage); !embed.IsPermanent(err) || other.calls() != 0 {
+	if _, err := e.Embed(t.Context(), []string{"text"}, embed.Passage); !isPermanent(err) || other.calls() != 0 {
 		t.Errorf("error %v, and %d requests came to the other host", err, other.calls())
 	}
 }
@@ -248,7 +248,7 @@ func TestHalvingATextIsBounded(t *testing.T) {
 	})
 	e, _ := newEmbedder(t, s, nil)
 	_, err := e.Embed(t.Context(), []string{strings.Repeat("x", 1000)}, embed.Passage)
-	if !embed.IsPermanent(err) || s.calls() > 8 {
+	if !isPermanent(err) || s.calls() > 8 {
 		t.Errorf("error %v after %d requests, want a permanent one after 8 at most", err, s.calls())
 	}
 }
@@ -258,7 +258,7 @@ func TestAnotherDimensionIsAnotherModel(t *testing.T) {
 	s := newServer(t, nil)
 	e, _ := newEmbedder(t, s, func(c *Config) { c.Dimensions = 768 })
 	_, err := e.Embed(t.Context(), []string{"text"}, embed.Passage)
-	if !embed.IsPermanent(err) || !strings.Contains(err.Error(), "3 dimensions") || !strings.Contains(err.Error(), "768") {
+	if !isPermanent(err) || !strings.Contains(err.Error(), "3 dimensions") || !strings.Contains(err.Error(), "768") {
 		t.Errorf("error %v, want a permanent one that names 3 and 768", err)
 	}
 }
@@ -331,7 +331,7 @@ func TestResponsesAreBounded(t *testing.T) {
 	})
 	e, _ := newEmbedder(t, s, nil)
 	_, err := e.Embed(t.Context(), []string{"text"}, embed.Query)
-	if !errors.Is(err, bounded.ErrTooLarge) || !embed.IsPermanent(err) || s.calls() != 1 {
+	if !errors.Is(err, bounded.ErrTooLarge) || !isPermanent(err) || s.calls() != 1 {
 		t.Errorf("error %v after %d requests, want bounded.ErrTooLarge after 1", err, s.calls())
 	}
 }
@@ -396,4 +396,10 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// isPermanent reports whether err is an embedding failure that retries cannot resolve.
+func isPermanent(err error) bool {
+	e, ok := errors.AsType[*embed.Error](err)
+	return ok && e.Kind == embed.Permanent
 }

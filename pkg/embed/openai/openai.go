@@ -19,6 +19,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/embed"
 	"github.com/sluice/sluice/pkg/modelhttp"
+	"github.com/sluice/sluice/pkg/sleep"
 )
 
 // Config selects the server and the model, and limits the requests. All fields except Model have defaults, which apply
@@ -129,7 +130,7 @@ func New(config Config) (*Embedder, error) {
 			return nil, fmt.Errorf("the number of dimensions is %d, but must be between 0 (the model's default) and %d", n, maxDimensions)
 		}
 	}
-	e := &Embedder{config: config, id: "openai:" + config.Model, address: base.JoinPath("embeddings").String(), pause: pause}
+	e := &Embedder{config: config, id: "openai:" + config.Model, address: base.JoinPath("embeddings").String(), pause: sleep.For}
 	if config.Dimensions > 0 {
 		e.id += "@" + strconv.Itoa(config.Dimensions)
 	}

@@ -142,15 +142,3 @@ func (e *Embedder) checkDimensions(vectors [][]float32) error {
 			Message: fmt.Sprintf("it answered with %d dimensions instead of %d: the name may now belong to another model", got, want)}
 	}
 }
-
-// pause waits for d or until ctx is done.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}

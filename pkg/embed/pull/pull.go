@@ -18,6 +18,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/sluice/sluice/pkg/durable"
+	"github.com/sluice/sluice/pkg/sleep"
 )
 
 // DefaultBase is the default server for models.
@@ -72,7 +73,7 @@ func (c Config) withDefaults() Config {
 		c.Client = &http.Client{CheckRedirect: checkRedirect}
 	}
 	if c.Pause == nil {
-		c.Pause = pause
+		c.Pause = sleep.For
 	}
 	return c
 }
@@ -128,15 +129,4 @@ func Pull(ctx context.Context, c Config, m Model) (directory string, err error) 
 		return "", fmt.Errorf("moving %s to its final location: %w", m.Name, err)
 	}
 	return directory, durable.Dir(c.Dir)
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

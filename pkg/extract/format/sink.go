@@ -3,8 +3,8 @@ package format
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
+	"github.com/sluice/sluice/pkg/bounded"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -102,10 +102,7 @@ func Cut(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return strings.TrimSpace(s[:n])
+	return strings.TrimSpace(bounded.Prefix(s, n))
 }
 
 // Warn records a warning for users. Identical warnings are recorded once.
@@ -160,10 +157,7 @@ func splitBlock(s string, kind domain.BlockKind) (head, rest string) {
 	if len(s) <= MaxBlockBytes {
 		return s, ""
 	}
-	cut := MaxBlockBytes
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
+	cut := len(bounded.Prefix(s, MaxBlockBytes))
 	for _, sep := range []string{"\n", ". ", "。", " "} {
 		if i := strings.LastIndex(s[:cut], sep); i > MaxBlockBytes/2 {
 			cut = i + len(sep)

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/sleep"
 )
 
 // Timing for the first connection. Later, gRPC reconnects with its own back-off.
@@ -166,10 +167,8 @@ func (x *Index) repeat(ctx context.Context, action string, f func() error) error
 		if attempt == maxAttempts || !transient(err) {
 			return fmt.Errorf("%s: %w", action, err)
 		}
-		select {
-		case <-ctx.Done():
+		if sleep.For(ctx, gap/2+rand.N(gap)) != nil {
 			return fmt.Errorf("%s: %w", action, context.Cause(ctx))
-		case <-time.After(gap/2 + rand.N(gap)):
 		}
 		gap *= 2
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+	"github.com/sluice/sluice/pkg/sleep"
 )
 
 // Range of engine ports. It is below the ephemeral ports, so that the system cannot give an engine's port to a client
@@ -105,10 +106,8 @@ func listen(ctx context.Context, port int) (*net.TCPListener, error) {
 		if err == nil {
 			return l.(*net.TCPListener), nil
 		}
-		select {
-		case <-ctx.Done():
+		if sleep.For(ctx, 50*time.Millisecond) != nil {
 			return nil, err
-		case <-time.After(50 * time.Millisecond):
 		}
 	}
 }

@@ -1,0 +1,17 @@
+// Package sleep waits, for as long as a context allows. It imports no other package of the module.
+package sleep
+
+import (
+	"context"
+	"time"
+)
+
+// For waits for the duration d. If ctx is done first, For returns ctx.Err().
+func For(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
