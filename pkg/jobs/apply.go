@@ -91,8 +91,7 @@ func (r *reader) applyOne(ctx context.Context, ev domain.Event) error {
 		if ctx.Err() != nil {
 			return err
 		}
-		var panicked *panicError
-		if errors.As(err, &panicked) {
+		if _, ok := errors.AsType[*panicError](err); ok {
 			if panics++; panics == catalogPanics {
 				r.broker.log.Error("dropping an event that cannot be applied", "type", ev.Type, "job", ev.JobID,
 					"datasource", ev.DatasourceID, "generation", ev.Generation, "tries", failures, "error", err)

@@ -15,11 +15,7 @@ import (
 type Backlog struct {
 	Waiting uint64 // not yet delivered: the pending messages of the lane's consumer
 	Taken   uint64 // delivered: running, or waiting for a turn or a retry
-	Retried uint64 // the jobs in Taken that were delivered more than once
 }
-
-// Unfinished returns the number of unfinished jobs. The admission window limits this number.
-func (b Backlog) Unfinished() uint64 { return b.Waiting + b.Taken }
 
 // Backlog counts the unfinished jobs in a lane. Before the lane's first worker starts, all jobs count as waiting. An
 // autoscaler can read the same numbers from NATS: they are part of the state of the consumer ConsumerOf(lane) on the
@@ -35,7 +31,7 @@ func (b *Broker) Backlog(ctx context.Context, lane domain.Lane) (Backlog, error)
 	if err != nil {
 		return Backlog{}, fmt.Errorf("counting %s jobs: %w", lane, err)
 	}
-	return Backlog{Waiting: info.NumPending, Taken: uint64(info.NumAckPending), Retried: uint64(info.NumRedelivered)}, nil
+	return Backlog{Waiting: info.NumPending, Taken: uint64(info.NumAckPending)}, nil
 }
 
 // consumerInfo returns the state of a lane's consumer.

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,14 +14,9 @@ func TestWorkGivesUpAfterMaxFailures(t *testing.T) {
 	b := newBroker(t)
 	job := newJob(domain.JobIngest)
 	var runs atomic.Int32
-	fail := atomic.Bool{}
-	fail.Store(true)
 	w := work(t, b, domain.LaneIngest, WorkerOptions{MaxFailures: 3}, func(context.Context, domain.Job) error {
 		runs.Add(1)
-		if fail.Load() {
-			panic("index out of range")
-		}
-		return nil
+		panic("index out of range")
 	})
 	gen := publish(t, b, job)
 	for _, want := range []Result{Retried, Retried, Dead} {
@@ -46,49 +40,6 @@ func TestWorkGivesUpAfterMaxFailures(t *testing.T) {
 	if last := events[len(events)-1]; len(events) != 3 || last.Type != domain.EventError || last.Error != dl.Error {
 		t.Errorf("events are %+v", events)
 	}
-
-	fail.Store(false)
-	next, err := b.ReplayDeadLetter(testContext(t), dl.Sequence)
-	if err != nil || next <= gen {
-		t.Fatalf("replay gave generation %d, %v", next, err)
-	}
-	if out := receive(t, w.outcomes, "the replayed job"); out.Result != Done || out.JobID != job.ID || out.Generation != next {
-		t.Errorf("outcome of the replay is %+v", out)
-	}
-	if dead := deadLetters(t, b, ""); len(dead) != 0 {
-		t.Errorf("the dead letter is still there: %+v", dead)
-	}
-	if _, err := b.ReplayDeadLetter(testContext(t), dl.Sequence); !errors.Is(err, ErrNotFound) {
-		t.Errorf("second replay: error is %v, want ErrNotFound", err)
-	}
-}
-
-func TestReplayOfADeadLetterNeverReplacesANewerJob(t *testing.T) {
-	t.Parallel()
-	b := newBroker(t)
-	job := newJob(domain.JobIngest)
-	w := work(t, b, domain.LaneIngest, WorkerOptions{MaxFailures: 1}, func(_ context.Context, j domain.Job) error {
-		if j.ID == job.ID {
-			return errors.New("no")
-		}
-		return nil
-	})
-	publish(t, b, job)
-	receive(t, w.outcomes, "the failure")
-	publish(t, b, again(job))
-	receive(t, w.outcomes, "the newer job")
-	dead := deadLetters(t, b, "")
-	if len(dead) != 1 {
-		t.Fatalf("%d dead letters", len(dead))
-	}
-	if _, err := b.ReplayDeadLetter(testContext(t), dead[0].Sequence); !errors.Is(err, ErrSuperseded) {
-		t.Errorf("error is %v, want ErrSuperseded", err)
-	}
-	for range 2 {
-		if err := b.DeleteDeadLetter(testContext(t), dead[0].Sequence); err != nil {
-			t.Errorf("deleting: %v", err)
-		}
-	}
 }
 
 func TestAMessageThatIsNotAJobBecomesADeadLetter(t *testing.T) {
@@ -111,9 +62,6 @@ func TestAMessageThatIsNotAJobBecomesADeadLetter(t *testing.T) {
 		dead := deadLetters(t, b, "")
 		if len(dead) != 1 || string(dead[0].Raw) != data || dead[0].Job != nil || dead[0].Kind != domain.JobIngest {
 			t.Fatalf("%q: dead letters are %+v", data, dead)
-		}
-		if _, err := b.ReplayDeadLetter(testContext(t), dead[0].Sequence); !errors.Is(err, ErrInvalid) {
-			t.Errorf("replaying what is not a job: error is %v", err)
 		}
 	}
 	// A job must not affect a datasource other than the one in its subject.

@@ -252,8 +252,7 @@ func (d *delivery) end(ctx context.Context, runErr error) (Result, error) {
 		}
 		return d.finish(ctx, Failed, runErr)
 	}
-	var later *snoozeError
-	if errors.As(runErr, &later) {
+	if later, ok := errors.AsType[*snoozeError](runErr); ok {
 		return d.postpone(ctx, later)
 	}
 	err := d.count(ctx, func(t *attemptCounts) {
@@ -276,8 +275,7 @@ func (d *delivery) stopped() bool { return errors.Is(context.Cause(d.run), errSt
 // delay from that list.
 func (d *delivery) nak(ctx context.Context, runErr error) (Result, error) {
 	delay := d.retry.delay(d.counts.Failures)
-	var asked *retryError
-	if errors.As(runErr, &asked) && asked.after > delay {
+	if asked, ok := errors.AsType[*retryError](runErr); ok && asked.after > delay {
 		delay = d.retry.jitter(asked.after)
 	}
 	d.log.Debug("job failed; will retry", "failures", d.counts.Failures, "delay", delay, "error", runErr)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/sluice/sluice/pkg/bounded"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
@@ -19,10 +19,6 @@ var (
 	ErrFull = errors.New("jobs: stream is full")
 	// ErrInvalid means that a job or event has an invalid kind or id.
 	ErrInvalid = errors.New("jobs: invalid job or event")
-	// ErrSuperseded means that a newer job for the same datasource exists.
-	ErrSuperseded = errors.New("jobs: superseded by a newer job")
-	// ErrNotFound means that the requested dead letter does not exist.
-	ErrNotFound = errors.New("jobs: not found")
 	// ErrRefused means that connecting fails until the settings of this program or of the servers are changed.
 	ErrRefused = errors.New("jobs: connection refused")
 
@@ -35,8 +31,6 @@ var (
 	ErrUnavailable = quorum.ErrUnavailable
 	// ErrStreamLost means that a stream was deleted or lost. Broker.Repair recreates it.
 	ErrStreamLost = quorum.ErrStreamLost
-	// ErrReplicas means that more replicas are configured than the cluster has servers.
-	ErrReplicas = quorum.ErrReplicas
 )
 
 // Permanent marks an error that a retry cannot fix, such as an unreadable file or a deleted page. The job ends
@@ -128,8 +122,7 @@ const maxMessageText = 2000
 // the error's own text.
 func messageFor(err error) string {
 	text := err.Error()
-	var e *domain.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*domain.Error](err); ok {
 		text = e.Message
 	}
 	return clip(text)
@@ -137,8 +130,7 @@ func messageFor(err error) string {
 
 // stageOf returns domain.StageUnreadable if the job failed because of its content, or "" otherwise.
 func stageOf(err error) string {
-	var e *domain.Error
-	if errors.As(err, &e) && e.Code == domain.CodeUnsupported {
+	if e, ok := errors.AsType[*domain.Error](err); ok && e.Code == domain.CodeUnsupported {
 		return domain.StageUnreadable
 	}
 	return ""
@@ -150,9 +142,5 @@ func clip(text string) string {
 	if len(text) <= maxMessageText {
 		return text
 	}
-	cut := maxMessageText
-	for !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + "…"
+	return bounded.Prefix(text, maxMessageText) + "…"
 }

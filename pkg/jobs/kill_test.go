@@ -135,7 +135,7 @@ func TestAcknowledgedMessagesSurviveAKill(t *testing.T) {
 	for _, j := range lastJobs(t, b, "") {
 		kept[j.Generation] = j.ID
 	}
-	if err := b.scan(testContext(t), StreamEvents, "events.*.*", func(msg *jetstream.RawStreamMsg) error {
+	if err := scan(testContext(t), b, StreamEvents, "events.*.*", func(msg *jetstream.RawStreamMsg) error {
 		ev, err := decodeEvent(msg.Subject, msg.Data)
 		events[ev.Generation] = true
 		return err

@@ -61,7 +61,7 @@ func TestAJobWhoseLeaseWasLostIsNotRunTwiceByItsWorker(t *testing.T) {
 	if out := receive(t, w.outcomes, "the outcome"); out.Result != Done || runs.Load() != 1 {
 		t.Errorf("outcome is %+v after %d runs", out, runs.Load())
 	}
-	if backlog, err := b.Backlog(testContext(t), domain.LaneIngest); err != nil || backlog.Unfinished() != 0 {
+	if backlog, err := b.Backlog(testContext(t), domain.LaneIngest); err != nil || backlog != (Backlog{}) {
 		t.Errorf("backlog is %+v, %v", backlog, err)
 	}
 }

@@ -1,7 +1,9 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"os"
@@ -181,7 +183,7 @@ func work(t testing.TB, b *Broker, lane domain.Lane, o WorkerOptions, h Handler)
 func allEvents(t testing.TB, b *Broker, datastoreID string) []domain.Event {
 	t.Helper()
 	var events []domain.Event
-	err := b.scan(testContext(t), StreamEvents, prefixEvents+"."+datastoreID+".*", func(msg *jetstream.RawStreamMsg) error {
+	err := scan(testContext(t), b, StreamEvents, prefixEvents+"."+datastoreID+".*", func(msg *jetstream.RawStreamMsg) error {
 		ev, err := decodeEvent(msg.Subject, msg.Data)
 		events = append(events, ev)
 		return err
@@ -192,11 +194,30 @@ func allEvents(t testing.TB, b *Broker, datastoreID string) []domain.Event {
 	return events
 }
 
+// deadLetters returns the dead letters of a datastore, oldest first, or all if datastoreID is "".
 func deadLetters(t testing.TB, b *Broker, datastoreID string) []DeadLetter {
 	t.Helper()
+	filter := prefixDeadLetters + ".*." + cmp.Or(datastoreID, "*") + ".*"
 	var all []DeadLetter
-	if err := b.DeadLetters(testContext(t), datastoreID, func(dl DeadLetter) error { all = append(all, dl); return nil }); err != nil {
+	if err := scan(testContext(t), b, StreamDeadLetters, filter, func(msg *jetstream.RawStreamMsg) error {
+		var dl DeadLetter
+		err := json.Unmarshal(msg.Data, &dl)
+		all = append(all, dl)
+		return err
+	}); err != nil {
 		t.Fatalf("reading dead letters: %v", err)
 	}
 	return all
+}
+
+// scan calls f for each message of a stream that matches the filter.
+func scan(ctx context.Context, b *Broker, stream, filter string, f func(*jetstream.RawStreamMsg) error) error {
+	return b.pages(ctx, stream, filter, 1, func(page []*jetstream.RawStreamMsg) error {
+		for _, msg := range page {
+			if err := f(msg); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

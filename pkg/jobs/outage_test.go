@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/jobs/natstest"
+	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
 func TestWithoutAMajorityEverythingWaits(t *testing.T) {
@@ -71,7 +72,7 @@ func TestReplicas(t *testing.T) {
 	c := natstest.Start(t, 3)
 	conn := connectTo(t, c)
 	_, err := Open(testContext(t), conn, Options{Replicas: 5, Log: quiet, RetryTimeout: time.Second})
-	if !errors.Is(err, ErrReplicas) {
+	if !errors.Is(err, quorum.ErrReplicas) {
 		t.Errorf("five replicas on three servers: error is %v, want ErrReplicas", err)
 	}
 	first := openBroker(t, conn, Options{})
@@ -90,7 +91,7 @@ func TestReplicasNeedACluster(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	_, err := Open(testContext(t), b.conn, Options{Replicas: 3, Log: quiet})
-	if !errors.Is(err, ErrReplicas) {
+	if !errors.Is(err, quorum.ErrReplicas) {
 		t.Errorf("error is %v, want ErrReplicas", err)
 	}
 }

@@ -101,7 +101,7 @@ func TestADisconnectedWorkerKeepsNoJob(t *testing.T) {
 	if out := receive(t, second.outcomes, "the other outcome"); out.Result != Done {
 		t.Errorf("the other outcome is %+v", out)
 	}
-	if backlog, err := b.Backlog(testContext(t), domain.LaneIngest); err != nil || backlog.Unfinished() != 0 || runs.Load() != 2 {
+	if backlog, err := b.Backlog(testContext(t), domain.LaneIngest); err != nil || backlog != (Backlog{}) || runs.Load() != 2 {
 		t.Errorf("after %d runs the backlog is %+v, %v", runs.Load(), backlog, err)
 	}
 }

@@ -141,7 +141,7 @@ func TestADeletedConsumerIsRestoredAtItsPosition(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if backlog.Unfinished() == 0 && info.CachedInfo().NumAckPending == 0 {
+		if backlog == (Backlog{}) && info.CachedInfo().NumAckPending == 0 {
 			break
 		}
 		wait(ctx, time.Millisecond)

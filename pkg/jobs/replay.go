@@ -102,15 +102,3 @@ func (b *Broker) pages(ctx context.Context, stream, filter string, from uint64, 
 		return f(page)
 	})
 }
-
-// scan calls f for each message in a stream that matches the filter.
-func (b *Broker) scan(ctx context.Context, stream, filter string, f func(*jetstream.RawStreamMsg) error) error {
-	return b.pages(ctx, stream, filter, 1, func(page []*jetstream.RawStreamMsg) error {
-		for _, msg := range page {
-			if err := f(msg); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/sleep"
 )
 
 // Handler processes one job. Its error decides what happens next:
@@ -270,11 +271,4 @@ func (w *worker) take(ctx context.Context) error {
 }
 
 // wait pauses for d or until ctx is done.
-func wait(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
-}
+func wait(ctx context.Context, d time.Duration) { _ = sleep.For(ctx, d) }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/sluice/sluice/pkg/sleep"
 )
 
 // Errors that callers can test for with errors.Is.
@@ -48,11 +49,7 @@ func Retry(ctx context.Context, timeout time.Duration, f func(ctx context.Contex
 		if err == nil || !IsTransient(err) {
 			return err
 		}
-		timer := time.NewTimer(pause/2 + rand.N(pause/2))
-		select {
-		case <-timer.C:
-		case <-whole.Done():
-			timer.Stop()
+		if sleep.For(whole, pause/2+rand.N(pause/2)) != nil {
 			if ctx.Err() != nil {
 				return fmt.Errorf("%w: %w (%w)", ErrUnavailable, err, ctx.Err())
 			}
