@@ -73,9 +73,9 @@ func Open(ctx context.Context, o Options) (*Catalog, error) {
 	}
 	a := accounts.New(d, o.Limits)
 	s := sites.New(d, cmp.Or(max(o.MaxPagesPerSite, 0), DefaultMaxPagesPerSite))
-	p := pipeline.New(d, a, s)
+	p := pipeline.New(d, s)
 	return &Catalog{
-		Accounts: a, Store: conversations.New(d), Sites: s, Pipeline: p, Resources: resources.New(d, cache, a, s, p),
+		Accounts: a, Store: conversations.New(d), Sites: s, Pipeline: p, Resources: resources.New(d, cache, a, s),
 		Maintenance: maintenance.New(d, s, p), db: d,
 	}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/catalog/db"
 )
 
 // TestSchemasOfOtherVersions opens databases whose recorded schema version is older than the first release, or newer
@@ -68,7 +69,7 @@ func TestSchemasOfOtherVersions(t *testing.T) {
 		t.Run("a development version is refused, in "+engine, func(t *testing.T) {
 			t.Parallel()
 			err := opened(t, `UPDATE goose_db_version SET version_id = 8 WHERE version_id > 0`)
-			if older := new(catalog.OlderError); !errors.As(err, &older) || older.Have != 8 {
+			if older := new(db.OlderError); !errors.As(err, &older) || older.Have != 8 {
 				t.Fatal(err)
 			}
 		})
@@ -82,7 +83,7 @@ func TestSchemasOfOtherVersions(t *testing.T) {
 		t.Run("a version to come is refused, in "+engine, func(t *testing.T) {
 			t.Parallel()
 			err := opened(t, `UPDATE goose_db_version SET version_id = 999 WHERE version_id > 0`)
-			if newer := new(catalog.NewerError); !errors.As(err, &newer) || newer.Have != 999 {
+			if newer := new(db.NewerError); !errors.As(err, &newer) || newer.Have != 999 {
 				t.Fatal(err)
 			}
 		})

@@ -30,10 +30,6 @@ type (
 	Description = resources.Description
 	// NewDatasource is resources.NewDatasource.
 	NewDatasource = resources.NewDatasource
-	// NewerError is db.NewerError.
-	NewerError = db.NewerError
-	// OlderError is db.OlderError.
-	OlderError = db.OlderError
 	// OriginalRef is maintenance.OriginalRef.
 	OriginalRef = maintenance.OriginalRef
 	// Page is db.Page.
@@ -54,8 +50,6 @@ type (
 	SiteBatch = sites.SiteBatch
 	// SiteTask is sites.SiteTask.
 	SiteTask = sites.SiteTask
-	// Snapshot is maintenance.Snapshot.
-	Snapshot = maintenance.Snapshot
 	// StoredResponse is accounts.StoredResponse.
 	StoredResponse = accounts.StoredResponse
 	// StuckDatasource is pipeline.StuckDatasource.
@@ -69,7 +63,6 @@ type (
 // Values of these types.
 const (
 	PriorityFresh    = record.PriorityFresh
-	PriorityPages    = record.PriorityPages
 	PriorityReplay   = record.PriorityReplay
 	NothingAdopted   = maintenance.NothingAdopted
 	AdoptedContent   = maintenance.AdoptedContent

@@ -118,10 +118,7 @@ func readConversation(ctx context.Context, q db.Querier, ws, agentID, id string)
 		text, args = text+` AND agent_id = ?`, append(args, agentID)
 	}
 	v, err := scanConversation(q.QueryRow(ctx, text, args...))
-	if err != nil {
-		return domain.Conversation{}, db.MapNotFound(err, "conversation", id)
-	}
-	return v, nil
+	return v, db.MapNotFound(err, "conversation", id)
 }
 
 // ConversationsByCallerID returns up to `limit` conversations of the workspace with this CallerID, newest first. A

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/sluice/sluice/pkg/catalog/accounts"
 	"github.com/sluice/sluice/pkg/catalog/db"
 	"github.com/sluice/sluice/pkg/catalog/record"
 	"github.com/sluice/sluice/pkg/catalog/sites"
@@ -16,9 +15,8 @@ import (
 
 // Pipeline stores jobs, and the changes that result from them, in the catalog. All methods are safe for concurrent use.
 type Pipeline struct {
-	db       *db.DB
-	accounts *accounts.Accounts
-	sites    *sites.Sites
+	db    *db.DB
+	sites *sites.Sites
 
 	generation atomic.Uint64 // the highest generation stored in the database is known to be at least this one
 
@@ -27,8 +25,8 @@ type Pipeline struct {
 }
 
 // New returns a Pipeline for the database.
-func New(d *db.DB, a *accounts.Accounts, s *sites.Sites) *Pipeline {
-	return &Pipeline{db: d, accounts: a, sites: s, last: map[record.Priority]string{}}
+func New(d *db.DB, s *sites.Sites) *Pipeline {
+	return &Pipeline{db: d, sites: s, last: map[record.Priority]string{}}
 }
 
 // OutboxWake returns a channel that receives a value when there may be jobs to publish: after opening, after a commit

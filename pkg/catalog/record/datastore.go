@@ -89,8 +89,5 @@ func DatastoreByID(ctx context.Context, q db.Querier, id string) (domain.Datasto
 func DatastoreOf(ctx context.Context, q db.Querier, ws, id, lock string) (domain.Datastore, error) {
 	d, err := ScanDatastore(q.QueryRow(ctx,
 		`SELECT `+DatastoreColumns+` FROM datastores WHERE workspace_id = ? AND id = ? AND deleted_at = 0`+lock, ws, id))
-	if err != nil {
-		return domain.Datastore{}, db.MapNotFound(err, "datastore", id)
-	}
-	return d, nil
+	return d, db.MapNotFound(err, "datastore", id)
 }

@@ -93,6 +93,15 @@ func LockDatasource(ctx context.Context, t *db.Tx, id string) (Record, domain.Da
 	return r, store, err
 }
 
+// LockDatasourceOf is like LockDatasource. It fails with domain.CodeNotFound unless the datasource is in the workspace.
+func LockDatasourceOf(ctx context.Context, t *db.Tx, ws, id string) (Record, domain.Datastore, error) {
+	r, store, err := LockDatasource(ctx, t, id)
+	if err == nil && r.WorkspaceID != ws {
+		return r, store, domain.NotFound("datasource", id)
+	}
+	return r, store, db.MapNotFound(err, "datasource", id)
+}
+
 // LockDatasources locks the rows of datasources that the transaction will read and write. It locks the rows of their
 // sites first. Unknown ids are ignored.
 func LockDatasources(ctx context.Context, t *db.Tx, ids ...string) error {

@@ -96,11 +96,8 @@ func (c *Resources) Describe(ctx context.Context, ws, id string, d Description, 
 	err := c.db.Update(ctx, "describing a datasource", func(t *db.Tx) error {
 		var store domain.Datastore
 		var err error
-		if r, store, err = record.LockDatasource(ctx, t, id); err != nil {
-			return db.MapNotFound(err, "datasource", id)
-		}
-		if r.WorkspaceID != ws {
-			return domain.NotFound("datasource", id)
+		if r, store, err = record.LockDatasourceOf(ctx, t, ws, id); err != nil {
+			return err
 		}
 		if d.Web != nil {
 			if err := c.sites.FetchBy(ctx, t, &r, *d.Web); err != nil {
@@ -144,12 +141,9 @@ func (c *Resources) reopen(ctx context.Context, action, ws, id string, job domai
 }
 
 func (c *Resources) reopenIn(ctx context.Context, t *db.Tx, ws, id string, job domain.Job, p record.Priority, change func(*db.Tx, *record.Record) error) (record.Record, error) {
-	r, store, err := record.LockDatasource(ctx, t, id)
+	r, store, err := record.LockDatasourceOf(ctx, t, ws, id)
 	if err != nil {
-		return record.Record{}, db.MapNotFound(err, "datasource", id)
-	}
-	if r.WorkspaceID != ws {
-		return record.Record{}, domain.NotFound("datasource", id)
+		return record.Record{}, err
 	}
 	if err := change(t, &r); err != nil {
 		return r, err

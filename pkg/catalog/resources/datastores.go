@@ -65,10 +65,7 @@ func (c *Resources) cachedDatastore(id string, read func() (domain.Datastore, er
 // DatastoreByID returns a datastore in any workspace, for workers, sweeps and audits.
 func (c *Resources) DatastoreByID(ctx context.Context, id string) (domain.Datastore, error) {
 	d, err := record.DatastoreByID(ctx, c.db.Read, id)
-	if err != nil {
-		return domain.Datastore{}, db.MapNotFound(err, "datastore", id)
-	}
-	return d, nil
+	return d, db.MapNotFound(err, "datastore", id)
 }
 
 // ServingPlace returns the place (engine and embedding model) from which a datastore of any workspace is served.
@@ -83,10 +80,7 @@ func (c *Resources) ServingPlace(ctx context.Context, id string) (domain.Place, 
 func (c *Resources) PublicDatastore(ctx context.Context, id string) (domain.Datastore, error) {
 	d, err := record.ScanDatastore(c.db.Read.QueryRow(ctx,
 		`SELECT `+record.DatastoreColumns+` FROM datastores WHERE visibility = 'public' AND deleted_at = 0 AND id = ?`, id))
-	if err != nil {
-		return domain.Datastore{}, db.MapNotFound(err, "datastore", id)
-	}
-	return d, nil
+	return d, db.MapNotFound(err, "datastore", id)
 }
 
 // Datastores returns a page of the workspace's datastores, newest first, and the cursor of the next page, or "" after

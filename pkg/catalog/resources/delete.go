@@ -18,11 +18,8 @@ import (
 func (c *Resources) DeleteDatasource(ctx context.Context, ws, id string) (domain.Datasource, error) {
 	var r record.Record
 	err := c.db.Update(ctx, "deleting a datasource", func(t *db.Tx) (err error) {
-		if r, _, err = record.LockDatasource(ctx, t, id); err != nil {
-			return db.MapNotFound(err, "datasource", id)
-		}
-		if r.WorkspaceID != ws {
-			return domain.NotFound("datasource", id)
+		if r, _, err = record.LockDatasourceOf(ctx, t, ws, id); err != nil {
+			return err
 		}
 		return c.remove(ctx, t, r)
 	})

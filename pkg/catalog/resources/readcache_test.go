@@ -31,7 +31,7 @@ func openCached(t *testing.T) *Resources {
 	if err := a.EnsureWorkspace(t.Context(), "w", "w"); err != nil {
 		t.Fatal(err)
 	}
-	c := New(d, cache, a, nil, nil)
+	c := New(d, cache, a, nil)
 	if _, err := c.CreateDatastore(t.Context(), domain.Datastore{ID: "s", WorkspaceID: "w", Name: "s", Type: domain.EngineEmbedded}); err != nil {
 		t.Fatal(err)
 	}

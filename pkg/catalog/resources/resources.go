@@ -5,7 +5,6 @@ package resources
 import (
 	"github.com/sluice/sluice/pkg/catalog/accounts"
 	"github.com/sluice/sluice/pkg/catalog/db"
-	"github.com/sluice/sluice/pkg/catalog/pipeline"
 	"github.com/sluice/sluice/pkg/catalog/sites"
 )
 
@@ -15,11 +14,10 @@ type Resources struct {
 	cache    *ReadCache
 	accounts *accounts.Accounts
 	sites    *sites.Sites
-	pipeline *pipeline.Pipeline
 }
 
 // New returns a store of resources in the given database. If only this process uses the database, m must be the
 // Observer in the options of the database.
-func New(d *db.DB, m *ReadCache, a *accounts.Accounts, s *sites.Sites, p *pipeline.Pipeline) *Resources {
-	return &Resources{db: d, cache: m, accounts: a, sites: s, pipeline: p}
+func New(d *db.DB, m *ReadCache, a *accounts.Accounts, s *sites.Sites) *Resources {
+	return &Resources{db: d, cache: m, accounts: a, sites: s}
 }

@@ -11,13 +11,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Reasons for leaving out addresses found by crawlers. The catalog checks the depth and the patterns, because only the
-// catalog knows the current settings, and whether there is a shorter path to the address. Crawlers may also reject an
-// address themselves, with the reason reasonTooDeep.
-const (
-	reasonPageLimit = "past the site's limit of pages"
-	reasonTooDeep   = domain.LeftTooDeep
-)
+// reasonPageLimit is a reason for leaving out addresses found by crawlers. The catalog also checks the depth and the patterns,
+// because only the catalog knows the current settings, and whether there is a shorter path to the address.
+const reasonPageLimit = "past the site's limit of pages"
 
 // Discovered adds the links in an event to the site as pages, each with a crawl job. It returns the number of jobs put
 // into the outbox. `from` is the datasource that the event is about.

@@ -22,13 +22,11 @@ func (c *Sites) StopCrawl(ctx context.Context, ws, id string) (domain.Datasource
 	working := false
 	err := c.db.Update(ctx, "stopping a crawl", func(t *db.Tx) error {
 		working = false
-		r, _, err := record.LockDatasource(ctx, t, id)
+		r, _, err := record.LockDatasourceOf(ctx, t, ws, id)
 		if err != nil {
-			return db.MapNotFound(err, "datasource", id)
+			return err
 		}
 		switch {
-		case r.WorkspaceID != ws:
-			return domain.NotFound("datasource", id)
 		case r.Type == domain.TypeWebPage:
 			return c.stopPages(ctx, t, r)
 		case r.Type != domain.TypeWebSite:

@@ -16,12 +16,9 @@ import (
 // site's settings. It also fails for a single page if the patch changes settings that only sites have.
 func (c *Sites) UpdateWebConfig(ctx context.Context, ws, id string, patch domain.WebPatch) (domain.Datasource, error) {
 	err := c.db.Update(ctx, "changing how a datasource is fetched", func(t *db.Tx) error {
-		r, _, err := record.LockDatasource(ctx, t, id)
+		r, _, err := record.LockDatasourceOf(ctx, t, ws, id)
 		if err != nil {
-			return db.MapNotFound(err, "datasource", id)
-		}
-		if r.WorkspaceID != ws {
-			return domain.NotFound("datasource", id)
+			return err
 		}
 		if err := c.FetchBy(ctx, t, &r, patch); err != nil {
 			return err
