@@ -44,22 +44,19 @@ func Fault(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
-	var coded *Error
-	if errors.As(err, &coded) {
+	if _, ok := errors.AsType[*Error](err); ok {
 		return err
 	}
 	if ctx.Err() != nil {
 		return WithExit(Stopped, errors.New("stopped"))
 	}
-	var refused *client.Error
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*client.Error](err); ok {
 		if refused.Status == http.StatusForbidden || refused.Status == http.StatusUnauthorized {
 			return WithExit(Forbidden, fmt.Errorf("%w; set the API key with SLUICE_API_KEY or --key", err))
 		}
 		return WithExit(ExitOfStatus(refused.Status), err)
 	}
-	var file *fs.PathError
-	if errors.As(err, &file) {
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
 		return err // a fault with a local file; it would also match net.Error below, as every system error does
 	}
 	var unreached net.Error

@@ -47,8 +47,7 @@ func (s *settings) flags(cmd *cobra.Command) {
 		}
 	}
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		var none *pflag.NotExistError
-		if errors.As(err, &none) {
+		if none, ok := errors.AsType[*pflag.NotExistError](err); ok {
 			name := none.GetSpecifiedName()
 			dashes := "--"
 			if len(name) == 1 {

@@ -72,8 +72,7 @@ func isFatal(err error) bool {
 	if err == nil {
 		return false
 	}
-	var refused *client.Error
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*client.Error](err); ok {
 		switch refused.Status {
 		case http.StatusBadRequest, http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType:
 			return false

@@ -136,12 +136,17 @@ func Serve(w http.ResponseWriter, r *http.Request) bool {
 			return true
 		}
 	}
-	body := f.plain
-	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-		h.Set("Content-Encoding", "gzip")
-		body = f.packed
-	}
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	_, _ = w.Write(body) // an error means that the client has disconnected
+	WriteFile(w, r, f.plain, f.packed)
 	return true
+}
+
+// WriteFile writes a file. `packed` is the file compressed with gzip, or nil.
+func WriteFile(w http.ResponseWriter, r *http.Request, plain, packed []byte) {
+	body := plain
+	if packed != nil && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		w.Header().Set("Content-Encoding", "gzip")
+		body = packed
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	_, _ = w.Write(body) // an error means that the client has disconnected
 }

@@ -64,6 +64,18 @@ func (a *audit) originals(ctx context.Context) error {
 	return nil
 }
 
+// datasourceOf returns the datasource of an original, or the zero value if it was deleted.
+func (a *audit) datasourceOf(ctx context.Context, o catalog.OriginalRef) (domain.Datasource, error) {
+	d, err := a.Catalog.Datasource(ctx, o.WorkspaceID, o.DatasourceID)
+	if domain.CodeOf(err) == domain.CodeNotFound {
+		return domain.Datasource{}, nil
+	}
+	if err != nil {
+		err = fmt.Errorf("reading datasource %s: %w", o.DatasourceID, err)
+	}
+	return d, err
+}
+
 // verifyOriginal verifies the digest of an original if the audit is thorough. A synched web page whose original is
 // damaged is fetched again. For other datasources, the audit only reports the damage.
 func (a *audit) verifyOriginal(ctx context.Context, o catalog.OriginalRef) error {
@@ -77,15 +89,9 @@ func (a *audit) verifyOriginal(ctx context.Context, o catalog.OriginalRef) error
 	case !errors.Is(err, originals.ErrCorrupt):
 		return fmt.Errorf("verifying the original of datasource %s: %w", o.DatasourceID, err)
 	}
-	d, err := a.Catalog.Datasource(ctx, o.WorkspaceID, o.DatasourceID)
-	if domain.CodeOf(err) == domain.CodeNotFound {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("reading datasource %s: %w", o.DatasourceID, err)
-	}
-	if d.Original == nil || d.Original.Key != o.Key {
-		return nil // replaced in the meantime
+	d, err := a.datasourceOf(ctx, o)
+	if err != nil || d.Original == nil || d.Original.Key != o.Key {
+		return err // nil if it was deleted or replaced in the meantime
 	}
 	if d.Type == domain.TypeWebPage && d.Status == domain.StatusSynched {
 		return a.fetchAgain(ctx, d)
@@ -104,15 +110,9 @@ func (a *audit) verifyOriginal(ctx context.Context, o catalog.OriginalRef) error
 // again. For other datasources, the audit only counts the loss, but deletes datasources without content if Prune is
 // set.
 func (a *audit) handleMissingOriginal(ctx context.Context, o catalog.OriginalRef) error {
-	d, err := a.Catalog.Datasource(ctx, o.WorkspaceID, o.DatasourceID)
-	if domain.CodeOf(err) == domain.CodeNotFound {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("reading datasource %s: %w", o.DatasourceID, err)
-	}
-	if !d.Status.Terminal() {
-		return nil // its job will store an original or end with an error
+	d, err := a.datasourceOf(ctx, o)
+	if err != nil || !d.Status.Terminal() {
+		return err // nil if it was deleted, or if its job will store an original or end with an error
 	}
 	gone, err := a.hasLostOriginal(ctx, d)
 	if err != nil || !gone {

@@ -219,8 +219,3 @@ type Filters struct {
 	DatasourceIDs []string
 	Metadata      map[string]any
 }
-
-// Empty reports whether there are no restrictions.
-func (f Filters) Empty() bool {
-	return len(f.CustomIDs) == 0 && len(f.DatasourceIDs) == 0 && len(f.Metadata) == 0
-}

@@ -60,8 +60,7 @@ func Errorf(code Code, format string, args ...any) *Error {
 // unless they have a code that says otherwise. Transient returns err unchanged if err is nil, already has a code, or is
 // context.Canceled.
 func Transient(err error, message string) error {
-	var known *Error
-	if err == nil || errors.As(err, &known) || errors.Is(err, context.Canceled) {
+	if _, ok := errors.AsType[*Error](err); err == nil || ok || errors.Is(err, context.Canceled) {
 		return err
 	}
 	return &Error{Code: CodeUnavailable, Message: message, Err: err}
@@ -84,8 +83,7 @@ func CodeOf(err error) Code {
 	if err == nil {
 		return ""
 	}
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
 	}
 	return CodeInternal

@@ -308,16 +308,6 @@ func (d *Datasource) restoreAfterMove(at time.Time) {
 	d.Error, d.Resume = before.Error, nil
 }
 
-// EndMove is called when a move is cancelled. It restores a datasource that could not be moved, and reports whether
-// anything changed.
-func (d *Datasource) EndMove(at time.Time) bool {
-	if d.Resume == nil || !d.Status.Terminal() {
-		return false // a running job restores the state when it ends
-	}
-	d.restoreAfterMove(at)
-	return true
-}
-
 func (d *Datasource) finish(s Status, at time.Time) {
 	d.Status, d.Error, d.Progress, d.UpdatedAt = s, "", Progress{}, at
 }

@@ -44,6 +44,22 @@ func CheckRow(r *Row, dimensions int) error {
 	return checkVector(r.Vector, dimensions)
 }
 
+// EncodeMetadata returns the metadata of a row as JSON, or nil if it has none. It fails with ErrInvalid if the metadata
+// cannot be stored.
+func EncodeMetadata(r *Row) ([]byte, error) {
+	if len(r.Metadata) == 0 {
+		return nil, nil
+	}
+	data, err := json.Marshal(r.Metadata)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the metadata cannot be stored: %w", ErrInvalid, err)
+	}
+	if len(data) > MaxMetadataBytes {
+		return nil, fmt.Errorf("%w: the metadata has %d bytes, more than %d", ErrInvalid, len(data), MaxMetadataBytes)
+	}
+	return data, nil
+}
+
 // ValidKey reports whether all engines accept the key.
 func ValidKey(key string) bool {
 	if key == "" || len(key) > MaxKeyBytes {

@@ -240,8 +240,7 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 		req.ETag, req.LastModified = "", "" // an unchanged page would return no links
 	}
 	page, err := measureStage(ctx, c.Measure, StageFetch, func(ctx context.Context) (crawl.Page, error) { return c.Web.Fetch(ctx, req) })
-	var e *crawl.Error
-	if errors.As(err, &e) && errors.Is(err, crawl.ErrNoText) && job.GroupID != "" && !isRoot(spec) {
+	if e, ok := errors.AsType[*crawl.Error](err); ok && errors.Is(err, crawl.ErrNoText) && job.GroupID != "" && !isRoot(spec) {
 		// The address looked like a page's address, but it points to a file without text. The site is complete without
 		// this file.
 		return report.skip(ctx, e.Message)

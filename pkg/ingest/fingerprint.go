@@ -40,11 +40,16 @@ func (i *Ingestor) fingerprint(job domain.Job) (string, error) {
 	if job.Original == nil || job.Original.SHA256 == "" {
 		return "", nil
 	}
-	data, err := json.Marshal(fingerprintInputs{
+	return digest(fingerprintInputs{
 		Row: rowVersion, Extract: extract.Version, Chunk: i.Chunkers.Chunker(job.Chunking).Version(), Analysis: analysis.Version,
 		SHA256: job.Original.SHA256, FileName: job.Original.Name, MIMEType: job.Original.MIMEType, URL: pageURL(job),
 		Name: job.Name, CustomID: job.CustomID, Metadata: job.Metadata,
 	})
+}
+
+// digest returns the hexadecimal SHA-256 of v as JSON.
+func digest(v any) (string, error) {
+	data, err := json.Marshal(v)
 	if err != nil {
 		return "", jobs.Permanent(fmt.Errorf("encoding its metadata: %w", err))
 	}
@@ -70,16 +75,11 @@ func (i *Ingestor) textID(job domain.Job, doc *domain.Document, chunks []domain.
 	facts.Metadata = maps.Clone(doc.Metadata)
 	delete(facts.Metadata, domain.MetaCreated)
 	delete(facts.Metadata, domain.MetaModified)
-	data, err := json.Marshal(struct {
+	return digest(struct {
 		Row, Extract, Analysis int
 		Chunk, URL, ID         string
 		Metadata               map[string]any
 		Document               domain.Document // without its blocks, which are the chunks
 		Chunks                 []domain.Chunk
 	}{rowVersion, extract.Version, analysis.Version, i.Chunkers.Chunker(job.Chunking).Version(), pageURL(job), job.CustomID, job.Metadata, facts, steady})
-	if err != nil {
-		return "", jobs.Permanent(fmt.Errorf("encoding its metadata: %w", err))
-	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:]), nil
 }

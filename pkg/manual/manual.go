@@ -13,7 +13,6 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -151,12 +150,6 @@ func Serve(w http.ResponseWriter, r *http.Request) (found bool, err error) {
 		w.WriteHeader(http.StatusNotModified)
 		return true, nil
 	}
-	body := f.plain
-	if f.packed != nil && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-		h.Set("Content-Encoding", "gzip")
-		body = f.packed
-	}
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	_, _ = w.Write(body) // an error means that the client has disconnected
+	console.WriteFile(w, r, f.plain, f.packed)
 	return true, nil
 }

@@ -162,8 +162,7 @@ func (l *connection) progress(ctx context.Context, r *sdk.ProgressNotificationCl
 
 func (l *connection) connectionError(err error) error {
 	message := fmt.Sprintf("asking the service at %s: %v", l.relay.Endpoint, err)
-	var refused *refusal
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*refusal](err); ok {
 		message = fmt.Sprintf("the service at %s: %v", l.relay.Endpoint, refused)
 	}
 	return &jsonrpc.Error{Code: codeServer, Message: message}

@@ -95,23 +95,31 @@ type reader struct {
 	sum   string // expected hexadecimal SHA-256
 	hash  hash.Hash
 
-	rest   []byte // unread part of the current chunk
+	buffer
 	at     uint64 // minimum sequence of the next chunk
 	chunks uint32
 	size   uint64
-	err    error // returned by later Reads
 }
 
 // Read implements io.Reader.
-func (r *reader) Read(p []byte) (int, error) {
-	if len(r.rest) == 0 && r.err == nil {
-		r.err = r.fetch()
+func (r *reader) Read(p []byte) (int, error) { return r.read(p, r.fetch) }
+
+// buffer holds the unread part of a reader's current chunk.
+type buffer struct {
+	rest []byte
+	err  error // returned by later Reads
+}
+
+// read reads from the current chunk. At its end, `fetch` sets the next one.
+func (b *buffer) read(p []byte, fetch func() error) (int, error) {
+	if len(b.rest) == 0 && b.err == nil {
+		b.err = fetch()
 	}
-	if len(r.rest) == 0 {
-		return 0, r.err
+	if len(b.rest) == 0 {
+		return 0, b.err
 	}
-	n := copy(p, r.rest)
-	r.rest = r.rest[n:]
+	n := copy(p, b.rest)
+	b.rest = b.rest[n:]
 	return n, nil
 }
 
@@ -143,7 +151,7 @@ func (r *reader) fetch() error {
 var errReadAfterClose = errors.New("originals: read after close")
 
 // Close implements io.Closer. Later reads fail.
-func (r *reader) Close() error {
-	r.rest, r.err = nil, errReadAfterClose
+func (b *buffer) Close() error {
+	b.rest, b.err = nil, errReadAfterClose
 	return nil
 }

@@ -92,28 +92,11 @@ type verifiedReader struct {
 	store  *Store
 	name   string
 	chunks []chunk // those that were not requested yet
-	rest   []byte  // unread part of the current chunk
-	err    error   // returned by later Reads
+	buffer
 }
 
 // Read implements io.Reader.
-func (r *verifiedReader) Read(p []byte) (int, error) {
-	if len(r.rest) == 0 && r.err == nil {
-		r.err = r.fetch()
-	}
-	if len(r.rest) == 0 {
-		return 0, r.err
-	}
-	n := copy(p, r.rest)
-	r.rest = r.rest[n:]
-	return n, nil
-}
-
-// Close implements io.Closer. Later reads fail.
-func (r *verifiedReader) Close() error {
-	r.rest, r.err = nil, errReadAfterClose
-	return nil
-}
+func (r *verifiedReader) Read(p []byte) (int, error) { return r.read(p, r.fetch) }
 
 func (r *verifiedReader) fetch() (err error) {
 	if len(r.chunks) == 0 {

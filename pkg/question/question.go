@@ -138,7 +138,7 @@ func split(sentence string) []string {
 		}
 		marked := next < len(words) && strings.Contains(sentence[words[next-1].end:words[next].start], "¿")
 		if (conjunction || comma) && (marked || beginsQuestion(words, next, conjunction && !letter)) {
-			cuts = append(cuts, cut{before: words[i-1].end, after: words[next].start, conjunction: conjunction})
+			cuts = append(cuts, cut{before: words[i-1].end, after: words[next].start})
 			joined = joined || conjunction
 		}
 	}
@@ -164,7 +164,6 @@ func split(sentence string) []string {
 // cut is a place between two questions in one sentence.
 type cut struct {
 	before, after int // end of the left and start of the right question, in bytes
-	conjunction   bool
 }
 
 // beginsQuestion reports whether a question begins at words[i]. If `conjunction` is true, a conjunction precedes

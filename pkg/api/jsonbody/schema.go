@@ -60,8 +60,7 @@ func flatten(err error) []*openapi3.SchemaError {
 		}
 		return all
 	}
-	var one *openapi3.SchemaError
-	if errors.As(err, &one) {
+	if one, ok := errors.AsType[*openapi3.SchemaError](err); ok {
 		return []*openapi3.SchemaError{one}
 	}
 	return nil

@@ -100,8 +100,7 @@ func runPlan(ctx context.Context, p *cli.Program, open func(config.Config) (*cra
 		Limit: site.MaxPages, Check: *fetch,
 	}, emit)
 	if err != nil {
-		var refused *crawl.Error
-		if errors.As(err, &refused) {
+		if refused, ok := errors.AsType[*crawl.Error](err); ok {
 			err = errors.New(refused.Message)
 		}
 		return errors.Join(err, w.Flush())

@@ -82,8 +82,7 @@ func orInterrupted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return cli.WithExit(cli.Stopped, errors.New("stopped; incomplete files were removed"))
 	}
-	var damaged *backup.DamagedError
-	if errors.As(err, &damaged) {
+	if _, ok := errors.AsType[*backup.DamagedError](err); ok {
 		return cli.WithExit(cli.Damaged, err)
 	}
 	return err

@@ -79,8 +79,7 @@ func (d directory) path(name string) string { return path.Join(d.root.Name(), na
 // withoutPath returns the error without the operation and the path, because the surrounding message already contains
 // them.
 func withoutPath(err error) error {
-	var e *fs.PathError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
 	}
 	return err

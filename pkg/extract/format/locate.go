@@ -2,10 +2,7 @@ package format
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"runtime/debug"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -48,21 +45,12 @@ func CheckPassages(passages []Passage) error {
 // document cannot be read, a reader panics, or the format has no positions.
 func (r *Registry) Locate(ctx context.Context, src Source, lim Limits, passages []Passage) (rectangles [][][]domain.PageRectangle, err error) {
 	lim = lim.WithDefaults()
-	if src.Size > lim.MaxInput {
-		return nil, Errorf(TooLarge, "the file has %s; the limit is %s", SizeText(src.Size), SizeText(lim.MaxInput))
+	head, err := readHead(src, lim)
+	if err != nil {
+		return nil, err
 	}
-	head := make([]byte, min(src.Size, 4096))
-	n, err := src.Data.ReadAt(head, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("reading the file: %w", err)
-	}
-	defer func() {
-		if x := recover(); x != nil {
-			err = &Error{Kind: Damaged, Message: "the file is damaged: reading it failed unexpectedly",
-				Err: fmt.Errorf("%w: %v\n%s", ErrPanic, x, debug.Stack())}
-		}
-	}()
-	kind := r.Detect(head[:n], src.Name, src.Declared)
+	defer recoverPanic(&err)
+	kind := r.Detect(head, src.Name, src.Declared)
 	f := r.byType(kind)
 	if f == nil || f.Locate == nil {
 		return nil, Errorf(Unsupported, "files of type %s have no pages on which passages can be located", kind)

@@ -35,10 +35,8 @@ func (s Source) Bytes() ([]byte, error) {
 	return buf[:n], nil
 }
 
-// Parse detects the format of a document, reads it and passes its blocks to the function emit, one by one. The returned
-// document has no blocks. It returns an *Error if the document cannot be read or a reader panics.
-func (r *Registry) Parse(ctx context.Context, src Source, lim Limits, emit func(domain.Block) error) (doc *domain.Document, err error) {
-	lim = lim.WithDefaults()
+// readHead returns the first HeadBytes of a document. It fails if the document is too large.
+func readHead(src Source, lim Limits) ([]byte, error) {
 	if src.Size > lim.MaxInput {
 		return nil, Errorf(TooLarge, "the file has %s; the limit is %s", SizeText(src.Size), SizeText(lim.MaxInput))
 	}
@@ -47,16 +45,29 @@ func (r *Registry) Parse(ctx context.Context, src Source, lim Limits, emit func(
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("reading the file: %w", err)
 	}
-	head = head[:n]
-	if n == 0 {
+	return head[:n], nil
+}
+
+// recoverPanic turns a panic of a reader into an error. It must be deferred.
+func recoverPanic(err *error) {
+	if x := recover(); x != nil {
+		*err = &Error{Kind: Damaged, Message: "the file is damaged: reading it failed unexpectedly",
+			Err: fmt.Errorf("%w: %v\n%s", ErrPanic, x, debug.Stack())}
+	}
+}
+
+// Parse detects the format of a document, reads it and passes its blocks to the function emit, one by one. The returned
+// document has no blocks. It returns an *Error if the document cannot be read or a reader panics.
+func (r *Registry) Parse(ctx context.Context, src Source, lim Limits, emit func(domain.Block) error) (doc *domain.Document, err error) {
+	lim = lim.WithDefaults()
+	head, err := readHead(src, lim)
+	if err != nil {
+		return nil, err
+	}
+	if len(head) == 0 {
 		return nil, Errorf(NoText, "the file is empty")
 	}
-	defer func() {
-		if x := recover(); x != nil {
-			err = &Error{Kind: Damaged, Message: "the file is damaged: reading it failed unexpectedly",
-				Err: fmt.Errorf("%w: %v\n%s", ErrPanic, x, debug.Stack())}
-		}
-	}()
+	defer recoverPanic(&err)
 	file, emitted := &faultReader{ReaderAt: src.Data}, error(nil)
 	src.Data = file
 	p := &Parser{Ctx: ctx, Src: src, Lim: lim, Formats: r, Doc: &domain.Document{MIMEType: r.Detect(head, src.Name, src.Declared)}}

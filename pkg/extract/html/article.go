@@ -1,7 +1,9 @@
 package html
 
 import (
+	"iter"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/go-shiori/go-readability"
@@ -213,24 +215,17 @@ func dropBareHeadings(blocks []block, keep []bool) {
 // dropLabels drops short lines before the first sentence of an article and after its last one. Such lines are, for
 // example, the author, the date and the labels of links.
 func dropLabels(blocks []block, keep []bool) {
-	label := func(i int) bool {
-		b := blocks[i]
+	label := func(b block) bool {
 		return b.Kind == domain.BlockParagraph && format.CountLetters(b.Text) < labelLetters && !strings.ContainsAny(b.Text, ".!?…。！？؟।:")
 	}
-	for i := range blocks {
-		if keep[i] && blocks[i].Kind != domain.BlockHeading {
-			if !label(i) {
-				break
+	for _, order := range []iter.Seq2[int, block]{slices.All(blocks), slices.Backward(blocks)} {
+		for i, b := range order {
+			if keep[i] && b.Kind != domain.BlockHeading {
+				if !label(b) {
+					break
+				}
+				keep[i] = false
 			}
-			keep[i] = false
-		}
-	}
-	for i := len(blocks) - 1; i >= 0; i-- {
-		if keep[i] && blocks[i].Kind != domain.BlockHeading {
-			if !label(i) {
-				break
-			}
-			keep[i] = false
 		}
 	}
 }

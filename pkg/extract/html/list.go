@@ -13,15 +13,14 @@ import (
 
 // list holds the state of an open list.
 type list struct {
-	ordered bool
-	next    int    // number of the next item
-	step    int    // -1 for reversed lists
-	style   string // the type attribute: 1, a, A, i, I
+	next  int    // number of the next item
+	step  int    // -1 for reversed lists
+	style string // the type attribute: 1, a, A, i, I
 }
 
 func (w *walker) list(n *html.Node) {
 	w.flush()
-	l := list{ordered: n.DataAtom == atom.Ol, next: 1, step: 1, style: attr(n, "type")}
+	l := list{next: 1, step: 1, style: attr(n, "type")}
 	if hasAttr(n, "reversed") {
 		l.step, l.next = -1, 0
 		for c := n.FirstChild; c != nil; c = c.NextSibling {

@@ -109,6 +109,11 @@ func (w *walker) children(n *html.Node) {
 // block emits the text before an element and the content of the element as separate blocks.
 func (w *walker) block(n *html.Node) {
 	w.flush()
+	w.within(n)
+}
+
+// within emits the content of an element, with the text before it, as blocks of the element.
+func (w *walker) within(n *html.Node) {
 	was := w.at
 	w.at = n
 	w.children(n)
@@ -250,11 +255,7 @@ func (w *walker) term(n *html.Node) {
 		w.block(n)
 		return
 	}
-	was := w.at
-	w.at = n
-	w.children(n)
-	w.flush()
-	w.at = was
+	w.within(n)
 }
 
 // enter records the anchor of a term in a definition list. A term without an anchor of its own gets the anchor of the

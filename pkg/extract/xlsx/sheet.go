@@ -313,8 +313,7 @@ func (r *sheetReader) readTail() error {
 	}
 	in := bufio.NewReaderSize(part, 64<<10)
 	if err := skipRows(in); err != nil {
-		var refused *format.Error
-		if errors.As(err, &refused) {
+		if _, ok := errors.AsType[*format.Error](err); ok {
 			return err
 		}
 		return nil

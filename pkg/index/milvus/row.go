@@ -3,7 +3,6 @@ package milvus
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"math"
@@ -34,18 +33,16 @@ func prepare(s index.Space, r *index.Row, words *analysis.Analyzer) (*prepared, 
 	if err := checkRow(s, r); err != nil {
 		return nil, err
 	}
-	p := &prepared{row: r, id: rowID(s.DatastoreID, r.DatasourceID, r.Generation, r.Ordinal), metadata: []byte("{}")}
+	p := &prepared{row: r, id: rowID(s.DatastoreID, r.DatasourceID, r.Generation, r.Ordinal)}
 	var err error
 	if p.facets, err = facets(r); err != nil {
 		return nil, err
 	}
-	if len(r.Metadata) > 0 {
-		if p.metadata, err = json.Marshal(r.Metadata); err != nil {
-			return nil, fmt.Errorf("%w: the metadata cannot be stored: %w", index.ErrInvalid, err)
-		}
-		if len(p.metadata) > index.MaxMetadataBytes {
-			return nil, fmt.Errorf("%w: the metadata has %d bytes, more than %d", index.ErrInvalid, len(p.metadata), index.MaxMetadataBytes)
-		}
+	if p.metadata, err = index.EncodeMetadata(r); err != nil {
+		return nil, err
+	}
+	if p.metadata == nil {
+		p.metadata = []byte("{}")
 	}
 	p.language = analysis.Detect(r.Text)
 	p.terms, p.length = countTerms(r, p.language, words)

@@ -105,8 +105,7 @@ func unimplemented(err error) bool { return status.Code(err) == codes.Unimplemen
 
 // transient reports whether a retry of the call may succeed.
 func transient(err error) bool {
-	var e *serverError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*serverError](err); ok {
 		switch e.code {
 		case codeNotReady, codeUnavailable, codeTooMany, codeRateLimited, codeNotFullyLoaded:
 			return true

@@ -8,13 +8,12 @@ import (
 
 // sfnt is an embedded TrueType or OpenType font. All reads are bounds-checked; damaged parts are treated as missing.
 type sfnt struct {
-	data   []byte
 	tables map[string][]byte
 }
 
 // parseSFNT finds the tables of a font. It returns nil if there are none.
 func parseSFNT(data []byte) *sfnt {
-	s := &sfnt{data: data, tables: map[string][]byte{}}
+	s := &sfnt{tables: map[string][]byte{}}
 	base := 0
 	if len(data) > 16 && string(data[:4]) == "ttcf" {
 		base = int(binary.BigEndian.Uint32(data[12:]))

@@ -11,10 +11,9 @@ const (
 
 // Glyph is a visible glyph on a line.
 type Glyph struct {
-	Cell  int    // index of its cell
-	Text  string // its characters, and any spaces after it
-	Box   Box    // its area, in the coordinates of the line
-	Whole bool   // the box is that of the whole cell, because the positions of its glyphs are unknown
+	Cell int    // index of its cell
+	Text string // its characters, and any spaces after it
+	Box  Box    // its area, in the coordinates of the line
 }
 
 // Glyphs lists the glyphs of a line in reading order. The boxes contain the visible shapes; they are not exact, because
@@ -23,7 +22,7 @@ func (l Line) Glyphs() []Glyph {
 	var out []Glyph
 	for i, c := range l.Cells {
 		if len(c.spots) == 0 {
-			out = append(out, Glyph{Cell: i, Text: c.Text, Box: l.box(min(c.X0, c.X1), max(c.X0, c.X1), elevation{}), Whole: true})
+			out = append(out, Glyph{Cell: i, Text: c.Text, Box: l.box(min(c.X0, c.X1), max(c.X0, c.X1), elevation{})})
 			continue
 		}
 		for k, s := range c.spots {

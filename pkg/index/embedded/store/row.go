@@ -59,16 +59,11 @@ func (w *Preparer) Prepare(r *index.Row) (*Prepared, error) {
 	if err := index.CheckRow(r, w.dimensions); err != nil {
 		return nil, err
 	}
-	p := &Prepared{row: r}
-	var err error
-	if len(r.Metadata) > 0 {
-		if p.metadata, err = json.Marshal(r.Metadata); err != nil {
-			return nil, fmt.Errorf("%w: the metadata cannot be stored: %w", index.ErrInvalid, err)
-		}
-		if len(p.metadata) > index.MaxMetadataBytes {
-			return nil, fmt.Errorf("%w: the metadata has %d bytes, more than %d", index.ErrInvalid, len(p.metadata), index.MaxMetadataBytes)
-		}
+	metadata, err := index.EncodeMetadata(r)
+	if err != nil {
+		return nil, err
 	}
+	p := &Prepared{row: r, metadata: metadata}
 	p.lang, p.terms.Length, p.terms.Terms = w.Words.Count(analysis.Part{Text: r.Text, Weight: 1}, analysis.Part{Text: r.Context, Weight: bm25.ContextWeight})
 	filters, err := lexical.Facets(r)
 	if err != nil {

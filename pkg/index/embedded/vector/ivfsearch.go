@@ -79,7 +79,7 @@ func ScanLists(ctx context.Context, s *Set, query []float32, limit int) (found F
 	if err != nil {
 		return Found{}, 0, err
 	}
-	return Found{best.Best(wanted), c.all.compared, len(slots)}, c.scanned, nil
+	return Found{best.Best(wanted), len(slots)}, c.scanned, nil
 }
 
 func (c *listSearch) setBounds() error {

@@ -31,7 +31,6 @@ const confidence = 3
 // Found is the result of scanning codes.
 type Found struct {
 	Best     []topk.Scored
-	compared int // rows compared by int8 codes
 	rescored int // rows compared in full precision
 }
 
@@ -71,7 +70,7 @@ func ScanCodes(ctx context.Context, s *Set, filter bitmap.Set, query []float32, 
 	if err != nil {
 		return Found{}, err
 	}
-	return Found{found.Items(), all.compared, len(slots)}, nil
+	return Found{found.Items(), len(slots)}, nil
 }
 
 // remaining takes candidates out of the selectors and returns their slots, in ascending order. It takes the candidates
@@ -98,7 +97,6 @@ func (f *refined) remaining(parts []*selector, likely bool) []uint32 {
 type refined struct {
 	lower      topk.TopK // lower bounds of scores
 	candidates []candidate
-	compared   int
 	scratch    []uint32
 }
 
@@ -106,7 +104,7 @@ var refinedPool = sync.Pool{New: func() any { return new(refined) }}
 
 func (f *refined) begin(limit int) {
 	f.lower.Reset(limit)
-	f.candidates, f.compared = f.candidates[:0], 0
+	f.candidates = f.candidates[:0]
 }
 
 func (f *refined) release() {
@@ -119,9 +117,8 @@ func (f *refined) release() {
 func (f *refined) add(c *rescorer) {
 	f.lower.Merge(&c.lower)
 	f.candidates = append(f.candidates, c.candidates...)
-	f.compared += c.compared
 	c.lower.Reset(c.lower.K)
-	c.candidates, c.compared = c.candidates[:0], 0
+	c.candidates = c.candidates[:0]
 }
 
 // rescore collects the rows that the selectors have already rescored. Then it rescores their remaining candidates, the
@@ -196,7 +193,6 @@ type rescorer struct {
 	threshold  float32   // rows whose upper bound is below it are dropped
 	lower      topk.TopK // lower bounds of scores
 	candidates []candidate
-	compared   int
 }
 
 var rescorerPool = sync.Pool{New: func() any { return new(rescorer) }}
@@ -211,7 +207,7 @@ func (c *rescorer) release() {
 func (c *rescorer) begin(s *Set, q *quant.Query, limit int) {
 	c.s, c.question, c.threshold = s, q, float32(math.Inf(-1))
 	c.lower.Reset(limit)
-	c.candidates, c.compared = c.candidates[:0], 0
+	c.candidates = c.candidates[:0]
 }
 
 func (c *rescorer) compare(slots []uint32) error {
@@ -230,7 +226,6 @@ func (c *rescorer) compare(slots []uint32) error {
 			c.lower.Offer(topk.Scored{Slot: slot, Score: float64(product - off)})
 		}
 	}
-	c.compared += len(slots)
 	c.lower.CompactOnce() // without a threshold, no row can be dropped
 	if last, full := c.lower.Threshold(); full {
 		c.threshold = max(c.threshold, float32(last)-roundingSlack)
