@@ -64,7 +64,7 @@ fuzz: ## run every fuzz target for FUZZTIME (default 30s)
 	@tools/fuzz.sh each $(or $(FUZZTIME),30s)
 
 .PHONY: fuzz-core
-fuzz-core: ## run the fuzz targets of readers, chunker, tokenizers, cursors and filters for FUZZTIME (default 60s) each, two per processor, from the stored corpora
+fuzz-core: ## run the fuzz targets of readers, chunker, tokenizers, cursors, filters, requests and answers of models for FUZZTIME (default 60s) each, two per processor, from the stored corpora
 	@tools/fuzz.sh core $(or $(FUZZTIME),60s)
 
 .PHONY: generate

@@ -25,11 +25,14 @@ end() {
 }
 trap end EXIT
 
-# The first code that reads untrusted input: readers, chunker, tokenizers, cursors, filters. None of these packages needs a
-# server or a database.
+# The first code that reads untrusted input: readers, chunker, tokenizers, cursors, filters, requests, and the answers of
+# models. None of these packages needs a server or a database.
 core='
 pkg/analysis               FuzzTerms
-pkg/api/jsonbody           FuzzFilters
+pkg/answer/planner         FuzzParse
+pkg/answer/support         FuzzJudge
+pkg/api/jsonbody           FuzzFilters FuzzParseJSON
+pkg/api/upload             FuzzForm
 pkg/catalog/cursor         FuzzCursor
 pkg/chunk                  FuzzChunks
 pkg/crawl/robots           FuzzRobots
@@ -42,13 +45,15 @@ pkg/extract/docx           FuzzDocx
 pkg/extract/epub           FuzzEPUB
 pkg/extract/html           FuzzHTML
 pkg/extract/json           FuzzJSON
-pkg/extract/mail           FuzzMail
+pkg/extract/mail           FuzzMHTML FuzzMail
 pkg/extract/markdown       FuzzMarkdown
-pkg/extract/odt            FuzzODT
+pkg/extract/odt            FuzzFlatODT FuzzODT
+pkg/extract/pdf/pdffont    FuzzCMap FuzzFontProgram
+pkg/extract/pdf/pdfobject  FuzzFilters FuzzXref
+pkg/extract/pdf/pdftext    FuzzContent FuzzOpen
 pkg/extract/pptx           FuzzPptx
 pkg/extract/text           FuzzText
 pkg/extract/xlsx           FuzzXlsx
-pkg/extract/pdf/pdftext    FuzzContent FuzzOpen
 pkg/index                  FuzzFilters
 pkg/modelhttp              FuzzEvents
 pkg/question               FuzzParts
