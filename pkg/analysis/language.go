@@ -7,6 +7,7 @@ import (
 
 	"github.com/abadojack/whatlanggo"
 	"github.com/sluice/sluice/pkg/bounded"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // Language is an ISO 639-1 code, or "" for an unknown language.
@@ -94,11 +95,7 @@ func voteByFunctionWords(words []string, among functionWordVotes) (Language, boo
 
 // votesOf returns, for each word, a bit set of the languages in which it is a function word.
 func (v functionWordVotes) votesOf(words []string) []uint64 {
-	out := make([]uint64, len(words))
-	for i, w := range words {
-		out[i] = v.byWord[w]
-	}
-	return out
+	return lists.Map(words, func(w string) uint64 { return v.byWord[w] })
 }
 
 // elect returns the language with the most votes, and reports whether it meets the conditions of voteByFunctionWords.

@@ -20,6 +20,7 @@ import (
 	"github.com/sluice/sluice/pkg/api/transfer"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // AgentStore reads and writes agents. As in all stores, methods that take a workspace fail with domain.CodeNotFound if
@@ -41,7 +42,7 @@ type AgentStore interface {
 func (s *server) ListAgents(ctx context.Context, r ListAgentsRequestObject) (ListAgentsResponseObject, error) {
 	ctx, caller := access.CallerOf(ctx)
 	agents, next, err := s.Agents.Agents(ctx, caller.Workspace(), pageOf(r.Params.Limit, r.Params.Cursor))
-	return ListAgents200JSONResponse{Data: renderAll(agents, renderAgent), NextCursor: optional(next)}, err
+	return ListAgents200JSONResponse{Data: lists.Map(agents, renderAgent), NextCursor: optional(next)}, err
 }
 
 // CreateAgent implements StrictServerInterface.

@@ -18,6 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/api/sse"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // maxInstructions is the maximum total length of the system messages of a chat completion, in bytes.
@@ -157,7 +158,7 @@ const maxModels = 1000
 func (s *server) ListModels(ctx context.Context, _ ListModelsRequestObject) (ListModelsResponseObject, error) {
 	ctx, caller := access.CallerOf(ctx)
 	agents, err := s.agentsOf(ctx, caller, maxModels)
-	return ListModels200JSONResponse{Object: ChatModelListObjectList, Data: renderAll(agents, renderModel)}, err
+	return ListModels200JSONResponse{Object: ChatModelListObjectList, Data: lists.Map(agents, renderModel)}, err
 }
 
 // agentsOf returns those agents of the caller's workspace that the caller may query, newest first. It returns at most
@@ -246,7 +247,7 @@ func (c completion) whole(a answer.Answer) ChatCompletion {
 	choice := ChatChoice{FinishReason: finishOf(a)}
 	choice.Message.Role = ChatChoiceMessageRoleAssistant
 	if len(a.ToolCalls) > 0 {
-		choice.Message.ToolCalls = new(renderAll(a.ToolCalls, renderCall))
+		choice.Message.ToolCalls = new(lists.Map(a.ToolCalls, renderCall))
 	}
 	if a.Text != "" || len(a.ToolCalls) == 0 {
 		choice.Message.Content = &a.Text

@@ -15,6 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/api/upload"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // ListChunks implements StrictServerInterface. The cursor of a page is the ordinal of its first chunk.
@@ -37,7 +38,7 @@ func (s *server) ListChunks(ctx context.Context, r ListChunksRequestObject) (Lis
 	if err != nil {
 		return nil, err
 	}
-	out.Data = renderAll(chunks, func(c domain.Chunk) Chunk {
+	out.Data = lists.Map(chunks, func(c domain.Chunk) Chunk {
 		return Chunk{
 			Id: domain.ChunkKey(d.ID, d.ActiveGeneration, c.Ordinal), Ordinal: c.Ordinal, Text: c.Text,
 			Heading: optional(c.Heading), Page: optional(c.Page), Offset: c.Offset,

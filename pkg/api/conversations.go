@@ -13,6 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // ConversationStore reads and deletes conversations.
@@ -39,7 +40,7 @@ func (s *server) ListConversations(ctx context.Context, r ListConversationsReque
 	p := r.Params
 	f := conversationFilter(p.AgentId, p.VisitorId, p.From, p.To, p.Query)
 	conversations, next, err := s.Conversations.Conversations(ctx, caller.Workspace(), f, pageOf(p.Limit, p.Cursor))
-	return ListConversations200JSONResponse{Data: renderAll(conversations, renderConversation), NextCursor: optional(next)}, err
+	return ListConversations200JSONResponse{Data: lists.Map(conversations, renderConversation), NextCursor: optional(next)}, err
 }
 
 // conversationFilter converts query parameters to a filter.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/api/access"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lists"
 	"github.com/sluice/sluice/pkg/locate"
 	"github.com/sluice/sluice/pkg/retrieve"
 )
@@ -34,7 +35,7 @@ func (s *server) QueryDatastore(ctx context.Context, r QueryDatastoreRequestObje
 	case found.Explanation != nil:
 		return encode(kind, renderExplained(found)), nil
 	}
-	return encode(kind, renderAll(found.Fragments, renderFragment)), nil
+	return encode(kind, lists.Map(found.Fragments, renderFragment)), nil
 }
 
 // fragmentsType returns the Content-Type of a response to QueryDatastore. Explained fragments have a different type, so
@@ -81,7 +82,7 @@ func (s *server) QueryDatastoreResults(ctx context.Context, r QueryDatastoreResu
 
 // renderResults renders fragments in the format that LangChain's retrievers read.
 func renderResults(found retrieve.Result) RetrieverResults {
-	return RetrieverResults{Results: renderAll(found.Fragments, func(f domain.Fragment) RetrieverResult {
+	return RetrieverResults{Results: lists.Map(found.Fragments, func(f domain.Fragment) RetrieverResult {
 		return RetrieverResult{Text: f.Text, Source: f.Source, Score: f.Score}
 	}), Explanation: renderExplanation(found.Explanation, true)}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // DatastoreStore reads and writes datastores.
@@ -172,10 +173,7 @@ func (s *server) showWithDatasources(ctx context.Context, d domain.Datastore) (D
 func (s *server) checkEngines(engine *Engine, model *string) error {
 	var faults []domain.FieldError
 	if engine != nil && !slices.Contains(s.options.Engines, domain.Engine(*engine)) {
-		names := make([]string, len(s.options.Engines))
-		for i, e := range s.options.Engines {
-			names[i] = string(e)
-		}
+		names := lists.Map(s.options.Engines, func(e domain.Engine) string { return string(e) })
 		faults = append(faults, domain.FieldError{Field: "type", Message: fmt.Sprintf("is %q, which this server does not support; use one of: %s", *engine, strings.Join(names, ", "))})
 	}
 	if model != nil && !slices.Contains(s.options.EmbeddingModels, *model) {

@@ -15,6 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/api/upload"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // parallelOriginals is the maximum number of documents of one upsert that are stored at the same time.
@@ -47,10 +48,7 @@ func (s *server) UpsertDocuments(ctx context.Context, r UpsertDocumentsRequestOb
 	if err != nil {
 		return nil, err
 	}
-	ids := make([]string, len(places))
-	for i, place := range places {
-		ids[i] = stored[place].ID
-	}
+	ids := lists.Map(places, func(place int) string { return stored[place].ID })
 	return UpsertDocuments200JSONResponse{Ids: ids}, nil
 }
 
@@ -92,11 +90,7 @@ func (s *server) storedUpserts(ctx context.Context, batch []*upsertItem) ([]doma
 			return nil, err
 		}
 		if d.ID == u.newID || idempotency.HasJobID(ctx, d.JobID, i) {
-			stored := make([]domain.Datasource, len(batch))
-			for i, u := range batch {
-				stored[i] = u.datasource
-			}
-			return stored, nil
+			return lists.Map(batch, func(u *upsertItem) domain.Datasource { return u.datasource }), nil
 		}
 	}
 	return nil, domain.Errorf(domain.CodeNotFound, "no earlier attempt of the request has stored its documents")
@@ -173,11 +167,7 @@ func (s *server) storeOriginals(ctx context.Context, batch []*upsertItem) error 
 }
 
 func originalsOf(batch []*upsertItem) []domain.Original {
-	out := make([]domain.Original, len(batch))
-	for i, u := range batch {
-		out[i] = u.original
-	}
-	return out
+	return lists.Map(batch, func(u *upsertItem) domain.Original { return u.original })
 }
 
 // UpdateDocument implements StrictServerInterface.

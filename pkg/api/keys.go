@@ -10,6 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // KeyStore stores API keys by the hash of their secret.
@@ -24,7 +25,7 @@ type KeyStore interface {
 func (s *server) ListKeys(ctx context.Context, _ ListKeysRequestObject) (ListKeysResponseObject, error) {
 	ctx, caller := access.CallerOf(ctx)
 	keys, err := s.Keys.Keys(ctx, caller.Workspace())
-	return ListKeys200JSONResponse{Data: renderAll(keys, renderKey)}, err
+	return ListKeys200JSONResponse{Data: lists.Map(keys, renderKey)}, err
 }
 
 // GetCurrentKey implements StrictServerInterface.
@@ -54,7 +55,7 @@ func (s *server) CreateKey(ctx context.Context, r CreateKeyRequestObject) (Creat
 		ExpiresAt: r.Body.ExpiresAt, Limits: keyLimits(r.Body.Limits),
 	}
 	if r.Body.Scopes != nil {
-		key.Scopes = renderAll(*r.Body.Scopes, func(v Scope) domain.Scope { return domain.Scope(v) })
+		key.Scopes = lists.Map(*r.Body.Scopes, func(v Scope) domain.Scope { return domain.Scope(v) })
 	}
 	if err := s.checkKey(ctx, key); err != nil {
 		return nil, err

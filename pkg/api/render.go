@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // This file converts domain values to the types of the OpenAPI document.
@@ -123,7 +124,7 @@ func renderRectangles(all []domain.PageRectangle) *[]PageRectangle {
 	}
 	const precision = 100 // rectangles are rounded to hundredths of a point
 	round := func(v float64) float64 { return math.Round(v*precision) / precision }
-	out := renderAll(all, func(r domain.PageRectangle) PageRectangle {
+	out := lists.Map(all, func(r domain.PageRectangle) PageRectangle {
 		return PageRectangle{Page: r.Page, X: round(r.X), Y: round(r.Y), Width: round(r.Width), Height: round(r.Height)}
 	})
 	return &out
@@ -160,7 +161,7 @@ func renderDetail(v domain.Conversation, messages []domain.Message) Conversation
 	c := renderConversation(v)
 	return ConversationDetail{
 		Id: c.Id, AgentId: c.AgentId, VisitorId: c.VisitorId, Title: c.Title, CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt,
-		Messages: renderAll(messages, renderMessage),
+		Messages: lists.Map(messages, renderMessage),
 	}
 }
 
@@ -170,7 +171,7 @@ func renderMessage(m domain.Message) Message {
 
 func renderKey(k domain.APIKey) Key {
 	return Key{
-		Id: k.ID, Name: k.Name, Hint: k.Hint, Scopes: renderAll(k.Scopes, func(v domain.Scope) Scope { return Scope(v) }), AgentId: optional(k.AgentID),
+		Id: k.ID, Name: k.Name, Hint: k.Hint, Scopes: lists.Map(k.Scopes, func(v domain.Scope) Scope { return Scope(v) }), AgentId: optional(k.AgentID),
 		CreatedAt: k.CreatedAt.UTC(), LastUsedAt: utc(k.LastUsedAt), ExpiresAt: utc(k.ExpiresAt),
 		Limits: renderKeyLimits(k.Limits),
 	}
@@ -202,13 +203,4 @@ func utc(t *time.Time) *time.Time {
 	}
 	u := t.UTC()
 	return &u
-}
-
-// renderAll renders a list. An empty list becomes [], not null.
-func renderAll[From, To any](list []From, render func(From) To) []To {
-	out := make([]To, len(list))
-	for i, item := range list {
-		out[i] = render(item)
-	}
-	return out
 }

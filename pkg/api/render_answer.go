@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lists"
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
@@ -17,7 +18,7 @@ func renderExplanation(e *domain.Explanation, withFragments bool) *Explanation {
 	out := &Explanation{
 		Query: e.Query, Mode: SearchMode(e.Mode), TopK: e.TopK, MaxPerDatasource: optional(e.MaxPerDatasource),
 		Filters:    FilterExplanation{Datasources: e.Filters.Datasources, Metadata: object(e.Filters.Metadata)},
-		Datastores: renderAll(e.Datastores, renderDatastoreExplanation),
+		Datastores: lists.Map(e.Datastores, renderDatastoreExplanation),
 		Rerank:     RerankExplanation{Model: optional(e.Rerank.Model), Candidates: e.Rerank.Candidates, Error: optional(e.Rerank.Error)},
 		Terms:      e.Terms, Words: orEmpty(e.Words), Candidates: e.Candidates, Dropped: renderDropped(e.Dropped), Notes: append([]string{}, e.Notes...),
 		Model: renderModelExplanation(e.Model), Plan: renderPlanExplanation(e.Plan),
@@ -26,7 +27,7 @@ func renderExplanation(e *domain.Explanation, withFragments bool) *Explanation {
 		out.Parts = &e.Parts
 	}
 	if withFragments {
-		all := renderAll(e.Fragments, renderFragmentExplanation)
+		all := lists.Map(e.Fragments, renderFragmentExplanation)
 		out.Fragments = &all
 	}
 	return out
@@ -56,7 +57,7 @@ func renderModelExplanation(m *domain.ExplainedModel) *ModelExplanation {
 	}
 	return &ModelExplanation{
 		Name: optional(m.Name), Fallback: m.Fallback, PromptTokens: m.PromptTokens, CompletionTokens: m.CompletionTokens, Estimated: m.Estimated, Cut: m.Cut,
-		Ignored:   renderAll(m.Ignored, func(s string) ModelExplanationIgnored { return ModelExplanationIgnored(s) }),
+		Ignored:   lists.Map(m.Ignored, func(s string) ModelExplanationIgnored { return ModelExplanationIgnored(s) }),
 		Fragments: m.Fragments, LeftOut: m.LeftOut,
 	}
 }
@@ -84,7 +85,7 @@ func renderFragmentExplanation(f domain.ExplainedFragment) FragmentExplanation {
 func renderDropped(d domain.ExplainedDrops) Dropped {
 	return Dropped{
 		Inactive: d.Inactive, Duplicate: d.Duplicates, Merged: d.Merged, OverMaxPerDatasource: d.OverMax, BelowTopK: d.Below,
-		Chunks: renderAll(d.Chunks, func(c domain.ExplainedDrop) DroppedChunk {
+		Chunks: lists.Map(d.Chunks, func(c domain.ExplainedDrop) DroppedChunk {
 			return DroppedChunk{
 				ChunkId: c.ChunkID, DatasourceId: c.DatasourceID, DatasourceName: c.DatasourceName,
 				Page: optional(c.Page), Heading: optional(c.Heading), Reason: DroppedChunkReason(c.Reason), RepresentedBy: optional(c.For),
@@ -121,7 +122,7 @@ func renderSentences(a answer.Answer, text string) []AnswerSentence {
 		}
 		out = append(out, AnswerSentence{
 			Start: count.before(s.Start), End: count.before(s.End), Support: s.Support, Unsupported: s.Unsupported,
-			Spans: renderAll(s.Spans, func(v domain.SourceSpan) SourceSpan { return renderSpan(a, v) }),
+			Spans: lists.Map(s.Spans, func(v domain.SourceSpan) SourceSpan { return renderSpan(a, v) }),
 		})
 	}
 	return out
@@ -130,7 +131,7 @@ func renderSentences(a answer.Answer, text string) []AnswerSentence {
 func renderSpan(a answer.Answer, v domain.SourceSpan) SourceSpan {
 	out := SourceSpan{
 		SourceIndex: v.Source, Citation: v.Citation, DatasourceId: a.Sources[v.Source].DatasourceID, Text: v.Text, Page: optional(v.Page),
-		Rectangles: renderAll(v.Rectangles, func(r domain.PageRectangle) PageRectangle {
+		Rectangles: lists.Map(v.Rectangles, func(r domain.PageRectangle) PageRectangle {
 			return PageRectangle{Page: r.Page, X: r.X, Y: r.Y, Width: r.Width, Height: r.Height}
 		}),
 	}
@@ -142,7 +143,7 @@ func renderSpan(a answer.Answer, v domain.SourceSpan) SourceSpan {
 
 func renderHighlights(f domain.Fragment) []Highlight {
 	count := characterCounter{text: f.Text}
-	return renderAll(f.Highlights, func(h domain.TextRange) Highlight {
+	return lists.Map(f.Highlights, func(h domain.TextRange) Highlight {
 		return Highlight{Start: count.before(h.Start), End: count.before(h.End)}
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // UsageMeter counts usage and enforces limits.
@@ -104,7 +105,7 @@ func (s *server) keyUsage(ctx context.Context, ws string, month time.Time) ([]Ke
 }
 
 func renderUsage(metrics []domain.Metric, used map[domain.Metric]int64, limits domain.Limits) []UsageCount {
-	return renderAll(metrics, func(m domain.Metric) UsageCount {
+	return lists.Map(metrics, func(m domain.Metric) UsageCount {
 		return UsageCount{Metric: UsageCountMetric(m), Used: used[m], Limit: optional(limits[m])}
 	})
 }

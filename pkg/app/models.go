@@ -14,6 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 	embedopenai "github.com/sluice/sluice/pkg/embed/openai"
 	"github.com/sluice/sluice/pkg/embed/static"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // Number of query vectors in the cache. Caching pays off because users and agents repeat queries.
@@ -84,11 +85,7 @@ func readEmbedders(c config.Config) ([]embed.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	models := make([]embed.Model, len(e.order))
-	for i, id := range e.order {
-		models[i] = e.byID[id].Model()
-	}
-	return models, nil
+	return lists.Map(e.order, func(id string) embed.Model { return e.byID[id].Model() }), nil
 }
 
 // group runs goroutines that are stopped together.

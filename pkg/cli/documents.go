@@ -44,7 +44,7 @@ func defaultFields() fields {
 
 // lists holds the names of fields that contain a list in an export. The items are documents, or objects with further
 // lists.
-var lists = []string{"documents", "datasources", "datastores", "data", "items", "results", "records", "pages"}
+var listFields = []string{"documents", "datasources", "datastores", "data", "items", "results", "records", "pages"}
 
 // errUnusable is a fault in a single document. The other documents are still imported.
 type errUnusable struct {
@@ -155,7 +155,7 @@ func (w *walker) object(depth int) error {
 		if !ok {
 			return fmt.Errorf("has %v in place of a field name", token)
 		}
-		if slices.Contains(lists, key) && depth < maxLists && w.isList() {
+		if slices.Contains(listFields, key) && depth < maxLists && w.isList() {
 			listed = true
 			if err := w.value(depth + 1); err != nil {
 				return err

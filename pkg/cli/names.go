@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 var idForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
@@ -32,10 +34,7 @@ func Pick(kind, wanted string, all []Named) (id string, err error) {
 			return "", Misusedf("there are %d %ss named %q: use one of their ids: %s", len(found), kind, wanted, firstNames(found))
 		}
 	}
-	names := make([]string, len(all))
-	for i, n := range all {
-		names[i] = fmt.Sprintf("%q", n.Name)
-	}
+	names := lists.Map(all, func(n Named) string { return fmt.Sprintf("%q", n.Name) })
 	if len(names) == 0 {
 		return "", WithExit(NotFound, fmt.Errorf("%s %q does not exist; there are no %[1]ss yet", kind, wanted))
 	}

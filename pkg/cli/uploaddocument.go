@@ -14,6 +14,7 @@ import (
 	"slices"
 
 	"github.com/sluice/sluice/pkg/client"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // uploadResult is the result of sending a document.
@@ -98,10 +99,7 @@ func (s *upload) resend(ctx context.Context, d *document, k storedDocument, othe
 // not create the document twice, because it uses the same idempotency key. The key changes only when the document's
 // versions in the datastore change.
 func (s *upload) create(ctx context.Context, d *document, others []storedDocument, salt string) (*client.Datasource, error) {
-	ids := make([]string, len(others))
-	for i, k := range others {
-		ids[i] = k.id
-	}
+	ids := lists.Map(others, func(k storedDocument) string { return k.id })
 	slices.Sort(ids)
 	ctx = client.WithIdempotencyKey(ctx, digestOf("create", s.storeID, string(d.kind), d.key, d.digest, d.metadata, d.create, ids, salt))
 	if d.create != nil {
@@ -129,10 +127,7 @@ func (s *upload) upsert(ctx context.Context, docs []*document) ([]uploadResult, 
 	if len(docs) == 0 {
 		return nil, nil
 	}
-	texts := make([]client.Document, len(docs))
-	for i, d := range docs {
-		texts[i] = *d.text
-	}
+	texts := lists.Map(docs, func(d *document) client.Document { return *d.text })
 	ids, err := s.client.UpsertDocuments(ctx, s.storeID, texts...)
 	var batch []uploadResult
 	switch {

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/index"
 	"github.com/sluice/sluice/pkg/jobs"
+	"github.com/sluice/sluice/pkg/lists"
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
@@ -75,10 +76,7 @@ func (w *writer) write(ctx context.Context, chunks []domain.Chunk) error {
 func (b batch) name() string { return fmt.Sprintf("chunks %d to %d", b.first, b.first+len(b.chunks)-1) }
 
 func (w *writer) embed(ctx context.Context, b *batch) error {
-	texts := make([]string, len(b.chunks))
-	for n, c := range b.chunks {
-		texts[n] = EmbeddedText(c.Context, c.Text)
-	}
+	texts := lists.Map(b.chunks, func(c domain.Chunk) string { return EmbeddedText(c.Context, c.Text) })
 	for _, d := range w.destinations {
 		var vectors [][]float32
 		if !d.dropped.Load() {

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sluice/sluice/pkg/bounded"
+	"github.com/sluice/sluice/pkg/lists"
 	"github.com/sluice/sluice/pkg/modelhttp"
 	"github.com/sluice/sluice/pkg/sleep"
 )
@@ -136,10 +137,7 @@ func (c *Client) Rerank(ctx context.Context, query string, passages []string) ([
 	outer := ctx
 	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
-	texts := make([]string, len(passages))
-	for i, p := range passages {
-		texts[i] = truncate(p, MaxPassageBytes)
-	}
+	texts := lists.Map(passages, func(p string) string { return truncate(p, MaxPassageBytes) })
 	scores, err := c.scores(ctx, truncate(query, MaxQueryBytes), texts)
 	c.breaker.record(visit, err, outer.Err() != nil)
 	if outer.Err() != nil && err != nil {

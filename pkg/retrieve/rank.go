@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // rank ranks the candidates from all legs, with the reranker if there is one, and returns the best fragments.
@@ -69,10 +70,7 @@ func (r *Retriever) rerank(ctx context.Context, all []*candidate, s *selection, 
 	if err != nil {
 		return nil, second, err
 	}
-	texts := make([]string, len(best))
-	for i, c := range best {
-		texts[i] = passage(c)
-	}
+	texts := lists.Map(best, passage)
 	order, err := r.deps.Reranker.Rerank(ctx, req.Query, texts)
 	if err == nil {
 		err = checkOrder(order, len(best))

@@ -22,6 +22,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/embed"
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/lists"
 	"github.com/sluice/sluice/pkg/question"
 )
 
@@ -271,10 +272,7 @@ func (r *Retriever) validate(req Request) (Request, error) {
 }
 
 func invalid(faults []domain.FieldError) error {
-	parts := make([]string, len(faults))
-	for i, f := range faults {
-		parts[i] = f.Field + ": " + f.Message
-	}
+	parts := lists.Map(faults, func(f domain.FieldError) string { return f.Field + ": " + f.Message })
 	return &domain.Error{Code: domain.CodeInvalid, Message: strings.Join(parts, "; "), Fields: faults}
 }
 
@@ -284,10 +282,7 @@ func (r *Retriever) filter(ctx context.Context, req Request) (f index.Filter, no
 	if len(req.Filters.CustomIDs) == 0 && len(req.Filters.DatasourceIDs) == 0 {
 		return f, false, nil
 	}
-	ids := make([]string, len(req.Datastores))
-	for i, ds := range req.Datastores {
-		ids[i] = ds.ID
-	}
+	ids := lists.Map(req.Datastores, func(ds domain.Datastore) string { return ds.ID })
 	f.DatasourceIDs, err = r.deps.Catalog.ResolveFilters(ctx, ids, req.Filters)
 	if err != nil {
 		return f, false, fmt.Errorf("resolving the filters: %w", err)

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/embed"
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // Bounds on the share of the query's text that the model knows. Up to coverageNone, the dense weight is 0, because the
@@ -37,10 +38,7 @@ type embedding struct {
 // embedLegs returns a function that returns the embedding of a leg's query. All queries are embedded together when the
 // first embedding is needed, in one call for each model. All legs must have contexts that end at the same time.
 func (r *Retriever) embedLegs(legs []leg, mode domain.SearchMode) func(ctx context.Context, model string, i int) (embedding, error) {
-	queries := make([]string, len(legs))
-	for i, l := range legs {
-		queries[i] = l.query
-	}
+	queries := lists.Map(legs, func(l leg) string { return l.query })
 	var mu sync.Mutex
 	models := make(map[string]func() ([]embedding, error))
 	return func(ctx context.Context, model string, i int) (embedding, error) {

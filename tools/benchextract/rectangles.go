@@ -17,6 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract"
+	"github.com/sluice/sluice/pkg/lists"
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
@@ -124,10 +125,7 @@ func quoteAll(ctx context.Context, x *extract.Extractor, docs []document) (quote
 			continue
 		}
 		files++
-		passages := make([]extract.Passage, len(drawn))
-		for i, p := range drawn {
-			passages[i] = p.passage
-		}
+		passages := lists.Map(drawn, func(p drawnQuote) extract.Passage { return p.passage })
 		start := time.Now()
 		rectangles, err := x.Locate(ctx, extract.Request{Path: d.path, Name: d.name}, passages)
 		if err != nil {

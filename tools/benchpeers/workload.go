@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 const (
@@ -119,11 +120,7 @@ func normalise(v []float64) []float32 {
 	for _, x := range v {
 		sum += x * x
 	}
-	out := make([]float32, len(v))
-	for i, x := range v {
-		out[i] = float32(x / math.Sqrt(sum))
-	}
-	return out
+	return lists.Map(v, func(x float64) float32 { return float32(x / math.Sqrt(sum)) })
 }
 
 // stopWords are the most common words. The language is detected from them.
@@ -167,11 +164,7 @@ func (w *workload) nearestOf(query []float32, passes func(row int) bool) []int {
 		top = slices.Insert(top, at, s)
 		top = top[:min(len(top), topK)]
 	}
-	out := make([]int, 0, len(top))
-	for _, s := range top {
-		out = append(out, s.row)
-	}
-	return out
+	return lists.Map(top, func(s scored) int { return s.row })
 }
 
 // recall returns the share of the wanted rows that were found.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sluice/sluice/pkg/eval"
+	"github.com/sluice/sluice/pkg/lists"
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
@@ -171,10 +172,7 @@ func (r result) ndcg(w way) float64 { return bench.Mean(r.scores[w].ndcg) }
 
 // interval returns the unweighted mean of a metric over the collections, with its confidence interval.
 func interval(group []result, w way, of func(scores) []float64) eval.Interval {
-	values := make([][]float64, len(group))
-	for i, r := range group {
-		values[i] = of(r.scores[w])
-	}
+	values := lists.Map(group, func(r result) []float64 { return of(r.scores[w]) })
 	return eval.BootstrapMeans(values)
 }
 

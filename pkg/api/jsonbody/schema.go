@@ -11,6 +11,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // Check validates a body against a schema of the document and returns all faults. It removes fields that count as not
@@ -116,10 +117,7 @@ func describeFault(e *openapi3.SchemaError) string {
 const secretExtension = "x-secret"
 
 func enumComplaint(e *openapi3.SchemaError) string {
-	known := make([]string, len(e.Schema.Enum))
-	for i, v := range e.Schema.Enum {
-		known[i] = fmt.Sprint(v)
-	}
+	known := lists.Map(e.Schema.Enum, func(v any) string { return fmt.Sprint(v) })
 	if len(known) == 1 {
 		return fmt.Sprintf("is %s; it must be %q", Describe(e.Value), known[0])
 	}

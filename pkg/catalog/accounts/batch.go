@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // Time limit for storing one batch, which may contain the usage of several callers.
@@ -108,9 +109,5 @@ func (t *usageBatch) ordered() []accountUses {
 	accounts := slices.SortedFunc(maps.Keys(t.sums), func(a, b domain.Account) int {
 		return cmp.Or(strings.Compare(a.WorkspaceID, b.WorkspaceID), strings.Compare(a.KeyID, b.KeyID))
 	})
-	out := make([]accountUses, len(accounts))
-	for i, a := range accounts {
-		out[i] = accountUses{a, t.sums[a]}
-	}
-	return out
+	return lists.Map(accounts, func(a domain.Account) accountUses { return accountUses{a, t.sums[a]} })
 }

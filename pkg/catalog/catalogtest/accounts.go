@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/catalog/catalogtest/world"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 func newKey(ws string) domain.APIKey {
@@ -89,7 +90,7 @@ func testKeys(t *testing.T, open world.Open) {
 		n := world.Must(w.CountKeys(w.Ctx))(t)
 		world.Equal(t, int64(3), n)
 		keys := world.Must(w.Keys(w.Ctx, w.WS))(t)
-		world.Equal(t, []string{second.ID, first.ID}, world.IDs(keys, func(k domain.APIKey) string { return k.ID }))
+		world.Equal(t, []string{second.ID, first.ID}, lists.Map(keys, func(k domain.APIKey) string { return k.ID }))
 	})
 	world.Run(t, open, "the last use is noted to the minute and never moves back", func(t *testing.T, w *world.World) {
 		k := newKey(w.WS)

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/catalog/catalogtest/world"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 func testConversations(t *testing.T, open world.Open) {
@@ -110,7 +111,7 @@ func testConversations(t *testing.T, open world.Open) {
 		_, err = w.EnsureConversation(w.Ctx, v, say("four"))
 		world.Code(t, domain.CodeNotFound, err)
 		ms := world.Must(w.Messages(w.Ctx, v.ID, 10))(t)
-		world.Equal(t, []string{"one", "two", "three"}, world.IDs(ms, func(m domain.Message) string { return m.Text }))
+		world.Equal(t, []string{"one", "two", "three"}, lists.Map(ms, func(m domain.Message) string { return m.Text }))
 	})
 	t.Run("an id used by another agent or workspace differs from an unused one", func(t *testing.T) {
 		t.Parallel()
@@ -139,7 +140,7 @@ func testConversations(t *testing.T, open world.Open) {
 			domain.Message{ID: domain.NewID(), Role: domain.RoleAssistant, Text: "four", Sources: sources},
 		))
 		ms := world.Must(w.Messages(w.Ctx, v.ID, 3))(t)
-		world.Equal(t, []string{"two", "three", "four"}, world.IDs(ms, func(m domain.Message) string { return m.Text }))
+		world.Equal(t, []string{"two", "three", "four"}, lists.Map(ms, func(m domain.Message) string { return m.Text }))
 		world.Equal(t, sources, ms[2].Sources)
 		got := world.Must(w.Conversation(w.Ctx, w.WS, v.AgentID, v.ID))(t)
 		world.Equal(t, strings.Repeat("ü", 79)+"…", got.Title)
@@ -169,12 +170,12 @@ func testConversations(t *testing.T, open world.Open) {
 		id := func(v domain.Conversation) string { return v.ID }
 		all, _, err := w.Conversations(w.Ctx, w.WS, catalog.ConversationFilter{}, catalog.Page{})
 		world.OK(t, err)
-		world.Equal(t, []string{other.ID, v.ID}, world.IDs(all, id))
+		world.Equal(t, []string{other.ID, v.ID}, lists.Map(all, id))
 		world.Must(w.DeleteAgent(w.Ctx, w.WS, other.AgentID))(t)
 		for _, agent := range []string{"", v.AgentID} {
 			left, next, err := w.Conversations(w.Ctx, w.WS, catalog.ConversationFilter{AgentID: agent}, catalog.Page{})
 			world.OK(t, err)
-			world.Equal(t, []string{v.ID}, world.IDs(left, id))
+			world.Equal(t, []string{v.ID}, lists.Map(left, id))
 			world.Equal(t, "", next)
 		}
 	})
@@ -194,7 +195,7 @@ func talk(w *world.World, agent, visitor string, texts ...string) domain.Convers
 }
 
 func conversationIDs(vs []domain.Conversation) []string {
-	return world.IDs(vs, func(v domain.Conversation) string { return v.ID })
+	return lists.Map(vs, func(v domain.Conversation) string { return v.ID })
 }
 
 func testConversationLists(t *testing.T, open world.Open) {
@@ -355,7 +356,7 @@ func testConversationLocks(t *testing.T, open world.Open) {
 				domain.Message{ID: domain.NewID(), Role: domain.RoleAssistant, Text: holder + "!"}))
 		}
 		ms := world.Must(w.Messages(w.Ctx, v.ID, 10))(t)
-		world.Equal(t, []string{"b?", "b!", "a?", "a!"}, world.IDs(ms, func(m domain.Message) string { return m.Text }))
+		world.Equal(t, []string{"b?", "b!", "a?", "a!"}, lists.Map(ms, func(m domain.Message) string { return m.Text }))
 	})
 	world.Run(t, open, "there is a turn in a conversation that is not stored yet, and none is stored by it", func(t *testing.T, w *world.World) {
 		id := domain.NewID()

@@ -8,6 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/catalog/catalogtest/world"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lists"
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
@@ -151,7 +152,7 @@ func testDatasources(t *testing.T, open world.Open) {
 		out := world.Must(w.UpsertDatasources(w.Ctx, in))(t)
 		world.Equal(t, have.ID, out[0].ID)
 		world.Equal(t, out[1].ID, out[2].ID)
-		world.Equal(t, 4, len(asSet(world.DatasourceIDs(out))))
+		world.Equal(t, 4, len(lists.Set(world.DatasourceIDs(out))))
 		got := w.Get(have.ID)
 		world.Equal(t, []any{"new", in[0].Datasource.Original.Key, in[0].Job.ID}, []any{got.Name, got.Original.Key, got.JobID})
 		world.Equal(t, "second", w.Get(out[1].ID).Name)
@@ -160,7 +161,7 @@ func testDatasources(t *testing.T, open world.Open) {
 		for _, s := range w.AllSweeps() {
 			swept[s.Originals[0]] = true
 		}
-		world.Equal(t, asSet([]string{have.Original.Key, in[1].Datasource.Original.Key}), swept)
+		world.Equal(t, lists.Set([]string{have.Original.Key, in[1].Datasource.Original.Key}), swept)
 		world.Equal(t, 5, len(w.OutboxIDs()))
 	})
 	world.Run(t, open, "an upsert is stored all or none", func(t *testing.T, w *world.World) {
@@ -255,15 +256,7 @@ func testRetrieval(t *testing.T, open world.Open) {
 			if (got == nil) != (test.want == nil) {
 				t.Errorf("%s: got %v, want %v", sentence, got, test.want)
 			}
-			world.Equal(t, asSet(test.want), asSet(got))
+			world.Equal(t, lists.Set(test.want), lists.Set(got))
 		}
 	})
-}
-
-func asSet(ids []string) map[string]bool {
-	out := map[string]bool{}
-	for _, id := range ids {
-		out[id] = true
-	}
-	return out
 }

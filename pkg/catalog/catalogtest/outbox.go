@@ -8,6 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/catalogtest/world"
 	"github.com/sluice/sluice/pkg/catalog/pipeline"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // foreign creates a datastore in another workspace. It returns a function that assigns a new file to that datastore.
@@ -92,7 +93,7 @@ func testOutbox(t *testing.T, open world.Open) {
 		w.CreateFile(other)
 		jobs := world.Must(w.Outbox(w.Ctx, 10))(t)
 		world.Equal(t, 10, len(jobs))
-		world.Equal(t, 10, len(asSet(world.IDs(jobs, func(j domain.Job) string { return j.ID }))))
+		world.Equal(t, 10, len(lists.Set(lists.Map(jobs, func(j domain.Job) string { return j.ID }))))
 		world.Equal(t, 21, len(w.OutboxIDs()))
 	})
 	world.Run(t, open, "an upload passes a replay of its own workspace", func(t *testing.T, w *world.World) {

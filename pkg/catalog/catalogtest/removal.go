@@ -9,6 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/catalog/catalogtest/world"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // highestGeneration returns the highest generation known to the catalog.
@@ -331,7 +332,7 @@ func testSweeps(t *testing.T, open world.Open) {
 		}
 		world.OK(t, w.DeferSweep(w.Ctx, "sweep-0", w.Clock.Now(), "busy"))
 		got := world.Must(w.Sweeps(w.Ctx, 3))(t)
-		world.Equal(t, want[1:], world.IDs(got, func(s catalog.SweepTask) string { return s.ID }))
+		world.Equal(t, want[1:], lists.Map(got, func(s catalog.SweepTask) string { return s.ID }))
 	})
 	world.Run(t, open, "two sweeps alike are two: the first may be under way", func(t *testing.T, w *world.World) {
 		for range 2 {

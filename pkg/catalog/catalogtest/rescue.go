@@ -9,6 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/catalog/catalogtest/world"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 func testRescue(t *testing.T, open world.Open) {
@@ -26,7 +27,7 @@ func testRescue(t *testing.T, open world.Open) {
 	world.Run(t, open, "a site that waits for pages is not stuck, one whose discovery is silent is", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{}, world.PageA)
 		w.Clock.Advance(time.Hour)
-		world.Equal(t, []string{site.ID}, world.IDs(w.StuckFor(time.Minute), func(s catalog.StuckDatasource) string { return s.ID }))
+		world.Equal(t, []string{site.ID}, lists.Map(w.StuckFor(time.Minute), func(s catalog.StuckDatasource) string { return s.ID }))
 		w.ApplyEvent(site, domain.EventSynched)
 		w.Clock.Advance(time.Hour)
 		world.Equal(t, 0, len(w.StuckFor(time.Minute)))

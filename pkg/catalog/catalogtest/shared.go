@@ -10,6 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/catalog/catalogtest/world"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // OpenShared opens one empty catalog several times, as several processes would, and closes it when the test ends.
@@ -107,7 +108,7 @@ func testSharedMessages(t *testing.T, open OpenShared) {
 			domain.Message{ID: domain.NewID(), Role: domain.RoleAssistant, Text: answer}))
 	}
 	got := world.Must(w.Messages(w.Ctx, v.ID, 100))(t)
-	world.Equal(t, want, world.IDs(got, func(m domain.Message) string { return m.Text }))
+	world.Equal(t, want, lists.Map(got, func(m domain.Message) string { return m.Text }))
 }
 
 func testSharedPatches(t *testing.T, open OpenShared) {

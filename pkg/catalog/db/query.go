@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // MapNotFound converts sql.ErrNoRows to domain.NotFound.
@@ -259,10 +260,7 @@ func InLists(q Querier, values []string, f func(in string, args []any) error) er
 // can be reused.
 func (d dialect) inList(values []string) (text string, args []any) {
 	if d.numbered {
-		list := make([]string, len(values))
-		for i, v := range values {
-			list[i] = cleanText(v)
-		}
+		list := lists.Map(values, cleanText)
 		return "= ANY (CAST(? AS TEXT[]))", []any{list}
 	}
 	i, _ := slices.BinarySearch(inSizes, len(values))

@@ -13,6 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/record"
 	"github.com/sluice/sluice/pkg/catalog/sites"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // NewDatasource is a datasource to be created with its first job. Only ID, Kind, Crawl and Force of the job are used;
@@ -193,9 +194,6 @@ func (c *Resources) Datasources(ctx context.Context, ws string, f DatasourceFilt
 		return nil, "", fmt.Errorf("listing datasources: %w", err)
 	}
 	records, next := db.CutPage(l, records, limit, func(r record.Record) cursor.Position { return cursor.Position{At: db.Micros(r.CreatedAt), ID: r.ID} })
-	out := make([]domain.Datasource, len(records))
-	for i, r := range records {
-		out[i] = r.Datasource
-	}
+	out := lists.Map(records, func(r record.Record) domain.Datasource { return r.Datasource })
 	return out, next, record.CountPages(ctx, c.db.Read, out)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/db"
 	"github.com/sluice/sluice/pkg/catalog/record"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // verdict is the result of comparing a fetched page with the other pages of its site.
@@ -55,10 +56,7 @@ func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store doma
 	r.Config.SetFinalURL(f.URL)
 	// Ignore pages that name the fetched page as canonical. They are left out as soon as the fetched page has content.
 	equal = slices.DeleteFunc(equal, func(p record.Record) bool { return !p.Alive() || site.HasCanonical(p.Config, r.ID) })
-	configs := make([]domain.DatasourceConfig, len(equal))
-	for i, p := range equal {
-		configs[i] = p.Config
-	}
+	configs := lists.Map(equal, func(p record.Record) domain.DatasourceConfig { return p.Config })
 	if best := domain.BestPage(configs); best >= 0 && configs[best].IsBetterThan(r.Config) {
 		return verdict{Keeper: equal[best].ID, Reason: sameContent(configs[best])}, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/db"
 	"github.com/sluice/sluice/pkg/catalog/record"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // reasonPageLimit is a reason for leaving out addresses found by crawlers. The catalog also checks the depth and the patterns,
@@ -254,10 +255,7 @@ func (c *Sites) pageLimit(site record.Record) int {
 }
 
 func pagesByID(ctx context.Context, t *db.Tx, siteID string, links []foundLink) (map[string]record.Record, error) {
-	ids := make([]string, len(links))
-	for i, l := range links {
-		ids[i] = domain.ChildID(siteID, l.URL)
-	}
+	ids := lists.Map(links, func(l foundLink) string { return domain.ChildID(siteID, l.URL) })
 	known, err := record.ReadAll(ctx, t, ids)
 	if err != nil {
 		return nil, fmt.Errorf("reading pages of site %s: %w", siteID, err)

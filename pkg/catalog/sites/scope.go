@@ -11,6 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/db"
 	"github.com/sluice/sluice/pkg/catalog/record"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 const (
@@ -29,11 +30,7 @@ type foundLink struct {
 
 // toFoundLinks converts links reported by a page's fetch or by a site's discovery. `from` is the page or the site.
 func toFoundLinks(from record.Record, links []domain.Link) []foundLink {
-	out := make([]foundLink, len(links))
-	for i, l := range links {
-		out[i] = foundLink{Link: l, lead: from.Config.Lead + 1}
-	}
-	return out
+	return lists.Map(links, func(l domain.Link) foundLink { return foundLink{Link: l, lead: from.Config.Lead + 1} })
 }
 
 // scope applies the site's changed settings to its pages, one batch at a time. If the site follows links, the last
@@ -152,11 +149,7 @@ func parseWalkPosition(place string) (at int64, id string) {
 }
 
 func idsOf(pages []record.Record) []string {
-	ids := make([]string, len(pages))
-	for i, p := range pages {
-		ids[i] = p.ID
-	}
-	return ids
+	return lists.Map(pages, func(p record.Record) string { return p.ID })
 }
 
 // applySettings applies the site's settings to a page. `why` is the reason for leaving the page out, or "" if it is in

@@ -13,6 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // keyFlags holds the flags of the keys commands.
@@ -146,19 +147,13 @@ func (p commands) listKeys(ctx context.Context, keys *catalog.Catalog, workspace
 		return err
 	}
 	if p.JSON {
-		shown := make([]keyView, len(all))
-		for i, k := range all {
-			shown[i] = newKeyView(k)
-		}
+		shown := lists.Map(all, newKeyView)
 		return p.PrintJSON(map[string]any{"data": shown})
 	}
 	table := tabwriter.NewWriter(p.Out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "ID\tNAME\tKEY\tSCOPES\tLAST USED\tEXPIRES")
 	for _, k := range all {
-		scopes := make([]string, len(k.Scopes))
-		for i, s := range k.Scopes {
-			scopes[i] = string(s)
-		}
+		scopes := lists.Map(k.Scopes, func(s domain.Scope) string { return string(s) })
 		fmt.Fprintf(table, "%s\t%s\t…%s\t%s\t%s\t%s\n", k.ID, k.Name, k.Hint, strings.Join(scopes, ","), formatTime(k.LastUsedAt), formatTime(k.ExpiresAt))
 	}
 	return table.Flush()

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/eval"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // Fault is the reason why a chunk yielded no question.
@@ -133,10 +134,7 @@ func weightOf(unit string) int {
 
 // isSimilar reports whether two questions have nearly the same words.
 func isSimilar(a, b []string) bool {
-	in := map[string]bool{}
-	for _, w := range a {
-		in[w] = true
-	}
+	in := lists.Set(a)
 	all, both := len(in), 0
 	seen := map[string]bool{}
 	for _, w := range b {

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract/format"
 	"github.com/sluice/sluice/pkg/extract/table"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // Format describes tables of separated values, such as CSV and TSV files.
@@ -141,10 +142,7 @@ func (r *reader) start() error {
 			return nil
 		}
 	}
-	texts := make([]string, len(r.lookahead))
-	for i, l := range r.lookahead {
-		texts[i] = l.text
-	}
+	texts := lists.Map(r.lookahead, func(l textLine) string { return l.text })
 	r.sep = findSeparator(texts)
 	return nil
 }

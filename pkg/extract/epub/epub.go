@@ -13,6 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 	"github.com/sluice/sluice/pkg/extract/zip"
+	"github.com/sluice/sluice/pkg/wordset"
 )
 
 const mimeType = "application/epub+zip"
@@ -137,7 +138,7 @@ func (b *book) readPackage() error {
 					return false
 				}
 				it := item{part: resolve(b.dir, xmlscan.Attr(e, "href")), mediaType: xmlscan.Attr(e, "media-type")}
-				it.nav = format.WordSet(xmlscan.Attr(e, "properties"))["nav"]
+				it.nav = wordset.Of(xmlscan.Attr(e, "properties"))["nav"]
 				b.items[xmlscan.Attr(e, "id")] = it
 				if it.nav {
 					toc = xmlscan.Attr(e, "id")

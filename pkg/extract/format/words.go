@@ -1,18 +1,8 @@
 package format
 
 import (
-	"strings"
 	"unicode"
 )
-
-// WordSet returns the set of the space-separated words in s.
-func WordSet(s string) map[string]bool {
-	set := map[string]bool{}
-	for w := range strings.FieldsSeq(s) {
-		set[w] = true
-	}
-	return set
-}
 
 // Plural returns `one` if n is 1, and `many` otherwise.
 func Plural(n int, one, many string) string {

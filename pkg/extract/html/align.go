@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // shingleWords is the number of words in a shingle, a sequence of words that is looked up as a unit. Shorter sequences
@@ -103,10 +104,7 @@ func wordsOf(s string) []string {
 // extractor may have lost a block between two kept blocks. The function isPartOfContent decides whether such a block is
 // content, too.
 func (x *extractIndex) choose(blocks []block, t *pageTree) []bool {
-	keep := make([]bool, len(blocks))
-	for i, b := range blocks {
-		keep[i] = x.contains(b.Text)
-	}
+	keep := lists.Map(blocks, func(b block) bool { return x.contains(b.Text) })
 	x.dropRepeats(blocks, keep)
 	parents := map[*html.Node]int{} // number of kept blocks in each element
 	first, last := len(blocks), -1

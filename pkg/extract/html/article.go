@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/wordset"
 )
 
 // Thresholds for recognising the parts of an article, in letters.
@@ -130,13 +131,13 @@ func isReaderComment(n *html.Node) bool {
 	return false
 }
 
-var remarkWords = format.WordSet(`comment comments commentlist disqus respond replies`)
+var remarkWords = wordset.Of(`comment comments commentlist disqus respond replies`)
 
 // hasNameWith reports whether an element's id, or one of its classes, contains one of the words.
 func hasNameWith(n *html.Node, words map[string]bool) bool { return matchesHint(n, weight{}, words) }
 
 // asideWords are names of parts that stand between the paragraphs of an article but do not belong to its text.
-var asideWords = format.WordSet(`related recommended recommendations recommendation trending popular promo promoted similar upsell suggested sponsored outbrain
+var asideWords = wordset.Of(`related recommended recommendations recommendation trending popular promo promoted similar upsell suggested sponsored outbrain
 	taboola newsletter subscribe subscription signup share sharing social follow comment comments disqus respond author bio tags tag ad ads advert
 	advertisement advertising widget sidebar breadcrumb breadcrumbs footer nav navigation pagination pager teaser teasers more most byline meta
 	metadata timestamp dateline cookie consent gdpr paywall modal popup player caption credit copyright toolbar rating vote helpful feedback gallery slideshow`)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/wordset"
 )
 
 // Limits on the blocks from a page's linked data.
@@ -21,7 +22,7 @@ const (
 )
 
 // notSubjects are the schema.org types that describe the site, not the subject of a page.
-var notSubjects = format.WordSet(`Organization NewsMediaOrganization Corporation WebSite BreadcrumbList SearchAction Person ImageObject SiteNavigationElement
+var notSubjects = wordset.Of(`Organization NewsMediaOrganization Corporation WebSite BreadcrumbList SearchAction Person ImageObject SiteNavigationElement
 	WPHeader WPFooter WPSideBar ReadAction EntryPoint ListItem`)
 
 // collect records the possible subjects of a page.
@@ -68,7 +69,7 @@ var (
 )
 
 // linkedDetails are the properties that readers do not need.
-var linkedDetails = format.WordSet(`image logo url sameAs thumbnail thumbnailUrl contentUrl embedUrl mainEntityOfPage isPartOf potentialAction publisher
+var linkedDetails = wordset.Of(`image logo url sameAs thumbnail thumbnailUrl contentUrl embedUrl mainEntityOfPage isPartOf potentialAction publisher
 	encodingFormat inLanguage position breadcrumb primaryImageOfPage identifier gtin gtin8 gtin12 gtin13 gtin14 width height`)
 
 func (w *linkedWriter) entity(v map[string]any, level int) {

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/net/html/atom"
 
 	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/wordset"
 )
 
 // pageTree holds the weights of a page's elements: the amount of text in each and its share of links.
@@ -166,7 +167,7 @@ func firstHref(n *html.Node) string {
 }
 
 // regionMarks are the classes and ids that the content element has in themes without a main element.
-var regionMarks = format.WordSet(`documentwrapper rst-content mw-body mw-content-text wiki-content bodyContent docMainContainer contentContainer
+var regionMarks = wordset.Of(`documentwrapper rst-content mw-body mw-content-text wiki-content bodyContent docMainContainer contentContainer
 	theme-doc-markdown vp-doc md-content markdown-section`)
 
 // region returns the element that the page marks as its main content, or the whole page if there is no such element. A

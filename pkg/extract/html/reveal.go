@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/extract/charset"
 	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/wordset"
 )
 
 // Limits on the lengths of labels and hidden text, in letters, and on the number of controls.
@@ -300,7 +301,7 @@ func (r *revealer) canOpen(n *html.Node) bool {
 }
 
 // panelWords are words in the classes and ids of elements that open when a reader clicks on the text before them.
-var panelWords = format.WordSet(`accordion answer faq expand expandable expander collapse collapsible collapsed toggle spoiler panel tab reveal details disclosure`)
+var panelWords = wordset.Of(`accordion answer faq expand expandable expander collapse collapsible collapsed toggle spoiler panel tab reveal details disclosure`)
 
 // labelBefore returns the element before n. If n is the first element in its parent, labelBefore returns the element
 // before the parent, and so on, trying at most three levels.
@@ -337,7 +338,7 @@ func (r *revealer) isPanelLabel(n, panel *html.Node) bool {
 }
 
 // moreWords are words on controls that show the rest of an article or list.
-var moreWords = format.WordSet(`more all show expand full rest continue mehr alle weiterlesen anzeigen ganzen suite tout toute plus más todo todos leer mais tudo
+var moreWords = wordset.Of(`more all show expand full rest continue mehr alle weiterlesen anzeigen ganzen suite tout toute plus más todo todos leer mais tudo
 	altro tutto meer alles mer vis pokaż więcej`)
 
 // isMoreControl reports whether a control such as "Read more" follows a hidden element or the list that contains the

@@ -21,6 +21,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/extracttest"
 	"github.com/sluice/sluice/pkg/extract/format"
 	pages "github.com/sluice/sluice/pkg/extract/html"
+	"github.com/sluice/sluice/pkg/wordset"
 )
 
 // The minimum amount of the main regions of documentation sites that must be extracted.
@@ -119,7 +120,7 @@ func (s docSite) siteBlocks(doc *html.Node) []siteBlock {
 	return blocks
 }
 
-var siteBlockElements = format.WordSet(`h1 h2 h3 h4 h5 h6 p div section article li ul ol dl dt dd pre table caption tr td th blockquote br hr center figure
+var siteBlockElements = wordset.Of(`h1 h2 h3 h4 h5 h6 p div section article li ul ol dl dt dd pre table caption tr td th blockquote br hr center figure
 	figcaption body main header footer aside details summary`)
 
 // siteWords returns the words of a text, in lower case.

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/net/html/atom"
 
 	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/wordset"
 )
 
 // surroundings returns the elements that surround the content of a page, recognised by tag, role or structure. A name
@@ -317,22 +318,22 @@ var themes = []struct {
 	marks []string
 	parts map[string]bool
 }{
-	{[]string{"docbook", "navheader", "navfooter"}, format.WordSet(`navheader navfooter`)},
-	{[]string{"sphinxsidebar", "documentwrapper", "rst-content", "bd-article", "sphinx"}, format.WordSet(`sphinxsidebar related rst-footer-buttons rst-versions wy-nav-side
+	{[]string{"docbook", "navheader", "navfooter"}, wordset.Of(`navheader navfooter`)},
+	{[]string{"sphinxsidebar", "documentwrapper", "rst-content", "bd-article", "sphinx"}, wordset.Of(`sphinxsidebar related rst-footer-buttons rst-versions wy-nav-side
 		wy-nav-top wy-breadcrumbs prev-next-area bd-sidebar-primary bd-sidebar-secondary bottom-of-page related-pages toc-drawer sidebar-drawer mobile-header
 		admonition-edit-page-link prev-next-footer bd-header-article`)},
-	{[]string{"mkdocs", "md-content"}, format.WordSet(`md-header md-sidebar md-footer md-tabs md-source-file md-content__button md-path md-tags md-feedback`)},
-	{[]string{"docusaurus", "theme-doc-markdown"}, format.WordSet(`theme-doc-breadcrumbs theme-doc-footer pagination-nav theme-edit-this-page theme-doc-toc-desktop
+	{[]string{"mkdocs", "md-content"}, wordset.Of(`md-header md-sidebar md-footer md-tabs md-source-file md-content__button md-path md-tags md-feedback`)},
+	{[]string{"docusaurus", "theme-doc-markdown"}, wordset.Of(`theme-doc-breadcrumbs theme-doc-footer pagination-nav theme-edit-this-page theme-doc-toc-desktop
 		theme-doc-toc-mobile`)},
-	{[]string{"vitepress", "vp-doc"}, format.WordSet(`VPDocFooter VPDocAside VPLocalNav VPSidebar VPNav`)},
-	{[]string{"mediawiki", "mw-parser-output"}, format.WordSet(`mw-jump-link catlinks printfooter navbox mw-editsection noprint hatnote vector-dropdown vector-page-toolbar
+	{[]string{"vitepress", "vp-doc"}, wordset.Of(`VPDocFooter VPDocAside VPLocalNav VPSidebar VPNav`)},
+	{[]string{"mediawiki", "mw-parser-output"}, wordset.Of(`mw-jump-link catlinks printfooter navbox mw-editsection noprint hatnote vector-dropdown vector-page-toolbar
 		vector-page-titlebar-toc mw-portlet toc mw-footer mw-interlanguage-selector`)},
-	{[]string{"discourse", "crawler-post"}, format.WordSet(`crawler-nav post-menu-area topic-map suggested-topics more-topics__list topic-list-container
+	{[]string{"discourse", "crawler-post"}, wordset.Of(`crawler-nav post-menu-area topic-map suggested-topics more-topics__list topic-list-container
 		crawler-post-meta-likes post-likes`)},
-	{[]string{"phpbb", "viewtopic"}, format.WordSet(`postprofile post-buttons jumpbox jumpbox-return action-bar online-list signature stat-block page-footer headerbar navbar`)},
-	{[]string{"js-post-body", "answercell"}, format.WordSet(`votecell js-post-menu js-comments-menu s-anchors post-taglist js-bottom-notice`)},
-	{[]string{"doxygen"}, format.WordSet(`navpath summary tabs header-nav`)},
-	{[]string{"asciidoctor", "asciidoc"}, format.WordSet(`footer-text`)},
+	{[]string{"phpbb", "viewtopic"}, wordset.Of(`postprofile post-buttons jumpbox jumpbox-return action-bar online-list signature stat-block page-footer headerbar navbar`)},
+	{[]string{"js-post-body", "answercell"}, wordset.Of(`votecell js-post-menu js-comments-menu s-anchors post-taglist js-bottom-notice`)},
+	{[]string{"doxygen"}, wordset.Of(`navpath summary tabs header-nav`)},
+	{[]string{"asciidoctor", "asciidoc"}, wordset.Of(`footer-text`)},
 }
 
 // themeOf recognises the themes that a page uses, and returns the classes that these themes give to the parts around
@@ -371,7 +372,7 @@ func themeOf(doc *html.Node) pageTheme {
 
 // plainWords are classes of themes that are also common words. Such a class is ignored if the element is not mostly
 // links.
-var plainWords = format.WordSet(`related summary tabs toc navbar headerbar`)
+var plainWords = wordset.Of(`related summary tabs toc navbar headerbar`)
 
 // part reports whether an element belongs to the parts around the content, judging by the classes of the page's theme.
 func (t pageTheme) part(n *html.Node, w weight) bool {
@@ -398,7 +399,7 @@ func (t pageTheme) part(n *html.Node, w weight) bool {
 
 // hintWords are words in the names of elements around the content. Such a name is ignored if the element contains
 // much besides links, buttons and fields.
-var hintWords = format.WordSet(`breadcrumb breadcrumbs cookie cookies consent gdpr ccpa onetrust newsletter sharing share social socials sharebar sharethis
+var hintWords = wordset.Of(`breadcrumb breadcrumbs cookie cookies consent gdpr ccpa onetrust newsletter sharing share social socials sharebar sharethis
 	sharedaddy addthis addtoany sponsored advert adverts advertisement advertising adsbygoogle outbrain taboola pagination paginator pager skiplink
 	skip editsection backtotop back2top toctitle disqus signup signin login masthead megamenu navbar offcanvas jumpbox related recommended
 	recommendations recommendation trending popular promo promoted subscribe follow nav navigation menu menubar sidebar tags pager toolbar topbar
@@ -406,7 +407,7 @@ var hintWords = format.WordSet(`breadcrumb breadcrumbs cookie cookies consent gd
 	prev previous next copyright`)
 
 // otherPages are names of lists with suggested pages.
-var otherPages = format.WordSet(`related recommended recommendations recommendation trending popular similar upsell suggested sponsored outbrain taboola also`)
+var otherPages = wordset.Of(`related recommended recommendations recommendation trending popular similar upsell suggested sponsored outbrain taboola also`)
 
 // maxNameBytes is the maximum number of bytes read from a class or id attribute. The limit matters because an element's
 // names are read again for every element in it.

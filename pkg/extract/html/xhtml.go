@@ -7,10 +7,11 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/wordset"
 )
 
 // voidElements is the set of elements without an end tag in HTML.
-var voidElements = format.WordSet("area base basefont bgsound br col command embed frame hr image img input keygen link meta param source track wbr")
+var voidElements = wordset.Of("area base basefont bgsound br col command embed frame hr image img input keygen link meta param source track wbr")
 
 // ExpandXHTML rewrites the empty elements of an XHTML page for HTML parsers: <script/> becomes <script></script>. An
 // HTML parser would read <script/> as a start tag, and take the rest of the page for the script's content.

@@ -7,6 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract/format"
 	"github.com/sluice/sluice/pkg/extract/table"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // Cell is one cell of a table in a text document or on a slide.
@@ -69,10 +70,7 @@ func (w *Table) Flush() error {
 	w.decided = true
 	rows := w.pending
 	w.pending = nil
-	texts := make([][]string, len(rows))
-	for i, r := range rows {
-		texts[i] = w.columns(r, false)
-	}
+	texts := lists.Map(rows, func(r Row) []string { return w.columns(r, false) })
 	if n := w.sheetAbove(rows, texts); n > 0 {
 		for i, row := range rows[:n] {
 			if err := w.block(table.PairsLine(texts[i]), row); err != nil {

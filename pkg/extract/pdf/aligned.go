@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 	"github.com/sluice/sluice/pkg/extract/table"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // Bounds for tables whose columns are recognised only by alignment, as multiples of the font size unless noted.
@@ -231,10 +232,7 @@ func growAligned(rows []alignedCells, from int) *alignedBlock {
 		return nil
 	}
 	for _, r := range rows[from:b.to] {
-		at := make([]int, len(r.cells))
-		for i, c := range r.cells {
-			at[i] = columnAt(b.columns, c)
-		}
+		at := lists.Map(r.cells, func(c pdftext.Cell) int { return columnAt(b.columns, c) })
 		b.at = append(b.at, at)
 	}
 	if !b.isAligned(rows) {

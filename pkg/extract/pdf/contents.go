@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 var (
@@ -80,10 +81,7 @@ func contentsCells(cells []pdftext.Cell) []pdftext.Cell {
 }
 
 func joinedText(cells []pdftext.Cell) string {
-	texts := make([]string, len(cells))
-	for i, c := range cells {
-		texts[i] = c.Text
-	}
+	texts := lists.Map(cells, func(c pdftext.Cell) string { return c.Text })
 	return strings.Join(texts, " ")
 }
 

@@ -7,8 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/sluice/sluice/pkg/extract/format"
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
+	"github.com/sluice/sluice/pkg/wordset"
 )
 
 // Bounds for recognising drop caps, as multiples of the adjacent text's font size.
@@ -117,7 +117,7 @@ const oneLetterWords = "AIOÀÁÉÓYEUАВИКОСУЯΟΗ"
 
 // afterOneLetter are words that often follow "A" or "I" at the start of text and form no word when joined to that
 // letter.
-var afterOneLetter = format.WordSet("was am have had do did can could will would should think know remember first never new few man woman good great small " +
+var afterOneLetter = wordset.Of("was am have had do did can could will would should think know remember first never new few man woman good great small " +
 	"little very lot young old big large single couple group team recent major number year century day week world good-bye")
 
 // isWordBefore reports whether an initial is a separate word, like the "A" of "A new day". To decide, it checks whether

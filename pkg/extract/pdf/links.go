@@ -7,6 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract/format"
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
+	"github.com/sluice/sluice/pkg/wordset"
 )
 
 // describe records the document's metadata.
@@ -31,7 +32,7 @@ func (s *source) describe(p *format.Parser) {
 }
 
 // placeholders are the default values that programs write for empty properties.
-var placeholders = format.WordSet("anonymous untitled unspecified unknown none author title subject")
+var placeholders = wordset.Of("anonymous untitled unspecified unknown none author title subject")
 
 // cleanProperty returns the value of a property, or "" if the value is a placeholder. It removes prefixes that word
 // processors put before a file name.

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 	"github.com/sluice/sluice/pkg/extract/pdf/pdfmatch"
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 const (
@@ -62,10 +63,7 @@ type locator struct {
 // locate finds the spans in one passage. It reads the passage's page and, if something is missing, the pages around it.
 func (l *locator) locate(passage format.Passage) ([][]domain.PageRectangle, error) {
 	rectangles, shares := make([][]domain.PageRectangle, len(passage.Spans)), make([]float64, len(passage.Spans))
-	spans := make([]pdfmatch.Span, len(passage.Spans))
-	for i, s := range passage.Spans {
-		spans[i] = pdfmatch.Span{Start: s[0], End: s[1]}
-	}
+	spans := lists.Map(passage.Spans, func(s [2]int) pdfmatch.Span { return pdfmatch.Span{Start: s[0], End: s[1]} })
 	for near := range nearPages + 1 {
 		text, err := l.text(passage.Page-near, passage.Page+near)
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract"
 	"github.com/sluice/sluice/pkg/extract/extracttest"
 	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // Lines returns the blocks of a document, one per line, in the form "heading 1 on 2 row 3: text <link=address>": the
@@ -103,9 +104,6 @@ func MustParse(t *testing.T, name string, data []byte) *domain.Document {
 
 // Text returns the texts of a document's blocks, joined by spaces.
 func Text(doc *domain.Document) string {
-	texts := make([]string, len(doc.Blocks))
-	for i, b := range doc.Blocks {
-		texts[i] = b.Text
-	}
+	texts := lists.Map(doc.Blocks, func(b domain.Block) string { return b.Text })
 	return strings.Join(texts, " ")
 }

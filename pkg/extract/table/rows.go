@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // HeaderSample is the number of rows examined to find the header row.
@@ -106,10 +107,7 @@ func (w *Writer) decide(ended bool) error {
 	w.Decided = true
 	rows := w.pending
 	w.pending = nil
-	cells := make([][]string, len(rows))
-	for i, r := range rows {
-		cells[i] = r.Cells
-	}
+	cells := lists.Map(rows, func(r Row) []string { return r.Cells })
 	if n := w.sheetAbove(rows, cells); n > 0 {
 		w.pairs, w.Header = nil, nil
 		for _, r := range rows[:n] {

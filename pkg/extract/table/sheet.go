@@ -3,6 +3,9 @@ package table
 import (
 	"slices"
 	"strings"
+
+	"github.com/sluice/sluice/pkg/lists"
+	"github.com/sluice/sluice/pkg/wordset"
 )
 
 // sheetAbove returns the number of rows with properties and values above a table of items, including title rows. It
@@ -119,10 +122,7 @@ func IsColonLabel(s string) bool {
 
 // IsPropertySheet reports whether the rows are, or begin with, properties and their values, one or two pairs per row.
 func (w *Writer) IsPropertySheet(rows []Row) bool {
-	cells := make([][]string, len(rows))
-	for i, r := range rows {
-		cells[i] = r.Cells
-	}
+	cells := lists.Map(rows, func(r Row) []string { return r.Cells })
 	c, ok := PairsOf(cells)
 	return ok && (c.colons(cells) || labelsMarked(rows, c) || c.hasKnownLabels(cells)) || w.isDoubleSheet(rows) || w.sheetAbove(rows, cells) > 0
 }
@@ -253,7 +253,7 @@ func isProperty(label string) bool {
 var propertyEnds = []string{"nummer", "datum", "adresse", "betrag", "anschrift", "idnr", "partner", "frist", "bezeichnung", "番号", "编号", "日期", "电话", "地址", "名称", "金额"}
 
 // propertyWords are words for properties of customers, orders, documents, persons and products.
-var propertyWords = setOf(strings.Fields(`
+var propertyWords = wordset.Of(`
 	customer client supplier vendor contact name address street city town zip postcode country phone telephone tel mobile fax email mail website
 	date due issued version status author owner project reference ref order invoice number vat tax iban bic account bank currency total subtotal
 	amount payment terms delivery department manager subject language weight mass height width length depth colour color material voltage power
@@ -277,12 +277,4 @@ var propertyWords = setOf(strings.Fields(`
 	заказчик клиент поставщик имя фамилия адрес город страна телефон дата срок версия статус автор проект номер инн счёт счет сумма итого
 	שם כתובת טלפון תאריך לקוח ספק דוא"ל עיר סכום חשבונית מספר הזמנה
 	الاسم العنوان الهاتف التاريخ العميل المورد المدينة المبلغ الفاتورة الرقم البريد الطلب
-	客户 供应商 姓名 地址 城市 国家 电话 日期 版本 状态 作者 项目 编号 金额 顧客 住所 氏名 電話 電話番号 日付 番号 合計 会社名`))
-
-func setOf(words []string) map[string]bool {
-	set := make(map[string]bool, len(words))
-	for _, w := range words {
-		set[w] = true
-	}
-	return set
-}
+	客户 供应商 姓名 地址 城市 国家 电话 日期 版本 状态 作者 项目 编号 金额 顧客 住所 氏名 電話 電話番号 日付 番号 合計 会社名`)

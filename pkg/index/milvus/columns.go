@@ -11,15 +11,16 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // columns converts rows to columns.
 func columns(s index.Space, rows []*prepared, sparse bool) ([]entity.Column, error) {
 	text := func(name string, f func(*prepared) string) entity.Column {
-		return entity.NewColumnVarChar(name, each(rows, f))
+		return entity.NewColumnVarChar(name, lists.Map(rows, f))
 	}
 	number := func(name string, f func(*prepared) int64) entity.Column {
-		return entity.NewColumnInt64(name, each(rows, f))
+		return entity.NewColumnInt64(name, lists.Map(rows, f))
 	}
 	out := []entity.Column{
 		text(fieldID, func(p *prepared) string { return p.id }),
@@ -34,12 +35,12 @@ func columns(s index.Space, rows []*prepared, sparse bool) ([]entity.Column, err
 		text(fieldHeading, func(p *prepared) string { return index.StoredHeading(p.row) }),
 		text(fieldContext, func(p *prepared) string { return p.row.Context }),
 		text(fieldText, func(p *prepared) string { return p.row.Text }),
-		entity.NewColumnJSONBytes(fieldMetadata, each(rows, func(p *prepared) []byte { return p.metadata })),
-		entity.NewColumnInt64Array(fieldFacets, each(rows, func(p *prepared) []int64 { return p.facets })),
+		entity.NewColumnJSONBytes(fieldMetadata, lists.Map(rows, func(p *prepared) []byte { return p.metadata })),
+		entity.NewColumnInt64Array(fieldFacets, lists.Map(rows, func(p *prepared) []int64 { return p.facets })),
 		text(fieldLanguage, func(p *prepared) string { return string(p.language) }),
 		number(fieldLength, func(p *prepared) int64 { return p.length }),
 		number(fieldDigest, func(p *prepared) int64 { return p.digest }),
-		entity.NewColumnFloatVector(fieldDense, denseDimensions(s), each(rows, func(p *prepared) []float32 { return p.vector })),
+		entity.NewColumnFloatVector(fieldDense, denseDimensions(s), lists.Map(rows, func(p *prepared) []float32 { return p.vector })),
 	}
 	if !sparse {
 		return out, nil
@@ -52,14 +53,6 @@ func columns(s index.Space, rows []*prepared, sparse bool) ([]entity.Column, err
 		}
 	}
 	return append(out, entity.NewColumnSparseVectors(fieldSparse, vectors)), nil
-}
-
-func each[T any](rows []*prepared, f func(*prepared) T) []T {
-	out := make([]T, len(rows))
-	for i, p := range rows {
-		out[i] = f(p)
-	}
-	return out
 }
 
 // table reads the columns in a response. It keeps the first error, so that callers need to check only once.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // A row's filterable values are stored as a list of hashes: one for the row's custom id, and one for each filterable
@@ -91,10 +92,7 @@ func containsAny(hashes []int64) string {
 	if len(hashes) == 1 {
 		return "array_contains(" + fieldFacets + ", " + strconv.FormatInt(hashes[0], 10) + ")"
 	}
-	list := make([]string, len(hashes))
-	for i, h := range hashes {
-		list[i] = strconv.FormatInt(h, 10)
-	}
+	list := lists.Map(hashes, func(h int64) string { return strconv.FormatInt(h, 10) })
 	return "array_contains_any(" + fieldFacets + ", [" + strings.Join(list, ",") + "])"
 }
 
@@ -123,9 +121,6 @@ func quote(s string) string {
 func equals(field, value string) string { return field + " == " + quote(value) }
 
 func inExpr(field string, values []string) string {
-	quoted := make([]string, len(values))
-	for i, v := range values {
-		quoted[i] = quote(v)
-	}
+	quoted := lists.Map(values, quote)
 	return field + " in [" + strings.Join(quoted, ",") + "]"
 }

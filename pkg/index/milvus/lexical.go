@@ -11,6 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/index"
 	"github.com/sluice/sluice/pkg/index/bm25"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // assumedLength returns the average row length, in terms, that stored weights assume for rows in a language. Stored
@@ -87,10 +88,7 @@ func (w weights) stored() (entity.SparseEmbedding, error) {
 		terms = append(terms, t)
 	}
 	slices.Sort(terms)
-	values := make([]float32, len(terms))
-	for i, t := range terms {
-		values[i] = float32(w[t])
-	}
+	values := lists.Map(terms, func(t uint32) float32 { return float32(w[t]) })
 	return entity.NewSliceSparseEmbedding(terms, values)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/milvus-io/milvus-sdk-go/v2/entity"
 
 	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // The document frequency of a word is counted by searching for the word and counting the hits. The first search has a
@@ -301,10 +302,7 @@ func (x *Index) rowsHaving(ctx context.Context, col *collection, datastoreID str
 		left[i] = i
 	}
 	for share, limit := 1.0, firstHits; len(left) > 0; {
-		asked := make([]entity.Vector, len(left))
-		for j, i := range left {
-			asked[j] = vectors[i]
-		}
+		asked := lists.Map(left, func(i int) entity.Vector { return vectors[i] })
 		hits, err := x.nearest(ctx, col, vectorSearch{
 			doing: "counting hits", field: fieldSparse, vectors: asked, limit: limit, level: eventualConsistency,
 			expr: equals(fieldDatastore, datastoreID) + sampleExpr(share),

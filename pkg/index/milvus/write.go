@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // Maximum size of one insert. Milvus Lite accepts 256 rows, other servers 64 MiB.
@@ -150,7 +151,7 @@ func (x *Index) replace(ctx context.Context, srv *server, col *collection, s ind
 
 // digests returns, by primary key, the stored content hashes of a batch's rows. A row that is not stored has no entry.
 func digests(ctx context.Context, srv *server, col *collection, batch []*prepared) (map[string]int64, error) {
-	set, err := srv.Query(ctx, col.name, nil, inExpr(fieldID, each(batch, func(p *prepared) string { return p.id })), []string{fieldID, fieldDigest}, strongConsistency, maxLimit)
+	set, err := srv.Query(ctx, col.name, nil, inExpr(fieldID, lists.Map(batch, func(p *prepared) string { return p.id })), []string{fieldID, fieldDigest}, strongConsistency, maxLimit)
 	if err != nil {
 		return nil, fmt.Errorf("reading existing rows: %w", err)
 	}

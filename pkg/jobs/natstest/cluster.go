@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // Cluster is a NATS cluster that runs until the test ends.
@@ -47,10 +49,7 @@ func Start(t testing.TB, n int) *Cluster {
 
 // URL returns the cluster's address for clients: the addresses of all servers, separated by commas.
 func (c *Cluster) URL() string {
-	urls := make([]string, len(c.Servers))
-	for i, s := range c.Servers {
-		urls[i] = s.URL
-	}
+	urls := lists.Map(c.Servers, func(s *Server) string { return s.URL })
 	return strings.Join(urls, ",")
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/sluice/sluice/pkg/lists"
 	"github.com/sluice/sluice/pkg/rerank"
 	"github.com/sluice/sluice/pkg/retrieve"
 	"github.com/sluice/sluice/pkg/telemetry"
@@ -57,9 +58,5 @@ func (r *Reranker) Rerank(ctx context.Context, query string, passages []string) 
 		return nil, err
 	}
 	r.requests.WithLabelValues("ok").Inc()
-	out := make([]retrieve.Reranked, len(order))
-	for i, o := range order {
-		out[i] = retrieve.Reranked(o)
-	}
-	return out, nil
+	return lists.Map(order, func(o rerank.Result) retrieve.Reranked { return retrieve.Reranked(o) }), nil
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // NATS is a cluster of NATS servers with JetStream, each in a separate process.
@@ -32,10 +34,7 @@ func (s *NATSServer) URL() string { return "nats://" + s.addr }
 
 // URL returns the addresses of all servers in the format of NATS_URL.
 func (n *NATS) URL() string {
-	urls := make([]string, len(n.Servers))
-	for i, s := range n.Servers {
-		urls[i] = s.URL()
-	}
+	urls := lists.Map(n.Servers, func(s *NATSServer) string { return s.URL() })
 	return strings.Join(urls, ",")
 }
 

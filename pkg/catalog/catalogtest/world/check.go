@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // OK requires that there is no error.
@@ -42,18 +43,9 @@ func Code(t testing.TB, want domain.Code, err error) {
 	}
 }
 
-// IDs returns the ids of items.
-func IDs[T any](items []T, id func(T) string) []string {
-	out := []string{}
-	for _, item := range items {
-		out = append(out, id(item))
-	}
-	return out
-}
-
 // DatasourceIDs returns the ids of datasources.
 func DatasourceIDs(ds []domain.Datasource) []string {
-	return IDs(ds, func(d domain.Datasource) string { return d.ID })
+	return lists.Map(ds, func(d domain.Datasource) string { return d.ID })
 }
 
 // FaultyField requires that the error names exactly one field, and returns the name of that field.

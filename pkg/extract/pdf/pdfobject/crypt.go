@@ -10,6 +10,8 @@ import (
 	"crypto/sha512"
 	"errors"
 	"fmt"
+
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // ErrEncrypted means that the file needs a password.
@@ -196,11 +198,7 @@ func (s security) userPassword(owner []byte) []byte {
 }
 
 func mixed(key []byte, with byte) []byte {
-	out := make([]byte, len(key))
-	for i, c := range key {
-		out[i] = c ^ with
-	}
-	return out
+	return lists.Map(key, func(c byte) byte { return c ^ with })
 }
 
 func rc4Text(key, data []byte) []byte {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sluice/sluice/pkg/extract/pdf/pdffont"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // Line is a run of text on one baseline.
@@ -27,10 +28,7 @@ type Line struct {
 
 // Text joins the cells with single tabs.
 func (l Line) Text() string {
-	parts := make([]string, len(l.Cells))
-	for i, c := range l.Cells {
-		parts[i] = c.Text
-	}
+	parts := lists.Map(l.Cells, func(c Cell) string { return c.Text })
 	return strings.Join(parts, "\t")
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/index"
 	"github.com/sluice/sluice/pkg/index/embedded/bitmap"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // Filter terms are indexed and looked up like words. Each starts with a control character and its field's letter.
@@ -70,10 +71,7 @@ func FilterTerms(f index.Filter) ([][]string, error) {
 		if ids.values == nil {
 			continue
 		}
-		terms := make([]string, 0, len(ids.values))
-		for _, v := range ids.values {
-			terms = append(terms, facet(ids.kind, v))
-		}
+		terms := lists.Map(ids.values, func(v string) string { return facet(ids.kind, v) })
 		fields = append(fields, terms)
 	}
 	for key, value := range f.Metadata {

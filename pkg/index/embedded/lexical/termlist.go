@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/index/bm25"
 	"github.com/sluice/sluice/pkg/index/embedded/cache"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // TermList contains the postings for a word, in all its forms, for the live rows. It also contains the impacts of these
@@ -78,11 +79,7 @@ func (k *kindColumn) set(numbers []uint32, kinds int) {
 }
 
 func narrow[K uint8 | uint16](numbers []uint32) []K {
-	out := make([]K, len(numbers))
-	for i, n := range numbers {
-		out[i] = K(n)
-	}
-	return out
+	return lists.Map(numbers, func(n uint32) K { return K(n) })
 }
 
 func (k *kindColumn) bytes() int64 { return int64(len(k.small) + 2*len(k.middle) + 4*len(k.large)) }

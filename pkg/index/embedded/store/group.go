@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"sync"
+
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // Maximum number of rows in a group of batches. A larger batch is written alone.
@@ -114,10 +116,7 @@ func (s *Space) writeGroup(ctx context.Context, own *waitingBatch, waiting []*wa
 	}()
 	others := context.WithoutCancel(ctx) // the other batches do not depend on this caller's context
 	if len(waiting) > 1 {
-		batches := make([]*Batch, len(waiting))
-		for i, b := range waiting {
-			batches[i] = b.Batch
-		}
+		batches := lists.Map(waiting, func(b *waitingBatch) *Batch { return b.Batch })
 		if s.writeBatches(others, batches) == nil {
 			for _, b := range waiting {
 				b.finish(nil)

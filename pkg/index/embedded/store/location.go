@@ -16,6 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 	"github.com/sluice/sluice/pkg/index/embedded/slotfile"
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // The location file holds copies of the columns that ranking needs, in one cache line per slot. So a search with
@@ -131,10 +132,7 @@ func (v View) Locate(ctx context.Context, slots []uint32, hits []index.Hit) erro
 	if len(odd) == 0 {
 		return nil
 	}
-	wanted := make([]uint32, len(odd))
-	for i, at := range odd {
-		wanted[i] = slots[at]
-	}
+	wanted := lists.Map(odd, func(at int) uint32 { return slots[at] })
 	rows, err := v.rowsIn(ctx, wanted)
 	if err != nil {
 		return err

@@ -19,6 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/lexical"
 	"github.com/sluice/sluice/pkg/index/embedded/slotfile"
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 // writeBatches commits the given batches, no two of which may have a key in common, in one transaction. The slot files
@@ -94,10 +95,7 @@ func (s *Space) writeFiles(slots []uint32, batch []*Prepared, end uint32) *errgr
 			return
 		}
 		files.Go(vector.Recovered(func() error {
-			payloads := make([][]byte, len(batch))
-			for i, p := range batch {
-				payloads[i] = payload(p)
-			}
+			payloads := lists.Map(batch, payload)
 			return f.Append(slots, payloads, end)
 		}))
 	}
@@ -140,10 +138,7 @@ func replaceKeys(ctx context.Context, tx *sql.Tx, next *Snapshot, live *bitmap.E
 // hasKeys reports whether any key in the batch already exists. Usually none does, and then there are no rows to
 // replace.
 func hasKeys(ctx context.Context, tx *sql.Tx, batch []*Prepared) (has bool, err error) {
-	keys := make([]string, len(batch))
-	for i, p := range batch {
-		keys[i] = p.row.Key
-	}
+	keys := lists.Map(batch, func(p *Prepared) string { return p.row.Key })
 	list, err := json.Marshal(keys)
 	if err != nil {
 		return false, fmt.Errorf("listing keys: %w", err)

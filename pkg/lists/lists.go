@@ -1,0 +1,20 @@
+// Package lists derives lists and sets from lists. It imports no other package of the module.
+package lists
+
+// Map returns the result of f for each item.
+func Map[From, To any](items []From, f func(From) To) []To {
+	out := make([]To, len(items))
+	for i, item := range items {
+		out[i] = f(item)
+	}
+	return out
+}
+
+// Set returns the items as a set.
+func Set[T comparable](items []T) map[T]bool {
+	out := make(map[T]bool, len(items))
+	for _, item := range items {
+		out[item] = true
+	}
+	return out
+}
