@@ -42,7 +42,7 @@ func defaultFields() fields {
 	}
 }
 
-// lists holds the names of fields that contain a list in an export. The items are documents, or objects with further
+// listFields holds the names of fields that contain a list in an export. The items are documents, or objects with further
 // lists.
 var listFields = []string{"documents", "datasources", "datastores", "data", "items", "results", "records", "pages"}
 
