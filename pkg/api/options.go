@@ -102,20 +102,20 @@ type Deps struct {
 }
 
 func (o Options) withDefaults() Options {
-	setDefault(&o.MaxUploadBytes, 100<<20)
-	setDefault(&o.MaxJSONBytes, 10<<20)
-	setDefault(&o.MaxDocuments, 1000)
-	setDefault(&o.MaxPages, 10_000)
-	setDefault(&o.MaxQueryChars, 8000)
-	setDefault(&o.VisitorMaxTokens, 4096)
-	setDefault(&o.TempDir, os.TempDir())
-	setDefault(&o.Heartbeat, 15*time.Second)
-	setDefault(&o.WriteTimeout, 30*time.Second)
-	setDefault(&o.ReadTimeout, 30*time.Second)
-	setDefault(&o.ReadyTimeout, 2*time.Second)
-	setDefault(&o.PlanTimeout, 20*time.Second)
-	setDefault(&o.KeyTimeout, 10*time.Second)
-	setDefault(&o.ClaimHeartbeat, catalog.IdempotencyLease/4)
+	o.MaxUploadBytes = cmp.Or(o.MaxUploadBytes, 100<<20)
+	o.MaxJSONBytes = cmp.Or(o.MaxJSONBytes, 10<<20)
+	o.MaxDocuments = cmp.Or(o.MaxDocuments, 1000)
+	o.MaxPages = cmp.Or(o.MaxPages, 10_000)
+	o.MaxQueryChars = cmp.Or(o.MaxQueryChars, 8000)
+	o.VisitorMaxTokens = cmp.Or(o.VisitorMaxTokens, 4096)
+	o.TempDir = cmp.Or(o.TempDir, os.TempDir())
+	o.Heartbeat = cmp.Or(o.Heartbeat, 15*time.Second)
+	o.WriteTimeout = cmp.Or(o.WriteTimeout, 30*time.Second)
+	o.ReadTimeout = cmp.Or(o.ReadTimeout, 30*time.Second)
+	o.ReadyTimeout = cmp.Or(o.ReadyTimeout, 2*time.Second)
+	o.PlanTimeout = cmp.Or(o.PlanTimeout, 20*time.Second)
+	o.KeyTimeout = cmp.Or(o.KeyTimeout, 10*time.Second)
+	o.ClaimHeartbeat = cmp.Or(o.ClaimHeartbeat, catalog.IdempotencyLease/4)
 	if len(o.Engines) == 0 {
 		o.Engines = []domain.Engine{domain.EngineEmbedded}
 	}
@@ -151,11 +151,4 @@ func (d Deps) withDefaults() (Deps, error) {
 		d.NewKey = domain.NewKey
 	}
 	return d, nil
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }

@@ -28,7 +28,7 @@ func FuzzReaders(f *testing.F) {
 			}
 			return nil
 		})
-		run, _ := ReadRun(bytes.NewReader(data))
+		run, _ := readRun(bytes.NewReader(data))
 		judgements, _ := ReadJudgements(bytes.NewReader(data))
 		for _, q := range judgements.Judged() {
 			ranking, grades := run.Ranking(q), judgements.Relevant(q)

@@ -3,8 +3,11 @@ package eval
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
+	"io"
 	"math"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -24,7 +27,7 @@ func TestMetricsAgreeWithTrecEval(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := ReadRun(read("run.tsv"))
+	run, err := readRun(read("run.tsv"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,4 +96,22 @@ func TestARankingPutsTheGreaterIdFirstAmongEqualScores(t *testing.T) {
 	if got := strings.Join(r.Ranking("q"), ""); got != "zcba" {
 		t.Errorf("the ranking is %s, want zcba", got)
 	}
+}
+
+// readRun reads question, document and score from each line.
+func readRun(r io.Reader) (Run, error) {
+	run := Run{}
+	err := eachLine(r, "run", MaxFileBytes, func(_ int, line []byte) error {
+		c := columns(string(line))
+		if len(c) != 3 {
+			return fmt.Errorf("has %d columns", len(c))
+		}
+		score, err := strconv.ParseFloat(c[2], 64)
+		if err != nil || math.IsNaN(score) {
+			return fmt.Errorf("%q is no score", c[2])
+		}
+		run.Add(c[0], c[1], score)
+		return nil
+	})
+	return run, err
 }

@@ -23,21 +23,6 @@ func Union(spans []Span) []Span {
 	return joined
 }
 
-// Overlap returns the total length of the intersection of a and b.
-func Overlap(a, b []Span) int {
-	a, b = Union(a), Union(b)
-	n := 0
-	for i, j := 0, 0; i < len(a) && j < len(b); {
-		n += Span{max(a[i].Start, b[j].Start), min(a[i].End, b[j].End)}.Length()
-		if a[i].End < b[j].End {
-			i++
-		} else {
-			j++
-		}
-	}
-	return n
-}
-
 // Total returns the sum of the lengths of the spans.
 func Total(spans []Span) int {
 	n := 0

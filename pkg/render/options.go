@@ -47,19 +47,12 @@ const (
 )
 
 func (o Options) withDefaults() Options {
-	setDefault(&o.MaxHTML, 16<<20)
-	setDefault(&o.Timeout, 30*time.Second)
-	setDefault(&o.Concurrency, 2)
-	setDefault(&o.UserAgent, crawl.DefaultUserAgent)
+	o.MaxHTML = cmp.Or(o.MaxHTML, 16<<20)
+	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
+	o.Concurrency = cmp.Or(o.Concurrency, 2)
+	o.UserAgent = cmp.Or(o.UserAgent, crawl.DefaultUserAgent)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o
-}
-
-func setDefault[T comparable](v *T, def T) {
-	var zero T
-	if *v == zero {
-		*v = def
-	}
 }
 
 func (o Options) check() error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -125,7 +126,7 @@ func writeBounds(out io.Writer, s settings, engine string, results []result) {
 			}
 		}
 		if len(group.results) > 0 {
-			verdict(len(under) == 0, "no %s collection more than %.2f under BM25 (%s)", group.name, maxLoss, bench.Default(strings.Join(under, ", "), "none of "+fmt.Sprint(len(group.results))))
+			verdict(len(under) == 0, "no %s collection more than %.2f under BM25 (%s)", group.name, maxLoss, cmp.Or(strings.Join(under, ", "), "none of "+fmt.Sprint(len(group.results))))
 		}
 	}
 	if s.model != "" && slices.Contains(s.modes, "dense") && len(inEnglish) > 0 {
@@ -146,7 +147,7 @@ func writeBounds(out io.Writer, s settings, engine string, results []result) {
 				}
 			}
 		}
-		verdict(len(apart) == 0, "the engines agree within %.2f (%s)", maxEngineDifference, bench.Default(strings.Join(apart, ", "), "everywhere"))
+		verdict(len(apart) == 0, "the engines agree within %.2f (%s)", maxEngineDifference, cmp.Or(strings.Join(apart, ", "), "everywhere"))
 	}
 }
 

@@ -303,12 +303,7 @@ func testMoves(t *testing.T, open world.Open) {
 		after := w.Get(site.ID)
 		world.Equal(t, []any{before.Status, before.Warnings, before.LastSynch}, []any{after.Status, after.Warnings, after.LastSynch})
 	})
-	t.Run("a move takes hundreds of datasources along", func(t *testing.T) {
-		if testing.Short() {
-			t.Skip("it is about numbers, not about goroutines")
-		}
-		t.Parallel()
-		w := world.New(t, open)
+	world.RunLong(t, open, "a move takes hundreds of datasources along", func(t *testing.T, w *world.World) {
 		var in []catalog.NewDatasource
 		for i := range 300 {
 			in = append(in, w.File(func(n *catalog.NewDatasource) { n.Datasource.Name = fmt.Sprint(i) }))

@@ -70,12 +70,7 @@ func testDeletion(t *testing.T, open world.Open) {
 		}
 		world.Equal(t, map[string][]string{site.ID: nil, domain.ChildID(site.ID, world.PageA): {"a"}, domain.ChildID(site.ID, world.PageB): nil}, swept)
 	})
-	t.Run("a deleted large site is invisible at once, and its pages are removed in batches", func(t *testing.T) {
-		if testing.Short() {
-			t.Skip("it is about numbers, not about goroutines")
-		}
-		t.Parallel()
-		w := world.New(t, open)
+	world.RunLong(t, open, "a deleted large site is invisible at once, and its pages are removed in batches", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{})
 		var urls []string
 		for i := range 1_150 {
@@ -185,12 +180,7 @@ func testDeletion(t *testing.T, open world.Open) {
 		more := world.Must(w.RemoveDeleted(w.Ctx))(t)
 		world.Equal(t, false, more)
 	})
-	t.Run("a large datastore is gone for everybody at once, and is removed a part at a time", func(t *testing.T) {
-		if testing.Short() {
-			t.Skip("it is about numbers, not about goroutines")
-		}
-		t.Parallel()
-		w := world.New(t, open)
+	world.RunLong(t, open, "a large datastore is gone for everybody at once, and is removed a part at a time", func(t *testing.T, w *world.World) {
 		agent := NewAgent(w, w.StoreID)
 		keys := map[string]bool{}
 		var in []catalog.NewDatasource

@@ -82,12 +82,7 @@ func testRescue(t *testing.T, open world.Open) {
 		w.PublishAll()
 		world.Equal(t, 1, w.ApplyEvent(w.Get(site.ID), domain.EventDiscovered, world.Links(world.PageA, world.PageB)).NewPages)
 	})
-	t.Run("every datasource of a datastore and every original is walked, past one batch", func(t *testing.T) {
-		if testing.Short() {
-			t.Skip("it is about numbers, not about goroutines")
-		}
-		t.Parallel()
-		w := world.New(t, open)
+	world.RunLong(t, open, "every datasource of a datastore and every original is walked, past one batch", func(t *testing.T, w *world.World) {
 		var in []catalog.NewDatasource
 		want := map[string]bool{}
 		for range 1100 {

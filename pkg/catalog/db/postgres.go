@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -46,7 +47,7 @@ func openPostgres(ctx context.Context, o Options) (*DB, error) {
 		// The library's error is dropped, because it hides the password only if the text is a valid URL.
 		return nil, errors.New("DATABASE_URL is invalid: it must have the form postgres://user:password@host:port/database, with special characters in the password percent-encoded")
 	}
-	cfg.ConnectTimeout = orDefault(cfg.ConnectTimeout, connectTimeout)
+	cfg.ConnectTimeout = cmp.Or(cfg.ConnectTimeout, connectTimeout)
 	cfg.DialFunc = (&net.Dialer{Timeout: cfg.ConnectTimeout, KeepAliveConfig: keepAlive}).DialContext
 	setParam(cfg, "application_name", "sluice")
 	// The server needs keep-alives, too. Otherwise, if a client machine goes down, the server would hold that machine's
@@ -59,7 +60,7 @@ func openPostgres(ctx context.Context, o Options) (*DB, error) {
 	setParam(cfg, "lock_timeout", milliseconds(lockTimeout))
 	setParam(cfg, "idle_in_transaction_session_timeout", milliseconds(idleTimeout))
 
-	conns := max(orDefault(o.Connections, DefaultConnections), 2)
+	conns := max(cmp.Or(o.Connections, DefaultConnections), 2)
 	open := func(conns int) *sql.DB {
 		db := stdlib.OpenDB(*cfg)
 		db.SetMaxOpenConns(conns)
@@ -204,11 +205,3 @@ func setParam(cfg *pgx.ConnConfig, name, value string) {
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
-
-func orDefault[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
-	}
-	return v
-}

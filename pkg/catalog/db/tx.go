@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -79,7 +80,7 @@ func (t *Tx) QueryRow(ctx context.Context, text string, args ...any) Scanner {
 }
 
 func (t *Tx) limit(ctx context.Context) (context.Context, context.CancelFunc) {
-	return t.db.dialect.bound(ctx, orDefault(t.timeout, answerTimeout))
+	return t.db.dialect.bound(ctx, cmp.Or(t.timeout, answerTimeout))
 }
 
 func (t *Tx) engine() dialect { return t.db.dialect }

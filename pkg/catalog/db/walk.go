@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -23,7 +24,7 @@ const walkBatch = 1000
 
 // Run calls f with every row until f fails, and returns f's error.
 func (w Walk[T]) Run(ctx context.Context, q Querier, f func(T) error) error {
-	batch := orDefault(w.Batch, walkBatch)
+	batch := cmp.Or(w.Batch, walkBatch)
 	for after := w.After; ; {
 		items, err := Collect(ctx, q, w.Scan, w.Text, slices.Concat(w.Args, after, []any{batch})...)
 		if err != nil {

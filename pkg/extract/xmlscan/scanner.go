@@ -115,31 +115,20 @@ func (s *Scanner) Each(take func(e xml.StartElement) bool) {
 
 // Descend calls the function take with each descendant of the current element. It must return true if it has already
 // read the descendant's content.
-func (s *Scanner) Descend(take func(e xml.StartElement) bool) {
-	for open := 1; open > 0; {
-		switch t := s.next().(type) {
-		case nil:
-			return
-		case xml.StartElement:
-			if !take(t) {
-				open++
-			}
-		case xml.EndElement:
-			open--
-		}
-	}
-}
+func (s *Scanner) Descend(take func(e xml.StartElement) bool) { s.Mixed(nil, take) }
 
-// Mixed walks the current element's content in order. It calls the function text with each piece of text, and the
-// function take with each descendant. The latter must return true if it has already read the content of that
-// descendant.
+// Mixed walks the current element's content in order. It calls the function text, unless it is nil, with each piece of
+// text, and the function take with each descendant. The latter must return true if it has already read the content of
+// that descendant.
 func (s *Scanner) Mixed(text func(string), take func(e xml.StartElement) bool) {
 	for open := 1; open > 0; {
 		switch t := s.next().(type) {
 		case nil:
 			return
 		case xml.CharData:
-			text(string(t))
+			if text != nil {
+				text(string(t))
+			}
 		case xml.StartElement:
 			if !take(t) {
 				open++

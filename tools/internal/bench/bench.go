@@ -4,6 +4,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -71,7 +72,7 @@ func (f *Flags) Path(p *string, name, env, value, usage string) {
 func (f *Flags) List(p *[]string, name, env, value, usage string, known ...string) {
 	value, usage = fromEnvironment(env, value, usage)
 	*p = splitList(value)
-	f.Func(name, usage+" (default "+Default(value, "all")+")", func(text string) error {
+	f.Func(name, usage+" (default "+cmp.Or(value, "all")+")", func(text string) error {
 		*p = splitList(text)
 		for _, item := range *p {
 			if len(known) > 0 && !slices.Contains(known, item) {
@@ -86,7 +87,7 @@ func fromEnvironment(env, value, usage string) (string, string) {
 	if env == "" {
 		return value, usage
 	}
-	return Default(os.Getenv(env), value), usage + "; also " + env
+	return cmp.Or(os.Getenv(env), value), usage + "; also " + env
 }
 
 func splitList(text string) []string {
@@ -110,12 +111,4 @@ func (f *Flags) Parse(args []string) error {
 		}
 	}
 	return nil
-}
-
-// Default returns its first argument, or the second if the first is empty.
-func Default(value, fallback string) string {
-	if value == "" {
-		return fallback
-	}
-	return value
 }

@@ -84,7 +84,7 @@ const maxName = 500
 
 // NameOf returns the title of a document, or its id if it has no title. A title of more than maxName characters is cut.
 func NameOf(d eval.Document) string {
-	name := []rune(Default(strings.TrimSpace(d.Title), d.ID))
+	name := []rune(cmp.Or(strings.TrimSpace(d.Title), d.ID))
 	return string(name[:min(len(name), maxName)])
 }
 

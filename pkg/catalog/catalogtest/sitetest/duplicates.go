@@ -238,12 +238,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		world.Equal(t, w.PageAt(site, world.PageA).ID, w.PageAt(site, worse).DuplicateOf)
 		world.Equal(t, domain.StatusSynched, w.Get(site.ID).Status)
 	})
-	t.Run("pages that start to name one canonical address yield to it, unless it is the root", func(t *testing.T) {
-		if testing.Short() {
-			t.Skip("it is about numbers, not about goroutines")
-		}
-		t.Parallel()
-		w := world.New(t, open)
+	world.RunLong(t, open, "pages that start to name one canonical address yield to it, unless it is the root", func(t *testing.T, w *world.World) {
 		p, all := world.Pages{}, []string{root}
 		for i := range 199 {
 			u := fmt.Sprintf("%sp%d", root, i)

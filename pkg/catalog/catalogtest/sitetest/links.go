@@ -110,12 +110,7 @@ func testLinks(t *testing.T, open world.Open) {
 		change(w, site, domain.WebPatch{Exclude: &none}, p)
 		world.Equal(t, append([]string{root, world.PageA}, some("new", 3)...), searchable(w, site, p))
 	})
-	t.Run("a refresh of pages that have not changed asks for each of them once, conditionally", func(t *testing.T) {
-		if testing.Short() {
-			t.Skip("it is about numbers, not about goroutines")
-		}
-		t.Parallel()
-		w := world.New(t, open)
+	world.RunLong(t, open, "a refresh of pages that have not changed asks for each of them once, conditionally", func(t *testing.T, w *world.World) {
 		p, urls := twoBatches()
 		for i, u := range urls {
 			p[u] = world.Answer{Content: u, Same: true, Links: []string{urls[(i+1)%len(urls)], urls[(i*7)%len(urls)]}}

@@ -43,12 +43,7 @@ func discover(w *world.World, site domain.Datasource, urls []string) {
 }
 
 func testRecrawls(t *testing.T, open world.Open) {
-	t.Run("pages that a complete sitemap does not list any more leave the datastore, in batches, before the site settles", func(t *testing.T) {
-		if testing.Short() {
-			t.Skip("it is about numbers, not about goroutines")
-		}
-		t.Parallel()
-		w := world.New(t, open)
+	world.RunLong(t, open, "pages that a complete sitemap does not list any more leave the datastore, in batches, before the site settles", func(t *testing.T, w *world.World) {
 		p, urls := twoBatches()
 		site := listed(w, p, urls)
 		site = crawlAgain(w, site, complete, urls[:10]...)
@@ -94,12 +89,7 @@ func testRecrawls(t *testing.T, open world.Open) {
 		world.Equal(t, domain.SiteProgress{Discovered: 3, Unchanged: 3}, w.ProgressOf(site.ID))
 		world.Equal(t, domain.StatusSynched, w.Get(site.ID).Status)
 	})
-	t.Run("what an older crawl was to remove is not removed once a newer one has begun", func(t *testing.T) {
-		if testing.Short() {
-			t.Skip("it is about numbers, not about goroutines")
-		}
-		t.Parallel()
-		w := world.New(t, open)
+	world.RunLong(t, open, "what an older crawl was to remove is not removed once a newer one has begun", func(t *testing.T, w *world.World) {
 		p, urls := twoBatches()
 		site := listed(w, p, urls)
 		crawlAgain(w, site, complete, urls[0])

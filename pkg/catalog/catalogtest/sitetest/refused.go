@@ -76,12 +76,7 @@ func testRefused(t *testing.T, open world.Open) {
 		world.Equal(t, []int{0, 1, 2, 3}, leads(w, site, all[:4]))
 		world.Equal(t, all[6:], searchable(w, site, p))
 	})
-	t.Run("a narrower include has no more pages read for their links than a site may have", func(t *testing.T) {
-		if testing.Short() {
-			t.Skip("it is about numbers, not about goroutines")
-		}
-		t.Parallel()
-		w := world.New(t, open)
+	world.RunLong(t, open, "a narrower include has no more pages read for their links than a site may have", func(t *testing.T, w *world.World) {
 		p, urls := fan("old", domain.MaxLeads+50)
 		hubs, docs := fan("docs", 7)
 		for i, u := range docs {
@@ -108,12 +103,7 @@ func testRefused(t *testing.T, open world.Open) {
 		world.Equal(t, docs, searchable(w, site, p))
 		world.Equal(t, int64(50), w.ProgressOf(site.ID).Removed)
 	})
-	t.Run("a narrower include has those pages read for their links that were found first", func(t *testing.T) {
-		if testing.Short() {
-			t.Skip("it is about numbers, not about goroutines")
-		}
-		t.Parallel()
-		w := world.New(t, open)
+	world.RunLong(t, open, "a narrower include has those pages read for their links that were found first", func(t *testing.T, w *world.World) {
 		p, near := fan("near", domain.MaxLeads-100)
 		more, far := fan("far", domain.MaxLinksPerEvent)
 		hubs, docs := fan("docs", 61) // more than one batch

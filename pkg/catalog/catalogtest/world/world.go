@@ -107,6 +107,17 @@ func Run(t *testing.T, open Open, name string, test func(t *testing.T, w *World)
 	})
 }
 
+// RunLong is like Run, but is skipped with -short, with which the race detector runs.
+func RunLong(t *testing.T, open Open, name string, test func(t *testing.T, w *World)) {
+	t.Run(name, func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("it is about numbers, not about goroutines")
+		}
+		t.Parallel()
+		test(t, New(t, open))
+	})
+}
+
 // New opens a new catalog, and creates a workspace and a datastore in it.
 func New(t testing.TB, open Open, options ...func(*catalog.Options)) *World {
 	t.Helper()
