@@ -240,10 +240,7 @@ func (p *plan) walk() error {
 	for len(p.next) > 0 {
 		p.level, p.next = p.next, nil
 		slices.SortStableFunc(p.level, func(a, b *planned) int {
-			if n := len(a.link.URL) - len(b.link.URL); n != 0 {
-				return n
-			}
-			return strings.Compare(a.link.URL, b.link.URL)
+			return cmp.Or(len(a.link.URL)-len(b.link.URL), strings.Compare(a.link.URL, b.link.URL))
 		})
 		started := 0
 		for i := 0; i < len(p.level); i++ { // the level may grow

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"maps"
 	"math"
 	"slices"
 )
@@ -43,11 +44,7 @@ func NDCG(ranking []string, g Grades, k int) float64 {
 	for i, document := range first(ranking, k) {
 		gain += float64(g[document]) / math.Log2(float64(i+2))
 	}
-	grades := make([]int, 0, len(g))
-	for _, grade := range g {
-		grades = append(grades, grade)
-	}
-	slices.SortFunc(grades, func(a, b int) int { return b - a })
+	grades := slices.SortedFunc(maps.Values(g), func(a, b int) int { return b - a })
 	for i, grade := range grades[:min(k, len(grades))] {
 		ideal += float64(grade) / math.Log2(float64(i+2))
 	}

@@ -1,6 +1,7 @@
 package loadtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -146,13 +147,7 @@ func (r *recorder) report(now time.Time) Report {
 		out.Failures = append(out.Failures, Failure{what, n})
 	}
 	slices.SortFunc(out.Failures, func(a, b Failure) int {
-		if a.Count != b.Count {
-			return int(b.Count - a.Count)
-		}
-		if a.What < b.What {
-			return -1
-		}
-		return 1
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.What, b.What))
 	})
 	return out
 }

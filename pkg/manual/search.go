@@ -2,6 +2,7 @@ package manual
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -100,10 +101,7 @@ func newSearcher(passages []passage) *searcher {
 		}
 		s.average += s.lengths[i] / float64(len(passages))
 	}
-	for word := range vocabulary {
-		s.words = append(s.words, word)
-	}
-	slices.Sort(s.words)
+	s.words = slices.Sorted(maps.Keys(vocabulary))
 	return s
 }
 

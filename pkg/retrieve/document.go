@@ -72,10 +72,7 @@ func byDocument(found []candidate) []*candidate {
 		order[i] = &found[i]
 	}
 	slices.SortFunc(order, func(a, b *candidate) int {
-		if a.number != b.number {
-			return a.number - b.number
-		}
-		return cmp.Compare(a.hit.Ordinal, b.hit.Ordinal)
+		return cmp.Or(a.number-b.number, a.hit.Ordinal-b.hit.Ordinal)
 	})
 	return order
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -81,12 +82,8 @@ func rectangles(ctx context.Context, s settings, docs []document, out, errs io.W
 	}
 	slices.Sort(latencies)
 	bench.Header(out, 1, "file", "quotations", "letters", "covered", "foreign")
-	files := make([]string, 0, len(byFile))
-	for f := range byFile {
-		files = append(files, f)
-	}
-	slices.SortFunc(files, func(a, b string) int { return cmp.Compare(filepath.Base(a), filepath.Base(b)) })
-	for _, f := range files {
+	byName := func(a, b string) int { return cmp.Compare(filepath.Base(a), filepath.Base(b)) }
+	for _, f := range slices.SortedFunc(maps.Keys(byFile), byName) {
 		byFile[f].row(out, filepath.Base(f))
 	}
 	sum.row(out, "**all**")
@@ -179,12 +176,7 @@ func readChars(ctx context.Context, program string, quotes []quotation) (map[str
 	}
 	var list []want
 	for file, set := range pages {
-		w := want{File: file}
-		for p := range set {
-			w.Pages = append(w.Pages, p)
-		}
-		slices.Sort(w.Pages)
-		list = append(list, w)
+		list = append(list, want{File: file, Pages: slices.Sorted(maps.Keys(set))})
 	}
 	dir, err := os.MkdirTemp("", "benchextract-")
 	if err != nil {

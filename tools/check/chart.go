@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 
@@ -180,11 +181,7 @@ func execute(ctx context.Context, dir string, values common.Values) (names []str
 	if files, err = (engine.Engine{Strict: true}).RenderWithContext(ctx, chart, top); err != nil {
 		return nil, nil, nil, err
 	}
-	for name := range files {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names, files, effective, nil
+	return slices.Sorted(maps.Keys(files)), files, effective, nil
 }
 
 // decode decodes the documents of a rendered template.

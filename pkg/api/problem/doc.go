@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -72,10 +73,7 @@ func Docs() []Doc {
 		out = append(out, Doc{Code: string(code), Status: st.status, Title: st.title, Meaning: w[0], Remedy: w[1]})
 	}
 	slices.SortFunc(out, func(a, b Doc) int {
-		if a.Status != b.Status {
-			return a.Status - b.Status
-		}
-		return strings.Compare(a.Code, b.Code)
+		return cmp.Or(a.Status-b.Status, strings.Compare(a.Code, b.Code))
 	})
 	return out
 }

@@ -3,6 +3,7 @@ package compare
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/sluice/sluice/pkg/eval"
@@ -91,10 +92,5 @@ func NamesDocuments(questions []eval.Question, judgements eval.Judgements) bool 
 }
 
 func sortedNames(g eval.Grades) []string {
-	names := make([]string, 0, len(g))
-	for name := range g {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(g))
 }

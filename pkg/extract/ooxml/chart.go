@@ -103,13 +103,8 @@ func (c *chartText) rows(w *Table) error {
 	if err := w.Add(Row{Cells: header}); err != nil {
 		return err
 	}
-	indexes := make([]int, 0, len(seen))
-	for i := range seen {
-		indexes = append(indexes, i)
-	}
-	slices.Sort(indexes)
-	indexes = indexes[:min(len(indexes), maxChartPoints)]
-	for _, i := range indexes {
+	indexes := slices.Sorted(maps.Keys(seen))
+	for _, i := range indexes[:min(len(indexes), maxChartPoints)] {
 		cells := []Cell{{Text: names[i]}}
 		for _, s := range c.series {
 			cells = append(cells, Cell{Text: s.values[i]})

@@ -1,6 +1,7 @@
 package xlsx
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"slices"
@@ -70,10 +71,7 @@ func (r *sheetReader) readRemarks(rels []ooxml.Relation) error {
 		r.remarks.rows[cell.row] = append(r.remarks.rows[cell.row], cell)
 	}
 	slices.SortFunc(r.remarks.order, func(a, b cellName) int {
-		if a.row != b.row {
-			return a.row - b.row
-		}
-		return a.column - b.column
+		return cmp.Or(a.row-b.row, a.column-b.column)
 	})
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/sluice/sluice/pkg/durable"
 	"github.com/sluice/sluice/pkg/index"
@@ -39,11 +40,7 @@ func (x *Index) reportDamage(ctx context.Context, id index.Space, err error) {
 func (x *Index) Damaged() []index.Space {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	out := make([]index.Space, 0, len(x.damaged))
-	for _, id := range x.damaged {
-		out = append(out, id)
-	}
-	return out
+	return slices.Collect(maps.Values(x.damaged))
 }
 
 // Discard moves the files of a damaged space to a directory with the suffix ".corrupt", so that a replay can rebuild

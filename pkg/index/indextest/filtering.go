@@ -1,6 +1,7 @@
 package indextest
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"testing"
@@ -74,15 +75,7 @@ func (s *suite) filtering() map[string]func(*testing.T) {
 			x, sp, rows := s.open(t), space(), corpus(500)
 			mustWrite(t, x, sp, rows...)
 			q := vector(77)
-			slices.SortFunc(rows, func(a, b index.Row) int {
-				switch d := cosine(q, b.Vector) - cosine(q, a.Vector); {
-				case d < 0:
-					return -1
-				case d > 0:
-					return 1
-				}
-				return 0
-			})
+			slices.SortFunc(rows, func(a, b index.Row) int { return cmp.Compare(cosine(q, b.Vector), cosine(q, a.Vector)) })
 			worst := rows[len(rows)-1]
 			r := mustSearch(t, x, sp, index.Query{Vector: q, Limit: 1, Filter: index.Filter{Metadata: map[string]any{"name": worst.Metadata["name"]}}})
 			if len(r.Hits) != 1 || r.Hits[0].Key != worst.Key {

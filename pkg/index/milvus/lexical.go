@@ -3,6 +3,7 @@ package milvus
 import (
 	"cmp"
 	"hash/fnv"
+	"maps"
 	"math"
 	"slices"
 
@@ -83,11 +84,7 @@ func (w weights) stored() (entity.SparseEmbedding, error) {
 	if len(w) == 0 {
 		return entity.NewSliceSparseEmbedding([]uint32{noTerm}, []float32{1})
 	}
-	terms := make([]uint32, 0, len(w))
-	for t := range w {
-		terms = append(terms, t)
-	}
-	slices.Sort(terms)
+	terms := slices.Sorted(maps.Keys(w))
 	values := lists.Map(terms, func(t uint32) float32 { return float32(w[t]) })
 	return entity.NewSliceSparseEmbedding(terms, values)
 }

@@ -1,11 +1,12 @@
 package milvus
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/milvus-io/milvus-sdk-go/v2/client"
 
@@ -111,17 +112,9 @@ func ranked(languages []string) []analysis.Language {
 	for _, l := range languages {
 		n[analysis.Language(l)]++
 	}
-	out := make([]analysis.Language, 0, len(n))
-	for l := range n {
-		out = append(out, l)
-	}
-	slices.SortFunc(out, func(a, b analysis.Language) int {
-		if n[a] != n[b] {
-			return n[b] - n[a]
-		}
-		return strings.Compare(string(a), string(b))
+	return slices.SortedFunc(maps.Keys(n), func(a, b analysis.Language) int {
+		return cmp.Or(n[b]-n[a], cmp.Compare(a, b))
 	})
-	return out
 }
 
 // sampleTerms counts the rows that contain each term.

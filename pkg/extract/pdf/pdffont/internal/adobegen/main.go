@@ -16,6 +16,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -64,12 +65,7 @@ func run(data, out string) error {
 		}
 		return err
 	}
-	dirs := make([]string, 0, len(cmapNames))
-	for d := range cmapNames {
-		dirs = append(dirs, d)
-	}
-	slices.Sort(dirs)
-	for _, dir := range dirs {
+	for _, dir := range slices.Sorted(maps.Keys(cmapNames)) {
 		for _, name := range cmapNames[dir] {
 			packed, err := packCMap(filepath.Join(data, "cmap-resources", dir, "CMap", name))
 			if err != nil {
