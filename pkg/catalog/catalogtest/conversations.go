@@ -36,8 +36,7 @@ func testConversations(t *testing.T, open world.Open) {
 		_, err := w.EnsureConversation(w.Ctx, v)
 		world.OK(t, err)
 		v.AgentID = NewAgent(w).ID
-		_, err = w.EnsureConversation(w.Ctx, v)
-		world.Code(t, domain.CodeNotFound, err)
+		world.Refused(w.EnsureConversation(w.Ctx, v))(t, domain.CodeNotFound)
 	})
 	t.Run("a conversation is found without its agent, in its workspace alone", func(t *testing.T) {
 		t.Parallel()
@@ -46,8 +45,7 @@ func testConversations(t *testing.T, open world.Open) {
 		world.OK(t, err)
 		got := world.Must(w.Conversation(w.Ctx, w.WS, "", v.ID))(t)
 		world.Equal(t, made, got)
-		_, err = w.Conversation(w.Ctx, domain.NewID(), "", v.ID)
-		world.Code(t, domain.CodeNotFound, err)
+		world.Refused(w.Conversation(w.Ctx, domain.NewID(), "", v.ID))(t, domain.CodeNotFound)
 	})
 	t.Run("a conversation is found by the id that its caller has chosen, in its workspace alone", func(t *testing.T) {
 		t.Parallel()
@@ -84,8 +82,7 @@ func testConversations(t *testing.T, open world.Open) {
 		t.Parallel()
 		w, v := setup(t)
 		v.AgentID = domain.NewID()
-		_, err := w.EnsureConversation(w.Ctx, v)
-		world.Code(t, domain.CodeNotFound, err)
+		world.Refused(w.EnsureConversation(w.Ctx, v))(t, domain.CodeNotFound)
 	})
 	t.Run("a conversation is created together with its first messages, or not at all", func(t *testing.T) {
 		t.Parallel()
@@ -108,8 +105,7 @@ func testConversations(t *testing.T, open world.Open) {
 		world.Equal(t, true, exists)
 		world.Equal(t, "one", got.Title)
 		v.VisitorID = "somebody else"
-		_, err = w.EnsureConversation(w.Ctx, v, say("four"))
-		world.Code(t, domain.CodeNotFound, err)
+		world.Refused(w.EnsureConversation(w.Ctx, v, say("four")))(t, domain.CodeNotFound)
 		ms := world.Must(w.Messages(w.Ctx, v.ID, 10))(t)
 		world.Equal(t, []string{"one", "two", "three"}, lists.Map(ms, func(m domain.Message) string { return m.Text }))
 	})
@@ -278,14 +274,12 @@ func testConversationLists(t *testing.T, open world.Open) {
 func testConversationsEnd(t *testing.T, open world.Open) {
 	world.Run(t, open, "a deleted conversation is returned and gone with its messages, and another workspace cannot delete it", func(t *testing.T, w *world.World) {
 		v := talk(w, NewAgent(w).ID, "anna", "How?", "So.")
-		_, err := w.DeleteConversation(w.Ctx, w.NewWorkspace(), v.ID)
-		world.Code(t, domain.CodeNotFound, err)
+		world.Refused(w.DeleteConversation(w.Ctx, w.NewWorkspace(), v.ID))(t, domain.CodeNotFound)
 		got := world.Must(w.DeleteConversation(w.Ctx, w.WS, v.ID))(t)
 		world.Equal(t, v.ID, got.ID)
 		ms := world.Must(w.Messages(w.Ctx, v.ID, 10))(t)
 		world.Equal(t, 0, len(ms))
-		_, err = w.DeleteConversation(w.Ctx, w.WS, v.ID)
-		world.Code(t, domain.CodeNotFound, err)
+		world.Refused(w.DeleteConversation(w.Ctx, w.WS, v.ID))(t, domain.CodeNotFound)
 		world.Code(t, domain.CodeNotFound, w.AppendMessages(w.Ctx, v.ID, domain.Message{ID: domain.NewID(), Role: domain.RoleUser}))
 	})
 	world.Run(t, open, "an agent with many conversations is deleted with all of them and no other's", func(t *testing.T, w *world.World) {
@@ -364,8 +358,7 @@ func testConversationLocks(t *testing.T, open world.Open) {
 			got := world.Must(w.Lock(w.Ctx, id, fmt.Sprint(i), time.Minute))(t)
 			world.Equal(t, want, got)
 		}
-		_, err := w.Conversation(w.Ctx, w.WS, "", id)
-		world.Code(t, domain.CodeNotFound, err)
+		world.Refused(w.Conversation(w.Ctx, w.WS, "", id))(t, domain.CodeNotFound)
 	})
 	world.Run(t, open, "of many that ask at once one has the turn", func(t *testing.T, w *world.World) {
 		v := talk(w, NewAgent(w).ID, "anna")

@@ -49,10 +49,8 @@ func testDatasources(t *testing.T, open world.Open) {
 	world.Run(t, open, "several are stored all or none", func(t *testing.T, w *world.World) {
 		first := w.File()
 		lost := w.File(func(n *catalog.NewDatasource) { n.Datasource.DatastoreID = domain.NewID() })
-		_, err := w.CreateDatasources(w.Ctx, []catalog.NewDatasource{first, lost})
-		world.Code(t, domain.CodeNotFound, err)
-		_, err = w.Datasource(w.Ctx, w.WS, first.Datasource.ID)
-		world.Code(t, domain.CodeNotFound, err)
+		world.Refused(w.CreateDatasources(w.Ctx, []catalog.NewDatasource{first, lost}))(t, domain.CodeNotFound)
+		world.Refused(w.Datasource(w.Ctx, w.WS, first.Datasource.ID))(t, domain.CodeNotFound)
 		world.Equal(t, []string{}, w.OutboxIDs())
 	})
 	world.Run(t, open, "the datastore of another workspace is not found", func(t *testing.T, w *world.World) {
@@ -62,8 +60,7 @@ func testDatasources(t *testing.T, open world.Open) {
 	})
 	world.Run(t, open, "an id that is taken is a conflict", func(t *testing.T, w *world.World) {
 		n := w.File()
-		_, err := w.CreateDatasources(w.Ctx, []catalog.NewDatasource{n, n})
-		world.Code(t, domain.CodeConflict, err)
+		world.Refused(w.CreateDatasources(w.Ctx, []catalog.NewDatasource{n, n}))(t, domain.CodeConflict)
 	})
 	world.Run(t, open, "values that cannot be encoded are rejected and nothing is stored", func(t *testing.T, w *world.World) {
 		n := w.File(func(n *catalog.NewDatasource) { n.Datasource.Metadata = map[string]any{"x": math.NaN()} })
@@ -74,14 +71,11 @@ func testDatasources(t *testing.T, open world.Open) {
 	})
 	world.Run(t, open, "a datasource of another workspace is not found, replaced, queued or deleted", func(t *testing.T, w *world.World) {
 		made, other := w.CreateFile(), w.NewWorkspace()
-		_, err := w.Datasource(w.Ctx, other, made.ID)
-		world.Code(t, domain.CodeNotFound, err)
-		_, err = w.ReplaceContent(w.Ctx, other, made.ID, catalog.Replacement{Job: domain.Job{ID: domain.NewID()}})
-		world.Code(t, domain.CodeNotFound, err)
-		_, err = w.Requeue(w.Ctx, other, made.ID, domain.Job{ID: domain.NewID(), Kind: domain.JobIngest}, catalog.PriorityReplay)
-		world.Code(t, domain.CodeNotFound, err)
-		_, err = w.DeleteDatasource(w.Ctx, other, made.ID)
-		world.Code(t, domain.CodeNotFound, err)
+		world.Refused(w.Datasource(w.Ctx, other, made.ID))(t, domain.CodeNotFound)
+		world.Refused(w.ReplaceContent(w.Ctx, other, made.ID, catalog.Replacement{Job: domain.Job{ID: domain.NewID()}}))(t, domain.CodeNotFound)
+		again := domain.Job{ID: domain.NewID(), Kind: domain.JobIngest}
+		world.Refused(w.Requeue(w.Ctx, other, made.ID, again, catalog.PriorityReplay))(t, domain.CodeNotFound)
+		world.Refused(w.DeleteDatasource(w.Ctx, other, made.ID))(t, domain.CodeNotFound)
 		world.Equal(t, made, w.Get(made.ID))
 	})
 	world.Run(t, open, "the newest datasource with a custom id is found in its datastore alone", func(t *testing.T, w *world.World) {
@@ -93,8 +87,7 @@ func testDatasources(t *testing.T, open world.Open) {
 		for _, test := range []struct{ ws, store, id string }{
 			{w.WS, w.StoreID, "other"}, {w.WS, w.StoreID, ""}, {w.WS, w.NewDatastore(w.WS).ID, "sku"}, {w.NewWorkspace(), w.StoreID, "sku"},
 		} {
-			_, err := w.DatasourceByCustomID(w.Ctx, test.ws, test.store, test.id)
-			world.Code(t, domain.CodeNotFound, err)
+			world.Refused(w.DatasourceByCustomID(w.Ctx, test.ws, test.store, test.id))(t, domain.CodeNotFound)
 		}
 	})
 	world.Run(t, open, "new content replaces what the caller names, queues its job and sweeps the original before", func(t *testing.T, w *world.World) {
@@ -129,15 +122,12 @@ func testDatasources(t *testing.T, open world.Open) {
 	})
 	world.Run(t, open, "the content of a web site cannot be replaced", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{})
-		_, err := w.ReplaceContent(w.Ctx, w.WS, site.ID, catalog.Replacement{Job: domain.Job{ID: domain.NewID()}})
-		world.Code(t, domain.CodeInvalid, err)
+		world.Refused(w.ReplaceContent(w.Ctx, w.WS, site.ID, catalog.Replacement{Job: domain.Job{ID: domain.NewID()}}))(t, domain.CodeInvalid)
 	})
 	world.Run(t, open, "a datasource without content to read is rejected", func(t *testing.T, w *world.World) {
 		n := []catalog.NewDatasource{w.File(func(n *catalog.NewDatasource) { n.Datasource.Original = nil })}
-		_, err := w.CreateDatasources(w.Ctx, n)
-		world.Code(t, domain.CodeInvalid, err)
-		_, err = w.UpsertDatasources(w.Ctx, n)
-		world.Code(t, domain.CodeInvalid, err)
+		world.Refused(w.CreateDatasources(w.Ctx, n))(t, domain.CodeInvalid)
+		world.Refused(w.UpsertDatasources(w.Ctx, n))(t, domain.CodeInvalid)
 	})
 	world.Run(t, open, "an upsert replaces what carries the custom id in the datastore, keeps its id, and creates the rest", func(t *testing.T, w *world.World) {
 		other := w.NewDatastore(w.WS).ID
@@ -166,11 +156,10 @@ func testDatasources(t *testing.T, open world.Open) {
 	})
 	world.Run(t, open, "an upsert is stored all or none", func(t *testing.T, w *world.World) {
 		have := w.CreateFile(func(n *catalog.NewDatasource) { n.Datasource.CustomID = "a" })
-		_, err := w.UpsertDatasources(w.Ctx, []catalog.NewDatasource{
+		world.Refused(w.UpsertDatasources(w.Ctx, []catalog.NewDatasource{
 			w.File(func(n *catalog.NewDatasource) { n.Datasource.CustomID = "a" }),
 			w.File(func(n *catalog.NewDatasource) { n.Datasource.DatastoreID = domain.NewID() }),
-		})
-		world.Code(t, domain.CodeNotFound, err)
+		}))(t, domain.CodeNotFound)
 		world.Equal(t, have, w.Get(have.ID))
 		world.Equal(t, 0, len(w.AllSweeps()))
 	})
@@ -201,8 +190,7 @@ func testDatasources(t *testing.T, open world.Open) {
 	})
 	world.Run(t, open, "a datasource without stored content cannot be read again", func(t *testing.T, w *world.World) {
 		made := w.CreateFile(func(n *catalog.NewDatasource) { n.Datasource.Original, n.Job.Kind = nil, domain.JobCrawl })
-		_, err := w.Requeue(w.Ctx, w.WS, made.ID, domain.NewIngestJob(made, w.Settled()), catalog.PriorityReplay)
-		world.Code(t, domain.CodeConflict, err)
+		world.Refused(w.Requeue(w.Ctx, w.WS, made.ID, domain.NewIngestJob(made, w.Settled()), catalog.PriorityReplay))(t, domain.CodeConflict)
 	})
 }
 

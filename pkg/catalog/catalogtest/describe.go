@@ -37,8 +37,7 @@ func testDescriptions(t *testing.T, open world.Open) {
 			w.CreatePage().ID:              {MaxDepth: &depth},
 		} {
 			before := w.Get(id)
-			_, err := describe(w, w.WS, id, catalog.Description{Name: &name, Metadata: &metadata, Web: &patch})
-			world.Code(t, domain.CodeInvalid, err)
+			world.Refused(describe(w, w.WS, id, catalog.Description{Name: &name, Metadata: &metadata, Web: &patch}))(t, domain.CodeInvalid)
 			world.Equal(t, before, w.Get(id))
 		}
 	})
@@ -47,8 +46,7 @@ func testDescriptions(t *testing.T, open world.Open) {
 		w.RunWorkers(world.Pages{world.PageA: {Content: "a"}})
 		w.FetchAgain(w.Get(d.ID))
 		before := w.Get(d.ID)
-		_, err := describe(w, w.WS, d.ID, catalog.Description{Name: &name, Web: &domain.WebPatch{Refresh: &daily}})
-		world.Code(t, domain.CodeConflict, err)
+		world.Refused(describe(w, w.WS, d.ID, catalog.Description{Name: &name, Web: &domain.WebPatch{Refresh: &daily}}))(t, domain.CodeConflict)
 		world.Equal(t, before, w.Get(d.ID))
 	})
 	world.Run(t, open, "a site, which has no content, is described and fetched otherwise without a job", func(t *testing.T, w *world.World) {
@@ -64,10 +62,8 @@ func testDescriptions(t *testing.T, open world.Open) {
 	world.Run(t, open, "unknown datasources and those of other workspaces are not found", func(t *testing.T, w *world.World) {
 		d := w.CreatePage()
 		before := w.Get(d.ID)
-		_, err := describe(w, w.NewWorkspace(), d.ID, catalog.Description{Name: &name, Web: &domain.WebPatch{Refresh: &daily}})
-		world.Code(t, domain.CodeNotFound, err)
-		_, err = describe(w, w.WS, domain.NewID(), catalog.Description{Name: &name})
-		world.Code(t, domain.CodeNotFound, err)
+		world.Refused(describe(w, w.NewWorkspace(), d.ID, catalog.Description{Name: &name, Web: &domain.WebPatch{Refresh: &daily}}))(t, domain.CodeNotFound)
+		world.Refused(describe(w, w.WS, domain.NewID(), catalog.Description{Name: &name}))(t, domain.CodeNotFound)
 		world.Equal(t, before, w.Get(d.ID))
 	})
 }

@@ -116,8 +116,7 @@ func testEvents(t *testing.T, open world.Open) {
 		world.Equal(t, []domain.Status{domain.StatusRunning, domain.StatusSynched, domain.StatusError},
 			[]domain.Status{done[0].Datasource.Status, done[1].Datasource.Status, done[2].Datasource.Status})
 		third := w.CreateFile()
-		_, err = w.ApplyAll(w.Ctx, []domain.Event{w.Event(third, domain.EventRunning), {Type: domain.EventFetched}})
-		world.Code(t, domain.CodeInvalid, err)
+		world.Refused(w.ApplyAll(w.Ctx, []domain.Event{w.Event(third, domain.EventRunning), {Type: domain.EventFetched}}))(t, domain.CodeInvalid)
 		world.Equal(t, domain.StatusUnsynched, w.Get(third.ID).Status)
 	})
 	world.Run(t, open, "an event that lacks what its type demands is refused", func(t *testing.T, w *world.World) {
@@ -128,8 +127,7 @@ func testEvents(t *testing.T, open world.Open) {
 			func(ev *domain.Event) { ev.JobID = "" },
 			func(ev *domain.Event) { ev.Links = make([]domain.Link, domain.MaxLinksPerEvent+1) },
 		} {
-			_, err := w.Apply(w.Ctx, w.Event(d, domain.EventRunning, change))
-			world.Code(t, domain.CodeInvalid, err)
+			world.Refused(w.Apply(w.Ctx, w.Event(d, domain.EventRunning, change)))(t, domain.CodeInvalid)
 		}
 	})
 	world.Run(t, open, "an unknown type of event changes nothing", func(t *testing.T, w *world.World) {

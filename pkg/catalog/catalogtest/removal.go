@@ -25,8 +25,7 @@ func testDeletion(t *testing.T, open world.Open) {
 		got, err := w.DeleteDatasource(w.Ctx, w.WS, d.ID)
 		world.OK(t, err)
 		world.Equal(t, d, got)
-		_, err = w.Datasource(w.Ctx, w.WS, d.ID)
-		world.Code(t, domain.CodeNotFound, err)
+		world.Refused(w.Datasource(w.Ctx, w.WS, d.ID))(t, domain.CodeNotFound)
 		world.Equal(t, []string{}, w.OutboxIDs())
 		active := world.Must(w.Active(w.Ctx, []string{d.ID}))(t)
 		world.Equal(t, 0, len(active))
@@ -96,8 +95,7 @@ func testDeletion(t *testing.T, open world.Open) {
 			world.Equal(t, []string{}, ids)
 			counts := world.Must(w.DatastoreCounts(w.Ctx, w.WS, w.StoreID))(t)
 			world.Equal(t, map[domain.Status]int64{domain.StatusUnsynched: 1}, counts)
-			_, err = w.DeleteDatasource(w.Ctx, w.WS, last.ID)
-			world.Code(t, domain.CodeNotFound, err)
+			world.Refused(w.DeleteDatasource(w.Ctx, w.WS, last.ID))(t, domain.CodeNotFound)
 		}
 		unseen()
 		world.Equal(t, 1, len(w.PublishAll())) // the file's job: no page of the site is fetched
@@ -106,8 +104,7 @@ func testDeletion(t *testing.T, open world.Open) {
 		for more := true; more; batches++ {
 			more = world.Must(w.RemoveDeleted(w.Ctx))(t)
 			if more {
-				_, err = w.Datasource(w.Ctx, w.WS, last.ID)
-				world.Code(t, domain.CodeNotFound, err)
+				world.Refused(w.Datasource(w.Ctx, w.WS, last.ID))(t, domain.CodeNotFound)
 			}
 		}
 		world.Equal(t, 2, batches)
@@ -155,8 +152,7 @@ func testDeletion(t *testing.T, open world.Open) {
 		kept := w.CreateFile(func(n *catalog.NewDatasource) { n.Datasource.DatastoreID = w.NewDatastore(w.WS).ID })
 		_, err := w.DeleteDatastore(w.Ctx, w.WS, w.StoreID)
 		world.OK(t, err)
-		_, err = w.Datastore(w.Ctx, w.WS, w.StoreID)
-		world.Code(t, domain.CodeNotFound, err)
+		world.Refused(w.Datastore(w.Ctx, w.WS, w.StoreID))(t, domain.CodeNotFound)
 		world.Equal(t, []string{kept.ID}, w.OutboxIDs())
 		left, _, err := w.Datasources(w.Ctx, w.WS, catalog.DatasourceFilter{}, catalog.Page{})
 		world.OK(t, err)

@@ -132,7 +132,6 @@ func testRescue(t *testing.T, open world.Open) {
 		world.Equal(t, true, slices.Equal(j.Crawl.Site.Exclude, []string{"/old/*"}))
 		j = world.Must(w.NewJob(w.Ctx, site, domain.JobCrawl))(t)
 		world.Equal(t, site.Config.SourceURL, j.Crawl.URL)
-		_, err = w.NewJob(w.Ctx, domain.Datasource{DatastoreID: domain.NewID()}, domain.JobIngest)
-		world.Code(t, domain.CodeNotFound, err)
+		world.Refused(w.NewJob(w.Ctx, domain.Datasource{DatastoreID: domain.NewID()}, domain.JobIngest))(t, domain.CodeNotFound)
 	})
 }

@@ -29,12 +29,9 @@ func testAgents(t *testing.T, open world.Open) {
 	})
 	world.Run(t, open, "an agent of another workspace is not found, changed or deleted", func(t *testing.T, w *world.World) {
 		made, other := NewAgent(w), w.NewWorkspace()
-		_, err := w.Agent(w.Ctx, other, made.ID)
-		world.Code(t, domain.CodeNotFound, err)
-		_, err = w.UpdateAgent(w.Ctx, other, made.ID, domain.AgentPatch{Name: new("mine")})
-		world.Code(t, domain.CodeNotFound, err)
-		_, err = w.DeleteAgent(w.Ctx, other, made.ID)
-		world.Code(t, domain.CodeNotFound, err)
+		world.Refused(w.Agent(w.Ctx, other, made.ID))(t, domain.CodeNotFound)
+		world.Refused(w.UpdateAgent(w.Ctx, other, made.ID, domain.AgentPatch{Name: new("mine")}))(t, domain.CodeNotFound)
+		world.Refused(w.DeleteAgent(w.Ctx, other, made.ID))(t, domain.CodeNotFound)
 		got := world.Must(w.Agent(w.Ctx, w.WS, made.ID))(t)
 		world.Equal(t, made.Name, got.Name)
 	})
@@ -44,8 +41,7 @@ func testAgents(t *testing.T, open world.Open) {
 		_, err := w.CreateAgent(w.Ctx, a)
 		world.Code(t, domain.CodeInvalid, err)
 		world.Equal(t, "datastoreIds[1]", world.FaultyField(t, err))
-		_, err = w.Agent(w.Ctx, w.WS, a.ID)
-		world.Code(t, domain.CodeNotFound, err)
+		world.Refused(w.Agent(w.Ctx, w.WS, a.ID))(t, domain.CodeNotFound)
 	})
 	world.Run(t, open, "naming a datastore twice is the same as once", func(t *testing.T, w *world.World) {
 		second := w.NewDatastore(w.WS).ID
@@ -87,8 +83,7 @@ func testAgents(t *testing.T, open world.Open) {
 	})
 	world.Run(t, open, "only a public agent is found without its workspace", func(t *testing.T, w *world.World) {
 		made := NewAgent(w, w.StoreID)
-		_, err := w.PublicAgent(w.Ctx, made.ID)
-		world.Code(t, domain.CodeNotFound, err)
+		world.Refused(w.PublicAgent(w.Ctx, made.ID))(t, domain.CodeNotFound)
 		world.Must(w.UpdateAgent(w.Ctx, w.WS, made.ID, domain.AgentPatch{Visibility: new(domain.Public)}))(t)
 		got := world.Must(w.PublicAgent(w.Ctx, made.ID))(t)
 		world.Equal(t, []string{w.StoreID}, got.DatastoreIDs)
@@ -98,13 +93,11 @@ func testAgents(t *testing.T, open world.Open) {
 		got, err := w.DeleteAgent(w.Ctx, w.WS, made.ID)
 		world.OK(t, err)
 		world.Equal(t, made, got)
-		_, err = w.Agent(w.Ctx, w.WS, made.ID)
-		world.Code(t, domain.CodeNotFound, err)
+		world.Refused(w.Agent(w.Ctx, w.WS, made.ID))(t, domain.CodeNotFound)
 	})
 	world.Run(t, open, "an id that is taken is a conflict", func(t *testing.T, w *world.World) {
 		made := NewAgent(w)
-		_, err := w.CreateAgent(w.Ctx, made)
-		world.Code(t, domain.CodeConflict, err)
+		world.Refused(w.CreateAgent(w.Ctx, made))(t, domain.CodeConflict)
 	})
 }
 
@@ -116,14 +109,10 @@ func testDatastores(t *testing.T, open world.Open) {
 	})
 	world.Run(t, open, "a datastore of another workspace is not found, changed, counted or deleted", func(t *testing.T, w *world.World) {
 		other := w.NewWorkspace()
-		_, err := w.Datastore(w.Ctx, other, w.StoreID)
-		world.Code(t, domain.CodeNotFound, err)
-		_, err = w.UpdateDatastore(w.Ctx, other, w.StoreID, domain.DatastorePatch{Name: new("mine")})
-		world.Code(t, domain.CodeNotFound, err)
-		_, err = w.DatastoreCounts(w.Ctx, other, w.StoreID)
-		world.Code(t, domain.CodeNotFound, err)
-		_, err = w.DeleteDatastore(w.Ctx, other, w.StoreID)
-		world.Code(t, domain.CodeNotFound, err)
+		world.Refused(w.Datastore(w.Ctx, other, w.StoreID))(t, domain.CodeNotFound)
+		world.Refused(w.UpdateDatastore(w.Ctx, other, w.StoreID, domain.DatastorePatch{Name: new("mine")}))(t, domain.CodeNotFound)
+		world.Refused(w.DatastoreCounts(w.Ctx, other, w.StoreID))(t, domain.CodeNotFound)
+		world.Refused(w.DeleteDatastore(w.Ctx, other, w.StoreID))(t, domain.CodeNotFound)
 		world.Must(w.Datastore(w.Ctx, w.WS, w.StoreID))(t)
 	})
 	world.Run(t, open, "a patch changes what it carries and nothing else", func(t *testing.T, w *world.World) {
@@ -149,8 +138,7 @@ func testDatastores(t *testing.T, open world.Open) {
 		world.Equal(t, got.Chunking, job.Chunking)
 	})
 	world.Run(t, open, "only a public datastore is found without its workspace", func(t *testing.T, w *world.World) {
-		_, err := w.PublicDatastore(w.Ctx, w.StoreID)
-		world.Code(t, domain.CodeNotFound, err)
+		world.Refused(w.PublicDatastore(w.Ctx, w.StoreID))(t, domain.CodeNotFound)
 		world.Must(w.UpdateDatastore(w.Ctx, w.WS, w.StoreID, domain.DatastorePatch{Visibility: new(domain.Public)}))(t)
 		world.Must(w.PublicDatastore(w.Ctx, w.StoreID))(t)
 	})

@@ -82,8 +82,7 @@ func testRepairs(t *testing.T, open world.Open) {
 		world.Equal(t, w.Clock.Now(), *s.FinishedAt)
 		world.Code(t, domain.CodeNotFound, w.AddRepairLines(w.Ctx, id, "late"))
 		world.Code(t, domain.CodeNotFound, w.AddRepairLines(w.Ctx, "unknown", "line"))
-		_, err := w.Repair(w.Ctx, "unknown")
-		world.Code(t, domain.CodeNotFound, err)
+		world.Refused(w.Repair(w.Ctx, "unknown"))(t, domain.CodeNotFound)
 	})
 	world.Run(t, open, "a repair of which nothing is heard for a minute is taken up by another", func(t *testing.T, w *world.World) {
 		id := request(w, false)
@@ -115,8 +114,7 @@ func testRepairs(t *testing.T, open world.Open) {
 		world.OK(t, w.FinishRepair(w.Ctx, done, ""))
 		w.Clock.Advance(31 * 24 * time.Hour)
 		request(w, false)
-		_, err := w.Repair(w.Ctx, done)
-		world.Code(t, domain.CodeNotFound, err)
+		world.Refused(w.Repair(w.Ctx, done))(t, domain.CodeNotFound)
 		world.Equal(t, unfinished, state(w, unfinished).ID)
 	})
 }

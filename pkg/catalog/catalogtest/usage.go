@@ -240,8 +240,7 @@ func testStorage(t *testing.T, open world.Open) {
 		d := w.Create(sized(w, 100))[0]
 		world.OK(t, w.SetLimits(w.Ctx, AccountOf(w, ""), domain.Limits{domain.MetricStoredBytes: 110}))
 		world.OK(t, w.CheckStorage(w.Ctx, w.WS))
-		_, err := w.CreateDatasources(w.Ctx, []catalog.NewDatasource{sized(w, 6), sized(w, 6)})
-		world.Code(t, domain.CodeUsageLimit, err)
+		world.Refused(w.CreateDatasources(w.Ctx, []catalog.NewDatasource{sized(w, 6), sized(w, 6)}))(t, domain.CodeUsageLimit)
 		world.Equal(t, [2]int64{0, 100}, stored(w))
 		w.Create(sized(w, 10))
 		world.Code(t, domain.CodeUsageLimit, w.CheckStorage(w.Ctx, w.WS))
@@ -264,8 +263,7 @@ func testStorage(t *testing.T, open world.Open) {
 		world.OK(t, w.CheckStorage(w.Ctx, w.WS))
 		w.Synch(d.ID)
 		world.Code(t, domain.CodeUsageLimit, w.CheckStorage(w.Ctx, w.WS))
-		_, err := w.CreateDatasources(w.Ctx, []catalog.NewDatasource{sized(w, 1)})
-		world.Code(t, domain.CodeUsageLimit, err)
+		world.Refused(w.CreateDatasources(w.Ctx, []catalog.NewDatasource{sized(w, 1)}))(t, domain.CodeUsageLimit)
 	})
 	world.Run(t, open, "concurrent uploads never exceed the storage limit", func(t *testing.T, w *world.World) {
 		world.OK(t, w.SetLimits(w.Ctx, AccountOf(w, ""), domain.Limits{domain.MetricStoredBytes: 50}))

@@ -190,8 +190,7 @@ func testCrawls(t *testing.T, open world.Open) {
 			w.Event(d, domain.EventPostponed, func(ev *domain.Event) { ev.Until = w.Clock.Now() }),
 			w.Event(d, domain.EventPostponed, func(ev *domain.Event) { ev.Crawl = &domain.CrawlSpec{} }),
 		} {
-			_, err := w.Apply(w.Ctx, ev)
-			world.Code(t, domain.CodeInvalid, err)
+			world.Refused(w.Apply(w.Ctx, ev))(t, domain.CodeInvalid)
 		}
 	})
 	world.Run(t, open, "a page of its own that is a sitemap becomes a site, which is crawled", func(t *testing.T, w *world.World) {

@@ -359,11 +359,8 @@ func testStops(t *testing.T, open world.Open) {
 	})
 	world.Run(t, open, "stopping an unknown datasource, one of another workspace, or one without web content fails", func(t *testing.T, w *world.World) {
 		site, file := w.CreateSite(domain.DatasourceConfig{}), w.CreateFile()
-		_, err := w.StopCrawl(w.Ctx, w.NewWorkspace(), site.ID)
-		world.Code(t, domain.CodeNotFound, err)
-		_, err = w.StopCrawl(w.Ctx, w.WS, domain.NewID())
-		world.Code(t, domain.CodeNotFound, err)
-		_, err = w.StopCrawl(w.Ctx, w.WS, file.ID)
-		world.Code(t, domain.CodeInvalid, err)
+		world.Refused(w.StopCrawl(w.Ctx, w.NewWorkspace(), site.ID))(t, domain.CodeNotFound)
+		world.Refused(w.StopCrawl(w.Ctx, w.WS, domain.NewID()))(t, domain.CodeNotFound)
+		world.Refused(w.StopCrawl(w.Ctx, w.WS, file.ID))(t, domain.CodeInvalid)
 	})
 }

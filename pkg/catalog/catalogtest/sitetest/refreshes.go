@@ -82,10 +82,8 @@ func testRefreshes(t *testing.T, open world.Open) {
 			w.PageAt(site, world.PageA).ID: {Refresh: &refresh},
 			w.CreatePage().ID:              {MaxDepth: &depth},
 		} {
-			_, err := w.UpdateWebConfig(w.Ctx, w.WS, id, patch)
-			world.Code(t, domain.CodeInvalid, err)
+			world.Refused(w.UpdateWebConfig(w.Ctx, w.WS, id, patch))(t, domain.CodeInvalid)
 		}
-		_, err := w.UpdateWebConfig(w.Ctx, w.NewWorkspace(), site.ID, domain.WebPatch{Refresh: &refresh})
-		world.Code(t, domain.CodeNotFound, err)
+		world.Refused(w.UpdateWebConfig(w.Ctx, w.NewWorkspace(), site.ID, domain.WebPatch{Refresh: &refresh}))(t, domain.CodeNotFound)
 	})
 }

@@ -27,6 +27,14 @@ func Must[T any](v T, err error) func(testing.TB) T {
 	}
 }
 
+// Refused requires that a call fails with a code: Refused(call())(t, code).
+func Refused[T any](_ T, err error) func(testing.TB, domain.Code) {
+	return func(t testing.TB, want domain.Code) {
+		t.Helper()
+		Code(t, want, err)
+	}
+}
+
 // Equal requires that two values are equal.
 func Equal[T any](t testing.TB, want, got T) {
 	t.Helper()

@@ -26,8 +26,7 @@ func (w *World) ProgressOf(id string) domain.SiteProgress {
 // IsGone requires that the datasource does not exist.
 func (w *World) IsGone(id string) {
 	w.T.Helper()
-	_, err := w.Datasource(w.Ctx, w.WS, id)
-	Code(w.T, domain.CodeNotFound, err)
+	Refused(w.Datasource(w.Ctx, w.WS, id))(w.T, domain.CodeNotFound)
 }
 
 // ClearSweeps deletes the queued sweeps.
