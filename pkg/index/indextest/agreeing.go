@@ -133,9 +133,7 @@ func (s *suite) applyChanges(t *testing.T, x index.Index, sp index.Space) (left 
 
 func (s *suite) remove(t *testing.T, x index.Index, sp index.Space, datasource string, below uint64) {
 	t.Helper()
-	if err := x.DeleteGenerations(t.Context(), sp, index.Generations{DatasourceID: datasource, Below: below}); err != nil {
-		t.Fatalf("deleting: %v", err)
-	}
+	mustDelete(t, x, sp, index.Generations{DatasourceID: datasource, Below: below})
 }
 
 // sameDense checks that two vector searches found the same rows with the same scores.

@@ -28,9 +28,7 @@ func (s *suite) countTests() map[string]func(*testing.T) {
 					t.Errorf("generation %d of %q has %d rows, want %d", c.generation, c.datasource, n, c.want)
 				}
 			}
-			if err := x.DeleteGenerations(t.Context(), sp, index.Generations{DatasourceID: "ds", Below: 2}); err != nil {
-				t.Fatal(err)
-			}
+			mustDelete(t, x, sp, index.Generations{DatasourceID: "ds", Below: 2})
 			if n := mustCount(t, x, sp, "ds", 1); n != 0 {
 				t.Errorf("%d rows of a generation that was removed", n)
 			}
@@ -48,9 +46,7 @@ func (s *suite) countTests() map[string]func(*testing.T) {
 			if diff := gocmp.Diff([]index.Space{a, b}, mustSpaces(t, x, a.DatastoreID)); diff != "" {
 				t.Errorf("spaces (-want +got):\n%s", diff)
 			}
-			if err := x.DropDatastore(t.Context(), a.DatastoreID); err != nil {
-				t.Fatal(err)
-			}
+			mustDrop(t, x, a.DatastoreID)
 			if got := mustSpaces(t, x, a.DatastoreID); len(got) != 0 {
 				t.Errorf("spaces of a datastore that was dropped: %v", got)
 			}

@@ -13,9 +13,7 @@ func (s *suite) deleteTests() map[string]func(*testing.T) {
 		"generations below the bound are removed, others stay": func(t *testing.T) {
 			x, sp := s.open(t), space()
 			mustWrite(t, x, sp, row("ds", 1, 0, "first"), row("ds", 2, 0, "second"), row("ds", 3, 0, "third"), row("other", 1, 0, "other"))
-			if err := x.DeleteGenerations(t.Context(), sp, index.Generations{DatasourceID: "ds", Below: 3}); err != nil {
-				t.Fatal(err)
-			}
+			mustDelete(t, x, sp, index.Generations{DatasourceID: "ds", Below: 3})
 			want := map[index.Stored]bool{{DatasourceID: "ds", Generation: 3, Rows: 1}: true, {DatasourceID: "other", Generation: 1, Rows: 1}: true}
 			if got := mustStored(t, x, sp); !maps.Equal(got, want) {
 				t.Errorf("stored %v, want %v", got, want)
@@ -27,9 +25,7 @@ func (s *suite) deleteTests() map[string]func(*testing.T) {
 		"the highest bound removes all generations": func(t *testing.T) {
 			x, sp := s.open(t), space()
 			mustWrite(t, x, sp, row("ds", 1, 0, "a"), row("ds", math.MaxInt64, 1, "b"), row("keep", 1, 0, "c"))
-			if err := x.DeleteGenerations(t.Context(), sp, index.Generations{DatasourceID: "ds", Below: math.MaxUint64}); err != nil {
-				t.Fatal(err)
-			}
+			mustDelete(t, x, sp, index.Generations{DatasourceID: "ds", Below: math.MaxUint64})
 			if got := mustStored(t, x, sp); !maps.Equal(got, map[index.Stored]bool{{DatasourceID: "keep", Generation: 1, Rows: 1}: true}) {
 				t.Errorf("stored %v", got)
 			}
@@ -37,16 +33,12 @@ func (s *suite) deleteTests() map[string]func(*testing.T) {
 		"generations between the bounds are removed, those around them stay": func(t *testing.T) {
 			x, sp := s.open(t), space()
 			mustWrite(t, x, sp, row("ds", 1, 0, "a"), row("ds", 2, 0, "b"), row("ds", 3, 0, "c"), row("ds", 4, 0, "d"))
-			if err := x.DeleteGenerations(t.Context(), sp, index.Generations{DatasourceID: "ds", From: 2, Below: 4}); err != nil {
-				t.Fatal(err)
-			}
+			mustDelete(t, x, sp, index.Generations{DatasourceID: "ds", From: 2, Below: 4})
 			want := map[index.Stored]bool{{DatasourceID: "ds", Generation: 1, Rows: 1}: true, {DatasourceID: "ds", Generation: 4, Rows: 1}: true}
 			if got := mustStored(t, x, sp); !maps.Equal(got, want) {
 				t.Errorf("stored %v, want %v", got, want)
 			}
-			if err := x.DeleteGenerations(t.Context(), sp, index.Generations{DatasourceID: "ds", From: 4, Below: 4}); err != nil {
-				t.Fatal(err)
-			}
+			mustDelete(t, x, sp, index.Generations{DatasourceID: "ds", From: 4, Below: 4})
 			if got := mustStored(t, x, sp); !maps.Equal(got, want) {
 				t.Errorf("no generation lies between equal bounds, and yet %v is stored", got)
 			}
@@ -57,18 +49,14 @@ func (s *suite) deleteTests() map[string]func(*testing.T) {
 			other.Model = "test:model/2"
 			mustWrite(t, x, sp, row("a", 1, 0, "a"), row("b", 5, 0, "b"), row("b", 9, 0, "c"))
 			mustWrite(t, x, other, row("a", 1, 0, "a"))
-			if err := x.DeleteGenerations(t.Context(), sp, index.Generations{Below: 6}); err != nil {
-				t.Fatal(err)
-			}
+			mustDelete(t, x, sp, index.Generations{Below: 6})
 			if got := mustStored(t, x, sp); !maps.Equal(got, map[index.Stored]bool{{DatasourceID: "b", Generation: 9, Rows: 1}: true}) {
 				t.Errorf("stored %v", got)
 			}
 			if got := mustStored(t, x, other); len(got) != 1 {
 				t.Errorf("stored in another space: %v", got)
 			}
-			if err := x.DeleteGenerations(t.Context(), sp, index.Generations{Below: math.MaxUint64}); err != nil {
-				t.Fatal(err)
-			}
+			mustDelete(t, x, sp, index.Generations{Below: math.MaxUint64})
 			if got := mustStored(t, x, sp); len(got) != 0 {
 				t.Errorf("stored %v", got)
 			}
@@ -83,12 +71,8 @@ func (s *suite) deleteTests() map[string]func(*testing.T) {
 				t.Errorf("in a space that does not exist: %v", err)
 			}
 			mustWrite(t, x, sp, row("ds", 5, 0, "text"))
-			if err := x.DeleteGenerations(t.Context(), sp, index.Generations{DatasourceID: "ds", Below: 5}); err != nil {
-				t.Error(err)
-			}
-			if err := x.DeleteGenerations(t.Context(), sp, index.Generations{DatasourceID: "absent", Below: math.MaxUint64}); err != nil {
-				t.Error(err)
-			}
+			mustDelete(t, x, sp, index.Generations{DatasourceID: "ds", Below: 5})
+			mustDelete(t, x, sp, index.Generations{DatasourceID: "absent", Below: math.MaxUint64})
 			if err := x.DropDatastore(t.Context(), space().DatastoreID); err != nil {
 				t.Errorf("dropping a datastore that does not exist: %v", err)
 			}
@@ -102,9 +86,7 @@ func (s *suite) deleteTests() map[string]func(*testing.T) {
 			if got := mustRows(t, x, sp, "ds", 1<<40); len(got) != 1 || got[0].Generation != 1<<40 {
 				t.Errorf("rows %+v", got)
 			}
-			if err := x.DeleteGenerations(t.Context(), sp, index.Generations{DatasourceID: "ds", Below: 1}); err != nil {
-				t.Fatal(err)
-			}
+			mustDelete(t, x, sp, index.Generations{DatasourceID: "ds", Below: 1})
 			if got := mustStored(t, x, sp); !maps.Equal(got, map[index.Stored]bool{{DatasourceID: "ds", Generation: 1 << 40, Rows: 1}: true}) {
 				t.Errorf("stored %v", got)
 			}
@@ -116,9 +98,7 @@ func (s *suite) deleteTests() map[string]func(*testing.T) {
 			for _, sp := range []index.Space{a, b, other} {
 				mustWrite(t, x, sp, row("ds", 1, 0, "text"))
 			}
-			if err := x.DropDatastore(t.Context(), a.DatastoreID); err != nil {
-				t.Fatal(err)
-			}
+			mustDrop(t, x, a.DatastoreID)
 			for _, sp := range []index.Space{a, b} {
 				if got := mustStored(t, x, sp); len(got) != 0 {
 					t.Errorf("stored in the dropped datastore: %v", got)
@@ -140,9 +120,7 @@ func (s *suite) deleteTests() map[string]func(*testing.T) {
 					rows = append(rows, row("ds", g, i, "recurring text"))
 				}
 				mustWrite(t, x, sp, rows...)
-				if err := x.DeleteGenerations(t.Context(), sp, index.Generations{DatasourceID: "ds", Below: g}); err != nil {
-					t.Fatal(err)
-				}
+				mustDelete(t, x, sp, index.Generations{DatasourceID: "ds", Below: g})
 			}
 			r := mustSearch(t, x, sp, index.Query{Text: "recurring", Vector: vector(1), Limit: 1000})
 			if len(r.Hits) != 40 {

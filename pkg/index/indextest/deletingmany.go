@@ -34,9 +34,7 @@ func (s *suite) bulkDeleteTests() map[string]func(*testing.T) {
 				which = append(which, index.Generations{DatasourceID: source, Below: keep})
 			}
 			mustWrite(t, x, sp, rows...)
-			if err := x.DeleteGenerations(t.Context(), sp, which...); err != nil {
-				t.Fatal(err)
-			}
+			mustDelete(t, x, sp, which...)
 			if got := mustStored(t, x, sp); !maps.Equal(got, want) {
 				t.Errorf("stored %v, want %v", got, want)
 			}
@@ -89,9 +87,7 @@ func (s *suite) bulkDeleteTests() map[string]func(*testing.T) {
 				mustWrite(t, x, sp, row(stored.DatasourceID, stored.Generation, 0, "text"))
 			}
 			mustWrite(t, x, other, row("a", 1, 0, "text"))
-			if err := x.DeleteGenerations(t.Context(), sp, test.which...); err != nil {
-				t.Fatal(err)
-			}
+			mustDelete(t, x, sp, test.which...)
 			if got := mustStored(t, x, sp); !maps.Equal(got, test.want) {
 				t.Errorf("stored %v, want %v", got, test.want)
 			}

@@ -157,6 +157,20 @@ func mustFill(t testing.TB, x index.Index, s index.Space, hits []index.Hit) {
 	}
 }
 
+func mustDelete(t testing.TB, x index.Index, s index.Space, which ...index.Generations) {
+	t.Helper()
+	if err := x.DeleteGenerations(t.Context(), s, which...); err != nil {
+		t.Fatalf("deleting: %v", err)
+	}
+}
+
+func mustDrop(t testing.TB, x index.Index, datastoreID string) {
+	t.Helper()
+	if err := x.DropDatastore(t.Context(), datastoreID); err != nil {
+		t.Fatalf("dropping: %v", err)
+	}
+}
+
 func mustRows(t *testing.T, x index.Index, s index.Space, datasource string, generation uint64) []index.Row {
 	t.Helper()
 	rows, err := x.Rows(t.Context(), s, datasource, generation, 0, 10_000)

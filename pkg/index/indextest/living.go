@@ -23,9 +23,7 @@ func (s *suite) living() map[string]func(*testing.T) {
 			}
 			x, sp, rows := s.open(t), space(), corpus(150)
 			mustWrite(t, x, sp, rows...)
-			if err := x.DeleteGenerations(t.Context(), sp, index.Generations{DatasourceID: "ds-3", Below: 2}); err != nil {
-				t.Fatal(err)
-			}
+			mustDelete(t, x, sp, index.Generations{DatasourceID: "ds-3", Below: 2})
 			q := index.Query{Text: "glacier river", Vector: vector(8), Limit: 30}
 			if s.opts.DenseOnly {
 				q.Text = ""

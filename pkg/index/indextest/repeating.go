@@ -51,9 +51,7 @@ func (s *suite) repeating() map[string]func(*testing.T) {
 			s.checkEachOnce(t, x, sp, rows)
 			mustWrite(t, x, sp, rows...)
 			s.checkEachOnce(t, x, sp, rows)
-			if err := x.DeleteGenerations(t.Context(), sp, index.Generations{DatasourceID: "ds", Below: 2}); err != nil {
-				t.Fatal(err)
-			}
+			mustDelete(t, x, sp, index.Generations{DatasourceID: "ds", Below: 2})
 			s.checkEachOnce(t, x, sp, nil)
 		},
 		"what an interrupted job has written is completed": func(t *testing.T) {

@@ -231,9 +231,7 @@ func (s *suite) searching() map[string]func(*testing.T) {
 			}
 			mustWrite(t, x, b, row("gone", 1, 0, "river desert"))
 			mustWrite(t, x, b, rows...)
-			if err := x.DeleteGenerations(t.Context(), b, index.Generations{DatasourceID: "gone", Below: 2}); err != nil {
-				t.Fatal(err)
-			}
+			mustDelete(t, x, b, index.Generations{DatasourceID: "gone", Below: 2})
 			want := mustSearch(t, x, a, index.Query{Text: "river canyon desert", Limit: 100})
 			got := mustSearch(t, x, b, index.Query{Text: "river canyon desert", Limit: 100})
 			if !slices.Equal(keys(got.Hits), keys(want.Hits)) || !s.isClose(got.MaxLexical, want.MaxLexical) {
