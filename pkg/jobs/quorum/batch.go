@@ -2,7 +2,6 @@ package quorum
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -80,16 +79,8 @@ type batchRequest struct {
 	LastForEach []string `json:"multi_last,omitempty"`
 }
 
-func (r Reader) batch(ctx context.Context, ask batchRequest) (msgs []*jetstream.RawStreamMsg, err error) {
-	body, err := json.Marshal(ask)
-	if err != nil {
-		return nil, fmt.Errorf("asking stream %s: %w", r.Stream, err)
-	}
-	err = Retry(ctx, r.timeout(), func(ctx context.Context) error {
-		msgs, err = r.collect(ctx, body)
-		return err
-	})
-	return msgs, err
+func (r Reader) batch(ctx context.Context, ask batchRequest) ([]*jetstream.RawStreamMsg, error) {
+	return perform(ctx, r, ask, r.collect)
 }
 
 // collect sends a request and collects the messages that the server returns, up to the end marker.

@@ -75,16 +75,21 @@ type getResponse struct {
 	} `json:"message"`
 }
 
-func (r Reader) get(ctx context.Context, ask getRequest) (msg *jetstream.RawStreamMsg, err error) {
-	body, err := json.Marshal(ask)
+func (r Reader) get(ctx context.Context, ask getRequest) (*jetstream.RawStreamMsg, error) {
+	return perform(ctx, r, ask, r.ask)
+}
+
+// perform encodes a request and makes calls with it until one succeeds; see Retry.
+func perform[T any](ctx context.Context, r Reader, request any, call func(context.Context, []byte) (T, error)) (result T, err error) {
+	body, err := json.Marshal(request)
 	if err != nil {
-		return nil, fmt.Errorf("asking stream %s: %w", r.Stream, err)
+		return result, fmt.Errorf("asking stream %s: %w", r.Stream, err)
 	}
 	err = Retry(ctx, r.timeout(), func(ctx context.Context) error {
-		msg, err = r.ask(ctx, body)
+		result, err = call(ctx, body)
 		return err
 	})
-	return msg, err
+	return result, err
 }
 
 func (r Reader) ask(ctx context.Context, body []byte) (*jetstream.RawStreamMsg, error) {
