@@ -37,8 +37,7 @@ func testKeys(t *testing.T, open world.Open) {
 		k.ExpiresAt = &expires
 		createKey(w, k)
 		w.Clock.Advance(time.Hour - time.Microsecond)
-		_, err := w.KeyByHash(w.Ctx, k.Hash)
-		world.OK(t, err)
+		world.Must(w.KeyByHash(w.Ctx, k.Hash))(t)
 		w.Clock.Advance(time.Microsecond)
 		world.Refused(w.KeyByHash(w.Ctx, k.Hash))(t, domain.CodeNotFound)
 		keys := world.Must(w.Keys(w.Ctx, w.WS))(t)

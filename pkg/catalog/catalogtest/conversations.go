@@ -33,16 +33,14 @@ func testConversations(t *testing.T, open world.Open) {
 	t.Run("a conversation of another agent is not found and not taken over", func(t *testing.T) {
 		t.Parallel()
 		w, v := setup(t)
-		_, err := w.EnsureConversation(w.Ctx, v)
-		world.OK(t, err)
+		world.Must(w.EnsureConversation(w.Ctx, v))(t)
 		v.AgentID = NewAgent(w).ID
 		world.Refused(w.EnsureConversation(w.Ctx, v))(t, domain.CodeNotFound)
 	})
 	t.Run("a conversation is found without its agent, in its workspace alone", func(t *testing.T) {
 		t.Parallel()
 		w, v := setup(t)
-		made, err := w.EnsureConversation(w.Ctx, v)
-		world.OK(t, err)
+		made := world.Must(w.EnsureConversation(w.Ctx, v))(t)
 		got := world.Must(w.Conversation(w.Ctx, w.WS, "", v.ID))(t)
 		world.Equal(t, made, got)
 		world.Refused(w.Conversation(w.Ctx, domain.NewID(), "", v.ID))(t, domain.CodeNotFound)

@@ -111,8 +111,7 @@ func testEvents(t *testing.T, open world.Open) {
 		first, second := w.CreateFile(), w.CreateFile()
 		w.PublishAll()
 		evs := []domain.Event{w.Event(first, domain.EventRunning), w.Event(first, domain.EventSynched, world.Chunks(1)), w.Event(second, domain.EventError)}
-		done, err := w.ApplyAll(w.Ctx, evs)
-		world.OK(t, err)
+		done := world.Must(w.ApplyAll(w.Ctx, evs))(t)
 		world.Equal(t, []domain.Status{domain.StatusRunning, domain.StatusSynched, domain.StatusError},
 			[]domain.Status{done[0].Datasource.Status, done[1].Datasource.Status, done[2].Datasource.Status})
 		third := w.CreateFile()

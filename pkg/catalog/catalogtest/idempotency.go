@@ -282,13 +282,10 @@ func testLostClaimStoresNothing(t *testing.T, w *world.World) {
 	world.OK(t, err)
 	world.Equal(t, "second", d.Original.Key)
 
-	_, err = w.DeleteDatasource(w.Ctx, w.WS, d.ID)
-	world.OK(t, err)
+	world.Must(w.DeleteDatasource(w.Ctx, w.WS, d.ID))(t)
 	created := document("first-4")
 	created.Datasource.ID = paused.ID("datasource")
-	_, err = w.CreateDatasources(accounts.WithClaim(w.Ctx, paused), []catalog.NewDatasource{created})
-	world.Code(t, domain.CodeConflict, err)
-	_, err = w.DatasourceByCustomID(w.Ctx, w.WS, w.StoreID, "doc")
-	world.Code(t, domain.CodeNotFound, err)
+	world.Refused(w.CreateDatasources(accounts.WithClaim(w.Ctx, paused), []catalog.NewDatasource{created}))(t, domain.CodeConflict)
+	world.Refused(w.DatasourceByCustomID(w.Ctx, w.WS, w.StoreID, "doc"))(t, domain.CodeNotFound)
 	world.OK(t, upsert(accounts.WithoutClaim(accounts.WithClaim(w.Ctx, paused)), "free"))
 }

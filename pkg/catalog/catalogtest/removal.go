@@ -22,8 +22,7 @@ func highestGeneration(w *world.World) uint64 {
 func testDeletion(t *testing.T, open world.Open) {
 	world.Run(t, open, "a deleted datasource is returned, gone, out of the outbox and swept", func(t *testing.T, w *world.World) {
 		d := w.CreateFile()
-		got, err := w.DeleteDatasource(w.Ctx, w.WS, d.ID)
-		world.OK(t, err)
+		got := world.Must(w.DeleteDatasource(w.Ctx, w.WS, d.ID))(t)
 		world.Equal(t, d, got)
 		world.Refused(w.Datasource(w.Ctx, w.WS, d.ID))(t, domain.CodeNotFound)
 		world.Equal(t, []string{}, w.OutboxIDs())
@@ -80,8 +79,7 @@ func testDeletion(t *testing.T, open world.Open) {
 		}
 		last := w.PageAt(site, urls[len(urls)-1])
 		w.Create(w.File()) // not deleted
-		_, err := w.DeleteDatasource(w.Ctx, w.WS, site.ID)
-		world.OK(t, err)
+		world.Must(w.DeleteDatasource(w.Ctx, w.WS, site.ID))(t)
 
 		unseen := func() {
 			t.Helper()

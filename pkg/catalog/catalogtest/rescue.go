@@ -125,8 +125,7 @@ func testRescue(t *testing.T, open world.Open) {
 	world.Run(t, open, "a job to read a datasource again knows its kind", func(t *testing.T, w *world.World) {
 		site := w.CreateSite(domain.DatasourceConfig{Exclude: []string{"/old/*"}}, world.PageA)
 		file := w.CreateFile()
-		j, err := w.NewJob(w.Ctx, file, domain.JobIngest)
-		world.OK(t, err)
+		j := world.Must(w.NewJob(w.Ctx, file, domain.JobIngest))(t)
 		world.Equal(t, file.Original, j.Original)
 		j = world.Must(w.NewJob(w.Ctx, w.PageAt(site, world.PageA), domain.JobCrawl))(t)
 		world.Equal(t, true, slices.Equal(j.Crawl.Site.Exclude, []string{"/old/*"}))

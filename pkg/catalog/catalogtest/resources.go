@@ -90,8 +90,7 @@ func testAgents(t *testing.T, open world.Open) {
 	})
 	world.Run(t, open, "a deleted agent is returned and gone", func(t *testing.T, w *world.World) {
 		made := NewAgent(w, w.StoreID)
-		got, err := w.DeleteAgent(w.Ctx, w.WS, made.ID)
-		world.OK(t, err)
+		got := world.Must(w.DeleteAgent(w.Ctx, w.WS, made.ID))(t)
 		world.Equal(t, made, got)
 		world.Refused(w.Agent(w.Ctx, w.WS, made.ID))(t, domain.CodeNotFound)
 	})
