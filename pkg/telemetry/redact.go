@@ -5,7 +5,6 @@ import (
 	"log/slog"
 
 	"github.com/sluice/sluice/pkg/domain"
-	"github.com/sluice/sluice/pkg/lists"
 )
 
 // RedactingHandler returns a handler that removes API keys and secrets from messages and attributes. It also adds the
@@ -41,7 +40,10 @@ func (d redactingHandler) Handle(ctx context.Context, r slog.Record) error {
 
 // WithAttrs implements slog.Handler.
 func (d redactingHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	hidden := lists.Map(attrs, d.redact)
+	hidden := make([]slog.Attr, len(attrs))
+	for i, a := range attrs {
+		hidden[i] = d.redact(a)
+	}
 	return redactingHandler{d.next.WithAttrs(hidden), d.secrets}
 }
 
@@ -57,7 +59,10 @@ func (d redactingHandler) redact(a slog.Attr) slog.Attr {
 		return slog.String(a.Key, d.secrets.Redact(v.String()))
 	case slog.KindGroup:
 		group := v.Group()
-		hidden := lists.Map(group, d.redact)
+		hidden := make([]slog.Attr, len(group))
+		for i, inner := range group {
+			hidden[i] = d.redact(inner)
+		}
 		return slog.Attr{Key: a.Key, Value: slog.GroupValue(hidden...)}
 	case slog.KindAny:
 		if err, ok := v.Any().(error); ok {

@@ -10,8 +10,6 @@ import (
 	"crypto/sha512"
 	"errors"
 	"fmt"
-
-	"github.com/sluice/sluice/pkg/lists"
 )
 
 // ErrEncrypted means that the file needs a password.
@@ -198,7 +196,11 @@ func (s security) userPassword(owner []byte) []byte {
 }
 
 func mixed(key []byte, with byte) []byte {
-	return lists.Map(key, func(c byte) byte { return c ^ with })
+	out := make([]byte, len(key))
+	for i, c := range key {
+		out[i] = c ^ with
+	}
+	return out
 }
 
 func rc4Text(key, data []byte) []byte {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/sluice/sluice/pkg/extract/pdf/pdffont"
-	"github.com/sluice/sluice/pkg/lists"
 )
 
 // Line is a run of text on one baseline.
@@ -28,7 +27,10 @@ type Line struct {
 
 // Text joins the cells with single tabs.
 func (l Line) Text() string {
-	parts := lists.Map(l.Cells, func(c Cell) string { return c.Text })
+	parts := make([]string, len(l.Cells))
+	for i, c := range l.Cells {
+		parts[i] = c.Text
+	}
 	return strings.Join(parts, "\t")
 }
 
