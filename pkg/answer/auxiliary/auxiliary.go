@@ -29,7 +29,7 @@ type Task struct {
 var errTooMuch = errors.New("the model's output is longer than the limit")
 
 // Ask calls the model. It returns the output without surrounding white space, and the usage. If the call fails, the
-// output is "". If the caller has cancelled ctx, the error is the error of ctx.
+// output is "". If the caller has cancelled ctx, Ask returns ctx's error.
 func Ask(ctx context.Context, m chat.Model, t Task) (text string, used chat.Completion, err error) {
 	within, cancel := context.WithTimeout(ctx, t.Timeout)
 	defer cancel()

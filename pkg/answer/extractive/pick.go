@@ -42,8 +42,8 @@ func pick(sentences []sentence, fragments []domain.Fragment, tokens int) []sente
 	return out
 }
 
-// inReadingOrder sorts sentences by fragment and position. The fragment of the first sentence, which is the best, comes
-// first, then the other fragments by rank.
+// inReadingOrder sorts sentences by fragment and position. The first of the given sentences is the best one. Its
+// fragment comes first, then the other fragments by rank.
 func inReadingOrder(sentences []sentence) {
 	best := sentences[0].fragment
 	rank := func(s sentence) int {
