@@ -43,8 +43,8 @@ type Store interface {
 
 const header = "Idempotency-Key"
 
-// keyPattern matches valid keys, as in the OpenAPI document. An empty key is an error, because the client relies on
-// idempotency and would not get it.
+// keyPattern matches valid keys, as in the OpenAPI document. An empty key is an error, because a client that sends one
+// expects idempotency, and the request would run without it.
 var keyPattern = regexp.MustCompile(`^[ -~]{1,200}$`)
 
 // replayedHeader is the header that marks a replayed response.

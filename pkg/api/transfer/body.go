@@ -91,8 +91,8 @@ func ExpectBody(w http.ResponseWriter, r *http.Request, timeout time.Duration) *
 	return r
 }
 
-// ReadError converts an error that occurred while a body was being read. It distinguishes faults of the client from
-// those of the service.
+// ReadError converts an error that occurred while a body was being read. It distinguishes errors that the client caused
+// from errors in the service.
 func ReadError(err error, timeout time.Duration) error {
 	var tooLarge *http.MaxBytesError
 	var ours *domain.Error
