@@ -1,5 +1,5 @@
 // Package backup writes and reads backup archives: tar files compressed with Zstandard. They are written and read
-// sequentially, and need little memory whatever their size.
+// sequentially, and need little memory regardless of their size.
 //
 //	sluice-backup.json   description of the archive, see Header
 //	catalog.db           snapshot of the catalog, a SQLite database

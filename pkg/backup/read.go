@@ -39,7 +39,7 @@ const (
 )
 
 // Read reads an archive to its end and passes its content to the sink. Without a sink it only verifies the archive. It
-// uses a few megabytes of memory, whatever the size of the archive. It fails with a DamagedError if the archive is
+// uses a few megabytes of memory, regardless of the archive's size. It fails with a DamagedError if the archive is
 // damaged, with ErrNewer if this program cannot read it, and with an AbortedError if the backup was aborted. Originals
 // that were already lost when the backup was written are not an error; the report lists them.
 func Read(ctx context.Context, r io.Reader, o Options, sink Sink) (Report, error) {

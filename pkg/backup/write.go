@@ -41,7 +41,7 @@ type Content struct {
 // Number of bytes that are copied at a time. Each such block waits for the rate limit.
 const blockSize = 256 << 10
 
-// Write writes an archive. It uses a few megabytes of memory, whatever the size of the content. If it fails, the output
+// Write writes an archive. It uses a few megabytes of memory, regardless of the content's size. If it fails, the output
 // is not a valid archive, and contains the reason if that can still be written.
 func Write(ctx context.Context, w io.Writer, c Content) (report Report, err error) {
 	sums, err := os.CreateTemp(c.TempDir, "sums-")
