@@ -90,7 +90,7 @@ func (o Options) withDefaults() Options {
 var ErrClosed = errors.New("the crawler is closed")
 
 // Crawler fetches pages and discovers sites. It is safe for concurrent use. All operations share the cached robots.txt
-// files, the recorded failures of hosts, and the hosts' slots.
+// files, the recorded host failures, and the hosts' slots.
 type Crawler struct {
 	*client
 	ctx    context.Context // cancelled by Close
