@@ -29,7 +29,7 @@ type MoveProgress struct {
 	Total  int64  // datasources with active content
 	Done   int64  // datasources whose content is also in the new place
 	Failed int64  // datasources that could not be rebuilt; they block the move until they are resynced or deleted, or the move is cancelled
-	Cause  string // error of one of the failed datasources
+	Cause  string // error from one of the failed datasources
 }
 
 // Lane is a queue of jobs with its own durable consumer.

@@ -136,7 +136,7 @@ const (
 
 // SettlePages sets the status of a site whose discovery is complete and whose pages are all processed. The status is
 // error if no page could be read, otherwise synched. A synched site gets a warning if some pages failed, or if the
-// patterns exclude all pages except the root. `cause` is the error of a failed page or the reason for skipping a page.
+// patterns exclude all pages except the root. `cause` is the error for a failed page or the reason for skipping a page.
 // SettlePages reports whether anything changed.
 func (d *Datasource) SettlePages(pages SiteProgress, cause string, at time.Time) bool {
 	status, message := StatusSynched, ""
