@@ -43,7 +43,7 @@ func (e *Embedder) request(ctx context.Context, texts []string, purpose embed.Pu
 }
 
 // retry sends one batch until it succeeds, fails permanently, or has no attempts or time left. It gives up at once if
-// ctx would end during the next wait.
+// ctx's deadline is before the end of the next wait.
 func (e *Embedder) retry(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
 	if err := e.waitForPassages(ctx, purpose); err != nil {
 		return nil, fmt.Errorf("waiting to embed: %w", err)
