@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Limits on files, so that a wrong file is rejected before it fills the memory.
+// Limits on files, so that a file of the wrong kind is rejected before it exhausts the memory.
 const (
 	MaxQuestions  = 100_000
 	MaxJudgements = 5_000_000
