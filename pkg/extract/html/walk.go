@@ -327,7 +327,7 @@ func startText(n *html.Node) string {
 	return b.String()
 }
 
-// isInformativeAlt reports whether a description of a picture has useful content.
+// isInformativeAlt reports whether a picture's description contains useful information.
 func isInformativeAlt(alt string) bool {
 	words := strings.Fields(alt)
 	lower := strings.ToLower(alt)

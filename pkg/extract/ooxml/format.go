@@ -18,7 +18,8 @@ const (
 // folders lists the folder that holds the parts of each format.
 var folders = []struct{ folder, mimeType string }{{"word/", TypeDocx}, {"ppt/", TypePptx}, {"xl/", TypeXlsx}}
 
-// NewFormat fills in what all office formats share: they are packages of parts, or single XML files (Flat OPC).
+// NewFormat fills in the fields that are the same for all office formats. A file in such a format is a package of
+// parts, or a single XML file (Flat OPC).
 func NewFormat(f format.Format) format.Format {
 	f.Packed = true
 	f.Sniff = func(head []byte, _ string) bool {

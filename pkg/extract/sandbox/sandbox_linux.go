@@ -18,7 +18,7 @@ import (
 func executable() (string, error) { return "/proc/self/exe", nil }
 
 // limitMemory lets the process map the given number of bytes beyond what it has mapped now. A limit on the total would
-// say little, because Go reserves address space at startup without using it.
+// be useless, because Go reserves address space at startup without using it.
 func limitMemory(bytes int64) error {
 	if bytes <= 0 {
 		return nil
