@@ -22,9 +22,9 @@
 // for every hit. In the lexical leg, stored sparse vectors hold BM25's saturated term frequencies, and the query's
 // vector holds the inverse document frequencies, which are counted in the index itself: see statistics.go. The
 // saturated frequencies depend on the average row length, but stored vectors are not updated when it changes. So they
-// assume a fixed average, and the server's ranking is only approximate. It only selects candidates, and more of them
-// than requested. The exact term frequencies of the candidates are recovered from their stored vectors. With these, the
-// candidates are scored for the current average.
+// assume a fixed average, and the server's ranking is only approximate. It only selects candidates, and the server
+// returns more of them than the search needs. The exact term frequencies of the candidates are recovered from their
+// stored vectors. With these, the candidates are scored for the current average.
 //
 // # Servers
 //

@@ -22,7 +22,7 @@ import (
 )
 
 // ExtentSlots is the number of slots per memory map. It is a multiple of the page size, so each map starts at a page
-// boundary whatever the record length is.
+// boundary whatever the record length.
 const ExtentSlots = 4096
 
 // extent is one memory-mapped part of a slot file.

@@ -254,7 +254,7 @@ const (
 	rescoreBatch = 16
 	// Number of int8 codes that are prefetched.
 	prefetchAhead = 6
-	// Upper bound on the rounding error of a threshold.
+	// Upper bound on the rounding error in a threshold.
 	roundingSlack = 1e-6
 )
 

@@ -88,7 +88,7 @@ type Query struct {
 	step   float32 // size of a step
 	total  int32   // sum of all weights
 	base   float32 // inner product of query and centroid
-	length float32 // norm of the residual, including the rounding error of the weights
+	length float32 // norm of the residual, including the weights' rounding error
 	tables [][256]int16
 	halves []byte // lookup tables for nibbles of codes, two per column, if the processor supports them
 	minSum int32
@@ -123,8 +123,8 @@ func (c *Coder) Prepare(query []float32) *Query {
 	step := 1.0
 	if limit > 0 {
 		step = limit / maxWeight
-		// Include the rounding errors of the weights in `length`. Each error is uniformly distributed over a step, and
-		// the estimate multiplies it by `scale`.
+		// Include the weights' rounding errors in `length`. Each error is uniformly distributed over a step, and the
+		// estimate multiplies it by `scale`.
 		length = math.Sqrt(length*length + scaleToError*float64(len(query))*step*step/12)
 	}
 	for i, x := range c.residual {

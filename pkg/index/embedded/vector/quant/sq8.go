@@ -23,7 +23,7 @@ const (
 	maxShorts = 16_000_000
 	// Upper bound on the norm of a residual: vectors have unit length, and no centroid is longer than that.
 	longest = 2.01
-	// Upper bound on the rounding errors of the rotation and the sum.
+	// Upper bound on the rounding errors in the rotation and the sum.
 	rotationError = 1e-5
 )
 
