@@ -87,7 +87,7 @@ func (d *delivery) settle(step func(context.Context) (Result, error)) {
 }
 
 // persist retries a write until it succeeds, a retry would be pointless, or ctx is done. Without retries, an hour of
-// work could be lost because a stream had no leader for some seconds.
+// work could be lost because a stream had no leader for a few seconds.
 func persist(ctx context.Context, write func() error) error {
 	pause := backoff{min: 50 * time.Millisecond, max: 2 * time.Second}
 	for n := 1; ; n++ {
