@@ -167,5 +167,5 @@ func (r *run) drain(ctx, sending context.Context, giveUp func()) {
 	<-answered
 }
 
-// errGivenUp is the error of a request that received no response within the grace period.
+// errGivenUp is the error for a request that received no response within the grace period.
 var errGivenUp = errors.New("no response by the end of the measurement")
