@@ -57,7 +57,7 @@ func (d *Dir) Remove() error {
 	return errors.Join(remove(d.path), unlocked)
 }
 
-// removeAbandoned removes the directories with the given pattern whose lock is free.
+// removeAbandoned removes the directories that match the given pattern and whose lock is free.
 func removeAbandoned(parent, pattern string) {
 	before, after := pattern, "" // split as in os.MkdirTemp; filepath.Glob would treat [ as special
 	if i := strings.LastIndexByte(pattern, '*'); i >= 0 {
