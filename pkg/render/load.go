@@ -161,7 +161,7 @@ func (t *tab) waitIdle(ctx context.Context, address string) (late bool, err erro
 	}
 }
 
-// readPage reads the document. If `late` is true, the page did not come to rest in time. Its scripts may run for ever,
+// readPage reads the document. If `late` is true, the page did not finish loading in time. Its scripts may run forever,
 // so they are stopped first. readPage retries until the page's time is up, and for at least readGrace, because an
 // overloaded page responds slowly.
 func (t *tab) readPage(ctx, timed context.Context, late bool) (got pageContent, err error) {
