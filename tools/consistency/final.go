@@ -19,8 +19,8 @@ const (
 )
 
 // final waits until nothing is in progress any more, and then compares everything that the service has with the
-// history: each document is listed once, is searchable in the version that was accepted last, and has that version's
-// original and chunks; deleted ones are nowhere; no tenant has content of another.
+// history: each existing document is listed once, is searchable in the last accepted version, and has that version's
+// original and chunks. Deleted documents must be gone from everywhere, and no tenant may have another tenant's content.
 func (r *run) final(ctx context.Context) error {
 	for _, t := range r.tenants {
 		if err := r.waitQuiet(ctx, t); err != nil {

@@ -1,5 +1,5 @@
 // Package fleet runs a fleet on this machine for the consistency checker: api processes and ingestors with PostgreSQL,
-// Milvus and a NATS cluster of three, all real processes. It also strikes the fleet with faults.
+// Milvus and a NATS cluster of three, all real processes. It also injects faults into the fleet.
 package fleet
 
 import (
@@ -197,8 +197,8 @@ func (f *Fleet) WaitReady(ctx context.Context) error {
 	return nil
 }
 
-// Ended returns the number of unexpected ends of processes, by name. A starting process that cannot reach PostgreSQL or
-// NATS for a minute ends in this way.
+// Ended returns the number of unexpected process exits, by process name. They include a starting process that exits
+// because it cannot reach PostgreSQL or NATS for a minute.
 func (f *Fleet) Ended() map[string]int {
 	ended := map[string]int{}
 	for _, p := range f.processes() {

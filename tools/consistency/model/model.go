@@ -177,8 +177,8 @@ func (o *Op) Cancelled(at time.Duration, why error) {
 	d.note(at, "%s had no effect: %v", o, why)
 }
 
-// forget removes writes that are certainly superseded: a later answered operation is visible to everybody. If such a
-// version is seen again, that is a violation, as for every version that has been removed.
+// forget removes writes that are certainly superseded, because the result of a later operation has been seen. If a
+// reader sees the version of a removed write again, that is a violation.
 func (d *Document) forget() {
 	const enough = 16
 	if len(d.ops) < enough {
