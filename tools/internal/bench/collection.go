@@ -82,14 +82,15 @@ func LoadCollection(folder, name string) (Collection, error) {
 // maxName is the number of characters that the service accepts in a name.
 const maxName = 500
 
-// NameOf returns the title of a document, or its id if it has no title. A title of more than maxName characters is cut.
+// NameOf returns the title of a document, or its id if it has no title. Titles longer than maxName characters are
+// truncated.
 func NameOf(d eval.Document) string {
 	name := []rune(cmp.Or(strings.TrimSpace(d.Title), d.ID))
 	return string(name[:min(len(name), maxName)])
 }
 
-// Uploads returns the collection's documents as a user would upload them. The title replaces a missing text; a document
-// without either is omitted.
+// Uploads returns the collection's documents as a user would upload them. A document without text gets its title as
+// text. Documents without text and title are omitted.
 func (c Collection) Uploads() []service.Document {
 	var out []service.Document
 	for _, d := range c.Documents {

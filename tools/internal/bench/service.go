@@ -39,7 +39,7 @@ type Options struct {
 	Program string   // path of the service's program
 	Dir     string   // data directory
 	Key     string   // API key; "": one that is kept in the data directory
-	Log     *os.File // of the service; nil: the standard error of this process
+	Log     *os.File // the service's log; nil: this process's standard error
 	Env     []string // settings, in addition to the address, the directory and the key
 }
 
