@@ -153,7 +153,7 @@ func inside(ctx context.Context, f flags, out io.Writer) (err error) {
 		return f.cannot(err, out)
 	}
 	if err := r.run(ctx); ctx.Err() != nil {
-		return errors.New("interrupted") // whatever failed, failed because of that
+		return errors.New("interrupted") // the interruption caused any other failure
 	} else if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ const (
 )
 
 // Run creates a datastore and changes documents in it until ctx is done. It returns an error if the service rejects a
-// request before.
+// request before then.
 func Run(ctx context.Context, c *client.Client, l *Ledger, seed uint64) error {
 	store, err := c.CreateDatastore(ctx, client.DatastoreCreate{Name: "powerloss"})
 	if err != nil {
