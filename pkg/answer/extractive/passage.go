@@ -269,7 +269,7 @@ const (
 	titledShare = 0.9
 )
 
-// passage is a run of lines of a fragment.
+// passage is a run of consecutive lines in a fragment.
 type passage struct {
 	fragment   int
 	begin, end int // range of lines
