@@ -33,7 +33,7 @@ func newStreams(limit int) *streams {
 	return &streams{limit: limit, workspaces: gate(shareOfWorkspace), keys: gate(shareOfKey), visitors: gate(shareOfWorkspace)}
 }
 
-// open takes the slots for a new stream of the caller and returns them.
+// open takes the slots for a new stream to the caller and returns them.
 func (s *streams) open(ctx context.Context, caller access.Caller, workspace string) ([]*admission.Slot, error) {
 	if s == nil {
 		return nil, nil
