@@ -59,7 +59,7 @@ func (s Shape) listensAnywhere() string {
 	return articleFor(s)
 }
 
-// Main runs a process or a command until it ends or receives a signal. It returns the exit code as documented in
+// Main runs a process or a command until it finishes or receives a signal. It returns the exit code as documented in
 // docs/cli.md.
 func Main(shape Shape, args, environ []string, stdout, stderr io.Writer) int {
 	return mainWith(hooks{}, shape, args, environ, stdout, stderr)
@@ -68,7 +68,7 @@ func Main(shape Shape, args, environ []string, stdout, stderr io.Writer) int {
 func mainWith(h hooks, shape Shape, args, environ []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	context.AfterFunc(ctx, stop) // a second signal terminates the process at once
 	p := newCommandLine(h, shape, environ, stdout, stderr)
 	err := p.run(ctx, args)
 	if err != nil && !errors.Is(err, flag.ErrHelp) {

@@ -22,8 +22,8 @@ type Options struct {
 	hooks hooks
 }
 
-// hooks let tests intercept calls between the parts of a process, for example to end the process at a given step, to
-// delay a response or to set the clock. A nil hook has no effect.
+// hooks let tests intercept calls between the parts of a process, for example to terminate the process at a given step,
+// to delay a response or to set the clock. A nil hook has no effect.
 type hooks struct {
 	now       func() time.Time
 	api       func(*api.Deps)

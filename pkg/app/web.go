@@ -42,7 +42,7 @@ func openWeb(c config.Config, broker *jobs.Broker, temp string, log *slog.Logger
 	return w, nil
 }
 
-// crawlOptions returns the options common to all crawlers of this machine.
+// crawlOptions returns the options common to all crawlers on this machine.
 func crawlOptions(c config.Config, temp string, log *slog.Logger) (crawl.Options, error) {
 	allow, err := guard.ParseAllow(strings.Split(c.CrawlAllow, ","))
 	if err != nil {
