@@ -56,7 +56,7 @@ type DB struct {
 // closePools closes all connections.
 func (d *DB) closePools() error {
 	if d.observer != nil {
-		d.observer.Forget() // free its memory, because the driver refers to it until the process ends
+		d.observer.Forget() // free its memory, because the driver refers to it until the process exits
 	}
 	return errors.Join(d.Read.close(), d.writer.close())
 }

@@ -34,7 +34,7 @@ type RepairState struct {
 }
 
 const (
-	// Time without a call of AddRepairLines after which another process may take over a repair.
+	// Time without a call to AddRepairLines after which another process may take over a repair.
 	repairTimeout = time.Minute
 	// How long finished repairs are kept.
 	repairRetention = 30 * 24 * time.Hour

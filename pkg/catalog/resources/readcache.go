@@ -27,7 +27,7 @@ type ReadCache struct {
 	active map[string]sizedDatasource
 	stores map[string]domain.Datastore
 	size   int64
-	used   bool // the cache was used since the last call of clearIdle
+	used   bool // the cache was used since the last call to clearIdle
 
 	// Rows changed by the writing connection since the last commit or rollback. Invalidating rows after a rollback is
 	// unnecessary but harmless.

@@ -68,7 +68,7 @@ func (c *Sites) addCanonical(ctx context.Context, t *db.Tx, site, r record.Recor
 	return queued > 0, err
 }
 
-// QueueYield must be called when a job of a page has ended. If the page has content, QueueYield queues work that leaves
+// QueueYield must be called when a page's job has finished. If the page has content, QueueYield queues work that leaves
 // out the pages naming it as their canonical page. The page itself may also name a canonical page. If that other page
 // has content, QueueYield queues work that may leave out this page.
 func QueueYield(ctx context.Context, t *db.Tx, page domain.Datasource) error {

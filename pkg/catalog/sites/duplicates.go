@@ -109,8 +109,8 @@ func removeContent(ctx context.Context, t *db.Tx, p *record.Record, keeper, reas
 	return record.QueueSweeps(ctx, t, out.Sweeps)
 }
 
-// Release must be called when a page's job has ended. If the job has changed the page, Release queues work on the pages
-// that were left out in favour of that page; see domain.PageChange.
+// Release must be called when a page's job has finished. If the job has changed the page, Release queues work on the
+// pages that were left out in favour of that page; see domain.PageChange.
 func Release(ctx context.Context, t *db.Tx, before, after domain.Datasource) error {
 	change := after.ChangeFrom(before)
 	if change == domain.PageSame {
