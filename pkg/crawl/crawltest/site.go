@@ -39,8 +39,8 @@ type Options struct {
 	// BombBytes is the uncompressed size of a gzip bomb, which must exceed the crawler's limit per page. Default: 256
 	// MiB.
 	BombBytes int64
-	// Scripts must be set if the crawler has a browser. A page built by scripts is then expected to be stored. Without
-	// Scripts, it is expected to be an error.
+	// Scripts must be set if the crawler has a browser. The crawler is then expected to store pages that scripts build.
+	// Otherwise it is expected to report an error for each of them.
 	Scripts bool
 }
 
