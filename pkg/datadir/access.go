@@ -11,7 +11,7 @@ import (
 
 // Access is the content of the access file: the address and the operator key that commands on the same machine use to
 // reach the service. The file grants no extra rights: a user who can read the data directory can read all of the
-// service's data. Each start writes a new key, which is valid until the process ends.
+// service's data. Each start writes a new key, which is valid until the process exits.
 type Access struct {
 	Address string `json:"address"`
 	Key     string `json:"key"`

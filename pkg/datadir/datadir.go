@@ -40,7 +40,7 @@ type Dir struct {
 	lock *flock.Flock
 }
 
-// Open creates the directory if necessary and locks it. The operating system releases the lock when the process ends,
+// Open creates the directory if necessary and locks it. The operating system releases the lock when the process exits,
 // even if it is killed.
 func Open(path string) (*Dir, error) {
 	abs, err := filepath.Abs(path)
