@@ -73,7 +73,7 @@ func AppendChunkKey(id []byte, generation uint64, ordinal int) []byte {
 // NewKey returns the secret of a new API key: KeyPrefix and 256 random bits in hex.
 func NewKey() string {
 	var secret [32]byte
-	_, _ = rand.Read(secret[:]) // never returns an error: without random numbers, the runtime ends the program
+	_, _ = rand.Read(secret[:]) // never returns an error: without random numbers, the runtime terminates the program
 	return KeyPrefix + hex.EncodeToString(secret[:])
 }
 
