@@ -57,7 +57,7 @@ func RunIfAsked(read ParseFunc, draw DrawFunc, locate LocateFunc) {
 	out := os.Stdout
 	os.Stdout = os.Stderr // a library's output must not get between the frames
 	// Ctrl-C in a terminal and a service manager's stop signal also reach the children. They are ignored here, because
-	// the parent first finishes its documents and then stops the children itself. If a child ended on the signal, the
+	// the parent first finishes its documents and then stops the children itself. If a child exited on the signal, the
 	// parent would blame the document that the child was reading.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	yieldProcessor()

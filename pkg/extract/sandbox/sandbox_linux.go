@@ -115,8 +115,8 @@ func dropCapabilities() error {
 	return nil
 }
 
-// childAttributes makes the system kill the child when the thread that started the child ends. The thread ends when the
-// parent dies, at the latest.
+// childAttributes makes the system kill the child when the thread that started the child exits. The thread exits when
+// the parent dies, at the latest.
 func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
 // exitOnCPULimit installs the SIGXCPU handler once per process. Without a handler, Go ignores the signal.
@@ -140,8 +140,8 @@ func yieldProcessor() {
 	}
 }
 
-// limitCPU ends the process after it has used the given number of seconds of CPU time from now on. It leaves the hard
-// limit alone, because that could not be raised for the next document.
+// limitCPU terminates the process after it has used the given number of seconds of CPU time from now on. It leaves the
+// hard limit alone, because that could not be raised for the next document.
 func limitCPU(seconds uint64) error {
 	if seconds == 0 {
 		return nil

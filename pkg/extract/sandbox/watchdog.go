@@ -27,8 +27,8 @@ func addressSpace() int64 {
 	return int64(sample[0].Value.Uint64())
 }
 
-// WatchMemory ends the process once it holds more than the given number of bytes. It is used on systems that cannot
-// limit the memory of a process. It sees only memory that Go allocates, and notices growth with a delay of up to
+// WatchMemory terminates the process once it holds more than the given number of bytes. It is used on systems that
+// cannot limit the memory of a process. It sees only memory that Go allocates, and notices growth with a delay of up to
 // watchEvery.
 func WatchMemory(bytes int64) {
 	tick := time.NewTicker(watchEvery)

@@ -115,7 +115,7 @@ func (w *Worker) start() error {
 // Process returns the running child.
 func (w *Worker) Process() *os.Process { return w.cmd.Process }
 
-// Stop ends the child and removes its temporary files. It may be called more than once.
+// Stop terminates the child and removes its temporary files. It may be called more than once.
 func (w *Worker) Stop() {
 	if w.HasExited {
 		return
@@ -128,7 +128,7 @@ func (w *Worker) Stop() {
 	_ = os.RemoveAll(w.Dir)
 }
 
-// ErrNotStarted means that the child ended before it received the document. Another child can read the document.
+// ErrNotStarted means that the child exited before it received the document. Another child can read the document.
 var ErrNotStarted = errors.New("the extraction process ended before it received the document")
 
 // Answer is a child's answer to a request: the document, the PNG picture of a page, or the rectangles of each span in
