@@ -12,7 +12,7 @@ import (
 
 // A row's filterable values are stored as a list of hashes: one for the row's custom id, and one for each filterable
 // metadata value. So values are compared exactly as index.Filter requires, however the server handles numbers, types
-// and quotes. No user input gets into expressions.
+// and quotes. Expressions contain no user input.
 
 // Prefixes that distinguish hashes of custom ids from hashes of metadata.
 const (

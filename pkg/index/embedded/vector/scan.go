@@ -199,7 +199,7 @@ func rescoreFull(ctx context.Context, s *Set, slots []uint32, query []float32, l
 }
 
 // Recovered returns a function that calls f and converts a panic to an error. It is meant for goroutines, in which a
-// panic would end the process.
+// panic would terminate the process.
 func Recovered(f func() error) func() error {
 	return func() (err error) {
 		defer func() {

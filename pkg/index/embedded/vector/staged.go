@@ -370,7 +370,7 @@ func (s *selector) raiseThreshold() {
 	}
 }
 
-// compact drops candidates below the threshold. It is branch-free, because the outcome is unpredictable.
+// compact drops candidates below the threshold. It is branch-free, because a processor could not predict the branches.
 func (s *selector) compact() {
 	n := 0
 	for _, e := range s.found {
