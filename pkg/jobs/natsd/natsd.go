@@ -286,7 +286,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 			if s.stopped != nil {
 				<-s.stopped
 			}
-			_ = s.lock.Unlock() // the lock is released in any case when the process ends
+			_ = s.lock.Unlock() // the lock is released in any case when the process exits
 		}()
 	})
 	select {

@@ -260,8 +260,8 @@ const (
 	stateVersion = 2
 )
 
-// isConsumerState reports whether a consumer's state has the server's format and plausible positions. For example, no
-// message may be acknowledged that was never sent. The state has no checksum.
+// isConsumerState reports whether a consumer's state has the server's format and plausible positions. For example, a
+// message that was never sent cannot have been acknowledged. The state has no checksum.
 func isConsumerState(state []byte) bool {
 	if len(state) < 2 || state[0] != stateMagic || state[1] != stateVersion {
 		return false

@@ -79,7 +79,7 @@ func (s *Server) Launch() {
 		if lines.Scan() { // it prints one line once it serves clients
 			close(p.ready)
 		}
-		for lines.Scan() { // until the process ends
+		for lines.Scan() { // until the process exits
 		}
 		_ = cmd.Wait() // usually an error, because the process was killed
 	}()
@@ -192,7 +192,7 @@ func serve(data string) error {
 	if err != nil {
 		return fmt.Errorf("making server %s: %w", c.Name, err)
 	}
-	srv.Start() // handles signals: SIGTERM ends the process cleanly
+	srv.Start() // handles signals: SIGTERM terminates the process cleanly
 	if !srv.ReadyForConnections(startTimeout) {
 		return fmt.Errorf("server %s is not ready", c.Name)
 	}
