@@ -1,6 +1,6 @@
 // Package lockdir creates directories for temporary files that must not outlive their process. A killed process leaves
 // its directory behind; the next process that creates a directory with the same pattern removes it. Each directory in
-// use has a file lock, which the operating system releases when the process ends.
+// use has a file lock, which the operating system releases when the process exits.
 package lockdir
 
 import (
