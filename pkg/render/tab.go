@@ -95,7 +95,7 @@ func (b *Browser) open(ctx context.Context, i *instance, via http.RoundTripper) 
 }
 
 func (t *tab) attach(ctx context.Context) error {
-	base, cancel := context.WithCancel(t.instance.ctx) // chromedp closes the tab when the context that attached it ends
+	base, cancel := context.WithCancel(t.instance.ctx) // chromedp closes the tab when the context that attached it is cancelled
 	tctx, end := chromedp.NewContext(base, chromedp.WithTargetID(t.id), chromedp.WithDetachOnCancel(), chromedp.WithListener(t.listen))
 	t.detach = func() {
 		cancel()
