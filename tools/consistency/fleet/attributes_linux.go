@@ -8,7 +8,7 @@ const (
 	resumeSignal = syscall.SIGCONT
 )
 
-// withParent returns attributes that make the kernel kill a process when this program ends, and keep the terminal's
+// withParent returns attributes that make the kernel kill a process when this program exits, and keep the terminal's
 // Ctrl-C from it.
 func withParent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}

@@ -207,8 +207,8 @@ const (
 	oneTogether = 3
 )
 
-// Disturb lets faults happen until the context is done, each as often as every other, and then heals everything. It
-// returns how often each was struck.
+// Disturb injects faults until the context is done, each equally often, and then repairs everything. It returns how
+// often each fault was injected.
 func Disturb(ctx context.Context, faults []Fault, random *rand.Rand, out io.Writer, began time.Time) (map[string]int, error) {
 	strikes := map[string]int{}
 	var turn []int

@@ -109,7 +109,7 @@ func (p *process) watch(cmd *exec.Cmd, exited chan struct{}) {
 	}
 }
 
-// kill ends the process with SIGKILL and keeps it down until start is called.
+// kill kills the process and keeps it down until start is called.
 func (p *process) kill() error { return p.end(syscall.SIGKILL) }
 
 // terminate asks the process to stop, waits until it has exited, and keeps it down until start is called.

@@ -58,7 +58,8 @@ type Op struct {
 	document *Document
 	version  int // 0: a deletion
 	from, to time.Duration
-	// latest is the latest time at which the operation took effect: `to`, or less if its effect was seen before.
+	// latest is the latest time at which the operation can have taken effect: `to`, or earlier if its effect was seen
+	// before then.
 	latest time.Duration
 	// seen is the end of the first read that found the version searchable.
 	seen time.Duration
