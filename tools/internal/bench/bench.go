@@ -18,7 +18,7 @@ import (
 	"syscall"
 )
 
-// Main runs a program until it ends or receives a signal to stop, and exits with 1 if it fails.
+// Main runs a program until it finishes or receives a signal to stop, and exits with 1 if it fails.
 func Main(name string, run func(ctx context.Context, args []string, out, errs io.Writer) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
