@@ -41,7 +41,7 @@ func up(ctx context.Context, dir string, stdout, stderr io.Writer) error {
 	}
 	defer log.Close()
 	exe := "/proc/self/exe"                            // works even if `go run` has deleted the file
-	cmd := exec.Command(exe, commandKeep, "-dir", dir) //nolint:noctx // it continues after this command ends
+	cmd := exec.Command(exe, commandKeep, "-dir", dir) //nolint:noctx // it continues after this command exits
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {

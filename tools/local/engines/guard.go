@@ -121,14 +121,14 @@ func (g *guard) runProgram(words <-chan string) error {
 	}
 }
 
-// start starts the program. When the program ends, the channel receives the reason.
+// start starts the program. When the program exits, the channel receives the reason.
 func (g *guard) start() (<-chan string, error) {
 	log, err := os.OpenFile(g.spec.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("opening the log: %w", err)
 	}
 	defer log.Close()
-	cmd := exec.Command(g.spec.Args[0], g.spec.Args[1:]...) //nolint:noctx // it runs until the guard ends it
+	cmd := exec.Command(g.spec.Args[0], g.spec.Args[1:]...) //nolint:noctx // it runs until the guard kills it
 	cmd.Env, cmd.Dir = g.spec.Env, g.spec.Dir
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = diesWithThread()
@@ -144,7 +144,7 @@ func (g *guard) start() (<-chan string, error) {
 	return exited, nil
 }
 
-// end ends the engine, because the parent asked for it or has died.
+// end stops the engine after the parent has requested it or has died.
 func (g *guard) end(word string, exited <-chan string) {
 	if g.listener != nil {
 		_ = g.listener.Close()

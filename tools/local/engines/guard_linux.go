@@ -49,7 +49,7 @@ func asOrdinaryUser() processAttributes {
 	return s
 }
 
-// diesWithThread returns attributes that make the kernel kill a process when the thread that started it ends.
+// diesWithThread returns attributes that make the kernel kill a process when the thread that started it exits.
 func diesWithThread() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
 // adoptOrphans makes this process the parent of the engine's orphaned processes.

@@ -35,7 +35,7 @@ func (g *guard) runNATS(words <-chan string) error {
 			ready = nil
 		case word := <-words:
 			if word == commandKill {
-				return killSelf() // no deferred calls, no flush: the server ends as in a crash
+				return killSelf() // no deferred calls, no flush: the server dies as in a crash
 			}
 			shutDown(srv)
 			if word == "" {

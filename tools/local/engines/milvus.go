@@ -22,7 +22,7 @@ func (m *Milvus) Addr() string { return m.addr }
 
 // MilvusOptions are the options of StartMilvus. The zero value is suitable for tests.
 type MilvusOptions struct {
-	// Temporary deletes the directory if this process ends without stopping the engine.
+	// Temporary deletes the directory if this process exits without stopping the engine.
 	Temporary bool
 }
 

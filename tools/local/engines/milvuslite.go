@@ -18,7 +18,7 @@ func (m *MilvusLite) Addr() string { return m.addr }
 
 // MilvusLiteOptions are the options of StartMilvusLite. The zero value is suitable for tests.
 type MilvusLiteOptions struct {
-	// Temporary deletes the directory if this process ends without stopping the engine.
+	// Temporary deletes the directory if this process exits without stopping the engine.
 	Temporary bool
 }
 

@@ -59,7 +59,7 @@ type NATSOptions struct {
 	// NoAdvertise keeps the servers from telling clients each other's addresses, so that a client uses only the
 	// addresses that it was given, for example those of proxies. Default: false.
 	NoAdvertise bool
-	// Temporary deletes the directory if this process ends without stopping the engine.
+	// Temporary deletes the directory if this process exits without stopping the engine.
 	Temporary bool
 }
 

@@ -36,7 +36,7 @@ func (p *PostgreSQL) URL() string {
 type PostgreSQLOptions struct {
 	// Settings are server parameters by name. They override the parameters that this package sets.
 	Settings map[string]string
-	// Temporary deletes the directory if this process ends without stopping the engine.
+	// Temporary deletes the directory if this process exits without stopping the engine.
 	Temporary bool
 }
 

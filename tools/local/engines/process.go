@@ -37,7 +37,7 @@ func (p *Process) start(ctx context.Context) error {
 	return nil
 }
 
-// Kill ends the engine as in a crash, with SIGKILL to all its processes, and returns when they have exited. If the
+// Kill kills the engine as in a crash, with SIGKILL to all its processes, and returns when they have exited. If the
 // engine is not running, it does nothing.
 func (p *Process) Kill() error { return p.end(commandKill) }
 
