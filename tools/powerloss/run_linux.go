@@ -105,8 +105,8 @@ func lacking() error {
 	return nil
 }
 
-// enter runs the command again in mount and PID namespaces of its own. When its process ends, for whatever reason, the
-// kernel ends all its children and removes all its mounts, which also frees their loop devices.
+// enter runs the command again in mount and PID namespaces of its own. When its process exits, for whatever reason, the
+// kernel kills all its children and removes all its mounts, which also frees their loop devices.
 func enter(ctx context.Context, args []string) error {
 	runtime.LockOSThread() // the kernel kills the child when the thread ends that started it
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", args...)
