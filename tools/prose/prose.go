@@ -90,7 +90,7 @@ var skipped = regexp.MustCompile(`(^|/)(third_party|testdata|archive|history)/|\
 
 // tracked returns the Go and Markdown files in Git below a directory, without the skipped ones.
 func tracked(dir string) ([]string, error) {
-	cmd := exec.Command("git", "-C", dir, "ls-files", "-z", "--", "*.go", "*.md") //nolint:noctx // it ends by itself
+	cmd := exec.Command("git", "-C", dir, "ls-files", "-z", "--", "*.go", "*.md") //nolint:noctx // it exits by itself
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("listing the files in Git: %w", err)
