@@ -96,7 +96,7 @@ type group struct {
 	failed chan<- error
 }
 
-// newGroup returns a group without goroutines. The group's context has the values of ctx, but ends only when stop is
+// newGroup returns a group without goroutines. The group's context has ctx's values, but is cancelled only when stop is
 // called. When the first goroutine fails, its error is sent to failed, which must be a buffered channel.
 func newGroup(ctx context.Context, failed chan<- error) *group {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
