@@ -9,8 +9,8 @@ import (
 
 // Lock acquires or renews the lock that a holder needs to answer a question in the conversation. It returns false if
 // another holder has the lock. So questions are answered one after the other, even in several processes, and an answer
-// can refer to earlier ones. A lock that is neither renewed nor released ends after the time `ttl`. Like Lease, Lock
-// uses the process's clock.
+// can refer to earlier ones. A lock that is neither renewed nor released expires after `ttl`. Like Lease, Lock uses the
+// process's clock.
 //
 // A conversation can be locked before it is stored, so the order is also kept if several first questions arrive at the
 // same time. The lock only determines the order of answers. An answer whose holder has lost the lock is still stored,

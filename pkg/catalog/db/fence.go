@@ -6,11 +6,11 @@ import "context"
 type fenceKey struct{}
 
 // Fence is run in a transaction after its last statement. If it fails, the transaction is rolled back. It protects
-// against a process that was considered dead and continues: what the fence locks and checks, such as a lease, stays valid
-// until the commit.
+// against a process that was considered dead and continues: what the fence locks and checks, such as a lease, stays
+// valid until the commit.
 type Fence func(ctx context.Context, t *Tx) error
 
-// WithFence returns a context whose transactions run the fence. A nil fence removes that of ctx.
+// WithFence returns a context whose transactions run the fence. A nil fence removes ctx's fence.
 func WithFence(ctx context.Context, f Fence) context.Context {
 	return context.WithValue(ctx, fenceKey{}, f)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // ActiveOf returns what retrieval needs to know about each datasource, or nil for a datasource that does not exist.
-// Retrieval must drop hits of missing datasources. It must also drop hits that were found in another place than Place,
+// Retrieval must drop hits of missing datasources. It must also drop hits that were found in a place other than Place,
 // or that do not belong to ActiveGeneration. These two fields are consistent, because a move changes both in one
 // transaction. The returned values are shared and must not be changed.
 func (c *Resources) ActiveOf(ctx context.Context, datasourceIDs []string) ([]*domain.ActiveDatasource, error) {
