@@ -42,8 +42,7 @@ func (d Datastore) Places() []Place {
 }
 
 // DatastorePatch changes a datastore. A nil field leaves the setting unchanged. Setting Type or EmbeddingModel starts a
-// move, which replaces one in progress. Naming the place that serves readers cancels the
-// move in progress.
+// move, which replaces one in progress. Naming the place that serves readers cancels the move in progress.
 type DatastorePatch struct {
 	Type           *Engine
 	EmbeddingModel *string

@@ -23,7 +23,7 @@ type Sweep struct {
 // AllGenerations is the value of Sweep.Below that deletes every row of the datasource.
 const AllGenerations uint64 = math.MaxUint64
 
-// Outcome holds what follows from an event, apart from the changed datasource. They must be stored in the same
+// Outcome holds what follows from an event, apart from the changed datasource. All of it must be stored in the same
 // transaction as the datasource.
 type Outcome struct {
 	Changed bool // the datasource's row must be written
