@@ -22,8 +22,8 @@ var ErrSlotsClosed = errors.New("jobs: the process is stopping; no new requests 
 const (
 	// hostIdle is how long a host must be unused before this process forgets its state.
 	hostIdle = time.Minute
-	// slotsCloseTimeout is how long Close waits for slots to be released. The remaining slots end when their leases
-	// expire.
+	// slotsCloseTimeout is how long Close waits for slots to be released. The remaining slots are freed when their
+	// leases expire.
 	slotsCloseTimeout = 2 * time.Second
 )
 

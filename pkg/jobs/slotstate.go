@@ -81,7 +81,7 @@ func (s *hostState) reserve(id string, pace domain.Pace, maxWait time.Duration, 
 	}
 	v := reservation{granted: true, start: start}
 	if pace.Concurrency > 0 {
-		taken, ends := 0, time.Time{} // number of slots taken, and the time when the first of their leases ends
+		taken, ends := 0, time.Time{} // number of slots taken, and the time when the first of their leases expires
 		for _, l := range s.Leases {
 			if l.Until.After(start) {
 				taken++
