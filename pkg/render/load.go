@@ -120,8 +120,8 @@ func (t *tab) failed(address, reason string) error {
 	return &crawl.Error{URL: address, Message: fmt.Sprintf("%s could not be rendered: %s", address, reason)}
 }
 
-// waitIdle waits until the page is at rest. It returns late = true if the page was not at rest in time. If a long time
-// passes between two checks, only a part of it counts as rest: the browser may have been quiet only because it got no
+// waitIdle waits until the page is idle. It returns late = true if the page did not become idle in time. If a long time
+// passes between two checks, only a part of it counts as idle, because the browser may have been quiet only for lack of
 // processor time.
 func (t *tab) waitIdle(ctx context.Context, address string) (late bool, err error) {
 	tick := time.NewTicker(pollInterval)
@@ -161,8 +161,8 @@ func (t *tab) waitIdle(ctx context.Context, address string) (late bool, err erro
 	}
 }
 
-// readPage reads the document. If `late` is true, the page did not finish loading in time. Its scripts may run forever,
-// so they are stopped first. readPage retries until the page's time is up, and for at least readGrace, because an
+// readPage reads the document. If `late` is true, the page did not become idle in time. Its scripts may run forever, so
+// they are stopped first. readPage retries until the page's time is up, and for at least readGrace, because an
 // overloaded page responds slowly.
 func (t *tab) readPage(ctx, timed context.Context, late bool) (got pageContent, err error) {
 	script := fmt.Sprintf("%s(%d)", readScript, t.opts.MaxHTML)
