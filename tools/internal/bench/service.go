@@ -105,7 +105,7 @@ func keyOf(dir string) (string, error) {
 }
 
 // Used returns the processor time that the service has used, including child processes that have exited. It is known
-// only after Close; before, Used returns 0.
+// only after Close; before that, Used returns 0.
 func (s *Service) Used() time.Duration { return s.used }
 
 // PID returns the process id of the service.
