@@ -63,7 +63,7 @@ type Gate struct {
 	refused  time.Time     // time of the last refusal
 
 	last     *flow     // the flow of the last caller
-	switched time.Time // time at which a caller of another flow than `last` arrived
+	switched time.Time // time at which a caller from a flow other than `last` arrived
 }
 
 // waiter is a queued caller. The goroutine that removes it from the queue admits or refuses it, exactly once.
