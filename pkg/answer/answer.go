@@ -99,7 +99,7 @@ type Answer struct {
 	EmbedTokens      int64 // estimated tokens embedded for the search
 	Cut              bool  // the answer was truncated at MaxTokens or the model's own limit
 
-	// ToolCalls are the model's calls of tools that the request offered. If there are any, the exchange is not stored
+	// ToolCalls are the model's calls to tools that the request offered. If there are any, the exchange is not stored
 	// yet: the caller sends the results of the calls in Request.Continuation, and the model then answers.
 	ToolCalls []chat.ToolCall
 }

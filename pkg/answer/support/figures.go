@@ -10,7 +10,7 @@ import (
 const maxFigureBytes = 40
 
 // readFigure reads a figure and its unit: "1,500.00", "1 900 W", "81,5 cm", "30d". If the letters after a figure are
-// not a unit, the whole is a code: "4471-K". It returns the offset after them.
+// not a unit, the figure and the letters are a code: "4471-K". It returns the offset after the text that it has read.
 func (r *reader) readFigure(out *[]word, text string, i, to int) int {
 	end := i
 	for end < to {
