@@ -112,9 +112,9 @@ func (c *Resources) EachDatastore(ctx context.Context, f func(domain.Datastore) 
 	return w.Run(ctx, c.db.Read, f)
 }
 
-// UpdateDatastore applies the patch and returns the changed datastore. A patch that names another place (engine and
-// embedding model) than the one in use starts a move, or replaces the move in progress. A patch that names the place in
-// use cancels the move in progress. A datastore without datasources is switched immediately.
+// UpdateDatastore applies the patch and returns the changed datastore. A patch that names a place (engine and embedding
+// model) other than the one in use starts a move, or replaces the move in progress. A patch that names the place in use
+// cancels the move in progress. A datastore without datasources is switched immediately.
 func (c *Resources) UpdateDatastore(ctx context.Context, ws, id string, p domain.DatastorePatch) (domain.Datastore, error) {
 	var d domain.Datastore
 	err := c.db.Update(ctx, "changing a datastore", func(t *db.Tx) (err error) {
