@@ -110,7 +110,7 @@ func (p *pageReader) isSignInPage(requested, final *url.URL, redirected bool) bo
 			key, _, _ := strings.Cut(strings.ToLower(param), "=")
 			return returnParameters[key]
 		})
-		// A path like /docs/auth alone proves nothing, because it may be the address of a short page of documentation.
+		// A path like /docs/auth alone proves nothing, because it may be the address of a short documentation page.
 		return p.password || back || p.signs.letters < emptyRoot && p.heading == "" || short && p.hasSignInTitle()
 	case p.password:
 		return p.signs.letters < emptyPage && p.signs.framing < emptyPage && p.heading == "" || short && p.hasSignInTitle()

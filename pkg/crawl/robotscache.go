@@ -23,7 +23,7 @@ const (
 	robotsMaxAge       = time.Hour   // RFC 9309, section 2.4: at most 24 hours
 	robotsFailure      = time.Minute // pause for a host whose robots.txt cannot be fetched
 	maxRobotsHosts     = 2_000
-	maxRobotsCache     = 64 << 20 // maximum size of the cached rules of all hosts, in bytes
+	maxRobotsCache     = 64 << 20 // maximum total size of the cached rules, in bytes
 )
 
 // errForbidden marks addresses that robots.txt disallows.

@@ -55,7 +55,7 @@ type shellSigns struct {
 	noScriptNeedsScripts bool // the noscript text says that scripts are needed
 	textNeedsScripts     bool // the visible text says that scripts are needed
 	emptyRoot            bool // there is an empty element that scripts could fill
-	texts                int  // number of pieces of text examined
+	texts                int  // number of examined pieces of text
 	roots                int  // number of root elements examined
 	hasOtherContent      bool // there is visible content other than text
 }
