@@ -23,7 +23,7 @@ type wordPiece struct {
 	controls   bool // whether control characters are dropped
 	ideographs bool // whether each ideograph is a word
 	accents    bool // whether accents are dropped
-	lower      bool // whether letters become lower case
+	lower      bool // whether letters are lowercased
 }
 
 const (
