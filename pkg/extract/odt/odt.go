@@ -33,7 +33,7 @@ func detectType(p *format.Parser) string {
 }
 
 // isFlat reports whether a file is a text document in a single XML file. If the first bytes of an OpenDocument file do
-// not tell its type, it is taken for a text document.
+// not reveal its type, it is assumed to be a text document.
 func isFlat(head []byte) bool {
 	s := format.PageStart(head)
 	if !bytes.HasPrefix(s, []byte("<?xml")) && !bytes.HasPrefix(s, []byte("<office:document ")) || !bytes.Contains(head, []byte("<office:document ")) {

@@ -113,7 +113,7 @@ func (s *Scanner) Each(take func(e xml.StartElement) bool) {
 	}
 }
 
-// Descend calls the function take with each descendant of the current element. It must return true if it has already
+// Descend calls the function take with each descendant of the current element. take must return true if it has already
 // read the descendant's content.
 func (s *Scanner) Descend(take func(e xml.StartElement) bool) { s.Mixed(nil, take) }
 
