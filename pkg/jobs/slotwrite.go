@@ -32,9 +32,9 @@ const (
 	writePause = 64 * time.Millisecond
 	// failedPause is the maximum pause after a failed batch.
 	failedPause = time.Second
-	// maxSlotLateness is how late a slot may start because its write took long. A late request could come too close to
-	// the next one, whose slot was scheduled from the planned start. So a slot is reserved again if it is later than
-	// maxSlotLateness and later than a quarter of the host's delay.
+	// maxSlotLateness is how late a slot may start because its write took a long time. A late request could come too
+	// close to the next one, whose slot was scheduled from the planned start. So a slot is reserved again if it is
+	// later than maxSlotLateness and later than a quarter of the host's delay.
 	maxSlotLateness = 50 * time.Millisecond
 	// entryMargin is how long an entry outlives the state in it, to allow for clock differences.
 	entryMargin = 10 * time.Second
