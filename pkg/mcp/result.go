@@ -11,7 +11,7 @@ import (
 // recommends that they name the server. Versions are dates and can be compared as strings.
 const markedResultsVersion = "2026-07-28"
 
-// isMarked reports whether the result of a request with the given metadata must be marked. Requests of version
+// isMarked reports whether the result for a request with the given metadata must be marked. Requests of version
 // markedResultsVersion or later name their version in the metadata.
 func isMarked(meta map[string]any) bool {
 	version, _ := meta[sdk.MetaKeyProtocolVersion].(string)
