@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/crawl"
 )
 
-// requestOrigin returns the origin of the requested page if the request is known to come from a document of that
+// requestOrigin returns the origin of the requested page if the request is known to come from a document with that
 // origin. If there is any doubt, it returns "".
 //
 // The browser reports which frame sends a request, but not which document. During a navigation, the old document can

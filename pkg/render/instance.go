@@ -112,7 +112,7 @@ func (b *Browser) checkPolicy(i *instance) {
 	})
 }
 
-// attach starts the allocator's browser or connects to a running one. The function cancel must end the allocator's
+// attach starts the allocator's browser or connects to a running one. The function cancel must cancel the allocator's
 // context.
 func (b *Browser) attach(actx context.Context, cancel context.CancelFunc) (*instance, error) {
 	debug := func(format string, args ...any) {
