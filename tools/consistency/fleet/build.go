@@ -69,8 +69,8 @@ var planted = map[string][]edit{
 // Planted returns the names of the faults that Build can plant.
 func Planted() []string { return slices.Sorted(maps.Keys(planted)) }
 
-// patched returns the changed texts of source files, by path below root: with the clock that follows a file, and with
-// the planted faults.
+// patched returns the patched source files, by path below root. The patches plant the faults, and make the clock follow
+// a file.
 func patched(root string, faults ...string) (map[string]string, error) {
 	edits := slices.Clone(clockEdits)
 	for _, name := range faults {

@@ -117,8 +117,8 @@ func (d *Document) Missing(in Interval, how string) error {
 	return nil
 }
 
-// Present checks a read that found a datasource by its id. It knows the last deletions only; the versions of older
-// datasources are checked by Visible and Accepted.
+// Present checks a read that found a datasource by its id. It knows only the latest deletions. Visible and Accepted
+// check the versions of earlier datasources.
 func (d *Document) Present(id string, in Interval, how string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
