@@ -53,7 +53,7 @@ func portOf(dir, name string) (int, error) {
 }
 
 // reservation is how long a chosen port stays reserved for an engine. The engine must listen on the port before the
-// reservation ends.
+// reservation expires.
 const reservation = 10 * time.Minute
 
 // reservePort returns a port between `first` and `last` that is not in use and that no process has reserved in the last
