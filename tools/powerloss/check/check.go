@@ -58,10 +58,10 @@ func (r *report) lost(d load.Expectation, format string, args ...any) {
 	r.Findings = append(r.Findings, fmt.Sprintf("%s (%s): %s", d.CustomID, want, fmt.Sprintf(format, args...)))
 }
 
-// Documents checks every document. Each one exists exactly once in its last acknowledged version, or in the version of
-// a change that was sent without being acknowledged: its original and its chunks are the same bytes. Deleted documents
-// do not exist. Nothing else exists, and searches find only existing versions. Documents returns an error only if ctx
-// is done.
+// Documents checks every document. A document must exist exactly once, with the original and the chunks of its last
+// acknowledged version, or of a change that was sent but not acknowledged. Deleted documents must not exist, and
+// neither must anything else. Searches must find only existing versions. Documents returns an error only if ctx is
+// done.
 func Documents(ctx context.Context, c *client.Client, e load.Expected, random *rand.Rand) (Report, error) {
 	r := &report{gone: map[string]bool{}, Report: Report{Documents: e.Acknowledged()}}
 	if e.Datastore == "" {
