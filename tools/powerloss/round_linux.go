@@ -253,5 +253,5 @@ func (s *service) close() error {
 	if s.client != nil {
 		s.client.Close()
 	}
-	return s.Service.Close()
+	return s.Close()
 }
