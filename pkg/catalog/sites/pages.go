@@ -12,8 +12,9 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// reasonPageLimit is a reason for leaving out addresses found by crawlers. The catalog also checks the depth and the patterns,
-// because only the catalog knows the current settings, and whether there is a shorter path to the address.
+// reasonPageLimit is the reason for leaving out an address that exceeds the site's page limit. Besides this limit, the
+// catalog checks the depth and the patterns, because only the catalog knows the current settings, and whether there is
+// a shorter path to the address.
 const reasonPageLimit = "past the site's limit of pages"
 
 // Discovered adds the links in an event to the site as pages, each with a crawl job. It returns the number of jobs put
