@@ -9,11 +9,12 @@
 // passes to colly compensates for colly's gaps:
 //
 //   - colly treats a 5xx response to the request for robots.txt as permission, and fails if the file is malformed. It
-//     fetches the file without a context. It reorders an address's query before it compares the address with the rules. The transport therefore enforces robots.txt itself, with a cache that all fetches share.
+//     fetches the file without a context. It reorders an address's query before it compares the address with the
+//     rules. The transport therefore enforces robots.txt itself, with a cache that all fetches share.
 //   - colly limits a body before decompressing it, truncates it silently and keeps it in memory. The transport
 //     decompresses, limits and stores it, and passes only HTML to colly.
 //   - colly follows redirects without checking the target's robots.txt. Here each hop is a separate request.
 //   - colly's rate limits apply to one collector only, and colly keeps sleeping after the context is cancelled. The
-//     transport waits for a slot at the host from HostSlots, which all crawlers of a fleet share, and pauses hosts that
-//     fail or ask for a pause.
+//     transport waits until HostSlots, which all crawlers of a fleet share, grants a slot at the host. It also pauses
+//     hosts that fail or ask for a pause.
 package crawl
