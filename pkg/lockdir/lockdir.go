@@ -32,8 +32,8 @@ type Dir struct {
 
 // Make creates a directory in the directory `parent`, or in the system's directory for temporary files if `parent` is
 // "". The directory's name is the pattern with a random string in place of the last "*". Make also removes directories
-// with the same pattern that ended processes left behind. If this fails, it ignores the error, and the next call tries
-// again.
+// with the same pattern that were left behind by processes that have exited. If this fails, it ignores the error, and
+// the next call tries again.
 func Make(parent, pattern string) (*Dir, error) {
 	parent = cmp.Or(parent, os.TempDir())
 	removeAbandoned(parent, pattern)
