@@ -77,9 +77,9 @@ func (b *Browser) begin(ctx context.Context) (context.Context, func(), error) {
 	}, nil
 }
 
-// Render loads the page, lets its scripts run until it is at rest, and returns the resulting document as HTML in UTF-8.
-// The HTML includes open shadow roots and embedded documents. It includes no noscript elements, and no scripts except
-// linked data. The RoundTripper `via` sends all of the page's requests.
+// Render loads the page, lets its scripts run until the page is idle, and returns the resulting document as HTML in
+// UTF-8. The HTML includes open shadow roots and embedded documents. It includes no noscript elements, and no scripts
+// except linked data. The RoundTripper `via` sends all of the page's requests.
 //
 // Error pages from the server are rendered too; see crawl.Rendered.Status. Unless ctx or Close ended the rendering,
 // errors are *crawl.Error. If its field Permanent is set, a retry is pointless. If `via` fails for the page itself,

@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	pollInterval = 50 * time.Millisecond  // interval between checks whether the page is at rest
-	idleTime     = 500 * time.Millisecond // time without requests and changes after which the page is at rest
-	// A page that has sent no requests for maxBusyTime also counts as at rest, because some pages never stop changing.
+	pollInterval = 50 * time.Millisecond  // interval between checks whether the page is idle
+	idleTime     = 500 * time.Millisecond // time without requests and changes after which the page counts as idle
+	// A page that has sent no requests for maxBusyTime also counts as idle, because some pages never stop changing.
 	maxBusyTime = 3 * time.Second
 	// Timeout for one attempt to read the document. It includes the time for stopping the document's scripts, which may
 	// take more than one try.

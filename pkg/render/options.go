@@ -22,8 +22,8 @@ type Options struct {
 	// MaxHTML is the maximum size of a page in bytes. It applies to the page as fetched, and again to the page after
 	// its scripts have run. Default: 16 MiB.
 	MaxHTML int64
-	// Timeout limits the time from the request for a page until it is at rest. After that, the page's current content
-	// is returned. Starting the browser, waiting for a tab and cleaning up are not included. Default: 30 s.
+	// Timeout limits the time from the request for a page until the page is idle. After that, the page's current
+	// content is returned. Starting the browser, waiting for a tab and cleaning up are not included. Default: 30 s.
 	Timeout time.Duration
 	// Concurrency is the maximum number of pages rendered at once; further pages wait. Default: 2.
 	Concurrency int
