@@ -146,7 +146,7 @@ func (f *Fleet) partition(_ context.Context, random *rand.Rand) (string, func(co
 }
 
 // flipBit kills a NATS server, flips one bit in one of its files, and starts it again. It is always the same server, so
-// that the other two replicas of everything stay whole. If the server does not start with the damage, its data is
+// that the other two replicas of everything stay whole. If the damage prevents the server from starting, its data is
 // removed as docs/deployment.md describes, and the cluster fills it again.
 func (f *Fleet) flipBit(_ context.Context, random *rand.Rand) (string, func(context.Context) error, error) {
 	s := f.nats.Servers[f.damaged]
