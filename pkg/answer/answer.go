@@ -222,7 +222,7 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 	}
 	kept, stored := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer stored()
-	return ans, errors.Join(err, a.store(kept, s, req.Query, ans.Text, ans.Sources))
+	return ans, errors.Join(err, a.store(kept, s, req.Query, ans))
 }
 
 // decline writes an answer that says, in the language of the question, that the documents do not answer it. stopped is

@@ -120,12 +120,13 @@ func (a *Answerer) resumeSession(ctx context.Context, req Request) (session, err
 }
 
 // store stores the question and its answer together, with the conversation if that is new.
-func (a *Answerer) store(ctx context.Context, s session, question, answer string, sources []domain.Fragment) error {
+func (a *Answerer) store(ctx context.Context, s session, question string, ans Answer) error {
 	now := a.deps.Now()
-	message := func(role domain.Role, text string, sources []domain.Fragment) domain.Message {
-		return domain.Message{ID: a.deps.NewID(), ConversationID: s.conversation.ID, Role: role, Text: text, Sources: sources, CreatedAt: now}
+	message := func(role domain.Role, text string) domain.Message {
+		return domain.Message{ID: a.deps.NewID(), ConversationID: s.conversation.ID, Role: role, Text: text, CreatedAt: now}
 	}
-	exchange := []domain.Message{message(domain.RoleUser, question, nil), message(domain.RoleAssistant, answer, sources)}
+	exchange := []domain.Message{message(domain.RoleUser, question), message(domain.RoleAssistant, ans.Text)}
+	exchange[1].Sources, exchange[1].Sentences = ans.Sources, ans.Sentences
 	var err error
 	if s.stored { // do not recreate a conversation that was deleted in the meantime
 		err = a.deps.Conversations.AppendMessages(ctx, s.conversation.ID, exchange...)

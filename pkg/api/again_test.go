@@ -55,7 +55,7 @@ func (s *service) keeping(asked *atomic.Int64) {
 		a.Judge(r.Agent)
 		return a, s.catalog.AppendMessages(ctx, v.ID,
 			domain.Message{ID: domain.NewID(), Role: domain.RoleUser, Text: r.Query},
-			domain.Message{ID: domain.NewID(), Role: domain.RoleAssistant, Text: a.Text, Sources: a.Sources})
+			domain.Message{ID: domain.NewID(), Role: domain.RoleAssistant, Text: a.Text, Sources: a.Sources, Sentences: a.Sentences})
 	}
 }
 

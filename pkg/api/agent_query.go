@@ -14,6 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/api/idempotency"
 	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/locate"
 )
 
 // QueryAgent implements StrictServerInterface.
@@ -139,8 +140,12 @@ func (s *server) storedAnswer(ctx context.Context, agent domain.Agent, body Agen
 		asked, said := messages[i-1], messages[i]
 		if asked.Role == domain.RoleUser && said.Role == domain.RoleAssistant && asked.Text == body.Query &&
 			!asked.CreatedAt.Before(idempotency.Begun(ctx)) {
-			repeated := &answer.Answer{Text: said.Text, ConversationID: v.PublicID(), VisitorID: v.VisitorID, Sources: said.Sources}
-			repeated.Judge(agent)
+			repeated := &answer.Answer{
+				Text: said.Text, ConversationID: v.PublicID(), VisitorID: v.VisitorID, Sources: said.Sources, Sentences: said.Sentences,
+			}
+			if orZero(body.Rectangles) {
+				s.locateSpans(ctx, agent.WorkspaceID, *repeated)
+			}
 			return repeated, nil
 		}
 	}
@@ -229,8 +234,15 @@ func (t *agentRequest) answer(ctx context.Context, emit func(string) error) (ans
 // locate adds the rectangles of the answer's spans in PDFs, if the request asks for them. It is called after the text
 // has been sent, so that it does not delay the text.
 func (t *agentRequest) locate(ctx context.Context, a answer.Answer) {
-	if t.rectangles && t.server.Locator != nil {
-		t.server.Locator.LocateSpans(ctx, t.request.Agent.WorkspaceID, a.Sources, a.Sentences)
+	if t.rectangles {
+		t.server.locateSpans(ctx, t.request.Agent.WorkspaceID, a)
+	}
+}
+
+// locateSpans adds the rectangles of the spans in PDFs.
+func (s *server) locateSpans(ctx context.Context, workspaceID string, a answer.Answer) {
+	if s.Locator != nil {
+		s.Locator.LocateSpans(ctx, workspaceID, locate.Answer{Sources: a.Sources, Sentences: a.Sentences})
 	}
 }
 

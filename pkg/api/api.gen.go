@@ -19,6 +19,7 @@ import (
 	"github.com/gin-gonic/gin/binding"
 	"github.com/oapi-codegen/runtime"
 	openapi_types "github.com/oapi-codegen/runtime/types"
+	"github.com/sluice/sluice/pkg/answer/evidence"
 )
 
 // Defines values for AgentToolType.
@@ -994,22 +995,7 @@ type AgentTool struct {
 type AgentToolType string
 
 // AnswerSentence a sentence of the answer, an item of a list, a row of a table or a block of code
-type AnswerSentence struct {
-	// End end of the sentence and its citations, exclusive
-	End int `json:"end"`
-
-	// Spans parts of the sources that support the sentence, best first
-	Spans []SourceSpan `json:"spans"`
-
-	// Start characters (Unicode code points) from the start of the answer
-	Start int `json:"start"`
-
-	// Support how well the sources support the sentence: its words, figures, names and negations are compared with the spans. null if the sentence states nothing (a heading, "In the words of the documents:"), or the answer has no sources
-	Support *float64 `json:"support"`
-
-	// Unsupported whether `support` is too low; always false if the agent keeps such sentences
-	Unsupported bool `json:"unsupported"`
-}
+type AnswerSentence = evidence.Sentence
 
 // ChatChoice defines model for ChatChoice.
 type ChatChoice struct {
@@ -1149,6 +1135,9 @@ type ChatRequest struct {
 	// N number of answers; only 1 is supported
 	N               *int     `json:"n,omitempty"`
 	PresencePenalty *float64 `json:"presence_penalty,omitempty"`
+
+	// Rectangles extension: locate `sentences[].spans` of PDFs on their pages. This reads the files again after the answer; default: false
+	Rectangles *bool `json:"rectangles,omitempty"`
 
 	// ResponseFormat json_object, or json_schema with a schema, for models of servers with OpenAI's API; otherwise it is ignored and named in the header Sluice-Ignored-Parameters. Without a chat model only text is accepted. Citation marks in JSON are left as the model wrote them
 	ResponseFormat *any `json:"response_format,omitempty"`
@@ -2013,11 +2002,7 @@ type Health struct {
 type HealthStatus string
 
 // Highlight a part of a source's text, in characters (Unicode code points)
-type Highlight struct {
-	// End exclusive
-	End   int `json:"end"`
-	Start int `json:"start"`
-}
+type Highlight = evidence.Highlight
 
 // Key defines model for Key.
 type Key struct {
@@ -2142,8 +2127,11 @@ type Message struct {
 	CreatedAt time.Time   `json:"createdAt"`
 	Id        string      `json:"id"`
 	Role      MessageRole `json:"role"`
-	Sources   []Source    `json:"sources"`
-	Text      string      `json:"text"`
+
+	// Sentences sentences of an answer, as it was given; none of answers that are incomplete or older than this field
+	Sentences []AnswerSentence `json:"sentences"`
+	Sources   []Source         `json:"sources"`
+	Text      string           `json:"text"`
 }
 
 // MessageRole defines model for Message.Role.
@@ -2200,17 +2188,7 @@ type OpenAIErrorErrorType string
 
 // PageRectangle A rectangle on a page of a PDF as viewers display it: cut to its crop box and rotated. The unit is a point (1/72 inch),
 // and the origin is the upper left corner of the page.
-type PageRectangle struct {
-	Height float64 `json:"height"`
-	Page   int     `json:"page"`
-	Width  float64 `json:"width"`
-
-	// X left edge
-	X float64 `json:"x"`
-
-	// Y upper edge, downwards from the top
-	Y float64 `json:"y"`
-}
+type PageRectangle = evidence.Rectangle
 
 // PlanExplanation how the model divided the question for the search; missing if no plan was needed
 type PlanExplanation struct {
@@ -2435,29 +2413,7 @@ type Source struct {
 }
 
 // SourceSpan defines model for SourceSpan.
-type SourceSpan struct {
-	// Citation number of the citation in the answer; 0 if the answer cites nothing
-	Citation     int    `json:"citation"`
-	DatasourceId string `json:"datasource_id"`
-
-	// End end of the span, exclusive
-	End *int `json:"end"`
-
-	// Page for a PDF: page of the start, from 1
-	Page *int `json:"page"`
-
-	// Rectangles for a PDF: where the span stands
-	Rectangles []PageRectangle `json:"rectangles"`
-
-	// SourceIndex index in `sources`, from 0
-	SourceIndex int `json:"source_index"`
-
-	// Start bytes (UTF-8) from the start of the document's text, like `offset`; see GET /datasources/{id}/text. null if unknown: index the datasource again
-	Start *int `json:"start"`
-
-	// Text the supporting text, exactly as in the document's text
-	Text string `json:"text"`
-}
+type SourceSpan = evidence.Span
 
 // UnsupportedSentences treatment of the sentences that the sources do not support. `mark` (default): they have `unsupported: true` in `sentences`; `drop`: they are removed from the answer, so a stream sends whole sentences; `keep`: none is marked
 type UnsupportedSentences string
@@ -2744,6 +2700,9 @@ type GetConversationParams struct {
 
 	// Limit maximum number of items
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Rectangles locate the spans of PDFs on their pages, as in an agent query; default: false
+	Rectangles *bool `form:"rectangles,omitempty" json:"rectangles,omitempty"`
 }
 
 // ListDatasourcesParams defines parameters for ListDatasources.
@@ -4286,6 +4245,14 @@ func (siw *ServerInterfaceWrapper) GetConversation(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "rectangles" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "rectangles", c.Request.URL.Query(), &params.Rectangles, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter rectangles: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	for _, middleware := range siw.HandlerMiddlewares {
 		middleware(c)
 		if c.IsAborted() {
@@ -5582,54 +5549,54 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.PATCH(options.BaseURL+"/agents/:id", wrapper.UpdateAgent)
 	router.POST(options.BaseURL+"/agents/:id/query", wrapper.QueryAgent)
 	router.POST(options.BaseURL+"/agents/query/:id", wrapper.QueryAgentAlias)
+	router.GET(options.BaseURL+"/conversations", wrapper.ListConversations)
+	router.DELETE(options.BaseURL+"/conversations/:id", wrapper.DeleteConversation)
+	router.GET(options.BaseURL+"/conversations/:id", wrapper.GetConversation)
+	router.GET(options.BaseURL+"/conversations/export", wrapper.ExportConversations)
+	router.GET(options.BaseURL+"/datasources", wrapper.ListDatasources)
+	router.POST(options.BaseURL+"/datasources", wrapper.CreateDatasource)
+	router.DELETE(options.BaseURL+"/datasources/:id", wrapper.DeleteDatasource)
+	router.GET(options.BaseURL+"/datasources/:id", wrapper.GetDatasource)
+	router.PATCH(options.BaseURL+"/datasources/:id", wrapper.UpdateDatasource)
+	router.GET(options.BaseURL+"/datasources/:id/chunks", wrapper.ListChunks)
+	router.GET(options.BaseURL+"/datasources/:id/original", wrapper.GetOriginal)
+	router.GET(options.BaseURL+"/datasources/:id/picture", wrapper.GetPicture)
+	router.POST(options.BaseURL+"/datasources/:id/resync", wrapper.ResyncDatasource)
+	router.POST(options.BaseURL+"/datasources/:id/stop", wrapper.StopDatasource)
+	router.POST(options.BaseURL+"/datasources/:id/synch", wrapper.SynchDatasource)
+	router.GET(options.BaseURL+"/datasources/:id/text", wrapper.GetText)
+	router.POST(options.BaseURL+"/datasources/bulk-delete", wrapper.DeleteDatasources)
+	router.POST(options.BaseURL+"/datasources/plan", wrapper.PlanSite)
+	router.POST(options.BaseURL+"/datasources/upload", wrapper.UploadDatasource)
 	router.GET(options.BaseURL+"/datastores", wrapper.ListDatastores)
 	router.POST(options.BaseURL+"/datastores", wrapper.CreateDatastore)
 	router.DELETE(options.BaseURL+"/datastores/:id", wrapper.DeleteDatastore)
 	router.GET(options.BaseURL+"/datastores/:id", wrapper.GetDatastore)
 	router.PATCH(options.BaseURL+"/datastores/:id", wrapper.UpdateDatastore)
-	router.POST(options.BaseURL+"/datastores/:id/query", wrapper.QueryDatastore)
-	router.POST(options.BaseURL+"/datastores/query/:id", wrapper.QueryDatastoreResults)
 	router.GET(options.BaseURL+"/datastores/:id/counts", wrapper.CountDatasources)
 	router.GET(options.BaseURL+"/datastores/:id/events", wrapper.WatchDatastore)
+	router.POST(options.BaseURL+"/datastores/:id/query", wrapper.QueryDatastore)
 	router.POST(options.BaseURL+"/datastores/:id/resync", wrapper.ResyncDatastore)
-	router.POST(options.BaseURL+"/datastores/upsert/:datastoreId", wrapper.UpsertDocuments)
+	router.POST(options.BaseURL+"/datastores/query/:id", wrapper.QueryDatastoreResults)
 	router.POST(options.BaseURL+"/datastores/update/:datastoreId", wrapper.UpdateDocument)
-	router.GET(options.BaseURL+"/datasources", wrapper.ListDatasources)
-	router.POST(options.BaseURL+"/datasources", wrapper.CreateDatasource)
-	router.POST(options.BaseURL+"/datasources/upload", wrapper.UploadDatasource)
-	router.POST(options.BaseURL+"/datasources/plan", wrapper.PlanSite)
-	router.POST(options.BaseURL+"/datasources/bulk-delete", wrapper.DeleteDatasources)
-	router.DELETE(options.BaseURL+"/datasources/:id", wrapper.DeleteDatasource)
-	router.GET(options.BaseURL+"/datasources/:id", wrapper.GetDatasource)
-	router.PATCH(options.BaseURL+"/datasources/:id", wrapper.UpdateDatasource)
-	router.GET(options.BaseURL+"/datasources/:id/chunks", wrapper.ListChunks)
-	router.GET(options.BaseURL+"/datasources/:id/text", wrapper.GetText)
-	router.GET(options.BaseURL+"/datasources/:id/original", wrapper.GetOriginal)
-	router.GET(options.BaseURL+"/datasources/:id/picture", wrapper.GetPicture)
-	router.POST(options.BaseURL+"/datasources/:id/resync", wrapper.ResyncDatasource)
-	router.POST(options.BaseURL+"/datasources/:id/synch", wrapper.SynchDatasource)
-	router.POST(options.BaseURL+"/datasources/:id/stop", wrapper.StopDatasource)
-	router.GET(options.BaseURL+"/conversations", wrapper.ListConversations)
-	router.GET(options.BaseURL+"/conversations/export", wrapper.ExportConversations)
-	router.DELETE(options.BaseURL+"/conversations/:id", wrapper.DeleteConversation)
-	router.GET(options.BaseURL+"/conversations/:id", wrapper.GetConversation)
-	router.GET(options.BaseURL+"/me", wrapper.GetMe)
+	router.POST(options.BaseURL+"/datastores/upsert/:datastoreId", wrapper.UpsertDocuments)
+	router.GET(options.BaseURL+"/docs", wrapper.GetDocs)
+	router.GET(options.BaseURL+"/healthz", wrapper.GetHealth)
 	router.GET(options.BaseURL+"/keys", wrapper.ListKeys)
 	router.POST(options.BaseURL+"/keys", wrapper.CreateKey)
-	router.GET(options.BaseURL+"/keys/current", wrapper.GetCurrentKey)
 	router.DELETE(options.BaseURL+"/keys/:id", wrapper.RevokeKey)
 	router.PUT(options.BaseURL+"/keys/:id/limits", wrapper.SetKeyLimits)
+	router.GET(options.BaseURL+"/keys/current", wrapper.GetCurrentKey)
+	router.GET(options.BaseURL+"/me", wrapper.GetMe)
+	router.GET(options.BaseURL+"/metrics", wrapper.GetMetrics)
+	router.GET(options.BaseURL+"/openapi.json", wrapper.GetOpenAPI)
+	router.GET(options.BaseURL+"/readyz", wrapper.GetReadiness)
 	router.GET(options.BaseURL+"/usage", wrapper.GetUsage)
+	router.GET(options.BaseURL+"/usage/limits", wrapper.GetLimits)
+	router.PUT(options.BaseURL+"/usage/limits", wrapper.SetLimits)
 	router.POST(options.BaseURL+"/v1/chat/completions", wrapper.CreateChatCompletion)
 	router.GET(options.BaseURL+"/v1/models", wrapper.ListModels)
 	router.GET(options.BaseURL+"/v1/models/:id", wrapper.GetModel)
-	router.GET(options.BaseURL+"/usage/limits", wrapper.GetLimits)
-	router.PUT(options.BaseURL+"/usage/limits", wrapper.SetLimits)
-	router.GET(options.BaseURL+"/healthz", wrapper.GetHealth)
-	router.GET(options.BaseURL+"/readyz", wrapper.GetReadiness)
-	router.GET(options.BaseURL+"/metrics", wrapper.GetMetrics)
-	router.GET(options.BaseURL+"/openapi.json", wrapper.GetOpenAPI)
-	router.GET(options.BaseURL+"/docs", wrapper.GetDocs)
 }
 
 type AgentAnswerResponseHeaders struct {

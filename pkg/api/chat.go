@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/answer"
 	answerchat "github.com/sluice/sluice/pkg/answer/chat"
+	"github.com/sluice/sluice/pkg/answer/evidence"
 	"github.com/sluice/sluice/pkg/api/access"
 	"github.com/sluice/sluice/pkg/api/admit"
 	"github.com/sluice/sluice/pkg/api/jsonbody"
@@ -142,7 +143,7 @@ func chatQuery(body ChatRequest, question string) AgentQuery {
 	q := AgentQuery{
 		Query: question, ConversationId: body.ConversationId, VisitorId: body.User, Filters: body.Filters,
 		Temperature: body.Temperature, TopP: body.TopP, MaxTokens: body.MaxCompletionTokens,
-		PresencePenalty: body.PresencePenalty, FrequencyPenalty: body.FrequencyPenalty,
+		PresencePenalty: body.PresencePenalty, FrequencyPenalty: body.FrequencyPenalty, Rectangles: body.Rectangles,
 	}
 	if q.Temperature != nil {
 		q.Temperature = new(min(*q.Temperature, 1)) // OpenAI allows 0 to 2, agents allow 0 to 1
@@ -255,7 +256,7 @@ func (c completion) whole(a answer.Answer) ChatCompletion {
 	out := ChatCompletion{
 		Id: c.id, Object: ChatCompletionObjectChatCompletion, Created: c.created, Model: c.model,
 		Choices: []ChatChoice{choice}, Usage: usageOf(a), Sources: renderSources(a.Sources),
-		Sentences: renderSentences(a, a.Text), Grounded: len(a.Sources) > 0, ConversationId: optional(a.ConversationID),
+		Sentences: evidence.Sentences(a.Text, a.Sources, a.Sentences), Grounded: len(a.Sources) > 0, ConversationId: optional(a.ConversationID),
 	}
 	if out.ConversationId != nil {
 		out.VisitorId = &a.VisitorID
@@ -334,7 +335,7 @@ func (s *server) streamChat(ctx context.Context, w http.ResponseWriter, t *agent
 func (c completion) finish(send func(chunk any) error, a answer.Answer) error {
 	reason := finishOf(a)
 	last := c.chunk(chunkPiece{FinishReason: &reason})
-	last.Sources, last.Sentences = new(renderSources(a.Sources)), new(renderSentences(a, a.Text))
+	last.Sources, last.Sentences = new(renderSources(a.Sources)), new(evidence.Sentences(a.Text, a.Sources, a.Sentences))
 	last.Grounded, last.ConversationID = new(len(a.Sources) > 0), a.ConversationID
 	if last.ConversationID != "" {
 		last.VisitorID = a.VisitorID

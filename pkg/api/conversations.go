@@ -14,6 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/lists"
+	"github.com/sluice/sluice/pkg/locate"
 )
 
 // ConversationStore reads and deletes conversations.
@@ -56,6 +57,10 @@ func (s *server) GetConversation(ctx context.Context, r GetConversationRequestOb
 		return nil, err
 	}
 	messages, err := s.Conversations.Messages(ctx, v.ID, cmp.Or(orZero(r.Params.Limit), catalog.DefaultPageSize))
+	if err == nil && orZero(r.Params.Rectangles) && s.Locator != nil {
+		answers := lists.Map(messages, func(m domain.Message) locate.Answer { return locate.Answer{Sources: m.Sources, Sentences: m.Sentences} })
+		s.Locator.LocateSpans(ctx, caller.Workspace(), answers...)
+	}
 	return GetConversation200JSONResponse(renderDetail(v, messages)), err
 }
 

@@ -56,7 +56,7 @@ type Locator interface {
 	// Locate returns the rectangles of each span in each passage. A span whose text is not found has no rectangles.
 	Locate(ctx context.Context, workspaceID string, passages []locate.Passage) [][][]domain.PageRectangle
 	// LocateSpans sets the page and the rectangles of every span that comes from a PDF.
-	LocateSpans(ctx context.Context, workspaceID string, sources []domain.Fragment, sentences []domain.AnswerSentence)
+	LocateSpans(ctx context.Context, workspaceID string, answers ...locate.Answer)
 }
 
 // Watcher reports changes to datasources.

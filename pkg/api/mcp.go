@@ -175,7 +175,9 @@ func (l mcpLibrary) Agents(ctx context.Context, limit int) ([]domain.Agent, erro
 func (l mcpLibrary) Ask(ctx context.Context, q mcp.Question, emit func(text string) error) (mcp.Answer, error) {
 	ctx, caller := access.CallerOf(ctx)
 	answer, err := l.answer(ctx, caller, q, emit)
-	return mcp.Answer{Text: answer.Text, ConversationID: answer.ConversationID, Sources: answer.Sources}, l.explain(ctx, err)
+	return mcp.Answer{
+		Text: answer.Text, ConversationID: answer.ConversationID, Sources: answer.Sources, Sentences: answer.Sentences,
+	}, l.explain(ctx, err)
 }
 
 func (l mcpLibrary) answer(ctx context.Context, caller access.Caller, q mcp.Question, emit func(text string) error) (answer.Answer, error) {
@@ -194,7 +196,7 @@ func (l mcpLibrary) answer(ctx context.Context, caller access.Caller, q mcp.Ques
 	if err != nil {
 		return answer.Answer{}, err
 	}
-	t, err := l.newAgentRequest(ctx, agent, AgentQuery{Query: q.Text, ConversationId: optional(q.ConversationID)})
+	t, err := l.newAgentRequest(ctx, agent, AgentQuery{Query: q.Text, ConversationId: optional(q.ConversationID), Rectangles: &q.Rectangles})
 	if err != nil {
 		return answer.Answer{}, err
 	}

@@ -151,7 +151,7 @@ func TestFaultsInArgumentsAreReportedAsInBodies(t *testing.T) {
 		"a filter by an object":   {"search", object{"query": "a", "filters": object{"metadata": object{"a": object{}}}}, "filters.metadata.a: is an object; it must be a string, a number, true or false, or an array of them"},
 		"no such datastore":       {"search", object{"query": "a", "datastores": []string{none}}, `no datastore with id "` + none + `"; omit datastores to search all`},
 		"nothing to fetch":        {"fetch", object{}, "id: is required"},
-		"a question, not a query": {"ask", object{"query": "a"}, "question: is required\nquery: is unknown; it must be one of agent, conversationId, question"},
+		"a question, not a query": {"ask", object{"query": "a"}, "question: is required\nquery: is unknown; it must be one of agent, conversationId, question, rectangles"},
 		"no such agent":           {"ask", object{"question": "a", "agent": none}, `no agent with id "` + none + `"; omit the argument agent to list the agents`},
 	} {
 		t.Run(name, func(t *testing.T) {

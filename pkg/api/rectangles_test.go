@@ -32,12 +32,14 @@ func (l *locator) Locate(_ context.Context, workspaceID string, passages []locat
 }
 
 // LocateSpans reports every span to be on page 3.
-func (l *locator) LocateSpans(_ context.Context, workspaceID string, _ []domain.Fragment, sentences []domain.AnswerSentence) {
+func (l *locator) LocateSpans(_ context.Context, workspaceID string, answers ...locate.Answer) {
 	l.workspace = workspaceID
-	for i := range sentences {
-		for k := range sentences[i].Spans {
-			sentences[i].Spans[k].Page = 3
-			sentences[i].Spans[k].Rectangles = []domain.PageRectangle{{Page: 3, X: 1, Y: 2, Width: 3, Height: 4}}
+	for _, a := range answers {
+		for i := range a.Sentences {
+			for k := range a.Sentences[i].Spans {
+				a.Sentences[i].Spans[k].Page = 3
+				a.Sentences[i].Spans[k].Rectangles = []domain.PageRectangle{{Page: 3, X: 1.001, Y: 2, Width: 3, Height: 4}}
+			}
 		}
 	}
 }
@@ -46,18 +48,67 @@ func TestRectanglesOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	found := &locator{}
 	s := newService(t, func(_ *api.Options, d *api.Deps) { d.Locator = found })
-	s.answerer.answer = func(context.Context, answer.Request, func(string) error) (answer.Answer, error) {
-		return answer.Answer{Text: "Thirty days [1].", Sources: []domain.Fragment{{Text: "thirty days", Citation: 1}}, Sentences: []domain.AnswerSentence{
+	s.answerer.answer = func(_ context.Context, _ answer.Request, emit func(string) error) (answer.Answer, error) {
+		const text = "Thirty days [1]."
+		if emit != nil {
+			must(t, emit(text))
+		}
+		return answer.Answer{Text: text, Sources: []domain.Fragment{{Text: "thirty days", Citation: 1}}, Sentences: []domain.AnswerSentence{
 			{End: 16, Spans: []domain.SourceSpan{{Citation: 1, In: domain.TextRange{End: 11}, Text: "thirty days"}}},
 		}}, nil
 	}
 	agent := s.newAgent()
-	for requested, want := range map[bool]string{false: `"rectangles":[]`, true: `"rectangles":[{"height":4,"page":3,"width":3,"x":1,"y":2}]`} {
-		body := string(s.call("POST", "/agents/"+agent+"/query", object{"query": "How long?", "rectangles": requested}).want(200).body)
-		if !strings.Contains(body, want) {
-			t.Errorf("rectangles %v: %s, want %s in it", requested, body, want)
+	session := s.mcp("/mcp", nil)
+	var asked object
+	for name, body := range map[string]func(requested bool) string{
+		"an agent query": func(requested bool) string {
+			return string(s.call("POST", "/agents/"+agent+"/query", object{"query": "How long?", "rectangles": requested}).want(200).body)
+		},
+		"a chat completion": func(requested bool) string {
+			return string(s.chat(agent, object{"rectangles": requested}).want(200).body)
+		},
+		"a streamed chat completion": func(requested bool) string {
+			return string(s.chat(agent, object{"rectangles": requested, "stream": true}).want(200).body)
+		},
+		"the tool ask": func(requested bool) string {
+			if failed := s.tool(session, "ask", object{"question": "How long?", "rectangles": requested}, &asked); failed != "" {
+				t.Fatal(failed)
+			}
+			encoded, err := json.Marshal(asked)
+			must(t, err)
+			return string(encoded)
+		},
+	} {
+		for requested, want := range map[bool]string{false: `"rectangles":[]`, true: `"rectangles":[{"height":4,"page":3,"width":3,"x":1,"y":2}]`} {
+			if got := body(requested); !strings.Contains(got, want) {
+				t.Errorf("%s, rectangles %v: %s, want %s in it", name, requested, got, want)
+			}
 		}
 	}
+}
+
+func TestRectanglesOfAConversation(t *testing.T) {
+	t.Parallel()
+	found := &locator{}
+	s := newService(t, func(_ *api.Options, d *api.Deps) { d.Locator = found })
+	agent := s.newAgent()
+	s.answerer.answer = tokens("The trial lasts 30 days [1].")
+	answered := s.call("POST", "/agents/"+agent+"/query", object{"query": "How long?", "rectangles": true}).want(200).object()
+	id := s.storeAnswer(agent, answered.text("answer"))
+	for query, want := range map[string]int{"": 0, "?rectangles=false": 0, "?rectangles=true": 1} {
+		messages := s.call("GET", "/conversations/"+id+query, nil).want(200).object().list("messages")
+		sentence := messages[1].(map[string]any)["sentences"].([]any)[0].(map[string]any)
+		span := sentence["spans"].([]any)[0].(map[string]any)
+		if got := span["rectangles"].([]any); len(got) != want || (want > 0) != (span["page"] == 3.0) {
+			t.Errorf("%q: the span has the page %v and the rectangles %v, want %d", query, span["page"], got, want)
+		}
+		if want == 1 {
+			if diff := cmp.Diff(answered.list("sentences"), messages[1].(map[string]any)["sentences"]); diff != "" {
+				t.Errorf("sentences, read back (-want +got):\n%s", diff)
+			}
+		}
+	}
+	s.call("GET", "/conversations/"+id+"?rectangles=yes", nil).problem(400)
 }
 
 func TestRectanglesOfADatastoreQuery(t *testing.T) {

@@ -3,12 +3,12 @@ package api
 import (
 	"cmp"
 	"encoding/json"
-	"math"
 	"time"
 
 	openapi_types "github.com/oapi-codegen/runtime/types"
 
 	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/answer/evidence"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/lists"
 )
@@ -122,12 +122,7 @@ func renderRectangles(all []domain.PageRectangle) *[]PageRectangle {
 	if all == nil {
 		return nil
 	}
-	const precision = 100 // rectangles are rounded to hundredths of a point
-	round := func(v float64) float64 { return math.Round(v*precision) / precision }
-	out := lists.Map(all, func(r domain.PageRectangle) PageRectangle {
-		return PageRectangle{Page: r.Page, X: round(r.X), Y: round(r.Y), Width: round(r.Width), Height: round(r.Height)}
-	})
-	return &out
+	return new(evidence.Rectangles(all))
 }
 
 func renderSources(fragments []domain.Fragment) []Source {
@@ -137,7 +132,7 @@ func renderSources(fragments []domain.Fragment) []Source {
 		out[i] = Source{
 			Text: f.Text, Score: f.Score, Source: f.Source, DatasourceId: f.DatasourceId, DatasourceName: f.DatasourceName,
 			ChunkId: f.ChunkId, CustomId: f.CustomId, Page: f.Page, Heading: f.Heading, Offset: f.Offset,
-			MimeType: f.MimeType, Metadata: f.Metadata, Citation: fragment.Citation, Highlights: renderHighlights(fragment),
+			MimeType: f.MimeType, Metadata: f.Metadata, Citation: fragment.Citation, Highlights: evidence.Highlights(fragment),
 		}
 	}
 	return out
@@ -146,7 +141,7 @@ func renderSources(fragments []domain.Fragment) []Source {
 func renderAnswer(a answer.Answer, text string) AgentAnswer {
 	return AgentAnswer{
 		Answer: text, ConversationId: a.ConversationID, VisitorId: a.VisitorID, Sources: renderSources(a.Sources),
-		Sentences: renderSentences(a, text), Grounded: len(a.Sources) > 0, Explanation: renderExplanation(a.Explanation, true),
+		Sentences: evidence.Sentences(text, a.Sources, a.Sentences), Grounded: len(a.Sources) > 0, Explanation: renderExplanation(a.Explanation, true),
 	}
 }
 
@@ -166,7 +161,10 @@ func renderDetail(v domain.Conversation, messages []domain.Message) Conversation
 }
 
 func renderMessage(m domain.Message) Message {
-	return Message{Id: m.ID, Role: MessageRole(m.Role), Text: m.Text, Sources: renderSources(m.Sources), CreatedAt: m.CreatedAt.UTC()}
+	return Message{
+		Id: m.ID, Role: MessageRole(m.Role), Text: m.Text, Sources: renderSources(m.Sources),
+		Sentences: evidence.Sentences(m.Text, m.Sources, m.Sentences), CreatedAt: m.CreatedAt.UTC(),
+	}
 }
 
 func renderKey(k domain.APIKey) Key {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/domain"
 )
 
 // TestSchemasOfOtherVersions opens databases whose recorded schema version is older than the first release, or newer
@@ -35,6 +36,13 @@ func TestSchemasOfOtherVersions(t *testing.T) {
 			if err := c.EnsureWorkspace(t.Context(), "ws", "kept"); err != nil {
 				t.Fatal(err)
 			}
+			if _, err := c.CreateAgent(t.Context(), domain.Agent{ID: "agent", WorkspaceID: "ws", Name: "Agent"}); err != nil {
+				t.Fatal(err)
+			}
+			v := domain.Conversation{ID: "conversation", WorkspaceID: "ws", AgentID: "agent", VisitorID: "visitor"}
+			if _, err := c.EnsureConversation(t.Context(), v, domain.Message{ID: "message", Role: domain.RoleAssistant, Text: "kept"}); err != nil {
+				t.Fatal(err)
+			}
 			if err := c.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -50,11 +58,15 @@ func TestSchemasOfOtherVersions(t *testing.T) {
 			}
 			c, err = catalog.Open(t.Context(), o)
 			if err == nil {
+				messages, readErr := c.Messages(t.Context(), "conversation", 10)
+				if readErr != nil || len(messages) != 1 || messages[0].Text != "kept" {
+					t.Errorf("the conversation contains %v: %v", messages, readErr)
+				}
 				err = c.Close()
 			}
 			for _, s := range []string{ // other tests will use the same schema
 				`DELETE FROM goose_db_version WHERE version_id > 0`,
-				`INSERT INTO goose_db_version (version_id, is_applied) VALUES (11, ` + trueIn(engine) + `)`,
+				`INSERT INTO goose_db_version (version_id, is_applied) VALUES (11, ` + trueIn(engine) + `), (12, ` + trueIn(engine) + `)`,
 			} {
 				if _, err := db.ExecContext(t.Context(), s); err != nil {
 					t.Fatal(err)
@@ -73,9 +85,9 @@ func TestSchemasOfOtherVersions(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
-		t.Run("the last development version is taken as it is, in "+engine, func(t *testing.T) {
+		t.Run("the last development version is updated, in "+engine, func(t *testing.T) {
 			t.Parallel()
-			if err := opened(t, `UPDATE goose_db_version SET version_id = 1 WHERE version_id > 0`,
+			if err := opened(t, `ALTER TABLE messages DROP COLUMN sentences`, `UPDATE goose_db_version SET version_id = 1 WHERE version_id > 0`,
 				`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9, `+trueIn(engine)+`), (11, `+trueIn(engine)+`)`); err != nil {
 				t.Fatal(err)
 			}

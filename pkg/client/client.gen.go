@@ -1147,6 +1147,9 @@ type ChatRequest struct {
 	N               *int     `json:"n,omitempty"`
 	PresencePenalty *float64 `json:"presence_penalty,omitempty"`
 
+	// Rectangles extension: locate `sentences[].spans` of PDFs on their pages. This reads the files again after the answer; default: false
+	Rectangles *bool `json:"rectangles,omitempty"`
+
 	// ResponseFormat json_object, or json_schema with a schema, for models of servers with OpenAI's API; otherwise it is ignored and named in the header Sluice-Ignored-Parameters. Without a chat model only text is accepted. Citation marks in JSON are left as the model wrote them
 	ResponseFormat *any `json:"response_format,omitempty"`
 
@@ -2139,8 +2142,11 @@ type Message struct {
 	CreatedAt time.Time   `json:"createdAt"`
 	Id        string      `json:"id"`
 	Role      MessageRole `json:"role"`
-	Sources   []Source    `json:"sources"`
-	Text      string      `json:"text"`
+
+	// Sentences sentences of an answer, as it was given; none of answers that are incomplete or older than this field
+	Sentences []AnswerSentence `json:"sentences"`
+	Sources   []Source         `json:"sources"`
+	Text      string           `json:"text"`
 }
 
 // MessageRole defines model for Message.Role.
@@ -2741,6 +2747,9 @@ type GetConversationParams struct {
 
 	// Limit maximum number of items
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Rectangles locate the spans of PDFs on their pages, as in an agent query; default: false
+	Rectangles *bool `form:"rectangles,omitempty" json:"rectangles,omitempty"`
 }
 
 // ListDatasourcesParams defines parameters for ListDatasources.
@@ -6873,6 +6882,18 @@ func NewGetConversationRequest(server string, id Id, params *GetConversationPara
 		if params.Limit != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Rectangles != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "rectangles", *params.Rectangles, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -79,6 +80,36 @@ func TestTheChatKeepsThePositionOfAReaderWhoScrolledUp(t *testing.T) {
 	c.until(`document.querySelector('.turn.assistant:not([aria-busy])')`)
 	if y := value[int](c, `Math.round(scrollY)`); y != 100 {
 		t.Errorf("the page has moved a reader from 100 to %d", y)
+	}
+}
+
+// TestAConversationShowsTheSameMarksAsTheAnswer has a model state something that no source supports, and opens the
+// conversation again.
+func TestAConversationShowsTheSameMarksAsTheAnswer(t *testing.T) {
+	t.Parallel()
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, `data: {"id":"1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"The kettle holds three litres [1]. The Emperor of Brazil gave it 90 handles [1]."}}]}`+"\n\n")
+		fmt.Fprint(w, `data: {"id":"1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
+	}))
+	t.Cleanup(model.Close)
+	s := start(t, "OPENAI_API_KEY=k", "OPENAI_BASE_URL="+model.URL, "SLUICE_CHAT_MODEL=m")
+	agent := kettleAgent(s)
+	c := open(s)
+	c.signIn()
+	c.at("#/agents/" + agent)
+	c.typeText(".ask textarea", "How much does the kettle hold?\r")
+	const marked = `document.querySelector('.turn.assistant mark.unsupported')`
+	c.until(marked)
+	if text := value[string](c, marked+`.textContent`); !strings.HasPrefix(text, "The Emperor of Brazil") {
+		t.Errorf("%q is marked", text)
+	}
+	const shown = `document.querySelector('.turn.assistant').outerHTML`
+	answered := value[string](c, shown)
+	c.do("opening the conversation again", chromedp.Reload())
+	c.until(marked)
+	if again := value[string](c, shown); again != answered {
+		t.Errorf("the conversation shows\n%s\nthe answer was\n%s", again, answered)
 	}
 }
 

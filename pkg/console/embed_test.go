@@ -264,6 +264,36 @@ func TestTheChatShowsWhatModelsWriteAsText(t *testing.T) {
 	}
 }
 
+// TestTheChatMarksUnsupportedSentences marks them in a new answer, and again after the page was reloaded.
+func TestTheChatMarksUnsupportedSentences(t *testing.T) {
+	t.Parallel()
+	e := embed(t, `<sluice-chat agent="%[2]s" host="%[1]s" words='{"unsupported":"Nicht belegt."}'></sluice-chat><script src="%[1]s/embed/chat.js" async></script>`, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Access-Control-Allow-Origin", "*")
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, "event: answer\ndata: Ümläute. It has **90** handles [1].\n\n"+
+			`event: endpoint_response`+"\n"+`data: {"answer": "Ümläute. It has **90** handles [1].", "conversationId": "c", "sources": [{"citation": 1, "datasource_name": "Kettle", "text": "Ümläute and handles", "source": "", "page": null, "heading": null, "highlights": [{"start": 0, "end": 7}]}], `+
+			`"sentences": [{"start": 0, "end": 8, "support": 1, "unsupported": false, "spans": []}, {"start": 9, "end": 35, "support": 0, "unsupported": true, "spans": []}]}`+"\n\ndata: [DONE]\n\n")
+	})
+	c := openWithSite(e.service, e.site)
+	c.do("opening the page", chromedp.Navigate(e.site+"/"))
+	c.until(`document.querySelector('sluice-chat')?.shadowRoot`)
+	value[bool](c, inside("textarea")+`.focus() ?? true`)
+	c.keys("Anything\r")
+	for _, when := range []string{"after the answer", "after a reload"} {
+		c.until(inside(".sources"))
+		got := value[string](c, inside("article:last-of-type")+`.getHTML()`)
+		for _, part := range []string{
+			`Ümläute. <mark class="unsupported" title="Nicht belegt.">It has <strong>90</strong> handles <button`, `</mark></p>`,
+			`<p class="faint">Nicht belegt.</p>`, `<blockquote><mark>Ümläute</mark> and handles</blockquote>`,
+		} {
+			if !strings.Contains(got, part) {
+				t.Errorf("%s, the answer lacks %s: %s", when, part, got)
+			}
+		}
+		c.do("reloading", chromedp.Reload())
+	}
+}
+
 // clobbering is markup that a page may allow its visitors to write. Its elements hide properties of the document.
 const clobbering = `<img name="currentScript" src="/other/embed/chat.js" data-agent="x"><iframe name="baseURI"></iframe><form name="body"></form>` +
 	`<form name="createElement"></form><img name="addEventListener"><object name="documentElement"></object><img name="defaultView"><form id="Document" name="location"></form>`

@@ -51,13 +51,15 @@ const (
 	RoleAssistant Role = "assistant"
 )
 
-// Message is a question or answer in a conversation. Only an assistant's answer has sources.
+// Message is a question or answer in a conversation. Only an assistant's answer has sources and sentences. Answers of
+// older versions have no sentences.
 type Message struct {
 	ID             string
 	ConversationID string
 	Role           Role
 	Text           string
 	Sources        []Fragment
+	Sentences      []AnswerSentence
 	CreatedAt      time.Time
 }
 

@@ -3,28 +3,61 @@ package domain
 import "bytes"
 
 // AnswerSentence is a sentence of an answer, with the passages in the sources that support it. A code block, a list
-// item and a table row also count as sentences.
+// item and a table row also count as sentences. Answers are stored with the JSON form of their sentences.
 type AnswerSentence struct {
-	Start, End  int      // bytes in the answer
-	Support     *float64 // 0 to 1; nil for text that states nothing, and for answers without sources
-	Unsupported bool     // whether the agent marks the sentence, because its support is too low
-	Spans       []SourceSpan
+	Start       int          `json:"start"` // first byte in the answer
+	End         int          `json:"end"`
+	Support     *float64     `json:"support,omitempty"`     // 0 to 1; nil for text that states nothing, and for answers without sources
+	Unsupported bool         `json:"unsupported,omitempty"` // whether the agent marks the sentence, because its support is too low
+	Spans       []SourceSpan `json:"spans,omitempty"`
 }
 
-// SourceSpan is a part of a source that supports a sentence.
+// SourceSpan is a part of a source that supports a sentence. Its JSON form leaves out what RestoreSpans derives from the
+// source.
 type SourceSpan struct {
-	Source   int       // index in the answer's sources
-	Citation int       // number of the source in the answer; 0 if the answer cites nothing
-	In       TextRange // bytes in Fragment.Text
+	Source   int       `json:"source"` // index in the answer's sources
+	Citation int       `json:"-"`      // number of the source in the answer; 0 if the answer cites nothing
+	In       TextRange `json:"in"`     // bytes in Fragment.Text
 
 	// Original is the location in the document's text, in bytes like Fragment.Offset. It is nil if the location is
 	// unknown, as for chunks of older versions.
-	Original *TextRange
-	Text     string // the document's text at Original, or the fragment's text if the location is unknown
+	Original *TextRange `json:"-"`
+	Text     string     `json:"-"` // the document's text at Original, or the fragment's text if the location is unknown
 
-	// Page and Rectangles locate the span on a page of a PDF. They are empty for other formats.
-	Page       int
-	Rectangles []PageRectangle
+	// Page and Rectangles locate the span on a page of a PDF. They are empty for other formats, and unless they were
+	// requested.
+	Page       int             `json:"-"`
+	Rectangles []PageRectangle `json:"-"`
+}
+
+// SourceSpans returns a range of the text of a source as spans: one for each part that is contiguous in the document's
+// text, or a single span if the location is unknown. index is the source's index in the answer's sources.
+func SourceSpans(source Fragment, index int, in TextRange) []SourceSpan {
+	span := SourceSpan{Source: index, Citation: source.Citation, In: in, Text: source.Text[in.Start:in.End]}
+	located := source.Runs.Locate(source.Text, in)
+	if len(located) == 0 {
+		return []SourceSpan{span}
+	}
+	out := make([]SourceSpan, len(located))
+	for i, l := range located {
+		span.In, span.Original, span.Text = l.In, &l.Document, l.Text
+		out[i] = span
+	}
+	return out
+}
+
+// RestoreSpans completes spans that were read from their JSON form. It drops spans that are not within a source.
+func RestoreSpans(sentences []AnswerSentence, sources []Fragment) {
+	for i := range sentences {
+		kept := make([]SourceSpan, 0, len(sentences[i].Spans))
+		for _, s := range sentences[i].Spans {
+			if s.Source < 0 || s.Source >= len(sources) || s.In.Start < 0 || s.In.Start > s.In.End || s.In.End > len(sources[s.Source].Text) {
+				continue
+			}
+			kept = append(kept, SourceSpans(sources[s.Source], s.Source, s.In)...)
+		}
+		sentences[i].Spans = kept
+	}
 }
 
 // TextRange is the half-open range [Start, End) of a text, in bytes.

@@ -153,9 +153,13 @@ func TestLocateSpans(t *testing.T) {
 	}
 	sources := []domain.Fragment{{DatasourceID: "a", MIMEType: pdf, Page: 1, Text: "some text"}, {DatasourceID: "x", MIMEType: "text/html", Text: "a web page"}, {DatasourceID: "b", MIMEType: pdf, Page: 2, Text: "more text"}}
 	sentences := []domain.AnswerSentence{{Spans: []domain.SourceSpan{span(2, 0, 4), span(0, 5, 9)}}, {}, {Spans: []domain.SourceSpan{span(1, 0, 5), span(2, 5, 9)}}}
-	l.LocateSpans(t.Context(), "w", sources, sentences)
+	other := []domain.AnswerSentence{{Spans: []domain.SourceSpan{span(0, 0, 4)}}}
+	l.LocateSpans(t.Context(), "w", locate.Answer{Sources: sources, Sentences: sentences}, locate.Answer{}, locate.Answer{Sources: sources[2:], Sentences: other})
 	want := []domain.AnswerSentence{{Spans: []domain.SourceSpan{located(span(2, 0, 4), 2), located(span(0, 5, 9), 1)}}, {}, {Spans: []domain.SourceSpan{span(1, 0, 5), located(span(2, 5, 9), 2)}}}
 	if diff := cmp.Diff(want, sentences); diff != "" {
 		t.Errorf("sentences (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]domain.AnswerSentence{{Spans: []domain.SourceSpan{located(span(0, 0, 4), 2)}}}, other); diff != "" {
+		t.Errorf("sentences of another answer (-want +got):\n%s", diff)
 	}
 }

@@ -6,18 +6,29 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// LocateSpans sets Page and Rectangles of the sentences' spans whose sources are PDFs. `sources` contains the sources
-// of the answer; SourceSpan.Source is an index into them. Like Locate, it leaves out what cannot be found.
-func (l *Locator) LocateSpans(ctx context.Context, workspaceID string, sources []domain.Fragment, sentences []domain.AnswerSentence) {
-	passages, spans := make([]Passage, len(sources)), make([][]*domain.SourceSpan, len(sources))
-	for i, f := range sources {
-		passages[i].Fragment = f
-	}
-	for i := range sentences {
-		for k := range sentences[i].Spans {
-			s := &sentences[i].Spans[k]
-			passages[s.Source].Spans = append(passages[s.Source].Spans, [2]int{s.In.Start, s.In.End})
-			spans[s.Source] = append(spans[s.Source], s)
+// Answer holds the sentences of an answer and the sources that their spans refer to.
+type Answer struct {
+	Sources   []domain.Fragment
+	Sentences []domain.AnswerSentence
+}
+
+// LocateSpans sets Page and Rectangles of the sentences' spans whose sources are PDFs. Each PDF is read only once for
+// all answers. Like Locate, LocateSpans leaves out spans that cannot be found.
+func (l *Locator) LocateSpans(ctx context.Context, workspaceID string, answers ...Answer) {
+	var passages []Passage
+	var spans [][]*domain.SourceSpan // of each passage
+	for _, a := range answers {
+		first := len(passages)
+		for _, f := range a.Sources {
+			passages, spans = append(passages, Passage{Fragment: f}), append(spans, nil)
+		}
+		for i := range a.Sentences {
+			for k := range a.Sentences[i].Spans {
+				s := &a.Sentences[i].Spans[k]
+				p := first + s.Source
+				passages[p].Spans = append(passages[p].Spans, [2]int{s.In.Start, s.In.End})
+				spans[p] = append(spans[p], s)
+			}
 		}
 	}
 	for i, found := range l.Locate(ctx, workspaceID, passages) {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/sluice/sluice/pkg/answer/evidence"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -15,6 +16,7 @@ type askArguments struct {
 	Question       string `json:"question" jsonschema:"question to ask; it must be understandable on its own or as a follow-up in the conversation"`
 	Agent          string `json:"agent,omitempty" jsonschema:"id of the agent; can be left out if there is only one"`
 	ConversationID string `json:"conversationId,omitempty" jsonschema:"id of the conversation to continue, from an earlier answer; if left out, a new conversation starts"`
+	Rectangles     bool   `json:"rectangles,omitempty" jsonschema:"for programs that show PDFs: locate the spans of the sentences on the pages"`
 }
 
 type askAnswer struct {
@@ -22,6 +24,10 @@ type askAnswer struct {
 	Agent          string      `json:"agent"`
 	ConversationID string      `json:"conversationId"`
 	Sources        []askSource `json:"sources"`
+
+	Sentences []evidence.Sentence `json:"sentences" jsonschema:"sentences of the answer, with the text of the sources that supports them"`
+
+	unsupported []string // texts of the unsupported sentences
 }
 
 type askSource struct {
@@ -48,11 +54,15 @@ func addAsk(box *toolRegistry, lib Library) {
 		if err != nil {
 			return nil, askAnswer{}, err
 		}
-		got, err := lib.Ask(ctx, Question{AgentID: agent, Text: in.Question, ConversationID: in.ConversationID}, progress(ctx, req))
+		got, err := lib.Ask(ctx, Question{AgentID: agent, Text: in.Question, ConversationID: in.ConversationID, Rectangles: in.Rectangles}, progress(ctx, req))
 		if err != nil {
 			return nil, askAnswer{}, err
 		}
-		out := askAnswer{Answer: got.Text, Agent: agent, ConversationID: got.ConversationID, Sources: make([]askSource, len(got.Sources))}
+		out := askAnswer{
+			Answer: got.Text, Agent: agent, ConversationID: got.ConversationID, Sources: make([]askSource, len(got.Sources)),
+			Sentences:   evidence.Sentences(got.Text, got.Sources, got.Sentences),
+			unsupported: evidence.Unsupported(got.Text, got.Sentences),
+		}
 		for i, f := range got.Sources {
 			out.Sources[i] = askSource{
 				Citation: f.Citation, ID: f.ChunkID, Title: f.DatasourceName, URL: addressOf(f.Source, f.DatasourceID),
@@ -120,6 +130,12 @@ func (a askAnswer) text() string {
 			fmt.Fprintf(&out, ", page %d", s.Page)
 		}
 		out.WriteString(" <" + s.URL + ">")
+	}
+	for i, text := range a.unsupported {
+		if i == 0 {
+			out.WriteString("\n\nNot supported by the sources:")
+		}
+		out.WriteString("\n- " + strings.Join(strings.Fields(text), " "))
 	}
 	fmt.Fprintf(&out, "\n\nconversationId: %s", a.ConversationID)
 	return out.String()

@@ -47,6 +47,7 @@ type Question struct {
 	AgentID        string
 	Text           string
 	ConversationID string // "": a new conversation
+	Rectangles     bool   // locate the spans of Answer.Sentences on the pages of PDFs
 }
 
 // Answer is an agent's answer to a Question.
@@ -54,4 +55,5 @@ type Answer struct {
 	Text           string
 	ConversationID string
 	Sources        []domain.Fragment // with their citation numbers
+	Sentences      []domain.AnswerSentence
 }

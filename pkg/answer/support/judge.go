@@ -168,17 +168,8 @@ func (s *source) negatedBefore(r domain.TextRange) bool {
 // each place.
 func (j *Judger) place(out *domain.AnswerSentence, r sourceRange) {
 	f := j.fragments[r.source]
-	in := trimmed(f.Text, r.in)
-	located := f.Runs.Locate(f.Text, in)
-	if len(located) == 0 && len(out.Spans) < maxSpans {
-		out.Spans = append(out.Spans, domain.SourceSpan{Source: r.source, In: in, Text: f.Text[in.Start:in.End]})
-	}
-	for _, l := range located {
-		if len(out.Spans) < maxSpans {
-			original := l.Document
-			out.Spans = append(out.Spans, domain.SourceSpan{Source: r.source, In: l.In, Original: &original, Text: l.Text})
-		}
-	}
+	spans := domain.SourceSpans(f, r.source, trimmed(f.Text, r.in))
+	out.Spans = append(out.Spans, spans[:min(len(spans), maxSpans-len(out.Spans))]...)
 }
 
 // trimmed returns a range without white space at its ends.

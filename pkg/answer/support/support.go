@@ -46,8 +46,7 @@ func Judge(text string, sources []domain.Fragment) Result {
 	j.Language(text)
 	for i, p := range pieces {
 		v := j.Judge(text, p, cited(sources, p.Cited))
-		for k, s := range v.Spans {
-			v.Spans[k].Citation = sources[s.Source].Citation
+		for _, s := range v.Spans {
 			out.Highlights[s.Source] = append(out.Highlights[s.Source], s.In)
 		}
 		out.Sentences[i] = v

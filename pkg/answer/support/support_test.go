@@ -1,11 +1,14 @@
 package support
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/domain"
@@ -137,6 +140,9 @@ func TestSpansRoundTrip(t *testing.T) {
 						}
 					}
 				}
+				if diff := cmp.Diff(result.Sentences, stored(t, result.Sentences, f)); diff != "" {
+					t.Fatalf("%s: sentences of %q, read back (-want +got):\n%s", file, quoted, diff)
+				}
 				for _, h := range result.Highlights[0] {
 					if h.Start < 0 || h.End > len(c.Text) || h.Start >= h.End {
 						t.Fatalf("%s: highlight %v of %q", file, h, c.Text)
@@ -147,5 +153,33 @@ func TestSpansRoundTrip(t *testing.T) {
 	}
 	if spans < 1000 {
 		t.Errorf("only %d spans were compared", spans)
+	}
+}
+
+// stored encodes sentences as they are stored, and decodes them.
+func stored(t *testing.T, sentences []domain.AnswerSentence, sources ...domain.Fragment) (out []domain.AnswerSentence) {
+	t.Helper()
+	data, err := json.Marshal(sentences)
+	if err == nil {
+		err = json.Unmarshal(data, &out)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	domain.RestoreSpans(out, sources)
+	return out
+}
+
+func TestDamagedSpansAreDropped(t *testing.T) {
+	t.Parallel()
+	source := domain.Fragment{Text: "thirty days", Citation: 2}
+	span := func(source, start, end int) domain.SourceSpan {
+		return domain.SourceSpan{Source: source, In: domain.TextRange{Start: start, End: end}}
+	}
+	got := []domain.AnswerSentence{{Spans: []domain.SourceSpan{span(0, 0, 6), span(1, 0, 6), span(-1, 0, 6), span(0, -1, 6), span(0, 7, 6), span(0, 0, 12)}}}
+	domain.RestoreSpans(got, []domain.Fragment{source})
+	want := []domain.AnswerSentence{{Spans: []domain.SourceSpan{{Citation: 2, In: domain.TextRange{End: 6}, Text: "thirty"}}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -139,6 +139,25 @@ func testConversations(t *testing.T, open world.Open) {
 		got := world.Must(w.Conversation(w.Ctx, w.WS, v.AgentID, v.ID))(t)
 		world.Equal(t, strings.Repeat("ü", 79)+"…", got.Title)
 	})
+	t.Run("an answer keeps its sentences with their spans", func(t *testing.T) {
+		t.Parallel()
+		w, v := setup(t)
+		sources := []domain.Fragment{{ChunkID: "c", Text: "tighten\nthe bolt", Citation: 1, Runs: domain.TextRuns{{Document: 100, Length: 16}}}, {ChunkID: "d", Text: "twice", Citation: 2}}
+		half := 0.5
+		sentences := []domain.AnswerSentence{
+			{End: 20, Support: &half, Unsupported: true, Spans: append(
+				domain.SourceSpans(sources[0], 0, domain.TextRange{Start: 8, End: 16}), domain.SourceSpans(sources[1], 1, domain.TextRange{End: 5})...)},
+			{Start: 21, End: 25, Spans: []domain.SourceSpan{}},
+		}
+		_, err := w.EnsureConversation(w.Ctx, v, domain.Message{ID: domain.NewID(), Role: domain.RoleUser, Text: "How?"},
+			domain.Message{ID: domain.NewID(), Role: domain.RoleAssistant, Text: "Tighten the bolt [1]. Why?", Sources: sources, Sentences: sentences})
+		world.OK(t, err)
+		ms, err := w.Messages(w.Ctx, v.ID, 2)
+		world.OK(t, err)
+		world.Equal(t, sentences, ms[1].Sentences)
+		world.Equal(t, 108, ms[1].Sentences[0].Spans[0].Original.Start)
+		world.Equal(t, 0, len(ms[0].Sentences))
+	})
 	t.Run("messages of one call are stored all or none", func(t *testing.T) {
 		t.Parallel()
 		w, v := setup(t)

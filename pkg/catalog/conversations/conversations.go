@@ -38,6 +38,7 @@ func messageRow(m *domain.Message, search *string, seq *int64) db.Row {
 		db.Fixed("role", &m.Role),
 		db.Fixed("text", &m.Text),
 		db.Fixed("sources", &m.Sources),
+		db.Fixed("sentences", &m.Sentences),
 		db.Fixed("created_at", &m.CreatedAt),
 		db.Derived("search_text", search),
 		db.Derived("seq", seq),
@@ -55,6 +56,7 @@ var scanConversation = db.ScanRow(conversationRow)
 
 func scanMessage(s db.Scanner) (m domain.Message, err error) {
 	err = messageRow(&m, nil, nil).Scan(s)
+	domain.RestoreSpans(m.Sentences, m.Sources)
 	return m, err
 }
 

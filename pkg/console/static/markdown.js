@@ -32,6 +32,21 @@ export function unsupportedMarks(text, sentences) {
   return out.join('') + characters.slice(at).join('');
 }
 
+/**
+ * The text of a source, in which the parts that support the answer are marked.
+ * @param {string} text
+ * @param {{ start: number, end: number }[]} ranges
+ */
+export function highlighted(text, ranges) {
+  const characters = Array.from(text);
+  let at = 0;
+  return ranges.filter(({ start }) => start < characters.length).flatMap(({ start, end }) => {
+    const before = characters.slice(at, start).join('');
+    at = end;
+    return [before, h('mark', {}, characters.slice(start, end).join(''))];
+  }).concat(characters.slice(at).join(''));
+}
+
 /** @param {string[]} lines @param {Cite} cite @param {number} depth @returns {any[]} */
 function blocks(lines, cite, depth) {
   const out = [];

@@ -3,11 +3,11 @@
 // style is a constructed style sheet, and it calls only the host that serves it. It is served as one classic script
 // (console/bundle.go).
 import { away, fill, h, inDocument } from '../dom.js';
-import { markdown } from '../markdown.js';
+import { highlighted, markdown, unsupportedMarks } from '../markdown.js';
 import { events } from '../sse.js';
 import { style } from './style.js';
 
-/** @typedef {{query: string, answer: string, sources: any[]}} Turn */
+/** @typedef {{query: string, answer: string, sources: any[], unsupported?: {start: number, end: number, unsupported: boolean}[]}} Turn unsupported: the sentences that the sources do not support */
 /** @typedef {{visitor: string, conversation: string, turns: Turn[]}} Kept */
 
 // Null if this file is loaded as a module. The element then needs the attribute host.
@@ -24,6 +24,7 @@ const words = {
   heading: 'Ask us', greeting: '', placeholder: 'Your question', question: 'You', answer: 'Answer', ask: 'Ask', stop: 'Stop',
   open: 'Open the chat', close: 'Close the chat', again: 'New conversation', conversation: 'Conversation', searching: 'Searching …',
   sources: 'Sources', source: 'Source', page: 'page', web: 'Open the page', wait: 'Too many questions. Try again in a moment.',
+  unsupported: 'The sources do not support the underlined text.',
   trouble: 'The chat is not available right now. Try again later.', broken: 'The answer was interrupted. Ask again.',
 };
 
@@ -162,7 +163,7 @@ class SluiceChat extends HTMLElement {
       this.kept = fresh; // the browser stores nothing, or stores something else under this key
     }
     const greeting = this.word('greeting');
-    fill(this.log, greeting && h('div', { class: 'turn' }, markdown(greeting)), this.kept.turns.map((t) => [this.asked(t.query), this.answered(t.answer, t.sources)]));
+    fill(this.log, greeting && h('div', { class: 'turn' }, markdown(greeting)), this.kept.turns.map((t) => [this.asked(t.query), this.answered(t)]));
     this.log.scrollTop = this.log.scrollHeight;
   }
 
@@ -198,13 +199,16 @@ class SluiceChat extends HTMLElement {
     this.log.append(this.asked(query), place);
     this.log.scrollTop = this.log.scrollHeight;
     fill(this.status, this.word('searching'));
-    const turn = { query, answer: '', sources: /** @type {any[]} */ ([]) };
+    /** @type {Turn} */
+    const turn = { query, answer: '', sources: [] };
     try {
       const end = await this.read(turn, place, running.signal);
       turn.answer = end.answer;
       turn.sources = end.sources.map((/** @type {any} */ s) => ({
         citation: s.citation, name: s.datasource_name, page: s.page, heading: s.heading, source: s.source, text: s.text.slice(0, mostText),
+        highlights: s.highlights,
       }));
+      turn.unsupported = (end.sentences ?? []).filter((/** @type {any} */ s) => s.unsupported).map((/** @type {any} */ s) => ({ start: s.start, end: s.end, unsupported: true }));
       this.kept.conversation = end.conversationId;
       fill(this.status, `${this.word('answer')}: ${place.textContent}`);
     } catch (e) {
@@ -220,7 +224,7 @@ class SluiceChat extends HTMLElement {
     if (!place.isConnected) return; // a new conversation was started, or the element was removed
     if (turn.answer) {
       const below = this.isBelow();
-      place.replaceWith(this.answered(turn.answer, turn.sources));
+      place.replaceWith(this.answered(turn));
       if (below) this.log.scrollTop = this.log.scrollHeight;
       this.kept.turns.push(turn);
       this.keep();
@@ -295,8 +299,8 @@ class SluiceChat extends HTMLElement {
     return h('article', { class: 'turn user', 'aria-label': this.word('question') }, query);
   }
 
-  /** @param {string} answer @param {any[]} sources */
-  answered(answer, sources) {
+  /** @param {Turn} turn */
+  answered({ answer, sources, unsupported = [] }) {
     const items = sources.map((s) => this.source(s));
     const byNumber = new Map(sources.map((s, i) => [s.citation, items[i]]));
     const cite = (/** @type {number} */ n) => {
@@ -308,7 +312,10 @@ class SluiceChat extends HTMLElement {
         details.scrollIntoView({ block: 'nearest' });
       } }, n);
     };
-    return h('article', { class: 'turn', 'aria-label': this.word('answer') }, h('div', { class: 'md' }, markdown(answer, cite)),
+    const text = h('div', { class: 'md' }, markdown(unsupportedMarks(answer, unsupported), cite));
+    for (const mark of text.querySelectorAll('mark')) mark.title = this.word('unsupported');
+    return h('article', { class: 'turn', 'aria-label': this.word('answer') }, text,
+      unsupported.length > 0 && h('p', { class: 'faint' }, this.word('unsupported')),
       items.length > 0 && h('ol', { class: 'sources', 'aria-label': this.word('sources') }, items));
   }
 
@@ -316,7 +323,7 @@ class SluiceChat extends HTMLElement {
   source(s) {
     const where = [s.page && `${this.word('page')} ${s.page}`, s.heading].filter(Boolean).join(' · ');
     return h('li', {}, h('details', {}, h('summary', {}, `[${s.citation}] ${s.name}`, where && h('small', {}, ` ${where}`)),
-      h('blockquote', {}, s.text), /^https?:/.test(s.source) && away(s.source, this.word('web'))));
+      h('blockquote', {}, highlighted(s.text, s.highlights ?? [])), /^https?:/.test(s.source) && away(s.source, this.word('web'))));
   }
 }
 

@@ -45,6 +45,8 @@ pre, code { font-family: ui-monospace, monospace; font-size: .875em; }
 pre { overflow: auto; padding: .5rem; background: var(--ground); border: 1px solid var(--line); border-radius: .3rem; }
 blockquote { padding-inline-start: .75rem; border-inline-start: 3px solid var(--line); white-space: pre-wrap; }
 .md blockquote { white-space: normal; }
+mark { background: light-dark(#ffe9a8, #5c4a12); color: inherit; }
+mark.unsupported { background: none; text-decoration: underline wavy var(--bad) 1px; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; }
 th, td { padding: .2rem .5rem; border: 1px solid var(--line); text-align: start; }

@@ -1,7 +1,7 @@
 // The chat with an agent. The answer appears as it is written. Its citations link to the fragments in their sources.
 import { get, stream, withQuery } from '../api.js';
 import { away, fill, h } from '../dom.js';
-import { markdown, unsupportedMarks } from '../markdown.js';
+import { highlighted, markdown, unsupportedMarks } from '../markdown.js';
 import { rename } from '../router.js';
 import { may } from '../session.js';
 import { announce, isAbort, problem } from '../ui.js';
@@ -18,7 +18,7 @@ export async function chat(agent, conversationId, signal, visitorId = '') {
   const root = may.read() ? `#/agents/${agent.id}` : '#/'; // a key that may only ask has no other view
   const kept = conversationId ? await get(withQuery(`conversations/${encodeURIComponent(conversationId)}`, { limit: 200, agentId: agent.id, visitorId }), signal) : null;
   const log = h('div', { class: 'chat', role: 'log', 'aria-label': 'Conversation', 'aria-live': 'polite' },
-    kept?.messages.map((/** @type {any} */ m) => (m.role === 'user' ? asked(m.text) : answered(m.text, m.sources))));
+    kept?.messages.map((/** @type {any} */ m) => (m.role === 'user' ? asked(m.text) : answered(m.text, m.sources, m.sentences))));
   const question = h('textarea', { rows: '2', maxlength: '8000', 'aria-label': 'Question', placeholder: 'Ask a question', autofocus: matchMedia('(min-width: 46rem)').matches, onkeydown: (/** @type {KeyboardEvent} */ e) => {
     // Enter sends the question, as in other chats, except with Shift or while an input method is composing a word.
     if (e.key === 'Enter' && !e.shiftKey && !e.isComposing) {
@@ -149,9 +149,9 @@ function atEnd(change) {
  * An answer with its sources. Citations in the text link to the same fragments as the list of sources.
  * @param {string} text
  * @param {any[]} sources
- * @param {any[]} [sentences] those of a new answer; unsupported ones are marked
+ * @param {any[]} sentences unsupported ones are marked
  */
-export function answered(text, sources, sentences = []) {
+export function answered(text, sources, sentences) {
   const items = sources.map((s) => ({ s, item: sourceItem(s) }));
   const byNumber = new Map(items.map((i) => [i.s.citation, i]));
   const cite = (/** @type {number} */ n) => {
@@ -171,20 +171,5 @@ function sourceItem(s) {
   const where = [s.page && `page ${s.page}`, s.heading].filter(Boolean).join(' · ');
   return h('li', {}, s.citation > 0 && `[${s.citation}] `, may.read() ? h('a', { href: placeOf(s) }, s.datasource_name) : s.datasource_name, where && h('small', {}, ` ${where}`),
     /^https?:/.test(s.source) && [' ', away(s.source, 'Open page')],
-    h('details', {}, h('summary', {}, h('small', {}, 'Show passage')), h('p', { class: 'quote' }, highlighted(s.text, s.highlights ?? []))));
-}
-
-/**
- * The text of a source, in which the parts that support the answer are marked.
- * @param {string} text
- * @param {{ start: number, end: number }[]} ranges
- */
-function highlighted(text, ranges) {
-  const characters = Array.from(text);
-  let at = 0;
-  return ranges.flatMap(({ start, end }) => {
-    const before = characters.slice(at, start).join('');
-    at = end;
-    return [before, h('mark', {}, characters.slice(start, end).join(''))];
-  }).concat(characters.slice(at).join(''));
+    h('details', {}, h('summary', {}, h('small', {}, 'Show passage')), h('p', { class: 'quote' }, highlighted(s.text, s.highlights))));
 }
