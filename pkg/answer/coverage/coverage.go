@@ -4,6 +4,7 @@ package coverage
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -23,38 +24,50 @@ const (
 	stemShare     = 0.8 // share of a word's weight that counts if only the beginning of its stem is found
 )
 
-// Page holds the terms of the fragments of one search result.
+// Page holds the best fragments of one search result. It determines the terms of a fragment only when they are needed,
+// because a user is waiting, and the first fragment usually covers the query. Page is not safe for concurrent use.
 type Page struct {
-	fragments []map[string]bool
-	languages []analysis.Language
-	weights   map[string]float64 // inverse document frequencies
+	fragments []domain.Fragment
+	detected  []analysis.Language // language of each fragment
+	languages []analysis.Language // those of all fragments, each once
+	terms     []map[string]bool   // terms of the first fragments: those that have been analysed
+	weights   map[string]float64  // inverse document frequencies
 	rarest    float64
 }
 
-// Read analyses the best fragments of a search result, with their headings and the names of their documents.
-func Read(found retrieve.Result) Page {
-	p := Page{weights: found.TermWeights, rarest: 1}
+// Read reads the best fragments of a search result, with their headings and the names of their documents.
+func Read(found retrieve.Result) *Page {
+	p := &Page{weights: found.TermWeights, rarest: 1, fragments: found.Fragments[:min(len(found.Fragments), maxFragments)]}
 	for _, w := range found.TermWeights {
 		p.rarest = max(p.rarest, w)
 	}
-	a := analysis.Borrow()
-	defer a.Return()
-	seen := make(map[analysis.Language]bool)
-	for _, f := range found.Fragments[:min(len(found.Fragments), maxFragments)] {
+	for _, f := range p.fragments {
 		lang := analysis.Detect(f.Text)
-		if lang != analysis.Unknown && !seen[lang] {
-			seen[lang] = true
+		p.detected = append(p.detected, lang)
+		if lang != analysis.Unknown && !slices.Contains(p.languages, lang) {
 			p.languages = append(p.languages, lang)
 		}
-		terms := make(map[string]bool)
+	}
+	return p
+}
+
+// termsOf returns the terms of a fragment. It analyses the fragments up to this one, unless that has been done.
+func (p *Page) termsOf(fragment int) map[string]bool {
+	if fragment < len(p.terms) {
+		return p.terms[fragment]
+	}
+	a := analysis.Borrow()
+	defer a.Return()
+	for i := len(p.terms); i <= fragment; i++ {
+		f, terms := p.fragments[i], make(map[string]bool)
 		for _, text := range []string{f.Text, f.Heading, name(f)} {
-			for _, t := range a.Terms(text, lang) {
+			for _, t := range a.Terms(text, p.detected[i]) {
 				terms[t] = true
 			}
 		}
-		p.fragments = append(p.fragments, terms)
+		p.terms = append(p.terms, terms)
 	}
-	return p
+	return p.terms[fragment]
 }
 
 // name returns the words in the name of a fragment's document, separated by spaces.
@@ -68,10 +81,10 @@ func name(f domain.Fragment) string {
 }
 
 // Empty reports whether the page has no fragments.
-func (p Page) Empty() bool { return len(p.fragments) == 0 }
+func (p *Page) Empty() bool { return len(p.fragments) == 0 }
 
 // Languages returns the languages of the fragments.
-func (p Page) Languages() []analysis.Language { return p.languages }
+func (p *Page) Languages() []analysis.Language { return p.languages }
 
 // Words are the content words of a query, with weights.
 type Words struct {
@@ -82,7 +95,7 @@ type Words struct {
 
 // Words returns the content words of a text: all words except function words, question words, framing words, and those
 // for which ignore returns true. Rare words have the highest weights.
-func (p Page) Words(text string, ignore func(word string) bool) Words {
+func (p *Page) Words(text string, ignore func(word string) bool) Words {
 	kept := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`?!.,;:"()«»“”„`, r) })
 	lang := language.Detect(text)
 	n := 0
@@ -106,7 +119,7 @@ func (p Page) Words(text string, ignore func(word string) bool) Words {
 }
 
 // weight returns the weight of a term. Terms without a known weight get the weight of the rarest term.
-func (p Page) weight(t analysis.QueryTerm) float64 {
+func (p *Page) weight(t analysis.QueryTerm) float64 {
 	for _, f := range t.Forms {
 		if w, ok := p.weights[f]; ok {
 			return math.Max(w, 0.1)
@@ -138,9 +151,10 @@ func (w Words) Without(others Words) Words {
 // Best returns the largest share of `words`, by weight, that a single fragment of the page contains. Unless `context`
 // is empty, it considers only fragments that contain at least the given share of the words in `context`. If no fragment
 // is left or `words` is empty, Best returns 0.
-func (p Page) Best(words, context Words, share float64) float64 {
+func (p *Page) Best(words, context Words, share float64) float64 {
 	best := 0.0
-	for _, f := range p.fragments {
+	for i := range p.fragments {
+		f := p.termsOf(i)
 		if context.total == 0 || context.in(f) >= share {
 			best = max(best, words.in(f))
 		}
@@ -148,15 +162,14 @@ func (p Page) Best(words, context Words, share float64) float64 {
 	return best
 }
 
-// All returns the share of the words, by weight, that occur in at least one fragment of the page.
-func (p Page) All(words Words) float64 {
-	all := make(map[string]bool)
-	for _, f := range p.fragments {
-		for t := range f {
-			all[t] = true
+// Covers reports whether a single fragment of the page contains at least the given share of the words, by weight.
+func (p *Page) Covers(words Words, share float64) bool {
+	for i := range p.fragments {
+		if words.in(p.termsOf(i)) >= share {
+			return true
 		}
 	}
-	return words.in(all)
+	return false
 }
 
 // in returns the weighted share of the words that are among the terms of a fragment.

@@ -38,25 +38,25 @@ func Needed(asked string, found retrieve.Result) domain.PlanReason {
 	if langs := page.Languages(); lang != analysis.Unknown && len(langs) > 0 && !slices.Contains(langs, lang) {
 		return ""
 	}
-	none := coverage.Words{}
 	if parts := question.Parts(asked); parts != nil {
 		for _, p := range parts {
-			if w := page.Words(p.Query, nil); w.Len() > 1 && page.Best(w, none, 0) < coversPlain {
+			if w := page.Words(p.Query, nil); w.Len() > 1 && !page.Covers(w, coversPlain) {
 				return domain.PlanCoverage
 			}
 		}
 		return ""
 	}
-	best := page.Best(words, none, 0)
+	reason, share := domain.PlanCoverage, coversPlain
 	switch {
-	case best < coversCompare && compares(asked):
-		return domain.PlanComparison
-	case best < coversSteps && hasRelativeClause(asked, lang):
-		return domain.PlanSteps
-	case best < coversPlain:
-		return domain.PlanCoverage
+	case compares(asked):
+		reason, share = domain.PlanComparison, coversCompare
+	case hasRelativeClause(asked, lang):
+		reason, share = domain.PlanSteps, coversSteps
 	}
-	return ""
+	if page.Covers(words, share) {
+		return ""
+	}
+	return reason
 }
 
 // compares reports whether a question contains a word that asks for a comparison.

@@ -2,6 +2,7 @@ package support
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -14,10 +15,12 @@ import (
 // marks are renumbered, so that the citations of removed sentences are not counted. It holds back each sentence until
 // the next one begins or the line ends, but never more than maxHeld bytes. Code passes unchanged.
 type Gate struct {
-	judger    *Judger
+	judger    func() *Judger // prepared while the model begins its answer
 	fragments []domain.Fragment
 	marker    citation.Marker
 	seen      strings.Builder // beginning of the answer, from which its language is detected
+	detected  int             // bytes of seen from which it was detected
+	closed    bool
 	held      string
 	fence     string // the marks that opened a block of code; "" outside code
 	begun     bool   // a part of the current line has been passed on or removed
@@ -34,7 +37,9 @@ func NewGate(fragments []domain.Fragment) *Gate {
 		f.Citation = i + 1
 		numbered[i] = f
 	}
-	return &Gate{judger: NewJudger(numbered), fragments: numbered, marker: citation.NewMarker(numbered)}
+	g := &Gate{judger: sync.OnceValue(func() *Judger { return NewJudger(numbered) }), fragments: numbered, marker: citation.NewMarker(numbered)}
+	go g.judger()
+	return g
 }
 
 // Write takes the next piece of the answer and returns the text that can be passed on.
@@ -44,7 +49,6 @@ func (g *Gate) Write(piece string) string {
 	}
 	if g.seen.Len() < maxDetectBytes {
 		g.seen.WriteString(piece)
-		g.judger.Language(g.seen.String())
 	}
 	g.held += piece
 	var out strings.Builder
@@ -76,9 +80,9 @@ func (g *Gate) Close() string {
 		g.line(&out, g.held)
 		g.held = ""
 	}
-	if g.judger != nil {
-		g.judger.Close()
-		g.judger = nil
+	if !g.closed {
+		g.judger().Close()
+		g.closed = true
 	}
 	return out.String()
 }
@@ -133,11 +137,16 @@ func (g *Gate) sentences(out *strings.Builder) {
 
 // judged returns the text without its unsupported sentences. The text is part of a single line.
 func (g *Gate) judged(text string) string {
+	judger := g.judger()
+	if g.detected < g.seen.Len() {
+		judger.Language(g.seen.String())
+		g.detected = g.seen.Len()
+	}
 	pieces := Split(text, g.marker.Marks(text))
 	var out strings.Builder
 	at := 0 // end of the text that has been passed on or removed
 	for _, p := range pieces {
-		v := g.judger.Judge(text, p, cited(g.fragments, p.Cited))
+		v := judger.Judge(text, p, cited(g.fragments, p.Cited))
 		if v.Support == nil || *v.Support >= Threshold {
 			continue
 		}
