@@ -139,6 +139,10 @@ bench-support: ## plant wrong figures, names and negations in sentences, and mea
 	go test -v -count 1 -run TestPlantedErrorsAreFound ./pkg/answer/support
 	go test -run '^$$' -bench . -benchmem ./pkg/answer/support
 
+.PHONY: bench-first-token
+bench-first-token: build ## measure how long agents with and without plans and marks delay the first token of a model that answers at once; BASE: another program to compare with
+	go run ./tools/benchanswers -api $(BIN)/sluice -set testdata/answers -half tuning -first-token $(if $(BASE),-base $(BASE))
+
 .PHONY: bench-questions
 bench-questions: build ## measure the built-in answerer and the best fragment on our own questions in eight languages; HALF: tuning or held-out; docs/answers.md
 	go run ./tools/benchanswers -api $(BIN)/sluice -set testdata/answers $(if $(HALF),-half $(HALF)) $(if $(WRONG),-wrong)

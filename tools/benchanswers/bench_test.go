@@ -183,7 +183,8 @@ func TestTheTableSaysWhatWasMeasured(t *testing.T) {
 func TestFlagsAreChecked(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"-answers", "x", "more"}, {"-answers", ""}, {"-answers", "x", "-questions", "-1"}, {"-answers", "x", "-small", "-write", "f"},
-		{"-answers", "x", "-half", "tuning"}, {"-set", "x", "-half", "third"}, {"-set", "x", "-small"}, {"-answers", "x", "-small", "-joined"}} {
+		{"-answers", "x", "-half", "tuning"}, {"-set", "x", "-half", "third"}, {"-set", "x", "-small"}, {"-answers", "x", "-small", "-joined"},
+		{"-answers", "x", "-wrong"}, {"-answers", "x", "-first-token"}, {"-set", "x", "-base", "y"}, {"-set", "x", "-first-token", "-rounds", "0"}} {
 		if _, err := parse(args, &strings.Builder{}); err == nil {
 			t.Errorf("%v is taken", args)
 		}
@@ -191,17 +192,33 @@ func TestFlagsAreChecked(t *testing.T) {
 }
 
 func TestJoinedQuestionsCountThePartsThatAnAnswerHolds(t *testing.T) {
+	t.Parallel()
 	gold := map[string][]string{"a": {"Lund"}, "b": {"1987"}}
-	q := bench.Joined{Text: "Where and when?", Parts: []string{"a", "b"}}
-	answer := func(text string) exchange {
-		return exchange{answer: service.Answer{Text: "From the documents:\n\n" + text, Sources: []service.Fragment{{}}}}
+	q := bench.Joined{Text: "Where was the pump built? When was the mill built?", Parts: []string{"a", "b"}}
+	text := func(t string) service.Fragment { return service.Fragment{Text: t} }
+	both := []service.Fragment{text("The pump was built in Lund."), text("The mill was built in 1987.")}
+	answered := func(said string, sources, found []service.Fragment) exchange {
+		return exchange{answer: service.Answer{Text: "From the documents:\n\n" + said, Sources: sources}, top: found}
 	}
-	var r joinedResult
-	r.add(answer("In Lund [1], in 1987 [2]."), q, gold)
-	r.add(answer("In Lund [1]."), q, gold)
-	r.add(answer("In Malmö [1]."), q, gold)
-	r.add(exchange{}, q, gold)
-	if r != (joinedResult{all: 1, some: 2, declined: 1}) {
-		t.Errorf("the figures are %+v", r)
+	for name, c := range map[string]struct {
+		q    bench.Joined
+		e    exchange
+		want []fault
+	}{
+		"both parts":                {q, answered("In Lund [1], in 1987 [2].", both, both), []fault{"", ""}},
+		"a part is not found":       {q, answered("In Lund [1].", both[:1], both[:1]), []fault{"", notFound}},
+		"a part is declined":        {q, answered("In Lund [1].\n\nNo answer to “When was the mill built?”", both[:1], both), []fault{"", partDeclined}},
+		"everything is declined":    {q, answered("No answer.", nil, both), []fault{partDeclined, partDeclined}},
+		"another passage":           {q, answered("In Lund [1], it turns [2].", []service.Fragment{both[0], text("It turns.")}, both), []fault{"", otherText}},
+		"another part of a passage": {q, answered("In Lund [1]. The mill was built [2].", both, both), []fault{"", cutOff}},
+		"not divided":               {bench.Joined{Text: "The pump, the mill?", Parts: q.Parts}, answered("In Lund [1].", both, both), []fault{"", notDivided}},
+	} {
+		r := joinedResult{faults: make(map[fault]int)}
+		if diff := cmp.Diff(c.want, r.add(c.e, c.q, gold)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if all, some := c.want[0]+c.want[1] == "", c.want[0] == ""; (r.all == 1) != all || (r.some == 1) != some || (r.declined == 1) != (len(c.e.answer.Sources) == 0) {
+			t.Errorf("%s: the figures are %+v", name, r)
+		}
 	}
 }

@@ -8,20 +8,22 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sluice/sluice/pkg/eval/service"
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// rounds is the number of times that each program is asked each question.
-const rounds = 5
-
-// measureFirstToken compares how long two programs of the service take until they send the first token of an answer.
-// The questions go to the two programs alternately. The chat model is a server on loopback that speaks OpenAI's
-// protocol and answers at once.
+// measureFirstToken measures how long agents with different settings take until the first token of a chat model that
+// answers at once. The model is a server on loopback that speaks OpenAI's protocol. All agents search the same
+// documents and are asked the same questions in turns, so that they meet the same load of the machine. Their delays are
+// therefore compared question by question.
 func measureFirstToken(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 	set, err := loadSet(s.set)
 	if err != nil {
@@ -32,38 +34,70 @@ func measureFirstToken(ctx context.Context, s settings, out, errs io.Writer) (er
 		return err
 	}
 	defer model.server.Close()
-	programs := []*measured{{name: "base", program: s.firstToken}, {name: "now", program: s.api}}
-	for _, m := range programs {
-		closed, err := m.start(ctx, set, model.address)
-		defer func() { err = errors.Join(err, closed()) }()
-		if err != nil {
-			return err
-		}
+	variants, closed, err := startVariants(ctx, s, set, model.address)
+	defer func() { err = errors.Join(err, closed()) }()
+	if err != nil {
+		return err
 	}
 	questions := slices.DeleteFunc(set.questions, func(q setQuestion) bool {
 		return len(q.History) > 0 || s.half != "" && q.half() != s.half
 	})
-	for round := range rounds + 1 { // the first round fills caches
-		for _, q := range questions {
-			for i := range programs { // alternately, so that the machine's load affects both equally
-				m := programs[(i+round)%len(programs)]
-				if err := m.ask(ctx, model, q, round > 0); err != nil {
-					return fmt.Errorf("asking %s: %w", q.ID, err)
+	if s.questions > 0 {
+		questions = questions[:min(s.questions, len(questions))]
+	}
+	var profiling errgroup.Group
+	for round := range s.rounds + 1 { // the first round fills caches
+		if round == 1 && s.profile != "" {
+			profiling.Go(func() error { return writeProfile(ctx, variants[0].service, s.profile) })
+		}
+		for n, q := range questions {
+			for i := range variants {
+				v := variants[(i+n+round)%len(variants)]
+				if err := v.ask(ctx, model, q, round > 0); err != nil {
+					return fmt.Errorf("%s: asking %s: %w", v.name, q.ID, err)
 				}
 			}
 		}
-		fmt.Fprintf(errs, "round %d of %d\n", round, rounds)
+		fmt.Fprintf(errs, "round %d of %d\n", round, s.rounds)
 	}
-	bench.Header(out, 1, "kind", "questions", "base: median ms", "95 % ms", "now: median ms", "95 % ms", "with a plan")
-	for _, kind := range kinds {
-		base, now := programs[0].delays[kind], programs[1].delays[kind]
-		if len(base) == 0 {
-			continue
+	if err := profiling.Wait(); err != nil {
+		return fmt.Errorf("writing the profile: %w", err)
+	}
+	bench.Header(out, 1, "agent", "questions", "median ms", "95 % ms", "median difference ms")
+	for _, v := range variants {
+		v.write(out, v.name, questions, variants[0])
+		if v.planned > 0 {
+			v.write(out, v.name+": the model planned", v.those(questions, true), variants[0])
+			v.write(out, v.name+": no plan needed", v.those(questions, false), variants[0])
 		}
-		fmt.Fprintf(out, "| %s | %d | %.2f | %.2f | %.2f | %.2f | %.3f |\n", kind, len(base)/rounds, bench.Median(base), percentile95(base),
-			bench.Median(now), percentile95(now), bench.Share(programs[1].plans[kind], len(now)))
 	}
 	return nil
+}
+
+// adminKey is the operator's key of the services, for profiles.
+const adminKey = "operator-of-the-benchmark"
+
+// writeProfile writes what the service's processors do during the next seconds, for `go tool pprof`.
+func writeProfile(ctx context.Context, b *bench.Service, path string) error {
+	const seconds = 10
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s/debug/pprof/profile?seconds=%d", b.Address, seconds), nil)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+adminKey)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("the service answered %s", resp.Status)
+	}
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, data, 0o600)
 }
 
 func percentile95(values []float64) float64 {
@@ -71,37 +105,72 @@ func percentile95(values []float64) float64 {
 	return sorted[len(sorted)*95/100]
 }
 
-// measured is one of the programs.
-type measured struct {
-	name, program string
-	service       *bench.Service
-	agent         string
-	delays        map[string][]float64 // milliseconds, by kind of question
-	plans         map[string]int       // questions for which the model was asked for a plan, by kind
+// variant is an agent whose delays are measured.
+type variant struct {
+	name    string
+	agent   string
+	service *bench.Service
+	delays  map[string][]float64 // milliseconds, by question
+	plans   map[string]bool      // questions for which the model was asked for a plan
+	planned int                  // number of these questions
 }
 
-// start starts the program with all documents in the set. The caller must call the returned function closed, even if
-// start fails.
-func (m *measured) start(ctx context.Context, set questionSet, model string) (closed func() error, err error) {
-	m.delays, m.plans = make(map[string][]float64), make(map[string]int)
-	dir, remove, err := bench.Directory("")
+// startVariants starts the service with all documents of the set and creates the agents. The first agent has neither
+// plans nor marks. If the settings name another program, that program is started with the same documents, and its
+// default agent is the last variant. The caller must call closed, even if startVariants fails.
+func startVariants(ctx context.Context, s settings, set questionSet, model string) (variants []*variant, closed func() error, err error) {
+	var closers []func() error
+	closed = func() (err error) {
+		for _, c := range slices.Backward(closers) {
+			err = errors.Join(err, c())
+		}
+		return err
+	}
+	start := func(program string) (b *bench.Service, store, agent string, err error) {
+		dir, remove, err := bench.Directory("")
+		if err != nil {
+			return nil, "", "", err
+		}
+		closers = append(closers, remove)
+		b, err = bench.Start(ctx, program, dir, "OPENAI_BASE_URL="+model, "SLUICE_CHAT_MODEL=immediate", "SLUICE_ADMIN_KEY="+adminKey)
+		closers = append(closers, b.Close)
+		if err == nil {
+			store, agent, err = fillSet(ctx, b, set)
+		}
+		return b, store, agent, err
+	}
+	b, store, agent, err := start(s.api)
 	if err != nil {
-		return func() error { return nil }, err
+		return nil, closed, err
 	}
-	m.service, err = bench.Start(ctx, m.program, dir, "OPENAI_BASE_URL="+model, "SLUICE_CHAT_MODEL=immediate")
-	closed = func() error { return errors.Join(m.service.Close(), remove()) }
-	if err == nil {
-		_, m.agent, err = fillSet(ctx, m.service, set)
+	add := func(b *bench.Service, name, agent string) {
+		variants = append(variants, &variant{name: name, agent: agent, service: b, delays: make(map[string][]float64), plans: make(map[string]bool)})
 	}
-	return closed, err
+	for _, unsupported := range []string{"keep", "mark", "drop"} {
+		name := "no plans, " + unsupported
+		id, err := b.CreateAgentWith(ctx, name, service.AgentOptions{UnsupportedSentences: unsupported}, store)
+		if err != nil {
+			return nil, closed, err
+		}
+		add(b, name, id)
+	}
+	add(b, "plans, mark (default)", agent)
+	if s.base != "" {
+		other, _, agent, err := start(s.base)
+		if err != nil {
+			return nil, closed, err
+		}
+		add(other, "default of "+s.base, agent)
+	}
+	return variants, closed, nil
 }
 
-// ask asks a question and, if `counts` is true, records the time until the first piece of the answer.
-func (m *measured) ask(ctx context.Context, model *immediateModel, q setQuestion, counts bool) error {
+// ask asks a question and, if counts is set, records the time until the first piece of the answer.
+func (v *variant) ask(ctx context.Context, model *immediateModel, q setQuestion, counts bool) error {
 	before := model.plans.Load()
 	begun := time.Now()
 	var first time.Duration
-	_, err := m.service.Stream(ctx, m.agent, q.Question, func(string) {
+	_, err := v.service.Stream(ctx, v.agent, q.Question, func(string) {
 		if first == 0 {
 			first = time.Since(begun)
 		}
@@ -109,9 +178,30 @@ func (m *measured) ask(ctx context.Context, model *immediateModel, q setQuestion
 	if err != nil || !counts {
 		return err
 	}
-	m.delays[q.Kind] = append(m.delays[q.Kind], float64(first)/float64(time.Millisecond))
-	m.plans[q.Kind] += int(model.plans.Load() - before)
+	v.delays[q.ID] = append(v.delays[q.ID], float64(first)/float64(time.Millisecond))
+	if model.plans.Load() > before && !v.plans[q.ID] {
+		v.plans[q.ID] = true
+		v.planned++
+	}
 	return nil
+}
+
+// those returns the questions for which the model was asked for a plan, or the others.
+func (v *variant) those(questions []setQuestion, planned bool) []setQuestion {
+	return slices.DeleteFunc(slices.Clone(questions), func(q setQuestion) bool { return v.plans[q.ID] != planned })
+}
+
+// write writes the delays for some questions, and the median of their differences from those of another variant.
+func (v *variant) write(out io.Writer, name string, questions []setQuestion, than *variant) {
+	if len(questions) == 0 {
+		return
+	}
+	var all, differences []float64
+	for _, q := range questions {
+		all = append(all, v.delays[q.ID]...)
+		differences = append(differences, bench.Median(v.delays[q.ID])-bench.Median(than.delays[q.ID]))
+	}
+	fmt.Fprintf(out, "| %s | %d | %.2f | %.2f | %s |\n", name, len(questions), bench.Median(all), percentile95(all), bench.Figure("%+.2f", bench.Median(differences)))
 }
 
 // immediateModel is a server that speaks OpenAI's protocol and answers at once.

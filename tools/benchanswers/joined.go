@@ -6,12 +6,31 @@ import (
 	"io"
 	"strings"
 
-	"github.com/sluice/sluice/pkg/eval"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sluice/sluice/pkg/eval/service"
+	"github.com/sluice/sluice/pkg/question"
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// Number of questions that are joined into one.
-const joinedParts = 2
+const (
+	joinedParts = 2  // parts of a joined question
+	searched    = 10 // fragments that an answer is made from
+)
+
+// fault is the reason why an answer does not contain the gold answer to a part of a joined question.
+type fault string
+
+// Faults, in the order in which an answer is made.
+const (
+	notDivided   fault = "not divided"   // the syntax does not divide the question into its parts
+	notFound     fault = "not found"     // no fragment found contains the gold answer
+	partDeclined fault = "declined"      // the answer says that the documents do not answer the part, or the question
+	otherText    fault = "other passage" // the answer cites no fragment with the gold answer
+	cutOff       fault = "cut"           // the answer cites such a fragment, but quotes another part of it
+)
+
+var faults = []fault{notDivided, notFound, partDeclined, otherText, cutOff}
 
 // joinedResult holds the figures for one collection's joined questions.
 type joinedResult struct {
@@ -19,10 +38,11 @@ type joinedResult struct {
 	all      int // questions whose parts are all answered
 	some     int // questions with at least one answered part
 	declined int
+	faults   map[fault]int // parts without their gold answer
 }
 
-// measureAllJoined asks questions that consist of two questions from a collection, and prints how many answers contain
-// a gold answer to both.
+// measureAllJoined asks questions that consist of two questions of a collection, and prints how many answers contain a
+// gold answer to both, and why the others do not.
 func measureAllJoined(ctx context.Context, s settings, b *bench.Service, wanted []string, out, errs io.Writer) error {
 	var results []joinedResult
 	for _, name := range wanted {
@@ -30,52 +50,75 @@ func measureAllJoined(ctx context.Context, s settings, b *bench.Service, wanted 
 		if err != nil {
 			return err
 		}
-		r, err := measureJoined(ctx, b, c)
+		r, err := measureJoined(ctx, s, b, c, errs)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		fmt.Fprintf(errs, "%s: %d joined questions\n", name, bench.JoinedQuestions)
 		results = append(results, r)
 	}
-	bench.Header(out, 1, "collection", "joined questions", "both parts answered", "one or both", "declined")
+	columns := []string{"collection", "joined questions", "both parts answered", "one or both", "declined"}
+	for _, f := range faults {
+		columns = append(columns, "parts: "+string(f))
+	}
+	bench.Header(out, 1, columns...)
 	for _, r := range results {
-		fmt.Fprintf(out, "| %s | %d | **%d** | %d | %d |\n", r.name, bench.JoinedQuestions, r.all, r.some, r.declined)
+		fmt.Fprintf(out, "| %s | %d | **%d** | %d | %d |", r.name, bench.JoinedQuestions, r.all, r.some, r.declined)
+		for _, f := range faults {
+			fmt.Fprintf(out, " %d |", r.faults[f])
+		}
+		fmt.Fprintln(out)
 	}
 	return nil
 }
 
-func measureJoined(ctx context.Context, b *bench.Service, c collection) (joinedResult, error) {
-	r := joinedResult{name: c.Name}
+func measureJoined(ctx context.Context, s settings, b *bench.Service, c collection, errs io.Writer) (joinedResult, error) {
+	r := joinedResult{name: c.Name, faults: make(map[fault]int)}
 	store, agent, err := fill(ctx, b, c.Name+", joined", c.documents)
 	if err != nil {
 		return r, err
 	}
-	joined := bench.Join(c.Collection, joinedParts)
-	questions := make([]eval.Question, len(joined))
+	joined := bench.Join(c.Collection, joinedParts, s.seed)
+	asked := make([]exchange, len(joined))
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(concurrent)
 	for i, j := range joined {
-		questions[i] = eval.Question{ID: strings.Join(j.Parts, "+"), Text: j.Text}
+		group.Go(func() (err error) {
+			if asked[i].answer, err = b.Ask(within, agent, j.Text); err != nil {
+				return fmt.Errorf("asking question %s: %w", strings.Join(j.Parts, "+"), err)
+			}
+			asked[i].top, err = b.Query(within, store, service.Query{Text: j.Text, TopK: searched})
+			return err
+		})
 	}
-	asked, err := askAll(ctx, b, store, agent, questions, false)
-	if err != nil {
+	if err := group.Wait(); err != nil {
 		return r, err
 	}
 	for i, e := range asked {
-		r.add(e, joined[i], c.gold)
+		missing := r.add(e, joined[i], c.gold)
+		for n, f := range missing {
+			if f != "" && s.wrong {
+				fmt.Fprintf(errs, "%s: %s %q of %q, expected %q\n\tanswer: %q\n", f, joined[i].Parts[n], joined[i].Texts[n], joined[i].Text, c.gold[joined[i].Parts[n]], e.answer.Text)
+			}
+		}
 	}
 	return r, nil
 }
 
-// add counts the answer to a joined question.
-func (r *joinedResult) add(e exchange, q bench.Joined, gold map[string][]string) {
+// add counts the answer to a joined question. It returns the fault of each part, "" for parts with their gold answer.
+func (r *joinedResult) add(e exchange, q bench.Joined, gold map[string][]string) []fault {
+	missing := make([]fault, len(q.Parts))
+	text, held := quoted(e.answer.Text), 0
+	for i, id := range q.Parts {
+		if len(e.answer.Sources) > 0 && containsAnswer(text, gold[id]) {
+			held++
+			continue
+		}
+		missing[i] = e.fault(q, i, gold[id])
+		r.faults[missing[i]]++
+	}
 	if len(e.answer.Sources) == 0 {
 		r.declined++
-		return
-	}
-	text, held := quoted(e.answer.Text), 0
-	for _, id := range q.Parts {
-		if containsAnswer(text, gold[id]) {
-			held++
-		}
 	}
 	if held > 0 {
 		r.some++
@@ -83,4 +126,33 @@ func (r *joinedResult) add(e exchange, q bench.Joined, gold map[string][]string)
 	if held == len(q.Parts) {
 		r.all++
 	}
+	return missing
+}
+
+// fault returns the reason why an answer lacks the gold answer to part i of the question.
+func (e exchange) fault(q bench.Joined, i int, gold []string) fault {
+	parts := question.Parts(q.Text)
+	declined := len(e.answer.Sources) == 0 || i < len(parts) && strings.Contains(e.answer.Text, strings.TrimRight(parts[i].Text, "?"))
+	switch {
+	case len(parts) != len(q.Parts):
+		return notDivided
+	case !contains(e.top, gold):
+		return notFound
+	case declined:
+		return partDeclined
+	case !contains(e.answer.Sources, gold):
+		return otherText
+	default:
+		return cutOff
+	}
+}
+
+// contains reports whether a fragment contains a gold answer.
+func contains(fragments []service.Fragment, gold []string) bool {
+	for _, f := range fragments {
+		if containsAnswer(f.Text, gold) {
+			return true
+		}
+	}
+	return false
 }

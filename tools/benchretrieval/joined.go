@@ -39,7 +39,7 @@ func (b *measured) measureJoined(ctx context.Context, s settings, wanted []strin
 		}
 		fmt.Fprintf(out, "| %s |", name)
 		for n := 1; n <= joinedParts; n++ {
-			complete, err := b.complete(ctx, id, c, bench.Join(loaded, n))
+			complete, err := b.complete(ctx, id, c, bench.Join(loaded, n, bench.JoinedSeed))
 			if err != nil {
 				return fmt.Errorf("%s, %d parts: %w", name, n, err)
 			}

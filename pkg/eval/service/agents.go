@@ -12,6 +12,21 @@ func (s *Service) CreateAgent(ctx context.Context, name string, datastoreIDs ...
 	return value(made).Id, err
 }
 
+// AgentOptions are settings of an agent that delay the first token of an answer.
+type AgentOptions struct {
+	QueryPlanning        bool   // let a model plan the searches for a question that one search does not cover
+	UnsupportedSentences string // mark, drop or keep
+}
+
+// CreateAgentWith is like CreateAgent, with options.
+func (s *Service) CreateAgentWith(ctx context.Context, name string, o AgentOptions, datastoreIDs ...string) (id string, err error) {
+	unsupported := client.UnsupportedSentences(o.UnsupportedSentences)
+	made, err := s.client.CreateAgent(ctx, client.AgentCreate{
+		Name: name, DatastoreIds: &datastoreIDs, QueryPlanning: &o.QueryPlanning, UnsupportedSentences: &unsupported,
+	})
+	return value(made).Id, err
+}
+
 // Agent describes an agent.
 type Agent struct {
 	ID           string

@@ -10,8 +10,8 @@ import (
 // JoinedQuestions is the number of questions that Join makes.
 const JoinedQuestions = 100
 
-// joinedSeed is the random seed; it is fixed, so that each run joins the same questions.
-const joinedSeed = 31
+// JoinedSeed is the random seed of the published figures. Rules are fitted to questions of other seeds.
+const JoinedSeed = 31
 
 // conjunctions are the words that join two questions, by language. A collection's name ends with its language.
 // Questions in languages that are not listed are joined only with question marks.
@@ -23,12 +23,13 @@ var conjunctions = map[string]string{
 type Joined struct {
 	Text  string
 	Parts []string // ids of the joined questions
+	Texts []string // the joined questions
 }
 
 // Join makes JoinedQuestions questions with n parts. Half of them are joined with question marks, half with the
-// language's word for "and".
-func Join(c Collection, n int) []Joined {
-	random := rand.New(rand.NewPCG(joinedSeed, uint64(n)))
+// language's word for "and". The same seed gives the same questions.
+func Join(c Collection, n int, seed uint64) []Joined {
+	random := rand.New(rand.NewPCG(seed, uint64(n)))
 	_, language, _ := strings.Cut(c.Name, "-")
 	conjunction, ok := conjunctions[language]
 	out := make([]Joined, 0, JoinedQuestions)
@@ -37,7 +38,7 @@ func Join(c Collection, n int) []Joined {
 		var text strings.Builder
 		for k, q := range random.Perm(len(c.Questions))[:min(n, len(c.Questions))] {
 			asked := strings.TrimRight(strings.TrimSpace(c.Questions[q].Text), "?？؟.")
-			j.Parts = append(j.Parts, c.Questions[q].ID)
+			j.Parts, j.Texts = append(j.Parts, c.Questions[q].ID), append(j.Texts, c.Questions[q].Text)
 			switch {
 			case k == 0:
 				text.WriteString(asked)
