@@ -65,7 +65,7 @@ type permitKey struct{}
 
 // OpenStream must be called before a response that may take a long time, such as an event stream or a download. It
 // fails if the caller's workspace, key or address has used up its share of the open streams. For a caller without a
-// key, workspace must be set to the workspace of the public resource.
+// key, workspace must be set to the public resource's workspace.
 func OpenStream(ctx context.Context, workspace string) error {
 	ctx, caller := access.CallerOf(ctx)
 	p, ok := ctx.Value(permitKey{}).(*permit)
