@@ -16,7 +16,7 @@ func IsID(wanted string) bool { return idForm.MatchString(wanted) }
 // Named is an object with an id and a name.
 type Named struct{ ID, Name string }
 
-// Pick returns the id of the object with the wanted name. The parameter `noun` is the kind of object in error messages,
+// Pick returns the id of the object with the wanted name. The parameter `kind` is the kind of object in error messages,
 // such as "datastore".
 func Pick(kind, wanted string, all []Named) (id string, err error) {
 	for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
