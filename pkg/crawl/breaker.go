@@ -38,7 +38,7 @@ type hostHealth struct {
 	refused    time.Time     // time of the first of these responses
 }
 
-// fail counts a failure. If the host is already paused, `held` is the time left until the pause ends. If `isProbed` is
+// fail counts a failure. If the host is already paused, `held` is the time left until the pause ends. If `suspect` is
 // true, the caller must probe the host and report the result by calling trip, succeeded or inconclusive.
 func (b *breaker) fail(host string, now time.Time) (held time.Duration, suspect bool) {
 	b.mu.Lock()
