@@ -158,7 +158,7 @@ func (r *revealer) control(id string, n *html.Node) {
 	}
 }
 
-// rowKey returns a key that elements of the same kind share, such as all answers of an FAQ. It consists of the tags and
+// rowKey returns a key that elements of the same kind share, such as all answers in an FAQ. It consists of the tags and
 // first classes of three elements: the element itself, its predecessor and its parent.
 func rowKey(n *html.Node) string {
 	prev := previousElement(n)

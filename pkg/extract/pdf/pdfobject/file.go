@@ -63,8 +63,8 @@ const MaxStream = 64 << 20
 
 var errUnpacked = errors.New("the unpacked data exceed the limit")
 
-// Open finds the objects of a file through its cross references, or by searching the whole file if `rebuildXref` is
-// true. It returns ErrEncrypted if the file needs a password.
+// Open finds the objects of a file through its cross references, or by searching the whole file if `search` is true. It
+// returns ErrEncrypted if the file needs a password.
 func Open(data []byte, search bool) (f *File, err error) {
 	defer Recover(&err)
 	if f, err = find(data, search); err != nil {
