@@ -59,7 +59,7 @@ func digest(v any) (string, error) {
 
 // textID returns a hash of the text that a web page's rows are made from; see domain.Event.TextID. A page with an
 // unchanged hash keeps its stored properties, so the hash also covers the extraction's version and the document's
-// properties. It does not cover the page's times of creation and change, because many servers change them with each
+// properties. It does not cover the page's creation and modification times, because many servers change them with each
 // response. textID returns "" for content other than web pages.
 func (i *Ingestor) textID(job domain.Job, doc *domain.Document, chunks []domain.Chunk) (string, error) {
 	if job.Type != domain.TypeWebPage {
