@@ -130,8 +130,8 @@ func (s *Server) awaitStopped(ctx context.Context) error {
 	}
 }
 
-// startOnce creates a server and waits until it is ready. If the start fails, try stops the server. If stopping takes a
-// long time, it continues in the background.
+// startOnce creates a server and waits until it is ready. If the start fails, startOnce stops the server. If stopping
+// takes a long time, it continues in the background.
 func (s *Server) startOnce(ctx context.Context, opts *server.Options) error {
 	srv, err := server.NewServer(opts)
 	if err != nil {
