@@ -44,7 +44,7 @@ func (q question) lacks(pages []page, at int, about topics) bool {
 			document = append(document, p)
 		}
 	}
-	if !pages[at].prose() || q.wants.plain() || q.wants.kind == wantMass {
+	if !pages[at].prose() || q.wants != wantAny {
 		valued := q.valued(pages[at])
 		total, unheard, named, held := 0.0, 0.0, false, false
 		for i, w := range q.weights {
@@ -74,13 +74,13 @@ func (q question) mentioned(i int, pages []page) bool {
 	return slices.ContainsFunc(pages, func(p page) bool { return q.holds(p.own, i)+q.holds(p.title, i) > 0 })
 }
 
-// eligible reports whether a page contains the numbers, codes and options among the topics. If values of the requested
-// kind are recognisable by their form, as e-mail addresses are, the page must also contain such a value.
+// eligible reports whether a page contains the numbers, codes and options of the topics, and a value of the requested
+// kind.
 func (q question) eligible(p page, about topics) bool {
 	if !holdsOptions(p.fragment, q.options) || !holdsCodes(p.fragment, q.codes) {
 		return false
 	}
-	if (q.wants.plain() || q.wants.kind == wantMass) && !q.valued(p) {
+	if q.wants != wantAny && !q.valued(p) {
 		return false
 	}
 	if _, coded := q.lacksNames(p.own, p.title); coded {
@@ -99,7 +99,7 @@ func (q question) eligible(p page, about topics) bool {
 
 // valued reports whether a page contains a value of the requested kind. In a receipt, prices have no currency.
 func (q question) valued(p page) bool {
-	return q.wants.heldBy(p.fragment.Text) || q.wants.kind == wantMoney && amount.MatchString(p.fragment.Text)
+	return q.wants.heldBy(p.fragment.Text) || q.wants == wantMoney && amount.MatchString(p.fragment.Text)
 }
 
 // amount matches a number with two decimals, which in receipts and invoices is a price.

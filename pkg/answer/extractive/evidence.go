@@ -13,7 +13,6 @@ type evidence struct {
 	names  float64 // share of the question's names that neither the fragment nor its heading contains, as a negative number: -1 to 0
 	score  float64 // score of the fragment
 	rank   float64 // score of the fragment relative to the best
-	value  float64 // 1: has a value of the requested kind, -1: has none, 0: no kind requested
 	scrap  bool    // a few words without a full stop: a heading or label
 
 	certain bool // the row with the code that the question names
@@ -28,14 +27,13 @@ const (
 	namesWeight  = 0.9
 	scoreWeight  = 2.3
 	rankWeight   = 4.5
-	valueWeight  = 0.7
 	scrapWeight  = -3.0 // not fitted: a heading is not an answer
 )
 
 // total returns the weighted sum of the evidence.
 func (e evidence) total() float64 {
 	sum := ownWeight*e.own + beforeWeight*e.before + nearWeight*e.near + namesWeight*e.names +
-		scoreWeight*e.score + rankWeight*e.rank + valueWeight*e.value
+		scoreWeight*e.score + rankWeight*e.rank
 	if e.scrap {
 		sum += scrapWeight
 	}
@@ -50,7 +48,6 @@ const (
 	answeredHeld    = 2.6 // words in the sentence or the previous one
 	answeredNear    = 4.6
 	answeredNames   = 2.0
-	answeredMissing = 0.8  // the requested kind of value is missing
 	answeredBest    = 3.8  // score of the best fragment
 	answeredAhead   = 5.3  // lead of the best score over the second
 	answeredAtLeast = -0.5 // minimum log odds of an answer
@@ -68,6 +65,6 @@ func (e evidence) answered(fragments []domain.Fragment) bool {
 		second = fragments[1].Score
 	}
 	return e.certain || e.own+e.before >= heldAtLeast &&
-		answeredBase+answeredHeld*(e.own+e.before)+answeredNear*e.near+answeredNames*e.names+answeredMissing*min(e.value, 0)+
+		answeredBase+answeredHeld*(e.own+e.before)+answeredNear*e.near+answeredNames*e.names+
 			answeredBest*best+answeredAhead*(best-second) >= answeredAtLeast
 }

@@ -217,7 +217,7 @@ func (q question) sure(quotes []sentence, pages []page, about topics) bool {
 		if s.kind == partCode || s.evidence.certain {
 			return true
 		}
-		if s.evidence.scrap || s.evidence.value < 0 || !q.saysMore(s, pages, about) || !q.eligible(pages[s.fragment], about) {
+		if s.evidence.scrap || !q.saysMore(s, pages, about) || !q.eligible(pages[s.fragment], about) {
 			continue
 		}
 		own := q.covered(about, s.said)

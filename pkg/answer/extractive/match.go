@@ -115,7 +115,7 @@ func (q question) identifies(p part, own wording, lang analysis.Language) bool {
 		return named && column && most
 	}
 	foreign := q.lang != analysis.Unknown && lang != q.lang
-	return most || foreign && q.value(own) >= 0
+	return most || foreign && (q.wants == wantAny || own.value)
 }
 
 // holdsAll reports whether every term whose element in `marked` is true occurs in at least one of the texts.

@@ -53,13 +53,11 @@ func TestWhatOfficesAskIsAnswered(t *testing.T) {
 		"not the row of another code":                    {"What does BX-9999-Z cost?", "", "prices", no},
 		"rows, not the names of their columns":           {"Description, price and stock", "", "prices", says + "- “" + bearing + "” [1]\n- “SKU: BX-4472-K; Description: Seal kit; Price (EUR): 62.00; Stock: 118” [1]"},
 		"one entry of a list":                            {"When is the technical review?", "", "minutes", says + "“Technical review: 19 October 2026, 14:00, room Delta” [1]"},
-		"the entry that a follow-up asks about":          {"And when does it begin?", "When is the technical review? And when does it begin?", "minutes", says + "“Technical review: 19 October 2026, 14:00, room Delta” [1]"},
 		"a list that is asked for as a whole": {"Which meetings are next?", "", "minutes", says +
 			"> Next meetings\n>\n> Steering committee: 12 October 2026, 10:00, room Fjord  \n> Technical review: 19 October 2026, 14:00, room Delta  \n> Site visit: 26 October 2026, 9:00, gate 3 [1]"},
 		"steps keep their numbers": {"How do I calibrate the compass?", "", "steps", says +
 			"> Calibrating the compass\n>\n> 1. Place it on level ground.  \n> 2. Hold both buttons.  \n> 3. Turn it once.  \n> 4. Wait for the green light. [1]"},
 		"a number with the unit that is asked for": {"Wie viele Tage Urlaub habe ich?", "", "leave", sagt + "„Alle Vollzeitbeschäftigten haben im Urlaub Anspruch auf 30 Tage im Jahr.“ [1]"},
-		"a date where one is asked for":            {"Wann ist die Wahl?", "", "vote", sagt + "„Die Wahl findet am 3. Mai statt.“ [1]"},
 		"code as a whole": {"How do I install pipekit?", "", "install", says +
 			"“Install pipekit with these commands:” [1]\n\n```sh\ncurl -LO pipekit.tar\nif true; then\n    tar xf pipekit.tar\nfi\n```"},
 		"the answer to a question, not the question":  {"Is there a free trial?", "", "faq", says + "“Yes. Every plan can be tried for 14 days.” [1]"},

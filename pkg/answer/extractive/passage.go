@@ -251,9 +251,12 @@ func (p page) grown(begin, end int, after bool) (int, int) {
 }
 
 const (
-	passageCharacters = 500  // maximum length of a passage of prose
-	partCharacters    = 800  // the same if the question has several parts
-	formCharacters    = 1200 // maximum length of a part of a form, receipt or table
+	passageCharacters     = 370 // maximum length of a passage of prose
+	longPassageCharacters = 600 // the same if no line contains clearShare of the topics, so that the place of the answer is unclear
+	clearShare            = 0.45
+
+	partCharacters = 800  // the same if the question has several parts
+	formCharacters = 1200 // maximum length of a part of a form, receipt or table
 
 	// A passage is quoted if it and its headings contain at least minCover of the topics, or loneCover if no sentence
 	// is likely to be an answer. If there is no such passage, sentences of a fragment are quoted if the fragment and
@@ -328,7 +331,10 @@ func (q question) passagesFor(clauses []string, pages []page, supported bool, ch
 		case len(clauses) > 1: // a part of a question says little about what answers it
 			limit = min(limit, partCharacters)
 		default:
-			limit = min(limit, passageCharacters)
+			limit = min(limit, longPassageCharacters)
+			if slices.ContainsFunc(pages[at].lines, func(l line) bool { return q.covered(about, l.own) >= clearShare }) {
+				limit = min(limit, passageCharacters)
+			}
 		}
 		p.begin, p.end = q.window(pages[at], about, limit)
 		out = joined(out, p)

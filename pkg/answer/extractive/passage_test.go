@@ -131,6 +131,27 @@ func TestAPassageIsBoundedAndCutAtParagraphs(t *testing.T) {
 	}
 }
 
+func TestAPassageIsLongerIfNoLineContainsMuchOfTheQuestion(t *testing.T) {
+	t.Parallel()
+	lines := strings.Repeat("The lock is old.\n\nIts keeper is tall.\n\nA gate is shut.\n\nThe ferry is slow.\n\nSwans are here in autumn.\n\n", 20)
+	for question, want := range map[string][2]int{"autumn swans": {0, passageCharacters}, "lock keeper gate ferry autumn": {passageCharacters + 1, longPassageCharacters}} {
+		fragments := []domain.Fragment{{Text: lines, Score: 0.6}}
+		q := newQuestion(chat.Prompt{Question: question}, fragments)
+		pages := pagesOf(fragments)
+		got, _ := q.passagesFor([]string{question}, pages, true, formCharacters)
+		if len(got) != 1 {
+			t.Fatalf("%q: %d passages", question, len(got))
+		}
+		length := 0
+		for _, l := range pages[0].lines[got[0].begin:got[0].end] {
+			length += len(l.text) + 1
+		}
+		if length < want[0] || length > want[1] {
+			t.Errorf("%q: the passage has %d characters, want %d to %d", question, length, want[0], want[1])
+		}
+	}
+}
+
 func FuzzPassages(f *testing.F) {
 	f.Add("What is a, and who is --b 2?", "a\tb\n\na: c; d: e\n> f\n```\ng")
 	f.Add("", "\n\n\n")

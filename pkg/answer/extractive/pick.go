@@ -59,8 +59,7 @@ func inReadingOrder(sentences []sentence) {
 
 // candidates returns the sentences with a score near the best, best first. It drops:
 //
-//   - sentences from fragments that lack the rarest word of the question, if another fragment contains it;
-//   - sentences without a value of the requested kind, if the best sentence contains one;
+//   - sentences of fragments that lack the rarest word of the question, if another fragment contains it;
 //   - if the best is a row or an entry, other rows and entries that contain fewer of the question's words, because they
 //     describe other things.
 func candidates(sentences []sentence) []sentence {
@@ -80,8 +79,7 @@ func candidates(sentences []sentence) []sentence {
 	}
 	best := out[0]
 	return slices.DeleteFunc(out, func(s sentence) bool {
-		return best.evidence.value > s.evidence.value ||
-			best.single() && s.single() && s.evidence.own < sameThing*best.evidence.own
+		return best.single() && s.single() && s.evidence.own < sameThing*best.evidence.own
 	})
 }
 

@@ -103,14 +103,13 @@ func (q question) readFragment(i int, f domain.Fragment, best float64) []sentenc
 		}
 		e := q.look(said, before, heading)
 		e.names, e.score, e.rank = names, f.Score, f.Score/max(best, minScore)
-		e.value = q.value(own)
 		e.scrap = p.kind == partProse && !ends(p.text) && (isScrap(p.text) || q.unspaced && n == 0) || q.saysNoMore(own)
 		e.certain = q.identifies(p, own, lang)
-		tells := (p.kind == partProse || p.kind == partEntry && ends(p.text) && !itemLine.MatchString(p.text)) && !isQuestion(p.text) || q.tells(said, before, heading) || e.certain
+		tells := p.kind == partProse || p.kind == partEntry && ends(p.text) && !isQuestion(p.text) && !itemLine.MatchString(p.text) || q.tells(said, before, heading) || e.certain
 		if before = own; p.single() {
 			before = wording{}
 		}
-		if e.own == 0 && (p.kind != partCode || e.before == 0) || !tells || e.value < 0 && q.wants.plain() {
+		if p.kind == partProse && isQuestion(p.text) || e.own == 0 && (p.kind != partCode || e.before == 0) || !tells || q.wants != wantAny && !own.value {
 			continue
 		}
 		out = append(out, sentence{
@@ -151,18 +150,6 @@ func titlesOf(f domain.Fragment, parts []part) func(part) string {
 		}
 		return out
 	}
-}
-
-// value returns the evidence from values of the requested kind: 1 if the text contains such a value, -1 if it contains
-// none, and 0 if the question requests no kind of value.
-func (q question) value(t wording) float64 {
-	switch {
-	case q.wants.kind == wantAny:
-		return 0
-	case t.value:
-		return 1
-	}
-	return -1
 }
 
 // isScrap reports whether text that does not end with a full stop is a heading or a label, because it is short and

@@ -1,16 +1,13 @@
 package extractive
 
-import (
-	"strings"
-	"testing"
-)
+import "testing"
 
 func TestWhatAQuestionAsksFor(t *testing.T) {
 	t.Parallel()
-	for question, want := range map[string]wantKind{
-		"How many days of leave do I have?":        wantCount,
-		"Wie viele Tage Urlaub habe ich?":          wantCount,
-		"Combien de jours de congé ai-je ?":        wantCount,
+	for question, want := range map[string]want{
+		"How many days of leave do I have?":        wantAny,
+		"Wie viele Tage Urlaub habe ich?":          wantAny,
+		"Combien de jours de congé ai-je ?":        wantAny,
 		"How much does a ticket cost?":             wantMoney,
 		"What is the unit_price of BW-301?":        wantMoney,
 		"unitPrice of BW-301":                      wantMoney,
@@ -19,13 +16,13 @@ func TestWhatAQuestionAsksFor(t *testing.T) {
 		"Quel est le prix du billet ?":             wantMoney,
 		"Who pays the costs?":                      wantAny,
 		"Where is the price list?":                 wantAny,
-		"When is the fair?":                        wantTime,
-		"Seit wann gilt das?":                      wantTime,
-		"And when does it begin?":                  wantTime,
+		"When is the fair?":                        wantAny,
+		"Seit wann gilt das?":                      wantAny,
+		"And when does it begin?":                  wantAny,
 		"What do I do when the alarm rings?":       wantAny,
-		"How long is the flight?":                  wantDuration,
-		"Wie lange dauert der Flug?":               wantDuration,
-		"Combien de temps dure la visite ?":        wantDuration,
+		"How long is the flight?":                  wantAny,
+		"Wie lange dauert der Flug?":               wantAny,
+		"Combien de temps dure la visite ?":        wantAny,
 		"Many people ask how much it costs.":       wantMoney,
 		"Wie ist die Telefonnummer?":               wantPhone,
 		"How heavy is the pump?":                   wantMass,
@@ -38,7 +35,7 @@ func TestWhatAQuestionAsksFor(t *testing.T) {
 		"":                                         wantAny,
 		"What is the email address of the office?": wantMail,
 	} {
-		if got := wantIn(question).kind; got != want {
+		if got := wantIn(question); got != want {
 			t.Errorf("%q asks for %d, want %d", question, got, want)
 		}
 	}
@@ -50,11 +47,6 @@ func TestWhatHoldsAValue(t *testing.T) {
 		question, text string
 		want           bool
 	}{
-		"days by figures":                {"How many days?", "You have 30 paid days.", true},
-		"days in words":                  {"Wie viele Tage?", "Es sind fünf Tage.", true},
-		"an ordinal is no number":        {"Wie viele Tage?", "Ab dem dritten Tag ist ein Attest nötig.", false},
-		"a figure of something else":     {"How many days?", "It has 3 rooms for the days of rain.", false},
-		"a figure where none is named":   {"How many are there?", "There are 7.", true},
 		"a price":                        {"What does it cost?", "It is 4,50 € each.", true},
 		"a price by its column":          {"What does it cost?", "Article: X; Price: 18", true},
 		"what is free":                   {"What does it cost?", "Children enter free of charge.", true},
@@ -63,16 +55,6 @@ func TestWhatHoldsAValue(t *testing.T) {
 		"a year is no fee":               {"What is the fee?", "The fee was raised in 2019.", false},
 		"a figure beside a fee":          {"What is the fee?", "The fee is due within 14 days.", false},
 		"a verb is no currency":          {"What does it cost?", "In 4 steps try won games and real work.", false},
-		"a date":                         {"When is it?", "On 3 May.", true},
-		"a month":                        {"Wann ist es?", "Gewählt wird im Mai.", true},
-		"a short month":                  {"When is it?", "Due: 3 Sep.", true},
-		"a month behind its day":         {"¿Cuándo es?", "El 4 de mayo.", true},
-		"words that begin like months":   {"When is it?", "The general market decided on the main settings.", false},
-		"a verb that is a month":         {"When is it?", "It may be set as you like.", false},
-		"a year":                         {"When was it?", "In 1987 it burnt down.", true},
-		"a time of day":                  {"When is it?", "Doors open at 18:00.", true},
-		"no time":                        {"When is it?", "It is in the hall.", false},
-		"a duration":                     {"How long is it?", "It takes seven weeks.", true},
 		"a weight":                       {"How heavy is it?", "6.4 kg", true},
 		"a length is no weight":          {"How heavy is it?", "6.4 m", false},
 		"a telephone number":             {"What is the phone number?", "Call +47 55 00 17 29.", true},
@@ -87,18 +69,5 @@ func TestWhatHoldsAValue(t *testing.T) {
 				t.Errorf("got %v", got)
 			}
 		})
-	}
-}
-
-// A hostile document may contain a very large number of figures.
-func TestFiguresWithoutUnitsAreReadWithoutMuchWork(t *testing.T) { // not parallel, because it counts allocations
-	const figures = 500
-	text := "It has rooms: " + strings.Repeat("7 of ", figures)
-	w := wantIn("How many days does it have?")
-	if w.heldBy(text) {
-		t.Fatal("it has no days")
-	}
-	if n := testing.AllocsPerRun(1, func() { w.heldBy(text) }); n > 20*figures {
-		t.Errorf("%v allocations for %d figures", n, figures)
 	}
 }
