@@ -29,8 +29,8 @@ var ErrTooLong = errors.New("the prompt is longer than the model's context windo
 
 // Models maps model names to models.
 type Models interface {
-	// Models returns the models to use for a model name of the API (see domain.ModelNames), in the order in which to
-	// try them. There is at least one. If a model fails without emitting text, the next one is called.
+	// Models returns the models to use for a model name used in the API (see domain.ModelNames), in the order in which
+	// to try them. There is at least one. If a model fails without emitting text, the next one is called.
 	Models(name string) []Model
 }
 
