@@ -21,8 +21,8 @@ type HostSlots interface {
 
 const (
 	maxHosts = 10_000
-	// busyWait is the delay before another attempt when all slots are in use. It is a guess, because the end of a
-	// request is unknown.
+	// busyWait is the delay before another attempt when all slots are in use. It is a guess, because it is not known
+	// when a request will finish.
 	busyWait = 50 * time.Millisecond
 )
 

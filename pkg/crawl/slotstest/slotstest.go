@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Open returns a HostSlots for each of n crawlers. These crawlers share their slots. Crawlers from different calls of
+// Open returns a HostSlots for each of n crawlers. These crawlers share their slots. Crawlers from different calls to
 // Open share nothing. The slots use the clock `now`, which moves only when a test advances it.
 type Open func(t *testing.T, now func() time.Time, n int) []crawl.HostSlots
 
