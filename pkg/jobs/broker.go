@@ -39,8 +39,8 @@ type Broker struct {
 }
 
 // Open creates the streams or updates their configuration. Processes that own the catalog call it; others call Attach.
-// It fails with quorum.ErrReplicas if the cluster has too few servers, and with ErrForeign if the streams belong to another
-// catalog.
+// It fails with quorum.ErrReplicas if the cluster has too few servers, and with ErrForeign if the streams belong to
+// another catalog.
 func Open(ctx context.Context, conn *Conn, o Options) (*Broker, error) {
 	b := newUnopenedBroker(conn, o)
 	if err := b.identify(ctx, o); err != nil {
