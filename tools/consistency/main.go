@@ -2,7 +2,7 @@
 // over the REST API while the fleet suffers faults, and every answer is compared with the history of the document. At
 // the end the complete content is compared. Nothing may be lost, duplicated, mixed, resurrected or leaked.
 //
-//	consistency [flags]                            start a fleet on this machine and strike it with faults
+//	consistency [flags]                            start a fleet on this machine and inject faults
 //	consistency -url URL[,URL…] -keys KEY[,KEY…]   check a running fleet, with one key for each workspace
 //
 // The first form needs the source code in the working directory. The seed determines all choices of workers and faults,
