@@ -59,7 +59,7 @@ func inReadingOrder(sentences []sentence) {
 
 // candidates returns the sentences with a score near the best, best first. It drops:
 //
-//   - sentences of fragments that lack the rarest word of the question, if another fragment contains it;
+//   - sentences from fragments that lack the rarest word of the question, if another fragment contains it;
 //   - if the best is a row or an entry, other rows and entries that contain fewer of the question's words, because they
 //     describe other things.
 func candidates(sentences []sentence) []sentence {
