@@ -30,7 +30,7 @@ type settings struct {
 	seed        uint64   // with joined: random seed of the pairs
 	set         string   // folder of a question set, measured instead of collections
 	half        string   // half of the set to measure; "": both
-	wrong       bool     // print the wrong answers to questions of the set, or to joined questions
+	wrong       bool     // print the wrong answers to questions in the set, or to joined questions
 	firstToken  bool     // measure the delay of a chat model's first token
 	rounds      int      // with firstToken: how often each question is asked
 	profile     string   // with firstToken: file for a profile of the service; "": none
