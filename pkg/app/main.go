@@ -25,7 +25,7 @@ import (
 // Shape is a type of process.
 type Shape string
 
-// Types of process.
+// Process types.
 const (
 	API      Shape = "api"
 	Ingestor Shape = "ingestor"
