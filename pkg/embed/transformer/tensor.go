@@ -29,7 +29,7 @@ type tensor struct {
 	data  []byte // its length matches dtype and shape
 }
 
-// decode decodes len(out) numbers of the tensor into `out`, starting with the number at index `first`.
+// decode decodes len(out) numbers from the tensor into `out`, starting with the number at index `first`.
 func (t tensor) decode(out []float32, first int) {
 	data := t.data[first*t.dtype.size():]
 	switch t.dtype {
