@@ -36,7 +36,7 @@ type Options struct {
 	// NoSync acknowledges messages before they are synced to disk. They survive a process crash, but not a power loss.
 	// Default false: every write is synced first.
 	NoSync bool
-	// MaxBytes is the maximum size of the store. Default 0: the file system's free space at the start.
+	// MaxBytes is the maximum size of the store. Default 0: the file system's free space at startup.
 	MaxBytes int64
 	// StartTimeout is the time limit for the start, including the recovery of the store. Default 30 s.
 	StartTimeout time.Duration
