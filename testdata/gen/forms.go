@@ -158,7 +158,7 @@ func instructionDocx() ([]byte, error) {
 		wordParagraph("", "Die Stichtagsinventur findet am 28. November 2025 statt. Gezählt wird zu zweit; Abweichungen über 100 Euro werden ein zweites Mal gezählt. Während der Inventur nimmt das Lager keine Ware an."))
 }
 
-// offerDocx returns an offer in German with a form and a table of prices.
+// offerDocx returns an offer in German with a form and a price table.
 func offerDocx() ([]byte, error) {
 	return docxOf(wordParagraph("Title", "Angebot K-2025-0092") +
 		wordParagraph("", "Küchenstudio Ahrens, Deichstraße 51, 26723 Emden, für Familie Oltmanns, Aurich") +
