@@ -48,14 +48,8 @@ func mainWith(`},
 
 // planted are faults that can be built into the program, to show that the checker finds them.
 var planted = map[string][]edit{
-	// Rows of the old generation are swept when a job begins, not when the new generation is active.
-	"early-sweep": {{"pkg/domain/transition.go", "	d.UpdatedAt = ev.At\n	return Outcome{Changed: true}\n}\n\n// next makes", `	d.UpdatedAt = ev.At
-	out := Outcome{Changed: true}
-	out.Sweeps = append(out.Sweeps, Sweep{WorkspaceID: d.WorkspaceID, DatastoreID: d.DatastoreID, DatasourceID: d.ID, Below: ev.Generation})
-	return out
-}
-
-// next makes`}},
+	// Rows of the old generation are swept when the new content is accepted, not when it is searchable.
+	"early-sweep": {{"pkg/catalog/resources/content.go", "DatasourceID: r.ID, Originals: []string{old.Key},", "DatasourceID: r.ID, Originals: []string{old.Key}, Below: r.ActiveGeneration + 1,"}},
 	// A request whose claim was taken over stores its documents nevertheless.
 	"no-claim-fence": {{"pkg/catalog/accounts/idempotency.go", "	return db.WithFence(ctx, func(ctx context.Context, t *db.Tx) error {", "	return ctx\n	return db.WithFence(ctx, func(ctx context.Context, t *db.Tx) error {"}},
 	// A generation becomes active even if a higher one already is.
