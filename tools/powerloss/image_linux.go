@@ -135,7 +135,7 @@ func (r *runner) compare(ctx context.Context, i *image, d *disk.Disk, root strin
 		report.Findings = append(report.Findings, stopped.Error())
 	}
 	if err == nil {
-		err = compareInto(ctx, &report, check.Comparison{Dir: dir, Interrupted: i.expected.Sent()})
+		err = compareInto(ctx, &report, check.Comparison{Dir: dir, Interrupted: i.expected.Sent(), Replaced: i.expected.Replaced()})
 	}
 	return report, err
 }

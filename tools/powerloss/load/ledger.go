@@ -68,6 +68,17 @@ func (e Expected) Sent() (n int) {
 	return n
 }
 
+// Replaced returns the number of acknowledged versions that were replaced or deleted.
+func (e Expected) Replaced() (n int) {
+	for _, d := range e.Documents {
+		n += d.Acknowledged.Version
+		if d.Acknowledged.Exists() {
+			n--
+		}
+	}
+	return n
+}
+
 // Expected returns the states that all documents may have if the power fails now.
 func (l *Ledger) Expected() Expected {
 	l.mu.Lock()
