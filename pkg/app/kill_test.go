@@ -333,7 +333,7 @@ func TestDeletedTextsStayDeletedAfterAKill(t *testing.T) {
 	p.swept()
 	p.kill()
 	p.start()
-	p.says(p.repair(), "1 datasource looked at: "+consistent)
+	p.says(p.repair(), "1 datasource checked: "+consistent)
 	if have := p.settled(store, time.Minute); len(have) != 1 || have[0].ID != put.IDs[0] {
 		t.Errorf("%d datasources exist, want the one that was not deleted: %+v", len(have), have)
 	}
