@@ -148,7 +148,12 @@ var errNoServer = errors.New("originals: no server has an undamaged copy")
 // instead.
 func (s *Store) eachServer(ctx context.Context, try func(jetstream.Stream) error) error {
 	var unreachable error
-	for _, address := range s.js.Conn().Servers() {
+	servers := s.js.Conn().Servers()
+	// The connection learns of the other servers from its own server, which may have just started.
+	if replicas := s.stream.CachedInfo().Config.Replicas; len(servers) < replicas {
+		unreachable = fmt.Errorf("only %d of %d NATS servers are known", len(servers), replicas)
+	}
+	for _, address := range servers {
 		conn, stream, err := s.connectTo(ctx, address)
 		if err != nil {
 			unreachable = err
