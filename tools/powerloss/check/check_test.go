@@ -174,3 +174,18 @@ func TestNothingIsExpectedBeforeTheDatastore(t *testing.T) {
 		t.Errorf("found %+v: %v", got, err)
 	}
 }
+
+func TestOnlyStraysMayBeFoundOnce(t *testing.T) {
+	for said, want := range map[string]bool{
+		"3 datasources checked: stray rows: 128":                                                 true,
+		"3 datasources checked: stray originals: 2":                                              true,
+		"3 datasources checked: stray rows: 1, stray originals: 2":                               true,
+		"3 datasources checked: 1 to be indexed again, stray rows: 128":                          false,
+		"3 datasources checked: 1 deleted":                                                       false,
+		"3 datasources checked: stray rows: 1; still being processed and possibly incomplete: 1": false,
+	} {
+		if got := strays.MatchString(said); got != want {
+			t.Errorf("%q: %v, want %v", said, got, want)
+		}
+	}
+}
