@@ -174,10 +174,11 @@ func parse(text, asked string, passages []domain.Fragment) (Plan, error) {
 	return p, nil
 }
 
-// checked returns q, a question that the model wrote, without quotation marks. It fails if q is too long, has no words,
-// or contains markup, or if too few of its words occur in the user's question and the passages.
+// checked returns q, a question that the model wrote, without quotation marks and control characters. It fails if q is
+// too long, has no words, or contains markup, or if too few of its words occur in the user's question and the passages.
 func checked(q, asked string, passages []domain.Fragment) (string, error) {
-	q = strings.TrimSpace(strings.Trim(strings.TrimSpace(q), "\"“”„`"))
+	q = strings.Join(strings.FieldsFunc(q, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	q = strings.TrimSpace(strings.Trim(q, "\"“”„`"))
 	switch n := utf8.RuneCountInString(q); {
 	case n > maxQuestionCharacters:
 		return "", invalid("a question has %d characters; the maximum is %d", n, maxQuestionCharacters)

@@ -122,6 +122,7 @@ func TestTheNextStepIsCompletedFromThePassages(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add("Which company built the Halden lock?\nTHEN: Which town is … in?")
 	f.Add("1. \n- \nTHEN:\n\xff")
+	f.Add("A\r#")
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := parse(text, asked, passages)
 		if err != nil {

@@ -60,6 +60,7 @@ func FuzzJudge(f *testing.F) {
 	f.Add("保証は七年です。[1]霜害は対象外です。", "保証期間は七年です。", 1)
 	f.Add("| a | 1,500 |\n|--|--|\n| b | 2 |", "a\t1.500\nb\t2", 7)
 	f.Add("5\xff1 [1]", "\xff5", 1)
+	f.Add("証\xe4", "保証期間は七年です。", 1)
 	f.Fuzz(func(t *testing.T, answer, text string, size int) {
 		sources := []domain.Fragment{{Text: text, Citation: 1, Runs: domain.TextRuns{{Document: 7, Length: len(text)}}}, {Text: answer, Citation: 2}}
 		result := Judge(answer, sources)
@@ -76,7 +77,7 @@ func FuzzJudge(f *testing.F) {
 				if got := sources[v.Source].Text[v.In.Start:v.In.End]; got == "" || v.Text != got || v.Source == 0 && v.Original.Start != v.In.Start+7 {
 					t.Fatalf("the span %+v has %q", v, got)
 				}
-				if utf8.ValidString(text) && !utf8.ValidString(v.Text) {
+				if utf8.ValidString(sources[v.Source].Text) && !utf8.ValidString(v.Text) {
 					t.Fatalf("the span %+v cuts a character", v)
 				}
 			}
