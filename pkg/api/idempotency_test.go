@@ -317,16 +317,22 @@ func newOvertaken(t *testing.T) (s *service, datastore, document string, g *gate
 	return s, datastore, document, g
 }
 
+// overtaken sends a request that stops at the gate until its claim has expired. The channel gets its response.
+func overtaken(s *service, g *gatedOriginals, name, datastore, document string) <-chan *response {
+	slow := make(chan *response)
+	go func() { slow <- keyed[name].send(s, datastore, document) }()
+	<-g.entered
+	s.clock.advance(catalog.IdempotencyLease + time.Second)
+	return slow
+}
+
 func TestTwoRunsOfARequestCreateOneResource(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"an upload", "documents"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, datastore, document, g := newOvertaken(t)
-			slow := make(chan *response)
-			go func() { slow <- keyed[name].send(s, datastore, document) }()
-			<-g.entered
-			s.clock.advance(catalog.IdempotencyLease + time.Second)
+			slow := overtaken(s, g, name, datastore, document)
 			taken := keyed[name].send(s, datastore, document)
 			close(g.open)
 			if late := <-slow; late.status != taken.status || string(late.body) != string(taken.body) {
@@ -346,10 +352,7 @@ func TestALateRunOfARequestUndoesNoLaterOne(t *testing.T) {
 		t.Run(name+" are changed again", func(t *testing.T) {
 			t.Parallel()
 			s, datastore, document, g := newOvertaken(t)
-			slow := make(chan *response)
-			go func() { slow <- keyed[name].send(s, datastore, document) }()
-			<-g.entered
-			s.clock.advance(catalog.IdempotencyLease + time.Second)
+			slow := overtaken(s, g, name, datastore, document)
 			keyed[name].send(s, datastore, document).want(200)
 			s.call("POST", "/datastores/update/"+datastore, object{"id": document, "text": "newest"}).want(200)
 			close(g.open)
@@ -365,10 +368,7 @@ func TestALateRunOfARequestUndoesNoLaterOne(t *testing.T) {
 	t.Run("a text is deleted", func(t *testing.T) {
 		t.Parallel()
 		s, datastore, document, g := newOvertaken(t)
-		slow := make(chan *response)
-		go func() { slow <- keyed["a text"].send(s, datastore, document) }()
-		<-g.entered
-		s.clock.advance(catalog.IdempotencyLease + time.Second)
+		slow := overtaken(s, g, "a text", datastore, document)
 		made := keyed["a text"].send(s, datastore, document).want(201).object()
 		s.call("DELETE", "/datasources/"+made.id(), nil).want(200)
 		close(g.open)
