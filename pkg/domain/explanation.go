@@ -46,7 +46,7 @@ type ExplainedDatastore struct {
 	Inactive    int // rows found that belong to no active generation
 }
 
-// ExplainedRerank tells how a query's candidates were reranked.
+// ExplainedRerank describes how a query's candidates were reranked.
 type ExplainedRerank struct {
 	Model      string // "" if no reranker was used
 	Candidates int    // reranked candidates; 0 if reranking was skipped or failed

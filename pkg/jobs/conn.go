@@ -80,7 +80,7 @@ var reconnectBackoff = backoff{min: 200 * time.Millisecond, max: 4 * time.Second
 // Connect connects to a server, retrying until StartTimeout has passed or ctx is done. It fails immediately with
 // ErrRefused if retrying cannot help: the servers reject the credentials or the TLS settings, are too old, or have no
 // JetStream. Every error names the servers, without secrets, and says what to do. After Connect has returned, the
-// client reconnects by itself whenever the connection is lost, for as long as it takes.
+// client reconnects by itself whenever the connection is lost, and never gives up.
 func Connect(ctx context.Context, o ConnectOptions) (*Conn, error) {
 	o = o.withDefaults()
 	c := &Conn{closed: make(chan struct{}), log: o.Log}

@@ -47,7 +47,7 @@ type Querier interface {
 // Scanner is one row of a query's result.
 type Scanner interface{ Scan(dest ...any) error }
 
-// failedRow stands for the result row of a query that could not be sent.
+// failedRow replaces the result row if a query could not be sent. Its Scan returns the error.
 type failedRow struct{ err error }
 
 func (r failedRow) Scan(...any) error { return Fault(r.err) }

@@ -48,8 +48,8 @@ func (e *Embedder) batches(texts []string, purpose embed.Purpose) []batch {
 // other scripts.
 const asciiPerToken = 3
 
-// truncate returns the longest prefix of the text that is estimated at no more than `limit` tokens, and that estimate,
-// rounded up.
+// truncate returns the longest prefix of the text with at most `limit` tokens, by estimate. It also returns the
+// estimate for the prefix, rounded up.
 func truncate(text string, limit int) (string, int) {
 	thirds := 0
 	for i, r := range text {

@@ -52,7 +52,7 @@ type unknownChars struct {
 	unknown int // unknown characters in words that contain several of them
 }
 
-// isSignificant reports whether so many characters are unknown that the page's text is noticeably incomplete.
+// isSignificant reports whether so many characters are unknown that a reader would notice the gaps in the page's text.
 func (u unknownChars) isSignificant() bool {
 	const aLine = 20
 	return u.unknown >= aLine || u.unknown > 0 && u.unknown*4 >= u.chars

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// identityFile is the name of the file that tells which space a directory contains. It is readable even if the database
+// identityFile is the name of the file that identifies the space in a directory. It is readable even if the database
 // is damaged. The directory's own name is only a hash.
 const identityFile = "space.json"
 
