@@ -151,7 +151,7 @@ func (s *Store) eachServer(ctx context.Context, try func(jetstream.Stream) error
 	servers := s.js.Conn().Servers()
 	// The connection learns of the other servers from its own server, which may have just started.
 	if replicas := s.stream.CachedInfo().Config.Replicas; len(servers) < replicas {
-		unreachable = fmt.Errorf("only %d of %d NATS servers are known", len(servers), replicas)
+		unreachable = fmt.Errorf("only %d of %d NATS servers are known: name them all in NATS_URL", len(servers), replicas)
 	}
 	for _, address := range servers {
 		conn, stream, err := s.connectTo(ctx, address)
