@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/sluice/sluice/tools/powerloss/disk"
 )
@@ -77,9 +78,14 @@ func (v *volume) mount(ctx context.Context, options string) error {
 	return nil
 }
 
+// unmountTimeout is the time limit for writing everything to the disk and unmounting it.
+const unmountTimeout = time.Minute
+
 // close unmounts the file system and the disk.
 func (v *volume) close() error {
-	return errors.Join(command(context.Background(), "umount", v.dir()), v.served.Close(), os.RemoveAll(v.root))
+	ctx, cancel := context.WithTimeout(context.Background(), unmountTimeout)
+	defer cancel()
+	return errors.Join(command(ctx, "umount", v.dir()), v.served.Close(), os.RemoveAll(v.root))
 }
 
 // command runs a program that ends soon. Its error has what the program printed.
