@@ -147,6 +147,32 @@ var errNoServer = errors.New("originals: no server has an undamaged copy")
 // copies are damaged, it returns errNoServer. If a server could not be asked, it fails with quorum.ErrUnavailable
 // instead.
 func (s *Store) eachServer(ctx context.Context, try func(jetstream.Stream) error) error {
+	if err := s.askEachServer(ctx, try); !errors.Is(err, errNoServer) {
+		return err
+	}
+	// Until a server that was just started, or has just stopped being the leader, answers direct gets itself, another
+	// server answers in its place, maybe from a damaged copy. So wait until each answers itself, and ask again.
+	info, err := s.stream.Info(ctx)
+	if err != nil {
+		return fmt.Errorf("the copies that could be read are damaged: %w: %w", quorum.ErrUnavailable, err)
+	}
+	for _, replica := range info.Cluster.Replicas {
+		if !replica.Current || replica.Offline {
+			return fmt.Errorf("the copies that could be read are damaged: %w: NATS server %s is not up to date", quorum.ErrUnavailable, replica.Name)
+		}
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(directGetDelay):
+	}
+	return s.askEachServer(ctx, try)
+}
+
+// directGetDelay is longer than the 2 s within which a NATS server with a current copy begins to answer direct gets.
+const directGetDelay = 2500 * time.Millisecond
+
+func (s *Store) askEachServer(ctx context.Context, try func(jetstream.Stream) error) error {
 	var unreachable error
 	servers := s.js.Conn().Servers()
 	// The connection learns of the other servers from its own server, which may have just started.
