@@ -140,7 +140,11 @@ func (w *worker) finish(one write, id string, err error) {
 	default:
 		one.op.Unknown(now, err)
 		w.loose[one.document] = true
-		w.report(one.document.Violate(model.Refused, w.since(now), "writing version %d: %v", one.version, err))
+		kind := model.Refused
+		if id != "" && isNotFound(err) { // only an update names the datasource before it is answered
+			kind = model.Lost
+		}
+		w.report(one.document.Violate(kind, w.since(now), "writing version %d: %v", one.version, err))
 	}
 }
 
