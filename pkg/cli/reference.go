@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // referenceHead is the introduction of the reference.
@@ -45,16 +46,24 @@ func writeConnection(b *strings.Builder, root *cobra.Command) {
 	})
 }
 
+// writeReference writes the section of a command, and those of its subcommands.
 func writeReference(b *strings.Builder, cmd *cobra.Command) {
-	fmt.Fprintf(b, "\n### %s\n\n```text\n", cmd.CommandPath())
-	writeHelp(b, cmd)
-	flags := flagsOf(cmd)
-	if cmd.Name() != "serve" && cmd.Name() != "healthcheck" { // the settings have a separate page
-		writeFlags(b, "Flags", flags.own)
-	}
-	b.WriteString("```\n")
 	if cmd.Name() == "completion" {
-		return // skip the subcommands: they are the same for each shell
+		return // the introduction describes it
+	}
+	own := pflag.NewFlagSet("", pflag.ContinueOnError)
+	flagsOf(cmd).own.VisitAll(func(f *pflag.Flag) {
+		if f.Name != "data-dir" { // the introduction describes it
+			own.AddFlag(f)
+		}
+	})
+	if own.HasFlags() || cmd.Long != "" || cmd.HasExample() {
+		fmt.Fprintf(b, "\n### %s\n\n```text\n", cmd.CommandPath())
+		writeHelp(b, cmd)
+		if cmd.Name() != "serve" && cmd.Name() != "healthcheck" { // the settings have a separate page
+			writeFlags(b, "Flags", own)
+		}
+		b.WriteString("```\n")
 	}
 	for _, sub := range cmd.Commands() {
 		writeReference(b, sub)

@@ -204,15 +204,15 @@ func limitSettings(c *Config) Group {
 }
 
 func quotaSettings(c *Config) Group {
-	return Group{Title: "Quotas", About: "Requests beyond a quota are rejected with 402; content and sites that were accepted before are still processed. `PUT /usage/limits` and `PUT /keys/{id}/limits` can lower quotas.", Settings: []Setting{
+	return Group{Title: "Quotas", About: "Requests beyond a quota are rejected with 402; content that was accepted before is still processed. `PUT /usage/limits` and `PUT /keys/{id}/limits` can lower quotas. 0 means no limit.", Settings: []Setting{
 		{Env: "SLUICE_QUOTA_QUERIES", Default: "0", set: number64(&c.QuotaQueries),
-			Doc: "Maximum agent queries per workspace and calendar month (UTC); 0 means no limit."},
+			Doc: "Maximum agent queries per workspace and calendar month (UTC)."},
 		{Env: "SLUICE_QUOTA_TOKENS", Default: "0", set: number64(&c.QuotaTokens),
-			Doc: "Maximum model tokens of agent queries per workspace and calendar month (UTC); 0 means no limit."},
+			Doc: "Maximum model tokens of agent queries per workspace and calendar month (UTC)."},
 		{Env: "SLUICE_QUOTA_CHUNKS", Default: "0", set: number64(&c.QuotaChunks),
-			Doc: "Maximum searchable chunks per workspace; 0 means no limit."},
+			Doc: "Maximum searchable chunks per workspace."},
 		{Env: "SLUICE_QUOTA_BYTES", Default: "0", set: size(&c.QuotaBytes, 0),
-			Doc: "Maximum size of the content stored per workspace, measured as uploaded; 0 means no limit."},
+			Doc: "Maximum size of the content stored per workspace, measured as uploaded."},
 	}}
 }
 

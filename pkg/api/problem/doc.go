@@ -53,11 +53,11 @@ var errorWords = map[domain.Code][2]string{
 	},
 	domain.CodeRateLimit: {
 		"This key sends requests, or this visitor asks questions, faster than its limit allows, or too many crawl previews or page pictures are requested.",
-		"Wait for `Retry-After`, then send the same request again; an `Idempotency-Key` makes sure that nothing is done twice. The operator sets `SLUICE_LIMIT_RATE`, `SLUICE_LIMIT_VISITOR` and the limits of keys.",
+		"Send the same request again after `Retry-After`. The operator sets `SLUICE_LIMIT_RATE`, `SLUICE_LIMIT_VISITOR` and the limits of keys.",
 	},
 	domain.CodeUnavailable: {
-		"A dependency is down or overloaded (database, NATS, Milvus, a model server), the service is at capacity, or the disk is full. Everything that was answered with 2xx is safe. This request may have taken effect: repeat it with the same `Idempotency-Key`, so that nothing is done twice.",
-		"Send the same request again after `Retry-After`. For the operator, `/readyz` names the dependency and the log has the reason.",
+		"A dependency is down or overloaded (database, NATS, Milvus, a model server), the service is at capacity, or the disk is full. Everything that was answered with 2xx is safe. This request may have taken effect.",
+		"Send the same request again after `Retry-After`, with the same `Idempotency-Key`, so that nothing is done twice. For the operator, `/readyz` names the dependency and the log has the reason.",
 	},
 	domain.CodeInternal: {
 		"The service failed unexpectedly. `instance` is the request's id.",

@@ -26,8 +26,7 @@ type keyFlags struct {
 func (p commands) keysCommand() *cobra.Command {
 	keys := &cobra.Command{
 		Use: "keys create|list|revoke", Short: "Create, list and revoke API keys", GroupID: cli.GroupOperate, DisableFlagsInUseLine: true,
-		Long: "Manage API keys directly in the database (DATABASE_URL, --data-dir or SLUICE_DATA_DIR), even while the service is\n" +
-			"running.",
+		Long: "Manage API keys directly in the database (DATABASE_URL, --data-dir or SLUICE_DATA_DIR). The service can be running.",
 	}
 	var f keyFlags
 	opened := func(do func(context.Context, *catalog.Catalog, []string) error) func(*cobra.Command, []string) error {

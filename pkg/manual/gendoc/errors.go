@@ -35,11 +35,11 @@ If an answer fails after its stream has begun, the stream ends with ` + "`data: 
 
 ## Malformed HTTP
 
-Input that is not HTTP is answered with 400 in plain text, headers of more than 64 KiB with 431. The connection is closed, and the log has no entry.
+Input that is not HTTP is answered with 400 in plain text, headers of more than 64 KiB with 431. The log has no entry.
 
 ## Failed datasources
 
-If accepted content turns out to be unreadable, the datasource gets the status ` + "`error`" + `, and its field ` + "`error`" + ` explains the fault and how to fix it. Content that was searchable before stays searchable.
+If accepted content turns out to be unreadable, the datasource gets the status ` + "`error`" + `, and its field ` + "`error`" + ` explains the fault and how to fix it.
 
 Temporary causes, such as a model server that is down, are retried for hours. Meanwhile the status is ` + "`pending`" + `, and ` + "`error`" + ` has the cause. ` + "`POST /datasources/{id}/resync`" + ` retries at once. [Troubleshooting](troubleshooting.md) lists common causes.
 `
