@@ -328,3 +328,19 @@ func visitorRule(body AgentQuery, maxTokens int) error {
 	}
 	return nil
 }
+
+// agentNames converts a parameter's name in the answer package to its name in agent queries. The two are the same.
+func agentNames(name string) string { return name }
+
+// onIgnored registers the function `set`, which receives the value of openai.IgnoredHeader. If parameters were ignored, `set`
+// is called before the first piece of the answer; otherwise it is not called. The function `rename` converts the names
+// of parameters to those of the endpoint.
+func (t *agentRequest) onIgnored(rename func(string) string, set func(names string)) {
+	t.request.Ignored = func(names []string) {
+		renamed := make([]string, len(names))
+		for i, name := range names {
+			renamed[i] = rename(name)
+		}
+		set(strings.Join(renamed, ", "))
+	}
+}

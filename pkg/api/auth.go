@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/api/access"
 	"github.com/sluice/sluice/pkg/api/document"
+	"github.com/sluice/sluice/pkg/api/openai"
 	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -110,6 +111,7 @@ func (s *server) auditServed(c *gin.Context) {
 	if resource == "" {
 		resource = c.Param("id")
 	}
+	resource = openai.BareID(resource)
 	if !domain.ValidID(resource) { // the path may contain any text
 		resource = ""
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/api/access"
 	"github.com/sluice/sluice/pkg/api/admit"
 	"github.com/sluice/sluice/pkg/api/jsonbody"
+	"github.com/sluice/sluice/pkg/api/openai"
 	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/api/rules"
 	"github.com/sluice/sluice/pkg/api/sse"
@@ -284,7 +285,7 @@ func (s *server) streamChat(ctx context.Context, w http.ResponseWriter, t *agent
 	events := sse.New(w, s.options.WriteTimeout)
 	stop := events.KeepAlive(s.options.Heartbeat)
 	defer stop()
-	t.onIgnored(openAINames, func(names string) { events.SetHeader(ignoredHeader, names) })
+	t.onIgnored(openAINames, func(names string) { events.SetHeader(openai.IgnoredHeader, names) })
 	send := func(chunk any) error {
 		encoded, err := json.Marshal(chunk)
 		if err != nil {

@@ -105,3 +105,21 @@ func renderCallDelta(d answerchat.CallDelta) chunkCall {
 	}
 	return out
 }
+
+// openAINames returns a parameter's name in chat completions.
+func openAINames(name string) string {
+	switch name {
+	case "topP":
+		return "top_p"
+	case "maxTokens":
+		return "max_tokens"
+	case "presencePenalty":
+		return "presence_penalty"
+	case "responseFormat":
+		return "response_format"
+	case "frequencyPenalty":
+		return "frequency_penalty"
+	default:
+		return name
+	}
+}

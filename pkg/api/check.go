@@ -25,33 +25,25 @@ func (s *server) check(c *gin.Context) {
 	if op == nil {
 		return
 	}
+	if op.Undescribed {
+		if err := s.receive(c, op); err != nil {
+			s.fail(c, err)
+		}
+		return
+	}
 	query, faults := op.CheckQuery(c.Request.URL.Query())
 	c.Request.URL.RawQuery = query.Encode()
 
 	if !op.TakesJSON() && op.Multipart && !transfer.IsMultipart(c.Request) {
-		s.fail(c, domain.Invalid("Content-Type", "is %s; send the file as multipart/form-data", jsonbody.Describe(c.GetHeader("Content-Type"))))
+		s.fail(c, notMultipart(c))
 		return
 	}
 	if op.TakesJSON() || op.Multipart {
 		if op.Multipart && transfer.IsMultipart(c.Request) {
-			if err := transfer.RefuseEncoded(c.Request); err != nil {
+			if err := s.receiveMultipart(c); err != nil {
 				s.fail(c, err)
 				return
 			}
-			// The body is not checked here, because the handler streams it. Normalise the Content-Type, because the
-			// generated routing compares the beginning of that header literally.
-			_, params, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
-			if err != nil || params["boundary"] == "" {
-				s.fail(c, domain.Invalid("Content-Type", "is multipart/form-data without a boundary; let the HTTP client set the header"))
-				return
-			}
-			c.Request.Header.Set("Content-Type", mime.FormatMediaType("multipart/form-data", params))
-			limit := s.uploads.MaxBody()
-			if c.Request.ContentLength > limit {
-				s.fail(c, upload.TooLarge(s.options.MaxUploadBytes))
-				return
-			}
-			c.Request = transfer.LimitUpload(c.Writer, c.Request, limit)
 		} else {
 			body, more, err := s.checkBody(c, op)
 			if err != nil {
@@ -66,6 +58,53 @@ func (s *server) check(c *gin.Context) {
 	if err := problem.Invalid(faults); err != nil {
 		s.fail(c, err)
 	}
+}
+
+// receive prepares the body of an operation that the document does not describe. A JSON body is parsed but not
+// validated, because the operation's handler does that.
+func (s *server) receive(c *gin.Context, op *document.Operation) error {
+	switch {
+	case op.Multipart && !transfer.IsMultipart(c.Request):
+		return notMultipart(c)
+	case op.Multipart:
+		return s.receiveMultipart(c)
+	case !op.BodyRequired:
+		return nil
+	}
+	raw, err := transfer.Read(c.Writer, c.Request, s.options.MaxJSONBytes, s.options.ReadTimeout)
+	if err != nil {
+		return err
+	}
+	text := raw
+	if len(bytes.TrimSpace(raw)) == 0 {
+		text = []byte("{}")
+	}
+	value, faults := jsonbody.Parse(text)
+	c.Request.Body = &transfer.Checked{Reader: bytes.NewReader(text), Value: value, Raw: raw}
+	return problem.Invalid(faults)
+}
+
+func notMultipart(c *gin.Context) error {
+	return domain.Invalid("Content-Type", "is %s; send the file as multipart/form-data", jsonbody.Describe(c.GetHeader("Content-Type")))
+}
+
+// receiveMultipart limits the size of a form. The form's content is not checked here, because the handler streams it.
+func (s *server) receiveMultipart(c *gin.Context) error {
+	if err := transfer.RefuseEncoded(c.Request); err != nil {
+		return err
+	}
+	// Normalise the Content-Type, because the generated routing compares the beginning of that header literally.
+	_, params, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
+	if err != nil || params["boundary"] == "" {
+		return domain.Invalid("Content-Type", "is multipart/form-data without a boundary; let the HTTP client set the header")
+	}
+	c.Request.Header.Set("Content-Type", mime.FormatMediaType("multipart/form-data", params))
+	limit := s.uploads.MaxBody()
+	if c.Request.ContentLength > limit {
+		return upload.TooLarge(s.options.MaxUploadBytes)
+	}
+	c.Request = transfer.LimitUpload(c.Writer, c.Request, limit)
+	return nil
 }
 
 func (s *server) checkBody(c *gin.Context, op *document.Operation) (*transfer.Checked, []domain.FieldError, error) {

@@ -21,6 +21,7 @@ import (
 	"github.com/sluice/sluice/pkg/api/document"
 	"github.com/sluice/sluice/pkg/api/idempotency"
 	"github.com/sluice/sluice/pkg/api/jsonbody"
+	"github.com/sluice/sluice/pkg/api/openai"
 	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/api/transfer"
 	"github.com/sluice/sluice/pkg/api/upload"
@@ -33,22 +34,24 @@ import (
 // server implements the operations of the OpenAPI document. Its methods are grouped into files by subject.
 type server struct {
 	Deps
-	options   Options
-	document  *document.Document
-	served    func() (document.Served, error) // the OpenAPI document as it is sent to clients
-	log       *slog.Logger
-	keyring   access.Keyring
-	flows     *access.Flows
-	cors      access.CORS
-	audit     *access.Audit
-	limits    *access.RateLimits
-	claims    idempotency.Responses
-	uploads   upload.Options
-	metrics   *metrics
-	mcp       *mcp.Handler
-	reference page
-	plans     chan struct{} // one token for each plan being made
-	drawings  *admission.Gate
+	options     Options
+	document    *document.Document
+	served      func() (document.Served, error) // the OpenAPI document as it is sent to clients
+	log         *slog.Logger
+	keyring     access.Keyring
+	flows       *access.Flows
+	cors        access.CORS
+	audit       *access.Audit
+	limits      *access.RateLimits
+	claims      idempotency.Responses
+	uploads     upload.Options
+	openai      []openai.Endpoint              // endpoints that the document does not describe
+	undescribed map[string]*document.Operation // the operations of these endpoints, by method and Gin route
+	metrics     *metrics
+	mcp         *mcp.Handler
+	reference   page
+	plans       chan struct{} // one token for each plan being made
+	drawings    *admission.Gate
 }
 
 var _ StrictServerInterface = (*server)(nil)
@@ -98,6 +101,8 @@ func New(o Options, d Deps) (http.Handler, error) {
 		plans:     make(chan struct{}, maxPlans),
 	}
 	s.mcp = s.newMCP()
+	s.openai = s.openAIEndpoints()
+	s.undescribed = operationsOf(s.openai)
 	g, err := admit.New(o.Admission, admit.Server{ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, Secrets: d.Secrets, NewID: d.NewID, FlowOf: s.flows.Of, Metrics: d.Metrics}, headAsGet(s.routes()))
 	if err != nil {
 		return nil, err
@@ -146,6 +151,7 @@ func (s *server) routes() http.Handler {
 			BaseURL:      base,
 			ErrorHandler: func(c *gin.Context, err error, _ int) { s.fail(c, domain.Errorf(domain.CodeInvalid, "%v", err)) },
 		})
+		s.mount(r, base)
 	}
 	return r
 }
@@ -210,12 +216,16 @@ const operationKey = "sluice.operation"
 
 // findOperation stores the route's operation in the context.
 func (s *server) findOperation(c *gin.Context) {
-	if op := s.document.Operation(c.Request.Method, c.FullPath()); op != nil {
+	op := s.document.Operation(c.Request.Method, c.FullPath())
+	if op == nil {
+		op = s.undescribed[c.Request.Method+" "+c.FullPath()]
+	}
+	if op != nil {
 		c.Set(operationKey, op)
 	}
 }
 
-// operationOf returns the route's operation, or nil if the document does not describe the route.
+// operationOf returns the route's operation, or nil if the route has none, such as the pages of the console.
 func operationOf(c *gin.Context) *document.Operation {
 	op, _ := c.Value(operationKey).(*document.Operation)
 	return op

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/api/access"
 	"github.com/sluice/sluice/pkg/api/admit"
+	"github.com/sluice/sluice/pkg/api/openai"
 	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/api/sse"
 	"github.com/sluice/sluice/pkg/domain"
@@ -22,7 +23,7 @@ func (s *server) streamAnswer(ctx context.Context, w http.ResponseWriter, t *age
 	events := sse.New(w, s.options.WriteTimeout)
 	stop := events.KeepAlive(s.options.Heartbeat)
 	defer stop()
-	t.onIgnored(agentNames, func(names string) { events.SetHeader(ignoredHeader, names) })
+	t.onIgnored(agentNames, func(names string) { events.SetHeader(openai.IgnoredHeader, names) })
 	tokens := sse.TokenWriter{Buffer: t.holds, Send: func(text string) error { return events.Send("answer", text) }}
 	answer, err := t.ask(ctx, tokens.Write)
 	if err == nil {

@@ -31,6 +31,7 @@ type Operation struct {
 	Idempotent   bool // whether requests may have an Idempotency-Key
 	Audited      bool // whether calls are recorded in the audit log
 	Secret       bool // whether the response contains a secret, so that it must not be stored
+	Undescribed  bool // whether the document does not contain the operation, so that its handler validates the request
 
 	body  *openapi3.Schema // schema of the JSON body; nil if there is none
 	query []*openapi3.Parameter

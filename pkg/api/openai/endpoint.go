@@ -1,0 +1,50 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Body is the kind of body that an endpoint expects.
+type Body int
+
+// Kinds of bodies.
+const (
+	NoBody    Body = iota
+	JSON           // an object; read it with Decode
+	Multipart      // a form with a file; read it with http.Request.MultipartReader
+)
+
+// Endpoint describes an endpoint that is not in the OpenAPI document. It is served under each of document.Bases.
+type Endpoint struct {
+	ID     string // name of the operation in the audit log, for example DeleteFile
+	Method string
+	Path   string       // Gin route without the base path, for example /v1/files/:id; name the first parameter id
+	Scope  domain.Scope // scope that the caller's key needs
+	Body   Body
+	// Idempotent means that requests may have an Idempotency-Key. The ids of created resources then come from
+	// idempotency.ID.
+	Idempotent bool
+	Audited    bool // whether calls are recorded in the audit log, in addition to all with the method DELETE
+	// Serve writes the response, or returns an error before anything is written. access.CallerOf returns the caller.
+	Serve func(c *gin.Context) error
+}
+
+// Reply sends a JSON response with status 200.
+func Reply(c *gin.Context, v any) error {
+	encoded, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encoding the response: %w", err)
+	}
+	c.Header("Content-Type", "application/json")
+	c.Header("Content-Length", strconv.Itoa(len(encoded)))
+	c.Status(http.StatusOK)
+	_, _ = c.Writer.Write(encoded) // an error means that the client has disconnected
+	return nil
+}

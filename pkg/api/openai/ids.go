@@ -1,0 +1,56 @@
+package openai
+
+import (
+	"strings"
+	"time"
+
+	"github.com/sluice/sluice/pkg/api/jsonbody"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Kind is a kind of object in OpenAI's API. Its ids consist of a prefix and the object's id in Sluice.
+type Kind struct {
+	Prefix string
+	Name   string // as in error messages
+}
+
+// ID returns the id of an object as OpenAI's clients see it.
+func (k Kind) ID(id string) string { return k.Prefix + id }
+
+// Parse returns the object's id in Sluice. It accepts ids with and without the prefix. Any other text cannot be the id
+// of an object, so Parse fails with domain.CodeNotFound.
+func (k Kind) Parse(text string) (string, error) {
+	id := strings.TrimPrefix(text, k.Prefix)
+	if !domain.ValidID(id) {
+		return "", k.NotFound(text)
+	}
+	return id, nil
+}
+
+// NotFound returns the error for an object that does not exist.
+func (k Kind) NotFound(text string) error {
+	return domain.Errorf(domain.CodeNotFound, "there is no %s with the id %s", k.Name, jsonbody.Describe(text))
+}
+
+// idLength is the length of an id without prefix.
+const idLength = len("01900000-0000-7000-8000-000000000000")
+
+// BareID returns an id without the prefix of its kind. Other texts are returned unchanged.
+func BareID(text string) string {
+	if n := len(text) - idLength; n > 0 && domain.ValidID(text[n:]) {
+		return text[n:]
+	}
+	return text
+}
+
+// Unix returns a time as OpenAI's clients see it, in whole seconds.
+func Unix(t time.Time) int64 { return t.Unix() }
+
+// OptionalUnix is like Unix, but returns nil for the zero time.
+func OptionalUnix(t time.Time) *int64 {
+	if t.IsZero() {
+		return nil
+	}
+	seconds := t.Unix()
+	return &seconds
+}

@@ -1,0 +1,73 @@
+package openai
+
+import (
+	"net/url"
+	"strconv"
+
+	"github.com/sluice/sluice/pkg/api/jsonbody"
+	"github.com/sluice/sluice/pkg/api/problem"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Page is the request for a page of a list. After and Before are ids of objects in the list; they are empty if the
+// caller gave none.
+type Page struct {
+	Limit     int
+	Ascending bool // oldest first
+	After     string
+	Before    string
+}
+
+// Limits of pages for most lists.
+const (
+	DefaultLimit = 20
+	MaxLimit     = 100
+)
+
+// ReadPage reads the parameters limit, order, after and before.
+func ReadPage(query url.Values, defaultLimit, maxLimit int) (Page, error) {
+	p := Page{Limit: defaultLimit, After: query.Get("after"), Before: query.Get("before")}
+	var faults []domain.FieldError
+	fault := func(field, message string) {
+		faults = append(faults, domain.FieldError{Field: field, Message: message})
+	}
+	if text := query.Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > maxLimit {
+			fault("limit", "is "+jsonbody.Describe(text)+"; it must be a whole number from 1 to "+strconv.Itoa(maxLimit))
+		}
+		p.Limit = n
+	}
+	switch text := query.Get("order"); text {
+	case "", "desc":
+	case "asc":
+		p.Ascending = true
+	default:
+		fault("order", "is "+jsonbody.Describe(text)+"; it must be asc or desc")
+	}
+	if p.After != "" && p.Before != "" {
+		fault("before", "cannot be combined with after; send one of them")
+	}
+	return p, problem.Invalid(faults)
+}
+
+// List is a page of a list as OpenAI's clients see it.
+type List[T any] struct {
+	Object  string  `json:"object"` // always "list"
+	Data    []T     `json:"data"`
+	FirstID *string `json:"first_id"`
+	LastID  *string `json:"last_id"`
+	HasMore bool    `json:"has_more"`
+}
+
+// NewList returns a page with the given objects. `id` returns the id of an object as clients see it.
+func NewList[T any](data []T, more bool, id func(T) string) List[T] {
+	l := List[T]{Object: "list", Data: data, HasMore: more}
+	if len(data) == 0 {
+		l.Data = []T{}
+		return l
+	}
+	first, last := id(data[0]), id(data[len(data)-1])
+	l.FirstID, l.LastID = &first, &last
+	return l
+}
