@@ -787,7 +787,7 @@ func (e GetUsageParamsBy) Valid() bool {
 	}
 }
 
-// Agent An agent also has the unknown fields that clients have sent, unchanged.
+// Agent Unknown fields that clients have sent are returned unchanged.
 type Agent struct {
 	AllowedOrigins []string  `json:"allowedOrigins"`
 	CreatedAt      time.Time `json:"createdAt"`
@@ -812,7 +812,7 @@ type Agent struct {
 	Temperature       float64     `json:"temperature"`
 	Tools             []AgentTool `json:"tools"`
 
-	// UnsupportedSentences treatment of the sentences that the sources do not support. `mark` (default): they have `unsupported: true` in `sentences`; `drop`: they are removed from the answer, so a stream sends whole sentences; `keep`: none is marked
+	// UnsupportedSentences handling of sentences that the sources do not support. `mark` (default) sets `unsupported: true` in `sentences`; `drop` removes them from the answer, which is then streamed in whole sentences; `keep` leaves them unmarked
 	UnsupportedSentences UnsupportedSentences `json:"unsupportedSentences"`
 	UpdatedAt            time.Time            `json:"updatedAt"`
 	UserPrompt           string               `json:"userPrompt"`
@@ -829,8 +829,8 @@ type AgentAnswer struct {
 	ConversationId string `json:"conversationId"`
 
 	// Explanation Explains the result of a query with ids, numbers, words of the query, and names and headings of documents. For callers
-	// who may query an agent but not read its datastores, datastores, terms, words and dropped.chunks are empty, and
-	// fragments contains only the sources.
+	// who may query an agent but not read its datastores, `datastores`, `terms`, `words` and `dropped.chunks` are empty,
+	// and `fragments` contains only the sources.
 	Explanation *Explanation `json:"explanation,omitempty"`
 
 	// Grounded whether the answer has sources. If not, it is based on no document, and its sentences have no score
@@ -865,10 +865,10 @@ type AgentCreate struct {
 	// PromptType deprecated, use systemPrompt and userPrompt; default: `raw`
 	PromptType *PromptType `json:"promptType,omitempty"`
 
-	// QueryPlanning whether the model may divide a question that one search does not cover into sub-questions, before it answers; omitted: true. The built-in answerer divides questions by their syntax alone
+	// QueryPlanning whether the model may divide a question into sub-questions if one search does not cover it; default: true. Without a model, questions are divided only by their syntax
 	QueryPlanning *bool `json:"queryPlanning,omitempty"`
 
-	// RestrictKnowledge whether a message about which the documents contain nothing is declined without asking the model; omitted: false, the model is asked and may greet, translate or explain. The built-in answerer always declines
+	// RestrictKnowledge true: the agent declines a message about which the documents contain nothing, without asking the model. false (default): the model may then greet, translate or explain. The built-in answerer always declines
 	RestrictKnowledge *bool `json:"restrictKnowledge,omitempty"`
 
 	// SystemPrompt role and style of the agent, appended to the built-in instructions; `{query}`, `{context}` and `{history}` are replaced by the question, the documents found and the conversation so far
@@ -878,7 +878,7 @@ type AgentCreate struct {
 	// Tools alternative form of datastoreIds, which take precedence
 	Tools *[]AgentTool `json:"tools,omitempty"`
 
-	// UnsupportedSentences treatment of the sentences that the sources do not support. `mark` (default): they have `unsupported: true` in `sentences`; `drop`: they are removed from the answer, so a stream sends whole sentences; `keep`: none is marked
+	// UnsupportedSentences handling of sentences that the sources do not support. `mark` (default) sets `unsupported: true` in `sentences`; `drop` removes them from the answer, which is then streamed in whole sentences; `keep` leaves them unmarked
 	UnsupportedSentences *UnsupportedSentences `json:"unsupportedSentences,omitempty"`
 
 	// UserPrompt template for the question, with the same placeholders; default: only the question
@@ -915,10 +915,10 @@ type AgentPatch struct {
 	// PromptType deprecated, use systemPrompt and userPrompt; default: `raw`
 	PromptType *PromptType `json:"promptType,omitempty"`
 
-	// QueryPlanning whether the model may divide a question that one search does not cover into sub-questions, before it answers; omitted: true. The built-in answerer divides questions by their syntax alone
+	// QueryPlanning whether the model may divide a question into sub-questions if one search does not cover it; default: true. Without a model, questions are divided only by their syntax
 	QueryPlanning *bool `json:"queryPlanning,omitempty"`
 
-	// RestrictKnowledge whether a message about which the documents contain nothing is declined without asking the model; omitted: false, the model is asked and may greet, translate or explain. The built-in answerer always declines
+	// RestrictKnowledge true: the agent declines a message about which the documents contain nothing, without asking the model. false (default): the model may then greet, translate or explain. The built-in answerer always declines
 	RestrictKnowledge *bool `json:"restrictKnowledge,omitempty"`
 
 	// SystemPrompt role and style of the agent, appended to the built-in instructions; `{query}`, `{context}` and `{history}` are replaced by the question, the documents found and the conversation so far
@@ -928,7 +928,7 @@ type AgentPatch struct {
 	// Tools alternative form of datastoreIds, which take precedence
 	Tools *[]AgentTool `json:"tools,omitempty"`
 
-	// UnsupportedSentences treatment of the sentences that the sources do not support. `mark` (default): they have `unsupported: true` in `sentences`; `drop`: they are removed from the answer, so a stream sends whole sentences; `keep`: none is marked
+	// UnsupportedSentences handling of sentences that the sources do not support. `mark` (default) sets `unsupported: true` in `sentences`; `drop` removes them from the answer, which is then streamed in whole sentences; `keep` leaves them unmarked
 	UnsupportedSentences *UnsupportedSentences `json:"unsupportedSentences,omitempty"`
 
 	// UserPrompt template for the question, with the same placeholders; default: only the question
@@ -981,7 +981,7 @@ type AgentQuery struct {
 	// UserPrompt overrides the agent's, in the same way
 	UserPrompt *string `json:"userPrompt,omitempty"`
 
-	// VisitorId omitted or empty: that of the conversation, otherwise a new one; no control characters
+	// VisitorId default: the visitor of the conversation, or a new one; no control characters
 	VisitorId *string `json:"visitorId,omitempty"`
 }
 
@@ -1329,7 +1329,7 @@ type Datasource struct {
 	// Error reason for the status error or skipped, or for the latest failed attempt
 	Error *string `json:"error"`
 
-	// GroupId web site of a page; otherwise empty
+	// GroupId id of the web site to which a page belongs; otherwise empty
 	GroupId string `json:"groupId"`
 
 	// Id Example: 0198c0de-0000-7000-8000-000000000003
@@ -1483,9 +1483,9 @@ type DatasourceList struct {
 
 // DatasourcePatch Missing fields stay unchanged.
 type DatasourcePatch struct {
-	// Config for a web_page or web_site. Missing fields stay unchanged. Changes take effect at once: pages that are no longer
-	// included are skipped, and newly included pages are fetched if links to them are known. Other pages of a sitemap
-	// are added by the next refresh.
+	// Config settings of a web_page or web_site. Missing fields stay unchanged. Changes take effect at once: pages that are no
+	// longer included are skipped, and newly included pages are fetched if links to them are known. Other pages of a
+	// sitemap are added by the next refresh.
 	Config *struct {
 		// Exclude web_site: glob patterns of paths to exclude
 		Exclude *[]string `json:"exclude,omitempty"`
@@ -1510,7 +1510,7 @@ type DatasourcePatch struct {
 		Refresh *string `json:"refresh,omitempty"`
 	} `json:"config,omitempty"`
 
-	// Metadata replaces the metadata, as in a document; not for a web_site. custom_id is an id of your choice.
+	// Metadata replaces the metadata; not possible for a web_site. custom_id is an id of your choice.
 	//
 	// Example: {"team":"pumps"}
 	Metadata *DatasourcePatch_Metadata `json:"metadata,omitempty"`
@@ -1519,7 +1519,7 @@ type DatasourcePatch struct {
 	Name *string `json:"name,omitempty"`
 }
 
-// DatasourcePatch_Metadata replaces the metadata, as in a document; not for a web_site. custom_id is an id of your choice.
+// DatasourcePatch_Metadata replaces the metadata; not possible for a web_site. custom_id is an id of your choice.
 //
 // Example: {"team":"pumps"}
 type DatasourcePatch_Metadata struct {
@@ -1548,7 +1548,7 @@ type DatasourceUpload struct {
 	// FileName default: the file name of the form part
 	FileName *string `json:"fileName,omitempty"`
 
-	// Metadata a JSON object, which filters can match and fragments show
+	// Metadata a JSON object that fragments return and filters can match
 	//
 	// Example: {"team": "ops"}
 	Metadata *string               `json:"metadata,omitempty"`
@@ -1578,7 +1578,7 @@ type Datastore struct {
 	// Name Example: Handbook
 	Name string `json:"name"`
 
-	// Type the vector engine
+	// Type the search engine
 	Type      Engine    `json:"type"`
 	UpdatedAt time.Time `json:"updatedAt"`
 
@@ -1598,7 +1598,7 @@ type DatastoreCreate struct {
 	// Name Example: Handbook
 	Name string `json:"name"`
 
-	// Type the vector engine
+	// Type the search engine
 	Type *Engine `json:"type,omitempty"`
 
 	// Visibility public resources can be queried without a key
@@ -1613,7 +1613,7 @@ type DatastoreExplanation struct {
 	// Dense the search compared vectors
 	Dense bool `json:"dense"`
 
-	// DenseWeight weight of the vectors; the words have the rest to 1
+	// DenseWeight weight of the vectors, 0 to 1; the words have the rest
 	DenseWeight float64 `json:"dense_weight"`
 
 	// Depth candidates requested from each search
@@ -1624,7 +1624,7 @@ type DatastoreExplanation struct {
 	// Lexical the search compared words
 	Lexical bool `json:"lexical"`
 
-	// Type the vector engine
+	// Type the search engine
 	Type Engine `json:"type"`
 }
 
@@ -1654,7 +1654,7 @@ type DatastoreMove struct {
 	// Total datasources with content
 	Total int64 `json:"total"`
 
-	// Type the vector engine
+	// Type the search engine
 	Type Engine `json:"type"`
 }
 
@@ -1674,7 +1674,7 @@ type DatastorePatch struct {
 	// Name Example: Handbook
 	Name *string `json:"name,omitempty"`
 
-	// Type the vector engine
+	// Type the search engine
 	Type *Engine `json:"type,omitempty"`
 
 	// Visibility public resources can be queried without a key
@@ -1700,8 +1700,8 @@ type DatastoreQuery struct {
 	// Rectangles locate the fragments of PDFs on their pages. This reads the files again; default: false
 	Rectangles *bool `json:"rectangles,omitempty"`
 
-	// Rerank Whether a reranker sorts the best 50 candidates again. Omitted: if the server has a reranker (RERANK_URL); if it
-	// fails, the original order is returned. true: the query fails if the reranker does.
+	// Rerank Whether a reranker reorders the best 50 candidates. By default, it does if the server has one (RERANK_URL), and
+	// if it fails, the original order is returned. With true, the query fails if the reranker does.
 	Rerank *bool `json:"rerank,omitempty"`
 
 	// TopK maximum number of fragments; default: 5
@@ -1786,7 +1786,7 @@ type DroppedChunk struct {
 	Rank           int                `json:"rank"`
 	Reason         DroppedChunkReason `json:"reason"`
 
-	// RepresentedBy the chunk that represents it
+	// RepresentedBy id of the chunk that is returned in its place
 	RepresentedBy *string `json:"represented_by"`
 	Score         float64 `json:"score"`
 }
@@ -1797,7 +1797,7 @@ type DroppedChunkReason string
 // Empty defines model for Empty.
 type Empty map[string]interface{}
 
-// Engine the vector engine
+// Engine the search engine
 type Engine string
 
 // ExplainedFragment defines model for ExplainedFragment.
@@ -1824,7 +1824,7 @@ type ExplainedFragment struct {
 	// Page page or slide with most of the text, from 1
 	Page *int `json:"page"`
 
-	// Rectangles where the text of a PDF is on its pages, if the query asked for it; empty if it was not found
+	// Rectangles position of the text on the pages of a PDF, if the query asked for it; empty if the text was not found
 	Rectangles *[]PageRectangle `json:"rectangles,omitempty"`
 
 	// Score higher is better; comparable within one response
@@ -1838,15 +1838,15 @@ type ExplainedFragment struct {
 // ExplainedFragments defines model for ExplainedFragments.
 type ExplainedFragments struct {
 	// Explanation Explains the result of a query with ids, numbers, words of the query, and names and headings of documents. For callers
-	// who may query an agent but not read its datastores, datastores, terms, words and dropped.chunks are empty, and
-	// fragments contains only the sources.
+	// who may query an agent but not read its datastores, `datastores`, `terms`, `words` and `dropped.chunks` are empty,
+	// and `fragments` contains only the sources.
 	Explanation Explanation         `json:"explanation"`
 	Fragments   []ExplainedFragment `json:"fragments"`
 }
 
 // Explanation Explains the result of a query with ids, numbers, words of the query, and names and headings of documents. For callers
-// who may query an agent but not read its datastores, datastores, terms, words and dropped.chunks are empty, and
-// fragments contains only the sources.
+// who may query an agent but not read its datastores, `datastores`, `terms`, `words` and `dropped.chunks` are empty,
+// and `fragments` contains only the sources.
 type Explanation struct {
 	// Candidates number of ranked chunks in all datastores
 	Candidates int                    `json:"candidates"`
@@ -1869,13 +1869,13 @@ type Explanation struct {
 	// Notes limitations of the result, as text
 	Notes []string `json:"notes"`
 
-	// Parts questions that the query consists of, each searched alone as well; absent if it is one question
+	// Parts separate questions within the query, each of which was also searched alone; missing if there is only one
 	Parts *[]string `json:"parts,omitempty"`
 
 	// Plan how the model divided the question for the search; missing if no plan was needed
 	Plan *PlanExplanation `json:"plan,omitempty"`
 
-	// Query the query searched for; for an agent, including what the question refers back to
+	// Query the query that was searched for; for an agent, completed if the question refers to earlier ones
 	Query string `json:"query"`
 
 	// Rerank the reranker; model is null if it was not used
@@ -1940,7 +1940,7 @@ type Fragment struct {
 	// Page page or slide with most of the text, from 1
 	Page *int `json:"page"`
 
-	// Rectangles where the text of a PDF is on its pages, if the query asked for it; empty if it was not found
+	// Rectangles position of the text on the pages of a PDF, if the query asked for it; empty if the text was not found
 	Rectangles *[]PageRectangle `json:"rectangles,omitempty"`
 
 	// Score higher is better; comparable within one response
@@ -1961,7 +1961,7 @@ type FragmentExplanation struct {
 	// DenseScore cosine of the vectors of query and chunk
 	DenseScore float64 `json:"dense_score"`
 
-	// DocumentScore share of the query's words in its document, 0 to 1; part of the lexical side of fused_score
+	// DocumentScore share of the query's words that the document contains, 0 to 1; part of the lexical score in fused_score
 	DocumentScore float64 `json:"document_score"`
 
 	// Duplicates ids of near-duplicate chunks that it represents
@@ -1981,7 +1981,7 @@ type FragmentExplanation struct {
 	// Merged ids of adjacent chunks whose text is part of the fragment
 	Merged []string `json:"merged"`
 
-	// NeighbourScore score added by adjacent chunks, beyond that added to the best chunk of its document
+	// NeighbourScore change of the score because of adjacent chunks, which never raise the best score of a document
 	NeighbourScore float64 `json:"neighbour_score"`
 
 	// Rank rank after these adjustments
@@ -2128,7 +2128,7 @@ type Message struct {
 	Id        string      `json:"id"`
 	Role      MessageRole `json:"role"`
 
-	// Sentences sentences of an answer, as it was given; none of answers that are incomplete or older than this field
+	// Sentences sentences of an answer; empty if the answer is incomplete or was written before this field existed
 	Sentences []AnswerSentence `json:"sentences"`
 	Sources   []Source         `json:"sources"`
 	Text      string           `json:"text"`
@@ -2197,18 +2197,18 @@ type PlanExplanation struct {
 	// Error reason why the plan or its next question was not used
 	Error *string `json:"error"`
 
-	// Next question searched for after them, completed from what they found
+	// Next question that depends on the results for the sub-questions, as completed and searched last
 	Next         *string `json:"next"`
 	PromptTokens int64   `json:"prompt_tokens"`
 
 	// Questions sub-questions that were searched for; empty if the plan was not used, and for callers who may not read the agent's datastores
 	Questions []string `json:"questions"`
 
-	// Reason `comparison`: it compares things that no fragment covers together; `steps`: it has a relative clause that no fragment covers; `coverage`: no fragment covers its words
+	// Reason `comparison`: the question compares things that no fragment covers together; `steps`: it has a relative clause that no fragment covers; `coverage`: no fragment covers its words
 	Reason PlanExplanationReason `json:"reason"`
 }
 
-// PlanExplanationReason `comparison`: it compares things that no fragment covers together; `steps`: it has a relative clause that no fragment covers; `coverage`: no fragment covers its words
+// PlanExplanationReason `comparison`: the question compares things that no fragment covers together; `steps`: it has a relative clause that no fragment covers; `coverage`: no fragment covers its words
 type PlanExplanationReason string
 
 // PlannedAddress defines model for PlannedAddress.
@@ -2318,8 +2318,8 @@ type RetrieverResult struct {
 // RetrieverResults defines model for RetrieverResults.
 type RetrieverResults struct {
 	// Explanation Explains the result of a query with ids, numbers, words of the query, and names and headings of documents. For callers
-	// who may query an agent but not read its datastores, datastores, terms, words and dropped.chunks are empty, and
-	// fragments contains only the sources.
+	// who may query an agent but not read its datastores, `datastores`, `terms`, `words` and `dropped.chunks` are empty,
+	// and `fragments` contains only the sources.
 	Explanation *Explanation      `json:"explanation,omitempty"`
 	Results     []RetrieverResult `json:"results"`
 }
@@ -2382,7 +2382,7 @@ type SitePlanRequest struct {
 type Source struct {
 	ChunkId string `json:"chunk_id"`
 
-	// Citation number of the citation in the answer; 0 if the answer cites nothing, and the source is a fragment that its words come from
+	// Citation number of the citation in the answer; 0 if the answer cites nothing and its words probably come from this fragment
 	Citation       int     `json:"citation"`
 	CustomId       *string `json:"custom_id"`
 	DatasourceId   string  `json:"datasource_id"`
@@ -2415,7 +2415,7 @@ type Source struct {
 // SourceSpan defines model for SourceSpan.
 type SourceSpan = evidence.Span
 
-// UnsupportedSentences treatment of the sentences that the sources do not support. `mark` (default): they have `unsupported: true` in `sentences`; `drop`: they are removed from the answer, so a stream sends whole sentences; `keep`: none is marked
+// UnsupportedSentences handling of sentences that the sources do not support. `mark` (default) sets `unsupported: true` in `sentences`; `drop` removes them from the answer, which is then streamed in whole sentences; `keep` leaves them unmarked
 type UnsupportedSentences string
 
 // UpdateRequest defines model for UpdateRequest.
@@ -2565,10 +2565,9 @@ type ListAgentsParams struct {
 
 // CreateAgentParams defines parameters for CreateAgent.
 type CreateAgentParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
-	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
-	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
-	// had no effect, and its key can be used again.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
+	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -2587,13 +2586,12 @@ type CreateAgentParams struct {
 // QueryAgentAliasParams defines parameters for QueryAgentAlias.
 type QueryAgentAliasParams struct {
 	// Explain also explain the result: ranks and scores of the fragments by stage, matched terms, and dropped chunks with the reason.
-	// A response that is repeated for its Idempotency-Key has no explanation
+	// A response that is repeated because of its Idempotency-Key has no explanation
 	Explain *Explain `form:"explain,omitempty" json:"explain,omitempty"`
 
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
-	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
-	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
-	// had no effect, and its key can be used again.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
+	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -2612,13 +2610,12 @@ type QueryAgentAliasParams struct {
 // QueryAgentParams defines parameters for QueryAgent.
 type QueryAgentParams struct {
 	// Explain also explain the result: ranks and scores of the fragments by stage, matched terms, and dropped chunks with the reason.
-	// A response that is repeated for its Idempotency-Key has no explanation
+	// A response that is repeated because of its Idempotency-Key has no explanation
 	Explain *Explain `form:"explain,omitempty" json:"explain,omitempty"`
 
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
-	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
-	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
-	// had no effect, and its key can be used again.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
+	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -2731,10 +2728,9 @@ type ListDatasourcesParams struct {
 
 // CreateDatasourceParams defines parameters for CreateDatasource.
 type CreateDatasourceParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
-	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
-	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
-	// had no effect, and its key can be used again.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
+	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -2752,10 +2748,9 @@ type CreateDatasourceParams struct {
 
 // UploadDatasourceParams defines parameters for UploadDatasource.
 type UploadDatasourceParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
-	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
-	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
-	// had no effect, and its key can be used again.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
+	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -2788,10 +2783,9 @@ type GetPictureParams struct {
 
 // ResyncDatasourceParams defines parameters for ResyncDatasource.
 type ResyncDatasourceParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
-	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
-	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
-	// had no effect, and its key can be used again.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
+	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -2818,10 +2812,9 @@ type ListDatastoresParams struct {
 
 // CreateDatastoreParams defines parameters for CreateDatastore.
 type CreateDatastoreParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
-	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
-	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
-	// had no effect, and its key can be used again.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
+	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -2840,13 +2833,12 @@ type CreateDatastoreParams struct {
 // QueryDatastoreResultsParams defines parameters for QueryDatastoreResults.
 type QueryDatastoreResultsParams struct {
 	// Explain also explain the result: ranks and scores of the fragments by stage, matched terms, and dropped chunks with the reason.
-	// A response that is repeated for its Idempotency-Key has no explanation
+	// A response that is repeated because of its Idempotency-Key has no explanation
 	Explain *Explain `form:"explain,omitempty" json:"explain,omitempty"`
 
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
-	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
-	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
-	// had no effect, and its key can be used again.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
+	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -2864,10 +2856,9 @@ type QueryDatastoreResultsParams struct {
 
 // UpdateDocumentParams defines parameters for UpdateDocument.
 type UpdateDocumentParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
-	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
-	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
-	// had no effect, and its key can be used again.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
+	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -2885,10 +2876,9 @@ type UpdateDocumentParams struct {
 
 // UpsertDocumentsParams defines parameters for UpsertDocuments.
 type UpsertDocumentsParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
-	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
-	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
-	// had no effect, and its key can be used again.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
+	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -2907,13 +2897,12 @@ type UpsertDocumentsParams struct {
 // QueryDatastoreParams defines parameters for QueryDatastore.
 type QueryDatastoreParams struct {
 	// Explain also explain the result: ranks and scores of the fragments by stage, matched terms, and dropped chunks with the reason.
-	// A response that is repeated for its Idempotency-Key has no explanation
+	// A response that is repeated because of its Idempotency-Key has no explanation
 	Explain *Explain `form:"explain,omitempty" json:"explain,omitempty"`
 
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
-	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
-	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
-	// had no effect, and its key can be used again.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
+	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -2931,10 +2920,9 @@ type QueryDatastoreParams struct {
 
 // ResyncDatastoreParams defines parameters for ResyncDatastore.
 type ResyncDatastoreParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
-	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
-	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
-	// had no effect, and its key can be used again.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
+	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -2952,10 +2940,9 @@ type ResyncDatastoreParams struct {
 
 // CreateKeyParams defines parameters for CreateKey.
 type CreateKeyParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
-	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
-	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
-	// had no effect, and its key can be used again.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
+	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -3659,7 +3646,7 @@ type ServerInterface interface {
 	// CreateDatastore Create a datastore
 	// (POST /datastores)
 	CreateDatastore(c *gin.Context, params CreateDatastoreParams)
-	// QueryDatastoreResults Get the most similar fragments for a query (older path)
+	// QueryDatastoreResults Search a datastore (older path)
 	// (POST /datastores/query/{id})
 	//
 	// Deprecated: this operation has been marked as deprecated upstream, but no `x-deprecated-reason` was set
@@ -3685,7 +3672,7 @@ type ServerInterface interface {
 	// WatchDatastore Watch a datastore's datasources
 	// (GET /datastores/{id}/events)
 	WatchDatastore(c *gin.Context, id Id)
-	// QueryDatastore Get the most similar fragments for a query
+	// QueryDatastore Search a datastore
 	// (POST /datastores/{id}/query)
 	QueryDatastore(c *gin.Context, id Id, params QueryDatastoreParams)
 	// ResyncDatastore Re-index all datasources of a datastore
@@ -13436,7 +13423,7 @@ type StrictServerInterface interface {
 	// CreateDatastore Create a datastore
 	// (POST /datastores)
 	CreateDatastore(ctx context.Context, request CreateDatastoreRequestObject) (CreateDatastoreResponseObject, error)
-	// QueryDatastoreResults Get the most similar fragments for a query (older path)
+	// QueryDatastoreResults Search a datastore (older path)
 	// (POST /datastores/query/{id})
 	//
 	// Deprecated: this operation has been marked as deprecated upstream, but no `x-deprecated-reason` was set
@@ -13462,7 +13449,7 @@ type StrictServerInterface interface {
 	// WatchDatastore Watch a datastore's datasources
 	// (GET /datastores/{id}/events)
 	WatchDatastore(ctx context.Context, request WatchDatastoreRequestObject) (WatchDatastoreResponseObject, error)
-	// QueryDatastore Get the most similar fragments for a query
+	// QueryDatastore Search a datastore
 	// (POST /datastores/{id}/query)
 	QueryDatastore(ctx context.Context, request QueryDatastoreRequestObject) (QueryDatastoreResponseObject, error)
 	// ResyncDatastore Re-index all datasources of a datastore

@@ -783,7 +783,7 @@ func (e GetUsageParamsBy) Valid() bool {
 	}
 }
 
-// Agent An agent also has the unknown fields that clients have sent, unchanged.
+// Agent Unknown fields that clients have sent are returned unchanged.
 type Agent struct {
 	AllowedOrigins []string  `json:"allowedOrigins"`
 	CreatedAt      time.Time `json:"createdAt"`
@@ -808,7 +808,7 @@ type Agent struct {
 	Temperature       float64     `json:"temperature"`
 	Tools             []AgentTool `json:"tools"`
 
-	// UnsupportedSentences treatment of the sentences that the sources do not support. `mark` (default): they have `unsupported: true` in `sentences`; `drop`: they are removed from the answer, so a stream sends whole sentences; `keep`: none is marked
+	// UnsupportedSentences handling of sentences that the sources do not support. `mark` (default) sets `unsupported: true` in `sentences`; `drop` removes them from the answer, which is then streamed in whole sentences; `keep` leaves them unmarked
 	UnsupportedSentences UnsupportedSentences `json:"unsupportedSentences"`
 	UpdatedAt            time.Time            `json:"updatedAt"`
 	UserPrompt           string               `json:"userPrompt"`
@@ -825,8 +825,8 @@ type AgentAnswer struct {
 	ConversationId string `json:"conversationId"`
 
 	// Explanation Explains the result of a query with ids, numbers, words of the query, and names and headings of documents. For callers
-	// who may query an agent but not read its datastores, datastores, terms, words and dropped.chunks are empty, and
-	// fragments contains only the sources.
+	// who may query an agent but not read its datastores, `datastores`, `terms`, `words` and `dropped.chunks` are empty,
+	// and `fragments` contains only the sources.
 	Explanation *Explanation `json:"explanation,omitempty"`
 
 	// Grounded whether the answer has sources. If not, it is based on no document, and its sentences have no score
@@ -861,10 +861,10 @@ type AgentCreate struct {
 	// PromptType deprecated, use systemPrompt and userPrompt; default: `raw`
 	PromptType *PromptType `json:"promptType,omitempty"`
 
-	// QueryPlanning whether the model may divide a question that one search does not cover into sub-questions, before it answers; omitted: true. The built-in answerer divides questions by their syntax alone
+	// QueryPlanning whether the model may divide a question into sub-questions if one search does not cover it; default: true. Without a model, questions are divided only by their syntax
 	QueryPlanning *bool `json:"queryPlanning,omitempty"`
 
-	// RestrictKnowledge whether a message about which the documents contain nothing is declined without asking the model; omitted: false, the model is asked and may greet, translate or explain. The built-in answerer always declines
+	// RestrictKnowledge true: the agent declines a message about which the documents contain nothing, without asking the model. false (default): the model may then greet, translate or explain. The built-in answerer always declines
 	RestrictKnowledge *bool `json:"restrictKnowledge,omitempty"`
 
 	// SystemPrompt role and style of the agent, appended to the built-in instructions; `{query}`, `{context}` and `{history}` are replaced by the question, the documents found and the conversation so far
@@ -874,7 +874,7 @@ type AgentCreate struct {
 	// Tools alternative form of datastoreIds, which take precedence
 	Tools *[]AgentTool `json:"tools,omitempty"`
 
-	// UnsupportedSentences treatment of the sentences that the sources do not support. `mark` (default): they have `unsupported: true` in `sentences`; `drop`: they are removed from the answer, so a stream sends whole sentences; `keep`: none is marked
+	// UnsupportedSentences handling of sentences that the sources do not support. `mark` (default) sets `unsupported: true` in `sentences`; `drop` removes them from the answer, which is then streamed in whole sentences; `keep` leaves them unmarked
 	UnsupportedSentences *UnsupportedSentences `json:"unsupportedSentences,omitempty"`
 
 	// UserPrompt template for the question, with the same placeholders; default: only the question
@@ -911,10 +911,10 @@ type AgentPatch struct {
 	// PromptType deprecated, use systemPrompt and userPrompt; default: `raw`
 	PromptType *PromptType `json:"promptType,omitempty"`
 
-	// QueryPlanning whether the model may divide a question that one search does not cover into sub-questions, before it answers; omitted: true. The built-in answerer divides questions by their syntax alone
+	// QueryPlanning whether the model may divide a question into sub-questions if one search does not cover it; default: true. Without a model, questions are divided only by their syntax
 	QueryPlanning *bool `json:"queryPlanning,omitempty"`
 
-	// RestrictKnowledge whether a message about which the documents contain nothing is declined without asking the model; omitted: false, the model is asked and may greet, translate or explain. The built-in answerer always declines
+	// RestrictKnowledge true: the agent declines a message about which the documents contain nothing, without asking the model. false (default): the model may then greet, translate or explain. The built-in answerer always declines
 	RestrictKnowledge *bool `json:"restrictKnowledge,omitempty"`
 
 	// SystemPrompt role and style of the agent, appended to the built-in instructions; `{query}`, `{context}` and `{history}` are replaced by the question, the documents found and the conversation so far
@@ -924,7 +924,7 @@ type AgentPatch struct {
 	// Tools alternative form of datastoreIds, which take precedence
 	Tools *[]AgentTool `json:"tools,omitempty"`
 
-	// UnsupportedSentences treatment of the sentences that the sources do not support. `mark` (default): they have `unsupported: true` in `sentences`; `drop`: they are removed from the answer, so a stream sends whole sentences; `keep`: none is marked
+	// UnsupportedSentences handling of sentences that the sources do not support. `mark` (default) sets `unsupported: true` in `sentences`; `drop` removes them from the answer, which is then streamed in whole sentences; `keep` leaves them unmarked
 	UnsupportedSentences *UnsupportedSentences `json:"unsupportedSentences,omitempty"`
 
 	// UserPrompt template for the question, with the same placeholders; default: only the question
@@ -977,7 +977,7 @@ type AgentQuery struct {
 	// UserPrompt overrides the agent's, in the same way
 	UserPrompt *string `json:"userPrompt,omitempty"`
 
-	// VisitorId omitted or empty: that of the conversation, otherwise a new one; no control characters
+	// VisitorId default: the visitor of the conversation, or a new one; no control characters
 	VisitorId *string `json:"visitorId,omitempty"`
 }
 
@@ -1340,7 +1340,7 @@ type Datasource struct {
 	// Error reason for the status error or skipped, or for the latest failed attempt
 	Error *string `json:"error"`
 
-	// GroupId web site of a page; otherwise empty
+	// GroupId id of the web site to which a page belongs; otherwise empty
 	GroupId string `json:"groupId"`
 
 	// Id Example: 0198c0de-0000-7000-8000-000000000003
@@ -1494,9 +1494,9 @@ type DatasourceList struct {
 
 // DatasourcePatch Missing fields stay unchanged.
 type DatasourcePatch struct {
-	// Config for a web_page or web_site. Missing fields stay unchanged. Changes take effect at once: pages that are no longer
-	// included are skipped, and newly included pages are fetched if links to them are known. Other pages of a sitemap
-	// are added by the next refresh.
+	// Config settings of a web_page or web_site. Missing fields stay unchanged. Changes take effect at once: pages that are no
+	// longer included are skipped, and newly included pages are fetched if links to them are known. Other pages of a
+	// sitemap are added by the next refresh.
 	Config *struct {
 		// Exclude web_site: glob patterns of paths to exclude
 		Exclude *[]string `json:"exclude,omitempty"`
@@ -1521,7 +1521,7 @@ type DatasourcePatch struct {
 		Refresh *string `json:"refresh,omitempty"`
 	} `json:"config,omitempty"`
 
-	// Metadata replaces the metadata, as in a document; not for a web_site. custom_id is an id of your choice.
+	// Metadata replaces the metadata; not possible for a web_site. custom_id is an id of your choice.
 	//
 	// Example: {"team":"pumps"}
 	Metadata *DatasourcePatch_Metadata `json:"metadata,omitempty"`
@@ -1530,7 +1530,7 @@ type DatasourcePatch struct {
 	Name *string `json:"name,omitempty"`
 }
 
-// DatasourcePatch_Metadata replaces the metadata, as in a document; not for a web_site. custom_id is an id of your choice.
+// DatasourcePatch_Metadata replaces the metadata; not possible for a web_site. custom_id is an id of your choice.
 //
 // Example: {"team":"pumps"}
 type DatasourcePatch_Metadata struct {
@@ -1559,7 +1559,7 @@ type DatasourceUpload struct {
 	// FileName default: the file name of the form part
 	FileName *string `json:"fileName,omitempty"`
 
-	// Metadata a JSON object, which filters can match and fragments show
+	// Metadata a JSON object that fragments return and filters can match
 	//
 	// Example: {"team": "ops"}
 	Metadata *string               `json:"metadata,omitempty"`
@@ -1589,7 +1589,7 @@ type Datastore struct {
 	// Name Example: Handbook
 	Name string `json:"name"`
 
-	// Type the vector engine
+	// Type the search engine
 	Type      Engine    `json:"type"`
 	UpdatedAt time.Time `json:"updatedAt"`
 
@@ -1609,7 +1609,7 @@ type DatastoreCreate struct {
 	// Name Example: Handbook
 	Name string `json:"name"`
 
-	// Type the vector engine
+	// Type the search engine
 	Type *Engine `json:"type,omitempty"`
 
 	// Visibility public resources can be queried without a key
@@ -1624,7 +1624,7 @@ type DatastoreExplanation struct {
 	// Dense the search compared vectors
 	Dense bool `json:"dense"`
 
-	// DenseWeight weight of the vectors; the words have the rest to 1
+	// DenseWeight weight of the vectors, 0 to 1; the words have the rest
 	DenseWeight float64 `json:"dense_weight"`
 
 	// Depth candidates requested from each search
@@ -1635,7 +1635,7 @@ type DatastoreExplanation struct {
 	// Lexical the search compared words
 	Lexical bool `json:"lexical"`
 
-	// Type the vector engine
+	// Type the search engine
 	Type Engine `json:"type"`
 }
 
@@ -1665,7 +1665,7 @@ type DatastoreMove struct {
 	// Total datasources with content
 	Total int64 `json:"total"`
 
-	// Type the vector engine
+	// Type the search engine
 	Type Engine `json:"type"`
 }
 
@@ -1685,7 +1685,7 @@ type DatastorePatch struct {
 	// Name Example: Handbook
 	Name *string `json:"name,omitempty"`
 
-	// Type the vector engine
+	// Type the search engine
 	Type *Engine `json:"type,omitempty"`
 
 	// Visibility public resources can be queried without a key
@@ -1711,8 +1711,8 @@ type DatastoreQuery struct {
 	// Rectangles locate the fragments of PDFs on their pages. This reads the files again; default: false
 	Rectangles *bool `json:"rectangles,omitempty"`
 
-	// Rerank Whether a reranker sorts the best 50 candidates again. Omitted: if the server has a reranker (RERANK_URL); if it
-	// fails, the original order is returned. true: the query fails if the reranker does.
+	// Rerank Whether a reranker reorders the best 50 candidates. By default, it does if the server has one (RERANK_URL), and
+	// if it fails, the original order is returned. With true, the query fails if the reranker does.
 	Rerank *bool `json:"rerank,omitempty"`
 
 	// TopK maximum number of fragments; default: 5
@@ -1797,7 +1797,7 @@ type DroppedChunk struct {
 	Rank           int                `json:"rank"`
 	Reason         DroppedChunkReason `json:"reason"`
 
-	// RepresentedBy the chunk that represents it
+	// RepresentedBy id of the chunk that is returned in its place
 	RepresentedBy *string `json:"represented_by"`
 	Score         float64 `json:"score"`
 }
@@ -1808,7 +1808,7 @@ type DroppedChunkReason string
 // Empty defines model for Empty.
 type Empty map[string]interface{}
 
-// Engine the vector engine
+// Engine the search engine
 type Engine string
 
 // ExplainedFragment defines model for ExplainedFragment.
@@ -1835,7 +1835,7 @@ type ExplainedFragment struct {
 	// Page page or slide with most of the text, from 1
 	Page *int `json:"page"`
 
-	// Rectangles where the text of a PDF is on its pages, if the query asked for it; empty if it was not found
+	// Rectangles position of the text on the pages of a PDF, if the query asked for it; empty if the text was not found
 	Rectangles *[]PageRectangle `json:"rectangles,omitempty"`
 
 	// Score higher is better; comparable within one response
@@ -1849,15 +1849,15 @@ type ExplainedFragment struct {
 // ExplainedFragments defines model for ExplainedFragments.
 type ExplainedFragments struct {
 	// Explanation Explains the result of a query with ids, numbers, words of the query, and names and headings of documents. For callers
-	// who may query an agent but not read its datastores, datastores, terms, words and dropped.chunks are empty, and
-	// fragments contains only the sources.
+	// who may query an agent but not read its datastores, `datastores`, `terms`, `words` and `dropped.chunks` are empty,
+	// and `fragments` contains only the sources.
 	Explanation Explanation         `json:"explanation"`
 	Fragments   []ExplainedFragment `json:"fragments"`
 }
 
 // Explanation Explains the result of a query with ids, numbers, words of the query, and names and headings of documents. For callers
-// who may query an agent but not read its datastores, datastores, terms, words and dropped.chunks are empty, and
-// fragments contains only the sources.
+// who may query an agent but not read its datastores, `datastores`, `terms`, `words` and `dropped.chunks` are empty,
+// and `fragments` contains only the sources.
 type Explanation struct {
 	// Candidates number of ranked chunks in all datastores
 	Candidates int                    `json:"candidates"`
@@ -1880,13 +1880,13 @@ type Explanation struct {
 	// Notes limitations of the result, as text
 	Notes []string `json:"notes"`
 
-	// Parts questions that the query consists of, each searched alone as well; absent if it is one question
+	// Parts separate questions within the query, each of which was also searched alone; missing if there is only one
 	Parts *[]string `json:"parts,omitempty"`
 
 	// Plan how the model divided the question for the search; missing if no plan was needed
 	Plan *PlanExplanation `json:"plan,omitempty"`
 
-	// Query the query searched for; for an agent, including what the question refers back to
+	// Query the query that was searched for; for an agent, completed if the question refers to earlier ones
 	Query string `json:"query"`
 
 	// Rerank the reranker; model is null if it was not used
@@ -1951,7 +1951,7 @@ type Fragment struct {
 	// Page page or slide with most of the text, from 1
 	Page *int `json:"page"`
 
-	// Rectangles where the text of a PDF is on its pages, if the query asked for it; empty if it was not found
+	// Rectangles position of the text on the pages of a PDF, if the query asked for it; empty if the text was not found
 	Rectangles *[]PageRectangle `json:"rectangles,omitempty"`
 
 	// Score higher is better; comparable within one response
@@ -1972,7 +1972,7 @@ type FragmentExplanation struct {
 	// DenseScore cosine of the vectors of query and chunk
 	DenseScore float64 `json:"dense_score"`
 
-	// DocumentScore share of the query's words in its document, 0 to 1; part of the lexical side of fused_score
+	// DocumentScore share of the query's words that the document contains, 0 to 1; part of the lexical score in fused_score
 	DocumentScore float64 `json:"document_score"`
 
 	// Duplicates ids of near-duplicate chunks that it represents
@@ -1992,7 +1992,7 @@ type FragmentExplanation struct {
 	// Merged ids of adjacent chunks whose text is part of the fragment
 	Merged []string `json:"merged"`
 
-	// NeighbourScore score added by adjacent chunks, beyond that added to the best chunk of its document
+	// NeighbourScore change of the score because of adjacent chunks, which never raise the best score of a document
 	NeighbourScore float64 `json:"neighbour_score"`
 
 	// Rank rank after these adjustments
@@ -2143,7 +2143,7 @@ type Message struct {
 	Id        string      `json:"id"`
 	Role      MessageRole `json:"role"`
 
-	// Sentences sentences of an answer, as it was given; none of answers that are incomplete or older than this field
+	// Sentences sentences of an answer; empty if the answer is incomplete or was written before this field existed
 	Sentences []AnswerSentence `json:"sentences"`
 	Sources   []Source         `json:"sources"`
 	Text      string           `json:"text"`
@@ -2211,7 +2211,7 @@ type PageRectangle struct {
 	// X left edge
 	X float64 `json:"x"`
 
-	// Y upper edge, downwards from the top
+	// Y upper edge, measured downwards from the top of the page
 	Y float64 `json:"y"`
 }
 
@@ -2222,18 +2222,18 @@ type PlanExplanation struct {
 	// Error reason why the plan or its next question was not used
 	Error *string `json:"error"`
 
-	// Next question searched for after them, completed from what they found
+	// Next question that depends on the results for the sub-questions, as completed and searched last
 	Next         *string `json:"next"`
 	PromptTokens int64   `json:"prompt_tokens"`
 
 	// Questions sub-questions that were searched for; empty if the plan was not used, and for callers who may not read the agent's datastores
 	Questions []string `json:"questions"`
 
-	// Reason `comparison`: it compares things that no fragment covers together; `steps`: it has a relative clause that no fragment covers; `coverage`: no fragment covers its words
+	// Reason `comparison`: the question compares things that no fragment covers together; `steps`: it has a relative clause that no fragment covers; `coverage`: no fragment covers its words
 	Reason PlanExplanationReason `json:"reason"`
 }
 
-// PlanExplanationReason `comparison`: it compares things that no fragment covers together; `steps`: it has a relative clause that no fragment covers; `coverage`: no fragment covers its words
+// PlanExplanationReason `comparison`: the question compares things that no fragment covers together; `steps`: it has a relative clause that no fragment covers; `coverage`: no fragment covers its words
 type PlanExplanationReason string
 
 // PlannedAddress defines model for PlannedAddress.
@@ -2343,8 +2343,8 @@ type RetrieverResult struct {
 // RetrieverResults defines model for RetrieverResults.
 type RetrieverResults struct {
 	// Explanation Explains the result of a query with ids, numbers, words of the query, and names and headings of documents. For callers
-	// who may query an agent but not read its datastores, datastores, terms, words and dropped.chunks are empty, and
-	// fragments contains only the sources.
+	// who may query an agent but not read its datastores, `datastores`, `terms`, `words` and `dropped.chunks` are empty,
+	// and `fragments` contains only the sources.
 	Explanation *Explanation      `json:"explanation,omitempty"`
 	Results     []RetrieverResult `json:"results"`
 }
@@ -2407,7 +2407,7 @@ type SitePlanRequest struct {
 type Source struct {
 	ChunkId string `json:"chunk_id"`
 
-	// Citation number of the citation in the answer; 0 if the answer cites nothing, and the source is a fragment that its words come from
+	// Citation number of the citation in the answer; 0 if the answer cites nothing and its words probably come from this fragment
 	Citation       int     `json:"citation"`
 	CustomId       *string `json:"custom_id"`
 	DatasourceId   string  `json:"datasource_id"`
@@ -2446,10 +2446,10 @@ type SourceSpan struct {
 	// End end of the span, exclusive
 	End *int `json:"end"`
 
-	// Page for a PDF: page of the start, from 1
+	// Page for a PDF: page on which the span starts, from 1
 	Page *int `json:"page"`
 
-	// Rectangles for a PDF: where the span stands
+	// Rectangles for a PDF: position of the span on its pages
 	Rectangles []PageRectangle `json:"rectangles"`
 
 	// SourceIndex index in `sources`, from 0
@@ -2462,7 +2462,7 @@ type SourceSpan struct {
 	Text string `json:"text"`
 }
 
-// UnsupportedSentences treatment of the sentences that the sources do not support. `mark` (default): they have `unsupported: true` in `sentences`; `drop`: they are removed from the answer, so a stream sends whole sentences; `keep`: none is marked
+// UnsupportedSentences handling of sentences that the sources do not support. `mark` (default) sets `unsupported: true` in `sentences`; `drop` removes them from the answer, which is then streamed in whole sentences; `keep` leaves them unmarked
 type UnsupportedSentences string
 
 // UpdateRequest defines model for UpdateRequest.
@@ -2612,10 +2612,9 @@ type ListAgentsParams struct {
 
 // CreateAgentParams defines parameters for CreateAgent.
 type CreateAgentParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
-	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
-	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
-	// had no effect, and its key can be used again.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
+	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -2634,13 +2633,12 @@ type CreateAgentParams struct {
 // QueryAgentAliasParams defines parameters for QueryAgentAlias.
 type QueryAgentAliasParams struct {
 	// Explain also explain the result: ranks and scores of the fragments by stage, matched terms, and dropped chunks with the reason.
-	// A response that is repeated for its Idempotency-Key has no explanation
+	// A response that is repeated because of its Idempotency-Key has no explanation
 	Explain *Explain `form:"explain,omitempty" json:"explain,omitempty"`
 
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
-	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
-	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
-	// had no effect, and its key can be used again.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
+	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -2659,13 +2657,12 @@ type QueryAgentAliasParams struct {
 // QueryAgentParams defines parameters for QueryAgent.
 type QueryAgentParams struct {
 	// Explain also explain the result: ranks and scores of the fragments by stage, matched terms, and dropped chunks with the reason.
-	// A response that is repeated for its Idempotency-Key has no explanation
+	// A response that is repeated because of its Idempotency-Key has no explanation
 	Explain *Explain `form:"explain,omitempty" json:"explain,omitempty"`
 
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
-	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
-	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
-	// had no effect, and its key can be used again.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
+	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -2778,10 +2775,9 @@ type ListDatasourcesParams struct {
 
 // CreateDatasourceParams defines parameters for CreateDatasource.
 type CreateDatasourceParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
-	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
-	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
-	// had no effect, and its key can be used again.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
+	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -2799,10 +2795,9 @@ type CreateDatasourceParams struct {
 
 // UploadDatasourceParams defines parameters for UploadDatasource.
 type UploadDatasourceParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
-	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
-	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
-	// had no effect, and its key can be used again.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
+	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -2835,10 +2830,9 @@ type GetPictureParams struct {
 
 // ResyncDatasourceParams defines parameters for ResyncDatasource.
 type ResyncDatasourceParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
-	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
-	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
-	// had no effect, and its key can be used again.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
+	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -2865,10 +2859,9 @@ type ListDatastoresParams struct {
 
 // CreateDatastoreParams defines parameters for CreateDatastore.
 type CreateDatastoreParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
-	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
-	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
-	// had no effect, and its key can be used again.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
+	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -2887,13 +2880,12 @@ type CreateDatastoreParams struct {
 // QueryDatastoreResultsParams defines parameters for QueryDatastoreResults.
 type QueryDatastoreResultsParams struct {
 	// Explain also explain the result: ranks and scores of the fragments by stage, matched terms, and dropped chunks with the reason.
-	// A response that is repeated for its Idempotency-Key has no explanation
+	// A response that is repeated because of its Idempotency-Key has no explanation
 	Explain *Explain `form:"explain,omitempty" json:"explain,omitempty"`
 
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
-	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
-	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
-	// had no effect, and its key can be used again.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
+	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -2911,10 +2903,9 @@ type QueryDatastoreResultsParams struct {
 
 // UpdateDocumentParams defines parameters for UpdateDocument.
 type UpdateDocumentParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
-	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
-	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
-	// had no effect, and its key can be used again.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
+	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -2932,10 +2923,9 @@ type UpdateDocumentParams struct {
 
 // UpsertDocumentsParams defines parameters for UpsertDocuments.
 type UpsertDocumentsParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
-	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
-	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
-	// had no effect, and its key can be used again.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
+	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -2954,13 +2944,12 @@ type UpsertDocumentsParams struct {
 // QueryDatastoreParams defines parameters for QueryDatastore.
 type QueryDatastoreParams struct {
 	// Explain also explain the result: ranks and scores of the fragments by stage, matched terms, and dropped chunks with the reason.
-	// A response that is repeated for its Idempotency-Key has no explanation
+	// A response that is repeated because of its Idempotency-Key has no explanation
 	Explain *Explain `form:"explain,omitempty" json:"explain,omitempty"`
 
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
-	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
-	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
-	// had no effect, and its key can be used again.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
+	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -2978,10 +2967,9 @@ type QueryDatastoreParams struct {
 
 // ResyncDatastoreParams defines parameters for ResyncDatastore.
 type ResyncDatastoreParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
-	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
-	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
-	// had no effect, and its key can be used again.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
+	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -2999,10 +2987,9 @@ type ResyncDatastoreParams struct {
 
 // CreateKeyParams defines parameters for CreateKey.
 type CreateKeyParams struct {
-	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body until the response is neither 429, 5xx
-	// nor a 409 with `Retry-After`, which means that the request is still in progress. A key belongs to one request of the
-	// workspace for 24 hours after it is first sent; with another request it gets 409. A request that got any other error
-	// had no effect, and its key can be used again.
+	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
+	// with `Retry-After`, which means that the first request is still in progress. For 24 hours, another request of the
+	// workspace with this key gets 409. A request that got any other error had no effect, and its key can be used again.
 	//
 	// If the service crashes during the request, a repeat continues it within seconds:
 	//
@@ -3781,7 +3768,7 @@ type ClientInterface interface {
 	// `maxTokens` above the service's `SLUICE_CHAT_MAX_TOKENS` with 400.
 	//
 	// With `streaming: true` the response is a stream of server-sent events: `event: answer` with pieces of the text, to be
-	// concatenated; then `event: endpoint_response` with pieces of the JSON that a response without streaming has; then
+	// concatenated; then `event: endpoint_response` with pieces of the JSON that a query without streaming returns; then
 	// `data: [DONE]`. An error after the stream has started is sent as `data: [ERROR] <message>` and ends the stream.
 	// Earlier errors are plain HTTP errors.
 	//
@@ -3797,7 +3784,7 @@ type ClientInterface interface {
 	// `maxTokens` above the service's `SLUICE_CHAT_MAX_TOKENS` with 400.
 	//
 	// With `streaming: true` the response is a stream of server-sent events: `event: answer` with pieces of the text, to be
-	// concatenated; then `event: endpoint_response` with pieces of the JSON that a response without streaming has; then
+	// concatenated; then `event: endpoint_response` with pieces of the JSON that a query without streaming returns; then
 	// `data: [DONE]`. An error after the stream has started is sent as `data: [ERROR] <message>` and ends the stream.
 	// Earlier errors are plain HTTP errors.
 	//
@@ -3857,10 +3844,10 @@ type ClientInterface interface {
 
 	// CreateDatasourceWithBody Create a datasource
 	//
-	// Send files as `multipart/form-data`, everything else as JSON. The request returns once the content is stored
-	// durably (`unsynched`); the content is searchable when `status` is `synched`. Several datasources may have the same
-	// `custom_id`; to replace one, use `/datastores/upsert/{datastoreId}`. If the datastore already has a web site with
-	// the same addresses, `include` and `exclude`, the response is 409 with the id of that site.
+	// Send files as `multipart/form-data`, everything else as JSON. The response is sent once the content is stored durably
+	// (`unsynched`); the content is searchable once its `status` is `synched`. Several datasources may have the same
+	// `custom_id`; to replace one, use `/datastores/upsert/{datastoreId}`. If the datastore already has a web site with the
+	// same addresses, `include` and `exclude`, the response is 409 with the id of that site.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3869,10 +3856,10 @@ type ClientInterface interface {
 
 	// CreateDatasource Create a datasource
 	//
-	// Send files as `multipart/form-data`, everything else as JSON. The request returns once the content is stored
-	// durably (`unsynched`); the content is searchable when `status` is `synched`. Several datasources may have the same
-	// `custom_id`; to replace one, use `/datastores/upsert/{datastoreId}`. If the datastore already has a web site with
-	// the same addresses, `include` and `exclude`, the response is 409 with the id of that site.
+	// Send files as `multipart/form-data`, everything else as JSON. The response is sent once the content is stored durably
+	// (`unsynched`); the content is searchable once its `status` is `synched`. Several datasources may have the same
+	// `custom_id`; to replace one, use `/datastores/upsert/{datastoreId}`. If the datastore already has a web site with the
+	// same addresses, `include` and `exclude`, the response is 409 with the id of that site.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3997,7 +3984,7 @@ type ClientInterface interface {
 	// GetPicture Read a picture of a page
 	//
 	// A page of a datasource's original PDF, as a picture of at most 1,600 × 1,600 pixels. Unlike the PDF in a viewer, the
-	// picture runs no scripts, follows no links and sends no forms. A page that cannot be drawn is answered with 409.
+	// picture runs no scripts, follows no links and sends no forms. If the page cannot be drawn, the response is 409.
 	//
 	// Corresponds with GET /datasources/{id}/picture (the `GetPicture` operationId).
 	GetPicture(ctx context.Context, id Id, params *GetPictureParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4064,8 +4051,9 @@ type ClientInterface interface {
 
 	// GetText Read a datasource's text
 	//
-	// The text that was read from the document, in the version that queries use. The `offset` of fragments and `start` and `end` of
-	// the spans of answers count its bytes. Between chunks, other white space stands as spaces or line breaks.
+	// The text that was read from the document, in the version that queries use. The `offset` of fragments, and `start` and
+	// `end` of the spans of answers, count bytes of this text. Between chunks, all white space is returned as spaces or
+	// line breaks.
 	//
 	// Corresponds with GET /datasources/{id}/text (the `GetText` operationId).
 	GetText(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4089,7 +4077,7 @@ type ClientInterface interface {
 	// Corresponds with POST /datastores (the `CreateDatastore` operationId).
 	CreateDatastore(ctx context.Context, params *CreateDatastoreParams, body CreateDatastoreJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// QueryDatastoreResultsWithBody Get the most similar fragments for a query (older path)
+	// QueryDatastoreResultsWithBody Search a datastore (older path)
 	//
 	// The same search as `POST /datastores/{id}/query`. The response is an object with `results`, as LangChain's
 	// retrievers expect.
@@ -4101,7 +4089,7 @@ type ClientInterface interface {
 	// Deprecated: this operation has been marked as deprecated upstream, but no `x-deprecated-reason` was set
 	QueryDatastoreResultsWithBody(ctx context.Context, id Id, params *QueryDatastoreResultsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// QueryDatastoreResults Get the most similar fragments for a query (older path)
+	// QueryDatastoreResults Search a datastore (older path)
 	//
 	// The same search as `POST /datastores/{id}/query`. The response is an object with `results`, as LangChain's
 	// retrievers expect.
@@ -4180,16 +4168,16 @@ type ClientInterface interface {
 
 	// UpdateDatastoreWithBody Update a datastore
 	//
-	// Changes only the fields in the body. An engine or embedding model that this server does not have gets a 400 that
-	// lists the available ones.
+	// Changes only the fields in the body. If this server does not have the engine or embedding model, the response is 400
+	// and lists the available ones.
 	//
 	// A new `type` or `embeddingModel` starts a move: the content is rebuilt for the new engine or model while queries use
 	// the old one. `move` shows the progress. When everything is rebuilt, queries switch over, and `type` and
-	// `embeddingModel` show the new values. Until then, repeating the request changes nothing, a request for a third
-	// combination replaces the move, and a request for the current one cancels it.
+	// `embeddingModel` show the new values. Until then, repeating the request changes nothing, a request for another
+	// engine or model replaces the move, and a request for the ones in use cancels it.
 	//
-	// A new `chunking` splits all content again with these sizes. New content takes precedence, and everything stays
-	// searchable. After an interruption, the same request continues the remaining work.
+	// With a new `chunking`, all content is split again. New content is processed first, and everything stays searchable.
+	// If the service is interrupted, send the same request again to continue.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4198,16 +4186,16 @@ type ClientInterface interface {
 
 	// UpdateDatastore Update a datastore
 	//
-	// Changes only the fields in the body. An engine or embedding model that this server does not have gets a 400 that
-	// lists the available ones.
+	// Changes only the fields in the body. If this server does not have the engine or embedding model, the response is 400
+	// and lists the available ones.
 	//
 	// A new `type` or `embeddingModel` starts a move: the content is rebuilt for the new engine or model while queries use
 	// the old one. `move` shows the progress. When everything is rebuilt, queries switch over, and `type` and
-	// `embeddingModel` show the new values. Until then, repeating the request changes nothing, a request for a third
-	// combination replaces the move, and a request for the current one cancels it.
+	// `embeddingModel` show the new values. Until then, repeating the request changes nothing, a request for another
+	// engine or model replaces the move, and a request for the ones in use cancels it.
 	//
-	// A new `chunking` splits all content again with these sizes. New content takes precedence, and everything stays
-	// searchable. After an interruption, the same request continues the remaining work.
+	// With a new `chunking`, all content is split again. New content is processed first, and everything stays searchable.
+	// If the service is interrupted, send the same request again to continue.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -4216,7 +4204,7 @@ type ClientInterface interface {
 
 	// CountDatasources Count a datastore's datasources by status
 	//
-	// Web sites and each of their pages are counted.
+	// A web site and each of its pages count separately.
 	//
 	// Corresponds with GET /datastores/{id}/counts (the `CountDatasources` operationId).
 	CountDatasources(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4231,28 +4219,28 @@ type ClientInterface interface {
 	// Corresponds with GET /datastores/{id}/events (the `WatchDatastore` operationId).
 	WatchDatastore(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// QueryDatastoreWithBody Get the most similar fragments for a query
+	// QueryDatastoreWithBody Search a datastore
 	//
-	// Returns the best fragments first, without repetition: adjacent chunks are joined to one fragment with the position and
-	// score of the better one, and of near-duplicate texts only the best is returned. Public datastores need no key.
+	// Returns fragments, the best first. Adjacent chunks are joined into one fragment with the position and score of the
+	// best of them. Of nearly identical texts, only the best is returned. Public datastores need no key.
 	//
-	// With `explain=true` the response is an object with the fragments, an `explanation` for each and one for the query,
-	// and has its own Content-Type. A request whose `Host` or `X-Forwarded-Host` is `app.chaindesk.ai` gets the response
-	// format of `/datastores/query/{id}`, which LangChain's ChaindeskRetriever expects.
+	// With `explain=true`, the response has a Content-Type of its own. It is an object with the fragments, each with its
+	// `explanation`, and an `explanation` of the query. A request whose `Host` or `X-Forwarded-Host` is `app.chaindesk.ai`
+	// gets the response format of `/datastores/query/{id}`, which LangChain's ChaindeskRetriever expects.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /datastores/{id}/query (the `QueryDatastore` operationId).
 	QueryDatastoreWithBody(ctx context.Context, id Id, params *QueryDatastoreParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// QueryDatastore Get the most similar fragments for a query
+	// QueryDatastore Search a datastore
 	//
-	// Returns the best fragments first, without repetition: adjacent chunks are joined to one fragment with the position and
-	// score of the better one, and of near-duplicate texts only the best is returned. Public datastores need no key.
+	// Returns fragments, the best first. Adjacent chunks are joined into one fragment with the position and score of the
+	// best of them. Of nearly identical texts, only the best is returned. Public datastores need no key.
 	//
-	// With `explain=true` the response is an object with the fragments, an `explanation` for each and one for the query,
-	// and has its own Content-Type. A request whose `Host` or `X-Forwarded-Host` is `app.chaindesk.ai` gets the response
-	// format of `/datastores/query/{id}`, which LangChain's ChaindeskRetriever expects.
+	// With `explain=true`, the response has a Content-Type of its own. It is an object with the fragments, each with its
+	// `explanation`, and an `explanation` of the query. A request whose `Host` or `X-Forwarded-Host` is `app.chaindesk.ai`
+	// gets the response format of `/datastores/query/{id}`, which LangChain's ChaindeskRetriever expects.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -4388,7 +4376,7 @@ type ClientInterface interface {
 	// GetUsage Read the workspace's usage of a month
 	//
 	// Usage in a calendar month and the content stored now, with the effective limits: the stricter of the server's
-	// configuration and the workspace's own. For past months, the stored content is also that of today.
+	// configuration and the workspace's own. The stored content is always today's, even for past months.
 	//
 	// Corresponds with GET /usage (the `GetUsage` operationId).
 	GetUsage(ctx context.Context, params *GetUsageParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4422,16 +4410,16 @@ type ClientInterface interface {
 	//
 	// OpenAI's chat completions with an agent as the model. The last message is the question. `system` and `developer`
 	// messages are appended to the agent's system prompt, and the other messages are the conversation so far. Nothing is
-	// stored unless `store` is true or `conversationId` names a conversation; then the stored messages are the conversation
-	// so far.
+	// stored unless `store` is true or `conversationId` names a conversation, whose stored messages then replace those in
+	// the request.
 	//
 	// With `stream: true` the response is a stream of chunks in OpenAI's format that ends with `data: [DONE]`. An error
 	// after the stream has started is sent as a chunk with `error` and ends the stream.
 	//
-	// Unsupported parameters that would change the answer are rejected: `n` above 1, tools and functions, tool messages,
-	// parts other than text, `logprobs`, `logit_bias`, audio and web search.
-	// Other fields are ignored. A key is always required. The request counts as an agent query. Errors have OpenAI's format:
-	// 401 for a missing or invalid key, 403 for a key without permission.
+	// Unsupported parameters that would change the answer are rejected: `n` above 1, `functions`, parts other than text,
+	// `logprobs`, `logit_bias`, audio and web search. Other unknown fields are ignored. A key is always required. The
+	// request counts as an agent query. Errors have OpenAI's format: 401 for a missing or invalid key, 403 for a key
+	// without permission.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4442,16 +4430,16 @@ type ClientInterface interface {
 	//
 	// OpenAI's chat completions with an agent as the model. The last message is the question. `system` and `developer`
 	// messages are appended to the agent's system prompt, and the other messages are the conversation so far. Nothing is
-	// stored unless `store` is true or `conversationId` names a conversation; then the stored messages are the conversation
-	// so far.
+	// stored unless `store` is true or `conversationId` names a conversation, whose stored messages then replace those in
+	// the request.
 	//
 	// With `stream: true` the response is a stream of chunks in OpenAI's format that ends with `data: [DONE]`. An error
 	// after the stream has started is sent as a chunk with `error` and ends the stream.
 	//
-	// Unsupported parameters that would change the answer are rejected: `n` above 1, tools and functions, tool messages,
-	// parts other than text, `logprobs`, `logit_bias`, audio and web search.
-	// Other fields are ignored. A key is always required. The request counts as an agent query. Errors have OpenAI's format:
-	// 401 for a missing or invalid key, 403 for a key without permission.
+	// Unsupported parameters that would change the answer are rejected: `n` above 1, `functions`, parts other than text,
+	// `logprobs`, `logit_bias`, audio and web search. Other unknown fields are ignored. A key is always required. The
+	// request counts as an agent query. Errors have OpenAI's format: 401 for a missing or invalid key, 403 for a key
+	// without permission.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -4659,7 +4647,7 @@ func (c *Endpoints) UpdateAgent(ctx context.Context, id Id, body UpdateAgentJSON
 // `maxTokens` above the service's `SLUICE_CHAT_MAX_TOKENS` with 400.
 //
 // With `streaming: true` the response is a stream of server-sent events: `event: answer` with pieces of the text, to be
-// concatenated; then `event: endpoint_response` with pieces of the JSON that a response without streaming has; then
+// concatenated; then `event: endpoint_response` with pieces of the JSON that a query without streaming returns; then
 // `data: [DONE]`. An error after the stream has started is sent as `data: [ERROR] <message>` and ends the stream.
 // Earlier errors are plain HTTP errors.
 //
@@ -4685,7 +4673,7 @@ func (c *Endpoints) QueryAgentWithBody(ctx context.Context, id Id, params *Query
 // `maxTokens` above the service's `SLUICE_CHAT_MAX_TOKENS` with 400.
 //
 // With `streaming: true` the response is a stream of server-sent events: `event: answer` with pieces of the text, to be
-// concatenated; then `event: endpoint_response` with pieces of the JSON that a response without streaming has; then
+// concatenated; then `event: endpoint_response` with pieces of the JSON that a query without streaming returns; then
 // `data: [DONE]`. An error after the stream has started is sent as `data: [ERROR] <message>` and ends the stream.
 // Earlier errors are plain HTTP errors.
 //
@@ -4815,10 +4803,10 @@ func (c *Endpoints) ListDatasources(ctx context.Context, params *ListDatasources
 
 // CreateDatasourceWithBody Create a datasource
 //
-// Send files as `multipart/form-data`, everything else as JSON. The request returns once the content is stored
-// durably (`unsynched`); the content is searchable when `status` is `synched`. Several datasources may have the same
-// `custom_id`; to replace one, use `/datastores/upsert/{datastoreId}`. If the datastore already has a web site with
-// the same addresses, `include` and `exclude`, the response is 409 with the id of that site.
+// Send files as `multipart/form-data`, everything else as JSON. The response is sent once the content is stored durably
+// (`unsynched`); the content is searchable once its `status` is `synched`. Several datasources may have the same
+// `custom_id`; to replace one, use `/datastores/upsert/{datastoreId}`. If the datastore already has a web site with the
+// same addresses, `include` and `exclude`, the response is 409 with the id of that site.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4837,10 +4825,10 @@ func (c *Endpoints) CreateDatasourceWithBody(ctx context.Context, params *Create
 
 // CreateDatasource Create a datasource
 //
-// Send files as `multipart/form-data`, everything else as JSON. The request returns once the content is stored
-// durably (`unsynched`); the content is searchable when `status` is `synched`. Several datasources may have the same
-// `custom_id`; to replace one, use `/datastores/upsert/{datastoreId}`. If the datastore already has a web site with
-// the same addresses, `include` and `exclude`, the response is 409 with the id of that site.
+// Send files as `multipart/form-data`, everything else as JSON. The response is sent once the content is stored durably
+// (`unsynched`); the content is searchable once its `status` is `synched`. Several datasources may have the same
+// `custom_id`; to replace one, use `/datastores/upsert/{datastoreId}`. If the datastore already has a web site with the
+// same addresses, `include` and `exclude`, the response is 409 with the id of that site.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5095,7 +5083,7 @@ func (c *Endpoints) GetOriginal(ctx context.Context, id Id, reqEditors ...Reques
 // GetPicture Read a picture of a page
 //
 // A page of a datasource's original PDF, as a picture of at most 1,600 × 1,600 pixels. Unlike the PDF in a viewer, the
-// picture runs no scripts, follows no links and sends no forms. A page that cannot be drawn is answered with 409.
+// picture runs no scripts, follows no links and sends no forms. If the page cannot be drawn, the response is 409.
 //
 // Corresponds with GET /datasources/{id}/picture (the `GetPicture` operationId).
 func (c *Endpoints) GetPicture(ctx context.Context, id Id, params *GetPictureParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5232,8 +5220,9 @@ func (c *Endpoints) SynchDatasource(ctx context.Context, id Id, body SynchDataso
 
 // GetText Read a datasource's text
 //
-// The text that was read from the document, in the version that queries use. The `offset` of fragments and `start` and `end` of
-// the spans of answers count its bytes. Between chunks, other white space stands as spaces or line breaks.
+// The text that was read from the document, in the version that queries use. The `offset` of fragments, and `start` and
+// `end` of the spans of answers, count bytes of this text. Between chunks, all white space is returned as spaces or
+// line breaks.
 //
 // Corresponds with GET /datasources/{id}/text (the `GetText` operationId).
 func (c *Endpoints) GetText(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5297,7 +5286,7 @@ func (c *Endpoints) CreateDatastore(ctx context.Context, params *CreateDatastore
 	return c.Client.Do(req)
 }
 
-// QueryDatastoreResultsWithBody Get the most similar fragments for a query (older path)
+// QueryDatastoreResultsWithBody Search a datastore (older path)
 //
 // The same search as `POST /datastores/{id}/query`. The response is an object with `results`, as LangChain's
 // retrievers expect.
@@ -5318,7 +5307,7 @@ func (c *Endpoints) QueryDatastoreResultsWithBody(ctx context.Context, id Id, pa
 	return c.Client.Do(req)
 }
 
-// QueryDatastoreResults Get the most similar fragments for a query (older path)
+// QueryDatastoreResults Search a datastore (older path)
 //
 // The same search as `POST /datastores/{id}/query`. The response is an object with `results`, as LangChain's
 // retrievers expect.
@@ -5476,16 +5465,16 @@ func (c *Endpoints) GetDatastore(ctx context.Context, id Id, reqEditors ...Reque
 
 // UpdateDatastoreWithBody Update a datastore
 //
-// Changes only the fields in the body. An engine or embedding model that this server does not have gets a 400 that
-// lists the available ones.
+// Changes only the fields in the body. If this server does not have the engine or embedding model, the response is 400
+// and lists the available ones.
 //
 // A new `type` or `embeddingModel` starts a move: the content is rebuilt for the new engine or model while queries use
 // the old one. `move` shows the progress. When everything is rebuilt, queries switch over, and `type` and
-// `embeddingModel` show the new values. Until then, repeating the request changes nothing, a request for a third
-// combination replaces the move, and a request for the current one cancels it.
+// `embeddingModel` show the new values. Until then, repeating the request changes nothing, a request for another
+// engine or model replaces the move, and a request for the ones in use cancels it.
 //
-// A new `chunking` splits all content again with these sizes. New content takes precedence, and everything stays
-// searchable. After an interruption, the same request continues the remaining work.
+// With a new `chunking`, all content is split again. New content is processed first, and everything stays searchable.
+// If the service is interrupted, send the same request again to continue.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5504,16 +5493,16 @@ func (c *Endpoints) UpdateDatastoreWithBody(ctx context.Context, id Id, contentT
 
 // UpdateDatastore Update a datastore
 //
-// Changes only the fields in the body. An engine or embedding model that this server does not have gets a 400 that
-// lists the available ones.
+// Changes only the fields in the body. If this server does not have the engine or embedding model, the response is 400
+// and lists the available ones.
 //
 // A new `type` or `embeddingModel` starts a move: the content is rebuilt for the new engine or model while queries use
 // the old one. `move` shows the progress. When everything is rebuilt, queries switch over, and `type` and
-// `embeddingModel` show the new values. Until then, repeating the request changes nothing, a request for a third
-// combination replaces the move, and a request for the current one cancels it.
+// `embeddingModel` show the new values. Until then, repeating the request changes nothing, a request for another
+// engine or model replaces the move, and a request for the ones in use cancels it.
 //
-// A new `chunking` splits all content again with these sizes. New content takes precedence, and everything stays
-// searchable. After an interruption, the same request continues the remaining work.
+// With a new `chunking`, all content is split again. New content is processed first, and everything stays searchable.
+// If the service is interrupted, send the same request again to continue.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5532,7 +5521,7 @@ func (c *Endpoints) UpdateDatastore(ctx context.Context, id Id, body UpdateDatas
 
 // CountDatasources Count a datastore's datasources by status
 //
-// Web sites and each of their pages are counted.
+// A web site and each of its pages count separately.
 //
 // Corresponds with GET /datastores/{id}/counts (the `CountDatasources` operationId).
 func (c *Endpoints) CountDatasources(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5567,14 +5556,14 @@ func (c *Endpoints) WatchDatastore(ctx context.Context, id Id, reqEditors ...Req
 	return c.Client.Do(req)
 }
 
-// QueryDatastoreWithBody Get the most similar fragments for a query
+// QueryDatastoreWithBody Search a datastore
 //
-// Returns the best fragments first, without repetition: adjacent chunks are joined to one fragment with the position and
-// score of the better one, and of near-duplicate texts only the best is returned. Public datastores need no key.
+// Returns fragments, the best first. Adjacent chunks are joined into one fragment with the position and score of the
+// best of them. Of nearly identical texts, only the best is returned. Public datastores need no key.
 //
-// With `explain=true` the response is an object with the fragments, an `explanation` for each and one for the query,
-// and has its own Content-Type. A request whose `Host` or `X-Forwarded-Host` is `app.chaindesk.ai` gets the response
-// format of `/datastores/query/{id}`, which LangChain's ChaindeskRetriever expects.
+// With `explain=true`, the response has a Content-Type of its own. It is an object with the fragments, each with its
+// `explanation`, and an `explanation` of the query. A request whose `Host` or `X-Forwarded-Host` is `app.chaindesk.ai`
+// gets the response format of `/datastores/query/{id}`, which LangChain's ChaindeskRetriever expects.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5591,14 +5580,14 @@ func (c *Endpoints) QueryDatastoreWithBody(ctx context.Context, id Id, params *Q
 	return c.Client.Do(req)
 }
 
-// QueryDatastore Get the most similar fragments for a query
+// QueryDatastore Search a datastore
 //
-// Returns the best fragments first, without repetition: adjacent chunks are joined to one fragment with the position and
-// score of the better one, and of near-duplicate texts only the best is returned. Public datastores need no key.
+// Returns fragments, the best first. Adjacent chunks are joined into one fragment with the position and score of the
+// best of them. Of nearly identical texts, only the best is returned. Public datastores need no key.
 //
-// With `explain=true` the response is an object with the fragments, an `explanation` for each and one for the query,
-// and has its own Content-Type. A request whose `Host` or `X-Forwarded-Host` is `app.chaindesk.ai` gets the response
-// format of `/datastores/query/{id}`, which LangChain's ChaindeskRetriever expects.
+// With `explain=true`, the response has a Content-Type of its own. It is an object with the fragments, each with its
+// `explanation`, and an `explanation` of the query. A request whose `Host` or `X-Forwarded-Host` is `app.chaindesk.ai`
+// gets the response format of `/datastores/query/{id}`, which LangChain's ChaindeskRetriever expects.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5904,7 +5893,7 @@ func (c *Endpoints) GetReadiness(ctx context.Context, reqEditors ...RequestEdito
 // GetUsage Read the workspace's usage of a month
 //
 // Usage in a calendar month and the content stored now, with the effective limits: the stricter of the server's
-// configuration and the workspace's own. For past months, the stored content is also that of today.
+// configuration and the workspace's own. The stored content is always today's, even for past months.
 //
 // Corresponds with GET /usage (the `GetUsage` operationId).
 func (c *Endpoints) GetUsage(ctx context.Context, params *GetUsageParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5978,16 +5967,16 @@ func (c *Endpoints) SetLimits(ctx context.Context, body SetLimitsJSONRequestBody
 //
 // OpenAI's chat completions with an agent as the model. The last message is the question. `system` and `developer`
 // messages are appended to the agent's system prompt, and the other messages are the conversation so far. Nothing is
-// stored unless `store` is true or `conversationId` names a conversation; then the stored messages are the conversation
-// so far.
+// stored unless `store` is true or `conversationId` names a conversation, whose stored messages then replace those in
+// the request.
 //
 // With `stream: true` the response is a stream of chunks in OpenAI's format that ends with `data: [DONE]`. An error
 // after the stream has started is sent as a chunk with `error` and ends the stream.
 //
-// Unsupported parameters that would change the answer are rejected: `n` above 1, tools and functions, tool messages,
-// parts other than text, `logprobs`, `logit_bias`, audio and web search.
-// Other fields are ignored. A key is always required. The request counts as an agent query. Errors have OpenAI's format:
-// 401 for a missing or invalid key, 403 for a key without permission.
+// Unsupported parameters that would change the answer are rejected: `n` above 1, `functions`, parts other than text,
+// `logprobs`, `logit_bias`, audio and web search. Other unknown fields are ignored. A key is always required. The
+// request counts as an agent query. Errors have OpenAI's format: 401 for a missing or invalid key, 403 for a key
+// without permission.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6008,16 +5997,16 @@ func (c *Endpoints) CreateChatCompletionWithBody(ctx context.Context, contentTyp
 //
 // OpenAI's chat completions with an agent as the model. The last message is the question. `system` and `developer`
 // messages are appended to the agent's system prompt, and the other messages are the conversation so far. Nothing is
-// stored unless `store` is true or `conversationId` names a conversation; then the stored messages are the conversation
-// so far.
+// stored unless `store` is true or `conversationId` names a conversation, whose stored messages then replace those in
+// the request.
 //
 // With `stream: true` the response is a stream of chunks in OpenAI's format that ends with `data: [DONE]`. An error
 // after the stream has started is sent as a chunk with `error` and ends the stream.
 //
-// Unsupported parameters that would change the answer are rejected: `n` above 1, tools and functions, tool messages,
-// parts other than text, `logprobs`, `logit_bias`, audio and web search.
-// Other fields are ignored. A key is always required. The request counts as an agent query. Errors have OpenAI's format:
-// 401 for a missing or invalid key, 403 for a key without permission.
+// Unsupported parameters that would change the answer are rejected: `n` above 1, `functions`, parts other than text,
+// `logprobs`, `logit_bias`, audio and web search. Other unknown fields are ignored. A key is always required. The
+// request counts as an agent query. Errors have OpenAI's format: 401 for a missing or invalid key, 403 for a key
+// without permission.
 //
 // Takes a body of the `application/json` content type.
 //
