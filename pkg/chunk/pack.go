@@ -1,6 +1,7 @@
 package chunk
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -38,6 +39,7 @@ type draft struct {
 	location     chunkLocation   // location of the pieces that are not headings
 	sheet        string
 	rows         rows
+	time         string           // time of the first piece in a recording; "" if it has none
 	kind         domain.BlockKind // kind of the last piece
 	headingsOnly bool             // whether it contains only headings so far
 	tail         *tail            // headings at the end of the chunk that no text follows yet; nil if there are none or if headingsOnly
@@ -168,6 +170,7 @@ func (p *packer) add(b domain.Block, s piece, offset int, first bool) error {
 	d.kind = b.Kind
 	d.tokens += s.tokens
 	d.rows.add(b.Row)
+	d.time = cmp.Or(d.time, b.Time)
 	return nil
 }
 
@@ -218,8 +221,8 @@ func (p *packer) flush() error {
 		Ordinal: len(p.chunks),
 		Text:    text,
 		Context: at.ctx,
-		Heading: d.rows.appendTo(at.path),
-		Anchor:  at.anchor,
+		Heading: appendTo(d.rows.appendTo(at.path), d.time),
+		Anchor:  d.anchor(at.anchor),
 		Page:    d.location.pages.largest(d.page),
 		Offset:  d.offset,
 		Tokens:  d.tokens,

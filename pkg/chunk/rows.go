@@ -3,6 +3,8 @@ package chunk
 import (
 	"cmp"
 	"fmt"
+
+	"github.com/sluice/sluice/pkg/domain"
 )
 
 // rows is the range of table rows that a chunk contains, given by their numbers in the sheet or file. It is zero if the
@@ -27,8 +29,21 @@ func (r rows) appendTo(path string) string {
 	if r.first == r.last {
 		place = fmt.Sprintf("row %d", r.first)
 	}
-	if path == "" {
-		return place
+	return appendTo(path, place)
+}
+
+// appendTo appends a place to a heading path. Either may be empty.
+func appendTo(path, place string) string {
+	if path == "" || place == "" {
+		return path + place
 	}
 	return path + pathSeparator + place
+}
+
+// anchor returns the URL fragment of the chunk: the given fragment of its headings or, if that is empty, its time.
+func (d *draft) anchor(headings string) string {
+	if headings == "" && d.time != "" {
+		return domain.TimeAnchor + d.time
+	}
+	return headings
 }

@@ -1553,7 +1553,7 @@ type DatasourceUpload struct {
 	DatastoreId string  `json:"datastoreId"`
 
 	// File the uploaded file: PDF, EPUB, OpenDocument text (odt), Word (docx), PowerPoint (pptx), Excel (xlsx), mail (eml),
-	// web archive (mht), HTML, JSON, CSV, Markdown or text
+	// web archive (mht), HTML, WebVTT (vtt), SubRip (srt), Jupyter notebook (ipynb), JSON, YAML, CSV, Markdown or text
 	File openapi_types.File `json:"file"`
 
 	// FileName default: the file name of the form part
@@ -1841,7 +1841,7 @@ type ExplainedFragment struct {
 	// Score higher is better; comparable within one response
 	Score float64 `json:"score"`
 
-	// Source address of the page, with the #id of the heading if there is one; or file name with #page=N; or metadata.source
+	// Source address of the page, with the #id of the heading if there is one; or file name with #page=N or #t=HH:MM:SS; or metadata.source
 	Source string `json:"source"`
 	Text   string `json:"text"`
 }
@@ -1957,7 +1957,7 @@ type Fragment struct {
 	// Score higher is better; comparable within one response
 	Score float64 `json:"score"`
 
-	// Source address of the page, with the #id of the heading if there is one; or file name with #page=N; or metadata.source
+	// Source address of the page, with the #id of the heading if there is one; or file name with #page=N or #t=HH:MM:SS; or metadata.source
 	Source string `json:"source"`
 	Text   string `json:"text"`
 }
@@ -2432,7 +2432,7 @@ type Source struct {
 	// Score higher is better; comparable within one response
 	Score float64 `json:"score"`
 
-	// Source address of the page, with the #id of the heading if there is one; or file name with #page=N; or metadata.source
+	// Source address of the page, with the #id of the heading if there is one; or file name with #page=N or #t=HH:MM:SS; or metadata.source
 	Source string `json:"source"`
 	Text   string `json:"text"`
 }

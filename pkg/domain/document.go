@@ -24,6 +24,8 @@ type Block struct {
 	// without a title.
 	Apart bool `json:"x,omitempty"`
 	Row   int  `json:"r,omitempty"` // row number, from 1, in a spreadsheet, csv or JSON Lines file; 0 elsewhere
+	// Time is the time in a recording at which the text is spoken, as HH:MM:SS; "" except in subtitles.
+	Time string `json:"m,omitempty"`
 	// Offset is the byte offset of the block in the document's text, which is the text of all blocks joined by
 	// BlockSeparator.
 	Offset int         `json:"o,omitempty"`
@@ -32,6 +34,9 @@ type Block struct {
 	// if there is none.
 	Anchor string `json:"a,omitempty"`
 }
+
+// TimeAnchor begins the URL fragment of a time in a recording ("t=00:12:31"), as W3C media fragments define it.
+const TimeAnchor = "t="
 
 // BlockSeparator separates the blocks in a document's text.
 const BlockSeparator = "\n\n"
@@ -102,8 +107,8 @@ type Chunk struct {
 	Ordinal int    // from 0, in reading order
 	Text    string // returned to callers; at most MaxChunkBytes
 	Context string // document title and heading path; indexed with Text but not returned as text
-	Heading string // heading path of most of the chunk, joined by " > "; for a sheet, also the row numbers of the chunk ("Prices > rows 4 to 5")
-	Anchor  string // unescaped URL fragment of Heading, or of the term that the chunk defines; "" if there is none
+	Heading string // heading path of most of the chunk, joined by " > "; for a sheet, also the row numbers of the chunk ("Prices > rows 4 to 5"); for subtitles, the time at which it begins
+	Anchor  string // unescaped URL fragment of Heading, of the term that the chunk defines, or of its time; "" if there is none
 	Page    int    // page that contains most of the chunk; 0 if the format has no pages
 	Offset  int    // byte offset of the chunk in the document's text (blocks joined by "\n\n")
 	Tokens  int    // number of tokens as counted by the chunker
@@ -122,7 +127,7 @@ type Fragment struct {
 	ChunkID        string
 	Text           string
 	Score          float64 // 0 to 1, higher is better, comparable within one response
-	Source         string  // page address with the heading's anchor, or file name with #page=N, or metadata "source"
+	Source         string  // page address with the heading's anchor, or file name with #page=N or #t=HH:MM:SS, or metadata "source"
 	DatastoreID    string
 	DatasourceID   string
 	DatasourceName string

@@ -12,12 +12,15 @@ import (
 	"github.com/sluice/sluice/pkg/extract/json"
 	"github.com/sluice/sluice/pkg/extract/mail"
 	"github.com/sluice/sluice/pkg/extract/markdown"
+	"github.com/sluice/sluice/pkg/extract/notebook"
 	"github.com/sluice/sluice/pkg/extract/odt"
 	"github.com/sluice/sluice/pkg/extract/pdf"
 	"github.com/sluice/sluice/pkg/extract/pptx"
 	"github.com/sluice/sluice/pkg/extract/sandbox"
+	"github.com/sluice/sluice/pkg/extract/subtitle"
 	"github.com/sluice/sluice/pkg/extract/text"
 	"github.com/sluice/sluice/pkg/extract/xlsx"
+	"github.com/sluice/sluice/pkg/extract/yaml"
 	"github.com/sluice/sluice/pkg/extract/zip"
 )
 
@@ -34,7 +37,11 @@ var formats = format.NewRegistry(
 	mail.Format,
 	mail.WebArchive,
 	html.Format,
+	subtitle.WebVTT,
+	subtitle.SubRip,
+	notebook.Format,
 	json.Format,
+	yaml.Format,
 	csv.Format,
 	markdown.Format,
 	text.Format,

@@ -467,6 +467,7 @@ func TestSource(t *testing.T) {
 		"a page is its address":                 {domain.ActiveDatasource{Type: domain.TypeWebPage, SourceURL: "https://a.example/x"}, 0, "", "https://a.example/x"},
 		"a file is its name":                    {domain.ActiveDatasource{Type: domain.TypeFile, FileName: "a.txt"}, 0, "", "a.txt"},
 		"a file with pages names the page":      {domain.ActiveDatasource{Type: domain.TypeFile, FileName: "a.pdf", Metadata: map[string]any{"source": "s"}}, 3, "", "a.pdf#page=3"},
+		"subtitles name the time":               {domain.ActiveDatasource{Type: domain.TypeFile, FileName: "a.vtt"}, 0, "t=00:12:31", "a.vtt#t=00:12:31"},
 		"a text is what its metadata says":      {domain.ActiveDatasource{Type: domain.TypeText, Metadata: map[string]any{"source": "s"}}, 0, "", "s"},
 		"a source that is no string is ignored": {domain.ActiveDatasource{Type: domain.TypeText, Metadata: map[string]any{"source": 7}}, 0, "", ""},
 	}

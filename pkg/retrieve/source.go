@@ -9,7 +9,7 @@ import (
 )
 
 // source returns a fragment's origin. For a web page, the origin is the address with the heading's anchor. For a file,
-// it is the name, with the page number if the format has pages. For a text, it is the metadata field "source" or,
+// it is the name, with the page number or the time in a recording if the format has them. For a text, it is the metadata field "source" or,
 // without such a field, the name.
 func source(d domain.ActiveDatasource, page int, anchor string) string {
 	named, _ := d.Metadata["source"].(string)
@@ -21,6 +21,9 @@ func source(d domain.ActiveDatasource, page int, anchor string) string {
 	case d.FileName != "":
 		if page > 0 {
 			return d.FileName + "#page=" + strconv.Itoa(page)
+		}
+		if strings.HasPrefix(anchor, domain.TimeAnchor) {
+			return d.FileName + "#" + anchor
 		}
 		return d.FileName
 	case named != "":

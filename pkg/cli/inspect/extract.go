@@ -173,6 +173,7 @@ type extractedBlock struct {
 	Page   int              `json:"page,omitempty"`
 	Sheet  string           `json:"sheet,omitempty"`
 	Row    int              `json:"row,omitempty"`
+	Time   string           `json:"time,omitempty"`
 	Offset int              `json:"offset"`
 	Links  []extractedLink  `json:"links,omitempty"`
 }
@@ -222,7 +223,7 @@ func writeExtracted(out io.Writer, file string, doc *domain.Document, chunks boo
 		for _, b := range doc.Blocks {
 			at.Enter(b)
 			p := extractedBlock{
-				Kind: b.Kind, Text: b.Text, Level: b.Level, Path: at.Parents(b), Page: b.Page, Sheet: b.Sheet, Row: b.Row, Offset: b.Offset,
+				Kind: b.Kind, Text: b.Text, Level: b.Level, Path: at.Parents(b), Page: b.Page, Sheet: b.Sheet, Row: b.Row, Time: b.Time, Offset: b.Offset,
 			}
 			for _, l := range b.Links {
 				p.Links = append(p.Links, extractedLink{Text: l.Text, URL: l.URL})

@@ -34,7 +34,7 @@ func (p *Parser) Embedded(content []byte, name, declared string, level int, what
 				return stopped
 			}
 		}
-		b.Page, b.Sheet, b.Offset, b.Apart = 0, "", 0, false
+		b.Page, b.Sheet, b.Time, b.Offset, b.Apart = 0, "", "", 0, false
 		if b.Kind == domain.BlockHeading {
 			b.Level = min(b.Level+level, 6)
 		}

@@ -25,7 +25,12 @@ func read(p *format.Parser) error {
 	if err != nil {
 		return err
 	}
-	r := bufio.NewReaderSize(src.Reader, probeSize)
+	return piece(p, src.Reader)
+}
+
+// piece reads JSON that is already decoded to UTF-8.
+func piece(p *format.Parser, text io.Reader) error {
+	r := bufio.NewReaderSize(text, probeSize)
 	head, err := r.Peek(probeSize)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
@@ -95,6 +100,9 @@ func (r *record) add(path []string, value string) {
 			names = names[1:]
 		}
 		r.last = append(r.last[:0], path...)
+	}
+	if n := len(names); n > 0 && names[n-1] == "" { // the text of an element or a section, which has no name
+		names = names[:n-1]
 	}
 	if len(names) > 0 {
 		value = strings.Join(names, ".") + ": " + value

@@ -10,7 +10,7 @@ import (
 var Format = format.Format{
 	Type: format.TypeJSON, Aliases: []string{"text/json", "application/x-ndjson", "application/jsonl", "application/ld+json", "application/geo+json"},
 	Extensions: []string{".json", ".jsonl", ".ndjson", ".geojson"},
-	Name:       "JSON", Label: "JSON", Text: true, Sniff: sniffJSON, Read: read,
+	Name:       "JSON", Label: "JSON", Text: true, Sniff: sniffJSON, Read: read, Piece: piece,
 }
 
 // sniffJSON recognises JSON by its first bytes, unless the name or type says that the file is Markdown or plain text.

@@ -2,6 +2,7 @@
 package markdown
 
 import (
+	"io"
 	"path"
 	"strconv"
 	"strings"
@@ -25,7 +26,7 @@ const maxMarkdown = 16 << 20
 // Format describes Markdown.
 var Format = format.Format{
 	Type: format.TypeMarkdown, Aliases: []string{"text/x-markdown"}, Extensions: []string{".md", ".markdown", ".mdown", ".mkd", ".mdx"},
-	Name: "Markdown", Label: "Markdown", Text: true, TitleFromHeading: true, Read: read,
+	Name: "Markdown", Label: "Markdown", Text: true, TitleFromHeading: true, Read: read, Piece: piece,
 }
 
 // read reads CommonMark with GitHub's tables, task lists and bare URLs, and with footnotes, definition lists and front
@@ -51,6 +52,19 @@ func read(p *format.Parser) error {
 	if err := p.Out.Paragraph(front, 0); err != nil {
 		return err
 	}
+	return parse(p, body)
+}
+
+// piece reads Markdown without front matter, such as a cell of a notebook.
+func piece(p *format.Parser, text io.Reader) error {
+	body, err := io.ReadAll(io.LimitReader(text, maxMarkdown))
+	if err != nil {
+		return err
+	}
+	return parse(p, string(body))
+}
+
+func parse(p *format.Parser, body string) error {
 	if why := tooExpensive(body); why != "" {
 		p.Out.Warn("the Markdown was read as plain text: " + why)
 		return p.Piece(format.TypeText, strings.NewReader(body))

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract/extracttest"
 	"github.com/sluice/sluice/pkg/extract/format"
@@ -47,6 +49,33 @@ func Check(t *testing.T, name string, data []byte) {
 		t.Fatalf("error = %v, want an *Error", err)
 	case errors.Is(err, format.ErrPanic):
 		t.Fatalf("the parser panics: %v", err)
+	}
+}
+
+// Damaged reads damaged copies of a document. Each must yield valid blocks or an *Error.
+func Damaged(t *testing.T, name string, data []byte) {
+	t.Helper()
+	damage := extracttest.Damage{Seed: 7, Truncations: 12, Flips: 6, Numbers: 6, Inside: 6}
+	for what, damaged := range damage.Cases(name, data) {
+		t.Run(what, func(t *testing.T) { Check(t, name, damaged) })
+	}
+}
+
+// Golden reads a document and compares it with the golden file, which the flag -update writes.
+func Golden(t *testing.T, name string, data []byte, golden string) {
+	t.Helper()
+	got := Render(MustParse(t, name, data))
+	if *Update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("document (-want +got):\n%s", diff)
 	}
 }
 

@@ -17,8 +17,9 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// Lines returns the blocks of a document, one per line, in the form "heading 1 on 2 row 3: text <link=address>": the
-// kind and level of the block, its page, its row, its text and its links. A level, page or row of 0 is left out.
+// Lines returns the blocks of a document, one per line, in the form "heading 1 on 2 row 3 at 00:01:00: text
+// <link=address>": the kind and level of the block, its page, its row, its time, its text and its links. Values that it
+// does not have are left out.
 func Lines(doc *domain.Document) string {
 	var b strings.Builder
 	for i, bl := range doc.Blocks {
@@ -34,6 +35,9 @@ func Lines(doc *domain.Document) string {
 		}
 		if bl.Row > 0 {
 			fmt.Fprintf(&b, " row %d", bl.Row)
+		}
+		if bl.Time != "" {
+			fmt.Fprintf(&b, " at %s", bl.Time)
 		}
 		fmt.Fprintf(&b, ": %s", bl.Text)
 		for _, l := range bl.Links {
@@ -63,6 +67,9 @@ func Render(doc *domain.Document) string {
 		}
 		if bl.Sheet != "" {
 			fmt.Fprintf(&b, " sheet %s", bl.Sheet)
+		}
+		if bl.Time != "" {
+			fmt.Fprintf(&b, " at %s", bl.Time)
 		}
 		fmt.Fprintf(&b, "] %s\n", bl.Text)
 	}

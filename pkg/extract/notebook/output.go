@@ -1,0 +1,123 @@
+package notebook
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract/format"
+)
+
+const (
+	maxOutputs     = 100      // maximum number of results of a cell that are read
+	maxOutputBytes = 16 << 10 // maximum size of a printed text that is read, in bytes
+	maxOutputPage  = 1 << 20  // maximum size of an HTML result, in bytes; larger results are read as text
+)
+
+// output is a result of any version of the format. Before version 4, the keys of the data are abbreviations and next to
+// the other keys.
+type output struct {
+	Type  lines                      `json:"output_type"`
+	Text  lines                      `json:"text"`
+	Data  map[string]json.RawMessage `json:"data"`
+	Name  lines                      `json:"ename"`
+	Value lines                      `json:"evalue"`
+	HTML  lines                      `json:"html"`
+	PNG   json.RawMessage            `json:"png"`
+	JPEG  json.RawMessage            `json:"jpeg"`
+	SVG   json.RawMessage            `json:"svg"`
+}
+
+// outputs reads the results of a code cell: the table or text of each, but no images.
+func (r *reader) outputs(all []json.RawMessage) error {
+	if len(all) > maxOutputs {
+		r.p.Out.Warn(fmt.Sprintf("a cell has more than %d results; the rest were skipped", maxOutputs))
+		all = all[:maxOutputs]
+	}
+	var printed strings.Builder // consecutive pieces of what the code prints
+	flush := func() error {
+		text := printed.String()
+		printed.Reset()
+		return r.printed(text)
+	}
+	for _, raw := range all {
+		var o output
+		if json.Unmarshal(raw, &o) != nil {
+			continue // the result has keys with values of other types
+		}
+		if o.Type == "stream" {
+			if printed.Len() <= maxOutputBytes {
+				printed.WriteString(string(o.Text))
+			}
+			continue
+		}
+		if err := flush(); err != nil {
+			return err
+		}
+		if err := r.result(o); err != nil {
+			return err
+		}
+	}
+	return flush()
+}
+
+// result reads one result in the most useful of its forms: HTML has the tables of data frames, plain text is the only
+// form of most values, and next to an image it is only the image's name.
+func (r *reader) result(o output) error {
+	if o.Type == "error" || o.Type == "pyerr" {
+		return r.printed(strings.TrimSpace(string(o.Name) + ": " + string(o.Value)))
+	}
+	page, markdown, text, image := o.HTML, lines(""), o.Text, o.PNG != nil || o.JPEG != nil || o.SVG != nil
+	for kind, value := range o.Data {
+		var content lines
+		_ = json.Unmarshal(value, &content) // never fails
+		switch {
+		case kind == format.TypeHTML:
+			page = content
+		case kind == format.TypeMarkdown:
+			markdown = content
+		case kind == format.TypeText:
+			text = content
+		case strings.HasPrefix(kind, "image/"), strings.HasPrefix(kind, "application/vnd."), kind == "application/javascript":
+			image = true
+		}
+	}
+	switch {
+	case markdown != "" && len(markdown) <= maxOutputBytes:
+		return r.p.Piece(format.TypeMarkdown, strings.NewReader(string(markdown)))
+	case page != "" && len(page) <= maxOutputPage && !isScript(string(page)):
+		return r.p.Piece(format.TypeHTML, strings.NewReader(string(page)))
+	case image && len(text) < 200:
+		return nil
+	}
+	return r.printed(string(text))
+}
+
+// isScript reports whether an HTML result consists of scripts, as interactive charts do.
+func isScript(page string) bool {
+	return strings.Contains(page, "<script") && !strings.Contains(page, "<table")
+}
+
+// control matches the escape sequences with which terminals colour text.
+var control = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07`)
+
+// printed emits a text as a program prints it. Of a line that is overwritten, such as a progress bar, the last version
+// is kept.
+func (r *reader) printed(text string) error {
+	if len(text) > maxOutputBytes {
+		text = format.Cut(text, maxOutputBytes)
+		r.p.Out.Warn("printed results were cut after " + format.SizeText(maxOutputBytes))
+	}
+	text = strings.ReplaceAll(control.ReplaceAllString(text, ""), "\r\n", "\n")
+	if strings.Contains(text, "\r") {
+		kept := strings.Split(text, "\n")
+		for i, line := range kept {
+			line = strings.TrimRight(line, "\r")
+			kept[i] = line[strings.LastIndexByte(line, '\r')+1:]
+		}
+		text = strings.Join(kept, "\n")
+	}
+	return r.p.Out.Add(domain.Block{Kind: domain.BlockCode, Text: text})
+}

@@ -1,0 +1,243 @@
+package yaml
+
+import (
+	"encoding/json"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/sluice/sluice/pkg/extract/format"
+)
+
+// maxAliased is the maximum total size, in bytes, of the values that aliases repeat.
+const maxAliased = 1 << 20
+
+// writer writes YAML documents as JSON, each at the line where it begins in the file. Comments become part of the value
+// that they describe.
+type writer struct {
+	p          *format.Parser
+	out        strings.Builder
+	line       int // number of line ends written
+	depth      int
+	structured bool // whether there was a mapping or a sequence
+
+	aliases int // depth of aliases around the current value
+	left    int // number of bytes that aliases may still repeat
+	cut     bool
+}
+
+func (w *writer) document(d *yaml.Node) error {
+	if d.Kind != yaml.DocumentNode || len(d.Content) == 0 {
+		return nil
+	}
+	root := d.Content[0]
+	if root.Kind == yaml.ScalarNode && root.ShortTag() == "!!null" {
+		return nil // nothing but comments between two document markers
+	}
+	for w.line < root.Line-1 {
+		w.out.WriteByte('\n')
+		w.line++
+	}
+	w.structured = w.structured || root.Kind == yaml.MappingNode || root.Kind == yaml.SequenceNode
+	return w.value(root, comment(d.HeadComment))
+}
+
+// value writes a node. The comment describes it.
+func (w *writer) value(n *yaml.Node, about string) error {
+	if err := w.p.Ctx.Err(); err != nil {
+		return err
+	}
+	if w.depth++; w.depth > format.MaxDepth {
+		return format.Errorf(format.TooLarge, "the YAML is nested deeper than %d levels", format.MaxDepth)
+	}
+	defer func() { w.depth-- }()
+	if w.aliases > 0 {
+		if w.left -= len(n.Value) + 1; w.left < 0 {
+			w.cut = true
+			w.write("")
+			return nil
+		}
+	}
+	switch n.Kind {
+	case yaml.MappingNode:
+		return w.mapping(n, about)
+	case yaml.SequenceNode:
+		return w.sequence(n, about)
+	case yaml.AliasNode:
+		w.aliases++
+		defer func() { w.aliases-- }()
+		return w.value(n.Alias, join(about, comment(n.LineComment)))
+	}
+	text := n.Value
+	switch n.ShortTag() {
+	case "!!null":
+		text = ""
+	case "!!binary":
+		w.p.Out.Warn("binary values were skipped")
+		text = ""
+	}
+	if about = join(about, comment(n.HeadComment), comment(n.LineComment), comment(n.FootComment)); about != "" {
+		text = strings.TrimSpace(text + " # " + about)
+	} else if tag := n.ShortTag(); tag == "!!int" || tag == "!!float" || tag == "!!bool" {
+		w.word(text)
+		return nil
+	}
+	w.write(text)
+	return nil
+}
+
+// word writes a number or a truth value. If JSON has no such value, it is written as a string.
+func (w *writer) word(text string) {
+	if json.Valid([]byte(text)) {
+		w.out.WriteString(text)
+		return
+	}
+	w.write(text)
+}
+
+// write writes a string.
+func (w *writer) write(text string) {
+	quoted, _ := json.Marshal(text) // cannot fail for a string
+	w.out.Write(quoted)
+}
+
+func (w *writer) mapping(n *yaml.Node, about string) error {
+	w.out.WriteByte('{')
+	first := true
+	if about = join(about, comment(n.HeadComment), comment(n.LineComment)); about != "" {
+		w.write("")
+		w.out.WriteByte(':')
+		w.write("# " + about)
+		first = false
+	}
+	if err := w.pairs(n, map[string]bool{}, &first); err != nil {
+		return err
+	}
+	w.out.WriteByte('}')
+	return nil
+}
+
+// pairs writes the keys and values of a mapping, and of the mappings that it merges ("<<"). Keys in `seen` are skipped,
+// because merged values give way to those of the mapping itself.
+func (w *writer) pairs(n *yaml.Node, seen map[string]bool, first *bool) error {
+	var merged []*yaml.Node
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if key.Kind == yaml.ScalarNode && key.ShortTag() == "!!merge" {
+			merged = append(merged, value)
+			continue
+		}
+		name := keyText(key)
+		if w.aliases > 0 && seen[name] {
+			continue
+		}
+		seen[name] = true
+		if !*first {
+			w.out.WriteByte(',')
+		}
+		*first = false
+		w.write(name)
+		w.out.WriteByte(':')
+		if err := w.value(value, join(comment(key.HeadComment), comment(key.LineComment), comment(key.FootComment))); err != nil {
+			return err
+		}
+	}
+	for _, m := range merged {
+		if err := w.merge(m, seen, first); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// merge writes the pairs of a merged mapping, or of a list of such mappings.
+func (w *writer) merge(n *yaml.Node, seen map[string]bool, first *bool) error {
+	if w.depth++; w.depth > format.MaxDepth {
+		return format.Errorf(format.TooLarge, "the YAML is nested deeper than %d levels", format.MaxDepth)
+	}
+	defer func() { w.depth-- }()
+	w.aliases++
+	defer func() { w.aliases-- }()
+	if w.left--; w.left < 0 {
+		w.cut = true
+		return nil
+	}
+	switch n.Kind {
+	case yaml.AliasNode:
+		return w.merge(n.Alias, seen, first)
+	case yaml.MappingNode:
+		return w.pairs(n, seen, first)
+	case yaml.SequenceNode:
+		for _, m := range n.Content {
+			if err := w.merge(m, seen, first); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (w *writer) sequence(n *yaml.Node, about string) error {
+	w.out.WriteByte('[')
+	if about = join(about, comment(n.HeadComment), comment(n.LineComment)); about != "" {
+		w.write("# " + about)
+		if len(n.Content) > 0 {
+			w.out.WriteByte(',')
+		}
+	}
+	for i, item := range n.Content {
+		if i > 0 {
+			w.out.WriteByte(',')
+		}
+		if err := w.value(item, ""); err != nil {
+			return err
+		}
+	}
+	w.out.WriteByte(']')
+	return nil
+}
+
+// keyText returns the text of a key. A key that is a mapping or a sequence is written as its values.
+func keyText(n *yaml.Node) string {
+	const maxKey = 200
+	switch n.Kind {
+	case yaml.AliasNode:
+		if n.Alias != nil && n.Alias.Kind == yaml.ScalarNode {
+			return n.Alias.Value
+		}
+	case yaml.ScalarNode:
+		return n.Value
+	}
+	var words []string
+	for _, c := range n.Content {
+		if c.Kind == yaml.ScalarNode {
+			words = append(words, c.Value)
+		}
+	}
+	return format.Cut(strings.Join(words, ", "), maxKey)
+}
+
+// comment returns the words of a comment without its marks.
+func comment(s string) string {
+	if s == "" {
+		return ""
+	}
+	var words []string
+	for line := range strings.Lines(s) {
+		if line = strings.Trim(line, "#-=* \t\r\n"); line != "" {
+			words = append(words, line)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// join joins the comments that are not empty.
+func join(comments ...string) string {
+	var kept []string
+	for _, c := range comments {
+		if c != "" {
+			kept = append(kept, c)
+		}
+	}
+	return strings.Join(kept, " ")
+}
