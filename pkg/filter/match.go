@@ -1,0 +1,121 @@
+package filter
+
+import (
+	"slices"
+	"strings"
+)
+
+// Matches evaluates the filter on one row. values returns the values of a key, without duplicates. A nil filter matches
+// every row.
+//
+// The result for keys of mixed types, or for a comparison with a value of another type, is that no such value matches.
+// Engines report these cases as an Error instead; see Check.
+func (f *Filter) Matches(values func(key string) []Value) bool {
+	if f == nil {
+		return true
+	}
+	match := func(inner *Filter) bool { return inner.Matches(values) }
+	switch f.Op {
+	case And:
+		return !slices.ContainsFunc(f.Filters, func(inner *Filter) bool { return !match(inner) })
+	case Or:
+		return slices.ContainsFunc(f.Filters, match)
+	case Not:
+		return !match(f.Filters[0])
+	case Exists:
+		return (len(values(f.Key)) > 0) == f.Values[0].Bool()
+	case Contains:
+		have := values(f.Key)
+		return !slices.ContainsFunc(f.Values, func(want Value) bool { return !slices.ContainsFunc(have, equals(want)) })
+	}
+	some := slices.ContainsFunc(values(f.Key), f.Test())
+	return some != f.Negative()
+}
+
+// Negative reports whether a condition matches the rows in which no value passes Test.
+func (f *Filter) Negative() bool {
+	return f.Op == Ne || f.Op == Nin || f.Op == Exists && !f.Values[0].Bool()
+}
+
+// Test returns the function that tests one value of a condition's key. A row matches the condition if one of its values
+// passes or, if the condition is Negative, if none does. A Contains condition has a test for each of its values: use
+// Split first.
+func (f *Filter) Test() func(Value) bool {
+	switch f.Op {
+	case Exists:
+		return func(Value) bool { return true }
+	case Prefix:
+		prefix := f.Values[0].text
+		return func(v Value) bool { return v.base() == Text && strings.HasPrefix(v.text, prefix) }
+	case Gt, Gte, Lt, Lte:
+		return f.ordered()
+	}
+	tests := make([]func(Value) bool, len(f.Values))
+	for i, want := range f.Values {
+		tests[i] = equals(want)
+	}
+	if len(tests) == 1 {
+		return tests[0]
+	}
+	return func(v Value) bool {
+		return slices.ContainsFunc(tests, func(test func(Value) bool) bool { return test(v) })
+	}
+}
+
+// Split returns an equivalent filter without Contains conditions: each becomes an And of Eq conditions. It shares parts
+// with f.
+func (f *Filter) Split() *Filter {
+	switch {
+	case f == nil:
+		return nil
+	case f.Op == Contains:
+		out := &Filter{Op: And}
+		for _, v := range f.Values {
+			out.Filters = append(out.Filters, &Filter{Op: Eq, Key: f.Key, Values: []Value{v}})
+		}
+		return out
+	case !f.Op.compound():
+		return f
+	}
+	out := &Filter{Op: f.Op, Filters: make([]*Filter, len(f.Filters))}
+	for i, inner := range f.Filters {
+		out.Filters[i] = inner.Split()
+	}
+	return out
+}
+
+// ordered returns the test of a comparison by order.
+func (f *Filter) ordered() func(Value) bool {
+	want := f.Values[0]
+	kind := want.Kind()
+	return func(v Value) bool {
+		if v.base() != want.base() || kind == Date && v.Kind() != Date {
+			return false
+		}
+		c := compare(kind, v, want)
+		switch f.Op {
+		case Gt:
+			return c > 0
+		case Gte:
+			return c >= 0
+		case Lt:
+			return c < 0
+		}
+		return c <= 0
+	}
+}
+
+// equals returns a function that reports whether a value equals `want`. Two dates are equal if they are the same moment.
+func equals(want Value) func(Value) bool {
+	moment, isDate := want.Time()
+	return func(v Value) bool {
+		if v.same(want) {
+			return true
+		}
+		if !isDate {
+			return false
+		}
+		t, is := v.Time()
+		return is && t.Equal(moment)
+	}
+}

@@ -1,0 +1,85 @@
+package filter
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Error means that a filter cannot be evaluated on a datastore's content: a key has values of the wrong type or of
+// several types, or the content was indexed without the data that a condition needs.
+type Error struct {
+	Key     string // key of the condition
+	Message string // for users; names the key and the way out
+	Stale   bool   // the content has to be indexed again
+}
+
+// Error implements error.
+func (e *Error) Error() string { return e.Message }
+
+// AsError returns the Error in err's chain, or nil.
+func AsError(err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return nil
+}
+
+// Refuses returns the kinds of values that a condition's key must not have, because the condition cannot compare them.
+// Only comparisons by order distinguish dates from other texts.
+func (f *Filter) Refuses() Kind {
+	if len(f.Values) == 0 || f.Op == Exists {
+		return 0
+	}
+	switch want := f.Values[0]; {
+	case f.Op.Ordered():
+		return Any &^ want.Kind()
+	case want.base() != Text:
+		return Any &^ want.base()
+	}
+	return Number | Bool
+}
+
+// Conflict returns an Error if a condition cannot compare values of the kinds that its key has.
+func (f *Filter) Conflict(have Kind) error {
+	if have&f.Refuses() == 0 {
+		return nil
+	}
+	kinds := have
+	if !f.Op.Ordered() && have&Date != 0 { // a date is only a text here
+		kinds = have&^Date | Text
+	}
+	if !kinds.single() {
+		return &Error{Key: f.Key, Message: fmt.Sprintf(
+			"the key %q has values of several types in this datastore (%s), so %s cannot compare them; give the key values of one type, or filter with exists",
+			shorten(f.Key), kinds, f.Op)}
+	}
+	return &Error{Key: f.Key, Message: fmt.Sprintf("the key %q has %s in this datastore, but the filter compares it by %s with %s; compare it with %s",
+		shorten(f.Key), kinds, f.Op, f.compared(), advice[kinds])}
+}
+
+// compared describes the value that a condition compares with.
+func (f *Filter) compared() string {
+	want := f.Values[0]
+	name := map[Kind]string{Text: "the text ", Number: "the number ", Date: "the date "}[want.Kind()]
+	return name + describe(want.Any())
+}
+
+var advice = map[Kind]string{
+	Text:   `a text such as "docs", not by order with a number or date`,
+	Number: "a number such as 2026, without quotation marks",
+	Bool:   "true or false, by eq or ne",
+	Date:   `a date such as "2026-01-31" or "2026-01-31T08:00:00+01:00"`,
+}
+
+// Stale returns the Error for content that was indexed without the data that a condition on the key needs.
+func Stale(key, datastoreID string) error {
+	what := "a condition of this type"
+	if strings.HasPrefix(key, PropertyPrefix) {
+		what = "a property of datasources"
+	}
+	return &Error{Key: key, Stale: true, Message: fmt.Sprintf(
+		"the filter needs %s on the key %q, but some content was indexed by an earlier version; index it again with: sluice replay --datastore %s",
+		what, shorten(key), datastoreID)}
+}
