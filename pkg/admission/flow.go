@@ -144,7 +144,8 @@ func (g *Gate) next() (*flow, int) {
 		case g.opts.Limit-g.used < weight:
 			blocked = true
 		case blocked && (f.held > 0 || weight > g.opts.Spare):
-			// Skip this caller. Otherwise a stream of light callers could delay the heavy one forever.
+			// Do not admit this caller: it could use slots that the blocked caller is waiting for. A stream of callers
+			// that need few slots could delay the blocked one forever.
 		default:
 			return f, at
 		}

@@ -81,8 +81,8 @@ func segments(text string) func(func(segment) bool) {
 				continue
 			}
 			if length > maxGap {
-				// The next segment begins at the letter or digit after the run. If the run ends with marks that belong
-				// to the same grapheme as that character, the segment begins at those marks.
+				// The next segment begins at this letter or digit, or at the marks before it that belong to the same
+				// grapheme.
 				next := gap + len(strings.TrimRightFunc(text[gap:i], isPrefixMark))
 				if !yield(segment{from, min(enough, next), next}) {
 					return

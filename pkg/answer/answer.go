@@ -89,8 +89,8 @@ type Answer struct {
 	// is incomplete or JSON.
 	Sentences []domain.AnswerSentence
 
-	// Explanation describes how the fragments were found, including those that were not relevant enough for the prompt,
-	// and the model's usage. It is nil if it was not requested or the agent has no datastores.
+	// Explanation describes the search, including the fragments that were not relevant enough for the prompt, and the
+	// model's usage. It is nil if it was not requested or the agent has no datastores.
 	Explanation *domain.Explanation
 
 	Model            string // the provider's name for the model; "" if no model was called

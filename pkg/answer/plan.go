@@ -21,7 +21,8 @@ func (a *Answerer) plan(ctx context.Context, req Request, stores []domain.Datast
 	}
 	asked := d.prompt.Search
 	reason := planner.Needed(asked, found)
-	// If words of earlier questions were added to a follow-up, the fragments need not cover them.
+	// Do not plan for missing words if the query contains words of earlier questions: the fragments need not cover
+	// those words.
 	if reason == "" || reason == domain.PlanCoverage && asked != language.WithoutClientText(req.Query) {
 		return found, nil
 	}

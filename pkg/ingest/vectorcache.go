@@ -118,8 +118,8 @@ func (s *vectorCache) rows(ctx context.Context, from, limit int) ([]index.Row, e
 }
 
 // failed returns nil if a job should continue without the cache after a read error. Otherwise it returns an error.
-// Damaged rows and invalid requests are permanent, so the job continues immediately. Other errors may be temporary, so
-// the job is retried a few times first.
+// Errors about damaged rows or invalid requests are permanent, so the job continues without the cache at once. Other
+// errors may be temporary, so the job is retried a few times first.
 func (s *vectorCache) failed(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:

@@ -11,9 +11,9 @@ import (
 )
 
 // PurgeDatasource removes a datasource's jobs with generations lower than `below`. If `below` is domain.AllGenerations,
-// it removes all of the datasource's jobs, events and dead letters, and its schedule. Do not use AllGenerations if the
-// id may be reused, as for a page: `below` is then the first generation to keep. A running job continues, and a sweep
-// removes what it writes. PurgeDatasource returns nil if there is nothing to remove.
+// it removes all of the datasource's jobs, events and dead letters, and its schedule. If the id may be reused, as the
+// id of a page may be, pass the first generation to keep instead of AllGenerations. A running job continues, and a
+// sweep removes what it writes. PurgeDatasource returns nil if there is nothing to remove.
 func (b *Broker) PurgeDatasource(ctx context.Context, datastoreID, datasourceID string, below uint64) error {
 	if err := checkIDs(datastoreID, datasourceID); err != nil {
 		return err

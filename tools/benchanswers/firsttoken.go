@@ -22,8 +22,8 @@ import (
 
 // measureFirstToken measures how long agents with different settings take until the first token of a chat model that
 // answers at once. The model is a server on loopback that speaks OpenAI's protocol. All agents search the same
-// documents and are asked the same questions in turns, so that they meet the same load of the machine. Their delays are
-// therefore compared question by question.
+// documents. Each question is put to one agent after another, so that all of them run under the same load, and their
+// delays can be compared question by question.
 func measureFirstToken(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 	set, err := loadSet(s.set)
 	if err != nil {
@@ -77,7 +77,7 @@ func measureFirstToken(ctx context.Context, s settings, out, errs io.Writer) (er
 // adminKey is the operator's key of the services, for profiles.
 const adminKey = "operator-of-the-benchmark"
 
-// writeProfile writes what the service's processors do during the next seconds, for `go tool pprof`.
+// writeProfile writes a CPU profile of the service over the next seconds, for `go tool pprof`.
 func writeProfile(ctx context.Context, b *bench.Service, path string) error {
 	const seconds = 10
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s/debug/pprof/profile?seconds=%d", b.Address, seconds), nil)
@@ -115,9 +115,9 @@ type variant struct {
 	planned int                  // number of these questions
 }
 
-// startVariants starts the service with all documents of the set and creates the agents. The first agent has neither
-// plans nor marks. If the settings name another program, that program is started with the same documents, and its
-// default agent is the last variant. The caller must call closed, even if startVariants fails.
+// startVariants starts the service with all documents of the set and creates the agents. The first agent neither plans
+// searches nor marks unsupported sentences. If the settings name another program, that program is started with the same
+// documents, and its default agent is the last variant. The caller must call closed, even if startVariants fails.
 func startVariants(ctx context.Context, s settings, set questionSet, model string) (variants []*variant, closed func() error, err error) {
 	var closers []func() error
 	closed = func() (err error) {
@@ -186,12 +186,14 @@ func (v *variant) ask(ctx context.Context, model *immediateModel, q setQuestion,
 	return nil
 }
 
-// those returns the questions for which the model was asked for a plan, or the others.
+// those returns the questions for which the model was asked for a plan if planned is true, and otherwise the other
+// questions.
 func (v *variant) those(questions []setQuestion, planned bool) []setQuestion {
 	return slices.DeleteFunc(slices.Clone(questions), func(q setQuestion) bool { return v.plans[q.ID] != planned })
 }
 
-// write writes the delays for some questions, and the median of their differences from those of another variant.
+// write writes the delays of this variant for some questions, and the median of the differences from the delays of the
+// variant `than`.
 func (v *variant) write(out io.Writer, name string, questions []setQuestion, than *variant) {
 	if len(questions) == 0 {
 		return

@@ -42,7 +42,7 @@ type joinedResult struct {
 }
 
 // measureAllJoined asks questions that consist of two questions from a collection, and prints how many answers contain
-// a gold answer to both, and why the others do not.
+// a gold answer to both parts, and why the others do not.
 func measureAllJoined(ctx context.Context, s settings, b *bench.Service, wanted []string, out, errs io.Writer) error {
 	var results []joinedResult
 	for _, name := range wanted {

@@ -50,8 +50,8 @@ type quotedChar struct {
 }
 
 // rectangles draws quotations from PDFs and checks which of their glyphs are inside the rectangles that Sluice returns.
-// PDFium provides the positions of the glyphs. They are independent of Sluice's: it reads pages with PDFium only if its
-// own reader cannot decode them, and even then does not use the boxes of the visible shapes.
+// PDFium provides the positions of the glyphs. These positions are independent of Sluice's: Sluice reads pages with
+// PDFium only if its own reader cannot decode them, and even then does not use the boxes of the visible shapes.
 func rectangles(ctx context.Context, s settings, docs []document, out, errs io.Writer) error {
 	program, err := bench.InstallPython(ctx, s.venv, []string{"pypdfium2"}, errs)
 	if err != nil {

@@ -38,7 +38,7 @@ type tenant struct {
 func newTenant(number int, urls []string, key string) (*tenant, error) {
 	t := &tenant{number: number, byTag: map[model.Tag]*model.Document{}}
 	for _, u := range urls {
-		// Attempts are counted here, because they go to the api processes in turn.
+		// Turn off the client's own retries: settle repeats requests itself, at one api process after the other.
 		c, err := client.New(u, key, client.WithAttempts(1), client.WithUserAgent("sluice-consistency"))
 		if err != nil {
 			return nil, err
@@ -97,7 +97,7 @@ func (t *tenant) document(tag model.Tag) *model.Document {
 	return t.byTag[tag]
 }
 
-// any returns one of the documents, the newest half of them more often, or nil if there are none.
+// any returns a random document, preferably from the newest half, or nil if there are none.
 func (t *tenant) any(random *rand.Rand) *model.Document {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -157,8 +157,8 @@ func (t *tenant) once(ctx context.Context, random *rand.Rand, timeout time.Durat
 	return do(ctx, t.clients[random.IntN(len(t.clients))])
 }
 
-// mayPass reports whether a request that failed so may succeed when it is repeated: there was no answer, or the answer
-// says that the service is not available.
+// mayPass reports whether a request that failed with err may succeed when it is repeated, because there was no answer,
+// or because the answer says that the service is not available.
 func mayPass(err error) bool {
 	refused, answered := errors.AsType[*client.Error](err)
 	if !answered {
@@ -212,7 +212,8 @@ func (t *tenant) upload(ctx context.Context, c *client.Client, w write) (string,
 	return made.Id, nil
 }
 
-// versionField is the metadata field that holds the version, so that a datasource shows which version is its newest.
+// versionField is the metadata field that holds a document's version, so that reading the datasource shows which
+// version was accepted last.
 const versionField = "version"
 
 func metadata(version int) map[string]any { return map[string]any{versionField: version} }

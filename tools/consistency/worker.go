@@ -37,8 +37,7 @@ const (
 	minHaste     = 5 * time.Millisecond
 )
 
-// work makes requests until the context is done. Requests that have begun are finished within the time limit of
-// settling.
+// work makes requests until ctx is done. It finishes the last request, unless settling is done before that.
 func (w *worker) work(ctx, settling context.Context) {
 	type action struct {
 		weight int

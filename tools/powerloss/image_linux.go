@@ -84,8 +84,8 @@ func (r *runner) check(ctx context.Context, i *image) (report check.Report, err 
 // unusableError means that an image cannot be mounted, or that the service does not start on it.
 type unusableError struct{ error }
 
-// recover starts the service on an image, and returns the image that another power loss during its start or soon after
-// it leaves.
+// recover starts the service on an image, cuts the power again during the start or soon after it, and returns the
+// resulting image.
 func (r *runner) recover(ctx context.Context, i *image, root string, log *os.File) (again *disk.Disk, err error) {
 	v, err := openImage(ctx, i.disk, root)
 	if err != nil {
@@ -172,8 +172,8 @@ func (r *runner) keep(d *disk.Disk, path string) (err error) {
 	return errors.Join(f.Truncate(d.Size()), d.WriteSparse(f))
 }
 
-// print prints the result of an image, and its findings unless it is part of the control, which is expected to have
-// some.
+// print prints the result for an image. It also prints the findings, unless the image is part of the control, in which
+// losses are expected.
 func (r *runner) print(i *image, report check.Report) {
 	fmt.Fprintf(r.out, "image %d (%s; %s): %d documents checked, %d lost, findings: %d, %.1f s\n",
 		i.number, i.cut, i.loss, report.Documents, report.Lost, len(report.Findings), time.Since(i.began).Seconds())

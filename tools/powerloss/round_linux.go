@@ -39,7 +39,7 @@ const (
 // kinds are the kinds of power cuts, used one after another.
 var kinds = []disk.Keep{disk.KeepHalf, disk.KeepNone, disk.KeepHalf, disk.KeepAll}
 
-// againEvery is how many images there are for one whose power is cut a second time, while the service recovers.
+// againEvery selects the images that lose power a second time, while the service recovers: one in this many.
 const againEvery = 4
 
 // cut describes one power loss.
@@ -144,7 +144,7 @@ func (t *totals) add(more totals) {
 	t.findings += more.findings
 }
 
-// round runs the service under load on an empty disk, cuts the power as often as there are cuts, and checks the images.
+// round runs the service under load on an empty disk, makes the given power cuts, and checks the images.
 func (r *runner) round(ctx context.Context, mountOptions string, cuts []cut) (sum totals, err error) {
 	d := disk.New(diskSize)
 	v, err := newVolume(ctx, d, filepath.Join(r.dir, "live"), mountOptions)

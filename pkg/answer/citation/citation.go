@@ -10,7 +10,8 @@ import (
 )
 
 // citationFilter finds the citation marks in streamed text, and passes all other text unchanged. The same filter is
-// used for model answers, documents in a prompt, quotations and earlier messages, so that all agree on what a mark is.
+// used for model answers, documents in a prompt, quotations and earlier messages, so that all of these uses recognise
+// the same marks.
 //
 // Marks are [1], [1, 2], [1-3], [document 1], [^1], 【1†source】, the same in the brackets 【】 and ［］, and with full-width
 // digits. Numbers are 1 to 999. The following are text, not marks: code between backticks or fences; subscripts, such
@@ -36,7 +37,7 @@ type citationFilter struct {
 	found func(start, end int, numbers []int) // called for each mark in a text that is read as a whole; may be nil
 }
 
-// markAction is the way in which a citationFilter treats a mark.
+// markAction selects how a citationFilter treats marks.
 type markAction int
 
 const (

@@ -37,12 +37,12 @@ type Gate interface {
 	Close() string
 }
 
-// Use makes a gate read the provider's text, before citations are checked and numbered.
+// Use inserts a gate that the provider's text passes before its citations are checked and numbered.
 func (d *Delivery) Use(g Gate) { d.gate = g }
 
 // NewDelivery returns a Delivery for the answer to a prompt. If the agent has no datastores, links are not checked,
-// because no document can have injected them. If only this prompt has no documents, links are checked, because earlier
-// answers in its history may contain text from documents.
+// because no document can have injected them. If the agent has datastores but the prompt contains no documents, links
+// are checked nevertheless, because earlier answers in the prompt may contain text from documents.
 func NewDelivery(p chat.Prompt, emit func(string) error) *Delivery {
 	d := &Delivery{fragments: p.Fragments, stop: stopFilter{sequences: p.Params.Stop}, emit: emit}
 	if p.Params.ResponseFormat == nil {

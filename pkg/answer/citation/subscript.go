@@ -22,7 +22,8 @@ var (
 	// callBefore matches a call whose result may be subscripted: split(",")[1]. It does not match the end of "text
 	// (note)", because a space precedes the parenthesis.
 	callBefore = regexp.MustCompile(`[0-9A-Za-z_]\([^()]*\)$`)
-	// codeFollows matches what follows a subscript only in code: an assignment, a comparison, a field, an increment.
+	// codeFollows matches text that follows a subscript only in code: an assignment, a comparison, a field, an
+	// increment.
 	codeFollows = regexp.MustCompile(`^(?:\s?(?:[-+*/|&^%:]?=|[!<>]=)|\+\+|--|->|\.[a-z_]|\{|\[[A-Za-z'"])`)
 	// assigned matches the text before the bracket if a list of numbers is assigned there: x = [5].
 	assigned = regexp.MustCompile(`=\s?$`)

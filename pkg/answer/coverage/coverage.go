@@ -51,7 +51,8 @@ func Read(found retrieve.Result) *Page {
 	return p
 }
 
-// termsOf returns the terms of a fragment. It analyses the fragments up to this one, unless that has been done.
+// termsOf returns the terms of a fragment. It analyses this fragment and those before it, unless that has already been
+// done.
 func (p *Page) termsOf(fragment int) map[string]bool {
 	if fragment < len(p.terms) {
 		return p.terms[fragment]

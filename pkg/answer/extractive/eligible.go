@@ -21,16 +21,16 @@ func (q question) asked(about topics) topics {
 	return out
 }
 
-// A document does not answer the question if one topic with this share of the topics' weight, without names, is nowhere
-// in the datastore.
+// Minimum share of the weight of all topics (not counting names) that makes a topic indispensable: if no page contains
+// such a topic, the documents do not answer the question.
 const unheardShare = 0.3
 
-// lacks reports whether the document that contains pages[at] lacks what the question is about. It does if one of these
-// is true:
+// lacks reports whether the document that contains pages[at] lacks what the question is about. It returns true in each
+// of these cases:
 //
 //   - The document does not mention the month that the question names.
-//   - It mentions none of the names in the question.
-//   - No page contains a topic that has at least unheardShare of the weight of the other topics.
+//   - The document mentions none of the names in the question.
+//   - No page contains a topic that has at least unheardShare of the weight of all topics, not counting names.
 //
 // For prose, only the month is checked, because prose often says the same in other words. If the question asks for a
 // price or the like, prose is checked in full, too.

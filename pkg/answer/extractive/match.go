@@ -129,7 +129,7 @@ func (q question) holdsAll(marked []bool, texts ...wording) bool {
 }
 
 // holds returns the degree to which t contains the i-th term of the question: 1 if it contains the term itself,
-// kinShare if it contains a related word or the value that the term asks for, and 0 otherwise.
+// kinShare if it contains a related word or a value of the kind that the term asks for, and 0 otherwise.
 func (q question) holds(t wording, i int) float64 {
 	if len(occurrences(t.at, q.terms[i])) > 0 {
 		return 1

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// topics are the terms of a question, or of a clause, that an answer has to be about.
+// topics marks the terms of a question, or of one of its clauses, that an answer must be about.
 type topics []bool
 
 // topicsOf returns the topics of a clause: its terms, except terms that come from an earlier question or only frame the

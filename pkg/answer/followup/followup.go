@@ -30,7 +30,8 @@ const maxLinks = 5
 // question that refers back ("and how does it close?") rarely finds the right passage.
 func searchQuery(question string, history []chat.Turn) string {
 	topic := topicOf(history, question)
-	// Count after normalisation, as Retrieve does. The question has been checked, but the topic has not.
+	// Count the characters after normalisation, because Retrieve applies its limit to the normalised query. Only the
+	// question has been checked against the limit, not the topic.
 	budget := retrieve.MaxQueryCharacters - max(utf8.RuneCountInString(question), analysis.NormalLength(question, retrieve.MaxQueryCharacters)) - 1
 	if runes := []rune(topic); len(runes) > budget {
 		topic = string(runes[:max(budget, 0)])

@@ -169,8 +169,7 @@ func (s *source) find(sentence string) (domain.TextRange, bool) {
 	}
 }
 
-// joins reports whether the character `beside` and the first character of the text, if adjacent, are part of the same
-// word.
+// joins reports whether the character `beside`, if it is next to the text's first character, belongs to the same word.
 func joins(beside rune, text string) bool {
 	first, _ := utf8.DecodeRuneInString(text)
 	return (unicode.IsLetter(beside) || unicode.IsDigit(beside)) && !unspaced(beside) && !unspaced(first)

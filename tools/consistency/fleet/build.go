@@ -92,8 +92,8 @@ func patched(root string, faults ...string) (map[string]string, error) {
 	return changed, nil
 }
 
-// Build builds the program from the source code in the working directory, with patches that the source code itself does
-// not get: the clock that follows a file, and planted faults. It writes to dir.
+// Build builds the program in dir from the source code in the working directory. The compiler gets patched copies of
+// some files, which make the clock follow a file and plant the faults; the source code itself does not change.
 func Build(ctx context.Context, dir string, faults ...string) (program string, err error) {
 	changed, err := patched(".", faults...)
 	if err != nil {
@@ -127,7 +127,7 @@ func Build(ctx context.Context, dir string, faults ...string) (program string, e
 	return program, nil
 }
 
-// setClock writes the clock's deviation to the file, in one step.
+// setClock atomically replaces the file that holds the clock's deviation.
 func setClock(file string, by time.Duration) error {
 	if err := os.WriteFile(file+".new", []byte(by.String()), 0o600); err != nil {
 		return err

@@ -21,7 +21,7 @@ type Fault struct {
 	Name string
 	// Hold is the longest time between strike and heal.
 	Hold time.Duration
-	// strike lets the fault happen and returns what it hit and the function that ends it.
+	// strike starts the fault. It returns a description of the target, and a function that ends the fault.
 	strike func(context.Context, *rand.Rand) (hit string, heal func(context.Context) error, err error)
 }
 
@@ -64,8 +64,8 @@ func (f *Fleet) Faults() []Fault {
 	return faults
 }
 
-// Command returns a fault that an external program lets happen, such as a power loss. It is called with the argument
-// strike, and later with heal.
+// Command returns a fault that an external program causes, such as a power loss. The program is called with the
+// argument strike, and later with heal.
 func Command(path string) Fault {
 	call := func(ctx context.Context, word string) error {
 		out, err := exec.CommandContext(ctx, path, word).CombinedOutput()
@@ -201,7 +201,7 @@ func (f *Fleet) jump(_ context.Context, random *rand.Rand) (string, func(context
 	return by.String(), func(context.Context) error { return setClock(f.Clock, 0) }, setClock(f.Clock, by)
 }
 
-// Longest pauses between two strikes, and one strike in this many comes together with another.
+// Longest pause between two faults. One time in oneTogether, two faults are injected together.
 const (
 	calm        = 8 * time.Second
 	oneTogether = 3

@@ -28,8 +28,8 @@ type Options struct {
 	APIs      int
 	Ingestors int
 	Tenants   int // number of workspaces with a key
-	// Clock is the path of a file with the deviation of the processes' clocks, for a program built by Build that
-	// reads it. "" if the program does not.
+	// Clock is the path of the file that holds the deviation of the processes' clocks. It is "" if the program was not
+	// built by Build, and so does not read such a file.
 	Clock string
 	Out   io.Writer
 }

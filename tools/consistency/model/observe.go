@@ -42,8 +42,8 @@ func (d *Document) known(version int, in Interval, how string) (*Op, error) {
 	}
 }
 
-// supersede records that the versions that were found by earlier reads are no longer searchable. o is what the read
-// found, or nil.
+// supersede records that the versions that were found by earlier reads are no longer searchable. o is the write whose
+// version the current read found, or nil.
 func (d *Document) supersede(o *Op, in Interval) {
 	for _, p := range d.ops {
 		if p != o && p.seen < in.From {
@@ -117,8 +117,8 @@ func (d *Document) Missing(in Interval, how string) error {
 	return nil
 }
 
-// Present checks a read that found a datasource by its id. It knows only the latest deletions. Visible and Accepted
-// check the versions of earlier datasources.
+// Present checks a read that found a datasource by its id. It recognises only the datasources in the latest deletions.
+// Visible and Accepted detect earlier ones by their versions.
 func (d *Document) Present(id string, in Interval, how string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -91,7 +91,7 @@ func IsWhole(tag Tag, version int, pieces []string) bool {
 	return normalised(strings.Join(pieces, " ")) == normalised(Text(tag, version))
 }
 
-// parse reads the parts of a mark. The expression admits only digits that fit an int.
+// parse converts the parts of a matched tag. The regular expression matches only numbers that fit into an int.
 func parse(m []string) (Tag, int) {
 	n := make([]int, len(m))
 	for i := 1; i < len(m); i++ {

@@ -23,7 +23,7 @@ const (
 	agreement    = "index, originals, job log and catalog agree" // end of the last line of a repair without findings
 )
 
-// Comparison compares what a service has stored with itself, to find data that belongs to no document.
+// Comparison compares the parts of a service's stored data with one another, to find data that belongs to no document.
 type Comparison struct {
 	Dir string // the data directory
 	// Program is the service's program, if the service is running. The comparison then waits until replaced and deleted
@@ -31,8 +31,8 @@ type Comparison struct {
 	// service is stopped, and the comparison looks for stray originals.
 	Program string
 	// Interrupted is the number of requests that were interrupted, and Replaced the number of originals that were
-	// replaced or deleted. Each may have left one original, which the service removes an hour later: NATS does not sync a
-	// removal at once, so a removed original may come back.
+	// replaced or deleted. Each may have left one original, which the service removes an hour later: NATS does not sync
+	// a removal at once, so a removed original may come back.
 	Interrupted, Replaced int
 }
 
@@ -47,9 +47,9 @@ func (c Comparison) Run(ctx context.Context) (findings []string, err error) {
 // strays matches the last line of a repair that found only data of removed documents.
 var strays = regexp.MustCompile(`checked: stray (rows|originals): \d+(, stray (rows|originals): \d+)?$`)
 
-// differences waits until replaced and deleted data is removed, and runs a repair. A power loss can bring back data whose
-// removal was not synced. Such data is not searchable, and the service removes it later. A repair may therefore find
-// it, but the next one must not.
+// differences waits until replaced and deleted data is removed, and runs a repair. A power loss can bring back data
+// whose removal was not synced. Such data is not searchable, and the service removes it later. A repair may therefore
+// find it, but the next one must not.
 func differences(ctx context.Context, program, dir string) (findings []string, err error) {
 	for try := 1; ; try++ {
 		if findings, err := swept(ctx, dir); err != nil || len(findings) > 0 {

@@ -47,7 +47,7 @@ func (d *Disk) Unflushed() int {
 	return len(d.cached)
 }
 
-// newest returns the content that a read of a block returns.
+// newest returns the content that a reader of the block gets.
 func (d *Disk) newest(block int64) content {
 	if versions := d.cached[block]; len(versions) > 0 {
 		return versions[len(versions)-1]

@@ -19,7 +19,8 @@ const (
 	workers      = 4
 	maxDocuments = 24 // a worker's existing documents
 	maxBatch     = 3  // texts in one request
-	// Pause between two requests from a worker. Without it, the load would leave no processor for checking images.
+	// Pause between two requests from a worker. Without pauses, the load would leave no processor time for checking
+	// images.
 	pace = 15 * time.Millisecond
 )
 
@@ -108,7 +109,7 @@ func (w *worker) take(from *[]change) change {
 	return taken
 }
 
-// write upserts new texts, deleted texts again, and existing texts in a new version.
+// write upserts a batch of new texts, new versions of existing texts, and texts that were deleted before.
 func (w *worker) write(ctx context.Context) error {
 	var changes []change
 	for range 1 + w.random.IntN(maxBatch) {
