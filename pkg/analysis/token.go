@@ -32,7 +32,7 @@ type wordRun struct {
 // Maximum number of words in a joined token ("192.168.10.1", "snake_case_name").
 const maxJoined = 8
 
-// tokens calls the function emit for each token of the text in reading order, until emit returns false.
+// tokens calls `emit` for each token of the text in reading order, until `emit` returns false.
 func tokens(text string, emit func(token) bool) {
 	if !norm.NFKC.IsNormalString(text) {
 		text = norm.NFKC.String(text)

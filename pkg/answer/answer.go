@@ -135,13 +135,13 @@ func New(deps Deps, opts Options) *Answerer {
 	return &Answerer{deps: deps, opts: opts}
 }
 
-// Answer answers a question. It passes text to emit as it arrives, with citations already checked. If emit is nil, it
+// Answer answers a question. It passes text to emit as it arrives, with citations already checked. If `emit` is nil, it
 // requests the answer in one piece. The caller must have checked access to the agent.
 //
 // Questions of one conversation are answered one at a time, even across processes. The question and its answer are
-// stored together when the answer is complete. If emit fails or ctx is cancelled, the text emitted so far is stored as
-// the answer, because the reader has seen it and may continue from there. If the provider fails, nothing is stored, so
-// that the question can be asked again.
+// stored together when the answer is complete. If `emit` fails or ctx is cancelled, the text emitted so far is stored
+// as the answer, because the reader has seen it and may continue from there. If the provider fails, nothing is stored,
+// so that the question can be asked again.
 //
 // Answer fails with domain.CodeInvalid if the request is invalid, with domain.CodeNotFound if the conversation does not
 // belong to the agent and visitor, and with domain.CodeUnavailable if an engine or the model does not respond in time.
@@ -225,8 +225,8 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 	return ans, errors.Join(err, a.store(kept, s, req.Query, ans))
 }
 
-// decline writes an answer that says, in the language of the question, that the documents do not answer it. stopped is
-// true if a stop sequence ended the text.
+// decline writes an answer that says, in the language of the question, that the documents do not answer it. `stopped`
+// is true if a stop sequence ended the text.
 func decline(d *citation.Delivery, question string, history []chat.Turn) (stopped bool, err error) {
 	err = d.Write(language.PhrasesFor(question, history, nil).NoAnswer)
 	if errors.Is(err, citation.ErrStopped) {

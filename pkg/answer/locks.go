@@ -24,7 +24,7 @@ const (
 const lockTimeout = 5 * time.Second
 
 // lockConversation waits until no other process is answering a question of the conversation, and holds the lock until
-// end is called. end must be called once.
+// `end` is called. `end` must be called once.
 func (a *Answerer) lockConversation(ctx context.Context, conversationID string) (end func(), err error) {
 	holder := a.deps.NewID()
 	for wait := minLockWait; ; wait = min(2*wait, maxLockWait) {
@@ -81,7 +81,7 @@ type localLock struct {
 	waiters int // number of waiting questions, including the current holder
 }
 
-// acquire waits for the conversation's lock within this process. release must be called once.
+// acquire waits for the conversation's lock within this process. `release` must be called once.
 func (t *localLocks) acquire(ctx context.Context, conversationID string) (release func(), err error) {
 	t.mu.Lock()
 	if t.busy == nil {

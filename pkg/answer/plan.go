@@ -13,8 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// plan has a model divide a question that the search has not covered, and searches for the sub-questions. found is the
-// result of the search for the whole question. If the model fails or its plan is invalid, plan returns found.
+// plan has a model divide a question that the search has not covered, and searches for the sub-questions. `found` is
+// the result of the search for the whole question. If the model fails or its plan is invalid, plan returns found.
 func (a *Answerer) plan(ctx context.Context, req Request, stores []domain.Datastore, d *promptDraft, models []chat.Model, found retrieve.Result) (retrieve.Result, error) {
 	if len(models) == 0 || !req.Agent.PlansQueries() || !a.foundSome(found) {
 		return found, nil

@@ -195,8 +195,8 @@ func (s *server) newAgentRequest(ctx context.Context, agent domain.Agent, body A
 	}}, nil
 }
 
-// ask returns the answer. If emit is not nil, it is called with each piece of the text as it arrives; joined together,
-// the pieces are exactly the returned text.
+// ask returns the answer. If `emit` is not nil, it is called with each piece of the text as it arrives; joined
+// together, the pieces are exactly the returned text.
 func (t *agentRequest) ask(ctx context.Context, emit func(string) error) (AgentAnswer, error) {
 	answer, err := t.answer(ctx, emit)
 	return renderAnswer(answer, answer.Text), err

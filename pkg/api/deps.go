@@ -44,8 +44,8 @@ type Retriever interface {
 
 // Answerer answers questions and stores their conversations.
 type Answerer interface {
-	// Answer calls emit with every piece of the text as it arrives, and returns the whole answer. It stops when emit
-	// fails or ctx is done. It does not call emit after it has returned, nor from two goroutines at once. If emit is
+	// Answer calls `emit` with every piece of the text as it arrives, and returns the whole answer. It stops when emit
+	// fails or ctx is done. It does not call emit after it has returned, nor from two goroutines at once. If `emit` is
 	// nil, the text is only returned. Answer fails with domain.CodeNotFound if ConversationID belongs to another
 	// workspace or agent. The token counts are set even if it fails.
 	Answer(ctx context.Context, r answer.Request, emit func(text string) error) (answer.Answer, error)

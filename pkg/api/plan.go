@@ -22,7 +22,7 @@ const (
 
 // Planner shows what a crawl of a site would do. crawl.Crawler implements it.
 type Planner interface {
-	// Plan visits a site as a crawl would, without storing anything. It calls emit once for each address.
+	// Plan visits a site as a crawl would, without storing anything. It calls `emit` once for each address.
 	Plan(ctx context.Context, r crawl.PlanRequest, emit func(crawl.PlanEntry) error) (crawl.PlanSummary, error)
 }
 

@@ -116,7 +116,7 @@ func renderFragment(f domain.Fragment) Fragment {
 	}
 }
 
-// renderRectangles returns nil if all is nil, which means that no rectangles were requested. If they were requested,
+// renderRectangles returns nil if `all` is nil, which means that no rectangles were requested. If they were requested,
 // but none were found, it returns an empty list.
 func renderRectangles(all []domain.PageRectangle) *[]PageRectangle {
 	if all == nil {

@@ -12,7 +12,7 @@ import (
 const profilesPath = "/debug/pprof/"
 
 // withProfiles serves the runtime's profiles for `go tool pprof` to the operator, who must send the key. It passes all
-// other requests to the handler `next`. If key is "", it serves no profiles. It does not serve the process's command
+// other requests to the handler `next`. If `key` is "", it serves no profiles. It does not serve the process's command
 // line, which may contain secret settings.
 func withProfiles(key string, next http.Handler) http.Handler {
 	if key == "" {

@@ -189,7 +189,7 @@ func (a *reading) member(ctx context.Context, h *tar.Header) error {
 	return nil
 }
 
-// passToSink passes a member to the sink by calling take, and reads the part that the sink leaves unread.
+// passToSink passes a member to the sink by calling `take`, and reads the part that the sink leaves unread.
 func (a *reading) passToSink(content io.Reader, take func(io.Reader) error) error {
 	if a.sink != nil {
 		guarded := &faultReader{r: content}

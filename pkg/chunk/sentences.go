@@ -55,8 +55,8 @@ func isWrapped(line, gap, next string) bool {
 	return unicode.IsLetter(first) && utf8.RuneCountInString(line) >= enough
 }
 
-// isItemNumber reports whether `label` is only the number of a list item, such as "5." or "(a)", whose text follows the
-// gap on the same line.
+// isItemNumber reports whether `label` is only the number of a list item, such as "5." or "(a)". The item's text must
+// follow on the same line, after the white space `gap`.
 func isItemNumber(label, gap string) bool {
 	const longest = 12 // bytes
 	label = strings.TrimSpace(label)

@@ -21,10 +21,10 @@ import (
 	"time"
 )
 
-// runLoop calls the function round immediately, then whenever the channel `wake` fires, and at least once per interval,
-// until ctx is done. If round reports more work, it is called again immediately. If it fails, the error is logged, and
-// the next call follows after a delay that doubles up to a minute. `bound` limits the time of each call, so that a
-// hanging engine cannot block the loop forever.
+// runLoop calls `round` immediately, then whenever the channel `wake` fires, and at least once per interval, until ctx
+// is done. If round reports more work, it is called again immediately. If it fails, the error is logged, and the next
+// call follows after a delay that doubles up to a minute. `bound` limits the time of each call, so that a hanging
+// engine cannot block the loop forever.
 func runLoop(ctx context.Context, log *slog.Logger, wake <-chan struct{}, interval, bound time.Duration, round func(context.Context) (more bool, err error)) {
 	const maxDelay = time.Minute
 	delay := time.Duration(0)

@@ -45,8 +45,8 @@ func (k *StreamKeeper) Run(ctx context.Context) {
 	})
 }
 
-// repair recreates missing streams, calls the function note with a line about each repair, and returns the number of
-// lost jobs that were replaced.
+// repair recreates missing streams, calls `note` with a line about each repair, and returns the number of lost jobs
+// that were replaced.
 func (k *StreamKeeper) repair(ctx context.Context, note Note) (rescued int, err error) {
 	highest, err := k.Marks.MaxGeneration(ctx)
 	if err != nil {

@@ -66,9 +66,9 @@ var usualSitemaps = []string{
 	"sitemap.xml", "sitemap_index.xml", "sitemap-index.xml", "wp-sitemap.xml", "sitemap.xml.gz", "sitemap.txt",
 }
 
-// Discover finds the pages of a site and passes them to the function emit in groups of at most domain.MaxLinksPerEvent,
-// each page once. If spec.Sitemap is set, it reads that sitemap. Otherwise it looks for sitemaps in robots.txt and the
-// usual locations. If there are none, it emits only the root, whose links must then be followed (Discovery.Follow).
+// Discover finds the pages of a site and passes them to `emit` in groups of at most domain.MaxLinksPerEvent, each page
+// once. If spec.Sitemap is set, it reads that sitemap. Otherwise it looks for sitemaps in robots.txt and the usual
+// locations. If there are none, it emits only the root, whose links must then be followed (Discovery.Follow).
 //
 // A sitemap that is unavailable or lists no page is an error, never an empty site. Errors are of type *Error, or come
 // from emit or ctx. Repeating the call emits the same pages.
@@ -76,7 +76,7 @@ func (c *Crawler) Discover(ctx context.Context, spec domain.CrawlSpec, emit func
 	return c.discover(ctx, spec, emit, nil)
 }
 
-// discover implements Discover. It calls the function refused, which may be nil, for each rejected address.
+// discover implements Discover. It calls `refused`, which may be nil, for each rejected address.
 func (c *Crawler) discover(ctx context.Context, spec domain.CrawlSpec, emit func([]domain.Link) error, refused func(string, scope.Refusal)) (Discovery, error) {
 	ctx, done, err := c.begin(ctx)
 	if err != nil {

@@ -22,10 +22,10 @@ type gate struct {
 	pace  time.Duration // recent average interval between releases while others were waiting
 }
 
-// enter waits, for at most p.slot, for a permit to ask for a slot at the host. The caller must call the returned
-// function leave to return the permit. If no permit became free in time, or if the expected wait exceeds p.queue, this
-// function is nil. The argument `width` is the number of permits; 0 means that no permit is needed. `minimum` is the
-// minimum interval between two requests to the host.
+// enter waits, for at most p.slot, for a permit to ask for a slot at the host. The caller must call `leave` to return
+// the permit. If no permit became free in time, or if the expected wait exceeds p.queue, this function is nil. The
+// argument `width` is the number of permits; 0 means that no permit is needed. `minimum` is the minimum interval
+// between two requests to the host.
 func (g *gates) enter(ctx context.Context, host string, width int, minimum time.Duration, p maxWaits) (leave func(), err error) {
 	if width == 0 {
 		return func() {}, nil

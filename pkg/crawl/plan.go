@@ -86,8 +86,8 @@ const (
 )
 
 // Plan does the same as a crawl of the site, with the same functions and the same politeness, but stores nothing. It
-// passes each address to the function emit once, with its outcome and the reason. Pages found through links are judged
-// level by level, and in a fixed order within a level, so that the result does not depend on response times.
+// passes each address to `emit` once, with its outcome and the reason. Pages found through links are judged level by
+// level, and in a fixed order within a level, so that the result does not depend on response times.
 //
 // A crawl retries a failed page for minutes, but a plan makes only three attempts. Errors come from Discover, from
 // fetching the root, from emit, or from ctx.

@@ -77,8 +77,7 @@ func (p *politeness) maxWaitsOf(ctx context.Context) maxWaits {
 
 // acquire waits for a slot at the host. The argument `delay` is the minimum interval that the host requests. It applies
 // if it is longer than the configured interval. acquire returns a deferred *Error if the fetch would have to wait too
-// long for the slot, or the context's error if ctx is done first. The caller must call the returned function release
-// once.
+// long for the slot, or the context's error if ctx is done first. The caller must call `release` once.
 func (p *politeness) acquire(ctx context.Context, host, u string, delay time.Duration) (release func(), err error) {
 	pace := p.pace
 	pace.Delay = max(pace.Delay, min(delay, maxCrawlDelay))

@@ -26,9 +26,9 @@ type lineError struct {
 func (e *lineError) Error() string { return fmt.Sprintf("%s, line %d: %v", e.file, e.line, e.err) }
 func (e *lineError) Unwrap() error { return e.err }
 
-// eachLine calls the function take with each non-blank line and its 1-based number, and adds the line number to errors.
-// It removes carriage returns at line ends, and a byte order mark before the first line. It fails if the lines have
-// more than `limit` bytes in total.
+// eachLine calls `take` with each non-blank line and its 1-based number, and adds the line number to errors. It removes
+// carriage returns at line ends, and a byte order mark before the first line. It fails if the lines have more than
+// `limit` bytes in total.
 func eachLine(r io.Reader, what string, limit int64, take func(n int, line []byte) error) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, 64<<10), MaxLine)

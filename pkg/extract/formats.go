@@ -63,8 +63,8 @@ func DetectType(head []byte, name, declared string) string {
 	return formats.Detect(head, name, declared)
 }
 
-// Stream reads a document in this process and passes each block to the function emit as soon as it has read it. The
-// returned document has no blocks. Errors and panics are handled as Parse handles them.
+// Stream reads a document in this process and passes each block to `emit` as soon as it has read it. The returned
+// document has no blocks. Errors and panics are handled as Parse handles them.
 func Stream(ctx context.Context, src format.Source, lim format.Limits, emit func(domain.Block) error) (*domain.Document, error) {
 	return formats.Parse(ctx, src, lim, emit)
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Matches evaluates the filter on one row. values returns the values of a key, without duplicates. A nil filter matches
-// every row.
+// Matches evaluates the filter on one row. `values` returns the values of a key, without duplicates. A nil filter
+// matches every row.
 //
 // The result for keys of mixed types, or for a comparison with a value of another type, is that no such value matches.
 // Engines report these cases as an Error instead; see Check.

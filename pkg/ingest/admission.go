@@ -43,8 +43,8 @@ func NewAdmission(readers, long int) *Admission {
 	}
 }
 
-// read reads a document with the given function, and waits until the document is admitted. The caller must call the
-// returned function leave once it no longer needs the document.
+// read reads a document with the given function, and waits until the document is admitted. The caller must call `leave`
+// once it no longer needs the document.
 //
 // A document that is waiting for admission keeps its reading slot, so only a few documents are in memory at a time.
 // This cannot deadlock, because an admitted document never waits for a reading slot.

@@ -92,7 +92,7 @@ const (
 	servedTimeout = 2 * time.Second
 )
 
-// answerServed answers requests on subjectServed until the returned function stop is called.
+// answerServed answers requests on subjectServed until `stop` is called.
 func (b *Broker) answerServed() (stop func(), err error) {
 	sub, err := b.conn.nc.Subscribe(subjectServed, func(m *nats.Msg) {
 		if err := m.Respond([]byte(b.catalog)); err != nil {

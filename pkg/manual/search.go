@@ -258,8 +258,8 @@ func excerpt(text string, terms map[string]bool, analyzer *analysis.Analyzer) []
 	return out
 }
 
-// eachWord calls the function visit with the bounds of each run of letters, marks, digits and underscores, until visit
-// returns false.
+// eachWord calls `visit` with the bounds of each run of letters, marks, digits and underscores, until `visit` returns
+// false.
 func eachWord(text string, visit func(from, to int) bool) {
 	from := -1
 	for i, r := range text {

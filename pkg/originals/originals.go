@@ -38,8 +38,8 @@ type Options struct {
 	Replicas int   // number of replicas: 1 to 5, and at most the number of servers; default 1; may be changed later
 	MaxBytes int64 // maximum size of all originals; default 0: no limit
 	Now      func() time.Time
-	// Broken returns a channel that is closed while the server cannot store anything, so that Put fails at once. If
-	// Broken is nil, Put does not notice this state. Default: nil.
+	// Broken returns a channel that is closed once the server cannot store anything. Put then fails at once. If Broken
+	// is nil, Put waits for the server until its time limit. Default: nil.
 	Broken func() <-chan struct{}
 	// CacheBytes is the size in bytes of the in-memory cache for small originals that this Store has put. Default 0.
 	CacheBytes int

@@ -94,8 +94,8 @@ func (s *Store) Put(ctx context.Context, key string, r io.Reader, o PutOptions) 
 // errBroken is the cancellation cause when the server cannot store anything.
 var errBroken = errors.New("the server cannot write to its store")
 
-// withBrokenCancel returns a context that is cancelled once the server cannot store anything. The caller must call the
-// returned function done.
+// withBrokenCancel returns a context that is cancelled once the server cannot store anything. The caller must call
+// `done`.
 func (s *Store) withBrokenCancel(ctx context.Context) (_ context.Context, done func()) {
 	if s.opts.Broken == nil {
 		return ctx, func() {}

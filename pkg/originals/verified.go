@@ -142,10 +142,9 @@ func (s *Store) chunk(ctx context.Context, key string, c chunk) (content []byte,
 // errNoServer means that the copies on all servers are damaged.
 var errNoServer = errors.New("originals: no server has an undamaged copy")
 
-// eachServer calls the function try for one server in the cluster after another, with a stream that this server answers
-// from its own copy. It stops when the function succeeds or fails with ErrNotFound, and returns that result. If all
-// copies are damaged, it returns errNoServer. If a server could not be asked, it fails with quorum.ErrUnavailable
-// instead.
+// eachServer calls `try` for one server in the cluster after another, with a stream that this server answers from its
+// own copy. It stops when the function succeeds or fails with ErrNotFound, and returns that result. If all copies are
+// damaged, it returns errNoServer. If a server could not be asked, it fails with quorum.ErrUnavailable instead.
 func (s *Store) eachServer(ctx context.Context, try func(jetstream.Stream) error) error {
 	if err := s.askEachServer(ctx, try); !errors.Is(err, errNoServer) {
 		return err

@@ -77,12 +77,12 @@ func (r *Retriever) searchLegs(ctx context.Context, req Request, filter index.Fi
 // Permits limits the number of concurrent searches.
 type Permits interface {
 	// TryEnter takes a permit for a search of the workspace if one is free, and reports whether it did. The caller must
-	// then call the returned function leave once.
+	// then call `leave` once.
 	TryEnter(workspace string) (leave func(), ok bool)
 }
 
-// enter reports whether the search for another part of the query may run concurrently. If so, the caller must call the
-// returned function leave after that search.
+// enter reports whether the search for another part of the query may run concurrently. If so, the caller must call
+// `leave` after that search.
 func (r *Retriever) enter(workspace string) (leave func(), ok bool) {
 	if r.deps.Permits == nil {
 		return func() {}, true

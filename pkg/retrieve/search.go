@@ -140,9 +140,9 @@ func (q *query) serving(ctx context.Context, ds domain.Datastore, res datastoreR
 	return now, nil
 }
 
-// place searches one of a datastore's places. It searches deeper as long as too many hits are dropped. If the result is
-// outdated, it repeats the search once. The repeated search finds the new rows, because all rows of a generation are
-// written before the generation becomes active.
+// place searches one of a datastore's places. If too many hits have to be dropped, it searches again for more hits. If
+// the result is outdated, it repeats the search once. The repeated search finds the new rows, because all rows of a
+// generation are written before the generation becomes active.
 func (q *query) place(ctx context.Context, ds domain.Datastore) (datastoreResult, error) {
 	engine, err := q.deps.Indexes.Index(ds.Type)
 	if err != nil {

@@ -165,7 +165,7 @@ func startVariants(ctx context.Context, s settings, set questionSet, model strin
 	return variants, closed, nil
 }
 
-// ask asks a question and, if counts is set, records the time until the first piece of the answer.
+// ask asks a question and, if `counts` is set, records the time until the first piece of the answer.
 func (v *variant) ask(ctx context.Context, model *immediateModel, q setQuestion, counts bool) error {
 	before := model.plans.Load()
 	begun := time.Now()
@@ -186,7 +186,7 @@ func (v *variant) ask(ctx context.Context, model *immediateModel, q setQuestion,
 	return nil
 }
 
-// those returns the questions for which the model was asked for a plan if planned is true, and otherwise the other
+// those returns the questions for which the model was asked for a plan if `planned` is true, and otherwise the other
 // questions.
 func (v *variant) those(questions []setQuestion, planned bool) []setQuestion {
 	return slices.DeleteFunc(slices.Clone(questions), func(q setQuestion) bool { return v.plans[q.ID] != planned })

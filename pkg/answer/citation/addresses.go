@@ -98,7 +98,7 @@ func hostOf(address string) string {
 }
 
 // addressRun returns the number of bytes at the beginning of s that may belong to an address, at most maxAddressBytes.
-// ended is true if a delimiter follows these bytes. Delimiters are white space, "<", "[", letters of a script without
+// `ended` is true if a delimiter follows these bytes. Delimiters are white space, "<", "[", letters of a script without
 // spaces, and punctuation outside ASCII. If s ends within a character, the bytes of that character are not counted.
 func addressRun(s string) (n int, ended bool) {
 	for n < len(s) && n < maxAddressBytes {

@@ -372,7 +372,7 @@ func parseMark(s string) (mark, markState) {
 // sourceSuffix starts a suffix that some models add to the number: 【1†source】.
 const sourceSuffix = "†"
 
-// labelAt returns the length of the label at the beginning of s, with its separator, or 0 if there is no label. open
+// labelAt returns the length of the label at the beginning of s, with its separator, or 0 if there is no label. `open`
 // means that s is too short to decide.
 func labelAt(s string) (length int, open bool) {
 	if strings.HasPrefix(s, "^") {

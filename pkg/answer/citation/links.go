@@ -73,7 +73,7 @@ func (f *linkFilter) read(s string, last bool) string {
 }
 
 // next processes the beginning of s. It returns the text to emit, and the number of bytes of s that this text replaces.
-// The number is 0 if next needs more text to decide. That cannot happen if last is set.
+// The number is 0 if next needs more text to decide. That cannot happen if `last` is set.
 func (f *linkFilter) next(s string, last bool) (text string, taken int) {
 	if f.dropping {
 		n, ended := addressRun(s)
@@ -168,9 +168,9 @@ func (f *linkFilter) afterWWW(s string, last bool) (text string, taken int) {
 	return f.address(s, last, ".", func(address string) bool { return f.known.has("www." + address) })
 }
 
-// address processes text that consists of a prefix and an address. It emits both if known returns true for the address,
-// and removedText otherwise. It may add a space after a known address, so that no renderer treats the next text as part
-// of the address.
+// address processes text that consists of a prefix and an address. It emits both if `known` returns true for the
+// address, and removedText otherwise. It may add a space after a known address, so that no renderer treats the next
+// text as part of the address.
 func (f *linkFilter) address(s string, last bool, prefix string, known func(string) bool) (text string, taken int) {
 	n, ended := addressRun(s[len(prefix):])
 	if !ended && !last && n < maxAddressBytes {

@@ -45,7 +45,7 @@ type Highlight struct {
 	Start int `json:"start"`
 }
 
-// Sentences returns the public form of an answer's sentences. text is the answer as the caller receives it. It is
+// Sentences returns the public form of an answer's sentences. `text` is the answer as the caller receives it. It is
 // shorter than the whole answer if the caller left before the end; sentences beyond its end are left out.
 func Sentences(text string, sources []domain.Fragment, sentences []domain.AnswerSentence) []Sentence {
 	count := characterCounter{text: text}
@@ -101,7 +101,7 @@ func Highlights(source domain.Fragment) []Highlight {
 	return out
 }
 
-// Unsupported returns the texts of the sentences that are marked as unsupported, in order. text is the answer.
+// Unsupported returns the texts of the sentences that are marked as unsupported, in order. `text` is the answer.
 func Unsupported(text string, sentences []domain.AnswerSentence) []string {
 	var out []string
 	for _, s := range sentences {

@@ -228,7 +228,7 @@ func (q question) distinctive(p page, about topics) topics {
 }
 
 // grown extends a range of lines to the end of its last paragraph, or by the next paragraph if the range already ends
-// there. If after is false, it extends the beginning of the range in the same way.
+// there. If `after` is false, it extends the beginning of the range in the same way.
 func (p page) grown(begin, end int, after bool) (int, int) {
 	if after {
 		if end == len(p.lines) {

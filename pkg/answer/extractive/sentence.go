@@ -63,7 +63,8 @@ type wording struct {
 	lone  bool             // the value belongs to the text's subject: the text is a row or an entry, or names the owner of the address
 }
 
-// readFragment returns the parts of f, the i-th fragment, with their evidence. best is the score of the best fragment.
+// readFragment returns the parts of f, the i-th fragment, with their evidence. `best` is the score of the best
+// fragment.
 func (q question) readFragment(i int, f domain.Fragment, best float64) []sentence {
 	if q.total == 0 {
 		return nil

@@ -22,8 +22,8 @@ const (
 	coversPlain   = 0.34 // for any other question, or part of a question
 )
 
-// Needed returns the reason why the model should plan the searches for a question, or "" if no plan is needed. found is
-// the result of a search for the question, and for its parts if its syntax divides it into parts.
+// Needed returns the reason why the model should plan the searches for a question, or "" if no plan is needed. `found`
+// is the result of a search for the question, and for its parts if its syntax divides it into parts.
 //
 // Most questions need no plan, because a fragment contains their words or their syntax divides them. A question in a
 // language other than that of the documents gets no plan either, because its words cannot be compared with those of the

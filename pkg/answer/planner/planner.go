@@ -82,8 +82,8 @@ type Model struct {
 	APIName string // sent to the model if it has no name of its own
 }
 
-// Make has the model plan the searches for a question. found are the passages that a search for the whole question has
-// found, best first. If the model fails or its plan breaks a rule, Make returns an error.
+// Make has the model plan the searches for a question. `found` are the passages that a search for the whole question
+// has found, best first. If the model fails or its plan breaks a rule, Make returns an error.
 func Make(ctx context.Context, m Model, asked string, found []domain.Fragment) (Plan, chat.Completion, error) {
 	if utf8.RuneCountInString(asked) > maxAskedCharacters {
 		return Plan{}, chat.Completion{}, invalid("the question has more than %d characters", maxAskedCharacters)
@@ -101,9 +101,9 @@ func Make(ctx context.Context, m Model, asked string, found []domain.Fragment) (
 	return plan, used, err
 }
 
-// Finish has the model complete p.Next, a question with a placeholder for a name. found are the passages found for the
-// sub-questions. Finish returns "" if these passages do not contain the name, and an error if the model fails or its
-// output breaks a rule.
+// Finish has the model complete p.Next, a question with a placeholder for a name. `found` are the passages found for
+// the sub-questions. Finish returns "" if these passages do not contain the name, and an error if the model fails or
+// its output breaks a rule.
 func Finish(ctx context.Context, m Model, asked string, p Plan, found []domain.Fragment) (string, chat.Completion, error) {
 	passages := shown(found)
 	text, used, err := auxiliary.Ask(ctx, m.Model, auxiliary.Task{

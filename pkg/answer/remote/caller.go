@@ -87,7 +87,7 @@ var (
 // Maximum number of retries of a question after ErrAdjusted: one per parameter.
 const maxAdjustments = 10
 
-// Complete calls ask until a piece of the answer has arrived or a retry is pointless. Temporary errors (connection,
+// Complete calls `ask` until a piece of the answer has arrived or a retry is pointless. Temporary errors (connection,
 // 408, 409, 429, 5xx) are retried after a growing delay, or after the delay that the server asks for. ask passes the
 // response to the Reply and returns nil at the regular end of the answer. Complete returns errors from emit and ctx
 // unchanged, and others as *domain.Error.

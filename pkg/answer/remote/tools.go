@@ -66,7 +66,7 @@ func (r *Reply) Call(index int, id, name, arguments string) error {
 	return r.passCall(call, false)
 }
 
-// passCall passes the new piece of a call to onCall. It waits until the name of the called tool is known. last means
+// passCall passes the new piece of a call to onCall. It waits until the name of the called tool is known. `last` means
 // that the answer has ended; a call without arguments then gets an empty object.
 func (r *Reply) passCall(call *toolCall, last bool) error {
 	if r.onCall == nil || call.name == "" {

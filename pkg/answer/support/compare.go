@@ -241,8 +241,8 @@ func (c *comparison) compareNegation(sentence string) {
 	c.negated = own != other && ownRestricts == otherRestricts
 }
 
-// extend returns the index of a word a few words after `from`, or before it if step is -1. It stops at the word `limit`
-// and at the end of the clause.
+// extend returns the index of a word a few words after `from`, or before it if `step` is -1. It stops at the word
+// `limit` and at the end of the clause.
 func (s *source) extend(from, limit, step int) int {
 	const around = 4 // words
 	for n := 0; n < around && from != limit; n++ {

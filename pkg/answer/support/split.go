@@ -27,7 +27,7 @@ type Piece struct {
 	Cited      []int // citation numbers of the sentence or, if it has none, of the next cited sentence of its paragraph
 }
 
-// Split divides an answer in Markdown into pieces. marks are its citation marks.
+// Split divides an answer in Markdown into pieces. `marks` are its citation marks.
 func Split(text string, marks []citation.Mark) []Piece {
 	text = text[:min(len(text), maxAnswerBytes)]
 	s := splitter{text: maskMarks(text, marks), marks: marks}

@@ -32,10 +32,9 @@ type hold struct {
 var errHeld = errors.New("another process holds it")
 
 // Hold acquires a resource that only one of the processes sharing the database may use, such as the embedded index. The
-// process keeps the resource until it calls the returned function release or closes the database. Hold fails with
-// domain.CodeConflict if another process has the resource. If the connection breaks, the hold is lost and is acquired
-// again. Until that succeeds, Ready returns an error. With SQLite, Hold does nothing, because the data directory is
-// locked.
+// process keeps the resource until it calls `release` or closes the database. Hold fails with domain.CodeConflict if
+// another process has the resource. If the connection breaks, the hold is lost and is acquired again. Until that
+// succeeds, Ready returns an error. With SQLite, Hold does nothing, because the data directory is locked.
 func (d *DB) Hold(ctx context.Context, name string) (release func(), err error) {
 	if d.session == nil {
 		return func() {}, nil

@@ -48,8 +48,8 @@ func (c *Sites) Discovered(ctx context.Context, t *db.Tx, siteID string, from re
 	return queued, site.Store(ctx, t, t.Stamp())
 }
 
-// acceptsPages reports whether a site accepts the links in an event about the site or one of its pages. It does so if
-// the event belongs to the site's newest crawl and that crawl was not stopped.
+// acceptsPages reports whether a site accepts the links in an event about the site or one of its pages. The event must
+// belong to the site's newest crawl, and that crawl must not have been stopped.
 func acceptsPages(r *record.Record, from record.Record, ev domain.Event) bool {
 	switch {
 	case r.Crawl.Stopped():

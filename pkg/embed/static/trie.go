@@ -20,7 +20,7 @@ type edge struct {
 }
 
 // newTrie returns an empty trie with 1<<size slots for edges. A third of the slots must stay free, so the trie grows if
-// necessary. Filling is faster if size is large enough from the beginning.
+// necessary. Filling is faster if `size` is large enough from the beginning.
 func newTrie(size int) *trie {
 	return &trie{edges: make([]edge, 1<<size), shift: 32 - size, ids: append(make([]int32, 0, 1<<(size-1)), unknown)}
 }

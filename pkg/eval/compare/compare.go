@@ -174,8 +174,8 @@ func (c Case) documents(found []service.Fragment) []string {
 	return ranking
 }
 
-// answered is the item that stands for the first fragment with an answer in a ranking of passages. No other item is
-// relevant.
+// answered is the name of the first fragment with an answer in a ranking of passages. It is the only relevant item of
+// the ranking.
 const answered = "answered"
 
 // passages returns a ranking of the fragments in which only the first fragment with an answer counts as relevant.

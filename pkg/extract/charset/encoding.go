@@ -140,9 +140,9 @@ func Wide(data []byte) (name string, skip int) {
 	return wideByScript(sample)
 }
 
-// allRunes reports whether the sample is UTF-32 in the byte order of the function get, which decodes four bytes. Each
-// group of four bytes must be a printable character. Text in another encoding hardly ever passes this test, because the
-// first or last byte of every UTF-32 character is zero.
+// allRunes reports whether the sample is UTF-32 in the byte order of `get`, which decodes four bytes. Each group of
+// four bytes must be a printable character. Text in another encoding hardly ever passes this test, because the first or
+// last byte of every UTF-32 character is zero.
 func allRunes(sample []byte, get func([]byte) uint32) bool {
 	for i := 0; i < len(sample); i += 4 {
 		if c := get(sample[i:]); c > unicode.MaxRune || !unicode.IsGraphic(rune(c)) && !unicode.IsSpace(rune(c)) && c != '\ufeff' {

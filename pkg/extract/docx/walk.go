@@ -82,7 +82,7 @@ func (w *walker) block(e xml.StartElement) bool {
 func (w *walker) send(b domain.Block) { w.sc.Stop(w.emit(b)) }
 
 // choose reads alternate content: several versions of the same content, of which ooxml.ChooseOne selects one. It calls
-// the function take for each element of that version.
+// `take` for each element of that version.
 func (w *walker) choose(take func(e xml.StartElement) bool) {
 	count, emit, p := 0, w.emit, w.para
 	w.emit = func(b domain.Block) error {
@@ -98,8 +98,7 @@ func (w *walker) choose(take func(e xml.StartElement) bool) {
 	w.emit = emit
 }
 
-// textBox calls the function walk to read a text box within a paragraph. The box's blocks are emitted after that
-// paragraph.
+// textBox calls `walk` to read a text box within a paragraph. The box's blocks are emitted after that paragraph.
 func (w *walker) textBox(walk func()) {
 	outer, emit, fields, carry := w.para, w.emit, w.fields, w.carry
 	w.para, w.fields, w.carry = nil, nil, nil

@@ -87,8 +87,7 @@ func (r *reader) notebook() error {
 	})
 }
 
-// object calls the function value for each key of the next value, which must be an object. The function must read the
-// key's value.
+// object calls `value` for each key of the next value, which must be an object. The function must read the key's value.
 func (r *reader) object(value func(key string) error) error {
 	if err := r.delimiter('{'); err != nil {
 		return err
@@ -109,8 +108,7 @@ func (r *reader) object(value func(key string) error) error {
 	return r.delimiter('}')
 }
 
-// array calls the function element for each element of the next value, which must be an array. The function must read
-// the element.
+// array calls `element` for each element of the next value, which must be an array. The function must read the element.
 func (r *reader) array(element func() error) error {
 	if err := r.delimiter('['); err != nil {
 		return err

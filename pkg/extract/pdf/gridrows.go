@@ -106,10 +106,10 @@ func (t *gridText) regionText(c region) string {
 	return string(text)
 }
 
-// severalRows reports whether the lines in a row of the grid are separate rows of the table. They are if two or more
-// columns have text on nearly every line, and the lines are not wrapped. A line counts as wrapped if the first word of
-// the next line would not have fitted on it. Lines of one or two words, numbers and lines that end in leader dots never
-// count as wrapped. Headers are wrapped by hand, so for them only numbers are evidence of separate rows.
+// severalRows reports whether the lines in a row of the grid are separate rows of the table. It returns true if two or
+// more columns have text on nearly every line, and the lines are not wrapped. A line counts as wrapped if the first
+// word of the next line would not have fitted on it. Lines of one or two words, numbers and lines that end in leader
+// dots never count as wrapped. Headers are wrapped by hand, so for them only numbers are evidence of separate rows.
 func (t *gridText) severalRows(r int, header bool) bool {
 	lines := t.cells[r]
 	if len(lines) < 2 {

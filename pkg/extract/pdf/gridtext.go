@@ -22,7 +22,8 @@ func (g *grid) rowAt(line pdftext.Line) int {
 	return sort.Search(g.rows()-1, func(r int) bool { return y >= g.ys[r+1] })
 }
 
-// textOf assigns lines to the rows of a grid. They are split at the column borders later, by the part method.
+// textOf assigns lines to the rows of a grid. It does not split the lines at the column borders; the method part does
+// that later.
 func (g *grid) textOf(lines []pdftext.Line) *gridText {
 	t := &gridText{grid: g, bands: make([][]pdftext.Line, g.rows()), cells: make([][][]pdftext.Cell, g.rows())}
 	for _, line := range lines {

@@ -74,8 +74,8 @@ func startsNote(s string) string {
 	return s[:n]
 }
 
-// isNextNoteMark reports whether note mark b may come after note mark a. It may if b is the number after a, if a and b
-// are two different symbols, or if one is a number and the other a symbol.
+// isNextNoteMark reports whether note mark b may come after note mark a. It returns true if b is the number after a, if
+// a and b are two different symbols, or if one is a number and the other a symbol.
 func isNextNoteMark(a, b string) bool {
 	if a == "" || b == "" {
 		return false

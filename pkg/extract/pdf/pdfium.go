@@ -62,10 +62,9 @@ func startPDFium(cacheDir string) (pdfium.Pool, error) {
 	return r.pool, nil
 }
 
-// lockCompilation keeps other processes from compiling PDFium into the folder until the returned function done is
-// called. Without it, each child process that needs PDFium at the same time would spend seconds compiling it. With it,
-// only one process compiles PDFium, and the others use its result. If the lock fails, the only consequence is more
-// work.
+// lockCompilation keeps other processes from compiling PDFium into the folder until `done` is called. Without it, each
+// child process that needs PDFium at the same time would spend seconds compiling it. With it, only one process compiles
+// PDFium, and the others use its result. If the lock fails, the only consequence is more work.
 func lockCompilation(cacheDir string) (done func()) {
 	if cacheDir == "" {
 		return func() {}

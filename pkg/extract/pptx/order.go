@@ -214,8 +214,8 @@ func sortAlong(boxes []slideBox, along func(slideFrame) (float64, float64)) {
 	})
 }
 
-// widestGap finds the widest gap between the boxes in the direction that the function along measures. `at` is the
-// number of boxes before the gap, or 0 if there is none.
+// widestGap finds the widest gap between the boxes in the direction that `along` measures. `at` is the number of boxes
+// before the gap, or 0 if there is none.
 func widestGap(boxes []slideBox, along func(slideFrame) (float64, float64)) (at int, gap float64) {
 	sorted := slices.Clone(boxes)
 	sortAlong(sorted, along)

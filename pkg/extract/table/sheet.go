@@ -19,8 +19,8 @@ func (w *Writer) sheetAbove(rows []Row, cells [][]string) int {
 
 // PropertyRows returns how many leading rows contain pairs of a property and its value, including title rows. If a
 // table of items follows, only the rows above it count. Otherwise all rows count if any row contains several pairs. The
-// result is 0 if there are no such rows. The function header reports whether a row is marked as a header, and the
-// function wide reports whether a row has merged cells next to other cells.
+// result is 0 if there are no such rows. The function header reports whether a row is marked as a header, and `wide`
+// reports whether a row has merged cells next to other cells.
 func PropertyRows(cells [][]string, header, wide func(row int) bool) int {
 	n := slices.IndexFunc(cells, func(r []string) bool { return Filled(r) > 2 && !labelledCells(r) })
 	first := -1 // column of the first name in the table of items

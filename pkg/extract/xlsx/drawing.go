@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// drawings emits the text boxes and chart titles on a sheet, in drawing order. Before each of them it calls the
-// function name, which writes the sheet's name on the first call.
+// drawings emits the text boxes and chart titles on a sheet, in drawing order. Before each of them it calls `name`,
+// which writes the sheet's name on the first call.
 func (w *workbook) drawings(s sheetRef, name func() error) error {
 	emit := func(b domain.Block) error {
 		if err := name(); err != nil {

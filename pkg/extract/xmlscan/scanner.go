@@ -103,8 +103,7 @@ func (s *Scanner) child() (xml.StartElement, bool) {
 	}
 }
 
-// Each calls the function take with each child of the current element. If take returns false, Each skips the child's
-// content.
+// Each calls `take` with each child of the current element. If `take` returns false, Each skips the child's content.
 func (s *Scanner) Each(take func(e xml.StartElement) bool) {
 	for e, ok := s.child(); ok; e, ok = s.child() {
 		if !take(e) {
@@ -113,13 +112,12 @@ func (s *Scanner) Each(take func(e xml.StartElement) bool) {
 	}
 }
 
-// Descend calls the function take with each descendant of the current element. take must return true if it has already
-// read the descendant's content.
+// Descend calls `take` with each descendant of the current element. `take` must return true if it has already read the
+// descendant's content.
 func (s *Scanner) Descend(take func(e xml.StartElement) bool) { s.Mixed(nil, take) }
 
-// Mixed walks the current element's content in order. It calls the function text, unless it is nil, with each piece of
-// text, and the function take with each descendant. The latter must return true if it has already read the content of
-// that descendant.
+// Mixed walks the current element's content in order. It calls `text`, unless it is nil, with each piece of text, and
+// `take` with each descendant. The latter must return true if it has already read the content of that descendant.
 func (s *Scanner) Mixed(text func(string), take func(e xml.StartElement) bool) {
 	for open := 1; open > 0; {
 		switch t := s.next().(type) {

@@ -181,8 +181,8 @@ func (a *Archive) Read(name string) ([]byte, error) {
 }
 
 // Walk scans a part while it is unpacked. It returns an error only if the document cannot be read any further. If only
-// this part is damaged, the error is in the scanner's field Damage, where the function take can check it. If the part
-// is missing, Walk returns nil without calling that function.
+// this part is damaged, the error is in the scanner's field Damage, where `take` can check it. If the part is missing,
+// Walk returns nil without calling that function.
 func (a *Archive) Walk(name string, take func(sc *xmlscan.Scanner)) error {
 	r, err := a.Open(name)
 	if err != nil {
@@ -197,8 +197,8 @@ func (a *Archive) Walk(name string, take func(sc *xmlscan.Scanner)) error {
 	return a.Scan(xmlscan.New(a.P.Ctx, r), take)
 }
 
-// Scan calls the function take with the scanner of a part. It then records in the archive whether the part is damaged.
-// It returns an error only if the document cannot be read any further.
+// Scan calls `take` with the scanner of a part. It then records in the archive whether the part is damaged. It returns
+// an error only if the document cannot be read any further.
 func (a *Archive) Scan(sc *xmlscan.Scanner, take func(sc *xmlscan.Scanner)) error {
 	take(sc)
 	a.cut = a.cut || sc.Damage != nil

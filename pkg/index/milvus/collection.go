@@ -32,8 +32,7 @@ type collections struct {
 	opening map[string]chan struct{}
 }
 
-// lock ensures that only one caller at a time opens the collection with the given name. The caller must call the
-// returned function unlock.
+// lock ensures that only one caller at a time opens the collection with the given name. The caller must call `unlock`.
 func (c *collections) lock(ctx context.Context, name string) (unlock func(), err error) {
 	c.mu.Lock()
 	if c.opening == nil {

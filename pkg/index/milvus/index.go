@@ -93,8 +93,7 @@ func Open(opts Options) (*Index, error) {
 }
 
 // begin starts a method call. The returned context is cancelled when the caller's context is done or the index is
-// closed. Before the method returns, it must pass its error to the function done, and return the error that done
-// returns.
+// closed. Before the method returns, it must pass its error to `done`, and return the error that done returns.
 func (x *Index) begin(ctx context.Context) (_ context.Context, done func(error) error, _ error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

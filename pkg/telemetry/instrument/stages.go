@@ -72,8 +72,8 @@ func NewStages(r prometheus.Registerer) *Stages {
 	return s
 }
 
-// Begin starts a stage. The caller must call the returned function end with the stage's error, or nil. The method can
-// be used as an ingest.Measure.
+// Begin starts a stage. The caller must call `end` with the stage's error, or nil. The method can be used as an
+// ingest.Measure.
 func (s *Stages) Begin(ctx context.Context, stage string, attributes ...telemetry.Attribute) (inner context.Context, end func(error)) {
 	began := time.Now()
 	inner, span := telemetry.Start(ctx, stage, attributes...)

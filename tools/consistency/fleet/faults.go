@@ -248,7 +248,8 @@ func Disturb(ctx context.Context, faults []Fault, random *rand.Rand, out io.Writ
 	return strikes, nil
 }
 
-// healTimeout is the time limit for ending one fault. Milvus needs most of it after a kill.
+// healTimeout is the time limit for ending one fault. A Milvus that was killed may take nearly that long to start
+// again.
 const healTimeout = 5 * time.Minute
 
 func healAll(heals []func(context.Context) error) error {

@@ -127,7 +127,7 @@ func (k *checker) run(ctx context.Context) error {
 	return k.search(ctx)
 }
 
-// document checks one document. found has the datasources with its custom_id.
+// document checks one document. `found` lists the datasources with the document's custom_id.
 func (k *checker) document(ctx context.Context, d load.Expectation, found []client.Datasource) error {
 	switch {
 	case len(found) > 1:

@@ -127,7 +127,7 @@ func (l *Ledger) send(changes ...change) {
 	}
 }
 
-// acknowledge records that the changes that were sent are acknowledged. ids has the datasources of the documents, in
+// acknowledge records that the service has acknowledged the changes. ids are the ids of the documents' datasources, in
 // the order of the changes.
 func (l *Ledger) acknowledge(ids []string, changes ...change) {
 	l.mu.Lock()

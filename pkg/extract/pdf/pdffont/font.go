@@ -267,7 +267,7 @@ func bitmapTable(table *[256]string, names map[int]string) {
 	}
 }
 
-// Decode calls the function do with each glyph of a string that the page shows.
+// Decode calls `do` with each glyph of a string that the page shows.
 func (f *Font) Decode(s string, do func(Glyph)) {
 	if f.cid != nil {
 		f.decodeCIDs(s, do)

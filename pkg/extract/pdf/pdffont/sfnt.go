@@ -60,7 +60,7 @@ func (s *sfnt) charMaps() []charMap {
 	return maps
 }
 
-// walk calls do with each character in a map and the character's glyph number.
+// walk calls `do` with each character in a map and the character's glyph number.
 func (s *sfnt) walk(m charMap, do func(char, glyph int)) {
 	table, sub := s.tables["cmap"], m.at
 	budget := 1 << 18 // segments of a hostile font may overlap

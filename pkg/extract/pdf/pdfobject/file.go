@@ -217,8 +217,8 @@ func (f *File) readTable(b []byte, at int) (int, error) {
 	return n, nil
 }
 
-// image returns an object in the form in which ReadAt presents it to ledongthuc/pdf. An object that cannot be read
-// becomes null.
+// image returns the bytes that ReadAt presents to ledongthuc/pdf for an object. An object that cannot be read becomes
+// null.
 func (f *File) image(number uint32) []byte {
 	if b, ok := f.images.get(number); ok {
 		return b

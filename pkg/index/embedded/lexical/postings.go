@@ -102,7 +102,7 @@ type entry struct {
 	data  string
 }
 
-// entries calls the function yield with each entry in a block, until yield returns false.
+// entries calls `yield` with each entry in a block, until `yield` returns false.
 func entries(block string, yield func(entry) bool) error {
 	for len(block) > 0 {
 		e, rest, ok := firstEntry(block)
@@ -162,7 +162,7 @@ func mark(block string) (markedBlock, error) {
 
 func (m markedBlock) bytes() int64 { return int64(len(m.block) + 4*len(m.marks) + 40) }
 
-// eachEntry is an iterator. It calls the function yield with each entry for a term, until yield returns false.
+// eachEntry is an iterator. It calls `yield` with each entry for a term, until `yield` returns false.
 func (m markedBlock) eachEntry(term string, yield func(entry) bool) error {
 	at := sort.Search(len(m.marks), func(i int) bool {
 		e, _, ok := firstEntry(m.block[m.marks[i]:])

@@ -32,8 +32,7 @@ func (s *Snapshot) needsSweep() bool {
 	return dead > minDead && dead > inSegments/deadShare
 }
 
-// choose returns the segments to merge: those that the function pick selects or, if it selects none, those with many
-// dead slots.
+// choose returns the segments to merge: those that `pick` selects or, if it selects none, those with many dead slots.
 func (v View) choose(ctx context.Context, pick func([]lexical.Segment) []lexical.Segment) ([]lexical.Segment, error) {
 	if group := pick(v.Segments); len(group) > 0 {
 		return group, nil
@@ -65,9 +64,9 @@ func (v View) deadSlots(slots *roaring.Bitmap) *roaring.Bitmap {
 }
 
 // Merge does one piece of work and reports whether there was any. It computes missing codes or locations. If none are
-// missing, it merges segments: those that the function pick selects or, if it selects none, those with many dead slots.
-// Readers and writers need not wait for the merge. The new segment is stored in several small transactions, and the
-// last one replaces the merged segments.
+// missing, it merges segments: those that `pick` selects or, if it selects none, those with many dead slots. Readers
+// and writers need not wait for the merge. The new segment is stored in several small transactions, and the last one
+// replaces the merged segments.
 func (s *Space) Merge(ctx context.Context, pick func([]lexical.Segment) []lexical.Segment) (bool, error) {
 	s.mergeMu.Lock()
 	defer s.mergeMu.Unlock()

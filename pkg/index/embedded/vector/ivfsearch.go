@@ -207,8 +207,8 @@ func (c *listSearch) tail(ctx context.Context) error {
 	})
 }
 
-// scan splits n items into ranges, calls the function visit with each range, and then rescores the candidates. `rows`
-// is the approximate number of rows in all items.
+// scan splits n items into ranges, calls `visit` with each range, and then rescores the candidates. `rows` is the
+// approximate number of rows in all items.
 func (c *listSearch) scan(ctx context.Context, rows, n int, visit func(sel *selector, from, to int) error) error {
 	threshold := c.all.threshold()
 	c.sharedThreshold.Store(math.Float32bits(threshold))

@@ -111,9 +111,9 @@ func parallel(ctx context.Context, rows, n int, begin func(part int) (visit func
 	return others.Wait()
 }
 
-// compare returns the slots whose vectors are nearest to the query. It splits n items into ranges and calls the
-// function visit with each range. `rows` is the approximate number of rows in all items. For each slot in the range,
-// visit must verify the record and then call the function passed to it as `compare`.
+// compare returns the slots whose vectors are nearest to the query. It splits n items into ranges and calls `visit`
+// with each range. `rows` is the approximate number of rows in all items. For each slot in the range, visit must verify
+// the record and then call the function passed to it as `compare`.
 func (s *Set) compare(ctx context.Context, query []float32, limit, rows, n int, visit func(from, to int, compare func(slot uint32)) error) (*topk.TopK, error) {
 	var tops [maxScanners]*topk.TopK
 	err := parallel(ctx, rows, n, func(part int) func(from, to int) error {
