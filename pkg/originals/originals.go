@@ -39,7 +39,7 @@ type Options struct {
 	MaxBytes int64 // maximum size of all originals; default 0: no limit
 	Now      func() time.Time
 	// Broken returns a channel that is closed once the server cannot store anything. Put then fails at once. If Broken
-	// is nil, Put waits for the server until its time limit. Default: nil.
+	// is nil, Put does not notice such a failure. Default: nil.
 	Broken func() <-chan struct{}
 	// CacheBytes is the size in bytes of the in-memory cache for small originals that this Store has put. Default 0.
 	CacheBytes int

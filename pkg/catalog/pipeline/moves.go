@@ -51,7 +51,7 @@ func Direct(ctx context.Context, t *db.Tx, d *domain.Datastore, to domain.Place)
 	return nil
 }
 
-// placeSweep returns the sweep of all rows of the datastore in a place, up to a generation.
+// placeSweep returns the sweep of all rows of the datastore in a place whose generation is at most `mark`.
 func placeSweep(d domain.Datastore, p domain.Place, mark uint64) domain.Sweep {
 	return domain.Sweep{WorkspaceID: d.WorkspaceID, DatastoreID: d.ID, Place: p, Below: mark + 1}
 }
