@@ -307,6 +307,30 @@ func (e DependencyCheckStatus) Valid() bool {
 	}
 }
 
+// Defines values for DocumentResultStatus.
+const (
+	DocumentResultStatusCreated    DocumentResultStatus = "created"
+	DocumentResultStatusRejected   DocumentResultStatus = "rejected"
+	DocumentResultStatusReplaced   DocumentResultStatus = "replaced"
+	DocumentResultStatusSuperseded DocumentResultStatus = "superseded"
+)
+
+// Valid indicates whether the value is a known member of the DocumentResultStatus enum.
+func (e DocumentResultStatus) Valid() bool {
+	switch e {
+	case DocumentResultStatusCreated:
+		return true
+	case DocumentResultStatusRejected:
+		return true
+	case DocumentResultStatusReplaced:
+		return true
+	case DocumentResultStatusSuperseded:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DroppedChunkReason.
 const (
 	DroppedChunkReasonBelowTopK            DroppedChunkReason = "below_top_k"
@@ -1744,7 +1768,7 @@ type Document struct {
 	// Example: {"author":"Ada","custom_id":"doc-1","date":"2026-05-04","source":"https://example.com/a"}
 	Metadata *Document_Metadata `json:"metadata,omitempty"`
 
-	// Name default: the beginning of the text
+	// Name default: the beginning of the text; shortened to 500 characters
 	Name *string `json:"name,omitempty"`
 	Text string  `json:"text"`
 }
@@ -1757,6 +1781,26 @@ type Document_Metadata struct {
 	CustomId             *string                `json:"custom_id,omitempty"`
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
+
+// DocumentResult defines model for DocumentResult.
+type DocumentResult struct {
+	// Errors why the document was rejected
+	Errors *[]FieldError `json:"errors,omitempty"`
+
+	// Id id of the datasource; empty if the document was rejected
+	Id string `json:"id"`
+
+	// Status created: a new datasource. replaced: new content for an existing one. superseded: a later document of the request
+	// has the same custom_id. rejected: not stored, for the reasons in errors.
+	Status DocumentResultStatus `json:"status"`
+
+	// Warnings what was changed in the document, such as NUL characters that were removed
+	Warnings *[]FieldError `json:"warnings,omitempty"`
+}
+
+// DocumentResultStatus created: a new datasource. replaced: new content for an existing one. superseded: a later document of the request
+// has the same custom_id. rejected: not stored, for the reasons in errors.
+type DocumentResultStatus string
 
 // Dropped defines model for Dropped.
 type Dropped struct {
@@ -2452,7 +2496,11 @@ type UpsertRequest struct {
 
 // UpsertResponse defines model for UpsertResponse.
 type UpsertResponse struct {
+	// Ids ids of the datasources, in the order of the documents; empty for a rejected document
 	Ids []string `json:"ids"`
+
+	// Results results of the documents, in their order
+	Results []DocumentResult `json:"results"`
 }
 
 // Usage defines model for Usage.

@@ -126,10 +126,11 @@ func (s *server) checkBody(c *gin.Context, op *document.Operation) (*transfer.Ch
 	if value == nil && len(faults) == 0 {
 		faults = jsonbody.Fault("is null; send a JSON object")
 	}
+	var items []jsonbody.Item
 	if value != nil {
-		faults = append(faults, op.CheckBody(value)...)
+		faults, items = op.CheckBatch(value, faults)
 	}
-	return &transfer.Checked{Reader: bytes.NewReader(text), Value: value, Raw: raw}, faults, nil
+	return &transfer.Checked{Reader: bytes.NewReader(text), Value: value, Raw: raw, Items: items}, faults, nil
 }
 
 // lengthFault returns the reason why a query is too long, or "" if its length is allowed. A query is normalised before

@@ -3,15 +3,19 @@ package api
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/gin-gonic/gin"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sluice/sluice/pkg/api/access"
 	"github.com/sluice/sluice/pkg/api/idempotency"
+	"github.com/sluice/sluice/pkg/api/jsonbody"
+	"github.com/sluice/sluice/pkg/api/transfer"
 	"github.com/sluice/sluice/pkg/api/upload"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
@@ -33,6 +37,7 @@ type DocumentStore interface {
 
 // UpsertDocuments implements StrictServerInterface.
 func (s *server) UpsertDocuments(ctx context.Context, r UpsertDocumentsRequestObject) (UpsertDocumentsResponseObject, error) {
+	items := checkedItems(ctx, len(r.Body.Documents))
 	ctx, caller := access.CallerOf(ctx)
 	store, err := s.datastore(ctx, caller, r.DatastoreId)
 	if err != nil {
@@ -48,8 +53,61 @@ func (s *server) UpsertDocuments(ctx context.Context, r UpsertDocumentsRequestOb
 	if err != nil {
 		return nil, err
 	}
-	ids := lists.Map(places, func(place int) string { return stored[place].ID })
-	return UpsertDocuments200JSONResponse{Ids: ids}, nil
+	results := s.resultsOf(items, batch, places, stored)
+	return UpsertDocuments200JSONResponse{Ids: lists.Map(results, func(r DocumentResult) string { return r.Id }), Results: results}, nil
+}
+
+// checkedItems returns the results of checking the items of the request's batch, of which `n` were accepted.
+func checkedItems(ctx context.Context, n int) []jsonbody.Item {
+	if c, ok := ctx.(*gin.Context); ok {
+		if body, ok := c.Request.Body.(*transfer.Checked); ok {
+			return body.Items
+		}
+	}
+	return make([]jsonbody.Item, n)
+}
+
+// resultsOf returns the result of each document that was sent. `items` has an element for each of them; `places` has,
+// for each accepted document, the position of its datasource in `batch` and in `stored`.
+func (s *server) resultsOf(items []jsonbody.Item, batch []*upsertItem, places []int, stored []domain.Datasource) []DocumentResult {
+	last := make([]int, len(batch)) // for each datasource, the last of its documents
+	for n, place := range places {
+		last[place] = n
+	}
+	n := 0 // number of accepted documents so far
+	return lists.Map(items, func(item jsonbody.Item) DocumentResult {
+		if len(item.Faults) > 0 {
+			return DocumentResult{Status: DocumentResultStatusRejected, Errors: s.shownFields(item.Faults)}
+		}
+		place := places[n]
+		r := DocumentResult{Id: stored[place].ID, Warnings: s.shownFields(item.Warnings)}
+		switch {
+		case last[place] != n:
+			r.Status = DocumentResultStatusSuperseded
+		case batch[place].replaces():
+			r.Status = DocumentResultStatusReplaced
+		default:
+			r.Status = DocumentResultStatusCreated
+		}
+		n++
+		return r
+	})
+}
+
+// shownFields returns the faults or warnings of a document for a response: at most a fixed number, without secrets. It
+// returns nil if there are none.
+func (s *server) shownFields(fields []domain.FieldError) *[]FieldError {
+	const shown = 10
+	if len(fields) == 0 {
+		return nil
+	}
+	out := lists.Map(fields[:min(len(fields), shown)], func(f domain.FieldError) FieldError {
+		return FieldError{Field: s.Secrets.Redact(f.Field), Message: s.Secrets.Redact(f.Message)}
+	})
+	if more := len(fields) - shown; more > 0 {
+		out[shown-1].Message += fmt.Sprintf(" (and %d more)", more)
+	}
+	return &out
 }
 
 // upsert stores the whole batch or nothing.

@@ -145,7 +145,7 @@ var endpoints = map[string]endpoint{
 			t.Errorf("a text that is searchable and a site are counted as %s", a.body)
 		}
 	}, bad: []badRequest{noKey(), missing("/datastores/" + unusedID + "/counts")}},
-	"UpsertDocuments": {good: request{body: object{"documents": []any{object{"text": "a"}}}}, check: hasFields("ids"), bad: []badRequest{noKey(), {name: "a document without text", request: request{body: object{"documents": []any{object{"text": "a"}, object{"name": "b"}}}}, status: 400, field: "documents[1].text"}, missing("/datastores/upsert/" + unusedID)}},
+	"UpsertDocuments": {good: request{body: object{"documents": []any{object{"text": "a"}}}}, check: hasFields("ids", "results"), bad: []badRequest{noKey(), {name: "documents without text", request: request{body: object{"documents": []any{object{"text": " "}, object{"name": "b"}}}}, status: 400, field: "documents[1].text"}, missing("/datastores/upsert/" + unusedID)}},
 	"UpdateDocument":  {good: request{body: object{"id": "{datasource}", "text": "new"}}, check: hasFields("id"), bad: []badRequest{noKey(), {name: "no id", request: request{body: object{"text": "new"}}, status: 400, field: "id"}, {name: "a datasource that is not there", request: request{body: object{"id": unusedID, "text": "new"}}, status: 404}, missing("/datastores/update/" + unusedID)}},
 
 	"ListDatasources": {good: request{path: "/datasources?datastoreId={datastore}&status=synched&type=text&search=trial"}, check: func(t *testing.T, a *response) {

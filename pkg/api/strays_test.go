@@ -109,7 +109,7 @@ func TestMisspeltFieldsAreRefused(t *testing.T) {
 		"chunking with a slip":            {"PATCH", "/datastores/" + datastore, `{"chunking": {"maxToken": 100}}`, "chunking.maxToken", "is unknown; did you mean chunking.maxTokens?"},
 		"an identity in other letters":    {"POST", "/datastores/upsert/" + datastore, `{"documents": [{"text": "a", "customId": "1"}]}`, "documents[0].customId", "is unknown; did you mean documents[0].custom_id?"},
 		"an identity in a config":         {"POST", "/datastores/upsert/" + datastore, `{"documents": [{"text": "a", "config": {"custom_id": "1"}}]}`, "documents[0].config", "is unknown; send custom_id next to text, and everything else in metadata"},
-		"metadata with a slip":            {"POST", "/datastores/upsert/" + datastore, `{"documents": [{"text": "a"}, {"text": "b", "metdata": {}}]}`, "documents[1].metdata", "is unknown; did you mean documents[1].metadata?"},
+		"metadata with a slip":            {"POST", "/datastores/upsert/" + datastore, `{"documents": [{"text": "b", "metdata": {}}]}`, "documents[0].metdata", "is unknown; did you mean documents[0].metadata?"},
 		"a parameter":                     {"GET", "/datasources?datastoreID=" + datastore, "", "datastoreID", "is unknown; did you mean datastoreId?"},
 		"a parameter with a slip":         {"POST", "/datastores/" + datastore + "/query?explian=true", `{"query": "a"}`, "explian", "is unknown; did you mean explain?"},
 	} {

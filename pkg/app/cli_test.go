@@ -42,6 +42,7 @@ type brought struct {
 	Found, Unchanged, Sent, Synched, Failed, Deleted, LeftOut int64
 	Documents                                                 []struct{ Name, ID, Status, Error string }
 	Failures, Left                                            []struct{ Name, Error string }
+	Warnings                                                  []struct{ Name, Warning string }
 }
 
 // bring runs ingest or import with --json. It fails the test if the exit code is not the expected one.
@@ -385,6 +386,23 @@ func cutting(t *testing.T, p *program, after int64, cut func()) string {
 	}))
 	t.Cleanup(s.Close)
 	return s.URL
+}
+
+// TestAnImportReportsEachRejectedAndEachCleanedDocument imports documents that the service receives in one request.
+func TestAnImportReportsEachRejectedAndEachCleanedDocument(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.start()
+	export := writeLines(t, "notes.jsonl", `{"id": "good", "text": "The pump is blue."}`,
+		`{"id": "large", "text": "The pump is red.", "metadata": {"k": "`+strings.Repeat("v", 17<<10)+`"}}`,
+		`{"id": "cleaned", "text": "The pump is green.", "metadata": {"k": "a\u0000b"}}`)
+	b := p.bring(cli.Partly, "import", export, "--datastore", "Notes", "--create")
+	if b.Found != 3 || b.Synched != 2 || len(b.Failures) != 1 || b.Failures[0].Name != "large" || !strings.Contains(b.Failures[0].Error, "the limit is 16 KiB") {
+		t.Errorf("%s: %+v", b.counts(), b.Failures)
+	}
+	if len(b.Warnings) != 1 || b.Warnings[0].Name != "cleaned" || !strings.Contains(b.Warnings[0].Warning, "metadata.k: contained NUL characters") {
+		t.Errorf("the warnings are %+v", b.Warnings)
+	}
 }
 
 func TestAnInterruptedImportContinues(t *testing.T) {

@@ -241,6 +241,7 @@ func (w *walker) errorAt(err error) error {
 // document converts an object to a document.
 func (f fields) document(object map[string]json.RawMessage) (*document, error) {
 	text, _ := f.first(object, f.text)
+	text = strings.ReplaceAll(text, "\x00", "") // as the service does, so that the digest is that of the stored text
 	name, _ := f.first(object, f.name)
 	id, _ := f.first(object, f.id)
 	source, _ := f.first(object, f.source)

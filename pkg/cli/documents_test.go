@@ -63,6 +63,7 @@ func TestAnImportIsReadInEveryForm(t *testing.T) {
 				{"id":"d4","type":"file","name":"manual.pdf"}]}, {"id":"e","datasources":[]}], "agents":[{"id":"x"}]}`,
 			want: []string{"c1 Note: One. map[]", "web_page https://example.com/page", "web_site https://example.com/", "unusable: document 4 (manual.pdf)"},
 		},
+		"NUL characters":       {text: `{"id":"a","text":"\u0000On\u0000e."}{"id":"b","text":"\u0000 "}`, want: []string{"a : One. map[]", "unusable: document 2 (b)"}},
 		"a page of a list":     {text: `{"data":[{"id":"a","text":"One."}],"nextCursor":null}`, want: []string{"a : One. map[]"}},
 		"data that is no list": {text: `{"id":"a","text":"One.","data":["x","y"]}{"id":"b","text":"Two.","items":{}}`, want: []string{"a : One. map[]", "b : Two. map[]"}},
 		"fields of other names": {

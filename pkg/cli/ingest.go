@@ -59,6 +59,7 @@ func (p *Program) open(ctx context.Context, f ingestOptions) (*upload, error) {
 	s := &upload{client: c, storeID: store.Id, parallel: f.parallel, wait: f.wait, show: newDisplay(p.Err)}
 	s.out.Datastore.ID, s.out.Datastore.Name = store.Id, store.Name
 	s.out.Documents, s.out.Failures, s.out.Left = []documentResult{}, []failure{}, []failure{}
+	s.out.Warnings = []warning{}
 	s.stored, err = readStoredDocuments(ctx, c, store.Id)
 	return s, err
 }

@@ -14,6 +14,13 @@ type failure struct {
 	Error string `json:"error"`
 }
 
+// warning says what the service changed in a document.
+type warning struct {
+	Name    string `json:"name"`
+	ID      string `json:"id"`
+	Warning string `json:"warning"`
+}
+
 // documentResult is a document that this run has sent or waited for.
 type documentResult struct {
 	Name   string                  `json:"name"`
@@ -40,6 +47,7 @@ type outcome struct {
 	Documents []documentResult `json:"documents"` // documents sent or waited for
 	Failures  []failure        `json:"failures"`
 	Left      []failure        `json:"left"` // skipped documents, with the reasons
+	Warnings  []warning        `json:"warnings"`
 
 	alreadyProcessed int64 // number of Unchanged documents that had already been processed; the run waits for the others
 }

@@ -153,6 +153,10 @@ func (s *upload) recordSent(r uploadResult) {
 		s.refused(r.doc, r.err)
 		return
 	}
+	if len(r.warnings) > 0 {
+		s.out.Warnings = append(s.out.Warnings, warning{r.doc.name, r.stored.id, listed(r.warnings)})
+		s.show.printLine(fmt.Sprintf("warning: %s: %s", oneLine(r.doc.name), oneLine(listed(r.warnings))))
+	}
 	s.stored.put(r.doc, r.stored)
 	if r.processed {
 		s.out.Sent++

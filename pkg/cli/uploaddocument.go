@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/sluice/sluice/pkg/client"
 	"github.com/sluice/sluice/pkg/lists"
@@ -25,6 +26,7 @@ type uploadResult struct {
 	known     bool // whether the datasource existed before, so that events may concern the old version
 	finished  bool // whether there is nothing to wait for
 	others    []storedDocument
+	warnings  []client.FieldError // changes that the service made to the document
 	err       error
 }
 
@@ -122,25 +124,40 @@ func digestOf(parts ...any) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// upsert uploads texts together. If the service rejects them, it uploads them one by one to find the faulty one.
+// upsert uploads texts together. The service rejects faulty ones alone. If it rejects the request, upsert uploads the
+// texts one by one: together they may be too large, or the service may be of a version that rejects all of them.
 func (s *upload) upsert(ctx context.Context, docs []*document) ([]uploadResult, error) {
 	if len(docs) == 0 {
 		return nil, nil
 	}
 	texts := lists.Map(docs, func(d *document) client.Document { return *d.text })
-	ids, err := s.client.UpsertDocuments(ctx, s.storeID, texts...)
+	upserted, err := s.client.UpsertEach(ctx, s.storeID, texts...)
 	var batch []uploadResult
 	switch {
-	case err == nil && len(ids) != len(docs):
-		return nil, fmt.Errorf("the service returned %d ids for %d documents", len(ids), len(docs))
+	case err == nil && len(upserted.Ids) != len(docs):
+		return nil, fmt.Errorf("the service returned %d ids for %d documents", len(upserted.Ids), len(docs))
 	case err == nil:
 		for i, d := range docs {
+			var result client.DocumentResult // services of earlier versions return none, and store all documents or none
+			if i < len(upserted.Results) {
+				result = upserted.Results[i]
+			}
+			if result.Status == client.DocumentResultStatusRejected {
+				faults := valueOf(result.Errors)
+				batch = append(batch, uploadResult{doc: d, err: &client.Error{
+					Status: http.StatusBadRequest, Code: client.CodeInvalid, Message: listed(faults), Fields: faults,
+				}})
+				continue
+			}
+			id := upserted.Ids[i]
 			_, others := s.stored.find(d)
-			known := slices.ContainsFunc(others, func(k storedDocument) bool { return k.id == ids[i] })
-			others = slices.DeleteFunc(others, func(k storedDocument) bool { return k.id == ids[i] })
-			batch = append(batch, uploadResult{doc: d, processed: true, known: known, others: others, stored: storedDocument{
-				id: ids[i], name: valueOf(d.text.Name), digest: d.digest, status: client.DatasourceStatusUnsynched, metadata: d.allMetadata(),
-			}})
+			known := slices.ContainsFunc(others, func(k storedDocument) bool { return k.id == id })
+			others = slices.DeleteFunc(others, func(k storedDocument) bool { return k.id == id })
+			batch = append(batch, uploadResult{
+				doc: d, processed: true, known: known, others: others, warnings: valueOf(result.Warnings), stored: storedDocument{
+					id: id, name: valueOf(d.text.Name), digest: d.digest, status: client.DatasourceStatusUnsynched, metadata: d.allMetadata(),
+				},
+			})
 		}
 	case isFatal(err):
 		return nil, err
@@ -155,6 +172,11 @@ func (s *upload) upsert(ctx context.Context, docs []*document) ([]uploadResult, 
 		}
 	}
 	return batch, nil
+}
+
+// listed returns the faults or warnings as one text.
+func listed(fields []client.FieldError) string {
+	return strings.Join(lists.Map(fields, func(f client.FieldError) string { return f.Field + ": " + f.Message }), "; ")
 }
 
 // allMetadata returns the metadata of a text as a map.

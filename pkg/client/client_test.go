@@ -3,6 +3,7 @@ package client_test
 import (
 	"errors"
 	"io"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -118,6 +119,33 @@ func TestListsAreIteratedOverPageByPage(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "not a valid id") {
 			t.Errorf("an id that is none: %v", err)
 		}
+	}
+}
+
+func TestRejectedTextsAreNamedAndTheOthersStored(t *testing.T) {
+	t.Parallel()
+	c, ctx := open(t), t.Context()
+	store := newStore(t, c)
+	documents := []client.Document{{Text: pump}, {Text: " "}, {Text: "a\x00b"}}
+	ids, err := c.UpsertDocuments(ctx, store, documents...)
+	var refused *client.Error
+	if !errors.As(err, &refused) || refused.Code != client.CodeInvalid || len(refused.Fields) != 1 || refused.Field() != "documents[1].text" {
+		t.Fatalf("the error is %#v", err)
+	}
+	if len(ids) != 3 || ids[0] == "" || ids[1] != "" || ids[2] == "" {
+		t.Fatalf("the ids are %q", ids)
+	}
+	if d, err := c.GetDatasource(ctx, ids[2]); err != nil || d.Name != "ab" {
+		t.Errorf("the cleaned text is %+v, %v", d, err)
+	}
+	each, err := c.UpsertEach(ctx, store, documents...)
+	must(t, err)
+	if w := each.Results[2].Warnings; each.Results[1].Status != client.DocumentResultStatusRejected || w == nil || (*w)[0].Field != "documents[2].text" {
+		t.Errorf("the results are %+v", each.Results)
+	}
+	_, err = c.UpsertDocuments(ctx, store, documents[1])
+	if !errors.As(err, &refused) || refused.Status != http.StatusBadRequest {
+		t.Errorf("only a rejected text: %v", err)
 	}
 }
 

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"net/http"
 )
@@ -62,10 +63,35 @@ func (c *Client) ResyncDatastore(ctx context.Context, id string, mode ResyncMode
 // UpsertDocuments adds up to 1,000 texts and returns the ids of their datasources, in the same order. If the custom_id
 // in a text's metadata belongs to an existing text, the new text replaces it. [Client.Settled] waits until the texts
 // are searchable.
+//
+// If the service rejects some of the texts, it stores the others. The error is then an [*Error] with CodeInvalid, whose
+// fields name the rejected texts, and their ids are empty. [Client.UpsertEach] also returns warnings.
 func (c *Client) UpsertDocuments(ctx context.Context, id string, documents ...Document) (ids []string, err error) {
-	got, err := postByID[UpsertDocumentsParams, UpsertRequest, UpsertResponse](ctx, id, nil, UpsertRequest{Documents: documents},
+	got, err := c.UpsertEach(ctx, id, documents...)
+	if err != nil {
+		return nil, err
+	}
+	var faults []FieldError
+	rejected := 0
+	for _, r := range got.Results {
+		if r.Status == DocumentResultStatusRejected {
+			rejected++
+			faults = append(faults, value(r.Errors)...)
+		}
+	}
+	if rejected > 0 {
+		return got.Ids, &Error{
+			Status: http.StatusOK, Code: CodeInvalid, Fields: faults,
+			Message: fmt.Sprintf("%d of %d documents were rejected; the others are stored", rejected, len(got.Results)),
+		}
+	}
+	return got.Ids, nil
+}
+
+// UpsertEach works like UpsertDocuments, but returns the result of each text. Rejected texts are not an error.
+func (c *Client) UpsertEach(ctx context.Context, id string, documents ...Document) (*UpsertResponse, error) {
+	return postByID[UpsertDocumentsParams, UpsertRequest, UpsertResponse](ctx, id, nil, UpsertRequest{Documents: documents},
 		c.endpoints.UpsertDocuments)
-	return value(got).Ids, err
 }
 
 // UpdateDocument replaces the content of one datasource. The old content stays searchable until the new content is

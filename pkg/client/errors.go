@@ -27,7 +27,7 @@ const (
 
 // Error is an error answer from the service.
 type Error struct {
-	Status     int           // HTTP status; 200 if a stream had already started
+	Status     int           // HTTP status; 200 if a stream had already started, or some documents of a batch were rejected
 	Code       ProblemError  // such as CodeNotFound; "" if another server answered, or a stream was interrupted
 	Message    string        // what is wrong and what to do
 	Fields     []FieldError  // all invalid fields of the request

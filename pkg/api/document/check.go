@@ -23,6 +23,19 @@ func (op *Operation) CheckBody(value any) []domain.FieldError {
 	return faults
 }
 
+// CheckBatch works like CheckBody, but also takes and returns the faults that were found when the body was parsed. If
+// the body has a batch, it removes harmless faults and faulty items from the batch, and returns the result of each item
+// that was sent. The faults it returns then concern the whole body.
+func (op *Operation) CheckBatch(value any, parsed []domain.FieldError) (faults []domain.FieldError, items []jsonbody.Item) {
+	body, _ := value.(map[string]any)
+	field, items, parsed := rules.CleanBatch(op.ID, body, parsed)
+	faults = append(parsed, op.CheckBody(value)...)
+	if field == "" {
+		return faults, nil
+	}
+	return jsonbody.SplitItems(body, field, items, faults), items
+}
+
 // CheckQuery validates the query string against the operation's parameters. It returns the parameters that are not
 // empty, with times converted to date-times.
 func (op *Operation) CheckQuery(in url.Values) (url.Values, []domain.FieldError) {

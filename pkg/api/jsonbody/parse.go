@@ -23,22 +23,24 @@ const maxDepth = 64
 // faults, because parsers disagree about them. It skips a byte order mark.
 func Parse(raw []byte) (any, []domain.FieldError) {
 	raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf"))
-	if at := InvalidUTF8(raw); at >= 0 {
-		return nil, Fault("is not UTF-8 at %s; encode it as UTF-8", position(raw, at))
-	}
+	invalid := InvalidUTF8(raw)
 	var syntax *json.SyntaxError
-	if err := json.Unmarshal(raw, new(json.RawMessage)); errors.As(err, &syntax) {
+	switch err := json.Unmarshal(raw, new(json.RawMessage)); {
+	case err == nil:
+	case invalid >= 0: // in another encoding, a body is rarely valid JSON
+		return nil, Fault("is not UTF-8 at %s; encode it as UTF-8", position(raw, invalid))
+	case errors.As(err, &syntax):
 		return nil, Fault("is not valid JSON at %s: %s", position(raw, int(syntax.Offset)-1), strings.TrimPrefix(syntax.Error(), "json: "))
-	} else if err != nil {
+	default:
 		return nil, Fault("is not valid JSON")
 	}
 	p := parser{dec: json.NewDecoder(bytes.NewReader(raw))}
 	p.dec.UseNumber()
+	if invalid >= 0 {
+		p.raw = raw
+	}
 	v, err := p.value("", 1)
-	switch {
-	case errors.Is(err, errTooDeep):
-		return nil, Fault("is nested deeper than %d levels; flatten it", maxDepth)
-	case err != nil:
+	if err != nil {
 		return nil, Fault("is not valid JSON")
 	}
 	return v, p.faults
@@ -49,10 +51,13 @@ func Fault(format string, args ...any) []domain.FieldError {
 	return []domain.FieldError{{Field: "body", Message: fmt.Sprintf(format, args...)}}
 }
 
-var errTooDeep = errors.New("nested too deeply")
+// nulFault is the message for a string that contains NUL characters.
+const nulFault = `contains a NUL character (\u0000); remove it`
 
 type parser struct {
 	dec    *json.Decoder
+	raw    []byte // the text, if it is not UTF-8; otherwise nil
+	at     int64  // end of the last token; used only if raw is set
 	faults []domain.FieldError
 }
 
@@ -62,15 +67,16 @@ func (p *parser) fault(path, format string, args ...any) {
 
 // value reads the next value. Syntax errors do not occur, because the text has been validated before.
 func (p *parser) value(path string, depth int) (any, error) {
-	if depth > maxDepth {
-		return nil, errTooDeep
-	}
-	token, err := p.dec.Token()
+	token, err := p.token(path)
 	if err != nil {
 		return nil, err
 	}
 	switch t := token.(type) {
 	case json.Delim:
+		if depth > maxDepth {
+			p.fault(Shorten(path), "is nested deeper than %d levels; flatten it", maxDepth)
+			return nil, p.skip(path)
+		}
 		if t == '{' {
 			return p.object(path, depth)
 		}
@@ -83,7 +89,7 @@ func (p *parser) value(path string, depth int) (any, error) {
 		return f, nil
 	case string:
 		if strings.ContainsRune(t, 0) {
-			p.fault(path, `contains a NUL character (\u0000); remove it`)
+			p.fault(path, nulFault)
 		}
 		return t, nil
 	default:
@@ -91,10 +97,40 @@ func (p *parser) value(path string, depth int) (any, error) {
 	}
 }
 
+// token returns the next token of the value at a path. If the text is not UTF-8, it checks the token.
+func (p *parser) token(path string) (json.Token, error) {
+	token, err := p.dec.Token()
+	if p.raw != nil {
+		end := p.dec.InputOffset()
+		if InvalidUTF8(p.raw[p.at:end]) >= 0 {
+			p.fault(path, "is not UTF-8; encode it as UTF-8")
+		}
+		p.at = end
+	}
+	return token, err
+}
+
+// skip reads the rest of the object or array at a path whose first token has been read.
+func (p *parser) skip(path string) error {
+	for open := 1; open > 0; {
+		token, err := p.token(path)
+		if err != nil {
+			return err
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			open++
+		case json.Delim('}'), json.Delim(']'):
+			open--
+		}
+	}
+	return nil
+}
+
 func (p *parser) object(path string, depth int) (any, error) {
 	m := map[string]any{}
 	for p.dec.More() {
-		token, err := p.dec.Token()
+		token, err := p.token(path)
 		if err != nil {
 			return nil, err
 		}
@@ -110,7 +146,7 @@ func (p *parser) object(path string, depth int) (any, error) {
 			return nil, err
 		}
 	}
-	_, err := p.dec.Token()
+	_, err := p.token(path)
 	return m, err
 }
 
@@ -123,7 +159,7 @@ func (p *parser) array(path string, depth int) (any, error) {
 		}
 		list = append(list, v)
 	}
-	_, err := p.dec.Token()
+	_, err := p.token(path)
 	return list, err
 }
 

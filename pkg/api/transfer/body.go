@@ -35,7 +35,8 @@ func IsMultipart(r *http.Request) bool {
 type Checked struct {
 	io.Reader
 	Value any
-	Raw   []byte // the body as it was sent
+	Raw   []byte          // the body as it was sent
+	Items []jsonbody.Item // result of each item of a batch; rejected items are not in Value
 }
 
 // Close implements io.Closer. It does nothing: the server closes the original body.

@@ -1,0 +1,94 @@
+package jsonbody
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Item is the result of checking one item of a batch, such as a document of an upsert.
+type Item struct {
+	Warnings []domain.FieldError // changes that made the item valid
+	Faults   []domain.FieldError // reasons for rejecting the item; empty if it is accepted
+}
+
+// SplitItems adds each fault of an item in the array body[field] to that item, and removes the faulty items from the
+// array. `items` has one element for each item of the array. SplitItems returns the faults that make it reject the
+// whole body: those outside the array, and all faults if no item is valid. If there are any, the body stays unchanged.
+func SplitItems(body map[string]any, field string, items []Item, faults []domain.FieldError) []domain.FieldError {
+	list, _ := body[field].([]any)
+	rejected := 0
+	for _, f := range faults {
+		i := itemOf(f.Field, field)
+		if i < 0 || i >= len(items) || i >= len(list) {
+			return faults
+		}
+		if len(items[i].Faults) == 0 {
+			rejected++
+		}
+		items[i].Faults = append(items[i].Faults, f)
+	}
+	if rejected == len(list) {
+		return faults
+	}
+	kept := make([]any, 0, len(list)-rejected)
+	for i, item := range list {
+		if len(items[i].Faults) == 0 {
+			kept = append(kept, item)
+		}
+	}
+	body[field] = kept
+	return nil
+}
+
+// itemOf returns the index of the item in the array `field` that a path leads to, or -1 if it leads elsewhere:
+// documents[3].text leads to item 3 of documents.
+func itemOf(path, field string) int {
+	rest, within := strings.CutPrefix(path, field+"[")
+	number, _, closed := strings.Cut(rest, "]")
+	i, err := strconv.Atoi(number)
+	if !within || !closed || err != nil {
+		return -1
+	}
+	return i
+}
+
+// RemoveNUL returns the value without the NUL characters in its strings. It changes maps and slices in place and calls
+// the function `cleaned` with the path of each changed string. Strings at the paths in `exact` stay unchanged, and so
+// do the keys of objects.
+func RemoveNUL(value any, path string, exact []string, cleaned func(path string)) any {
+	switch v := value.(type) {
+	case string:
+		for _, e := range exact {
+			if path == e {
+				return v
+			}
+		}
+		if strings.ContainsRune(v, 0) {
+			cleaned(path)
+			return strings.ReplaceAll(v, "\x00", "")
+		}
+	case map[string]any:
+		for key, inner := range v {
+			v[key] = RemoveNUL(inner, Join(path, key), exact, cleaned)
+		}
+	case []any:
+		for i, inner := range v {
+			v[i] = RemoveNUL(inner, path+"["+strconv.Itoa(i)+"]", exact, cleaned)
+		}
+	}
+	return value
+}
+
+// WithoutNULFaults returns the faults without those that Parse has found for NUL characters in the strings at the given
+// paths.
+func WithoutNULFaults(faults []domain.FieldError, cleaned map[string]bool) []domain.FieldError {
+	kept := faults[:0]
+	for _, f := range faults {
+		if f.Message != nulFault || !cleaned[f.Field] {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}

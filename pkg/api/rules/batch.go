@@ -1,0 +1,52 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/api/jsonbody"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// maxDocumentName is the maximum length of the name of an upserted document, in characters. Longer names are shortened.
+const maxDocumentName = 500
+
+// batchFields maps operation ids to the field that holds a batch. An item that has faults is rejected alone.
+var batchFields = map[string]string{"UpsertDocuments": "documents"}
+
+// CleanBatch removes harmless faults from the items of the operation's batch, and reports each change as a warning of
+// its item. `parsed` holds the faults that were found when the body was parsed; the result holds those that remain. For
+// operations without a batch, and for bodies in which it is no array, `field` is empty.
+func CleanBatch(operationID string, body map[string]any, parsed []domain.FieldError) (
+	field string, items []jsonbody.Item, faults []domain.FieldError,
+) {
+	field = batchFields[operationID]
+	list, isList := body[field].([]any)
+	if field == "" || !isList {
+		return "", nil, parsed
+	}
+	items = make([]jsonbody.Item, len(list))
+	cleaned := map[string]bool{}
+	for i, item := range list {
+		at := fmt.Sprintf("%s[%d]", field, i)
+		warn := func(path, format string, args ...any) {
+			items[i].Warnings = append(items[i].Warnings, domain.FieldError{Field: path, Message: fmt.Sprintf(format, args...)})
+		}
+		// A custom id is an identity: without its NUL characters, it may be the id of another document.
+		exact := []string{at + ".custom_id", at + ".metadata.custom_id"}
+		list[i] = jsonbody.RemoveNUL(item, at, exact, func(path string) {
+			cleaned[path] = true
+			warn(path, "contained NUL characters, which were removed")
+		})
+		document, _ := item.(map[string]any)
+		name, _ := document["name"].(string)
+		if n := utf8.RuneCountInString(name); n > maxDocumentName {
+			document["name"] = strings.TrimSpace(string([]rune(name)[:maxDocumentName]))
+			warn(at+".name", "has %d characters, and was shortened to the limit of %d", n, maxDocumentName)
+		}
+		slices.SortFunc(items[i].Warnings, func(a, b domain.FieldError) int { return strings.Compare(a.Field, b.Field) })
+	}
+	return field, items, jsonbody.WithoutNULFaults(parsed, cleaned)
+}
