@@ -24,7 +24,8 @@ import (
 	"github.com/sluice/sluice/testdata/site"
 )
 
-// programVariable makes the test binary the program, called by the name that the variable holds, for the commands of pages.
+// programVariable is the environment variable that makes the test binary run the program under the name in the
+// variable. The commands on the pages use it.
 const programVariable = "DOCS_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -36,19 +37,19 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// hangs is when a page is given up: nothing waits that long.
+// hangs is the time limit for a page. Successful pages never take that long.
 const hangs = 5 * time.Minute
 
-// preamble makes a shell stop at the first command that does not do what the page says, an answer of the service that is an
-// error among them. What pages say of a service at its usual address and of a site at example.com holds for those here.
+// preamble makes a shell stop at the first command that fails, for example because the service rejects a request.
 const preamble = `set -euo pipefail
 curl() { command curl --fail-with-body --max-time 120 "$@"; }
 auth="Authorization: Bearer $SLUICE_API_KEY"
 API=$SLUICE_URL
 `
 
-// TestCommandsOfThePagesWork types what the pages say, page by page, each in one shell in a directory of its own, against one
-// service. Besides SLUICE_URL and SLUICE_API_KEY a page finds $auth, $STORE with a document in it, and $AGENT.
+// TestCommandsOfThePagesWork runs the commands of each page in a shell of its own, in a directory of its own, with one
+// service for all pages. In addition to SLUICE_URL and SLUICE_API_KEY, the shell has the variables $auth, $STORE (a
+// datastore with a document) and $AGENT.
 func TestCommandsOfThePagesWork(t *testing.T) {
 	for _, program := range []string{"bash", "curl", "python3"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -85,7 +86,8 @@ func TestCommandsOfThePagesWork(t *testing.T) {
 	}
 }
 
-// scriptOf puts the blocks of a page into one script that says where it is; "" when there are none.
+// scriptOf joins the code blocks of a page into one script. The script prints the position of each block before it runs
+// the block. It is "" if the page has no commands.
 func scriptOf(p page) string {
 	var b strings.Builder
 	for _, block := range p.blocks {
@@ -100,7 +102,7 @@ func scriptOf(p page) string {
 	return b.String()
 }
 
-// service is a whole api process in this one, with a web site beside it, and something to ask.
+// service is an api process in this process, with a datastore, an agent and a web site for the pages.
 type service struct {
 	base, site, key, data string
 	store, agent          string
@@ -157,7 +159,7 @@ func startService(t *testing.T) *service {
 	return s
 }
 
-// post makes something and returns its id.
+// post creates a resource and returns its id.
 func (s *service) post(t *testing.T, path, kind string, body []byte) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+path, bytes.NewReader(body))
@@ -178,7 +180,7 @@ func (s *service) post(t *testing.T, path, kind string, body []byte) string {
 	return made.ID
 }
 
-// run types a page's script; the error has the end of what it printed.
+// run runs the script of a page. The error contains the end of the output.
 func (s *service) run(t *testing.T, script string) error {
 	t.Helper()
 	dir := t.TempDir()

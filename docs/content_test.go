@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 )
 
-// languages are those of blocks. A block that says nothing of itself is what something printed.
+// languages are the accepted languages of code blocks. A block without a language is the output of a command.
 var languages = map[string]bool{"": true, "sh": true, "python": true, "go": true, "json": true, "jsonl": true, "yaml": true, "ini": true, "text": true, "html": true, "css": true, "js": true}
 
 func TestDataOfThePagesCanBeRead(t *testing.T) {
@@ -85,10 +85,10 @@ func TestGoCodeOfThePagesCompiles(t *testing.T) {
 	}
 }
 
-// variable matches names of the environment as ours are.
+// variable matches the names of environment variables that look like ours.
 var variable = regexp.MustCompile(`\b(?:SLUICE|NATS|DATABASE|MILVUS|OPENAI|AZURE_OPENAI|ANTHROPIC|RERANK|CHROME)_[A-Z0-9_]*[A-Z0-9_*…]`)
 
-// ofOthers are names that look like settings of the service and are something else.
+// ofOthers lists names that look like settings of the service but are not.
 var ofOthers = map[string]string{
 	"SLUICE_DATASTORE":        "a datastore's id, in examples",
 	"SLUICE_URL":              "the service that a client talks to",
@@ -164,7 +164,7 @@ func leads(p page, target string, anchors map[string]map[string]bool) error {
 	return nil
 }
 
-// anchorsOf names the headings of a page as GitHub does.
+// anchorsOf returns the anchors that GitHub gives to the headings of a page.
 func anchorsOf(p page) map[string]bool {
 	out := map[string]bool{}
 	for _, m := range aHeading.FindAllStringSubmatch(p.prose(), -1) {

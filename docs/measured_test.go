@@ -45,7 +45,8 @@ func TestMeasurementsOfThePagesExist(t *testing.T) {
 	}
 }
 
-// functionsIn lists the tests and benchmarks of packages, those below included where the name ends with "/...".
+// functionsIn lists the tests and benchmarks in packages. If a package's name ends with "/...", it includes the
+// packages below.
 func functionsIn(t *testing.T, names []string) []string {
 	t.Helper()
 	var out []string

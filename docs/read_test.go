@@ -20,7 +20,7 @@ type page struct {
 	blocks []block
 }
 
-// block is a part of a page between fences.
+// block is a fenced code block of a page.
 type block struct {
 	line     int
 	language string
@@ -29,13 +29,15 @@ type block struct {
 	first    string // what is to be done before it, which readers are not told, likewise
 }
 
-// The comments before a block: one that leaves it out, and one that prepares what its readers have.
+// Comments before a block. The first kind excludes the block from the test. The second contains commands that prepare
+// what a reader would already have.
 var (
 	notRun = regexp.MustCompile(`^<!-- not run: (.+) -->$`)
 	first  = regexp.MustCompile(`^<!-- first: (.+) -->$`)
 )
 
-// pages reads all that people are shown: this directory, and the READMEs and policies of the others.
+// pages reads all documents for users: those in this directory, those in the root directory, and the README files of
+// other directories.
 func pages(t *testing.T) []page {
 	t.Helper()
 	var out []page
@@ -74,7 +76,7 @@ func pages(t *testing.T) []page {
 	return out
 }
 
-// blocksOf finds the fenced blocks of a page.
+// blocksOf returns the fenced code blocks of a page.
 func blocksOf(text string) ([]block, error) {
 	var out []block
 	var open *block
@@ -106,7 +108,7 @@ func blocksOf(text string) ([]block, error) {
 	return out, nil
 }
 
-// prose is a page without its blocks and comments.
+// prose returns the text of a page without code blocks and comments.
 func (p page) prose() string {
 	var b strings.Builder
 	inside := ""

@@ -29,7 +29,7 @@ func TestAGateWithoutALimitAdmitsAll(t *testing.T) {
 	}
 }
 
-// TestTheLimitIsNotExceeded has many come at once, and counts.
+// TestTheLimitIsNotExceeded lets 100 clients enter at the same time, and counts those inside, served and refused.
 func TestTheLimitIsNotExceeded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -91,7 +91,8 @@ func TestAWaiterIsRefusedAtItsTimeout(t *testing.T) {
 	})
 }
 
-// TestOverloadServesTheNewestFirst has three wait, of which the first is pushed out by the third.
+// TestOverloadServesTheNewestFirst lets three callers wait although only two may. The third one takes the first one's
+// place.
 func TestOverloadServesTheNewestFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -118,14 +119,14 @@ func TestOverloadServesTheNewestFirst(t *testing.T) {
 	})
 }
 
-// caller is how one of those that came fared.
+// caller is the outcome for one caller: whether it was admitted, and how long it waited.
 type caller struct {
 	name   string
 	in     bool
 	waited time.Duration
 }
 
-// callers come to a gate, each one after a while, and stay for a time when they are let in.
+// callers enter a gate one after another. Each admitted caller holds its slot for the time `stay`.
 type callers struct {
 	gate *admission.Gate
 	stay time.Duration
@@ -135,7 +136,7 @@ type callers struct {
 	seen []caller // in the order in which they were decided
 }
 
-// comes has one come, and returns when it waits or is decided.
+// comes lets a caller enter in a goroutine, and returns once the caller waits or is decided.
 func (v *callers) comes(t *testing.T, name string) {
 	stay := v.stay
 	v.all.Go(func() {
@@ -152,13 +153,13 @@ func (v *callers) comes(t *testing.T, name string) {
 	synctest.Wait()
 }
 
-// leave returns how all fared, when the last has gone.
+// leave waits for all callers and returns their outcomes.
 func (v *callers) leave() []caller {
 	v.all.Wait()
 	return v.seen
 }
 
-// longTimeout is a gate as those of searches are.
+// longTimeout returns a gate with time-outs like those for searches.
 func longTimeout(waiting int) *admission.Gate {
 	return admission.New(admission.Options{
 		Limit: 1, Waiting: waiting, OverloadTimeout: 25 * time.Millisecond, Burst: 250 * time.Millisecond, Interval: 100 * time.Millisecond,
@@ -180,7 +181,7 @@ func TestABurstIsServedInOrder(t *testing.T) {
 	})
 }
 
-// TestCallersOfABurstMayWaitLong has one stay that nobody can wait for.
+// TestCallersOfABurstMayWaitLong occupies the only slot for so long that all waiting callers time out.
 func TestCallersOfABurstMayWaitLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -201,7 +202,7 @@ func TestCallersOfABurstMayWaitLong(t *testing.T) {
 	})
 }
 
-// TestAStandingQueueServesTheNewestFirst lets one in when the queue is older than a burst.
+// TestAStandingQueueServesTheNewestFirst frees the slot when the queue has existed for longer than a burst.
 func TestAStandingQueueServesTheNewestFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -221,8 +222,8 @@ func TestAStandingQueueServesTheNewestFirst(t *testing.T) {
 	})
 }
 
-// TestACallerBeyondTheQueueLimitIsRefused in a burst is who came last, and who has waited longest where somebody has
-// just been refused.
+// TestACallerBeyondTheQueueLimitIsRefused checks who is refused if the queue is full: the newest caller in a burst, but
+// the caller that has waited longest once somebody was refused.
 func TestACallerBeyondTheQueueLimitIsRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -240,8 +241,8 @@ func TestACallerBeyondTheQueueLimitIsRefused(t *testing.T) {
 	})
 }
 
-// TestGapsDoNotEndOverload lets the queue run empty for less than a second after a refusal, and then for longer: only
-// what comes then is a burst.
+// TestGapsDoNotEndOverload leaves the queue empty for a while after a refusal. The overload ends only if this takes a
+// second.
 func TestGapsDoNotEndOverload(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ gap, waited time.Duration }{
@@ -268,8 +269,8 @@ func TestGapsDoNotEndOverload(t *testing.T) {
 	}
 }
 
-// TestAdmittedCallersWaitBrieflyUnderOverload has three times as many come as can be served, for ten seconds, and with
-// pauses in which all who wait are served or gone.
+// TestAdmittedCallersWaitBrieflyUnderOverload sends three times as many callers as can be served for ten seconds, with
+// and without pauses. In a pause, all waiting callers are served or give up.
 func TestAdmittedCallersWaitBrieflyUnderOverload(t *testing.T) {
 	t.Parallel()
 	for name, pause := range map[string]time.Duration{"evenly": 0, "with pauses": 300 * time.Millisecond} {
@@ -293,7 +294,7 @@ func TestAdmittedCallersWaitBrieflyUnderOverload(t *testing.T) {
 						late++
 					}
 				}
-				// Before the first refusal, those who come in a burst may be served late.
+				// Callers of a burst before the first refusal may be served late.
 				if served < 5000/3 || late > 250/6 {
 					t.Errorf("%d of 5000 were served, %d of them late", served, late)
 				}
@@ -302,8 +303,8 @@ func TestAdmittedCallersWaitBrieflyUnderOverload(t *testing.T) {
 	}
 }
 
-// TestBackpressureEnds has work stand back: not at all while nobody is refused, until it is quiet, and never beyond its
-// patience.
+// TestBackpressureEnds checks how long background work pauses: not at all if no caller was refused, otherwise until no
+// caller has been refused for the quiet time, but never longer than the maximum wait.
 func TestBackpressureEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

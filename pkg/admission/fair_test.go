@@ -22,7 +22,7 @@ type queue struct {
 	order []string
 }
 
-// join adds a caller of the flow, who holds its slot for the given time, and returns once the caller waits or is
+// join adds a caller of the flow that holds its slot for the time `stay`. It returns once the caller waits or is
 // decided.
 func (q *queue) join(ctx context.Context, flow string, weight int, stay time.Duration) {
 	q.all.Go(func() {
@@ -64,7 +64,7 @@ func TestFlowsTakeTurns(t *testing.T) {
 	})
 }
 
-// TestFlowsShareTimeNotCallers has a flow whose callers hold a slot ten times as long as those of the other.
+// TestFlowsShareTimeNotCallers uses a flow whose callers hold a slot ten times as long as those of another flow.
 func TestFlowsShareTimeNotCallers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -89,8 +89,8 @@ func TestFlowsShareTimeNotCallers(t *testing.T) {
 	})
 }
 
-// TestIdleFlowsSaveUpNothing lets one flow alone use the gate for a while. Then both take turns: neither the time that
-// the one has used nor the time that the other could have used counts.
+// TestIdleFlowsSaveUpNothing lets one flow use the gate alone for a while. Then the two flows take turns: time that one
+// of them has used or left unused before does not count.
 func TestIdleFlowsSaveUpNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -112,7 +112,7 @@ func TestIdleFlowsSaveUpNothing(t *testing.T) {
 	})
 }
 
-// TestAFlowLeavesSlotsToOthers has one flow take all that it can get, then a second one, and so on.
+// TestAFlowLeavesSlotsToOthers lets a flow take as many slots as it can get, then a second flow, and so on.
 func TestAFlowLeavesSlotsToOthers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -143,7 +143,7 @@ func TestAFlowLeavesSlotsToOthers(t *testing.T) {
 	}
 }
 
-// TestASpareSlotIsGivenAtOnce has a flow with many waiting callers, and another flow that comes later.
+// TestASpareSlotIsGivenAtOnce queues many callers of one flow, and then adds callers of another flow.
 func TestASpareSlotIsGivenAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -172,7 +172,8 @@ func TestASpareSlotIsGivenAtOnce(t *testing.T) {
 	})
 }
 
-// TestTheLongestQueueIsRefused fills the queue by one flow: its callers are refused, not those of the other.
+// TestTheLongestQueueIsRefused fills the queue with callers of one flow. When callers of another flow arrive, callers
+// of the first flow are refused.
 func TestTheLongestQueueIsRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -188,8 +189,8 @@ func TestTheLongestQueueIsRefused(t *testing.T) {
 	})
 }
 
-// TestOneFlowsOverloadIsNotAnothers refuses callers of one flow. A caller of the other may still wait as long as in a
-// burst.
+// TestOneFlowsOverloadIsNotAnothers refuses callers of one flow. A caller of another flow may still wait as long as in
+// a burst.
 func TestOneFlowsOverloadIsNotAnothers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -206,8 +207,8 @@ func TestOneFlowsOverloadIsNotAnothers(t *testing.T) {
 	})
 }
 
-// TestHeavyCallersAreNotOvertakenForever has light callers of one flow arrive all the time while a heavy one of another
-// waits.
+// TestHeavyCallersAreNotOvertakenForever adds light callers of one flow all the time while a heavy caller of another
+// flow waits.
 func TestHeavyCallersAreNotOvertakenForever(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -227,7 +228,7 @@ func TestHeavyCallersAreNotOvertakenForever(t *testing.T) {
 	})
 }
 
-// TestACallerWhoGivesUpFreesTheQueue cancels a caller who waits for more slots than are free.
+// TestACallerWhoGivesUpFreesTheQueue cancels a caller that waits for more slots than are free.
 func TestACallerWhoGivesUpFreesTheQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -245,7 +246,7 @@ func TestACallerWhoGivesUpFreesTheQueue(t *testing.T) {
 	})
 }
 
-// TestIdleFlowsAreForgotten sends callers of very many flows.
+// TestIdleFlowsAreForgotten lets callers of 100,000 flows enter and leave.
 func TestIdleFlowsAreForgotten(t *testing.T) {
 	t.Parallel()
 	g := admission.New(admission.Options{Limit: 4, Waiting: 4, OverloadTimeout: time.Hour, Interval: time.Hour})
@@ -261,7 +262,7 @@ func TestIdleFlowsAreForgotten(t *testing.T) {
 	}
 }
 
-// TestAFlowAloneMayTakeAll has one flow use a gate alone, until another flow comes.
+// TestAFlowAloneMayTakeAll lets one flow use a gate alone until another flow uses it too.
 func TestAFlowAloneMayTakeAll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -45,7 +45,7 @@ func Terminal(out io.Writer) bool {
 // display is a Progress that can also show other text and write permanent lines.
 type display interface {
 	Progress
-	// draw shows the text, and that `done` parts of `total` have finished.
+	// draw shows the text and the progress: `done` of `total` parts.
 	draw(done, total int64, text string)
 	// printLine writes a permanent line.
 	printLine(text string)

@@ -36,7 +36,7 @@ func CallerConversationID(workspaceID, agentID, visitorID, callerID string) stri
 	return callerConversation + DerivedID("conversation", workspaceID, agentID, visitorID, callerID)
 }
 
-// ValidConversationID reports whether s has the form of a conversation's id.
+// ValidConversationID reports whether s can be the id of a conversation.
 func ValidConversationID(s string) bool { return ValidID(strings.TrimPrefix(s, callerConversation)) }
 
 // MaxCallerIDCharacters is the maximum length of a conversation id that a caller chooses.

@@ -134,8 +134,9 @@ type DatasourceConfig struct {
 	// Access holds additional headers for requests to the site, or is nil if there are none. Pages of a site use their
 	// site's headers.
 	Access *SiteAccess `json:"access,omitempty"`
-	// Results of a page's last fetch: the address after Redirects if it is not SourceURL, the canonical address that
-	// the page names, the time of its last change according to the sitemap, and whether a browser was needed.
+	// Results of a page's last fetch: the address that Redirects led to (empty if it is SourceURL), the canonical
+	// address that the page names, the time of its last change according to the sitemap, and whether a browser was
+	// needed.
 	FinalURL  string     `json:"final_url,omitempty"`
 	Redirects []Redirect `json:"redirects,omitempty"`
 	Canonical string     `json:"canonical_url,omitempty"`

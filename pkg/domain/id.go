@@ -17,7 +17,7 @@ import (
 // NewID returns a new time-ordered id.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// ValidID reports whether s has the form of an id. No other string may become part of a subject, path or filter.
+// ValidID reports whether s can be an id. No other string may become part of a subject, path or filter.
 func ValidID(s string) bool {
 	u, err := uuid.Parse(s)
 	return err == nil && u.String() == s

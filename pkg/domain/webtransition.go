@@ -88,7 +88,7 @@ func applyFetched(d *Datasource, store Datastore, ev Event) Outcome {
 	return out
 }
 
-// Accepts reports whether the datasource is still waiting for the page whose fetch the event reports.
+// Accepts reports whether the datasource is still waiting for the fetch that the event reports.
 func (d *Datasource) Accepts(ev Event) bool {
 	return ev.JobID == d.JobID && d.Status != StatusSynched && d.Status != StatusSkipped
 }

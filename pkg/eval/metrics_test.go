@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// The figures of testdata/golden.json are trec_eval's for the run and the judgements beside it.
+// testdata/golden.json contains the figures that trec_eval computes for the run and the judgements next to it.
 func TestMetricsAgreeWithTrecEval(t *testing.T) {
 	t.Parallel()
 	read := func(name string) *bufio.Reader {

@@ -15,10 +15,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// testTimeout guards against a hang; nothing waits for it.
+// testTimeout limits waits that would otherwise never end. Successful tests never wait that long.
 const testTimeout = time.Minute
 
-// newEcho starts a proxy before a server that sends back what it gets.
+// newEcho starts a proxy for a server that sends back everything it receives.
 func newEcho(t *testing.T) *Proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -65,7 +65,7 @@ func dial(t *testing.T, p *Proxy) net.Conn {
 	return conn
 }
 
-// echoed sends and reads the same back.
+// echoed sends a text and checks that the same text comes back.
 func echoed(conn net.Conn, text string) error {
 	if _, err := conn.Write([]byte(text)); err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// lasting answers the n-th request after the n-th time, and all others after the last. Times are those of a bubble.
+// lasting returns a Request that takes times[n] for the n-th request, and the last of the times for all further ones.
 func lasting(times ...time.Duration) Request {
 	return func(ctx context.Context, n int, take *Times) error {
 		select {
@@ -41,13 +41,14 @@ func measure(t *testing.T, r Report, name string) Measure {
 	return Measure{}
 }
 
-// about tells whether a time is right to the three digits that histograms keep.
+// about reports whether a time is correct to the three digits that histograms record.
 func about(got, want float64) bool { return got >= want*.998 && got <= want*1.002 }
 
 func TestAnOpenLoopCountsFromWhenARequestWasDue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		// The first answer takes a second, in which nine others are due; they are answered at once after it.
+		// The first response takes a second. During that time, nine other requests become due. They are answered
+		// immediately afterwards.
 		r, err := Run(t.Context(), Load{Rate: 10, Clients: 1, For: 2 * time.Second, Requests: 10, Grace: time.Second}, lasting(time.Second, 0))
 		if err != nil {
 			t.Fatal(err)

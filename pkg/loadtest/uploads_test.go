@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
-// store is a service that takes documents in, and tells its one watcher what becomes of them.
+// store simulates a service that accepts documents and sends events about them to one watcher.
 type store struct {
 	status func(name string) string // of a document, "" to tell nothing
 	early  bool                     // whether it tells before it answers the upload
@@ -125,7 +125,7 @@ func TestUploadsFailWithoutEvents(t *testing.T) {
 	}
 }
 
-// loadStore uploads so many items, one after the other.
+// loadStore uploads n items, one after another.
 func loadStore(t *testing.T, s *store, n int, item func(int) Item) Report {
 	t.Helper()
 	server := httptest.NewServer(s)

@@ -18,7 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/locate"
 )
 
-// files is a catalog and store with one original for each datasource.
+// files is both the catalog and the store of originals. It maps the ids of datasources to the contents of their
+// originals.
 type files map[string]string
 
 func (f files) Datasource(_ context.Context, workspaceID, id string) (domain.Datasource, error) {
@@ -32,7 +33,7 @@ func (f files) Get(_ context.Context, key string) (io.ReadCloser, error) {
 	return io.NopCloser(strings.NewReader(f[key])), nil
 }
 
-// reader returns one rectangle for each span, whose page is the length of the file.
+// reader returns one rectangle per span. The page of the rectangle is the length of the file.
 type reader struct{ err error }
 
 func (r reader) Locate(ctx context.Context, req extract.Request, passages []extract.Passage) ([][][]domain.PageRectangle, error) {

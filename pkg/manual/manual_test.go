@@ -49,8 +49,9 @@ func TestEveryMarkdownFileIsAPage(t *testing.T) {
 	}
 }
 
-// TestPagesNeedNothingFromElsewhere reads every page as a browser would: what it loads is its own, what it links on this
-// service is there, no attribute carries style or script that the policy refuses, and ids are there once.
+// TestPagesNeedNothingFromElsewhere reads every page as a browser would. A page loads only files of the service, its
+// links within the service lead to existing pages, it contains no styles or scripts that the policy blocks, and ids are
+// unique.
 func TestPagesNeedNothingFromElsewhere(t *testing.T) {
 	t.Parallel()
 	site, err := load()

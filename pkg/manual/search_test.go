@@ -46,7 +46,7 @@ func TestSearchOfTheDocumentation(t *testing.T) {
 	}
 }
 
-// TestEveryHeadingIsFound searches for each heading of the documentation by its own words and its page's.
+// TestEveryHeadingIsFound searches for each heading in the documentation, together with the title of its page.
 func TestEveryHeadingIsFound(t *testing.T) {
 	t.Parallel()
 	s, err := load()
@@ -65,7 +65,7 @@ func TestEveryHeadingIsFound(t *testing.T) {
 			t.Logf("%q of %q is not found", p.heading, p.page)
 		}
 	}
-	// A heading that is made of function words, or is there on many pages, may rank behind others.
+	// A heading that consists of function words or occurs on many pages may rank below other results.
 	if missed*50 > len(all.passages) {
 		t.Errorf("%d of %d headings are not found", missed, len(all.passages))
 	}

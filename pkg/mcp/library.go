@@ -28,7 +28,7 @@ type Library interface {
 	// Chunks returns up to `limit` searchable chunks of the datasource, starting with the chunk whose ordinal is
 	// `from`.
 	Chunks(ctx context.Context, d domain.Datasource, from, limit int) ([]domain.Chunk, error)
-	// Ask asks an agent. It passes the answer's text to `emit` as it arrives, unless that function is nil.
+	// Ask asks an agent. It passes the answer's text to `emit` as it arrives, unless `emit` is nil.
 	Ask(ctx context.Context, q Question, emit func(text string) error) (Answer, error)
 	// Agents returns up to `limit` agents that the caller can ask, newest first.
 	Agents(ctx context.Context, limit int) ([]domain.Agent, error)

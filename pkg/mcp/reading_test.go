@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// book is a library of one datasource.
+// book is a library with a single datasource.
 type book struct {
 	Library
 	datasource domain.Datasource

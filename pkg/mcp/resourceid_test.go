@@ -37,7 +37,8 @@ func TestAddressesOfResourcesSayWhereToRead(t *testing.T) {
 	}
 }
 
-// FuzzParseResource reads any id and address: what is taken names a datasource, and is written as it was read.
+// FuzzParseResource parses arbitrary ids and addresses. If one is accepted, it identifies a datasource, and writing and
+// parsing it again does not change it.
 func FuzzParseResource(f *testing.F) {
 	for _, seed := range []string{someID, someID + "#1", someID + ":1:2", "sluice://datasources/" + someID + "?from=3", "sluice://datasources/../x", "#", ":"} {
 		f.Add(seed)

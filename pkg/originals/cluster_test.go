@@ -34,7 +34,7 @@ func openAt(t testing.TB, url string) *Store {
 	return s
 }
 
-// leaderOf is the server that leads the store's stream.
+// leaderOf returns the server that leads the store's stream.
 func leaderOf(t testing.TB, s *Store, c *natstest.Cluster) *natstest.Server {
 	t.Helper()
 	info, err := s.stream.Info(testContext(t))
@@ -126,8 +126,8 @@ func TestADisconnectedLeaderIsNotTrusted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The old leader comes back, believes that it leads still, and is the only one that this reader has: the others are
-	// paused, so that nobody can tell it.
+	// Resume the old leader, which still believes that it is the leader. It is the only server that this reader is
+	// connected to. The others are paused, so they cannot correct it.
 	for _, s := range others {
 		s.Pause()
 	}
@@ -169,7 +169,7 @@ func TestRepair(t *testing.T) {
 	if err := js.DeleteStream(ctx, streamName); err != nil {
 		t.Fatal(err)
 	}
-	// A worker must not take the loss for an original that was deleted.
+	// A worker must not treat an original as deleted if the whole store was lost.
 	if _, err := read(t, worker, key); !errors.Is(err, quorum.ErrStreamLost) || errors.Is(err, ErrNotFound) {
 		t.Errorf("reading from a lost store: error is %v, want ErrStreamLost", err)
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/natsd"
 )
 
-// envChild makes the test binary a child that puts originals into the store of this directory until it is killed,
-// and prints the key of each that is safe.
+// envChild is the environment variable that makes the test binary a child. It contains the directory of a store. The
+// child puts originals into this store until it is killed, and prints the key of each original that is safe.
 const envChild = "SLUICE_TEST_ORIGINALS_CHILD"
 
 func child(dir string) error {

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// flipOnDisk turns over a bit of the content in a server's files.
+// flipOnDisk flips a bit of the content in a server's files.
 func flipOnDisk(t *testing.T, s *natstest.Server, content []byte) {
 	t.Helper()
 	blocks, err := filepath.Glob(filepath.Join(s.Dir(), "jetstream", "*", "streams", streamName, "msgs", "*.blk"))

@@ -15,10 +15,11 @@ func Count() int { return count }
 
 // Spare raises GOMAXPROCS by one if there are several processors and the environment does not set GOMAXPROCS. Servers
 // call it because of how the Go runtime polls the network: an idle processor notices new data at once, but while all
-// processors are computing, the network is polled only every ten milliseconds. Until then, a connection that was just
-// answered can get its next request served before an earlier request on another connection. If GOMAXPROCS is one
-// higher, the operating system divides the processors among the threads, and no connection waits that long. With only
-// one processor, GOMAXPROCS stays unchanged, because the system's time slices are longer than most queries take.
+// processors are computing, the network is polled only every ten milliseconds. Until the next poll, a connection that
+// sends one request after another is served each time, while a request that arrived on another connection waits. If
+// GOMAXPROCS is one higher, the operating system divides the processors among the threads, and no connection waits that
+// long. With only one processor, GOMAXPROCS stays unchanged, because the system's time slices are longer than most
+// queries take.
 func Spare() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(withSpare(count))

@@ -13,7 +13,7 @@ import (
 // The browser reports which frame sends a request, but not which document. During a navigation, the old document can
 // still send requests, and an empty frame has the origin of its creator. Therefore, the result is "" for every request
 // once the page itself has shown a document of another origin. If only a frame in the page has shown such a document,
-// the result is "" for requests from frames. Requests with a Referer header of the page's origin are the exception.
+// the result is "" for requests from frames, unless their Referer header has the page's origin.
 func (n *traffic) requestOrigin(e *fetch.EventRequestPaused) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

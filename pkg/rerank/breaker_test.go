@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// failing is a client of a server that answers with a status, or well when that is 0, and a clock that stands.
+// failing is a client of a server that responds with the given status, or successfully if the status is 0. Its clock
+// changes only when the test sets it.
 type failing struct {
 	*Client
 	t      *testing.T
@@ -35,7 +36,7 @@ func newFailing(t *testing.T) *failing {
 	return f
 }
 
-// ask reports whether the server was asked, and well.
+// ask reports whether the server received a request, and whether it answered successfully.
 func (f *failing) ask() (asked, well bool) {
 	f.t.Helper()
 	before := len(f.server.requests)
@@ -135,7 +136,7 @@ func TestOneQueryProbesAPausedServer(t *testing.T) {
 		}()
 		return done
 	}
-	// Whoever asks first leaves: the next one tries in their stead.
+	// The first caller gives up, so the next one probes the server instead.
 	ctx, leave := context.WithCancel(t.Context())
 	first := ask(ctx)
 	<-entered

@@ -17,13 +17,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// server speaks the wire forms on the loopback. It scores a text by the number that stands in it, and refuses what the
-// real servers refuse.
+// server implements all wire formats. The score of a text is the number at its beginning. It rejects what the real
+// servers reject.
 type server struct {
 	*httptest.Server
 	mu       sync.Mutex
 	requests []request
-	// before answers in the server's stead when it returns true. The count is of requests, from 1.
+	// before handles the request if it returns true. Requests are counted from 1.
 	before func(w http.ResponseWriter, r *http.Request, count int) bool
 }
 
@@ -100,14 +100,14 @@ func (s *server) answer(w http.ResponseWriter, r request) {
 	}
 }
 
-// number is the first number in a text.
+// number returns the number at the beginning of a text.
 func number(text any) float64 {
 	var n float64
 	_, _ = fmt.Sscan(strings.Fields(text.(string) + " 0")[0], &n)
 	return n
 }
 
-// client of the server, which does not wait between tries.
+// client returns a client of the server. It does not really wait between attempts, but records the waits.
 func (s *server) client(t *testing.T, path string, adjust ...func(*Config)) (*Client, *[]time.Duration) {
 	t.Helper()
 	config := Config{URL: s.URL + path, APIKey: "sesame", Model: "cross", Transport: &http.Transport{}}

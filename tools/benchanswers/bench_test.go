@@ -57,7 +57,7 @@ func TestATallyCountsWhatHolds(t *testing.T) {
 	}
 }
 
-// written makes a folder with a collection of four documents and a question to each.
+// written creates a folder with a collection of four documents, and with one question about each.
 func written(t *testing.T) settings {
 	t.Helper()
 	folder := t.TempDir()

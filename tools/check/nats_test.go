@@ -11,8 +11,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// TestTheClusterOfNATSForms starts three servers with the configuration of the compose files, on ports of loopback, and
-// waits until JetStream has a leader that knows all of them: the servers let one another in.
+// TestTheClusterOfNATSForms starts three servers with the configuration in the compose files, on loopback ports. It
+// waits until JetStream has a leader that knows all of them, which shows that the servers accept one another.
 func TestTheClusterOfNATSForms(t *testing.T) {
 	const servers = 3
 	t.Setenv("NATS_TOKEN", `"12e4567890abcdef"`)

@@ -30,7 +30,7 @@ func renderTest(t *testing.T, set string) *rendered {
 	return r
 }
 
-// named returns the object of a type with a name.
+// named returns the object with the given type and name.
 func named[T interface{ GetName() string }](t *testing.T, r *rendered, name string) T {
 	t.Helper()
 	for _, v := range all[T](r.objects) {
@@ -225,7 +225,7 @@ func TestAReleaseThatBreaksARuleIsAFault(t *testing.T) {
 	}
 }
 
-// webBlock is the block of addresses that is the web, in the crawler's policy.
+// webBlock returns the address block in the crawler's network policy that stands for the web.
 func webBlock(t *testing.T, r *rendered) *networkingv1.IPBlock {
 	t.Helper()
 	for _, rule := range named[*networkingv1.NetworkPolicy](t, r, "sluice-crawler").Spec.Egress {

@@ -7,7 +7,7 @@ import (
 	"helm.sh/helm/v4/pkg/chart/common"
 )
 
-// enough is the least that the chart must be told.
+// enough contains only the values that the chart requires.
 const enough = `
 nats: {urls: ["nats://nats:4222"]}
 milvus: {address: "milvus:19530"}

@@ -44,7 +44,7 @@ func start(t *testing.T, fault string) (*server, []string) {
 	return s, urls
 }
 
-// every reports whether the planted fault has the name and this is one of each n requests.
+// every reports whether the planted fault has the given name and the request's number is a multiple of n.
 func (s *server) every(n int, fault string) bool { return s.fault == fault && s.requests%n == 0 }
 
 func (s *server) newID() string {
@@ -97,7 +97,7 @@ func problem(w http.ResponseWriter, status int, code string) {
 	fmt.Fprintf(w, `{"type": "about:blank", "title": "no", "status": %d, "detail": "no", "error": %q}`, status, code)
 }
 
-// answer processes a request and returns the status, and what to answer with 200.
+// answer processes a request. It returns the status and, for status 200, the body.
 func (s *server) answer(tenant string, r *http.Request, body []byte) (int, any) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	switch {

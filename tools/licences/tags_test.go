@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Whatever builds the program leaves out the same packages: the licences and the compiled packages would differ otherwise.
+// Everything that builds the program must omit the same packages. Otherwise the list of licences would not match the
+// compiled packages.
 func TestTheBuildTagsAreTheSameEverywhere(t *testing.T) {
 	t.Parallel()
 	for file, line := range map[string]string{

@@ -23,7 +23,7 @@ import (
 func TestMain(m *testing.M) {
 	engines.RunChildIfAsked()
 	if len(os.Args) > 1 && os.Args[1] == commandKeep { // `up` starts this program as the keeper
-		// A keeper outlives who started it, but not a test run that is broken off.
+		// A keeper outlives the process that started it, but must not outlive an interrupted test run.
 		if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGTERM), 0, 0, 0); err != nil {
 			panic(err)
 		}

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// pack puts this test, a Go program, and a text into archives of both kinds.
+// pack puts this test binary, which is a Go program, and a text into an archive of each kind.
 func pack(t *testing.T) (tarball, zipped string, program []byte) {
 	t.Helper()
 	self, err := os.Executable()

@@ -39,7 +39,7 @@ type Rectangle struct {
 	Y      float64 `json:"y" jsonschema:"points from the top of the page"`
 }
 
-// Highlight is a part of a source's text, in characters (Unicode code points).
+// Highlight is a part of a source's text. Its positions count characters (Unicode code points).
 type Highlight struct {
 	End   int `json:"end"`
 	Start int `json:"start"`

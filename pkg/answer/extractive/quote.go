@@ -61,8 +61,8 @@ func (s sentence) follows(other sentence) bool {
 	return s.kind == partProse && s.fragment == other.fragment && s.position == other.position+1
 }
 
-// announced formats a sentence that ends in a colon, with the text after the colon: sentences continue the quotation,
-// and entries become a list.
+// announced formats a sentence that ends in a colon, with the text that it announces. Sentences of this text are quoted
+// after the colon, and entries become a list.
 func (say phrases) announced(text, cite string) string {
 	text, taken, _ := strings.Cut(text, "\n")
 	var list strings.Builder

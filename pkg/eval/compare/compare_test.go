@@ -84,7 +84,8 @@ func TestModesAreComparedOnDocumentsAndPassages(t *testing.T) {
 	if diff := cmp.Diff([]SkippedMode{{Reranked, "no reranker is configured: set RERANK_URL"}}, r.Skipped); diff != "" {
 		t.Errorf("left out: %s", diff)
 	}
-	// Lexical ranks the documents 3, 1, 2: "a" is second, of b's two none is among the first 2.
+	// Lexical search ranks the documents 3, 1, 2. So "a" is second, and neither of b's two documents is among the first
+	// two.
 	want := map[string]float64{
 		"documents lexical": (1 / math.Log2(3)) / 2, "documents hybrid": (1 + (1/math.Log2(3))/(1+1/math.Log2(3))) / 2,
 		"passages lexical": 0.5, "passages hybrid": 0.5, // lexical: c's answer is first, a's third; hybrid: the reverse

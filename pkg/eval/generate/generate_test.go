@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// library is a datastore of documents, each a list of chunks.
+// library maps the ids of a datastore's documents to their chunks.
 type library map[string][]string
 
 func (l library) Datasources(_ context.Context, _, _ string, each func(service.Datasource) error) error {
@@ -38,7 +38,7 @@ func (l library) Chunks(_ context.Context, id string, each func(service.Chunk) e
 	return nil
 }
 
-// asker answers by a function and notes what it was asked.
+// asker is a model that answers with a function and records the prompts.
 type asker struct {
 	mu     sync.Mutex
 	users  []string
@@ -52,7 +52,7 @@ func (a *asker) Ask(_ context.Context, _, user string) (string, error) {
 	return a.answer(user)
 }
 
-// about is a chunk about a thing of that number, and asked is what a good model makes of it.
+// about returns a chunk about device n. asked returns a good model's question about that chunk.
 func about(n int) string {
 	return fmt.Sprintf("Maintenance of the pump number%d takes place every year in spring. Its filter thing%d is made of steel, "+
 		"and the housing of aluminium; both are checked by hand with a lamp and a brush before the season begins.", n, n)
@@ -204,7 +204,7 @@ func TestCancellationEndsTheGeneration(t *testing.T) {
 	}
 }
 
-// FuzzRead holds that no answer of a model breaks its reader, and that what is taken is fit to be a line of a file.
+// FuzzRead parses arbitrary replies. An accepted question must fit on one line of a file.
 func FuzzRead(f *testing.F) {
 	f.Add(`{"question": "When is it serviced?", "answer": "in spring"}`)
 	f.Add("{{{```json {\"question\": null}")

@@ -298,8 +298,8 @@ func formulaLink(formula string) (text, address string) {
 	return cmp.Or(strings.ReplaceAll(m[2], `""`, `"`), address), address
 }
 
-// readTail reads the parts that follow the rows in the file but are needed to read them: links, merged cells, and the
-// header rows of tables and filters. It skips the rows without parsing them.
+// readTail reads the parts of the file that follow the rows but are needed to read the rows: links, merged cells, and
+// the header rows of tables and filters. It skips the rows without parsing them.
 func (r *sheetReader) readTail() error {
 	part, err := r.w.a.Open(r.ref.part)
 	if err != nil {

@@ -116,8 +116,8 @@ func (s *Scanner) Each(take func(e xml.StartElement) bool) {
 // descendant's content.
 func (s *Scanner) Descend(take func(e xml.StartElement) bool) { s.Mixed(nil, take) }
 
-// Mixed walks the current element's content in order. It calls `text`, unless it is nil, with each piece of text, and
-// `take` with each descendant. The latter must return true if it has already read the content of that descendant.
+// Mixed walks the current element's content in order. It calls `text` with each piece of text, unless `text` is nil,
+// and `take` with each descendant. `take` must return true if it has already read the descendant's content.
 func (s *Scanner) Mixed(text func(string), take func(e xml.StartElement) bool) {
 	for open := 1; open > 0; {
 		switch t := s.next().(type) {

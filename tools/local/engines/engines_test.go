@@ -123,7 +123,7 @@ func TestNATSKeepsAStreamWhileEachServerIsKilledInTurn(t *testing.T) {
 		if err := server.Restart(ctx); err != nil {
 			t.Fatal(err)
 		}
-		// The next kill would leave one server of three that has everything.
+		// Wait, because otherwise the next kill would leave only one of the three servers with all messages.
 		within(t, timeout, server.name+" has caught up", func() bool {
 			asked, cancel := context.WithTimeout(ctx, 5*time.Second)
 			defer cancel()
@@ -167,14 +167,14 @@ func TestTwoMilvusServersKeepTheirDataThroughAKill(t *testing.T) {
 	if err := first.Restart(ctx); err != nil {
 		t.Fatal(err)
 	}
-	// It serves before it has loaded what it served before, and may drop its first connections.
+	// The server answers before it has loaded its earlier data, and may drop the first connections.
 	within(t, time.Minute, "the row is found again", func() bool {
 		found, err := request(ctx, first.Addr(), "/v1/vector/search", `{"collectionName": "ours", "vector": [0.25, 0.5], "outputFields": ["word"], "limit": 1}`)
 		return err == nil && strings.Contains(found, "kept")
 	})
 }
 
-// call is request of a server that answers.
+// call is like request, but fails the test if there is an error.
 func call(ctx context.Context, t *testing.T, addr, path, body string) string {
 	t.Helper()
 	answer, err := request(ctx, addr, path, body)
@@ -185,7 +185,8 @@ func call(ctx context.Context, t *testing.T, addr, path, body string) string {
 	return answer
 }
 
-// request makes a request to Milvus's HTTP interface, a POST if there is a body, and returns the answer.
+// request sends a request to Milvus's HTTP interface and returns the answer. The request is a POST if it has a body,
+// otherwise a GET.
 func request(ctx context.Context, addr, path, body string) (string, error) {
 	method := http.MethodGet
 	if body != "" {
@@ -291,8 +292,8 @@ func TestTheBrokerSharesEngines(t *testing.T) {
 	}
 }
 
-// orphanVariable makes the test binary a process that starts engines in this directory, prints their addresses, and
-// waits to be killed.
+// orphanVariable is the environment variable that makes the test binary start engines in the given directory, print
+// their addresses, and wait to be killed.
 const orphanVariable = "LOCAL_ENGINE_ORPHAN"
 
 func orphanIfAsked() {
@@ -357,7 +358,7 @@ func TestEnginesEndWithTheirParent(t *testing.T) {
 	}
 }
 
-// within waits for what other processes do, of which nothing tells.
+// within waits until the condition holds. It polls, because other processes do not report their progress.
 func within(t *testing.T, limit time.Duration, what string, true func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
