@@ -20,6 +20,7 @@ func (s *Service) startControl(ctx context.Context) error {
 		Sweeps: s.catalog, Stores: s.catalog, Engines: controlledEngines{s.engines}, Originals: s.originals, JobLog: s.broker, Log: s.log, Now: s.now, GuardedNow: s.guardedNow,
 		Retention: s.config.ConversationRetention, Holding: s.backups.isHolding,
 	}
+	expirer := control.Expirer{Content: s.catalog, Log: s.log}
 	mover := control.Mover{Catalog: s.catalog, Log: s.log, Now: s.now}
 	s.rescuer = &control.Rescuer{Waiting: s.catalog, Stream: s.broker, Log: s.log, Now: s.now}
 	s.auditor = &control.Auditor{
@@ -41,6 +42,7 @@ func (s *Service) startControl(ctx context.Context) error {
 	}
 	s.control.loop(dispatcher.Run)
 	s.control.loop(sweeper.Run)
+	s.control.loop(expirer.Run)
 	s.control.loop(mover.Run)
 	s.control.loop(sites.Run)
 	s.control.loop(scheduler.Run)

@@ -9,6 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/accounts"
 	"github.com/sluice/sluice/pkg/catalog/conversations"
 	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/catalog/files"
 	"github.com/sluice/sluice/pkg/catalog/maintenance"
 	"github.com/sluice/sluice/pkg/catalog/migrations"
 	"github.com/sluice/sluice/pkg/catalog/pipeline"
@@ -60,6 +61,7 @@ type Catalog struct {
 	*pipeline.Pipeline
 	*resources.Resources
 	*maintenance.Maintenance
+	*files.Files
 	db *db.DB
 }
 
@@ -74,9 +76,10 @@ func Open(ctx context.Context, o Options) (*Catalog, error) {
 	a := accounts.New(d, o.Limits)
 	s := sites.New(d, cmp.Or(max(o.MaxPagesPerSite, 0), DefaultMaxPagesPerSite))
 	p := pipeline.New(d, s)
+	r := resources.New(d, cache, a, s)
 	return &Catalog{
-		Accounts: a, Store: conversations.New(d), Sites: s, Pipeline: p, Resources: resources.New(d, cache, a, s),
-		Maintenance: maintenance.New(d, s, p), db: d,
+		Accounts: a, Store: conversations.New(d), Sites: s, Pipeline: p, Resources: r,
+		Maintenance: maintenance.New(d, s, p), Files: files.New(d, a, s, r), db: d,
 	}, nil
 }
 

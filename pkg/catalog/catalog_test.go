@@ -30,6 +30,7 @@ var mayWalk = []string{
 	"original_key FROM datasources WHERE original_key <> ''",             // its purpose is to scan the table
 	"WHERE place <> 1 AND status IN",                                     // a partial index, which contains only what is in flight
 	"SELECT agent_id, datastore_id FROM agent_datastores WHERE agent_id", // sorts the datastores of one page of agents
+	"SELECT d.status, COUNT(*) FROM batch_files",                         // counts the files of one batch, which has a maximum size
 }
 
 // mayScan lists the steps of query plans that scan something that is always small.
@@ -41,6 +42,8 @@ var mayScan = []string{
 	"SCAN doomed_sites USING COVERING INDEX sqlite_autoindex_doomed_sites_1",
 	"SCAN doomed_sites",                            // sites being removed
 	"SCAN repairs USING INDEX repairs_open",        // unfinished repairs
+	"SCAN files USING INDEX files_deleted",         // files being removed
+	"SCAN v USING INDEX vector_stores_emptying",    // vector stores being emptied
 	"SCAN outbox USING COVERING INDEX outbox_turn", // counts waiting jobs for monitoring
 }
 

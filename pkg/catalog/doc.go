@@ -23,6 +23,7 @@
 //   - record: the rows of datastores, datasources, the outbox and sweeps, which other packages share;
 //   - accounts: workspaces, keys, limits, usage, idempotency keys;
 //   - conversations: conversations, messages, and the locks that order answers;
+//   - files: files, uploads, batches and vector stores of OpenAI's clients;
 //   - sites: the pages of a site: scope, duplicates, canonical addresses, the end of a crawl;
 //   - pipeline: the outbox, events, sweeps, replays, moves, rescue;
 //   - resources: datastores, datasources and agents as users see them;

@@ -4,6 +4,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/accounts"
 	"github.com/sluice/sluice/pkg/catalog/conversations"
 	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/catalog/files"
 	"github.com/sluice/sluice/pkg/catalog/maintenance"
 	"github.com/sluice/sluice/pkg/catalog/pipeline"
 	"github.com/sluice/sluice/pkg/catalog/record"
@@ -28,6 +29,10 @@ type (
 	DatasourceFilter = resources.DatasourceFilter
 	// Description is resources.Description.
 	Description = resources.Description
+	// FilePage is files.Page.
+	FilePage = files.Page
+	// NewFile is files.NewFile.
+	NewFile = files.NewFile
 	// NewDatasource is resources.NewDatasource.
 	NewDatasource = resources.NewDatasource
 	// OriginalRef is maintenance.OriginalRef.

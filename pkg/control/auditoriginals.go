@@ -24,10 +24,17 @@ func (a *audit) originals(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listing originals: %w", err)
 	}
+	ofFiles := map[string]bool{} // keys of files, to which datasources may refer as well
 	err = a.Catalog.EachOriginal(ctx, func(o catalog.OriginalRef) error {
 		if _, ok := kept[o.Key]; ok {
 			delete(kept, o.Key)
+			if o.DatasourceID == "" {
+				ofFiles[o.Key] = true
+			}
 			return a.verifyOriginal(ctx, o)
+		}
+		if ofFiles[o.Key] {
+			return nil
 		}
 		return a.handleMissingOriginal(ctx, o)
 	})

@@ -14,6 +14,7 @@ type ActiveDatasource struct {
 	MIMEType         string
 	SourceURL        string
 	FileName         string
+	FileID           string         // File that it was created from; "" if there is none
 	Metadata         map[string]any // metadata set by the caller
 	Document         *DocumentInfo  // metadata found in the content; nil: none
 }

@@ -120,6 +120,10 @@ type DatasourceConfig struct {
 	SHA256    string   `json:"sha256,omitempty"`
 	CustomID  string   `json:"custom_id,omitempty"`
 	Question  string   `json:"question,omitempty"` // qa: the question; the content is the answer
+	// FileID is the File that the datasource was created from; see Datasource.FileID.
+	FileID string `json:"file_id,omitempty"`
+	// Chunking is requested for this datasource alone. It takes precedence over the datastore's chunking.
+	Chunking *FileChunking `json:"chunking,omitempty"`
 	// Document is the metadata found in the active content.
 	Document *DocumentInfo `json:"document,omitempty"`
 

@@ -132,6 +132,7 @@ type Fragment struct {
 	DatasourceID   string
 	DatasourceName string
 	CustomID       string
+	FileID         string `json:",omitempty"` // File of the datasource; "" if it was created without one
 	Page           int
 	Heading        string
 	Offset         int

@@ -87,8 +87,16 @@ func newJob(id string, kind JobKind, d Datasource, store Datastore) Job {
 		CustomID:     d.CustomID,
 		Metadata:     d.Metadata,
 		Places:       store.Places(),
-		Chunking:     store.Chunking,
+		Chunking:     d.chunkingIn(store),
 	}
+}
+
+// chunkingIn returns the chunk sizes of the datasource, which may differ from those of its datastore.
+func (d *Datasource) chunkingIn(store Datastore) Chunking {
+	if d.Config.Chunking != nil {
+		return d.Config.Chunking.Chunking()
+	}
+	return store.Chunking
 }
 
 // DefaultMaxDepth is the maximum number of links from a site's root to a page, unless the site sets another maximum.

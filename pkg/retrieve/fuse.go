@@ -97,6 +97,7 @@ func (p *mergedFragment) fragment() domain.Fragment {
 		DatasourceID:   p.hit.DatasourceID,
 		DatasourceName: p.source.Name,
 		CustomID:       p.source.CustomID,
+		FileID:         p.source.FileID,
 		Page:           p.hit.Page,
 		Heading:        p.hit.Heading,
 		Offset:         p.hit.Offset,

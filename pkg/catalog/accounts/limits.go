@@ -100,7 +100,13 @@ func readStored(ctx context.Context, q db.Querier, ws string) (chunks, bytes int
 	if err != nil {
 		return 0, 0, fmt.Errorf("measuring the stored content: %w", err)
 	}
-	return chunks, bytes, nil
+	var files, parts int64
+	err = q.QueryRow(ctx, `SELECT CAST(COALESCE((SELECT SUM(original_bytes) FROM files WHERE workspace_id = ?), 0) AS BIGINT),
+		CAST(COALESCE((SELECT SUM(original_bytes) FROM upload_parts WHERE workspace_id = ?), 0) AS BIGINT)`, ws, ws).Scan(&files, &parts)
+	if err != nil {
+		return 0, 0, fmt.Errorf("measuring the stored files: %w", err)
+	}
+	return chunks, bytes + files + parts, nil
 }
 
 // CheckStorage fails with domain.CodeUsageLimit if the workspace has already reached a storage limit. It is called

@@ -46,15 +46,31 @@ func (c *Maintenance) EachActive(ctx context.Context, datastoreID string, f func
 	return w.Run(ctx, c.db.Read, func(v item) error { return f(v.ActiveState) })
 }
 
-// OriginalRef is a datasource's reference to its original.
+// OriginalRef is the reference of a datasource, a file or a part of an upload to its original.
 type OriginalRef struct {
 	WorkspaceID  string
-	DatasourceID string
+	DatasourceID string // "" for files and parts
 	Key          string
 }
 
-// EachOriginal calls f for every reference to an original until f fails, and returns f's error.
+// EachOriginal calls f for every reference to an original until f fails, and returns f's error. The references of files
+// and parts come first. Several datasources may refer to the original of one file.
 func (c *Maintenance) EachOriginal(ctx context.Context, f func(OriginalRef) error) error {
+	type owner struct {
+		OriginalRef
+		id string
+	}
+	for _, table := range []string{`files`, `upload_parts`} {
+		w := db.Walk[owner]{
+			Text:  `SELECT workspace_id, id, original_key FROM ` + table + ` WHERE id > ? ORDER BY id LIMIT ?`,
+			After: []any{""},
+			Scan:  db.Scan(func(v *owner) []any { return []any{&v.WorkspaceID, &v.id, &v.Key} }),
+			Key:   func(v owner) []any { return []any{v.id} },
+		}
+		if err := w.Run(ctx, c.db.Read, func(v owner) error { return f(v.OriginalRef) }); err != nil {
+			return err
+		}
+	}
 	w := db.Walk[OriginalRef]{
 		Text:  `SELECT workspace_id, id, original_key FROM datasources WHERE original_key <> '' AND id > ? ORDER BY id LIMIT ?`,
 		After: []any{""},

@@ -129,15 +129,38 @@ func SchemaVersion() (newest int64, err error) {
 // Number of originals that EachOriginal holds in memory at a time.
 const snapshotPage = 500
 
-// EachOriginal calls f for every original that a datasource refers to, until f fails, and returns f's error.
-func (s *Snapshot) EachOriginal(ctx context.Context, f func(datasourceID string, o domain.Original) error) error {
+// filesSchema is the first version of the schema with files.
+const filesSchema = 13
+
+// notShared is the SQL condition for datasources whose original does not belong to a file, and was not selected for a
+// datasource with a lower id.
+const notShared = ` AND (file_id = '' OR NOT EXISTS (SELECT 1 FROM files f WHERE f.id = datasources.file_id AND f.original_key = datasources.original_key)
+	AND NOT EXISTS (SELECT 1 FROM datasources e WHERE e.file_id <> '' AND e.file_id = datasources.file_id AND e.original_key = datasources.original_key
+		AND e.id < datasources.id))`
+
+// EachOriginal calls f once for every original that a datasource, a file or a part of an upload refers to, until f
+// fails, and returns f's error. ownerID is the id of one of them.
+func (s *Snapshot) EachOriginal(ctx context.Context, f func(ownerID string, o domain.Original) error) error {
+	if s.Schema < filesSchema {
+		return s.eachOriginal(ctx, `datasources WHERE original_key <> ''`, f)
+	}
+	for _, from := range []string{`files WHERE 1 = 1`, `upload_parts WHERE 1 = 1`, `datasources WHERE original_key <> ''` + notShared} {
+		if err := s.eachOriginal(ctx, from, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Snapshot) eachOriginal(ctx context.Context, from string, f func(ownerID string, o domain.Original) error) error {
 	type row struct {
 		id       string
 		original domain.Original
 	}
 	for after := ""; ; {
 		page, err := func() (page []row, err error) {
-			rows, err := s.file.QueryContext(ctx, `SELECT id, original FROM datasources WHERE original_key <> '' AND id > ? ORDER BY id LIMIT ?`, after, snapshotPage)
+			//nolint:gosec // the text consists of constants
+			rows, err := s.file.QueryContext(ctx, `SELECT id, original FROM `+from+` AND id > ? ORDER BY id LIMIT ?`, after, snapshotPage)
 			if err != nil {
 				return nil, db.Damage(err)
 			}
@@ -149,7 +172,7 @@ func (s *Snapshot) EachOriginal(ctx context.Context, f func(datasourceID string,
 					return nil, db.Damage(err)
 				}
 				if err := db.FromJSON(text, &r.original); err != nil {
-					return nil, fmt.Errorf("original of datasource %s: %w", r.id, err)
+					return nil, fmt.Errorf("original of %s: %w", r.id, err)
 				}
 				page = append(page, r)
 			}

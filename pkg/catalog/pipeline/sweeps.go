@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,14 +25,45 @@ func (c *Pipeline) QueueSweep(ctx context.Context, s domain.Sweep) error {
 }
 
 // Sweeps returns up to `limit` due sweeps. Sweeps of withdrawn jobs come first, followed by sweeps that were never
-// deferred. All of them stay queued until FinishSweep is called.
+// deferred. All of them stay queued until FinishSweep is called. Originals that are still used are left out.
 func (c *Pipeline) Sweeps(ctx context.Context, limit int) ([]SweepTask, error) {
 	tasks, err := db.Collect(ctx, c.db.Read, scanSweep, `SELECT id, workspace_id, datastore_id, datasource_id, engine, model,
 		from_generation, below, originals, jobs, attempts, due_at FROM sweeps WHERE due_at <= ? ORDER BY due_at, id LIMIT ?`, db.Micros(c.db.Now()), limit)
 	if err != nil {
 		return nil, fmt.Errorf("reading sweeps: %w", err)
 	}
-	return tasks, nil
+	return tasks, c.keepUsed(ctx, tasks)
+}
+
+// keepUsed removes from the sweeps the originals that something still uses: that of a file stays until the file and
+// all its datasources are gone. Each of them queues a sweep when it is deleted, and the last one finds the original
+// unused. No original becomes used again afterwards, because only an existing file can be added to a datastore.
+func (c *Pipeline) keepUsed(ctx context.Context, tasks []SweepTask) error {
+	var owners []string
+	for _, task := range tasks {
+		for _, key := range task.Originals {
+			if owner := (&domain.Original{Key: key}).Owner(); owner != "" {
+				owners = append(owners, owner)
+			}
+		}
+	}
+	used := map[string]bool{}
+	for _, from := range []string{`files WHERE id `, `datasources WHERE file_id <> '' AND file_id `, `datasources WHERE id `} {
+		err := db.InLists(c.db.Read, owners, func(in string, args []any) error {
+			keys, err := db.Collect(ctx, c.db.Read, db.ScanString, `SELECT original_key FROM `+from+in, args...)
+			for _, key := range keys {
+				used[key] = true
+			}
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("looking for uses of originals: %w", err)
+		}
+	}
+	for i := range tasks {
+		tasks[i].Originals = slices.DeleteFunc(tasks[i].Originals, func(key string) bool { return used[key] })
+	}
+	return nil
 }
 
 func scanSweep(s db.Scanner) (SweepTask, error) {

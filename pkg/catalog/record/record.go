@@ -155,8 +155,12 @@ func (r *Record) stored(touched int64) db.Row {
 	var originalBytes int64
 	var lead int
 	if r.Original != nil {
-		originalKey, originalBytes = r.Original.Key, r.Original.Size
+		originalKey = r.Original.Key
+		if !r.SharesOriginal() { // a shared original is counted once, with its file
+			originalBytes = r.Original.Size
+		}
 	}
+	fileID := r.FileID()
 	if r.GroupID != "" {
 		lead = r.Config.Lead
 		if r.Original != nil {
@@ -176,6 +180,7 @@ func (r *Record) stored(touched int64) db.Row {
 		db.Derived("canonical_id", &canonicalID),
 		db.Derived("lead", &lead),
 		db.Derived("refresh", &r.Config.Refresh),
+		db.Derived("file_id", &fileID),
 	)
 }
 

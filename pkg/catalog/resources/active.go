@@ -50,7 +50,7 @@ func (c *Resources) readActive(ctx context.Context, ids []string, out []*domain.
 	}
 	err := db.InLists(c.db.Read, missing, func(in string, args []any) error {
 		items, err := db.Collect(ctx, c.db.Read, scanActive, `SELECT d.id, d.datastore_id, d.group_id, d.type, d.name, d.custom_id,
-			d.active_generation, d.config, d.metadata, s.type, s.embedding_model
+			d.active_generation, d.config, d.metadata, d.file_id, s.type, s.embedding_model
 			FROM datasources d JOIN datastores s ON s.id = d.datastore_id AND s.deleted_at = 0 WHERE d.id `+in+` AND d.`+record.NotOfDeletedSite, args...)
 		if err != nil {
 			return fmt.Errorf("reading active generations: %w", err)
@@ -80,8 +80,8 @@ type sizedDatasource struct {
 func scanActive(s db.Scanner) (sizedDatasource, error) {
 	a := sizedDatasource{ActiveDatasource: &domain.ActiveDatasource{}}
 	var generation int64
-	var config, metadata string
-	err := s.Scan(&a.ID, &a.DatastoreID, &a.GroupID, &a.Type, &a.Name, &a.CustomID, &generation, &config, &metadata,
+	var config, metadata, fileID string
+	err := s.Scan(&a.ID, &a.DatastoreID, &a.GroupID, &a.Type, &a.Name, &a.CustomID, &generation, &config, &metadata, &fileID,
 		&a.Place.Engine, &a.Place.Model)
 	if err != nil {
 		return a, err
@@ -95,7 +95,7 @@ func scanActive(s db.Scanner) (sizedDatasource, error) {
 	if err := db.FromJSON(config, &read); err != nil {
 		return a, err
 	}
-	a.MIMEType, a.SourceURL, a.FileName, a.Document = read.MIMEType, read.SourceURL, read.FileName, read.Document
+	a.MIMEType, a.SourceURL, a.FileName, a.FileID, a.Document = read.MIMEType, read.SourceURL, read.FileName, fileID, read.Document
 	return a, db.FromJSON(metadata, &a.Metadata)
 }
 

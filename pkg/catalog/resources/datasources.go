@@ -38,7 +38,7 @@ type DatasourceFilter struct {
 // fails with domain.NotFound if a datastore does not exist in the datasource's workspace. It fails with
 // domain.CodeConflict if an id exists, or if the datastore already has the same site.
 func (c *Resources) CreateDatasources(ctx context.Context, in []NewDatasource) ([]domain.Datasource, error) {
-	return c.createDatasources(ctx, in, nil, newRecord)
+	return c.createDatasources(ctx, in, nil, NewRecord)
 }
 
 // UpsertDatasources is like CreateDatasources, except that it updates an existing datasource of the datastore if there
@@ -55,7 +55,7 @@ func (c *Resources) UpsertDatasources(ctx context.Context, in []NewDatasource) (
 		n.Job.Kind = domain.JobIngest
 		r, err := record.ReadByCustomID(ctx, t, t.Lock, d.WorkspaceID, d.DatastoreID, d.CustomID)
 		if errors.Is(err, sql.ErrNoRows) {
-			return newRecord(ctx, t, n, store)
+			return NewRecord(ctx, t, n, store)
 		}
 		if err != nil {
 			return r, fmt.Errorf("looking for custom id %q: %w", d.CustomID, err)
@@ -128,7 +128,9 @@ func missingContent(d domain.Datasource) error {
 	return domain.Invalid("original", "is missing: datasource %s has no content to read", d.ID)
 }
 
-func newRecord(ctx context.Context, t *db.Tx, n NewDatasource, store domain.Datastore) (record.Record, error) {
+// NewRecord stores a new datasource and puts its first job into the outbox. The transaction must have locked the datastore
+// with record.ShareDatastore.
+func NewRecord(ctx context.Context, t *db.Tx, n NewDatasource, store domain.Datastore) (record.Record, error) {
 	r := record.Record{Datasource: n.Datasource}
 	if err := sites.CheckSameSite(ctx, t, r.Datasource); err != nil {
 		return r, err
