@@ -39,7 +39,7 @@ func lost(err error) string {
 	return ""
 }
 
-// testSource is what is backed up: originals in order, and what is wrong with some.
+// testSource is the content of a backup: originals in order, and the faults that some of them have.
 type testSource struct {
 	keys    []string
 	content map[string][]byte
@@ -254,7 +254,7 @@ func TestAnAbortedBackupIsMarked(t *testing.T) {
 	}
 }
 
-// cancelling is an error at which everything is stopped.
+// cancelling is an error that calls the function cancel when it is examined.
 type cancelling struct{ cancel func() }
 
 func (c cancelling) Error() string { c.cancel(); return "stopped" }
@@ -337,7 +337,7 @@ func pack(t testing.TB, plain []byte) []byte {
 	return out.Bytes()
 }
 
-// member is one of a made-up archive.
+// member is a member of an archive made by makeArchive.
 type member struct{ name, content string }
 
 func makeArchive(t testing.TB, members ...member) []byte {
@@ -379,7 +379,7 @@ func TestOtherFilesAreRefused(t *testing.T) {
 		"a second catalog":         {makeArchive(t, head, catalog, catalog), "must not come after it"},
 		"a path that climbs":       {makeArchive(t, head, catalog, member{originalsPath + "../../x", "x"}), "its name is not that of an original"},
 		"an unknown member":        {makeArchive(t, head, catalog, member{"x", "x"}), "must not come after it"},
-		"damage that is none":      {makeArchive(t, head, catalog, member{damagedPath + "d.u-1", `{"key":"d.u-1"}`}), "does not belong to a damaged original"},
+		"damage that is none":      {makeArchive(t, head, catalog, member{damagedPath + "d.u-1", `{"key":"d.u-1"}`}), "does not follow the original that it describes"},
 		"digests of other members": {makeArchive(t, head, catalog, member{sumsName, "x"}), "does not match the files"},
 		"no digests":               {makeArchive(t, head, catalog), "ends early"},
 	} {

@@ -251,7 +251,7 @@ func (a *reading) loss(ctx context.Context, folder, key string, content io.Reade
 	}
 	if folder == damagedPath {
 		if a.mismatched != originalsPath+key {
-			return &DamagedError{folder + key, "it does not belong to a damaged original before it"}
+			return &DamagedError{folder + key, "it does not follow the original that it describes"}
 		}
 		a.mismatched = ""
 		if a.sink != nil {

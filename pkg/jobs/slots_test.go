@@ -88,7 +88,7 @@ func TestReserve(t *testing.T) {
 			pace: domain.Pace{Concurrency: 2, Delay: time.Second, Lease: time.Minute},
 			want: reservation{granted: true, start: now, until: in(time.Minute)}, after: hostState{Next: in(time.Second), Leases: []slotLease{{"x", in(time.Minute)}}},
 		},
-		"the next turn comes within patience": {
+		"the next slot starts within the maximum wait": {
 			state: hostState{Next: in(3 * time.Second)}, pace: domain.Pace{Delay: time.Second}, maxWait: 3 * time.Second,
 			want: reservation{granted: true, start: in(3 * time.Second)}, after: hostState{Next: in(4 * time.Second)},
 		},

@@ -356,6 +356,6 @@ func (o Options) slotsConfig() jetstream.StreamConfig {
 
 // HostSlots implements the interface that crawlers use.
 var _ interface {
-	Reserve(ctx context.Context, host string, pace domain.Pace, patience time.Duration) (domain.HostSlot, error)
+	Reserve(ctx context.Context, host string, pace domain.Pace, maxWait time.Duration) (domain.HostSlot, error)
 	Hold(ctx context.Context, host string, until time.Time) error
 } = (*HostSlots)(nil)

@@ -165,7 +165,7 @@ func inside(ctx context.Context, f flags, out io.Writer) (err error) {
 func stored(ctx context.Context, args []string, out io.Writer) error {
 	var comparison check.Comparison
 	if len(args) != 1 {
-		return errors.New("this part of the command has one argument")
+		return errors.New("expected one argument, the comparison as JSON")
 	}
 	if err := json.Unmarshal([]byte(args[0]), &comparison); err != nil {
 		return err

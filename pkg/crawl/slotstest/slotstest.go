@@ -26,7 +26,7 @@ func Test(t *testing.T, open Open) {
 		"no more slots are out than may be at once":                concurrency,
 		"any number is out where there is no limit":                unlimited,
 		"the delay lies between two starts":                        delay,
-		"a slot beyond the caller's patience is not granted":       boundedWait,
+		"a slot after the maximum wait is not granted":             boundedWait,
 		"a held host receives no requests":                         hold,
 		"a hold is never shortened":                                longestHold,
 		"a slot whose holder has died ends with its lease":         lease,
@@ -153,11 +153,11 @@ func boundedWait(t *testing.T, f *fleet) {
 	f.granted(t, pace, 0)
 	for range 5 { // a refused request uses up no start
 		if wait := f.refused(t, pace, 9*time.Second); wait != 10*time.Second {
-			t.Errorf("the slot is said to come in %s", wait)
+			t.Errorf("the wait is said to be %s, want 10s", wait)
 		}
 	}
 	if slot := f.reserve(t, host, pace, 10*time.Second); !slot.Granted || slot.Wait != 10*time.Second {
-		t.Errorf("a slot at the end of the caller's patience: %+v", slot)
+		t.Errorf("a slot at the end of the maximum wait: %+v", slot)
 	}
 }
 

@@ -156,7 +156,7 @@ func (s *suite) searching() map[string]func(*testing.T) {
 			}
 			highest := slices.MaxFunc(slices.Collect(maps.Keys(r.TermWeights)), func(a, b string) int { return cmp.Compare(r.TermWeights[a], r.TermWeights[b]) })
 			if !strings.HasPrefix(highest, "unheard") {
-				t.Errorf("the highest weight is that of %q: %v", highest, r.TermWeights)
+				t.Errorf("%q has the highest weight: %v", highest, r.TermWeights)
 			}
 		},
 		"the context is searched with the text and weighs in": func(t *testing.T) {

@@ -43,7 +43,7 @@ func TestRetry(t *testing.T) {
 			t.Errorf("%d tries, %v", tries, err)
 		}
 	})
-	t.Run("gives up when patience is over, and says why", func(t *testing.T) {
+	t.Run("gives up after the time limit, and says why", func(t *testing.T) {
 		t.Parallel()
 		err := Retry(t.Context(), 20*time.Millisecond, func(ctx context.Context) error {
 			<-ctx.Done() // simulates a request without an answer

@@ -75,7 +75,7 @@ func RunPeer(ctx context.Context, program string, args []string, into any) (*os.
 	}
 	// Libraries may print text before the last line.
 	if err := json.Unmarshal(lastLine(out.Bytes()), into); err != nil {
-		return cmd.ProcessState, fmt.Errorf("reading what it measured: %w", err)
+		return cmd.ProcessState, fmt.Errorf("reading its output: %w", err)
 	}
 	return cmd.ProcessState, nil
 }

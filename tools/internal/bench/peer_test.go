@@ -18,7 +18,7 @@ func TestTheLastLineOfAScriptIsItsResult(t *testing.T) {
 
 func TestAScriptThatFailsSaysWhy(t *testing.T) {
 	t.Parallel()
-	for script, want := range map[string]string{"raise ValueError('no such store')": "no such store", "print('noise')": "reading what it measured"} {
+	for script, want := range map[string]string{"raise ValueError('no such store')": "no such store", "print('noise')": "reading its output"} {
 		if _, err := RunPython(t.Context(), "python3", []byte(script), nil, &struct{}{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one about %q", script, err, want)
 		}
