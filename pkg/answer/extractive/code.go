@@ -26,9 +26,10 @@ type stretch struct {
 // are not supported, because tildes more often underline headings.
 var fenceLine = regexp.MustCompile("^ {0,3}(```+)[ \t]*([a-zA-Z0-9_+#.-]*)[^`]*$")
 
-// fencedIn splits the text of a fragment at its code fences. A fragment may begin or end inside code. If the number of
-// fences is odd and the first fence names no language, that fence closes a block that began before the fragment.
-func fencedIn(text string) []stretch {
+// splitAtFences splits the text of a fragment at its code fences. A fragment may begin or end inside code. If the
+// number of fences is odd and the first fence names no language, that fence closes a block that began before the
+// fragment.
+func splitAtFences(text string) []stretch {
 	lines := strings.Split(text, "\n")
 	fences, first := 0, ""
 	for _, line := range lines {

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// asked returns the topics that are not names, or all topics if all are names.
-func (q question) asked(about topics) topics {
+// withoutNames returns the topics that are not names, or all topics if all are names.
+func (q question) withoutNames(about topics) topics {
 	out := make(topics, len(about))
 	any := false
 	for i := range about {
@@ -25,8 +25,8 @@ func (q question) asked(about topics) topics {
 // such a topic, the documents do not answer the question.
 const unheardShare = 0.3
 
-// lacks reports whether the document that contains pages[at] lacks what the question is about. It returns true in each
-// of these cases:
+// lacksSubject reports whether the document that contains pages[at] lacks what the question is about. It returns true
+// in each of these cases:
 //
 //   - The document does not mention the month that the question names.
 //   - The document mentions none of the names in the question.
@@ -34,7 +34,7 @@ const unheardShare = 0.3
 //
 // For prose, only the month is checked, because prose often says the same in other words. If the question asks for a
 // price or the like, prose is checked in full, too.
-func (q question) lacks(pages []page, at int, about topics) bool {
+func (q question) lacksSubject(pages []page, at int, about topics) bool {
 	if q.few || q.unspaced || len(q.options) > 0 {
 		return false
 	}
@@ -44,20 +44,20 @@ func (q question) lacks(pages []page, at int, about topics) bool {
 			document = append(document, p)
 		}
 	}
-	if !pages[at].prose() || q.wants != wantAny {
-		valued := q.valued(pages[at])
+	if !pages[at].isProse() || q.wants != wantAny {
+		valued := q.hasValue(pages[at])
 		total, unheard, named, held := 0.0, 0.0, false, false
 		for i, w := range q.weights {
 			switch {
 			case !about[i], !q.names[i] && valued && q.implied[i]:
 			case !q.names[i]:
 				total += w
-				if w >= q.rare && q.own[i] && !q.mentioned(i, pages) {
+				if w >= q.rare && q.own[i] && !q.isMentioned(i, pages) {
 					unheard = max(unheard, w)
 				}
 			case q.own[i] && !strings.ContainsFunc(q.terms[i].Name, unicode.IsDigit) && monthOf[q.terms[i].Name] == 0:
 				named = true
-				held = held || q.mentioned(i, document)
+				held = held || q.isMentioned(i, document)
 			}
 		}
 		if named && !held || total > 0 && unheard >= unheardShare*total {
@@ -69,18 +69,18 @@ func (q question) lacks(pages []page, at int, about topics) bool {
 	})
 }
 
-// mentioned reports whether one of the pages or its headings contains the i-th term of the question.
-func (q question) mentioned(i int, pages []page) bool {
-	return slices.ContainsFunc(pages, func(p page) bool { return q.holds(p.own, i)+q.holds(p.title, i) > 0 })
+// isMentioned reports whether one of the pages or its headings contains the i-th term of the question.
+func (q question) isMentioned(i int, pages []page) bool {
+	return slices.ContainsFunc(pages, func(p page) bool { return q.matchDegree(p.own, i)+q.matchDegree(p.title, i) > 0 })
 }
 
-// eligible reports whether a page contains the numbers, codes and options of the topics, and a value of the requested
+// isEligible reports whether a page contains the numbers, codes and options of the topics, and a value of the requested
 // kind.
-func (q question) eligible(p page, about topics) bool {
-	if !holdsOptions(p.fragment, q.options) || !holdsCodes(p.fragment, q.codes) {
+func (q question) isEligible(p page, about topics) bool {
+	if !containsOption(p.fragment, q.options) || !containsCodes(p.fragment, q.codes) {
 		return false
 	}
-	if q.wants != wantAny && !q.valued(p) {
+	if q.wants != wantAny && !q.hasValue(p) {
 		return false
 	}
 	if _, coded := q.lacksNames(p.own, p.title); coded {
@@ -90,23 +90,23 @@ func (q question) eligible(p page, about topics) bool {
 		word, number := q.terms[pair[0]], q.terms[pair[1]]
 		apart := func(t wording) bool { return distance(occurrences(t.at, word), occurrences(t.at, number)) > 1 }
 		said := len(occurrences(p.own.at, word)) > 0 || len(occurrences(p.title.at, word)) > 0
-		if about[pair[1]] && said && apart(p.own) && apart(p.title) && !p.lists(number.Name) {
+		if about[pair[1]] && said && apart(p.own) && apart(p.title) && !p.hasNumberedLine(number.Name) {
 			return false
 		}
 	}
 	return true
 }
 
-// valued reports whether a page contains a value of the requested kind. In a receipt, prices have no currency.
-func (q question) valued(p page) bool {
-	return q.wants.heldBy(p.fragment.Text) || q.wants == wantMoney && amount.MatchString(p.fragment.Text)
+// hasValue reports whether a page contains a value of the requested kind. In a receipt, prices have no currency.
+func (q question) hasValue(p page) bool {
+	return q.wants.isIn(p.fragment.Text) || q.wants == wantMoney && amount.MatchString(p.fragment.Text)
 }
 
 // amount matches a number with two decimals, which in receipts and invoices is a price.
 var amount = regexp.MustCompile(`\d[.,]\d{2}(?:\D|$)`)
 
-// lists reports whether a line, or an entry within a line, begins with the given number.
-func (p page) lists(number string) bool {
+// hasNumberedLine reports whether a line, or an entry within a line, begins with the given number.
+func (p page) hasNumberedLine(number string) bool {
 	return slices.ContainsFunc(p.lines, func(l line) bool {
 		return strings.HasPrefix(l.text, number) || strings.Contains(l.text, ", "+number+" ")
 	})

@@ -108,25 +108,25 @@ func (e *Provider) find(ctx context.Context, p chat.Prompt, say phrases) (findin
 			unanswered = append(unanswered, part.Text)
 			continue
 		}
-		if !slices.ContainsFunc(found.fragments, func(f domain.Fragment) bool { return quoted(out.fragments, f) }) {
+		if !slices.ContainsFunc(found.fragments, func(f domain.Fragment) bool { return containsFragment(out.fragments, f) }) {
 			out.pieces = append(out.pieces, found.pieces...)
 			out.fragments = append(out.fragments, found.fragments...)
 		}
 	}
 	if len(out.pieces) > 0 {
-		out.pieces = append(out.pieces, named(unanswered)...)
+		out.pieces = append(out.pieces, unansweredNotes(unanswered)...)
 	}
 	return out, nil
 }
 
-// quoted reports whether a fragment is among the given fragments.
-func quoted(fragments []domain.Fragment, f domain.Fragment) bool {
+// containsFragment reports whether a fragment is among the given fragments.
+func containsFragment(fragments []domain.Fragment, f domain.Fragment) bool {
 	return slices.ContainsFunc(fragments, func(other domain.Fragment) bool { return other.ChunkID == f.ChunkID && other.Text == f.Text })
 }
 
-// named returns a piece of text for each unanswered part of the question. The piece says that the documents do not
-// answer this part.
-func named(unanswered []string) []func(phrases) string {
+// unansweredNotes returns a piece of text for each unanswered part of the question. The piece says that the documents
+// do not answer this part.
+func unansweredNotes(unanswered []string) []func(phrases) string {
 	var out []func(phrases) string
 	for _, part := range unanswered {
 		out = append(out, func(say phrases) string {
@@ -154,29 +154,29 @@ func (e *Provider) findAnswer(ctx context.Context, p chat.Prompt, say phrases) (
 	quotes := pick(q.sentences(pages), p.Fragments, room)
 	certain := slices.ContainsFunc(quotes, func(s sentence) bool { return s.evidence.certain })
 	if about := q.topicsOf(""); len(clauses) == 1 && !certain {
-		if at, _ := q.best(pages, about); at >= 0 && q.lacks(pages, at, about) {
+		if at, _ := q.best(pages, about); at >= 0 && q.lacksSubject(pages, at, about) {
 			return out, nil
 		}
 	}
-	if !q.sureOfAll(quotes, pages, clauses) {
+	if !q.quotesAnswerAll(quotes, pages, clauses) {
 		most := min(formCharacters, max(min(room, formCharacters), 1)*charactersPerToken)
 		passages, unanswered := q.passagesFor(clauses, pages, len(quotes) > 0, most)
 		if len(passages) == 0 && len(clauses) > 1 {
 			passages, unanswered = q.passagesFor([]string{p.Question}, pages, len(quotes) > 0, most)
 		}
-		if len(passages) > 0 || !q.supported(quotes, pages) {
+		if len(passages) > 0 || !q.isSupported(quotes, pages) {
 			for i, passage := range passages {
 				if room -= pages[passage.fragment].tokens(passage); i > 0 && room < 0 {
 					break
 				}
-				out.pieces = append(out.pieces, func(say phrases) string { return say.shown(passage, pages) })
+				out.pieces = append(out.pieces, func(say phrases) string { return say.formatPassage(passage, pages) })
 				out.fragments = append(out.fragments, fragments[passage.fragment])
 			}
 			out.unanswered = unanswered
 			if len(clauses) > 1 || len(passages) == 0 {
 				return out, nil
 			}
-			quotes = q.beside(quotes, passages, pages, room)
+			quotes = q.quotesOutside(quotes, passages, pages, room)
 		}
 	}
 	if len(quotes) == 0 {
@@ -192,24 +192,24 @@ func (e *Provider) findAnswer(ctx context.Context, p chat.Prompt, say phrases) (
 // Estimated number of characters per token, to convert a token limit into the length of a passage.
 const charactersPerToken = 3
 
-// sureOfAll reports whether the quotations answer every clause of the question by themselves, without the text around
-// them. In scripts without spaces, topics cannot be determined, so for them sureOfAll always returns true.
-func (q question) sureOfAll(quotes []sentence, pages []page, clauses []string) bool {
+// quotesAnswerAll reports whether the quotations answer every clause of the question by themselves, without the text
+// around them. In scripts without spaces, topics cannot be determined, so for them quotesAnswerAll always returns true.
+func (q question) quotesAnswerAll(quotes []sentence, pages []page, clauses []string) bool {
 	if q.unspaced {
 		return true
 	}
 	for _, clause := range clauses {
-		if !q.sure(quotes, pages, q.topicsOf(clause)) {
+		if !q.quotesAnswer(quotes, pages, q.topicsOf(clause)) {
 			return false
 		}
 	}
 	return true
 }
 
-// sure reports whether the quotations answer the question without the text around them. One of these is enough: a
-// quotation that contains most of the topics, a block of program code, or a table row about the thing that the question
-// names.
-func (q question) sure(quotes []sentence, pages []page, about topics) bool {
+// quotesAnswer reports whether the quotations answer the question without the text around them. One of these is enough:
+// a quotation that contains most of the topics, a block of program code, or a table row about the thing that the
+// question names.
+func (q question) quotesAnswer(quotes []sentence, pages []page, about topics) bool {
 	for _, s := range quotes {
 		if s.kind == partRow && isForm(strings.Split(columnsOf(s.text), "\n")) {
 			continue
@@ -217,30 +217,30 @@ func (q question) sure(quotes []sentence, pages []page, about topics) bool {
 		if s.kind == partCode || s.evidence.certain {
 			return true
 		}
-		if s.evidence.scrap || !q.saysMore(s, pages, about) || !q.eligible(pages[s.fragment], about) {
+		if s.evidence.scrap || !q.hasDistinctiveTopic(s, pages, about) || !q.isEligible(pages[s.fragment], about) {
 			continue
 		}
-		own := q.covered(about, s.said)
-		if !pages[s.fragment].prose() {
-			own = min(own, q.covered(q.asked(about), s.said))
+		own := q.coverageOf(about, s.said)
+		if !pages[s.fragment].isProse() {
+			own = min(own, q.coverageOf(q.withoutNames(about), s.said))
 		}
-		whole := s.single() || ends(s.text)
-		if own >= sureShare || whole && own >= ownShare && q.covered(about, s.said, pages[s.fragment].title) >= titledShare {
+		whole := s.isRowOrEntry() || endsSentence(s.text)
+		if own >= sureShare || whole && own >= ownShare && q.coverageOf(about, s.said, pages[s.fragment].title) >= titledShare {
 			return true
 		}
 	}
 	return false
 }
 
-// beside returns the quotes to show in addition to the passages: those that lie outside the passages and may also
-// answer the question. tokens limits their total length.
-func (q question) beside(quotes []sentence, passages []passage, pages []page, tokens int) []sentence {
+// quotesOutside returns the quotes to show in addition to the passages: those that lie outside the passages and may
+// also answer the question. `tokens` limits their total length.
+func (q question) quotesOutside(quotes []sentence, passages []passage, pages []page, tokens int) []sentence {
 	about := q.topicsOf("")
 	return slices.DeleteFunc(quotes, func(s sentence) bool {
-		if s.kind != partProse || !ends(s.text) || !q.saysMore(s, pages, about) {
+		if s.kind != partProse || !endsSentence(s.text) || !q.hasDistinctiveTopic(s, pages, about) {
 			return true
 		}
-		if slices.ContainsFunc(passages, func(p passage) bool { return p.fragment == s.fragment && pages[p.fragment].holds(p, s.text) }) {
+		if slices.ContainsFunc(passages, func(p passage) bool { return p.fragment == s.fragment && pages[p.fragment].contains(p, s.text) }) {
 			return true
 		}
 		tokens -= chunk.Tokens(s.text)
@@ -248,22 +248,22 @@ func (q question) beside(quotes []sentence, passages []passage, pages []page, to
 	})
 }
 
-// saysMore reports whether a sentence contains a topic that is neither a name nor in the headings. A sentence that only
-// repeats a company's name, for example, answers nothing. If all topics are names or in the headings, saysMore reports
-// whether the sentence contains any of them.
-func (q question) saysMore(s sentence, pages []page, about topics) bool {
-	return q.covered(q.distinctive(pages[s.fragment], about), s.said) > 0
+// hasDistinctiveTopic reports whether a sentence contains a topic that is neither a name nor in the headings. A
+// sentence that only repeats a company's name, for example, answers nothing. If all topics are names or in the
+// headings, hasDistinctiveTopic reports whether the sentence contains any of them.
+func (q question) hasDistinctiveTopic(s sentence, pages []page, about topics) bool {
+	return q.coverageOf(q.distinctive(pages[s.fragment], about), s.said) > 0
 }
 
-// supported reports whether a quotation is likely to be an answer although no passage contains enough of the topics.
+// isSupported reports whether a quotation is likely to be an answer although no passage contains enough of the topics.
 // The quotation must be a whole sentence, and its fragment must contain some of the topics. If the datastore has too
 // few chunks for meaningful word frequencies, neither is required.
-func (q question) supported(quotes []sentence, pages []page) bool {
+func (q question) isSupported(quotes []sentence, pages []page) bool {
 	about := q.topicsOf("")
 	return slices.ContainsFunc(quotes, func(s sentence) bool {
 		p := pages[s.fragment]
-		return q.eligible(p, about) && (q.few ||
-			q.saysMore(s, pages, about) && s.kind == partProse && ends(s.text) && q.covered(about, p.own, p.title) >= keptCover)
+		return q.isEligible(p, about) && (q.few ||
+			q.hasDistinctiveTopic(s, pages, about) && s.kind == partProse && endsSentence(s.text) && q.coverageOf(about, p.own, p.title) >= keptCover)
 	})
 }
 
@@ -284,11 +284,11 @@ func (q question) sentences(pages []page) []sentence {
 	var out []sentence
 	about := q.topicsOf("")
 	for i, p := range pages {
-		if !q.eligible(p, about) {
+		if !q.isEligible(p, about) {
 			continue
 		}
 		found := q.readFragment(i, p.fragment, pages[0].fragment.Score)
-		if q.lacks(pages, i, about) {
+		if q.lacksSubject(pages, i, about) {
 			found = slices.DeleteFunc(found, func(s sentence) bool { return !s.evidence.certain })
 		}
 		out = append(out, found...)

@@ -38,7 +38,7 @@ func (q *question) addKin(ctx context.Context, vectors WordVectors, asked string
 	var of []int // index of each word's term
 	for _, w := range language.Words(asked) {
 		for i, is := range termsIn(q.terms, []string{w}) {
-			if is && !q.names[i] && !q.framing[i] && q.own[i] && kinWord(w) {
+			if is && !q.names[i] && !q.framing[i] && q.own[i] && isComparableWord(w) {
 				words, of = append(words, w), append(of, i)
 			}
 		}
@@ -52,7 +52,7 @@ func (q *question) addKin(ctx context.Context, vectors WordVectors, asked string
 	for _, f := range fragments {
 		lang := analysis.Detect(f.Text)
 		for _, w := range language.Words(f.Heading + "\n" + f.Text) {
-			if !kinWord(w) || seen[w] || analysis.IsFunctionWord(w, lang) || len(index) == maxKinWords {
+			if !isComparableWord(w) || seen[w] || analysis.IsFunctionWord(w, lang) || len(index) == maxKinWords {
 				continue
 			}
 			seen[w] = true
@@ -79,8 +79,8 @@ func (q *question) addKin(ctx context.Context, vectors WordVectors, asked string
 	return nil
 }
 
-// kinWord reports whether a word is suitable for a comparison of vectors.
-func kinWord(w string) bool {
+// isComparableWord reports whether a word is suitable for a comparison of vectors.
+func isComparableWord(w string) bool {
 	if utf8.RuneCountInString(w) < minKinLetters {
 		return false
 	}

@@ -38,7 +38,7 @@ var itemLine = regexp.MustCompile(`^\s*(?:[-*•–]|\d{1,3}[.)])\s`)
 
 // paragraph returns the parts of a paragraph.
 func paragraph(text string) []part {
-	if apart(text) {
+	if hasSeparateLines(text) {
 		return entries(strings.Split(text, "\n"))
 	}
 	text = unwrapped(text)
@@ -48,7 +48,7 @@ func paragraph(text string) []part {
 		switch rest := strings.TrimSpace(text[s.End:]); {
 		case itemLine.MatchString(p.text):
 			p.kind = partEntry
-		case announces(p.text) && rest != "" && itemLine.MatchString(rest):
+		case endsInColon(p.text) && rest != "" && itemLine.MatchString(rest):
 			p.text += "\n" + firstLines(rest)
 		}
 		out = append(out, p)
@@ -83,7 +83,7 @@ func unwrapped(part string) string {
 		switch {
 		case before == "":
 		case language.IsUnspaced(first) && language.IsUnspaced(last):
-		case itemLine.MatchString(line) || announces(before):
+		case itemLine.MatchString(line) || endsInColon(before):
 			out.WriteByte('\n')
 		case unicode.IsLower(first) || unicode.Is(unicode.STerm, last) || utf8.RuneCountInString(before) >= shortLine:
 			out.WriteByte(' ')
@@ -96,8 +96,8 @@ func unwrapped(part string) string {
 	return out.String()
 }
 
-// apart reports whether each line of a paragraph stands alone, unlike the lines of wrapped prose.
-func apart(part string) bool {
+// hasSeparateLines reports whether each line of a paragraph stands alone, unlike the lines of wrapped prose.
+func hasSeparateLines(part string) bool {
 	if strings.Contains(part, "\t") {
 		return true
 	}
@@ -134,8 +134,8 @@ func apart(part string) bool {
 	}
 }
 
-// announces reports whether a sentence ends in a colon.
-func announces(text string) bool {
+// endsInColon reports whether a sentence ends in a colon.
+func endsInColon(text string) bool {
 	text = strings.TrimSpace(text)
 	return strings.HasSuffix(text, ":") || strings.HasSuffix(text, "：")
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// look computes how well the question's words match a part of a fragment. `own` holds the words of the part itself,
-// `before` those of the previous sentence, and `heading` those of all headings above the part.
-func (q question) look(own, before, heading wording) (e evidence) {
+// evidenceOf computes how well the question's words match a part of a fragment. `own` holds the words of the part
+// itself, `before` those of the previous sentence, and `heading` those of all headings above the part.
+func (q question) evidenceOf(own, before, heading wording) (e evidence) {
 	for i, w := range q.weights {
 		w /= q.total
-		here, above, earlier := q.holds(own, i), q.holds(heading, i), q.holds(before, i)
+		here, above, earlier := q.matchDegree(own, i), q.matchDegree(heading, i), q.matchDegree(before, i)
 		switch {
 		case here > 0:
 			e.own += w * here
@@ -24,11 +24,11 @@ func (q question) look(own, before, heading wording) (e evidence) {
 			e.before += w * earlier
 		}
 	}
-	e.near = q.near(own.at)
+	e.near = q.nearShare(own.at)
 	return e
 }
 
-// lacksNames returns the share of the question's names that a fragment lacks, as a negative number. coded is true if
+// lacksNames returns the share of the question's names that a fragment lacks, as a negative number. `coded` is true if
 // one of the missing names is a number or code. Such a fragment is about another model, year or version, and does not
 // answer the question.
 func (q question) lacksNames(whole, heading wording) (share float64, coded bool) {
@@ -38,7 +38,7 @@ func (q question) lacksNames(whole, heading wording) (share float64, coded bool)
 			continue
 		}
 		names++
-		if q.holds(whole, i)+q.holds(heading, i) == 0 {
+		if q.matchDegree(whole, i)+q.matchDegree(heading, i) == 0 {
 			lacking++
 			coded = coded || q.own[i] && strings.ContainsFunc(q.terms[i].Name, unicode.IsDigit)
 		}
@@ -53,18 +53,19 @@ func (q question) lacksNames(whole, heading wording) (share float64, coded bool)
 // question.identifies.
 const halfHeld = 0.5
 
-// A part with this share of the question's words, not counting names, may lack the rarest word; see question.tells.
+// A part with this share of the question's words, not counting names, may lack the rarest word; see
+// question.isAboutSubject.
 const nearlyAll = 0.75
 
-// tells reports whether a row, an entry or a code block is about the subject of the question. The part and its heading
-// must together contain all names in the question. They must also contain the rarest of the question's other words, or
-// nearly all of these words. The names and the rarest word may also be in the previous sentence, which often announces
-// code.
-func (q question) tells(own, before, heading wording) bool {
+// isAboutSubject reports whether a row, an entry or a code block is about the subject of the question. The part and its
+// heading must together contain all names in the question. They must also contain the rarest of the question's other
+// words, or nearly all of these words. The names and the rarest word may also be in the previous sentence, which often
+// announces code.
+func (q question) isAboutSubject(own, before, heading wording) bool {
 	if q.unspaced { // terms are pairs of characters, many of which are not words, so none can be required
 		return true
 	}
-	return q.holdsAll(q.names, own, before, heading) && (q.holdsAll(q.rarest, own, before, heading) || q.share(own, heading) >= nearlyAll)
+	return q.containsAll(q.names, own, before, heading) && (q.containsAll(q.rarest, own, before, heading) || q.share(own, heading) >= nearlyAll)
 }
 
 // share returns the weighted share of the question's words, except names, that `own` contains. Words that only
@@ -76,7 +77,7 @@ func (q question) share(own, heading wording) float64 {
 			continue
 		}
 		total += w
-		held += w * max(q.holds(own, i), headingShare*q.holds(heading, i))
+		held += w * max(q.matchDegree(own, i), headingShare*q.matchDegree(heading, i))
 	}
 	if total == 0 {
 		return 1
@@ -93,7 +94,7 @@ func (q question) share(own, heading wording) float64 {
 //   - If one of the names is a code and the row is in a language other than the question's, the other words cannot
 //     match. The code is then enough, unless the question asks for a kind of value that the row lacks.
 func (q question) identifies(p part, own wording, lang analysis.Language) bool {
-	if p.kind != partRow || !q.holdsAll(q.names, own) {
+	if p.kind != partRow || !q.containsAll(q.names, own) {
 		return false
 	}
 	columns := wording{at: positions(analysis.Terms(columnsOf(p.text), lang))}
@@ -106,8 +107,8 @@ func (q question) identifies(p part, own wording, lang analysis.Language) bool {
 			coded = coded || strings.ContainsFunc(q.terms[i].Name, unicode.IsDigit)
 		case !q.framing[i] && q.own[i]:
 			asked++
-			held += q.holds(own, i)
-			column = column || q.holds(columns, i) > 0 || q.implied[i] && slices.ContainsFunc(strings.Split(p.text, cellSeparator), q.wants.heldBy)
+			held += q.matchDegree(own, i)
+			column = column || q.matchDegree(columns, i) > 0 || q.implied[i] && slices.ContainsFunc(strings.Split(p.text, cellSeparator), q.wants.isIn)
 		}
 	}
 	most := held >= halfHeld*asked
@@ -118,19 +119,19 @@ func (q question) identifies(p part, own wording, lang analysis.Language) bool {
 	return most || foreign && (q.wants == wantAny || own.value)
 }
 
-// holdsAll reports whether every term whose element in `marked` is true occurs in at least one of the texts.
-func (q question) holdsAll(marked []bool, texts ...wording) bool {
+// containsAll reports whether every term whose element in `marked` is true occurs in at least one of the texts.
+func (q question) containsAll(marked []bool, texts ...wording) bool {
 	for i, is := range marked {
-		if is && !slices.ContainsFunc(texts, func(t wording) bool { return q.holds(t, i) > 0 }) {
+		if is && !slices.ContainsFunc(texts, func(t wording) bool { return q.matchDegree(t, i) > 0 }) {
 			return false
 		}
 	}
 	return true
 }
 
-// holds returns the degree to which t contains the i-th term of the question: 1 if it contains the term itself,
+// matchDegree returns the degree to which t contains the i-th term of the question: 1 if it contains the term itself,
 // kinShare if it contains a related word or a value of the kind that the term asks for, and 0 otherwise.
-func (q question) holds(t wording, i int) float64 {
+func (q question) matchDegree(t wording, i int) float64 {
 	if len(occurrences(t.at, q.terms[i])) > 0 {
 		return 1
 	}
@@ -145,9 +146,9 @@ func (q question) holds(t wording, i int) float64 {
 	return 0
 }
 
-// near looks at each pair of neighbouring terms in the question. It returns the weighted share of pairs whose terms are
-// also close together in the text. `at` maps each term of the text to its positions.
-func (q question) near(at map[string][]int) float64 {
+// nearShare looks at each pair of neighbouring terms in the question. It returns the weighted share of pairs whose
+// terms are also close together in the text. `at` maps each term of the text to its positions.
+func (q question) nearShare(at map[string][]int) float64 {
 	sum, total := 0.0, 0.0
 	for i := 1; i < len(q.terms); i++ {
 		w := q.weights[i-1] + q.weights[i]

@@ -23,9 +23,9 @@ func optionsIn(question string) []string {
 	return out
 }
 
-// holdsOptions reports whether a fragment contains one of the options as a whole word. It returns true if there are no
-// options.
-func holdsOptions(f domain.Fragment, options []string) bool {
+// containsOption reports whether a fragment contains one of the options as a whole word. It returns true if there are
+// no options.
+func containsOption(f domain.Fragment, options []string) bool {
 	if len(options) == 0 {
 		return true
 	}
@@ -55,8 +55,8 @@ func normalisedCode(text string) string {
 	}, text)
 }
 
-// holdsCodes reports whether a fragment or its title contains all of the normalised codes.
-func holdsCodes(f domain.Fragment, codes []string) bool {
+// containsCodes reports whether a fragment or its title contains all of the normalised codes.
+func containsCodes(f domain.Fragment, codes []string) bool {
 	if len(codes) == 0 {
 		return true
 	}

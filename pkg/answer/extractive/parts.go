@@ -45,7 +45,7 @@ func (p part) words() string {
 // to make a browser request any address. Front matter is removed too.
 func partsOf(f domain.Fragment) []part {
 	r := partReader{title: lastHeading(f.Heading)}
-	for _, s := range fencedIn(shownText(f)) {
+	for _, s := range splitAtFences(shownText(f)) {
 		if s.code {
 			r.addCode(s.text, s.lang)
 			continue
@@ -107,7 +107,7 @@ func (r *partReader) addCode(code, lang string) (taken bool) {
 	if p.text == "" {
 		return false
 	}
-	if n := len(r.parts) - 1; n >= 0 && r.parts[n].kind == partProse && (r.announced || !ends(r.parts[n].text)) {
+	if n := len(r.parts) - 1; n >= 0 && r.parts[n].kind == partProse && (r.announced || !endsSentence(r.parts[n].text)) {
 		p.intro, p.under, p.asked = r.parts[n].text, r.parts[n].under, r.parts[n].asked
 		r.parts[n] = p
 	} else {
@@ -142,7 +142,7 @@ func (r *partReader) addParagraph(text string) {
 		r.add(p)
 	}
 	last = len(r.parts) - 1
-	r.announced = last >= 0 && r.parts[last].kind != partCode && announces(r.parts[last].text)
+	r.announced = last >= 0 && r.parts[last].kind != partCode && endsInColon(r.parts[last].text)
 }
 
 // isHeading reports whether a paragraph is a heading: the heading of the fragment's section, a question on its own
@@ -152,7 +152,7 @@ func (r *partReader) isHeading(text string) bool {
 	if strings.Contains(text, "\n") {
 		return false
 	}
-	return text == r.title || isHeading(text) && !announces(text) || isQuestion(text) && utf8.RuneCountInString(text) <= maxHeadingQuestion
+	return text == r.title || isHeading(text) && !endsInColon(text) || isQuestion(text) && utf8.RuneCountInString(text) <= maxHeadingQuestion
 }
 
 // Maximum length of a question that counts as a heading, in characters.

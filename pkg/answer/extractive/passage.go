@@ -36,8 +36,8 @@ func (q question) topicsOf(clause string) topics {
 	return out
 }
 
-// covered returns the share, by weight, of the topics that the texts contain.
-func (q question) covered(about topics, texts ...wording) float64 {
+// coverageOf returns the share, by weight, of the topics that the texts contain.
+func (q question) coverageOf(about topics, texts ...wording) float64 {
 	held, total := 0.0, 0.0
 	for i, w := range q.weights {
 		if !about[i] {
@@ -46,7 +46,7 @@ func (q question) covered(about topics, texts ...wording) float64 {
 		total += w
 		best := 0.0
 		for _, t := range texts {
-			best = max(best, q.holds(t, i))
+			best = max(best, q.matchDegree(t, i))
 		}
 		held += w * best
 	}
@@ -165,13 +165,13 @@ func (q question) window(p page, about topics, characters int) (begin, end int) 
 	best, most := 0, -1.0
 	distinctive := q.distinctive(p, about)
 	for i, l := range p.lines {
-		c := q.covered(distinctive, l.own) + 0.3*q.covered(about, l.own)
-		if len(q.options) > 0 && holdsOptions(domain.Fragment{Text: l.text}, q.options[:1]) {
+		c := q.coverageOf(distinctive, l.own) + 0.3*q.coverageOf(about, l.own)
+		if len(q.options) > 0 && containsOption(domain.Fragment{Text: l.text}, q.options[:1]) {
 			c += 2
 		}
 		for _, near := range []int{i - 1, i + 1} { // a label and its value, or a heading and its text
 			if near >= 0 && near < len(p.lines) {
-				c += 0.3 * q.covered(distinctive, p.lines[near].own)
+				c += 0.3 * q.coverageOf(distinctive, p.lines[near].own)
 			}
 		}
 		if c > most+1e-9 {
@@ -183,7 +183,7 @@ func (q question) window(p page, about topics, characters int) (begin, end int) 
 	for grown := true; grown; {
 		grown = false
 		for _, after := range []bool{true, false} {
-			b, e := p.grown(begin, end, after)
+			b, e := p.extend(begin, end, after)
 			if (b != begin || e != end) && length(b, e) <= characters {
 				begin, end, grown = b, e, true
 			}
@@ -201,11 +201,11 @@ func (q question) window(p page, about topics, characters int) (begin, end int) 
 	return begin, end
 }
 
-// prose reports whether most lines of a page end like sentences.
-func (p page) prose() bool {
+// isProse reports whether most lines of a page end like sentences.
+func (p page) isProse() bool {
 	n := 0
 	for _, l := range p.lines {
-		if ends(l.text) {
+		if endsSentence(l.text) {
 			n++
 		}
 	}
@@ -218,7 +218,7 @@ func (q question) distinctive(p page, about topics) topics {
 	out := make(topics, len(about))
 	any := false
 	for i := range about {
-		out[i] = about[i] && !q.names[i] && q.holds(p.title, i) == 0
+		out[i] = about[i] && !q.names[i] && q.matchDegree(p.title, i) == 0
 		any = any || out[i]
 	}
 	if !any {
@@ -227,9 +227,9 @@ func (q question) distinctive(p page, about topics) topics {
 	return out
 }
 
-// grown extends a range of lines to the end of its last paragraph, or by the next paragraph if the range already ends
+// extend extends a range of lines to the end of its last paragraph, or by the next paragraph if the range already ends
 // there. If `after` is false, it extends the beginning of the range in the same way.
-func (p page) grown(begin, end int, after bool) (int, int) {
+func (p page) extend(begin, end int, after bool) (int, int) {
 	if after {
 		if end == len(p.lines) {
 			return begin, end
@@ -278,8 +278,8 @@ type passage struct {
 	begin, end int // range of lines
 }
 
-// holds reports whether a passage contains a sentence, regardless of white space.
-func (p page) holds(in passage, sentence string) bool {
+// contains reports whether a passage contains a sentence, regardless of white space.
+func (p page) contains(in passage, sentence string) bool {
 	var text []string
 	for _, l := range p.lines[in.begin:in.end] {
 		text = append(text, strings.Fields(l.text)...)
@@ -297,42 +297,42 @@ func (p page) tokens(of passage) int {
 }
 
 // best returns the index of the page that most likely answers the question about these topics, or -1 if no page is
-// eligible. cover is the share of the topics that the page and its headings contain.
+// eligible. `cover` is the share of the topics that the page and its headings contain.
 func (q question) best(pages []page, about topics) (at int, cover float64) {
 	at = -1
 	most := 0.0
 	for i, p := range pages {
-		if len(p.lines) == 0 || !q.eligible(p, about) {
+		if len(p.lines) == 0 || !q.isEligible(p, about) {
 			continue
 		}
-		score := p.fragment.Score/max(pages[0].fragment.Score, minScore) + q.covered(q.asked(about), p.own) + 0.5*q.covered(about, p.own)
+		score := p.fragment.Score/max(pages[0].fragment.Score, minScore) + q.coverageOf(q.withoutNames(about), p.own) + 0.5*q.coverageOf(about, p.own)
 		if score > most {
-			at, most, cover = i, score, q.covered(about, p.own, p.title)
+			at, most, cover = i, score, q.coverageOf(about, p.own, p.title)
 		}
 	}
 	return at, cover
 }
 
 // passagesFor returns the passages about each clause of a question, in reading order within a fragment, and the clauses
-// that no passage answers. If supported is true, a sentence of the fragments is likely to be an answer, and pages are
+// that no passage answers. If `supported` is true, a sentence of the fragments is likely to be an answer, and pages are
 // checked less strictly. Each passage has at most the given number of characters, and prose is cut shorter.
 func (q question) passagesFor(clauses []string, pages []page, supported bool, characters int) (out []passage, unanswered []string) {
 	for _, clause := range clauses {
 		about := q.topicsOf(clause)
 		at, cover := q.best(pages, about)
-		if at < 0 || !q.answers(pages, at, about, cover, supported) {
+		if at < 0 || !q.mayAnswer(pages, at, about, cover, supported) {
 			unanswered = append(unanswered, clause)
 			continue
 		}
 		p := passage{fragment: at}
 		limit := characters
 		switch {
-		case !pages[at].prose():
+		case !pages[at].isProse():
 		case len(clauses) > 1: // a part of a question says little about what answers it
 			limit = min(limit, partCharacters)
 		default:
 			limit = min(limit, longPassageCharacters)
-			if slices.ContainsFunc(pages[at].lines, func(l line) bool { return q.covered(about, l.own) >= clearShare }) {
+			if slices.ContainsFunc(pages[at].lines, func(l line) bool { return q.coverageOf(about, l.own) >= clearShare }) {
 				limit = min(limit, passageCharacters)
 			}
 		}
@@ -342,18 +342,18 @@ func (q question) passagesFor(clauses []string, pages []page, supported bool, ch
 	return out, unanswered
 }
 
-// answers reports whether a passage of pages[at] may answer a clause. cover is the share of the topics that the page
-// contains. See passagesFor.
-func (q question) answers(pages []page, at int, about topics, cover float64, supported bool) bool {
+// mayAnswer reports whether a passage of pages[at] may answer a clause. `cover` is the share of the topics that the
+// page contains. See passagesFor.
+func (q question) mayAnswer(pages []page, at int, about topics, cover float64, supported bool) bool {
 	p := pages[at]
 	least := minCover
 	switch {
 	case len(q.options) > 0:
 		least = 0 // enough, because the page contains the option
-	case !supported && p.prose():
+	case !supported && p.isProse():
 		least = loneCover
 	}
-	return cover >= least && !q.lacks(pages, at, about) && (supported || q.speaksOf(p, about))
+	return cover >= least && !q.lacksSubject(pages, at, about) && (supported || q.isAboutProperty(p, about))
 }
 
 // If no sentence is likely to be an answer, a page is quoted only if it contains at least this share of the topics, not
@@ -363,9 +363,9 @@ const (
 	proseTopics = 0.5
 )
 
-// speaksOf reports whether a page is about the property that the question asks for, such as a colour, and not only
-// about the things that the question names. If the page is a table, all names must be in the same row.
-func (q question) speaksOf(p page, about topics) bool {
+// isAboutProperty reports whether a page is about the property that the question asks for, such as a colour, and not
+// only about the things that the question names. If the page is a table, all names must be in the same row.
+func (q question) isAboutProperty(p page, about topics) bool {
 	if len(q.options) > 0 {
 		return true
 	}
@@ -376,10 +376,10 @@ func (q question) speaksOf(p page, about topics) bool {
 		any = any || others[i]
 	}
 	least := otherTopics
-	if p.prose() {
+	if p.isProse() {
 		least = proseTopics
 	}
-	if any && q.covered(others, p.own, p.title) < least {
+	if any && q.coverageOf(others, p.own, p.title) < least {
 		return false
 	}
 	named := make([]bool, len(about))
@@ -387,7 +387,7 @@ func (q question) speaksOf(p page, about topics) bool {
 		named[i] = about[i] && q.names[i]
 	}
 	table := slices.ContainsFunc(p.lines, func(l line) bool { return recordLine.MatchString(l.text) })
-	return !table || slices.ContainsFunc(p.lines, func(l line) bool { return q.holdsAll(named, l.own, p.title) })
+	return !table || slices.ContainsFunc(p.lines, func(l line) bool { return q.containsAll(named, l.own, p.title) })
 }
 
 // joined returns the passages with p added, or with p merged into a passage that it overlaps or adjoins.
@@ -401,8 +401,8 @@ func joined(passages []passage, p passage) []passage {
 	return append(passages, p)
 }
 
-// shown formats a passage as a quotation: a single line in quotation marks, several lines as a block.
-func (say phrases) shown(p passage, pages []page) string {
+// formatPassage formats a passage as a quotation: a single line in quotation marks, several lines as a block.
+func (say phrases) formatPassage(p passage, pages []page) string {
 	cite := " [" + strconv.Itoa(p.fragment+1) + "]"
 	var paragraphs []string
 	lines := pages[p.fragment].lines[p.begin:p.end]
@@ -414,13 +414,13 @@ func (say phrases) shown(p passage, pages []page) string {
 		var texts []string
 		for _, l := range lines[i:n] {
 			if last := len(texts) - 1; l.inline && last >= 0 {
-				texts[last] += between(texts[last], l.text) + l.text
+				texts[last] += separator(texts[last], l.text) + l.text
 				continue
 			}
 			texts = append(texts, l.text)
 		}
 		text := strings.Join(withoutColumns(texts), "\n")
-		if !apart(text) {
+		if !hasSeparateLines(text) {
 			text = unwrapped(text)
 		}
 		if text = quotation(text); text != "" {

@@ -164,7 +164,7 @@ func FuzzPassages(f *testing.F) {
 			if p.begin < 0 || p.begin >= p.end || p.end > len(pages[p.fragment].lines) {
 				t.Fatalf("passage %+v of %d lines", p, len(pages[p.fragment].lines))
 			}
-			phrases{Open: "“", Close: "”"}.shown(p, pages)
+			phrases{Open: "“", Close: "”"}.formatPassage(p, pages)
 		}
 	})
 }

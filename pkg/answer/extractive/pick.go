@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// pick selects the sentences to quote and sorts them into reading order: fragments by rank, then by position. tokens
+// pick selects the sentences to quote and sorts them into reading order: fragments by rank, then by position. `tokens`
 // limits the total length of all sentences except the first. pick selects none if the best sentence is not likely to be
 // an answer. Sentences that address a language model, and all later ones in the same fragment, are excluded.
 func pick(sentences []sentence, fragments []domain.Fragment, tokens int) []sentence {
@@ -27,7 +27,7 @@ func pick(sentences []sentence, fragments []domain.Fragment, tokens int) []sente
 		if len(out) > 0 && length+n > maxQuoteCharacters || slices.ContainsFunc(out, s.repeats) {
 			continue
 		}
-		if len(out) == 0 && !s.evidence.answered(fragments) {
+		if len(out) == 0 && !s.evidence.isAnswer(fragments) {
 			return nil
 		}
 		if tokens -= chunk.Tokens(s.shown); tokens < 0 && len(out) > 0 {
@@ -79,12 +79,12 @@ func candidates(sentences []sentence) []sentence {
 	}
 	best := out[0]
 	return slices.DeleteFunc(out, func(s sentence) bool {
-		return best.single() && s.single() && s.evidence.own < sameThing*best.evidence.own
+		return best.isRowOrEntry() && s.isRowOrEntry() && s.evidence.own < sameThing*best.evidence.own
 	})
 }
 
-// single reports whether a part is a row or an entry, and so describes one of several similar things.
-func (p part) single() bool { return p.kind == partRow || p.kind == partEntry }
+// isRowOrEntry reports whether a part is a row or an entry, and so describes one of several similar things.
+func (p part) isRowOrEntry() bool { return p.kind == partRow || p.kind == partEntry }
 
 // afterOrders returns a function that reports whether a sentence addresses a language model or follows such a sentence
 // in the same fragment.

@@ -40,16 +40,16 @@ func (say phrases) quotations(quotes []sentence, fragments []domain.Fragment) []
 			if listed {
 				parting = "\n"
 			}
-			out = append(out, parting+say.entry(s.shown)+cite)
+			out = append(out, parting+say.formatEntry(s.shown)+cite)
 			listed = next
 		default:
 			text := marked(s, fragments)
 			for i+1 < len(quotes) && quotes[i+1].follows(s) && !strings.Contains(text, "\n") {
 				i++
 				s = quotes[i]
-				text += between(text, s.shown) + marked(s, fragments)
+				text += separator(text, s.shown) + marked(s, fragments)
 			}
-			out = append(out, "\n\n"+say.announced(text, cite))
+			out = append(out, "\n\n"+say.formatAnnouncement(text, cite))
 		}
 		i++
 	}
@@ -61,18 +61,18 @@ func (s sentence) follows(other sentence) bool {
 	return s.kind == partProse && s.fragment == other.fragment && s.position == other.position+1
 }
 
-// announced formats a sentence that ends in a colon, with the text that it announces. Sentences of this text are quoted
-// after the colon, and entries become a list.
-func (say phrases) announced(text, cite string) string {
+// formatAnnouncement formats a sentence that ends in a colon, with the text that it announces. Sentences of this text
+// are quoted after the colon, and entries become a list.
+func (say phrases) formatAnnouncement(text, cite string) string {
 	text, taken, _ := strings.Cut(text, "\n")
 	var list strings.Builder
 	if taken != "" {
 		for _, p := range paragraph(taken) {
 			switch p.kind {
 			case partEntry, partRow:
-				list.WriteString("\n" + say.entry(fence.OneLine(p.text, maxQuoteCharacters)) + cite)
+				list.WriteString("\n" + say.formatEntry(fence.OneLine(p.text, maxQuoteCharacters)) + cite)
 			case partProse:
-				text += between(text, p.text) + p.text
+				text += separator(text, p.text) + p.text
 			}
 		}
 	}
@@ -83,8 +83,8 @@ func (say phrases) announced(text, cite string) string {
 	return out
 }
 
-// entry formats a list entry. A numbered entry keeps its number.
-func (say phrases) entry(text string) string {
+// formatEntry formats a list entry. A numbered entry keeps its number.
+func (say phrases) formatEntry(text string) string {
 	mark := strings.TrimSpace(itemLine.FindString(text))
 	text = say.Open + strings.TrimSpace(itemLine.ReplaceAllString(text, "")) + say.Close
 	if strings.ContainsFunc(mark, unicode.IsDigit) {
@@ -117,8 +117,8 @@ func cutOff(text string) bool {
 // labelled matches a line that begins with a label and therefore is not a sentence: "Next review: 22 May, room Pine".
 var labelled = regexp.MustCompile(`^\p{Lu}[^.:;!?]{0,40}: `)
 
-// between returns the separator between two consecutive sentences.
-func between(a, b string) string {
+// separator returns the separator between two consecutive sentences.
+func separator(a, b string) string {
 	last, _ := utf8.DecodeLastRuneInString(a)
 	first, _ := utf8.DecodeRuneInString(b)
 	if language.IsUnspaced(first) || strings.ContainsRune("。！？」』", last) {

@@ -152,7 +152,7 @@ func TestWordsThatTheVectorsDoNotKnowHaveNoKin(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, kin := range q.kin {
-		if q.holds(wording{at: positions(analysis.Terms(fragments[0].Text, "ru"))}, i) > 0 {
+		if q.matchDegree(wording{at: positions(analysis.Terms(fragments[0].Text, "ru"))}, i) > 0 {
 			t.Errorf("%s has the kin %q", q.terms[i].Name, kin)
 		}
 	}
@@ -170,7 +170,7 @@ func TestWordsForOneConceptAreKindredAcrossLanguages(t *testing.T) {
 		own := wording{at: positions(analysis.Terms(fragments[0].Text, analysis.Detect(fragments[0].Text)))}
 		got := false
 		for i := range q.terms {
-			got = got || q.holds(own, i) > 0
+			got = got || q.matchDegree(own, i) > 0
 		}
 		if got != want {
 			t.Errorf("%q: kindred words are found: %v", question, got)

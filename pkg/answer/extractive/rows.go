@@ -20,7 +20,7 @@ const maxColumnBytes = 80
 // below it that lack them.
 func entries(lines []string) []part {
 	var out []part
-	if announces(lines[0]) && len(lines) > 1 {
+	if endsInColon(lines[0]) && len(lines) > 1 {
 		out = append(out, part{text: lines[0] + "\n" + firstLines(strings.Join(lines[1:], "\n"))})
 		lines = lines[1:]
 	}

@@ -30,7 +30,7 @@ type sentence struct {
 // repetitions: the reader must see both.
 func (s sentence) repeats(other sentence) bool {
 	small, large := s.terms, other.terms
-	if !maps.Equal(figures(small), figures(large)) {
+	if !maps.Equal(withDigits(small), withDigits(large)) {
 		return false
 	}
 	if len(small) > len(large) {
@@ -45,8 +45,8 @@ func (s sentence) repeats(other sentence) bool {
 	return float64(shared) >= sameTerms*float64(len(small))
 }
 
-// figures returns the terms that contain a digit.
-func figures(terms map[string]bool) map[string]bool {
+// withDigits returns the terms that contain a digit.
+func withDigits(terms map[string]bool) map[string]bool {
 	out := make(map[string]bool)
 	for t := range terms {
 		if strings.ContainsFunc(t, unicode.IsDigit) {
@@ -93,7 +93,7 @@ func (q question) readFragment(i int, f domain.Fragment, best float64) []sentenc
 		}
 		heading := readOnce(titles(p))
 		own := read(p.words())
-		own.value, own.lone = q.wants.heldBy(p.words()), p.single() || q.wants.speaking() && q.holdsAll(q.names, own)
+		own.value, own.lone = q.wants.isIn(p.words()), p.isRowOrEntry() || q.wants.isSelfExplanatory() && q.containsAll(q.names, own)
 		said := own // including the question that it answers
 		if p.asked != "" {
 			said = read(p.asked + "\n" + p.words())
@@ -102,27 +102,27 @@ func (q question) readFragment(i int, f domain.Fragment, best float64) []sentenc
 		if p.kind != partProse && p.kind != partCode {
 			before = wording{} // rows and entries have no context
 		}
-		e := q.look(said, before, heading)
+		e := q.evidenceOf(said, before, heading)
 		e.names, e.score, e.rank = names, f.Score, f.Score/max(best, minScore)
-		e.scrap = p.kind == partProse && !ends(p.text) && (isScrap(p.text) || q.unspaced && n == 0) || q.saysNoMore(own)
+		e.scrap = p.kind == partProse && !endsSentence(p.text) && (isScrap(p.text) || q.unspaced && n == 0) || q.addsNothing(own)
 		e.certain = q.identifies(p, own, lang)
-		tells := p.kind == partProse || p.kind == partEntry && ends(p.text) && !isQuestion(p.text) && !itemLine.MatchString(p.text) || q.tells(said, before, heading) || e.certain
-		if before = own; p.single() {
+		tells := p.kind == partProse || p.kind == partEntry && endsSentence(p.text) && !isQuestion(p.text) && !itemLine.MatchString(p.text) || q.isAboutSubject(said, before, heading) || e.certain
+		if before = own; p.isRowOrEntry() {
 			before = wording{}
 		}
 		if p.kind == partProse && isQuestion(p.text) || e.own == 0 && (p.kind != partCode || e.before == 0) || !tells || q.wants != wantAny && !own.value {
 			continue
 		}
 		out = append(out, sentence{
-			part: p, fragment: i, position: n, last: n == len(parts)-1, rare: q.holdsAll(q.rarest, said, heading),
+			part: p, fragment: i, position: n, last: n == len(parts)-1, rare: q.containsAll(q.rarest, said, heading),
 			shown: quotation(p.text), terms: keys(own.at), said: said, evidence: e, score: e.total(),
 		})
 	}
 	return out
 }
 
-// saysNoMore reports whether t contains no words other than those of the question.
-func (q question) saysNoMore(t wording) bool {
+// addsNothing reports whether t contains no words other than those of the question.
+func (q question) addsNothing(t wording) bool {
 	held := 0
 	for i := range q.terms {
 		if len(occurrences(t.at, q.terms[i])) > 0 {
@@ -162,8 +162,8 @@ func isScrap(text string) bool {
 // minScore is a lower bound on scores that avoids a division by zero.
 const minScore = 0.01
 
-// ends reports whether text ends with a sentence terminator, such as a full stop.
-func ends(text string) bool {
+// endsSentence reports whether text ends with a sentence terminator, such as a full stop.
+func endsSentence(text string) bool {
 	last, _ := utf8.DecodeLastRuneInString(text)
 	return unicode.Is(unicode.STerm, last)
 }

@@ -69,9 +69,9 @@ func wantIn(question string) want {
 	return wantAny
 }
 
-// speaking reports whether values of the kind are self-explanatory. For example, "Lena (lena@example.org)" answers a
-// question about Lena's mail address without the word "mail". But the text must contain her name.
-func (w want) speaking() bool { return w == wantPhone || w == wantMail }
+// isSelfExplanatory reports whether values of the kind are self-explanatory. For example, "Lena (lena@example.org)"
+// answers a question about Lena's mail address without the word "mail". But the text must contain her name.
+func (w want) isSelfExplanatory() bool { return w == wantPhone || w == wantMail }
 
 // covers reports whether a word in the question only indicates the requested kind of value.
 func (w want) covers(word string) bool {
@@ -99,8 +99,8 @@ var (
 	mail  = regexp.MustCompile(`\S@\S`)
 )
 
-// heldBy reports whether the text contains a value of the requested kind.
-func (w want) heldBy(text string) bool {
+// isIn reports whether the text contains a value of the requested kind.
+func (w want) isIn(text string) bool {
 	if w == wantAny {
 		return false
 	}

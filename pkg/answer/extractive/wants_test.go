@@ -65,7 +65,7 @@ func TestWhatHoldsAValue(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := wantIn(test.question).heldBy(test.text); got != test.want {
+			if got := wantIn(test.question).isIn(test.text); got != test.want {
 				t.Errorf("got %v", got)
 			}
 		})
