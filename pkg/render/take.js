@@ -1,10 +1,10 @@
 ((most) => {
-	// What the document shows, copied into one that runs and loads nothing. Parsers give up on trees that are nested
-	// much deeper than people write them, so what is deeper is put side by side.
+	// Copies what the document shows into a document that runs no scripts and loads nothing. Parsers reject trees that are
+	// nested very deeply, so elements below the depth `deepest` become siblings.
 	const deepest = 400;
 	const out = document.implementation.createHTMLDocument('');
 	out.removeChild(out.documentElement);
-	const todo = []; // a stack: the next one last
+	const todo = []; // a stack: its last element is the next one
 	const later = (nodes, to, depth) => {
 		for (let n = nodes.length - 1; n >= 0; n--) todo.push({node: nodes[n], to, depth});
 	};

@@ -1,6 +1,6 @@
-"""Fills and asks one store, for benchpeers: peers.py <store> fill|ask <folder of the workload> <seconds for each figure> <seconds until it is idle> <address of the embedding server>.
+"""Fills and queries one store for benchpeers: peers.py <store> fill|ask <folder of the workload> <seconds for each figure> <seconds until it is idle> <address of the embedding server>.
 
-The last line that it prints is JSON. A store is asked by its own client, in process, by one thread and by eight.
+The last line of the output is JSON. The store is queried with its own client in this process, by one thread and by eight.
 """
 
 import atexit
@@ -63,7 +63,7 @@ class Chroma:
 
 
 class ChromaServer(Chroma):
-    """The same as a server, asked by its HTTP client: as Sluice is asked."""
+    """Chroma as a server. It is queried with its HTTP client, as Sluice is."""
 
     def __init__(self, folder):
         import chromadb
@@ -257,7 +257,7 @@ STORES = {"chroma": Chroma, "chroma-server": ChromaServer, "qdrant": Qdrant, "la
 
 
 class OpenAI:
-    """Asks the embedding server by OpenAI's client, as the embedding functions of Chroma and LanceDB do."""
+    """Sends texts to the embedding server with OpenAI's client, as the embedding functions of Chroma and LanceDB do."""
 
     def __init__(self, address):
         import openai
@@ -269,7 +269,7 @@ class OpenAI:
 
 
 class Bare:
-    """Asks the embedding server by a connection for each thread that is kept open: the least that it takes."""
+    """Sends texts to the embedding server over one open connection per thread, with as little overhead as possible."""
 
     def __init__(self, address):
         self.address, self.local = urllib.parse.urlsplit(address), threading.local()
@@ -283,7 +283,7 @@ class Bare:
 
 
 def processor_time(server):
-    """What a server has used of all processors, or this process, which is the store itself."""
+    """Returns the processor time of the server, or of this process if the store runs in it."""
     if server is None:
         return time.process_time()
     with open(f"/proc/{server}/stat") as stat:
@@ -292,9 +292,10 @@ def processor_time(server):
 
 
 def measure(ask, questions, truth, clients, seconds, server, once=False):
-    """Has so many threads ask one question after the other, or each once. Those that come again were asked before, if there is time."""
+    """Sends questions from several threads: repeatedly, or each question once. Repeated questions are sent once before the
+    measurement, if there is time."""
     began = time.perf_counter()
-    for q in questions[:10] if once else questions:  # what was never asked may be cold
+    for q in questions[:10] if once else questions:  # the first run of a question may be slow
         if time.perf_counter() - began > seconds:
             break
         ask(q)
@@ -337,7 +338,7 @@ def measure(ask, questions, truth, clients, seconds, server, once=False):
 
 
 def anonymous(process="self"):
-    """What memory a process has of its own, without pages of files."""
+    """Returns the memory of a process in bytes, without pages of files."""
     with open(f"/proc/{process}/status") as status:
         for line in status:
             if line.startswith("RssAnon:"):

@@ -1,7 +1,7 @@
-"""Has a pipeline take files in, for benchpipelines: pipelines.py llamaindex|haystack <folder> <folder of a model, or "">.
+"""Ingests files with a pipeline for benchpipelines: pipelines.py llamaindex|haystack <folder> <folder of a model, or "">.
 
-Each is used as its documentation shows, with its own readers, splitter and store in memory. The last line that is printed
-is JSON. Without a model nothing is embedded. Tokens are counted afterwards.
+Each pipeline is used as its documentation shows, with its own readers, splitter and in-memory store. The last line of the
+output is JSON. Without a model, nothing is embedded. Tokens are counted after the measurement.
 """
 
 import json
@@ -12,13 +12,13 @@ import sys
 import tempfile
 import time
 
-# What a model reads at most; passages are cut so that nothing of them is left out.
+# Maximum number of tokens that a model reads. Passages are split so that they fit.
 MODEL_TOKENS = 256
 BATCH = 32
 
 
 class SentenceTransformer:
-    """Embeds with onnxruntime: the graph of a BERT encoder, mean of its last states, at length one."""
+    """Embeds texts with onnxruntime: the mean of a BERT encoder's last states, scaled to unit length."""
 
     def __init__(self, folder):
         import onnxruntime
@@ -34,7 +34,7 @@ class SentenceTransformer:
         self.texts = []
 
     def count(self):
-        """Returns how many tokens of all texts were embedded, and how many were cut off, as the model reads no more."""
+        """Returns how many tokens were embedded, and how many were cut off because of the model's limit."""
         self.tokenizer.no_truncation()
         self.tokenizer.no_padding()
         lengths = [len(self.tokenizer.encode(t).ids) for t in self.texts]
@@ -63,7 +63,7 @@ class SentenceTransformer:
 
 
 def export(folder, path):
-    """Writes the encoder of a folder with config.json and model.safetensors as an ONNX graph."""
+    """Converts the encoder in a folder (config.json, model.safetensors) to an ONNX graph."""
     import numpy as np
     import onnx
     from onnx import TensorProto, helper, numpy_helper
@@ -125,7 +125,7 @@ def export(folder, path):
 
 
 def words(documents):
-    """Counts the different words of each file, of all that its readers made of it: given are names of files and texts."""
+    """Returns the number of different words per file, added up. documents are pairs of a file name and an extracted text."""
     found = {}
     for name, text in documents:
         found.setdefault(name, set()).update(re.findall("[a-z0-9]+", text.lower()))
@@ -196,7 +196,7 @@ def haystack(folder, model):
         pipeline.add_component(f"reader{i}", reader)
         pipeline.connect(f"router.{kind}", f"reader{i}.sources")
         pipeline.connect(f"reader{i}", "joiner")
-    # Words of English are some 1.3 tokens of the model, and made-up ones 2.3.
+    # An English word has about 1.3 tokens, and an invented word has 2.3.
     pipeline.add_component("splitter", DocumentSplitter(split_by="word", split_length=100 if model else 300))
     pipeline.add_component("writer", DocumentWriter(store))
     pipeline.connect("joiner", "splitter")

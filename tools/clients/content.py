@@ -1,4 +1,4 @@
-"""Puts manuals into a service and makes an agent that answers from them. Prints the agent's id and the datastore's."""
+"""Uploads manuals to a service and creates an agent that answers from them. Prints the ids of the agent and the datastore."""
 
 import json
 import os

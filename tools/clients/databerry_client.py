@@ -1,4 +1,4 @@
-"""LangChain's DataberryRetriever as it is, in both of its ways, against /datastores/query/{id}."""
+"""Tests /datastores/query/{id} with LangChain's unmodified DataberryRetriever, both synchronously and asynchronously."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""The official client of the Model Context Protocol for Python, over HTTP and over standard streams."""
+"""Tests the service with the official Model Context Protocol client for Python, over HTTP and over standard streams."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""The official OpenAI client for Python, and LangChain on top of it, against /v1."""
+"""Tests /v1 with the official OpenAI client for Python, and with LangChain on top of it."""
 
 import asyncio
 import os
@@ -62,7 +62,7 @@ def stream():
 
 
 def helper():
-    """The client's own accumulation of a stream, which is stricter about the form of chunks."""
+    """Reads a stream with the client's own accumulator, which is stricter about the format of chunks."""
     with client.chat.completions.stream(model=AGENT, messages=QUESTION) as events:
         pieces = [e.delta for e in events if e.type == "content.delta"]
         whole = events.get_final_completion().choices[0]

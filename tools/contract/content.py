@@ -1,4 +1,4 @@
-"""Puts something of every kind into a service, and prints the ids, that of the key that it is called with among them, as JSON."""
+"""Creates a resource of each kind, and prints their ids as JSON, including the id of the key that the script uses."""
 
 import json
 import os

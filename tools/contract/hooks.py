@@ -1,4 +1,4 @@
-"""Keeps the run from taking away what it stands on: its own key, the room for content, and something of every kind."""
+"""Keeps a run from removing what it needs: its own key, the quota for content, and one resource of each kind."""
 
 import json
 import os
@@ -27,7 +27,8 @@ def before_call(context, case, kwargs):
 
 
 def name_what_is_there(case):
-    """Puts ids of what is there where a link cannot, within a body, so that requests which build on each other get beyond the first."""
+    """Replaces ids in bodies with ids of existing resources, because links cannot set them. Otherwise, chains of requests would
+    end after the first request."""
     if isinstance(case.body, dict):
         operation = case.operation.definition.raw["operationId"]
         if type(case.body.get("datastoreId")) is str:

@@ -1,4 +1,7 @@
-"""Says how often each link of the OpenAPI document was followed: links.py REPORT.ndjson OPENAPI.json. Fails when it was fewer than half of them."""
+"""Prints how often each link in the OpenAPI document was followed: links.py REPORT.ndjson OPENAPI.json.
+
+Fails if fewer than half of the links were followed.
+"""
 
 import json
 import sys
@@ -6,7 +9,7 @@ from collections import Counter
 
 
 def links(document):
-    """The names of a document's links, as the report has them."""
+    """Yields the names of a document's links as they appear in the report."""
     operations = {
         operation["operationId"]: f"{method.upper()} {path}"
         for path, item in document["paths"].items()
@@ -25,7 +28,7 @@ def links(document):
 
 
 def followed(value):
-    """The transitions within an event."""
+    """Yields the ids of the transitions in an event."""
     if isinstance(value, dict):
         if isinstance(value.get("transition"), dict):
             yield value["transition"]["id"]

@@ -1,14 +1,14 @@
--- One schema for SQLite and PostgreSQL: only types and clauses that mean the same in both.
--- Times are microseconds since 1970 (UTC), flags are 0 or 1, structures are JSON, '' for none.
+-- The schema for both SQLite and PostgreSQL. It uses only types and clauses that mean the same in both.
+-- Times are microseconds since 1970 (UTC). Flags are 0 or 1. Structures are JSON, or '' if there is none.
 --
--- It starts at version 11, which the last development version had: those before were never released.
+-- The first version is 11, the version of the last development schema. Earlier versions were never released.
 
 -- +goose Up
 CREATE TABLE marks (
     name  TEXT PRIMARY KEY,
     value BIGINT NOT NULL
 );
--- The highest generation ever seen, of deleted datasources too: a new job stream starts above it.
+-- The highest generation ever seen, including those of deleted datasources. A new job stream starts above it.
 INSERT INTO marks (name, value) VALUES ('generation', 0);
 
 CREATE TABLE leases (
@@ -37,7 +37,7 @@ CREATE TABLE api_keys (
 );
 CREATE INDEX api_keys_list ON api_keys (workspace_id, created_at, id);
 
--- Limits set through the API; key_id is '' for those of the workspace. They go with it, and those of a key with the key.
+-- Limits set through the API. key_id is '' for limits of the workspace. A workspace's or key's limits are deleted with it.
 CREATE TABLE limits (
     workspace_id TEXT NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
     key_id       TEXT NOT NULL,
@@ -54,7 +54,7 @@ CREATE TABLE usage_counts (
     PRIMARY KEY (workspace_id, month, metric)
 );
 
--- What usage_counts holds of a workspace, by key; key_id is '' for what was used without one.
+-- The counts in usage_counts, divided by key. key_id is '' for requests without a key.
 CREATE TABLE key_usage (
     workspace_id TEXT NOT NULL,
     month        TEXT NOT NULL,
@@ -64,7 +64,7 @@ CREATE TABLE key_usage (
     PRIMARY KEY (workspace_id, month, key_id, metric)
 );
 
--- status is 0 while the request is being worked on.
+-- status is 0 while the request is being processed.
 CREATE TABLE idempotency_keys (
     workspace_id TEXT NOT NULL,
     key          TEXT NOT NULL,
@@ -77,9 +77,9 @@ CREATE TABLE idempotency_keys (
 );
 CREATE INDEX idempotency_keys_expiry ON idempotency_keys (expires_at);
 
--- chunk_target and chunk_max are 0 for the program's defaults. since is the generation above which rows in the serving place
--- count. A datastore with move_id '' stays where it is. One with deleted_at > 0 is gone for everybody; its datasources are
--- removed a part at a time, and then its row.
+-- chunk_target and chunk_max are 0 for the program's defaults. Rows in the serving place are valid only if their generation is
+-- above since. move_id is '' unless the datastore is moving. If deleted_at > 0, nobody sees the datastore any more. First its
+-- datasources are removed in batches, and then its row.
 CREATE TABLE datastores (
     id              TEXT PRIMARY KEY,
     workspace_id    TEXT NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
@@ -104,7 +104,7 @@ CREATE INDEX datastores_list ON datastores (workspace_id, created_at, id);
 CREATE INDEX datastores_moving ON datastores (id) WHERE move_id <> '';
 CREATE INDEX datastores_deleted ON datastores (id) WHERE deleted_at > 0;
 
--- allowed_origins is a JSON array, extra a JSON object.
+-- allowed_origins is a JSON array, and extra is a JSON object.
 CREATE TABLE agents (
     id              TEXT PRIMARY KEY,
     workspace_id    TEXT NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
@@ -132,7 +132,7 @@ CREATE TABLE agent_datastores (
 );
 CREATE INDEX agent_datastores_datastore ON agent_datastores (datastore_id);
 
--- caller_id is the id that the caller has chosen, '' for a conversation that is known by its own.
+-- caller_id is the id that the caller chose, or '' if the caller uses the conversation's own id.
 CREATE TABLE conversations (
     id           TEXT PRIMARY KEY,
     caller_id    TEXT NOT NULL,
@@ -162,7 +162,8 @@ CREATE TABLE messages (
 );
 CREATE INDEX messages_turn ON messages (conversation_id, seq);
 
--- A turn to answer needs no conversation: one that is begun is stored with its first messages, or not at all.
+-- Locks of conversations: only the holder may answer a question. The conversation need not exist yet, because a new
+-- conversation is stored together with its first messages.
 CREATE TABLE conversation_turns (
     conversation_id TEXT PRIMARY KEY,
     holder          TEXT NOT NULL,
@@ -171,18 +172,19 @@ CREATE TABLE conversation_turns (
 CREATE INDEX conversation_turns_until ON conversation_turns (held_until);
 
 -- place says where the datasource's newest job is: 0 nowhere, 1 in the outbox, 2 in the job stream. seen_generation is the
--- highest generation of a job of it that is known to be in the stream. queued_at is when a crawl job was last accepted.
--- inputs are those of the active generation, target_inputs those of the target's; target_generation is 0 while nothing is in
--- the place that the datastore moves to. move_id is the move for which a job was last issued, replay_id the replay that
--- last queued the datasource. resume_status is '' when there is nothing to go back to. refresh is the schedule, '' for none.
--- original_bytes is the size of the original, 0 where there is none.
+-- highest generation of its jobs that is known to be in the stream. queued_at is the time at which a crawl job was last
+-- accepted. inputs belong to the active generation, and target_inputs to the target generation. target_generation is 0 if the
+-- place that the datastore is moving to has no rows of the datasource. move_id is the move for which a job was last issued,
+-- and replay_id is the replay that last queued the datasource. resume_status is the status before a move job, or ''. refresh
+-- is the schedule, or ''. original_bytes is the size of the original, or 0 if there is none.
 --
--- Of a site, run_id is the job that began its newest crawl, crawl the state of that, pages the number of its pages, and
--- capped says that pages were left out because of its limit.
+-- For a site: run_id is the job that began its newest crawl, crawl is the state of that crawl, and pages is the number of
+-- pages. capped is 1 if pages were left out because of the limit on pages.
 --
--- Of a page of a site, run_id is the crawl that last asked for it, content_hash the checksum of its content, duplicate_of
--- the page that it was left out for, canonical_id the page that it says it is unless it was left out, and lead how many
--- pages that are read for their links alone lead to it in a row, itself among them; 0 for a page that is searchable.
+-- For a page of a site: run_id is the crawl that last requested the page, and content_hash is the hash of its content.
+-- duplicate_of is the page in favour of which it was left out. canonical_id is the page that it names as canonical, unless it
+-- was left out. lead is the number of consecutive pages, ending with this one, that are read only for their links; it is 0
+-- for a searchable page.
 CREATE TABLE datasources (
     id                 TEXT PRIMARY KEY,
     workspace_id       TEXT NOT NULL,
@@ -255,13 +257,13 @@ CREATE INDEX datasources_custom ON datasources (datastore_id, custom_id, created
 CREATE INDEX datasources_stored ON datasources (workspace_id, chunks, original_bytes);
 CREATE INDEX datasources_refresh ON datasources (id) WHERE refresh <> '';
 CREATE INDEX datasources_replay ON datasources (replay_id, status) WHERE replay_id <> '';
--- What readers see of a datastore, and how much of it a move has taken along.
+-- Finds the content of a datastore that readers see, and the part of it that a move has copied.
 CREATE INDEX datasources_content ON datasources (datastore_id, target_generation, move_id, id) WHERE active_generation > 0;
--- Small whatever the number of datasources: what was published and has not ended, and sites waiting for pages.
+-- Contains only datasources with unfinished published jobs and sites that wait for pages, so it is always small.
 CREATE INDEX datasources_unsettled ON datasources (place, touched_at)
     WHERE place <> 1 AND status IN ('unsynched', 'pending', 'running');
 
--- Work on pages of a site; kind is named in sites/work.go. run_id is the crawl that it belongs to.
+-- Queued work on pages of a site. sites/work.go names the kinds. run_id is the crawl that the work belongs to.
 CREATE TABLE site_work (
     site_id  TEXT NOT NULL REFERENCES datasources (id) ON DELETE CASCADE,
     kind     SMALLINT NOT NULL,
@@ -271,20 +273,20 @@ CREATE TABLE site_work (
     PRIMARY KEY (site_id, kind, page_id)
 );
 
--- Pages that were deleted or found gone since the newest crawl of the site began: it does not ask for them again, wherever
--- they are linked.
+-- Pages that were deleted or found gone since the newest crawl of the site began. The crawl does not request them again,
+-- even if other pages link to them.
 CREATE TABLE left_pages (
     site_id TEXT NOT NULL REFERENCES datasources (id) ON DELETE CASCADE,
     page_id TEXT NOT NULL,
     PRIMARY KEY (site_id, page_id)
 );
 
--- Sites that were deleted and of which there are still pages, which nobody sees.
+-- Deleted sites that still have pages. Nobody sees these pages.
 CREATE TABLE doomed_sites (
     site_id TEXT NOT NULL PRIMARY KEY
 );
 
--- The links of the last fetch of a page: addresses, packed as sites/links.go has it, in several parts.
+-- The links found by the last fetch of a page: addresses in the packed form of sites/links.go, in several parts.
 CREATE TABLE page_links (
     page_id TEXT NOT NULL REFERENCES datasources (id) ON DELETE CASCADE,
     part    SMALLINT NOT NULL,
@@ -292,7 +294,7 @@ CREATE TABLE page_links (
     PRIMARY KEY (page_id, part)
 );
 
--- not_before is 0 for a job that may go at once, so that no clock decides about it.
+-- not_before is 0 for a job that may be published at once, so that a wrong clock cannot delay it.
 CREATE TABLE outbox (
     datasource_id TEXT PRIMARY KEY REFERENCES datasources (id) ON DELETE CASCADE,
     workspace_id  TEXT NOT NULL,
@@ -305,7 +307,8 @@ CREATE TABLE outbox (
 );
 CREATE INDEX outbox_turn ON outbox (priority, workspace_id, not_before, seq);
 
--- below is -1 for every generation; originals are keys, one a line; engine and model are '' in a sweep of every place.
+-- below is -1 for all generations. originals contains keys, one per line. engine and model are '' if the sweep applies to every
+-- place.
 CREATE TABLE sweeps (
     id              TEXT PRIMARY KEY,
     workspace_id    TEXT NOT NULL,
@@ -324,7 +327,7 @@ CREATE TABLE sweeps (
 CREATE INDEX sweeps_due ON sweeps (due_at, id);
 CREATE INDEX sweeps_datastore ON sweeps (datastore_id, datasource_id);
 
--- beat_at is when the holder last reported that it works on the repair, 0 while nobody does.
+-- beat_at is the time at which the holder last reported that it is working on the repair, or 0 if nobody is.
 CREATE TABLE repairs (
     id           TEXT PRIMARY KEY,
     prune        SMALLINT NOT NULL,

@@ -1,4 +1,4 @@
-// The search box. The service does the searching. Pages can be read without this script.
+// The search box. The service performs the search. All pages can be read without this script.
 "use strict";
 {
   const [box, query, count, found] = ["search", "query", "count", "found"].map(id => document.getElementById(id));

@@ -1,4 +1,4 @@
-"""The client that openapi-generator makes for Python: makes a datastore, uploads a file, and asks for it."""
+"""Tests the client that openapi-generator generates for Python: it creates a datastore, uploads a file and queries it."""
 
 import os
 import sys

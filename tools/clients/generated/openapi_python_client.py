@@ -1,4 +1,4 @@
-"""The client that openapi-python-client makes: makes a datastore, uploads a file, and asks for it."""
+"""Tests the client that openapi-python-client generates: it creates a datastore, uploads a file and queries it."""
 
 import datetime
 import io

@@ -1,4 +1,4 @@
-// The types that openapi-typescript makes, with openapi-fetch: makes a datastore, uploads a file, and asks for it.
+// Tests the types that openapi-typescript generates, with openapi-fetch: creates a datastore, uploads a file and queries it.
 import assert from "node:assert/strict";
 import createClient from "openapi-fetch";
 import type { components, paths } from "./schema.js";
@@ -36,7 +36,7 @@ while (source.status !== "synched") {
 assert.match(source.lastSynch ?? "", /^\d{4}-\d\d-\d\d$/);
 const list = await got(client.GET("/datasources", { params: { query: { datastoreId: store.id } } }));
 assert.deepEqual(list.data.map((d) => d.id), [source.id]);
-// Neither topK nor mode has to be given, nor streaming below: the types would refuse this otherwise.
+// topK, mode and (below) streaming are optional. Otherwise this file would not compile.
 const query: components["schemas"]["DatastoreQuery"] = { query: "How long is the warranty?", filters: { custom_ids: ["warranty"] } };
 const fragments: components["schemas"]["Fragment"][] = await got(
   client.POST("/datastores/{id}/query", { params: { path: { id: store.id } }, body: query }),

@@ -18,7 +18,7 @@ import pathlib
 import re
 import subprocess
 
-# The share of each source in the result; a source that has less leaves its room to the others.
+# The share of each source in the result. If a source has too few texts, the other sources fill its share.
 SHARES = {
     "definition": 0.24,  # WordNet: "word: gloss"
     "example": 0.09,     # WordNet: usage sentences
@@ -59,7 +59,7 @@ def sentences(paragraph):
 
 
 class Page(html.parser.HTMLParser):
-    """Collects headings and paragraphs of an HTML page."""
+    """Collects the headings and paragraphs of an HTML page."""
 
     SKIP = {"script", "style", "pre", "table", "nav", "head", "code-block"}
 
@@ -99,13 +99,13 @@ def html_blocks(text):
 
 
 def xml_blocks(text):
-    """Mallard and DocBook sources."""
+    """Yields the titles and paragraphs of Mallard and DocBook sources."""
     for tag, body in re.findall(r"<(title|p|para)\b[^>]*>(.*?)</\1>", text, re.S):
         yield ("heading" if tag == "title" else "paragraph"), tidy(html.unescape(re.sub(r"<[^>]+>", "", body)))
 
 
 def roff_blocks(text):
-    """A manual page, well enough: macros end a paragraph, font changes and escapes go."""
+    """Yields the blocks of a manual page, approximately: macros end a paragraph, and font changes and escapes are removed."""
     lines = []
     for line in text.split("\n") + [".PP"]:
         line = re.sub(r"\\f(\(..|\[.*?\]|.)|\\s[+-]?\d|\\[&/,^|%]|\\\(..", "", line).replace("\\-", "-").replace("\\ ", " ")
@@ -138,7 +138,7 @@ def read(path):
 
 
 def pages(root):
-    """The pages to read: of each package a few, drawn by the hash of their path."""
+    """Returns the pages to read: a few from each package, chosen by the hash of their path."""
     packages = {}
     for directory, _, names in os.walk(root):
         for name in names:
@@ -212,7 +212,7 @@ def hash_share(text):
 
 
 def dictionaries(root):
-    """The .dict.dz files of the DICT protocol: entries start at the margin, their text is indented."""
+    """Reads .dict.dz files of the DICT protocol, in which entries start at the margin and their text is indented."""
     for path in sorted((root / "usr/share/dictd").glob("*.dict.dz")):
         kind = "gcide" if "gcide" in path.name else "glossary"
         text = gzip.decompress(path.read_bytes()).decode("utf-8", "replace")

@@ -37,12 +37,12 @@ def unit(x):
 
 
 def weights_of(frequencies, texts):
-    """The weight of each token: the same formula as weightOf in Go."""
+    """Returns the weight of each token. The formula is that of weightOf in Go."""
     return np.maximum(1, np.rint(255 * SMOOTHING / (SMOOTHING + frequencies / texts))).astype(np.float32)
 
 
 class Adam:
-    """Adam that moves only the rows that a batch touches."""
+    """The Adam optimizer, applied only to the rows that occur in a batch."""
 
     def __init__(self, table):
         self.table, self.m, self.v, self.step = table, np.zeros_like(table), np.zeros_like(table), 0
@@ -56,7 +56,7 @@ class Adam:
 
 
 def gradient(sums, target):
-    """The gradient of the batch's loss by the unnormalised sums of token vectors."""
+    """Returns the gradient of a batch's loss with respect to the unnormalised sums of token vectors."""
     norms = np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-6)
     u = sums / norms
     wrong = u @ u.T - target @ target.T

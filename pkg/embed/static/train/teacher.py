@@ -90,7 +90,7 @@ def export(path):
 
 
 class Teacher:
-    """Sentence vectors of all-MiniLM-L6-v2. work_dir keeps the exported graphs between runs."""
+    """Computes sentence vectors with all-MiniLM-L6-v2. work_dir keeps the exported graphs between runs."""
 
     def __init__(self, work_dir, threads=1, quantised=True):
         work_dir = pathlib.Path(work_dir)
@@ -109,11 +109,11 @@ class Teacher:
         self.tokenizer.enable_truncation(MAX_TOKENS)
 
     def token_ids(self, texts):
-        """Ids with [CLS] first and [SEP] last."""
+        """Returns the token ids of each text, with [CLS] at the beginning and [SEP] at the end."""
         return [e.ids for e in self.tokenizer.encode_batch(list(texts))]
 
     def encode_ids(self, batch):
-        """Unit vectors of one batch of id lists."""
+        """Returns the unit vectors for one batch of id lists."""
         longest = max(map(len, batch))
         ids = np.zeros((len(batch), longest), np.int64)
         mask = np.zeros((len(batch), longest), np.float32)
@@ -124,7 +124,7 @@ class Teacher:
         return self.session.run(["vectors"], {"ids": ids, "positions": positions, "mask": mask})[0]
 
     def encode(self, ids, tokens_per_batch=4096, progress=None):
-        """Unit vectors [n, 384] of id lists, batched by similar length."""
+        """Returns the unit vectors [n, 384] for id lists. Batches contain lists of similar length."""
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
         vectors = np.zeros((len(ids), HIDDEN), np.float32)
         start = 0
