@@ -70,12 +70,12 @@ func TestCommandsOfThePagesWork(t *testing.T) {
 		})
 	}
 	for name, script := range map[string]string{
-		"a request that is refused fails its page":           "curl -sS -H \"$auth\" $SLUICE_URL/datastores/nobody",
-		"so does one within a pipe":                          "x=$(curl -sS $SLUICE_URL/datastores | cat)",
-		"so does a command that is there no more":            "sluice nonsense",
-		"so does a setting that is none":                     "sluice ingestor extract --nonsense 1 testdata/documents/installation.md",
-		"so does one of the program by an earlier name":      "api nonsense",
-		"so does a block of Python, and what follows is not": "python3 -c 'raise SystemExit(1)'\necho fine",
+		"a rejected request fails the page":                                     "curl -sS -H \"$auth\" $SLUICE_URL/datastores/nobody",
+		"a rejected request in a pipe fails it":                                 "x=$(curl -sS $SLUICE_URL/datastores | cat)",
+		"an unknown command fails it":                                           "sluice nonsense",
+		"an unknown setting fails it":                                           "sluice ingestor extract --nonsense 1 testdata/documents/installation.md",
+		"an unknown command of a program under its earlier name fails it":       "api nonsense",
+		"a failing Python script fails it, even before a command that succeeds": "python3 -c 'raise SystemExit(1)'\necho fine",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -24,7 +24,7 @@ func TestAGateWithoutALimitAdmitsAll(t *testing.T) {
 	g := admission.New(admission.Options{})
 	for range 1000 {
 		if _, in := g.Enter(t.Context(), flow); !in {
-			t.Fatal("one was refused")
+			t.Fatal("a caller was refused")
 		}
 	}
 }
@@ -86,7 +86,7 @@ func TestAWaiterIsRefusedAtItsTimeout(t *testing.T) {
 		defer cancel()
 		began = time.Now()
 		if _, in := g.Enter(ctx, flow); in || time.Since(began) != time.Millisecond {
-			t.Errorf("one that has left was decided after %v", time.Since(began))
+			t.Errorf("a caller that gave up was decided after %v", time.Since(began))
 		}
 	})
 }

@@ -253,7 +253,7 @@ func TestIdleFlowsAreForgotten(t *testing.T) {
 	for n := range 100_000 {
 		slot, in := g.Enter(t.Context(), fmt.Sprint(n))
 		if !in {
-			t.Fatal("one was refused")
+			t.Fatal("a caller was refused")
 		}
 		slot.Leave()
 	}

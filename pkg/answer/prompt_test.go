@@ -101,7 +101,7 @@ func TestPromptsAreBoundedInCharacters(t *testing.T) {
 	t.Parallel()
 	fits, tooLong := strings.Repeat("水", MaxPromptCharacters), strings.Repeat("a", MaxPromptCharacters+1)
 	if err := ask(func(r *Request) { r.SystemPrompt, r.UserPrompt, r.PromptTemplate = &fits, &fits, &fits }).check(); err != nil {
-		t.Errorf("what the document allows is refused: %.200v", err)
+		t.Errorf("a request that the OpenAPI document allows is rejected: %.200v", err)
 	}
 	err := ask(func(r *Request) { r.SystemPrompt, r.UserPrompt, r.PromptTemplate = &tooLong, &tooLong, &tooLong }).check()
 	var e *domain.Error

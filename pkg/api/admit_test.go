@@ -248,7 +248,7 @@ func TestUploadsAreRefusedWithoutStorage(t *testing.T) {
 		return repeated(w, "a", 20<<20)
 	})
 	if large == nil {
-		t.Fatal("who sends much is told nothing")
+		t.Fatal("a client that sends a large body gets no error")
 	}
 	requireRefused(t, large)
 	s.call("GET", "/agents", nil).want(200)

@@ -73,7 +73,7 @@ func TestPatchChangesOnlyGivenFields(t *testing.T) {
 	s.call("PATCH", "/agents/"+id, "").problem(400)
 	gone := s.call("DELETE", "/agents/"+id, "").want(200).object()
 	if diff := cmp.Diff(again, gone, ignore("updatedAt")); diff != "" {
-		t.Errorf("what was deleted is another one:\n%s", diff)
+		t.Errorf("another agent was deleted:\n%s", diff)
 	}
 	s.call("GET", "/agents/"+id, nil).problem(404)
 	s.call("DELETE", "/agents/"+id, object{}).problem(404)

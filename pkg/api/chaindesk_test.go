@@ -66,7 +66,7 @@ func TestUnknownFieldsOfAnAgentAreStored(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	if got := s.call("GET", "/agents/"+id, nil).object(); got.text("name") != "a" || got["second"] != nil {
-		t.Errorf("what was refused has changed it: %v", got)
+		t.Errorf("a rejected patch changed the agent: %v", got)
 	}
 	s.call("PATCH", "/agents/"+id, object{"name": "b", "first": nil, "second": large}).want(200)
 	s.call("POST", "/agents", object{"name": "a", "first": large, "second": large}).fault("body")

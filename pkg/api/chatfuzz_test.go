@@ -59,7 +59,7 @@ func FuzzChat(f *testing.F) {
 		}
 		for _, m := range c.before {
 			if strings.TrimSpace(m.Text) == "" || m.Role != domain.RoleUser && m.Role != domain.RoleAssistant {
-				t.Errorf("what was said holds %+v", m)
+				t.Errorf("the message is %+v", m)
 			}
 		}
 	})

@@ -23,7 +23,7 @@ func TestADatasourceIsRenamedAndRelabelled(t *testing.T) {
 	d, err := s.catalog.Datasource(s.Context(), s.ws, id)
 	must(t, err)
 	if d.ActiveGeneration != 1 {
-		t.Errorf("what was searchable no longer is: %+v", d)
+		t.Errorf("the datasource is no longer searchable: %+v", d)
 	}
 	// Fields that the patch does not contain stay as they are.
 	if got := s.call("PATCH", "/datasources/"+id, object{"name": "Kettle"}).want(200).object(); got.text("customId") != "kettle" || got["metadata"].(map[string]any)["team"] != "canteen" {

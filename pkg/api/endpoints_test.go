@@ -186,7 +186,7 @@ var endpoints = map[string]endpoint{
 	"SynchDatasource": {good: request{path: "/datasources/{site}/synch"}, check: hasFields(datasourceFields...), bad: []badRequest{noKey(), noObject, missing("/datasources/" + unusedID + "/synch")}},
 	"DeleteDatasources": {good: request{body: object{"ids": []string{unusedID}}}, check: func(t *testing.T, a *response) {
 		if o := a.object(); len(o.list("deleted")) != 0 || len(o.list("notFound")) != 1 {
-			t.Errorf("what is not there is deleted: %s", a.body)
+			t.Errorf("an object that does not exist was deleted: %s", a.body)
 		}
 	}, bad: []badRequest{noKey(), noObject, {name: "no ids", request: request{body: object{"ids": []string{}}}, status: 400, field: "ids"}}},
 	"StopDatasource":   {good: request{path: "/datasources/{site}/stop", body: object{}}, check: hasFields(datasourceFields...), bad: []badRequest{noKey(), noObject, {name: "what is not fetched", request: request{body: object{}}, status: 409}, missing("/datasources/" + unusedID + "/stop")}},

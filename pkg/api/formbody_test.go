@@ -139,7 +139,7 @@ func TestACustomIDIsAcceptedInEveryPosition(t *testing.T) {
 	}
 	two := s.call("POST", "/datastores/upsert/"+store, object{"documents": []any{object{"text": "a", "custom_id": "x"}, object{"text": "b", "metadata": object{"custom_id": "x"}}}}).want(200).object().list("ids")
 	if two[0] != two[1] {
-		t.Errorf("one id in two places is two datasources: %v", two)
+		t.Errorf("the same id in two fields created two datasources: %v", two)
 	}
 	s.call("POST", "/datastores/update/"+store, object{"id": first, "text": "b", "custom_id": "renamed"}).want(200)
 	if got := customID(first); got != "renamed" {

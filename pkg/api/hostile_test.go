@@ -173,7 +173,7 @@ func TestHostileRequests(t *testing.T) {
 			a := s.hostile(t, c.send)
 			nowHeld, nowAllocated := heap()
 			if held, allocated := int64(nowHeld-held)>>20, int64(nowAllocated-allocated)>>20; held > 40 || allocated > 300 {
-				t.Errorf("it took %d MiB, and %d MiB are still held", allocated, held)
+				t.Errorf("the service allocated %d MiB and still holds %d MiB", allocated, held)
 			}
 			if a == nil {
 				if c.status != nil {

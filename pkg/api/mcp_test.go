@@ -328,7 +328,7 @@ func TestMCPEnforcesKeysScopesAndLimits(t *testing.T) {
 		t.Errorf("a key that may query one agent sees %+v", tools.Tools)
 	}
 	if _, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "search", Arguments: object{"query": "q"}}); err == nil {
-		t.Error("it may search")
+		t.Error("the tool search is available")
 	}
 	if e := asker.tool(session, "ask", object{"question": "q"}, new(object)); e != "" {
 		t.Error(e)

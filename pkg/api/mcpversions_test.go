@@ -57,7 +57,7 @@ func TestEveryResultOfAToolHasTheFormOfItsVersion(t *testing.T) {
 				}
 				want := call("search", object{"query": "a"}) // the result of a successful call, which the SDK renders
 				if marked := version == "2026-07-28"; want.IsError || (want.Type == "complete") != marked || (want.Meta.Server != nil) != marked && way == "over HTTP" {
-					t.Fatalf("what a tool returns has the form %+v", want)
+					t.Fatalf("the result of a tool has the form %+v", want)
 				}
 				want.IsError = true
 				if diff := cmp.Diff(want, call("search", object{"query": "a", "top_k": 3})); diff != "" {

@@ -77,7 +77,7 @@ func TestUsageIsCountedByKey(t *testing.T) {
 	}
 	s.call("DELETE", "/keys/"+made.id(), nil).want(200)
 	if a := s.call("GET", "/usage?by=key", nil).want(200); !strings.Contains(string(a.body), `{"keyId":"`+made.id()+`","name":null`) {
-		t.Errorf("what a revoked key has used is forgotten: %s", a.body)
+		t.Errorf("the usage of a revoked key is missing: %s", a.body)
 	}
 	if o := s.call("GET", "/usage", nil).want(200).object(); o["keys"] != nil {
 		t.Errorf("keys are shown that nobody asked for: %v", o["keys"])

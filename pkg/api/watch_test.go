@@ -98,7 +98,7 @@ func TestWatchersAreNotifiedOfChangesByRequests(t *testing.T) {
 	var notified []string
 	s.watcher.changed = func(datastoreID, datasourceID string) {
 		if datastoreID != s.datastore {
-			t.Errorf("those who watch %s were told", datastoreID)
+			t.Errorf("watchers of %s were notified", datastoreID)
 		}
 		notified = append(notified, datasourceID)
 	}

@@ -73,7 +73,7 @@ func TestACrawlCanBeStopped(t *testing.T) {
 	for range 2 { // stopping the crawl again changes nothing
 		got := s.call("POST", "/datasources/"+site+"/stop", nil).want(200).object()
 		if crawl, _ := got["crawl"].(map[string]any); crawl["stopped"] != true {
-			t.Errorf("it shows %v", got)
+			t.Errorf("the response contains %v", got)
 		}
 	}
 	page := s.call("GET", "/datasources/"+domain.ChildID(site, "https://pumps.example/a"), nil).want(200).object()

@@ -243,7 +243,7 @@ func TestAnInterruptedBackupLeavesNoFile(t *testing.T) {
 	}
 	cancel()
 	if err := <-ended; err == nil || !strings.Contains(err.Error(), "stopped") {
-		t.Errorf("it ended with %v", err)
+		t.Errorf("the backup ended with %v", err)
 	}
 	entries, err := os.ReadDir(dir)
 	p.must(err)

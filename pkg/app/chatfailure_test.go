@@ -110,7 +110,7 @@ func TestAFailedProviderIsReportedAndKeepsTheConversation(t *testing.T) {
 func (f failure) check(t *testing.T, got received, streaming bool) {
 	t.Helper()
 	if limit := chatStart + chatStall + chatGrace; got.took > limit {
-		t.Errorf("it took %s, more than %s", got.took, limit)
+		t.Errorf("the response took %s, more than %s", got.took, limit)
 	}
 	if f.midway && streaming {
 		if got.status != 200 || !strings.HasPrefix("It opens", got.answer[:min(8, len(got.answer))]) || !strings.HasPrefix(got.failed, "[ERROR] ") || !strings.Contains(got.failed, f.says) || got.done {

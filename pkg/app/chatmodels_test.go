@@ -83,7 +83,7 @@ func TestModelsAreChosenByTheConfiguration(t *testing.T) {
 			}
 			for _, name := range domain.ModelNames {
 				if len(models.Models(name)) == 0 {
-					t.Errorf("nobody answers as %s", name)
+					t.Errorf("there is no model for %s", name)
 				}
 			}
 		})

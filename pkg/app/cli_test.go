@@ -442,7 +442,7 @@ func TestAnInterruptedImportContinues(t *testing.T) {
 		t.Errorf("with one that has changed: %s", b.counts())
 	}
 	if found := p.query(b.Datastore.ID, "albatrosses", 1); len(found) != 1 || !strings.Contains(found[0].Text, "albatrosses") {
-		t.Errorf("what has changed is not found: %+v", found)
+		t.Errorf("the changed text is not found: %+v", found)
 	}
 }
 

@@ -123,7 +123,7 @@ func TestClockJumpsLoseAndRepeatNothing(t *testing.T) {
 			}
 			for _, hit := range p.query(store, "gone", 50) {
 				if strings.Contains(hit.Text, "speaks of gone and") {
-					t.Error("what was deleted is found")
+					t.Error("deleted content is found")
 				}
 			}
 		})

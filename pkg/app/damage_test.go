@@ -86,7 +86,7 @@ func (p *program) starts() bool {
 		case err := <-p.exited:
 			p.exited <- err
 			if err == nil {
-				p.t.Errorf("it has ended as if all were well\n%s", p.stderr)
+				p.t.Errorf("the program exited with 0\n%s", p.stderr)
 			}
 			return false
 		case <-deadline:
@@ -168,7 +168,7 @@ func TestADamagedIndexFileIsRepaired(t *testing.T) {
 			t.Run(fmt.Sprintf("%s: %s", filepath.Base(file), s.name), func(t *testing.T) {
 				q := p.damagedCopy(t, p.dir, file, s.spoil)
 				if !q.starts() {
-					t.Fatalf("it does not start: %s", q.stderr)
+					t.Fatalf("the program does not start: %s", q.stderr)
 				}
 				q.eventually(time.Minute, "not everything is found", func() bool { return q.findsAll(store, docs) })
 				q.checkSources(docs, q.settled(store, time.Minute))
@@ -206,7 +206,7 @@ func TestADamagedCatalogIsRefused(t *testing.T) {
 				q.checkQueries(store, docs)
 				q.must(q.terminate())
 				if !strings.HasPrefix(name, "page ") {
-					t.Error("it was not noticed")
+					t.Error("the damage was not noticed")
 				}
 				return
 			}
@@ -316,7 +316,7 @@ func TestDamagedNATSFilesAreRepairedOrReported(t *testing.T) {
 				q := p.damagedCopy(t, p.dir, file, s.spoil)
 				if !q.starts() {
 					if !strings.Contains(q.stderr.String(), "NATS") && !strings.Contains(q.stderr.String(), "original") {
-						t.Errorf("it does not say why it does not start: %s", q.stderr)
+						t.Errorf("the program does not say why it cannot start: %s", q.stderr)
 					}
 					return
 				}

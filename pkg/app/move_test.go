@@ -140,7 +140,7 @@ func TestADatastoreMovesWithoutAFailedOrEmptyQuery(t *testing.T) {
 			t.Errorf("the progress could not be seen: %v", seen)
 		}
 		if found := p.query(store, "dugong "+engine, 3); len(found) == 0 || !strings.Contains(found[0].Text, "dugong") {
-			t.Errorf("what was added during the move is not found: %+v", found)
+			t.Errorf("content added during the move is not found: %+v", found)
 		}
 	}
 	stop()
@@ -190,7 +190,7 @@ func TestAMoveIsReplacedCancelledAndSurvivesAKill(t *testing.T) {
 	p.start()
 	p.moved(store, "milvus", 2*time.Minute)
 	if s := p.datastoreInfo(store); s.EmbeddingModel != "openai:tiny" {
-		t.Errorf("it has arrived with %s", s.EmbeddingModel)
+		t.Errorf("after the move, the model is %s", s.EmbeddingModel)
 	}
 	findable("after the move that was killed")
 
@@ -205,7 +205,7 @@ func TestAMoveIsReplacedCancelledAndSurvivesAKill(t *testing.T) {
 	for held := false; !held; {
 		s := p.datastoreInfo(store)
 		if s.Move == nil {
-			t.Fatal("it has moved to a model that refuses everything")
+			t.Fatal("the datastore moved to a model that rejects everything")
 		}
 		held = s.Move.Status == "held" && s.Move.Failed == s.Move.Total && s.Move.Error != nil && strings.Contains(*s.Move.Error, "rejects requests")
 		select {

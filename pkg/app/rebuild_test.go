@@ -41,12 +41,12 @@ func TestTheIndexStatusReportsTheRebuild(t *testing.T) {
 				f(&r)
 			}
 			if got := r.status(t.Context(), func(context.Context) (catalog.Waiting, error) { return c.waits, c.err }); got != c.want {
-				t.Errorf("it says %q, want %q", got, c.want)
+				t.Errorf("the status is %q, want %q", got, c.want)
 			}
 			if c.want == "" && len(c.happens) > 0 && c.waits.Any {
 				busy := func(context.Context) (catalog.Waiting, error) { return busy, nil }
 				if got := r.status(t.Context(), busy); strings.Contains(got, "index") {
-					t.Errorf("it says %q of documents that are read for the first time", got)
+					t.Errorf("the status is %q, although the documents are new", got)
 				}
 			}
 		})

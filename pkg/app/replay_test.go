@@ -146,7 +146,7 @@ func TestAReplayReusesVectors(t *testing.T) {
 	model.refuse.Store(false)
 	p.replay("1 datasource queued, 1/1", "--failed", "--datastore", second)
 	if found := p.query(second, "quoll", 1); len(found) != 1 {
-		t.Errorf("what failed is not there: %v", found)
+		t.Errorf("the failed content is missing: %v", found)
 	}
 	generations[second] = p.generations(second)
 	embedded = model.texts.Load()

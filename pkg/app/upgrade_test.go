@@ -37,7 +37,7 @@ func TestADataDirectoryOfAnotherVersionIsRefused(t *testing.T) {
 			}
 			for _, says := range c.says {
 				if !strings.Contains(p.stderr.String(), says) {
-					t.Errorf("it does not say %q: %s", says, p.stderr)
+					t.Errorf("the output lacks %q: %s", says, p.stderr)
 				}
 			}
 			if _, faults, code := p.command("backup", filepath.Join(t.TempDir(), "b")); code != 1 || !strings.Contains(faults, c.says[0]) {

@@ -368,20 +368,20 @@ func TestOtherFilesAreRefused(t *testing.T) {
 		archive []byte
 		says    string
 	}{
-		"nothing":                  {nil, "before its first file"},
-		"something else":           {[]byte("PK\x03\x04 this is a zip"), "this is not a backup"},
-		"another tar":              {makeArchive(t, member{"etc/passwd", "root"}), "this is not a backup"},
-		"a newer format":           {makeArchive(t, member{headerName, `{"format":2,"program":"v9"}`}), "newer version of the program (v9)"},
-		"a newer schema":           {makeArchive(t, member{headerName, `{"format":1,"schema":8,"program":"v9"}`}), "schema version 8"},
-		"a header that is none":    {makeArchive(t, member{headerName, `[]`}), "cannot be read"},
-		"a huge header":            {makeArchive(t, member{headerName, strings.Repeat(" ", maxHeader+1)}), "too long"},
-		"no catalog":               {makeArchive(t, head, member{originalsPath + "d.u-1", "x"}), "must not come after it"},
-		"a second catalog":         {makeArchive(t, head, catalog, catalog), "must not come after it"},
-		"a path that climbs":       {makeArchive(t, head, catalog, member{originalsPath + "../../x", "x"}), "its name is not that of an original"},
-		"an unknown member":        {makeArchive(t, head, catalog, member{"x", "x"}), "must not come after it"},
-		"damage that is none":      {makeArchive(t, head, catalog, member{damagedPath + "d.u-1", `{"key":"d.u-1"}`}), "does not follow the original that it describes"},
-		"digests of other members": {makeArchive(t, head, catalog, member{sumsName, "x"}), "does not match the files"},
-		"no digests":               {makeArchive(t, head, catalog), "ends early"},
+		"nothing":                        {nil, "before its first file"},
+		"something else":                 {[]byte("PK\x03\x04 this is a zip"), "this is not a backup"},
+		"another tar":                    {makeArchive(t, member{"etc/passwd", "root"}), "this is not a backup"},
+		"a newer format":                 {makeArchive(t, member{headerName, `{"format":2,"program":"v9"}`}), "newer version of the program (v9)"},
+		"a newer schema":                 {makeArchive(t, member{headerName, `{"format":1,"schema":8,"program":"v9"}`}), "schema version 8"},
+		"a header that is not an object": {makeArchive(t, member{headerName, `[]`}), "cannot be read"},
+		"a huge header":                  {makeArchive(t, member{headerName, strings.Repeat(" ", maxHeader+1)}), "too long"},
+		"no catalog":                     {makeArchive(t, head, member{originalsPath + "d.u-1", "x"}), "must not come after it"},
+		"a second catalog":               {makeArchive(t, head, catalog, catalog), "must not come after it"},
+		"a path that climbs":             {makeArchive(t, head, catalog, member{originalsPath + "../../x", "x"}), "its name is not that of an original"},
+		"an unknown member":              {makeArchive(t, head, catalog, member{"x", "x"}), "must not come after it"},
+		"damage without an original":     {makeArchive(t, head, catalog, member{damagedPath + "d.u-1", `{"key":"d.u-1"}`}), "does not follow the original that it describes"},
+		"digests of other members":       {makeArchive(t, head, catalog, member{sumsName, "x"}), "does not match the files"},
+		"no digests":                     {makeArchive(t, head, catalog), "ends early"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

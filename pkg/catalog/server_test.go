@@ -327,7 +327,7 @@ func TestStartErrors(t *testing.T) {
 			t.Fatal("it was opened", c.Close())
 		}
 		if ctx.Err() == nil {
-			t.Errorf("it ended before the log said that it waits: %v", err)
+			t.Errorf("the call ended before the log said that it waits: %v", err)
 		}
 	})
 	t.Run("a path and a URL are one too many", func(t *testing.T) {

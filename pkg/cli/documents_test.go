@@ -351,7 +351,7 @@ func TestAWatchedFolderThatIsNotMountedLosesNothing(t *testing.T) {
 	look(0, 1)
 	look(0, 0)
 	if told := strings.Count(out.String(), "check that it is mounted"); told != 1 {
-		t.Errorf("it was told %d times: %s", told, &out)
+		t.Errorf("the message appeared %d times: %s", told, &out)
 	}
 	write(filepath.Join(mount, "d.md"))
 	look(1, 1)

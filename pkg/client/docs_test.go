@@ -48,7 +48,7 @@ func TestTheExamplesOfTheDocumentationRun(t *testing.T) {
 			}
 			for _, want := range test.says {
 				if !strings.Contains(string(out), want) {
-					t.Errorf("it does not say %q:\n%s", want, out)
+					t.Errorf("the output lacks %q:\n%s", want, out)
 				}
 			}
 		})

@@ -118,7 +118,7 @@ func TestARequestWithALostResponseIsNotRepeated(t *testing.T) {
 		must(t, err)
 		_, err = through("POST").StreamAgent(ctx, agent.Id, client.AgentQuery{Query: "What?"}, func(string) error { return nil })
 		if err == nil {
-			t.Error("it was asked for a second time")
+			t.Error("the lost response was not reported")
 		}
 		talks := 0
 		for _, err := range direct.ListConversations(ctx, &client.ListConversationsParams{AgentId: &agent.Id}) {

@@ -37,7 +37,7 @@ func TestTheEmbeddedChatIsOneSmallScript(t *testing.T) {
 	}
 	var whole bytes.Buffer
 	if _, err := whole.ReadFrom(unpacked); err != nil || whole.String() != plain.Body.String() {
-		t.Errorf("it is packed wrongly: %v", err)
+		t.Errorf("the packed file is damaged: %v", err)
 	}
 	for _, foreign := range []string{"import ", "export ", "import(", "innerHTML", "eval(", "/**\n"} {
 		if strings.Contains(plain.Body.String(), foreign) {
@@ -209,7 +209,7 @@ func TestAPageOfAnotherOriginShowsAnError(t *testing.T) {
 		t.Errorf("the question must be typed again: %q", text)
 	}
 	if said := value[string](c, `said.join(' ')`); !strings.Contains(said, e.site) || !strings.Contains(said, "allowedOrigins") {
-		t.Errorf("who keeps the site is told %q", said)
+		t.Errorf("the message for the owner of the site is %q", said)
 	}
 	var list struct{ Data []struct{ ID string } }
 	e.call(http.MethodGet, "/conversations?agentId="+e.agent, nil, &list)
@@ -369,7 +369,7 @@ func TestTheChatShowsErrors(t *testing.T) {
 	value[bool](c, inside("form button:not([hidden])")+`.click() ?? true`)
 	c.until(inside("form button:not([hidden])") + `.type === 'submit'`)
 	if text := value[string](c, inside("article:last-of-type")+`.innerText`); !strings.Contains(text, "It is") {
-		t.Errorf("what had come is gone: %q", text)
+		t.Errorf("the received part of the answer is gone: %q", text)
 	}
 }
 

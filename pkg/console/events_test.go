@@ -154,7 +154,7 @@ func TestOnlyRetryableUploadsAreSentAgain(t *testing.T) {
 	c.until(`document.querySelectorAll('.sources .chip.synched').length === 1`)
 	c.until(again + `.hidden`)
 	if failures := value[string](c, `document.querySelector('.add .card ul').innerText`); !strings.Contains(failures, "program.exe") || strings.Contains(failures, "letter.txt") {
-		t.Errorf("what could not be uploaded is told as %q", failures)
+		t.Errorf("the failed uploads are shown as %q", failures)
 	}
 }
 
@@ -186,6 +186,6 @@ func TestUnreadableFilesAreNotRetried(t *testing.T) {
 	c.click(`.sources a[title="broken.pdf"]`)
 	c.until(`document.querySelector('main h1')?.innerText === 'broken.pdf'`)
 	if value[bool](c, `[...document.querySelectorAll('main button')].some((b) => /again/.test(b.innerText))`) {
-		t.Error("what cannot be read is offered to be tried again where it is opened")
+		t.Error("the view of an unreadable file offers a retry")
 	}
 }

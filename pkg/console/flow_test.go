@@ -207,7 +207,7 @@ func TestALinkCanSignIn(t *testing.T) {
 	c.typeText("input[name=key]", testKey+"\r")
 	c.waitVisible("#nav")
 	if kept := value[string](c, `localStorage.getItem('sluice.key') + ' ' + sessionStorage.getItem('sluice.key')`); kept != testKey+" null" {
-		t.Errorf("one who stays signed in is kept as %s", kept)
+		t.Errorf("after signing in for good, the stored key is %s", kept)
 	}
 }
 
@@ -270,7 +270,7 @@ func TestTheConsoleOffersActionsAllowedByTheKey(t *testing.T) {
 	c.at("#/datastores/" + store.ID)
 	c.waitVisible(".sources .source")
 	if offers := value[string](c, `document.body.innerText`); strings.Contains(offers, "Drop files") || strings.Contains(offers, "Keys") || strings.Contains(offers, "Settings") {
-		t.Errorf("who may read is offered more: %s", offers)
+		t.Errorf("a key that may only read is offered: %s", offers)
 	}
 	c.click("nav button") // the button for signing out
 	c.waitVisible("input[name=key]")
@@ -278,7 +278,7 @@ func TestTheConsoleOffersActionsAllowedByTheKey(t *testing.T) {
 	c.typeText("input[name=key]", asker.Key+"\r")
 	c.waitVisible(".ask textarea")
 	if places := value[string](c, `document.querySelector('#nav').innerText.replace(/\s+/g, ' ')`); places != "Ask Docs Sign out" {
-		t.Errorf("who may ask is offered %q", places)
+		t.Errorf("a key that may only ask is offered %q", places)
 	}
 	c.typeText(".ask textarea", "How much does the kettle hold?\r")
 	c.waitVisible(".cited li")

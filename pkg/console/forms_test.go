@@ -62,7 +62,7 @@ func TestTypingStartsInTheFirstField(t *testing.T) {
 	}
 	s.call(http.MethodGet, "/datasources?type=web_page&datastoreId="+store.ID, nil, &list)
 	if len(list.Data) != 1 || list.Data[0].Config.SourceURL != "https://kettle.invalid/manual" {
-		t.Errorf("what was typed without a scheme became %+v", list.Data)
+		t.Errorf("an address without a scheme became %+v", list.Data)
 	}
 	c.at("#/datastores/" + store.ID + "/search")
 	c.hasFocus("main input[type=search]", "")

@@ -154,7 +154,7 @@ func TestManyFilesAreUploadedOnce(t *testing.T) {
 	})
 	t.Logf("%d files are uploaded after %v; %d uploads were refused, the answers of %d lost", n, time.Since(began).Round(time.Millisecond), refused.Load(), lost.Load())
 	if failures := value[string](c, `document.querySelector('.add .card ul').innerText`); !strings.Contains(failures, "program.exe") || strings.Contains(failures, ".txt") {
-		t.Errorf("what could not be uploaded is told as %q", failures)
+		t.Errorf("the failed uploads are shown as %q", failures)
 	}
 	s.settled(store.ID, n, 5*time.Minute)
 	names := map[string]int{}

@@ -156,7 +156,7 @@ func TestARepairReportsItsActions(t *testing.T) {
 				t.Error(diff)
 			}
 			if want := "finished " + test.finished; s.finished != want {
-				t.Errorf("it ended with %q, want %q", s.finished, want)
+				t.Errorf("the repair ended with %q, want %q", s.finished, want)
 			}
 			if more, err := r.round(t.Context()); err != nil || more {
 				t.Errorf("without a request: more %v, err %v", more, err)

@@ -150,7 +150,7 @@ func TestAFailedSweepFailsAloneAndAFailedIndexFailsAll(t *testing.T) {
 				t.Error(diff)
 			}
 			if len(e.calls) != 8 { // three purges, the rows in two places, and three originals
-				t.Errorf("what can be removed is removed all the same: %v", e.calls)
+				t.Errorf("the other sweeps were not carried out: %v", e.calls)
 			}
 		})
 	}

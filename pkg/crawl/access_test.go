@@ -233,7 +233,7 @@ func TestOriginsAreComparedByTheirMeaning(t *testing.T) {
 	}
 	for _, shown := range []string{fmt.Sprint(a), fmt.Sprintf("%+v", a), fmt.Sprintf("%#v", a)} {
 		if strings.Contains(shown, "secret") {
-			t.Errorf("it prints as %s", shown)
+			t.Errorf("the value is printed as %s", shown)
 		}
 	}
 }

@@ -123,7 +123,7 @@ func TestFetch_reports_a_host_that_always_refuses(t *testing.T) {
 		ahead.Add(int64(31 * time.Minute))
 	}
 	if want := []bool{false, false, true, true, true}; !slices.Equal(was, want) {
-		t.Errorf("it fails: %v, want %v", was, want)
+		t.Errorf("the host is failing: %v, want %v", was, want)
 	}
 }
 
@@ -267,7 +267,7 @@ func TestFetch_is_rescheduled_if_only_the_gateway_responds(t *testing.T) {
 		wantError(t, fetchEach(t, c, s.URL+"/a"))
 	}
 	if at := <-heads; at != "/good" {
-		t.Errorf("it was found out by %s", at)
+		t.Errorf("the breaker probed with %s", at)
 	}
 	err := fetchEach(t, c, s.URL+"/b")
 	if e := wantError(t, err); !e.Deferred || !strings.Contains(e.Message, "answered 502 Bad Gateway") {

@@ -98,7 +98,7 @@ func TestFetch_returns_the_rendered_page(t *testing.T) {
 			}
 			_, text, err := get(root + "/api")
 			if err != nil {
-				t.Errorf("what a script asks for: %v", err)
+				t.Errorf("requests of a script: %v", err)
 			}
 			return Rendered{Status: 200, URL: u + "#top", HTML: fmt.Appendf(nil,
 				`<title>Pümps</title><link rel=canonical href="/pumps"><base href="/shop/"><p>%s</p><a href="p1">1</a>`, text)}, nil

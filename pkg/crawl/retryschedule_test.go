@@ -22,7 +22,7 @@ func TestRetriesAreSpread(t *testing.T) {
 		t.Errorf("when all have come, the next one comes back after %v", got)
 	}
 	if got := c.next("slow.example", time.Hour, 2*time.Second, later); got != time.Hour {
-		t.Errorf("one whose host wants to be left alone for an hour comes back after %v", got)
+		t.Errorf("a page whose host asks for an hour is retried after %v", got)
 	}
 }
 
@@ -39,6 +39,6 @@ func TestTheDelayOfRetriesIsBounded(t *testing.T) {
 		late[got.Truncate(time.Minute)]++
 	}
 	if len(late) < 9 {
-		t.Errorf("they come in %d minutes: %v", len(late), late)
+		t.Errorf("the retries are spread over %d minutes: %v", len(late), late)
 	}
 }

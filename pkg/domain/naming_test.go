@@ -64,7 +64,7 @@ func TestADocumentBehindALinkIsNamedByItsTitle(t *testing.T) {
 	}
 	named := page("The manual")
 	if read(named, 1, "Installing pumps"); named.Name != "The manual" {
-		t.Errorf("what its owner has named is called %q", named.Name)
+		t.Errorf("a datasource that its owner has named is called %q", named.Name)
 	}
 	file := page("manual.pdf")
 	file.Type = TypeFile

@@ -30,6 +30,6 @@ func TestSyncOfMissingFilesIsAnError(t *testing.T) {
 		t.Errorf("a directory that is not there: %v", err)
 	}
 	if _, err := os.Stat(none); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("it was made: %v", err)
+		t.Errorf("the directory was created: %v", err)
 	}
 }

@@ -135,10 +135,10 @@ func TestWrappersPassOnOptionalMethods(t *testing.T) {
 	cache := embed.Cached(halfCovered{&counting{}}, 2)
 	through := wrapper{wrapper{cache}}
 	if got := embed.Coverage(through, "a"); got != 0.5 {
-		t.Errorf("it knows %v of the text, want 0.5", got)
+		t.Errorf("the coverage is %v, want 0.5", got)
 	}
 	if got := embed.Coverage(wrapper{&counting{}}, "a"); got != 1 {
-		t.Errorf("one that cannot tell knows %v, want 1", got)
+		t.Errorf("the coverage of an embedder without Coverage is %v, want 1", got)
 	}
 	if embed.IsCached(through, "a") || embed.IsCached(&counting{}, "a") {
 		t.Error("a vector is at hand that was never made")

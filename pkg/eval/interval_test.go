@@ -33,7 +33,7 @@ func TestAnIntervalHoldsTheMeanAndNarrowsWithMoreValues(t *testing.T) {
 		t.Errorf("no values give %+v", got)
 	}
 	if got := Bootstrap([]float64{0.5}); got != (Interval{0.5, 0.5, 0.5}) {
-		t.Errorf("one value gives %+v", got)
+		t.Errorf("the interval of a single value is %+v", got)
 	}
 }
 

@@ -67,10 +67,10 @@ func TestMetricsByHand(t *testing.T) {
 			[]string{"x", "c", "a"}, grades, 10,
 			(1/log2(3) + 3/log2(4)) / (3 + 2/log2(3) + 1/log2(4)), 2.0 / 3, 0.5,
 		},
-		"what stands behind k does not count": {[]string{"x", "y", "a"}, grades, 2, 0, 0, 0},
-		"the ideal has k places too":          {[]string{"a"}, grades, 1, 1, 1.0 / 3, 1},
-		"nothing found is 0":                  {nil, grades, 10, 0, 0, 0},
-		"nothing relevant is 0":               {[]string{"a"}, Grades{}, 10, 0, 0, 0},
+		"items after the first k do not count": {[]string{"x", "y", "a"}, grades, 2, 0, 0, 0},
+		"the ideal ranking has k items, too":   {[]string{"a"}, grades, 1, 1, 1.0 / 3, 1},
+		"nothing found is 0":                   {nil, grades, 10, 0, 0, 0},
+		"nothing relevant is 0":                {[]string{"a"}, Grades{}, 10, 0, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

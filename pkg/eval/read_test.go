@@ -49,8 +49,8 @@ func TestErrorsNameTheirLine(t *testing.T) {
 		"an id with a tab":                  {questions, `{"_id":"a\tb","text":"a"}`, "contains a tab"},
 		"a long id":                         {questions, `{"_id":"` + strings.Repeat("a", 1001) + `","text":"a"}`, "1001 bytes; the limit is 1000"},
 		"no question":                       {questions, "\n\n", "there are no questions"},
-		"bytes that are no text":            {questions, "{\"text\":\"\xff\"}", "line 1: is not UTF-8"},
-		"a grade that is no number":         {judgements, "q\td\t1\nq\td\tyes", `judgements, line 2: the grade "yes" is not a whole number`},
+		"bytes that are not text":           {questions, "{\"text\":\"\xff\"}", "line 1: is not UTF-8"},
+		"a grade that is not a number":      {judgements, "q\td\t1\nq\td\tyes", `judgements, line 2: the grade "yes" is not a whole number`},
 		"a heading alone":                   {judgements, "query-id\tcorpus-id\tscore", "there are no judgements"},
 		"too few columns":                   {judgements, "q\t1", "line 1: has 2 columns"},
 		"an empty document":                 {judgements, "q\t\t1", "line 1: has an empty id"},
@@ -109,7 +109,7 @@ func TestAWrittenRunHasFullPrecision(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := "q0\tc\t2\nq1\tb\t0.3333333333333333\nq1\ta\t0.1\n"; b.String() != want {
-		t.Errorf("it was written as %q, want %q", b.String(), want)
+		t.Errorf("the output is %q, want %q", b.String(), want)
 	}
 	again, err := readRun(&b)
 	if err != nil {

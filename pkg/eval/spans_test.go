@@ -23,14 +23,14 @@ func TestCoverage(t *testing.T) {
 		returned          Passages
 		recall, precision float64
 	}{
-		"nothing":                              {nil, 0, 0},
-		"all and nothing else":                 {Passages{"a": {{100, 200}}, "b": {{0, 100}}}, 1, 1},
-		"a half in a fragment of twice that":   {Passages{"a": {{100, 300}}}, 0.5, 0.5},
-		"the same text of another document":    {Passages{"c": {{100, 200}}}, 0, 0},
-		"from another place":                   {Passages{"a": {{100, 200}}, "d": {{40, 140}}}, 1, 1},
-		"halves from two places":               {Passages{"b": {{0, 50}}, "d": {{90, 140}}}, 0.5, 1},
-		"the same half from two places":        {Passages{"b": {{0, 50}}, "d": {{40, 90}}}, 0.25, 0.5},
-		"text twice counts once and costs two": {Passages{"a": {{100, 200}, {100, 200}}}, 0.5, 0.5},
+		"nothing":                   {nil, 0, 0},
+		"exactly the relevant text": {Passages{"a": {{100, 200}}, "b": {{0, 100}}}, 1, 1},
+		"half of the text, in a fragment twice as long": {Passages{"a": {{100, 300}}}, 0.5, 0.5},
+		"the same text of another document":             {Passages{"c": {{100, 200}}}, 0, 0},
+		"from another place":                            {Passages{"a": {{100, 200}}, "d": {{40, 140}}}, 1, 1},
+		"halves from two places":                        {Passages{"b": {{0, 50}}, "d": {{90, 140}}}, 0.5, 1},
+		"the same half from two places":                 {Passages{"b": {{0, 50}}, "d": {{40, 90}}}, 0.25, 0.5},
+		"text returned twice counts as relevant once":   {Passages{"a": {{100, 200}, {100, 200}}}, 0.5, 0.5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -161,7 +161,7 @@ func TestSlowIsNoFasterThanItsLatencyAndRate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if took := time.Since(began); took < 80*time.Millisecond { // twice the latency, and twice 20 ms for 200 bytes
-		t.Errorf("there and back took %v", took)
+		t.Errorf("the round trip took %v", took)
 	}
 }
 

@@ -421,7 +421,7 @@ func TestCrawlerReadsPagesForTheirLinksAlone(t *testing.T) {
 			served := w.fetch
 			w.fetch = func(r crawl.PageRequest) (crawl.Page, error) {
 				if r.ETag != "" || r.LastModified != "" {
-					t.Error("it is asked for conditionally, and may then show no links")
+					t.Error("the request is conditional, so the response may contain no links")
 				}
 				return served(r)
 			}
@@ -432,7 +432,7 @@ func TestCrawlerReadsPagesForTheirLinksAlone(t *testing.T) {
 				t.Error(diff)
 			}
 			if ev := w.log.last(t, domain.EventSkipped); !strings.HasPrefix(ev.Error, test.url+" was read only for its links: ") || len(w.kept) > 0 {
-				t.Errorf("it says %q, and %d pages are kept", ev.Error, len(w.kept))
+				t.Errorf("the error is %q, and %d pages are stored", ev.Error, len(w.kept))
 			}
 		})
 	}

@@ -96,7 +96,7 @@ func TestNewContentDoesNotWaitForTheTargetOfAMove(t *testing.T) {
 				}
 			}
 			if job.Delivery != test.runs {
-				t.Errorf("it succeeded in run %d, want %d", job.Delivery, test.runs)
+				t.Errorf("the job succeeded in run %d, want %d", job.Delivery, test.runs)
 			}
 			if diff := cmp.Diff(test.want, l.log.last(t, domain.EventSynched).Places); diff != "" {
 				t.Errorf("places written (-want +got):\n%s", diff)

@@ -84,7 +84,7 @@ func TestFailedVectorsAreNotCached(t *testing.T) {
 	i.Vectors = NewVectorCache(1 << 20)
 	p.embed = func([]string) ([][]float32, error) { return nil, errors.New("down") }
 	if err := i.Handle(t.Context(), ingestJob()); err == nil {
-		t.Fatal("it succeeded")
+		t.Fatal("the job succeeded")
 	}
 	words(p, "a bb")
 	p.batches = nil

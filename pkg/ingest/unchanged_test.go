@@ -86,7 +86,7 @@ func TestAFingerprintCoversAllInputs(t *testing.T) {
 	}
 	want := p.fingerprint(t, base())
 	if len(want) != 64 {
-		t.Fatalf("it is %q, not a SHA-256 in hexadecimal", want)
+		t.Fatalf("the fingerprint is %q, not a SHA-256 in hexadecimal", want)
 	}
 	for name, change := range map[string]func(*domain.Job){
 		"the content":       func(j *domain.Job) { j.Original.SHA256 = "other" },

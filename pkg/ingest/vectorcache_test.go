@@ -179,7 +179,7 @@ func TestAnUnreadablePreviousVersionDoesNotFailAJob(t *testing.T) {
 				}
 			}
 			if job.Delivery != test.runs {
-				t.Errorf("it succeeded in run %d, want %d", job.Delivery, test.runs)
+				t.Errorf("the job succeeded in run %d, want %d", job.Delivery, test.runs)
 			}
 			l.verify(t, job, there)
 			if n := len(l.models["small"].texts); n != len(l.paragraphs) {

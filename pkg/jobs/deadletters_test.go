@@ -52,7 +52,7 @@ func TestAMessageThatIsNotAJobBecomesADeadLetter(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := work(t, b, domain.LaneIngest, WorkerOptions{}, func(context.Context, domain.Job) error {
-			t.Error("it was handed to the handler")
+			t.Error("the message was passed to the handler")
 			return nil
 		})
 		if out := receive(t, w.outcomes, "the outcome"); out.Result != Dead || out.JobID != "" {

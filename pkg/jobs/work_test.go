@@ -327,7 +327,7 @@ func TestOutstanding(t *testing.T) {
 	receive(t, w.outcomes, "the newer job")
 	check("when another took its place", job, false)
 	if _, err := b.Outstanding(testContext(t), domain.Job{}); !errors.Is(err, ErrInvalid) {
-		t.Errorf("what is not a job: error is %v", err)
+		t.Errorf("an empty job: error is %v", err)
 	}
 }
 

@@ -175,15 +175,15 @@ func TestInvalidLoadsAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*Load){
-		"a negative rate":     func(l *Load) { l.Rate = -1 },
-		"a rate that is none": func(l *Load) { l.Rate = math.NaN() },
-		"too high a rate":     func(l *Load) { l.Rate = MaxRate + 1 },
-		"no client":           func(l *Load) { l.Clients = 0 },
-		"too many clients":    func(l *Load) { l.Clients = MaxClients + 1 },
-		"no time":             func(l *Load) { l.For = 0 },
-		"too long":            func(l *Load) { l.For = MaxFor + 1 },
-		"a negative warm-up":  func(l *Load) { l.Warmup = -1 },
-		"a negative number":   func(l *Load) { l.Requests = -1 },
+		"a negative rate":             func(l *Load) { l.Rate = -1 },
+		"a rate that is not a number": func(l *Load) { l.Rate = math.NaN() },
+		"too high a rate":             func(l *Load) { l.Rate = MaxRate + 1 },
+		"no client":                   func(l *Load) { l.Clients = 0 },
+		"too many clients":            func(l *Load) { l.Clients = MaxClients + 1 },
+		"no time":                     func(l *Load) { l.For = 0 },
+		"too long":                    func(l *Load) { l.For = MaxFor + 1 },
+		"a negative warm-up":          func(l *Load) { l.Warmup = -1 },
+		"a negative number":           func(l *Load) { l.Requests = -1 },
 	} {
 		l := good
 		change(&l)

@@ -54,6 +54,6 @@ func TestMakeRemovesRemainsOfKilledProcesses(t *testing.T) {
 func TestMakeSaysWhichDirectoryCannotBeMade(t *testing.T) {
 	t.Parallel()
 	if d, err := Make(filepath.Join(t.TempDir(), "none"), "sluice-test-*"); err == nil {
-		t.Errorf("it is made at %s", d.Path())
+		t.Errorf("the directory was created at %s", d.Path())
 	}
 }

@@ -159,8 +159,8 @@ func TestRender(t *testing.T) {
 	files := fstest.MapFS{"a.md": {}, "adr/b.md": {}, "adr/README.md": {}, "images/x.svg": {}}
 	for name, tt := range map[string]struct{ source, text, want string }{
 		"a link to a page":               {"c.md", "[x](a.md#part)", `<a href="/docs/a#part">x</a>`},
-		"a link out of a directory":      {"adr/b.md", "[x](../a.md)", `<a href="/docs/a">x</a>`},
-		"a link to a directory's front":  {"c.md", "[x](adr/README.md)", `<a href="/docs/adr">x</a>`},
+		"a link to the parent directory": {"adr/b.md", "[x](../a.md)", `<a href="/docs/a">x</a>`},
+		"a link to a directory's README": {"c.md", "[x](adr/README.md)", `<a href="/docs/adr">x</a>`},
 		"a link to a file of the code":   {"c.md", "[x](../SECURITY.md)", `<a href="https://github.com/sluice/sluice/blob/main/SECURITY.md">x</a>`},
 		"a link to the API":              {"c.md", "[x](../pkg/api/openapi.yaml)", `<a href="/docs/api">x</a>`},
 		"a link on the page":             {"c.md", "[x](#y)", `<a href="#y">x</a>`},
@@ -168,7 +168,7 @@ func TestRender(t *testing.T) {
 		"HTML is left out":               {"c.md", "<script>alert(1)</script>", "<!-- raw HTML omitted -->"},
 		"a link that is a script is not": {"c.md", "[x](javascript:alert(1))", `<a href="">x</a>`},
 		"a heading as GitHub names it":   {"c.md", "## `A b`: Ümläut, c/d 1.0", `<h2 id="a-b-ümläut-cd-10">`},
-		"a heading that is there twice":  {"c.md", "## A\n\n## A", `<h2 id="a-1">A</h2>`},
+		"a repeated heading":             {"c.md", "## A\n\n## A", `<h2 id="a-1">A</h2>`},
 		"a table without headings":       {"c.md", "| | |\n|---|---|\n| a | b |", "<td></td>"},
 		"a table scrolls by itself":      {"c.md", "| a |\n|---|\n| b |", `tabindex="0"><table>`},
 	} {

@@ -118,7 +118,7 @@ func TestDatasourcesWithoutTextAreReported(t *testing.T) {
 		b := newBook()
 		b.datasource = d
 		if _, _, err := readDocument(t.Context(), b, resource{}); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("it says %v, not %q", err, says)
+			t.Errorf("the error is %v, not %q", err, says)
 		}
 	}
 }

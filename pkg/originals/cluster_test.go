@@ -135,7 +135,7 @@ func TestADisconnectedLeaderIsNotTrusted(t *testing.T) {
 	ctx, cancel := context.WithTimeout(testContext(t), 3*time.Second)
 	defer cancel()
 	if exists, err := near.Exists(ctx, key); err == nil && !exists || errors.Is(err, ErrNotFound) {
-		t.Errorf("what a majority has stored is said to be not found: %t, %v", exists, err)
+		t.Errorf("an original that a majority has stored is reported as not found: %t, %v", exists, err)
 	} else if err != nil && !errors.Is(err, quorum.ErrUnavailable) {
 		t.Errorf("error is %v, want ErrUnavailable", err)
 	}

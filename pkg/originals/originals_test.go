@@ -152,12 +152,12 @@ func TestPutThatFailsLeavesNothing(t *testing.T) {
 		limit  int64
 		want   error
 	}{
-		"content over the limit":              {context.Background(), bytes.NewReader(content(2*chunkSize + 1)), 2 * chunkSize, ErrTooLarge},
-		"content without end":                 {context.Background(), zeros{}, 5 * chunkSize, ErrTooLarge},
-		"a reader that breaks":                {context.Background(), io.MultiReader(bytes.NewReader(content(2*chunkSize)), iotest.ErrReader(broken)), 1 << 30, broken},
-		"an upload that was cut off":          {context.Background(), io.MultiReader(bytes.NewReader(content(10)), iotest.ErrReader(io.ErrUnexpectedEOF)), 1 << 30, io.ErrUnexpectedEOF},
-		"a reader that gives nothing, always": {context.Background(), nothing{}, 1 << 30, io.ErrNoProgress},
-		"a context that has ended":            {ctx, bytes.NewReader(content(10)), 1 << 30, context.Canceled},
+		"content over the limit":               {context.Background(), bytes.NewReader(content(2*chunkSize + 1)), 2 * chunkSize, ErrTooLarge},
+		"content without end":                  {context.Background(), zeros{}, 5 * chunkSize, ErrTooLarge},
+		"a reader that breaks":                 {context.Background(), io.MultiReader(bytes.NewReader(content(2*chunkSize)), iotest.ErrReader(broken)), 1 << 30, broken},
+		"an upload that was cut off":           {context.Background(), io.MultiReader(bytes.NewReader(content(10)), iotest.ErrReader(io.ErrUnexpectedEOF)), 1 << 30, io.ErrUnexpectedEOF},
+		"a reader that always returns nothing": {context.Background(), nothing{}, 1 << 30, io.ErrNoProgress},
+		"a context that has ended":             {ctx, bytes.NewReader(content(10)), 1 << 30, context.Canceled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -464,7 +464,7 @@ func TestAnOriginalStaysWhoseLastAnswerWasLost(t *testing.T) {
 		t.Fatalf("putting it again: %+v, %v", again, err)
 	}
 	if sealed, err := p.clean(testContext(t), cleanTimeout); !sealed || err != nil {
-		t.Errorf("it is taken for lost: %v", err)
+		t.Errorf("the original counts as lost: %v", err)
 	}
 	if exists, err := s.Exists(testContext(t), p.key); !exists || err != nil {
 		t.Errorf("the original is gone: %v", err)

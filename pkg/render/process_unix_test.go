@@ -221,7 +221,7 @@ func TestInvalidOptionsAreRefused(t *testing.T) {
 			t.Parallel()
 			if b, err := New(o); err == nil {
 				b.Close()
-				t.Error("they are taken")
+				t.Error("the flags are accepted")
 			}
 		})
 	}

@@ -19,6 +19,6 @@ func TestTheProfilePathIsShortEnoughForItsSocket(t *testing.T) {
 	}
 	defer p.Remove()
 	if filepath.Dir(p.Path()) != filepath.Clean(os.TempDir()) {
-		t.Errorf("it is made at %s", p.Path())
+		t.Errorf("the profile was created at %s", p.Path())
 	}
 }

@@ -206,7 +206,7 @@ func TestPagesAreReadAsTheirScriptsBuildThem(t *testing.T) {
 				test.status = http.StatusOK
 			}
 			if r.URL != s.URL+test.address || r.Status != test.status {
-				t.Errorf("it ends at %s with %d, want %s with %d", r.URL, r.Status, s.URL+test.address, test.status)
+				t.Errorf("the rendering ends at %s with %d, want %s with %d", r.URL, r.Status, s.URL+test.address, test.status)
 			}
 			for _, path := range []string{"/i.png", "/s.css", "/other", "/favicon.ico"} {
 				if s.count(path) > 0 {

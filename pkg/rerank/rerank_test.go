@@ -103,12 +103,12 @@ func TestScoresAreMappedTo0To1InOrder(t *testing.T) {
 		scores []float64
 		want   []Result
 	}{
-		"probabilities stay":           {[]float64{0, 1, 0.5}, []Result{{1, 1}, {2, 0.5}, {0, 0}}},
-		"equal ones keep their order":  {[]float64{0.5, 0.7, 0.5}, []Result{{1, 0.7}, {0, 0.5}, {2, 0.5}}},
-		"similarities count from 0":    {[]float64{-0.3, 0.4, -0.1}, []Result{{1, 0.4}, {2, 0}, {0, 0}}},
-		"raw outputs are mapped":       {[]float64{-8, 4, 0.5}, []Result{{1, logistic(4)}, {2, logistic(0.5)}, {0, logistic(-8)}}},
-		"so are those beyond all use":  {[]float64{-1e308, 1e308}, []Result{{1, 1}, {0, 0}}},
-		"one passage is in order, too": {[]float64{3}, []Result{{0, logistic(3)}}},
+		"probabilities stay":             {[]float64{0, 1, 0.5}, []Result{{1, 1}, {2, 0.5}, {0, 0}}},
+		"equal ones keep their order":    {[]float64{0.5, 0.7, 0.5}, []Result{{1, 0.7}, {0, 0.5}, {2, 0.5}}},
+		"similarities count from 0":      {[]float64{-0.3, 0.4, -0.1}, []Result{{1, 0.4}, {2, 0}, {0, 0}}},
+		"raw outputs are mapped":         {[]float64{-8, 4, 0.5}, []Result{{1, logistic(4)}, {2, logistic(0.5)}, {0, logistic(-8)}}},
+		"extreme raw outputs are mapped": {[]float64{-1e308, 1e308}, []Result{{1, 1}, {0, 0}}},
+		"a single passage is accepted":   {[]float64{3}, []Result{{0, logistic(3)}}},
 	} {
 		if diff := cmp.Diff(c.want, normalise(c.scores)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -132,7 +132,7 @@ func TestHostileAnswers(t *testing.T) {
 		"an index that is a fraction": {`[{"index":0,"score":1},{"index":0.5,"score":1}]`, "not a list of scores"},
 		"no index":                    {`[{"index":0,"score":1},{"score":1}]`, "lacks its index or its score"},
 		"no score":                    {`[{"index":0,"score":1},{"index":1}]`, "lacks its index or its score"},
-		"a score beyond all numbers":  {`[{"index":0,"score":1},{"index":1,"score":1e999}]`, "not a list of scores"},
+		"a score out of range":        {`[{"index":0,"score":1},{"index":1,"score":1e999}]`, "not a list of scores"},
 		"a score that is NaN":         {`[{"index":0,"score":1},{"index":1,"score":NaN}]`, "not a list of scores"},
 		"a score that is a text":      {`[{"index":0,"score":1},{"index":1,"score":"0.5"}]`, "not a list of scores"},
 		"depth":                       {strings.Repeat("[", 1_000_000), "not a list of scores"},
@@ -186,14 +186,14 @@ func TestTemporaryErrorsAreRetried(t *testing.T) {
 		words    string // "": it succeeds
 		pause    time.Duration
 	}{
-		"a busy server":                       {status: 429, failures: 2, requests: 3},
-		"one that is starting":                {status: 503, failures: 1, requests: 2},
-		"one that says when":                  {status: 429, header: "1", failures: 1, requests: 2, pause: time.Second},
-		"one that says when, too late":        {status: 429, header: "3600", failures: 1, requests: 1, words: "the server answered 429: slow down"},
-		"one that stays so":                   {status: 500, failures: 99, requests: tries, words: "the server answered 500: slow down"},
-		"one that will never do it":           {status: 501, failures: 99, requests: 1, words: "the server answered 501"},
-		"a key that is wrong":                 {status: 401, failures: 99, requests: 1, words: "the server answered 401: slow down, [key]"},
-		"a redirect, which is not gone after": {status: 307, header: "0", failures: 99, requests: 1, words: "the server answered 307"},
+		"a busy server":                          {status: 429, failures: 2, requests: 3},
+		"a server that is starting":              {status: 503, failures: 1, requests: 2},
+		"a server that says when to retry":       {status: 429, header: "1", failures: 1, requests: 2, pause: time.Second},
+		"a server that asks for too long a wait": {status: 429, header: "3600", failures: 1, requests: 1, words: "the server answered 429: slow down"},
+		"a server that keeps failing":            {status: 500, failures: 99, requests: tries, words: "the server answered 500: slow down"},
+		"a permanent error":                      {status: 501, failures: 99, requests: 1, words: "the server answered 501"},
+		"a wrong key":                            {status: 401, failures: 99, requests: 1, words: "the server answered 401: slow down, [key]"},
+		"a redirect, which is not followed":      {status: 307, header: "0", failures: 99, requests: 1, words: "the server answered 307"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -367,10 +367,10 @@ func TestAnEngineWithoutLexicalSearchRanksByVectors(t *testing.T) {
 				t.Fatal(diff)
 			}
 			if s := res.Fragments[0].Score; s < 0.8 {
-				t.Errorf("what is nearly the query itself scores %.2f", s)
+				t.Errorf("a text that nearly equals the query scores %.2f", s)
 			}
 			if s := res.Fragments[2].Score; s > 0.1 {
-				t.Errorf("what is further than unrelated text scores %.2f", s)
+				t.Errorf("a text less similar than unrelated text scores %.2f", s)
 			}
 		})
 	}

@@ -111,7 +111,7 @@ func TestARerankerThatFails(t *testing.T) {
 				t.Errorf("%v, %v", res.Fragments, err)
 			}
 			if e := res.Explanation; e.Rerank.Error == "" || e.Rerank.Candidates != 0 || len(e.Notes) != 1 || !strings.Contains(res.Degraded, "not reranked") {
-				t.Errorf("nobody is told: %+v", e)
+				t.Errorf("the failure is not reported: %+v", e)
 			}
 			if _, err := w.judged(t, j, func(r *Request) { r.Rerank = &yes }); domain.CodeOf(err) != domain.CodeUnavailable || !strings.Contains(err.Error(), "the reranker is unreachable") {
 				t.Errorf("asked for expressly: %v", err)

@@ -13,7 +13,7 @@ func TestForWaitsOrReturnsWhenTheContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		if err := For(t.Context(), time.Minute); err != nil || time.Since(began) != time.Minute {
-			t.Errorf("it took %s, %v", time.Since(began), err)
+			t.Errorf("the call took %s, %v", time.Since(began), err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

@@ -94,7 +94,7 @@ func TestDisabledTracesCostNothing(t *testing.T) {
 		job.End(nil)
 		span.End(io.EOF)
 		if Inject(ctx) != "" {
-			t.Error("there is something to carry")
+			t.Error("a context without a trace has a trace to carry")
 		}
 	}); n > 0 {
 		t.Errorf("%v allocations", n)
@@ -148,7 +148,7 @@ func TestSpansAreSentToACollector(t *testing.T) {
 	sent := <-got
 	for _, want := range []string{"/v1/traces ", "sluice-api", "v9", "the work", "the-id"} {
 		if !strings.Contains(sent, want) {
-			t.Errorf("what is sent lacks %q", want)
+			t.Errorf("the exported spans lack %q", want)
 		}
 	}
 }

@@ -112,7 +112,7 @@ func TestNewsIsPartOfTheText(t *testing.T) {
 		t.Error("two titles make no difference")
 	}
 	if textid.Hash("Pumps", " \n*\n") != "" {
-		t.Error("what has no words has a hash")
+		t.Error("a text without words has a hash")
 	}
 }
 

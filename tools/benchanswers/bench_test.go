@@ -20,10 +20,10 @@ func TestATextHoldsAnAnswer(t *testing.T) {
 		text, answer string
 		want         bool
 	}{
-		"whatever the case and the marks": {"It was “Andrew  Jackson”.", "andrew jackson", true},
+		"with other case and punctuation": {"It was “Andrew  Jackson”.", "andrew jackson", true},
 		"as whole words":                  {"It came nearly late.", "early", false},
 		"within Chinese":                  {"路德早期的作品。", "早期", true},
-		"over spaces of Chinese":          {"杰克 逊", "杰克逊", true},
+		"in Chinese with a space":         {"杰克 逊", "杰克逊", true},
 		"not without its words":           {"Andrew came.", "Andrew Jackson", false},
 		"never one without letters":       {"a - b", "-", false},
 	} {

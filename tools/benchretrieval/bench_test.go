@@ -121,7 +121,7 @@ func TestABudgetTakesTheBeginning(t *testing.T) {
 		}
 	}
 	if found[0].Text != "ää" || found[1].Text != "bbb" {
-		t.Errorf("what was found is changed to %v", found)
+		t.Errorf("the result was changed to %v", found)
 	}
 }
 

@@ -296,7 +296,7 @@ func TestCompleteFails(t *testing.T) {
 				t.Errorf("a refusal is counted: %+v", c)
 			}
 			if test.got != "" && (c.PromptTokens != 25 || c.CompletionTokens == 0) {
-				t.Errorf("what was said is not counted: %+v", c)
+				t.Errorf("the output tokens are not counted: %+v", c)
 			}
 			if tooLong := strings.Contains(test.says, "too long"); errors.Is(err, chat.ErrTooLong) != tooLong {
 				t.Errorf("too long is %v", !tooLong)

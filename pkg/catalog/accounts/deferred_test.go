@@ -80,7 +80,7 @@ func TestReadingUsageEndsWithItsContext(t *testing.T) {
 	close(proceed)
 	<-ended
 	if !errors.Is(errUsage, context.Canceled) || !errors.Is(errKeys, context.Canceled) {
-		t.Errorf("it ended with %v, and by key with %v", errUsage, errKeys)
+		t.Errorf("reading the usage ended with %v, and by key with %v", errUsage, errKeys)
 	}
 	used, err := c.Usage(t.Context(), ws, time.Now())
 	keys, errKeys := c.KeyUsage(t.Context(), ws, time.Now())

@@ -171,7 +171,7 @@ func TestACancelledCallerDoesNotWaitForTheLock(t *testing.T) {
 	}
 	release()
 	if got := numbers(t, d, 1, 1); got != 0 {
-		t.Error("what was never begun is stored")
+		t.Error("a transaction that was never begun is stored")
 	}
 }
 

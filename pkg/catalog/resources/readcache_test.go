@@ -180,7 +180,7 @@ func TestTheReadCacheIsBounded(t *testing.T) {
 	}
 	m.putDatasources(0, []sizedDatasource{{&domain.ActiveDatasource{ID: "huge"}, m.max + 1}})
 	if _, kept := m.active["huge"]; kept || len(m.active) == 0 {
-		t.Error("what is larger than all may be takes the place of the rest")
+		t.Error("a row larger than the cache was cached or evicted all others")
 	}
 	for n := range 2 * maxChanged {
 		m.Change(tableSources, false, func() (string, error) { return fmt.Sprint(n), nil })
@@ -200,6 +200,6 @@ func TestTheReadCacheIsBounded(t *testing.T) {
 	}
 	m.putDatasources(2, []sizedDatasource{{&domain.ActiveDatasource{ID: "a"}, 100}}) // simulates data that was read before the commit
 	if m.size != 10 {
-		t.Errorf("what is old was kept")
+		t.Errorf("old rows stayed in the cache")
 	}
 }

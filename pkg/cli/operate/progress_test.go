@@ -88,6 +88,6 @@ func TestAReplayContinuesWithoutItsCommand(t *testing.T) {
 		t.Error(err)
 	}
 	if got, want := out.String(), "The replay continues in the background.\n"; got != want {
-		t.Errorf("it says %q, want %q", got, want)
+		t.Errorf("the output is %q, want %q", got, want)
 	}
 }

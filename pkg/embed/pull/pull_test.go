@@ -165,7 +165,7 @@ func TestAModifiedModelIsNotOverwritten(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	if got, _ := os.ReadFile(own); string(got) != "my own" {
-		t.Errorf("it has become %q", got)
+		t.Errorf("the content is %q", got)
 	}
 }
 

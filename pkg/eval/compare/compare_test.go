@@ -135,7 +135,7 @@ func TestANamedModeMustWork(t *testing.T) {
 	})
 	_, err = Run(t.Context(), missing, cases, Options{Modes: Modes(), K: 10, SkipRejected: true})
 	if err == nil || !strings.Contains(err.Error(), "no such datastore") {
-		t.Errorf("what is no fault of a mode is %v", err)
+		t.Errorf("an error that does not concern the mode is %v", err)
 	}
 	if _, err := Run(t.Context(), refuse, nil, Options{Modes: Modes(), K: 10}); err == nil {
 		t.Error("nothing to judge is no error")

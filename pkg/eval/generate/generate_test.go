@@ -113,7 +113,7 @@ func TestRepliesOfTheModelAreChecked(t *testing.T) {
 		want         Fault
 	}{
 		"a good one":                    {about(1), `{"question": "When is it serviced?", "answer": "every YEAR, in spring"}`, ""},
-		"with words before and behind":  {about(1), "Sure!\n```json\n{\"question\": \"When is it serviced?\", \"answer\": \"in spring\"}\n```\nAnything else?", ""},
+		"with text before and after it": {about(1), "Sure!\n```json\n{\"question\": \"When is it serviced?\", \"answer\": \"in spring\"}\n```\nAnything else?", ""},
 		"one in Chinese":                {strings.Repeat("这台水泵的保修期为三年，从购买之日起计算。", 5), `{"question": "水泵能保修多久？", "answer": "三年"}`, ""},
 		"prose":                         {about(1), `When is it serviced?`, Unreadable},
 		"JSON that is cut":              {about(1), `{"question": "When is`, Unreadable},

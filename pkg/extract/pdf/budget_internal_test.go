@@ -57,6 +57,6 @@ func TestMeaningful(t *testing.T) {
 		{Cells: []pdftext.Cell{{Text: "a\ufffd\ufffdb c", X0: 1, X1: 2}, {Text: "\ufffd"}, {Text: "ж 中"}}, Y: 2, Size: 11},
 	}
 	if got := meaningful(lines); len(got) != 1 || got[0].Text() != "a b c\tж 中" || got[0].Y != 2 || got[0].Size != 11 || got[0].Cells[0].X1 != 2 {
-		t.Errorf("what has a meaning is %+v", got)
+		t.Errorf("the meaningful lines are %+v", got)
 	}
 }

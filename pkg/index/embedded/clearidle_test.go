@@ -21,7 +21,7 @@ func TestCachesOfAnIdleIndexAreCleared(t *testing.T) {
 			t.Errorf("an index that was searched since gives up %d bytes and keeps %d", given, kept(x.caches.Lists))
 		}
 		if all := kept(x.caches.Lists) + kept(x.caches.Blocks) + kept(x.caches.Rows); x.ClearIdleCaches() != all {
-			t.Error("what was given up is not what was kept")
+			t.Error("the number of bytes freed differs from the number of bytes held")
 		}
 		for name, c := range map[string]*cache.Cache{"lists": x.caches.Lists, "blocks": x.caches.Blocks, "rows": x.caches.Rows} {
 			if items, bytes := c.Usage(); items != 0 || bytes != 0 {

@@ -56,7 +56,7 @@ func TestADamagedSpaceIsSetAsideAndRebuilt(t *testing.T) {
 				t.Errorf("put aside is %v: %v", aside, err)
 			}
 			if n, err := x.Count(t.Context(), crashSpace, "a", 0); err != nil || n != 0 {
-				t.Errorf("what was discarded has %d rows: %v", n, err)
+				t.Errorf("the discarded space has %d rows: %v", n, err)
 			}
 			mustWrite(t, x, crashSpace, batchOf("a", 7, 4))
 			if n, err := x.Count(t.Context(), crashSpace, "a", 7); err != nil || n != 4 {

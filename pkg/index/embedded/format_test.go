@@ -85,7 +85,7 @@ func TestADirectoryOfANewerFormatIsLeftAlone(t *testing.T) {
 		t.Errorf("a search says %v", err)
 	}
 	if discarded, err := x.Discard(t.Context(), crashSpace); discarded || err != nil {
-		t.Errorf("it was discarded: %t, %v", discarded, err)
+		t.Errorf("the space was discarded: %t, %v", discarded, err)
 	}
 	changeState(t, x.path(key), func(body map[string]any) { body["format"] = formatNow })
 	if r, err := x.Search(t.Context(), crashSpace, index.Query{Vector: crashRow("a", 1, 1).Vector, Limit: 5}); err != nil || len(r.Hits) != 1 {

@@ -91,7 +91,7 @@ func TestAnIdleSpaceIsSettled(t *testing.T) {
 		select {
 		case <-poll.C:
 		case <-ctx.Done():
-			t.Fatal("it does not settle")
+			t.Fatal("the space does not settle")
 		}
 	}
 	if diff := cmp.Diff(want, search(t.Context(), t, x, q)); diff != "" {

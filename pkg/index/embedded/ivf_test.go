@@ -244,7 +244,7 @@ func TestADamagedOrMissingIVFIsRebuilt(t *testing.T) {
 				t.Errorf("a check says %v", err)
 			}
 			if snap := buildIVF(t, x); !snap.IVF.Usable() || snap.IVF.Verify() != nil {
-				t.Errorf("they are not made anew: %+v", snap.IVF)
+				t.Errorf("the IVF was not built again: %+v", snap.IVF)
 			}
 			if diff := cmp.Diff(want, search(), reported); diff != "" {
 				t.Errorf("made anew (-want +got):\n%s", diff)

@@ -34,7 +34,7 @@ func TestFilesThatAreDeletedWhileTheyAreOpenAreMissed(t *testing.T) {
 				t.Fatal(err)
 			}
 			if n, err := x.Count(t.Context(), crashSpace, "a", 1); err != nil || n != 0 {
-				t.Errorf("what was deleted has %d rows: %v", n, err)
+				t.Errorf("the deleted space has %d rows: %v", n, err)
 			}
 			if err := x.Ready(t.Context()); err != nil {
 				t.Errorf("not ready: %v", err)

@@ -58,7 +58,7 @@ func TestASearchUsesItsPreparation(t *testing.T) {
 	}
 	asked.Prepared = spoiled(t, x, q)
 	if found := search(t.Context(), t, x, asked); len(found) != 1 {
-		t.Errorf("what was prepared is left aside: %v is found", found)
+		t.Errorf("the prepared result was not used: %v is found", found)
 	}
 }
 

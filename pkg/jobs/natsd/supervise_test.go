@@ -123,15 +123,15 @@ func TestAServerDoesNotRestartInAnotherDirectory(t *testing.T) {
 				continue
 			}
 		case <-guard:
-			t.Fatal("it does not say that the directory is another one")
+			t.Fatal("the log does not say that the directory is another one")
 		}
 		break
 	}
 	if s.Ready() == nil {
-		t.Error("it is ready in a directory that is not its own")
+		t.Error("the server is ready in another directory")
 	}
 	if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
-		t.Errorf("it has written %v, %v", files, err)
+		t.Errorf("the server has written %v, %v", files, err)
 	}
 	if err := errors.Join(os.Remove(dir), os.Rename(away, dir)); err != nil {
 		t.Fatal(err)

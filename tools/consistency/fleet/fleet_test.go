@@ -127,7 +127,7 @@ func TestAHookIsToldToStrikeAndToHeal(t *testing.T) {
 		t.Fatal(err)
 	}
 	if said, err := os.ReadFile(filepath.Join(dir, "said")); err != nil || string(said) != "strike\nheal\n" {
-		t.Errorf("it was told %q: %v", said, err)
+		t.Errorf("the output is %q: %v", said, err)
 	}
 	if _, _, err := Command(filepath.Join(dir, "none")).strike(t.Context(), nil); err == nil {
 		t.Error("a hook that does not exist strikes")

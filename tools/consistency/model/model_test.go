@@ -143,7 +143,7 @@ func TestObservations(t *testing.T) {
 			v, _ := errors.AsType[*Violation](err)
 			switch {
 			case c.want == "" && err != nil:
-				t.Errorf("it is possible, but: %v", err)
+				t.Errorf("a possible history is rejected: %v", err)
 			case c.want != "" && (v == nil || v.Kind != c.want):
 				t.Errorf("found %v, want %s", err, c.want)
 			case v != nil && !strings.Contains(v.Error(), "VIOLATION") || v != nil && !strings.Contains(v.History, "done"):

@@ -12,7 +12,7 @@ func TestTheLastLineOfAScriptIsItsResult(t *testing.T) {
 	var told struct{ Name string }
 	state, err := RunPython(t.Context(), "python3", []byte("import sys\nprint('noise')\nprint('{\"Name\": \"%s\"}' % sys.argv[1])\n"), []string{"one"}, &told)
 	if err != nil || told.Name != "one" || state == nil {
-		t.Errorf("it told %+v, state %v: %v", told, state, err)
+		t.Errorf("the result is %+v, state %v: %v", told, state, err)
 	}
 }
 
@@ -38,6 +38,6 @@ func TestAnEnvironmentIsMadeOnce(t *testing.T) {
 		}
 	}
 	if n := strings.Count(said.String(), "installing"); n != 1 {
-		t.Errorf("it installed %d times: %s", n, said.String())
+		t.Errorf("the packages were installed %d times: %s", n, said.String())
 	}
 }

@@ -120,7 +120,7 @@ func TestEveryKindOfLossIsFound(t *testing.T) {
 		want       string   // part of the only finding; "": none
 	}{
 		"the acknowledged version":                 {expect: acknowledged(name, first), has: []stored{v1}},
-		"the acknowledged version and not a sent":  {expect: acknowledged(name, first, second), has: []stored{v1}},
+		"only the acknowledged version":            {expect: acknowledged(name, first, second), has: []stored{v1}},
 		"a sent version":                           {expect: acknowledged(name, first, second), has: []stored{v2}},
 		"a sent deletion":                          {expect: acknowledged(name, second, gone)},
 		"a deleted document":                       {expect: acknowledged(name, gone)},

@@ -34,7 +34,7 @@ func TestResourcesAreReadOnce(t *testing.T) { // not parallel, because it counts
 	list := d.pageResources(d.pages[0])
 	r := in.resourcesOf(list)
 	if again := in.resourcesOf(list); again != r {
-		t.Error("what a page and its forms share is read anew")
+		t.Error("resources that a page and its forms share are read again")
 	}
 	font := r.font("F7")
 	if r.font("F7") != font || r.font("F8") == font {
@@ -45,7 +45,7 @@ func TestResourcesAreReadOnce(t *testing.T) { // not parallel, because it counts
 		t.Fatalf("/X7 is %v, want a form", form)
 	}
 	if n := testing.AllocsPerRun(100, func() { r.get("XObject", "X7"); r.font("F7") }); n > 0 {
-		t.Errorf("what was found is looked for again: %v allocations", n)
+		t.Errorf("found resources are looked up again: %v allocations", n)
 	}
 }
 

@@ -44,9 +44,9 @@ func TestACacheIsBounded(t *testing.T) {
 		full = full || held > limit-2000
 	}
 	if !full {
-		t.Error("it was never full")
+		t.Error("the cache was never full")
 	}
 	if c.Clear(); c.size != 0 || len(c.items) != 0 || c.order.Len() != 0 {
-		t.Error("it is not empty")
+		t.Error("the cache is not empty")
 	}
 }

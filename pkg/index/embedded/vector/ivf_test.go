@@ -134,7 +134,7 @@ func TestUnclusteredVectorsHaveNoIVF(t *testing.T) {
 	s, snap := spaceOfVectors(t, source.dimensions, 4000, func() []float32 { return source.next(rng) })
 	with := ivfOf(t, s, snap)
 	if with.IVF == nil || with.IVF.Usable() || !with.SkipsIVF() {
-		t.Fatalf("they have cells: %+v", with.IVF)
+		t.Fatalf("the IVF counts as usable: %+v", with.IVF)
 	}
 	if left, err := filepath.Glob(filepath.Join(s.Dir, "cells-*")); err != nil || len(left) > 0 {
 		t.Errorf("%v is left: %v", left, err)
