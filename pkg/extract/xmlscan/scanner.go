@@ -45,6 +45,10 @@ func New(ctx context.Context, r io.Reader) *Scanner {
 	return &Scanner{ctx: ctx, dec: dec}
 }
 
+// ExpandHTMLEntities makes the scanner expand the named entities of HTML ("&eacute;"), which the document types of most
+// XML documents define too.
+func (s *Scanner) ExpandHTMLEntities() { s.dec.Entity = xml.HTMLEntity }
+
 // next returns the next token. It returns nil at the end of the XML, at damaged XML, and after Stop.
 func (s *Scanner) next() xml.Token {
 	if s.Over {

@@ -1,0 +1,43 @@
+package xml
+
+import "github.com/sluice/sluice/pkg/wordset"
+
+// The names of elements in DocBook, DITA, JATS, TEI and similar formats. Each is used for the same purpose in all of
+// them, or in only one.
+var (
+	// documents are the root elements of documents.
+	documents = wordset.Of(`book article chapter part appendix section refentry topic concept task reference troubleshooting glossentry dita TEI`)
+	// paragraphs hold sentences.
+	paragraphs = wordset.Of(`para simpara p cmd shortdesc ab l remark bridgehead subtitle attribution blockquote quotation synopsis`)
+	// items are the items of lists.
+	items = wordset.Of(`listitem li item list-item step substep member callout stepalternatives choice def dd answer question`)
+	// lists contain items.
+	itemLists = wordset.Of(`itemizedlist orderedlist simplelist variablelist procedure substeps calloutlist ul ol sl list steps steps-unordered
+		choices dl def-list qandaset glosslist`)
+	// numbered are the lists whose items have numbers.
+	numbered = wordset.Of(`orderedlist ol procedure substeps steps`)
+	// terms are the words that the following items define.
+	terms = wordset.Of(`term dt glossterm`)
+	// code holds text whose line breaks count.
+	code = wordset.Of(`programlisting screen literallayout codeblock msgblock pre preformat eg address`)
+	// captioned are elements whose titles are captions and not headings.
+	captioned = wordset.Of(`table informaltable figure informalfigure example informalexample fig table-wrap boxed-text formalpara note tip warning caution
+		important hazardstatement sidebar equation variablelist itemizedlist orderedlist procedure blockquote simpletable list media supplementary-material lg`)
+	// rows are the rows of tables.
+	rows = wordset.Of(`row tr strow sthead chrow chhead property prophead`)
+	// headers are the parts of tables whose rows name the columns.
+	headers = wordset.Of(`thead sthead chhead prophead`)
+	// tables contain rows.
+	tables = wordset.Of(`table informaltable simpletable properties choicetable`)
+	// skipped are elements without text for readers.
+	skipped = wordset.Of(`indexterm index toc lot footnoteref tex-math annotation-xml graphic imagedata image journal-meta permissions object-id
+		article-id article-categories aff author-notes history counts related-article custom-meta-group revhistory legalnotice copyright
+		teiHeader bookmeta resourceid data data-about draft-comment required-cleanup processing-instruction style script binary`)
+	// information describes the document or a part of it.
+	information = wordset.Of(`info articleinfo bookinfo chapterinfo sectioninfo sect1info setinfo prefaceinfo appendixinfo partinfo refentryinfo prolog
+		article-meta front`)
+	// footnotes follow the paragraph that refers to them.
+	footnotes = wordset.Of(`footnote fn`)
+	// titles are the titles of sections and captions.
+	titles = wordset.Of(`title head`)
+)
