@@ -1565,8 +1565,9 @@ type DatasourceUpload struct {
 	CustomId    *string `json:"custom_id,omitempty"`
 	DatastoreId string  `json:"datastoreId"`
 
-	// File the uploaded file: PDF, EPUB, OpenDocument text (odt), Word (docx), PowerPoint (pptx), Excel (xlsx), mail (eml),
-	// web archive (mht), HTML, WebVTT (vtt), SubRip (srt), Jupyter notebook (ipynb), JSON, YAML, CSV, Markdown or text
+	// File the uploaded file: PDF, EPUB, OpenDocument text (odt), spreadsheet (ods), presentation (odp), Word (docx),
+	// PowerPoint (pptx), Excel (xlsx), mail (eml), web archive (mht), HTML, XML, WebVTT (vtt), SubRip (srt),
+	// Jupyter notebook (ipynb), JSON, YAML, CSV, Markdown or text
 	File openapi_types.File `json:"file"`
 
 	// FileName default: the file name of the form part

@@ -43,8 +43,11 @@ func New(opts Options) *Chunker {
 	return &Chunker{opts: opts}
 }
 
-// typePptx is the MIME type of presentations (ECMA-376, part 1, section 13.2).
-const typePptx = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+// MIME types of presentations: ECMA-376, part 1, section 13.2, and OpenDocument, part 3, appendix A.
+const (
+	typePptx = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+	typeODP  = "application/vnd.oasis.opendocument.presentation"
+)
 
 // minHeadingLevel returns the lowest level number of any heading, or 0 if there are no headings.
 func minHeadingLevel(blocks []domain.Block) int {
@@ -77,7 +80,7 @@ func (c *Chunker) Sized(sizes domain.Chunking) *Chunker {
 //
 // Chunks fails with domain.CodeTooLarge if the document has more than Options.MaxChunks chunks.
 func (c *Chunker) Chunks(doc *domain.Document) ([]domain.Chunk, error) {
-	p := packer{opts: c.opts, location: newLocation(doc.Title), top: minHeadingLevel(doc.Blocks), slides: doc.MIMEType == typePptx}
+	p := packer{opts: c.opts, location: newLocation(doc.Title), top: minHeadingLevel(doc.Blocks), slides: doc.MIMEType == typePptx || doc.MIMEType == typeODP}
 	offset := 0
 	for i, block := range doc.Blocks {
 		if i > 0 {

@@ -48,7 +48,7 @@ var defaultTitles = map[string]bool{
 // document was made from.
 var documentFiles = map[string]bool{
 	".doc": true, ".docx": true, ".dot": true, ".dotx": true, ".ppt": true, ".pptx": true, ".xls": true, ".xlsx": true, ".pdf": true, ".eml": true, ".mht": true, ".mhtml": true,
-	".rtf": true, ".odt": true, ".indd": true, ".qxd": true, ".tex": true, ".dvi": true, ".ps": true, ".txt": true, ".html": true, ".tmp": true,
+	".rtf": true, ".odt": true, ".ods": true, ".odp": true, ".indd": true, ".qxd": true, ".tex": true, ".dvi": true, ".ps": true, ".txt": true, ".html": true, ".tmp": true,
 }
 
 // usefulTitle returns the title as a name, or "" if the title is only a program's placeholder or the name of the source

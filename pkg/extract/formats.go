@@ -13,13 +13,14 @@ import (
 	"github.com/sluice/sluice/pkg/extract/mail"
 	"github.com/sluice/sluice/pkg/extract/markdown"
 	"github.com/sluice/sluice/pkg/extract/notebook"
-	"github.com/sluice/sluice/pkg/extract/odt"
+	"github.com/sluice/sluice/pkg/extract/opendocument"
 	"github.com/sluice/sluice/pkg/extract/pdf"
 	"github.com/sluice/sluice/pkg/extract/pptx"
 	"github.com/sluice/sluice/pkg/extract/sandbox"
 	"github.com/sluice/sluice/pkg/extract/subtitle"
 	"github.com/sluice/sluice/pkg/extract/text"
 	"github.com/sluice/sluice/pkg/extract/xlsx"
+	"github.com/sluice/sluice/pkg/extract/xml"
 	"github.com/sluice/sluice/pkg/extract/yaml"
 	"github.com/sluice/sluice/pkg/extract/zip"
 )
@@ -29,7 +30,9 @@ import (
 var formats = format.NewRegistry(
 	pdf.Format,
 	epub.Format,
-	odt.Format,
+	opendocument.Text,
+	opendocument.Spreadsheet,
+	opendocument.Presentation,
 	docx.Format,
 	pptx.Format,
 	xlsx.Format,
@@ -37,6 +40,7 @@ var formats = format.NewRegistry(
 	mail.Format,
 	mail.WebArchive,
 	html.Format,
+	xml.Format,
 	subtitle.WebVTT,
 	subtitle.SubRip,
 	notebook.Format,

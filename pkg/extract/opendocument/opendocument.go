@@ -1,6 +1,6 @@
-// Package odt reads OpenDocument text, the format of LibreOffice and other word processors. A document is a zip file or
-// a single XML file.
-package odt
+// Package opendocument reads the OpenDocument formats of LibreOffice and other programs: texts, spreadsheets and
+// presentations. A document is a zip file or a single XML file.
+package opendocument
 
 import (
 	"bytes"
@@ -14,32 +14,58 @@ import (
 	"github.com/sluice/sluice/pkg/extract/zip"
 )
 
-const mimeType = "application/vnd.oasis.opendocument.text"
+// typePrefix begins the MIME type of every OpenDocument format.
+const typePrefix = "application/vnd.oasis.opendocument."
 
-// Format describes OpenDocument text.
-var Format = format.Format{
-	Type: mimeType, Aliases: []string{mimeType + "-template", mimeType + "-flat-xml"}, Extensions: []string{".odt", ".ott", ".fodt"},
-	Name: "an OpenDocument text", Label: "OpenDocument text (odt)", Packed: true, TitleFromHeading: true,
-	Sniff:  func(head []byte, _ string) bool { return bytes.Contains(head, []byte("mimetype"+mimeType)) },
-	Inside: detectType, Read: read, Flat: isFlat, ReadFlat: readFlat,
-}
+// Text describes OpenDocument text.
+var Text = newFormat("text", "odt", (*reader).text, format.Format{
+	Extensions: []string{".odt", ".ott", ".fodt"}, Name: "an OpenDocument text", Label: "OpenDocument text (odt)", TitleFromHeading: true,
+})
 
-// detectType recognises a text document by its "mimetype" file, where all OpenDocument formats declare their type.
-func detectType(p *format.Parser) string {
-	if kind, err := zip.Opened(p).Read("mimetype"); err == nil && strings.HasPrefix(strings.TrimSpace(string(kind)), mimeType) {
-		return mimeType
+// Spreadsheet describes OpenDocument spreadsheets.
+var Spreadsheet = newFormat("spreadsheet", "ods", (*reader).spreadsheet, format.Format{
+	Extensions: []string{".ods", ".ots", ".fods"}, Name: "an OpenDocument spreadsheet", Label: "spreadsheet (ods)",
+})
+
+// Presentation describes OpenDocument presentations.
+var Presentation = newFormat("presentation", "odp", (*reader).presentation, format.Format{
+	Extensions: []string{".odp", ".otp", ".fodp"}, Name: "an OpenDocument presentation", Label: "presentation (odp)",
+})
+
+// newFormat adds to a format what all OpenDocument formats have in common. The function body reads the body of a
+// document.
+func newFormat(kind, route string, body func(*reader, *xmlscan.Scanner), f format.Format) format.Format {
+	mimeType := typePrefix + kind
+	f.Type, f.Aliases, f.Packed = mimeType, []string{mimeType + "-template", mimeType + "-flat-xml"}, true
+	f.Sniff = func(head []byte, _ string) bool { return bytes.Contains(head, []byte("mimetype"+mimeType)) }
+	f.Inside = func(p *format.Parser) string {
+		if declared, err := zip.Opened(p).Read("mimetype"); err == nil && strings.HasPrefix(strings.TrimSpace(string(declared)), mimeType) {
+			return mimeType
+		}
+		return ""
 	}
-	return ""
+	f.Flat = func(head []byte) bool { return flatType(head) == mimeType }
+	f.Read = func(p *format.Parser) error { return read(p, route, body) }
+	f.ReadFlat = func(p *format.Parser) error { return readFlat(p, route, body) }
+	return f
 }
 
-// isFlat reports whether a file is a text document in a single XML file. If the first bytes of an OpenDocument file do
-// not reveal its type, it is assumed to be a text document.
-func isFlat(head []byte) bool {
+// flatType returns the type of a document in a single XML file, or "" if the file is something else. If the first bytes
+// do not reveal the type, it is assumed to be a text document.
+func flatType(head []byte) string {
 	s := format.PageStart(head)
 	if !bytes.HasPrefix(s, []byte("<?xml")) && !bytes.HasPrefix(s, []byte("<office:document ")) || !bytes.Contains(head, []byte("<office:document ")) {
-		return false
+		return ""
 	}
-	return bytes.Contains(head, []byte(`"`+mimeType)) || !bytes.Contains(head, []byte("office:mimetype="))
+	for _, kind := range []string{"text", "spreadsheet", "presentation"} {
+		if bytes.Contains(head, []byte(`"`+typePrefix+kind)) {
+			return typePrefix + kind
+		}
+	}
+	if bytes.Contains(head, []byte("office:mimetype=")) {
+		return ""
+	}
+	return typePrefix + "text"
 }
 
 // reader reads the parts of one document.
@@ -49,13 +75,14 @@ type reader struct {
 	lists  map[string]listStyle
 	titles int // number of paragraphs in the Title style
 	title  string
+	body   func(*reader, *xmlscan.Scanner)
 }
 
-// read reads a packed text document: first its metadata, then styles, then the body. Headers and footers are stored
+// read reads a packed document: first its metadata, then styles, then the body. Headers and footers are stored
 // with the styles and are skipped.
-func read(p *format.Parser) error {
-	a, r := zip.Opened(p), newReader(p)
-	p.Doc.Route = "odt"
+func read(p *format.Parser, route string, body func(*reader, *xmlscan.Scanner)) error {
+	a, r := zip.Opened(p), newReader(p, body)
+	p.Doc.Route = route
 	locked := false
 	if err := a.Walk("META-INF/manifest.xml", func(sc *xmlscan.Scanner) {
 		sc.Descend(func(e xml.StartElement) bool {
@@ -77,22 +104,22 @@ func read(p *format.Parser) error {
 	return nil
 }
 
-// readFlat reads a text document that is a single XML file.
-func readFlat(p *format.Parser) error {
+// readFlat reads a document that is a single XML file.
+func readFlat(p *format.Parser, route string, body func(*reader, *xmlscan.Scanner)) error {
 	data, err := p.Src.Bytes()
 	if err != nil {
 		return err
 	}
-	p.Doc.Route = "odt/flat"
+	p.Doc.Route = route + "/flat"
 	text, _ := charset.Decode(data, "")
-	r, sc := newReader(p), xmlscan.New(p.Ctx, strings.NewReader(text))
+	r, sc := newReader(p, body), xmlscan.New(p.Ctx, strings.NewReader(text))
 	r.document(sc)
 	r.finish()
 	return sc.Err
 }
 
-func newReader(p *format.Parser) *reader {
-	return &reader{p: p, styles: map[string]style{}, lists: map[string]listStyle{}}
+func newReader(p *format.Parser, body func(*reader, *xmlscan.Scanner)) *reader {
+	return &reader{p: p, body: body, styles: map[string]style{}, lists: map[string]listStyle{}}
 }
 
 // finish gives a document without a title the text of the paragraph in the Title style, if there is exactly one.
@@ -115,8 +142,7 @@ func (r *reader) document(sc *xmlscan.Scanner) {
 		case "styles", "automatic-styles":
 			r.readStyles(sc)
 		case "body":
-			w := &walker{r: r, sc: sc, emit: r.p.Out.Add}
-			sc.Descend(w.element)
+			r.body(r, sc)
 		default: // scripts, fonts, master pages with headers and footers
 			return false
 		}
@@ -125,6 +151,12 @@ func (r *reader) document(sc *xmlscan.Scanner) {
 	if sc.Damage != nil {
 		r.p.Out.Warn("the document is damaged; only the text before the damage was read")
 	}
+}
+
+// text reads the body of a text document.
+func (r *reader) text(sc *xmlscan.Scanner) {
+	w := &walker{r: r, sc: sc, emit: r.p.Out.Add}
+	sc.Descend(w.element)
 }
 
 // meta reads the metadata of the document.

@@ -1,4 +1,4 @@
-package odt
+package opendocument
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package odt_test
+package opendocument_test
 
 import (
 	"bytes"
@@ -57,7 +57,7 @@ func sample(t testing.TB) []byte {
 
 const flat = `<?xml version="1.0" encoding="UTF-8"?><office:document ` + spaces + ` office:mimetype="` + mimeType + `">` + metaPart + styles + master + `<office:body><office:text>` + body + `</office:text></office:body></office:document>`
 
-func TestGolden(t *testing.T) {
+func TestGoldenText(t *testing.T) {
 	t.Parallel()
 	got := readtest.Render(readtest.MustParse(t, "rules.odt", sample(t)))
 	const file = "testdata/rules.golden"
@@ -98,7 +98,7 @@ func TestTextsAreRefusedWithTheCause(t *testing.T) {
 	}{
 		"with a password": {textOf(t, words, extracttest.Part{"META-INF/manifest.xml", `<manifest><file-entry><encryption-data/></file-entry></manifest>`}), extract.Encrypted, "password"},
 		"no content":      {textOf(t), extract.NoText, "no text"},
-		"a spreadsheet":   {extracttest.Office(t, extracttest.Part{"mimetype", "application/vnd.oasis.opendocument.spreadsheet"}, words), extract.Unsupported, "cannot be read"},
+		"a drawing":       {extracttest.Office(t, extracttest.Part{"mimetype", "application/vnd.oasis.opendocument.graphics"}, words), extract.Unsupported, "cannot be read"},
 		"torn":            {textOf(t, contentOf(`<text:p>Some words.</text:p><text:p`)), "", ""},
 		"deep elements":   {textOf(t, contentOf(strings.Repeat("<text:span>", 100_000))), extract.TooLarge, "nested deeper"},
 		"deep tables":     {textOf(t, contentOf(strings.Repeat("<table:table><table:table-row><table:table-cell>", 50_000))), extract.TooLarge, "nested deeper"},

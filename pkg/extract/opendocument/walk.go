@@ -1,4 +1,4 @@
-package odt
+package opendocument
 
 import (
 	"encoding/xml"
@@ -119,6 +119,10 @@ func (w *walker) drawing() {
 			}
 			return true
 		case "object", "object-ole", "plugin", "applet":
+			if xmlscan.Attr(e, "notify-on-update-of-ranges") != "" { // a chart of cells that are read
+				w.sc.Skip()
+				return true
+			}
 			w.r.p.Out.Warn("embedded objects were skipped; upload them as separate files")
 			w.sc.Skip()
 			return true
