@@ -14,8 +14,10 @@ import (
 	"github.com/sluice/sluice/pkg/extract/markdown"
 	"github.com/sluice/sluice/pkg/extract/notebook"
 	"github.com/sluice/sluice/pkg/extract/opendocument"
+	"github.com/sluice/sluice/pkg/extract/outlook"
 	"github.com/sluice/sluice/pkg/extract/pdf"
 	"github.com/sluice/sluice/pkg/extract/pptx"
+	"github.com/sluice/sluice/pkg/extract/rtf"
 	"github.com/sluice/sluice/pkg/extract/sandbox"
 	"github.com/sluice/sluice/pkg/extract/subtitle"
 	"github.com/sluice/sluice/pkg/extract/text"
@@ -37,7 +39,9 @@ var formats = format.NewRegistry(
 	pptx.Format,
 	xlsx.Format,
 	zip.Format,
+	rtf.Format,
 	mail.Format,
+	outlook.Format,
 	mail.WebArchive,
 	html.Format,
 	xml.Format,

@@ -118,7 +118,6 @@ func TestMessagesAreOneClearLine(t *testing.T) {
 		"a PDF that no reader opens": {"a.pdf", "%PDF-1.4\n1 0 obj\n<< /Type /Catalog >>\nstream\nendstream\nendobj\ntrailer\n<< /Root 1 0 R /Encrypt 1 0 R >>\n%%EOF",
 			"the PDF is damaged: its structure cannot be read"},
 		"a docx cut short": {"a.docx", "PK\x03\x04 and no more", "the file is damaged or not an epub, odt, ods, odp, docx, pptx or xlsx file"},
-		"an RTF file":      {"a.rtf", `{\rtf1\ansi\deff0 {\fonttbl} words}`, "RTF files cannot be read; save the document as docx, PDF or plain text"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

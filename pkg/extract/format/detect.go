@@ -20,6 +20,7 @@ const (
 	TypeHTML     = "text/html"
 	TypeJSON     = "application/json"
 	TypeMail     = "message/rfc822"
+	TypeRTF      = "application/rtf"
 	TypeMHTML    = "multipart/related" // a web page saved as one file with its resources
 	TypeZip      = "application/zip"   // a container of files, not a document
 )
@@ -28,9 +29,6 @@ const (
 	// TypeOLE is the type of Word, Excel and PowerPoint files in the binary formats used before 2007, and of encrypted
 	// newer files.
 	TypeOLE = "application/x-ole-storage"
-	// TypeRTF is the type of RTF, a markup format in plain ASCII. It is recognised so that RTF files are not read as
-	// plain text.
-	TypeRTF = "application/rtf"
 	// typeUnknown is the type of binary data whose format is unknown.
 	typeUnknown = "application/octet-stream"
 )
@@ -76,9 +74,6 @@ func (r *Registry) Detect(head []byte, name, declared string) string {
 			return typeUnknown
 		}
 		return sniffed
-	}
-	if looksRTF(head) {
-		return TypeRTF
 	}
 	return r.textType(head, named)
 }
@@ -165,12 +160,6 @@ func looksBinary(head []byte, namedText bool) bool {
 	}
 	sniffed := http.DetectContentType(head)
 	return !strings.HasPrefix(sniffed, "text/") && sniffed != "application/octet-stream" && !utf8.Valid(head)
-}
-
-// looksRTF reports whether the file begins with an RTF group.
-func looksRTF(head []byte) bool {
-	s, found := bytes.CutPrefix(bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n"), []byte(`{\rtf`))
-	return found && (len(s) == 0 || s[0] >= '0' && s[0] <= '9' || bytes.IndexByte([]byte(`\{} `), s[0]) >= 0)
 }
 
 // PageStart returns the first 2 KiB of a text in lower case, without the byte order mark and leading white space.

@@ -122,9 +122,6 @@ func joinOr(words []string) string {
 
 // Unsupported returns the error for files of a type that cannot be read.
 func (r *Registry) Unsupported(mimeType string) *Error {
-	if mimeType == TypeRTF {
-		return Errorf(Unsupported, "RTF files cannot be read; save the document as docx, PDF or plain text")
-	}
 	var labels []string
 	for _, f := range r.Formats() {
 		labels = append(labels, f.Label)

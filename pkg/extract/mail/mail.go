@@ -233,6 +233,8 @@ func (m *reader) entity(part mimePart, level, nesting int) error {
 		return m.nested(part, level)
 	case attached, name != "" && mediaType != format.TypeText && mediaType != format.TypeHTML:
 		return m.attachment(part, mediaType, level)
+	case isRTF(mediaType):
+		return m.rtf(part)
 	case strings.HasSuffix(mediaType, "pkcs7-mime"):
 		m.p.Out.Warn("a part of the message is encrypted or signed with S/MIME and was skipped")
 	case strings.HasPrefix(mediaType, "text/") && mediaType != "text/calendar" && mediaType != "text/css", mediaType == "message/delivery-status":
@@ -279,7 +281,7 @@ func (m *reader) bestPart(parts []mimePart) (int, error) {
 				return -1, err
 			}
 			plain, size = i, len(bytes.TrimSpace(content))
-		case mediaType == format.TypeHTML, mediaType == "multipart/related", mediaType == "multipart/mixed":
+		case mediaType == format.TypeHTML, mediaType == "multipart/related", mediaType == "multipart/mixed", isRTF(mediaType) && rich < 0:
 			rich = i
 		}
 	}
@@ -342,6 +344,23 @@ func (m *reader) body(part mimePart, mediaType string, params map[string]string)
 	q.Doc = &domain.Document{}
 	q.Src = format.Source{Data: strings.NewReader(text), Size: int64(len(text)), Declared: "text/plain; charset=utf-8"}
 	return q.ReadAs(format.TypeText)
+}
+
+// isRTF reports whether a media type is RTF, in which some mail programs of macOS and Windows write messages.
+func isRTF(mediaType string) bool {
+	return mediaType == format.TypeRTF || mediaType == "text/rtf" || mediaType == "text/richtext"
+}
+
+// rtf reads a part of the message that is RTF.
+func (m *reader) rtf(part mimePart) error {
+	content, err := m.decode(part)
+	if err != nil || len(bytes.TrimSpace(content)) == 0 {
+		return err
+	}
+	q := *m.p
+	q.Doc = &domain.Document{}
+	q.Src = format.Source{Data: bytes.NewReader(content), Size: int64(len(content)), Declared: format.TypeRTF, PlainRows: m.p.Src.PlainRows}
+	return q.ReadAs(format.TypeRTF)
 }
 
 // joinFlowed joins the lines of format=flowed text (RFC 3676): a line that ends in a space continues on the next line.

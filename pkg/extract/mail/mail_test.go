@@ -101,6 +101,21 @@ func TestPartsOfMail(t *testing.T) {
 	}
 }
 
+func TestTheTextMayBeRTF(t *testing.T) {
+	t.Parallel()
+	const page = "Content-Type: text/rtf\n\n{\\rtf1\\ansi The \\b door\\b0  is open.\\par}"
+	for name, body := range map[string]string{"alone": page, "an alternative": multipartOf("alternative", page), "in parts": multipartOf("mixed", page)} {
+		doc := readtest.MustParse(t, "a.eml", []byte(messageOf(body)))
+		if text := readtest.Text(doc); !strings.HasSuffix(text, "The door is open.") {
+			t.Errorf("%s: text = %q, want the words of the RTF", name, text)
+		}
+	}
+	both := readtest.MustParse(t, "a.eml", []byte(messageOf(multipartOf("alternative", "Content-Type: text/plain\n\nThe plain words.", page))))
+	if text := readtest.Text(both); !strings.HasSuffix(text, "The plain words.") {
+		t.Errorf("text = %q, want the plain text", text)
+	}
+}
+
 func TestAttachmentsAreBounded(t *testing.T) {
 	t.Parallel()
 	var parts []string

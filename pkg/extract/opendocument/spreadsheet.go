@@ -108,7 +108,7 @@ type cell struct {
 	columns, rows int // number of columns and of rows that it spans
 }
 
-// readRow reads a row, which may stand for several.
+// readRow reads a row, which may be repeated.
 func (s *sheet) readRow(e xml.StartElement) error {
 	times := 1
 	if n, err := strconv.Atoi(xmlscan.Attr(e, "number-rows-repeated")); err == nil && n > 1 {

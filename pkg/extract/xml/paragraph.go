@@ -174,7 +174,7 @@ func (w *walker) item(n *node) error {
 	return err
 }
 
-// content emits what is in an item, a cell or a note: text, or paragraphs and other elements.
+// content emits the content of an item, a cell or a note: text, or paragraphs and other elements.
 func (w *walker) content(n *node) error {
 	if n.isMixed() {
 		return w.paragraph(n)

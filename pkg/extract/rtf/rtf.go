@@ -1,0 +1,214 @@
+// Package rtf reads RTF, the exchange format of word processors and of mail in Outlook.
+package rtf
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/sluice/sluice/pkg/extract/format"
+)
+
+// Format describes RTF.
+var Format = format.Format{
+	Type: format.TypeRTF, Aliases: []string{"text/rtf", "application/x-rtf", "text/richtext"}, Extensions: []string{".rtf"},
+	Name: "an RTF document", Label: "RTF", TitleFromHeading: true, Read: read,
+	Sniff: func(head []byte, _ string) bool { return looksRTF(head) },
+}
+
+// looksRTF reports whether the file begins with an RTF group.
+func looksRTF(head []byte) bool {
+	s, found := bytes.CutPrefix(bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n"), []byte(`{\rtf`))
+	return found && (len(s) == 0 || s[0] >= '0' && s[0] <= '9' || bytes.IndexByte([]byte(`\{} `), s[0]) >= 0)
+}
+
+// read reads an RTF file. Damaged files are read as far as possible.
+func read(p *format.Parser) error {
+	p.Doc.Route = "rtf"
+	r := &reader{p: p, in: bufio.NewReaderSize(io.NewSectionReader(p.Src.Data, 0, p.Src.Size), 64<<10), codePage: "windows-1252",
+		fonts: map[int]string{}, styles: map[int]style{}, seen: map[string]bool{}}
+	r.body = newFlow(p.Out.Add)
+	r.flow = r.body
+	r.groups = []group{{unicodeFallback: 1, outline: noOutline}}
+	if err := r.run(); err != nil {
+		return err
+	}
+	return r.finish()
+}
+
+// reader reads one file: it splits the file into tokens, and keeps the state of each open group.
+type reader struct {
+	p     *format.Parser
+	in    *bufio.Reader
+	steps int
+
+	groups []group // the open groups; the last one is the current one
+	closed bool    // whether the group of the document has ended
+
+	defaultFont int
+	codePage    string // encoding of the document's bytes, as charset.DecodeWith names it
+	fonts       map[int]string
+	styles      map[int]style
+	pending     []byte // bytes of text that are not yet decoded
+	encoding    string // encoding of `pending`
+	high        rune   // first half of a character that is written as two numbers
+	fallback    int    // number of characters to skip after a number
+
+	body    *flow
+	flow    *flow // flow of the current group
+	footer  []string
+	seen    map[string]bool // headers and footers that were read
+	notes   int             // number of footnotes
+	objects bool
+}
+
+// run reads all tokens.
+func (r *reader) run() error {
+	for !r.closed {
+		if r.steps++; r.steps%4096 == 0 && r.p.Ctx.Err() != nil {
+			return r.p.Ctx.Err()
+		}
+		c, err := r.in.ReadByte()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("reading the file: %w", err)
+		}
+		switch c {
+		case '{':
+			err = r.open()
+		case '}':
+			err = r.close()
+		case '\\':
+			err = r.control()
+		case '\r', '\n', 0:
+		default:
+			err = r.byte(c)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !r.closed {
+		r.p.Out.Warn("the file ends in the middle; the text before its end was read")
+	}
+	for len(r.groups) > 1 {
+		if err := r.close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// control reads a control word or symbol after its backslash.
+func (r *reader) control() error {
+	c, err := r.in.ReadByte()
+	if err != nil {
+		return nil // the end of the file, which run reports
+	}
+	if !isLetter(c) {
+		return r.symbol(c)
+	}
+	word := []byte{c}
+	number, hasNumber, negative := 0, false, false
+	for {
+		c, err := r.in.ReadByte()
+		if err != nil {
+			break
+		}
+		switch {
+		case isLetter(c) && !hasNumber && !negative:
+			if len(word) < 32 {
+				word = append(word, c)
+			}
+			continue
+		case c == '-' && !hasNumber && !negative:
+			negative = true
+			continue
+		case c >= '0' && c <= '9':
+			hasNumber = true
+			if number < 1<<40 {
+				number = number*10 + int(c-'0')
+			}
+			continue
+		case c != ' ': // a space belongs to the word
+			_ = r.in.UnreadByte() // a byte has just been read
+		}
+		break
+	}
+	if negative {
+		number = -number
+	}
+	if string(word) == "bin" {
+		return r.skipBinary(number)
+	}
+	return r.word(string(word), number, hasNumber)
+}
+
+// skipBinary skips binary data.
+func (r *reader) skipBinary(size int) error {
+	for size > 0 {
+		n, err := r.in.Discard(min(size, 1<<20))
+		size -= n
+		if err != nil {
+			return nil // the end of the file, which run reports
+		}
+		if err := r.p.Ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// symbol handles a control symbol.
+func (r *reader) symbol(c byte) error {
+	switch c {
+	case '\'':
+		var digits [2]byte
+		if _, err := io.ReadFull(r.in, digits[:]); err != nil {
+			return nil // the end of the file, which run reports
+		}
+		b, err := strconv.ParseUint(string(digits[:]), 16, 8)
+		if err != nil {
+			return nil
+		}
+		return r.byte(byte(b))
+	case '*':
+		r.group().optional = true
+		return nil
+	case '\r', '\n':
+		return r.word("par", 0, false)
+	case '~':
+		return r.byte(' ')
+	case '_':
+		return r.byte('-')
+	case '-', '|', ':': // places to hyphenate, and marks of indexes
+		return nil
+	case '\\', '{', '}':
+		return r.byte(c)
+	}
+	return nil
+}
+
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
+// finish emits what is left at the end of the file.
+func (r *reader) finish() error {
+	r.flow = r.body
+	if err := r.endParagraph(); err != nil {
+		return err
+	}
+	if err := r.body.endTable(); err != nil {
+		return err
+	}
+	for _, text := range r.footer {
+		if err := r.p.Out.Paragraph(text, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package rtf
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf16"
+
+	"github.com/sluice/sluice/pkg/extract/charset"
+)
+
+// symbolFont is the pseudo-encoding of fonts of symbols.
+const symbolFont = "symbol"
+
+// charsetName returns the encoding of a font's character set, or "" for the one of the document.
+func charsetName(set int) string {
+	switch set {
+	case 2:
+		return symbolFont
+	case 77:
+		return "macintosh"
+	case 128:
+		return "shift_jis"
+	case 129, 130:
+		return "euc-kr"
+	case 134:
+		return "gb18030"
+	case 136:
+		return "big5"
+	case 161:
+		return "windows-1253"
+	case 162:
+		return "windows-1254"
+	case 163:
+		return "windows-1258"
+	case 177:
+		return "windows-1255"
+	case 178:
+		return "windows-1256"
+	case 186:
+		return "windows-1257"
+	case 204:
+		return "windows-1251"
+	case 222:
+		return "windows-874"
+	case 238:
+		return "windows-1250"
+	case 254:
+		return "cp437"
+	case 255:
+		return "cp850"
+	}
+	return ""
+}
+
+// maxPending is the number of bytes of text from which the text is decoded.
+const maxPending = 4096
+
+// byte adds a byte of text in the encoding of the current font.
+func (r *reader) byte(c byte) error {
+	if r.fallback > 0 {
+		r.fallback--
+		return nil
+	}
+	g := r.group()
+	if g.to == skipped {
+		return nil
+	}
+	encoding := r.fonts[g.font]
+	if encoding == "" {
+		encoding = r.codePage
+	}
+	if encoding != r.encoding || len(r.pending) >= maxPending && c < 0x80 {
+		if err := r.decode(); err != nil {
+			return err
+		}
+		r.encoding = encoding
+	}
+	r.pending = append(r.pending, c)
+	return nil
+}
+
+// decode adds the pending bytes to the text.
+func (r *reader) decode() error {
+	if len(r.pending) == 0 {
+		return nil
+	}
+	bytes := r.pending
+	r.pending = r.pending[:0]
+	if r.encoding == symbolFont {
+		var b strings.Builder
+		for _, c := range bytes {
+			b.WriteString(symbolText(c))
+		}
+		return r.put(b.String())
+	}
+	if charset.IsASCII(bytes) {
+		return r.put(string(bytes))
+	}
+	text, _ := charset.DecodeWith(bytes, r.encoding)
+	return r.put(text)
+}
+
+// symbolText returns the character for a byte in a font of symbols: letters of the font Symbol are Greek, everything
+// beyond ASCII is written as a bullet.
+func symbolText(c byte) string {
+	const upper, lower = "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ", "αβχδεφγηιϕκλμνοπθρστυϖωξψζ"
+	switch {
+	case c >= 'A' && c <= 'Z':
+		return string([]rune(upper)[c-'A'])
+	case c >= 'a' && c <= 'z':
+		return string([]rune(lower)[c-'a'])
+	case c >= 0x80:
+		return "•"
+	}
+	return string(rune(c))
+}
+
+// unicode adds a character that is written as a number, and skips its replacement for older readers.
+func (r *reader) unicode(number int) error {
+	if err := r.decode(); err != nil {
+		return err
+	}
+	g := r.group()
+	r.fallback = g.unicodeFallback
+	if number < 0 {
+		number += 1 << 16
+	}
+	c := rune(number)
+	switch {
+	case number < 0 || number > unicode.MaxRune:
+		return nil
+	case c >= 0xf000 && c <= 0xf0ff: // a character of a font of symbols
+		return r.put(symbolText(byte(c)))
+	case utf16.IsSurrogate(c):
+		if r.high != 0 {
+			c, r.high = utf16.DecodeRune(r.high, c), 0
+			return r.put(string(c))
+		}
+		r.high = c
+		return nil
+	}
+	r.high = 0
+	return r.put(string(c))
+}
+
+// text adds a text.
+func (r *reader) text(s string) error {
+	if err := r.decode(); err != nil {
+		return err
+	}
+	return r.put(s)
+}
+
+// maxCollected is the maximum size in bytes of the text of an invisible destination, such as a title.
+const maxCollected = 8 << 10
+
+// put adds decoded text to the destination of the current group.
+func (r *reader) put(s string) error {
+	g := r.group()
+	switch g.to {
+	case visible:
+		if g.hidden || g.deleted {
+			return nil
+		}
+		f := r.flow
+		f.text.WriteString(s)
+		f.plain = f.plain || !g.bold && strings.TrimSpace(s) != ""
+		if f.text.Len() > maxParagraph {
+			return r.endParagraph()
+		}
+	case styleSheet:
+		r.named(s)
+	case instruction, label, property:
+		if g.collected.Len() < maxCollected {
+			g.collected.WriteString(s)
+		}
+	}
+	return nil
+}
+
+// maxParagraph is the maximum size of a paragraph in bytes. Longer paragraphs are divided.
+const maxParagraph = 1 << 20
