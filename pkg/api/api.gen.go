@@ -1566,8 +1566,8 @@ type DatasourceUpload struct {
 	DatastoreId string  `json:"datastoreId"`
 
 	// File the uploaded file: PDF, EPUB, OpenDocument text (odt), spreadsheet (ods), presentation (odp), Word (docx),
-	// PowerPoint (pptx), Excel (xlsx), mail (eml), web archive (mht), HTML, XML, WebVTT (vtt), SubRip (srt),
-	// Jupyter notebook (ipynb), JSON, YAML, CSV, Markdown or text
+	// PowerPoint (pptx), Excel (xlsx), RTF, mail (eml), web archive (mht), Outlook mail (msg), HTML, XML, WebVTT (vtt),
+	// SubRip (srt), Jupyter notebook (ipynb), JSON, YAML, CSV, Markdown or text
 	File openapi_types.File `json:"file"`
 
 	// FileName default: the file name of the form part
