@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Starts a service, runs published clients of other projects against it, and fails if a client does not get what it expects:
-#   openai (Python), openai (Node), mcp (Python), @modelcontextprotocol/sdk and the inspector's command line (Node);
+#   openai, cohere, tika, tika-client, LangChain's and LlamaIndex's classes for embeddings (Python), openai (Node), mcp (Python), @modelcontextprotocol/sdk and the inspector's command line (Node);
 #   @microsoft/fetch-event-source and ChaindeskRetriever (Node), DataberryRetriever (Python);
 #   clients generated from /openapi.json by openapi-generator, openapi-python-client, openapi-typescript, ogen and oapi-codegen;
 #   the examples in docs/examples for JavaScript, LangChain and LlamaIndex.
@@ -57,11 +57,11 @@ done
 made=$("$work/python/bin/python" tools/clients/content.py)
 export CHECK_AGENT=${made% *} DATASTORE=${made#* } CHECK_BINARY=$work/api
 
-for client in openai_client mcp_client databerry_client; do
+for client in openai_client models_client neighbours_client mcp_client databerry_client; do
   echo "== Python: $client"
   "$work/python/bin/python" "tools/clients/$client.py"
 done
-for client in openai_client mcp_client; do
+for client in openai_client models_client mcp_client; do
   echo "== Node: $client"
   (cd "$work/node" && node "$client.mjs")
 done

@@ -1097,12 +1097,13 @@ type ChatMessageRole string
 
 // ChatModel defines model for ChatModel.
 type ChatModel struct {
+	// Created 0 for models that are not agents
 	Created int64 `json:"created"`
 
 	// Description extension
 	Description string `json:"description"`
 
-	// Id the agent's id
+	// Id the id of an agent, an embedding model or the reranker
 	Id string `json:"id"`
 
 	// Name extension
@@ -3772,10 +3773,10 @@ type ServerInterface interface {
 	// CreateChatCompletion Query an agent through OpenAI's API
 	// (POST /v1/chat/completions)
 	CreateChatCompletion(c *gin.Context)
-	// ListModels List agents as OpenAI models
+	// ListModels List agents and models as OpenAI models
 	// (GET /v1/models)
 	ListModels(c *gin.Context)
-	// GetModel Read an agent as an OpenAI model
+	// GetModel Read an agent or a model as an OpenAI model
 	// (GET /v1/models/{id})
 	GetModel(c *gin.Context, id Id)
 }
@@ -13549,10 +13550,10 @@ type StrictServerInterface interface {
 	// CreateChatCompletion Query an agent through OpenAI's API
 	// (POST /v1/chat/completions)
 	CreateChatCompletion(ctx context.Context, request CreateChatCompletionRequestObject) (CreateChatCompletionResponseObject, error)
-	// ListModels List agents as OpenAI models
+	// ListModels List agents and models as OpenAI models
 	// (GET /v1/models)
 	ListModels(ctx context.Context, request ListModelsRequestObject) (ListModelsResponseObject, error)
-	// GetModel Read an agent as an OpenAI model
+	// GetModel Read an agent or a model as an OpenAI model
 	// (GET /v1/models/{id})
 	GetModel(ctx context.Context, request GetModelRequestObject) (GetModelResponseObject, error)
 }

@@ -44,7 +44,7 @@ func (s *server) authenticate(c *gin.Context) {
 // identify returns the caller. If the key exists but may not call the operation, identify returns both the caller and
 // an error.
 func (s *server) identify(c *gin.Context, op *document.Operation) (access.Caller, error) {
-	secret, err := access.Bearer(c.GetHeader("Authorization"))
+	secret, err := access.Secret(c.Request)
 	if err != nil {
 		return access.Caller{}, err
 	}

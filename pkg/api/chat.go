@@ -15,6 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/api/admit"
 	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/api/openai"
+	"github.com/sluice/sluice/pkg/api/openai/inference"
 	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/api/rules"
 	"github.com/sluice/sluice/pkg/api/sse"
@@ -29,45 +30,11 @@ const maxInstructions = 64 << 10
 // CreateChatCompletion implements StrictServerInterface.
 func (s *server) CreateChatCompletion(ctx context.Context, r CreateChatCompletionRequestObject) (CreateChatCompletionResponseObject, error) {
 	ctx, caller := access.CallerOf(ctx)
-	agent, err := s.model(ctx, caller, r.Body.Model)
+	t, err := s.newChat(ctx, caller, *r.Body)
 	if err != nil {
 		return nil, err
 	}
-	said, err := s.readChat(r.Body.Messages)
-	if err != nil {
-		return nil, err
-	}
-	query := chatQuery(*r.Body, said.question)
-	if caller.Workspace() != agent.WorkspaceID {
-		if said.instructions != "" {
-			return nil, domain.Invalid("messages", "contains system messages, which require an API key of the public agent's workspace; leave them out")
-		}
-		if len(orZero(r.Body.Tools)) > 0 || len(said.after) > 0 {
-			return nil, domain.Invalid("tools", "require an API key of the public agent's workspace; leave them out")
-		}
-		if err := visitorRule(query, s.options.VisitorMaxTokens); err != nil {
-			return nil, err
-		}
-	}
-	t, err := s.newAgentRequest(ctx, agent, query)
-	if err != nil {
-		return nil, err
-	}
-	kept := t.request.ConversationID != "" || orZero(r.Body.Store)
-	t.request.Instructions, t.request.Ephemeral = said.instructions, !kept
-	t.request.Stop, t.request.Continuation = stopSequences(orZero(r.Body.Stop)), said.after
-	if t.request.Tools, err = readTools(orZero(r.Body.Tools)); err != nil {
-		return nil, err
-	}
-	if len(t.request.Tools) > 0 {
-		t.request.ToolChoice = toolChoice(orZero(r.Body.ToolChoice))
-	}
-	if t.request.ResponseFormat, err = responseFormat(orZero(r.Body.ResponseFormat)); err != nil {
-		return nil, err
-	}
-	if t.request.ConversationID == "" && len(said.before) > 0 {
-		t.request.History = said.before
-	}
+	agent := t.request.Agent
 	c := completion{id: "chatcmpl-" + s.NewID(), created: s.Now().Unix(), model: agent.ID}
 	if orZero(r.Body.Stream) {
 		if err := admit.OpenStream(ctx, agent.WorkspaceID); err != nil {
@@ -82,6 +49,50 @@ func (s *server) CreateChatCompletion(ctx context.Context, r CreateChatCompletio
 	return CreateChatCompletion200JSONResponse{
 		Body: c.whole(answer), Headers: CreateChatCompletion200ResponseHeaders{SluiceIgnoredParameters: ignored},
 	}, err
+}
+
+// newChat checks a chat completion and returns the agent query that answers it.
+func (s *server) newChat(ctx context.Context, caller access.Caller, body ChatRequest) (*agentRequest, error) {
+	agent, err := s.model(ctx, caller, body.Model)
+	if err != nil {
+		return nil, err
+	}
+	said, err := s.readChat(body.Messages)
+	if err != nil {
+		return nil, err
+	}
+	query := chatQuery(body, said.question)
+	if caller.Workspace() != agent.WorkspaceID {
+		if said.instructions != "" {
+			return nil, domain.Invalid("messages", "contains system messages, which require an API key of the public agent's workspace; leave them out")
+		}
+		if len(orZero(body.Tools)) > 0 || len(said.after) > 0 {
+			return nil, domain.Invalid("tools", "require an API key of the public agent's workspace; leave them out")
+		}
+		if err := visitorRule(query, s.options.VisitorMaxTokens); err != nil {
+			return nil, err
+		}
+	}
+	t, err := s.newAgentRequest(ctx, agent, query)
+	if err != nil {
+		return nil, err
+	}
+	kept := t.request.ConversationID != "" || orZero(body.Store)
+	t.request.Instructions, t.request.Ephemeral = said.instructions, !kept
+	t.request.Stop, t.request.Continuation = stopSequences(orZero(body.Stop)), said.after
+	if t.request.Tools, err = readTools(orZero(body.Tools)); err != nil {
+		return nil, err
+	}
+	if len(t.request.Tools) > 0 {
+		t.request.ToolChoice = toolChoice(orZero(body.ToolChoice))
+	}
+	if t.request.ResponseFormat, err = responseFormat(orZero(body.ResponseFormat)); err != nil {
+		return nil, err
+	}
+	if t.request.ConversationID == "" && len(said.before) > 0 {
+		t.request.History = said.before
+	}
+	return t, nil
 }
 
 // model returns the agent whose id a chat completion names as its model, if the caller may query the agent.
@@ -160,7 +171,11 @@ const maxModels = 1000
 func (s *server) ListModels(ctx context.Context, _ ListModelsRequestObject) (ListModelsResponseObject, error) {
 	ctx, caller := access.CallerOf(ctx)
 	agents, err := s.agentsOf(ctx, caller, maxModels)
-	return ListModels200JSONResponse{Object: ChatModelListObjectList, Data: lists.Map(agents, renderModel)}, err
+	models := lists.Map(agents, renderModel)
+	if caller.MayRead(caller.Workspace()) {
+		models = append(models, lists.Map(s.inference.List(), renderOtherModel)...)
+	}
+	return ListModels200JSONResponse{Object: ChatModelListObjectList, Data: models}, err
 }
 
 // agentsOf returns those agents of the caller's workspace that the caller may query, newest first. It returns at most
@@ -189,12 +204,20 @@ func (s *server) agentsOf(ctx context.Context, caller access.Caller, limit int) 
 // GetModel implements StrictServerInterface.
 func (s *server) GetModel(ctx context.Context, r GetModelRequestObject) (GetModelResponseObject, error) {
 	ctx, caller := access.CallerOf(ctx)
+	if m, found := s.inference.Find(r.Id); found && caller.MayRead(caller.Workspace()) {
+		return GetModel200JSONResponse(renderOtherModel(m)), nil
+	}
 	agent, err := s.model(ctx, caller, r.Id)
 	return GetModel200JSONResponse(renderModel(agent)), err
 }
 
 func renderModel(a domain.Agent) ChatModel {
 	return ChatModel{Id: a.ID, Object: ChatModelObjectModel, Created: a.CreatedAt.Unix(), OwnedBy: "sluice", Name: a.Name, Description: a.Description}
+}
+
+// renderOtherModel renders a model of the process. It is as old as the service, whose age OpenAI's form cannot express.
+func renderOtherModel(m inference.Model) ChatModel {
+	return ChatModel{Id: m.ID, Object: ChatModelObjectModel, OwnedBy: "sluice", Name: m.ID, Description: m.Description}
 }
 
 // completion holds the values that are the same in all chunks of one chat completion.

@@ -281,8 +281,8 @@ func TestErrorsOfOpenAIPathsHaveTheExpectedStatus(t *testing.T) {
 		"an unknown agent":       {s.chat(unusedID), 404, "invalid_request_error", "model_not_found"},
 		"no agent's id":          {s.chat("gpt-4o"), 404, "invalid_request_error", "model_not_found"},
 		"another workspace's":    {s.stranger().chat(agent), 404, "invalid_request_error", "model_not_found"},
-		"a path that is none":    {s.call("POST", "/v1/embeddings", object{}), 404, "invalid_request_error", "not_found"},
-		"the same under /api":    {s.call("POST", "/api/v1/embeddings", object{}), 404, "invalid_request_error", "not_found"},
+		"a path that is none":    {s.call("POST", "/v1/images/generations", object{}), 404, "invalid_request_error", "not_found"},
+		"the same under /api":    {s.call("POST", "/api/v1/images/generations", object{}), 404, "invalid_request_error", "not_found"},
 		"another method":         {s.call("DELETE", "/v1/models", nil), 405, "invalid_request_error", "method_not_allowed"},
 		"a body that is large":   {s.chat(agent, object{"user": strings.Repeat("u", 2000)}), 413, "invalid_request_error", "too_large"},
 		"a body that is no JSON": {s.call("POST", "/v1/chat/completions", "{"), 400, "invalid_request_error", "invalid_request"},
@@ -369,7 +369,7 @@ func TestModelsAreTheAgents(t *testing.T) {
 		}
 		return got
 	}
-	if diff := cmp.Diff([]string{second, first}, ids(s.call("GET", "/v1/models", nil))); diff != "" {
+	if diff := cmp.Diff([]string{second, first, model}, ids(s.call("GET", "/v1/models", nil))); diff != "" {
 		t.Error(diff)
 	}
 	one := s.call("GET", "/v1/models/"+first, nil).want(200).object()
@@ -395,7 +395,7 @@ func TestAWorkspaceWithManyAgentsListsTheNewest(t *testing.T) {
 		_, err := s.catalog.CreateAgent(t.Context(), domain.Agent{ID: domain.NewID(), WorkspaceID: s.ws, Name: "a", ModelName: domain.DefaultModelName, Visibility: domain.Private})
 		must(t, err)
 	}
-	if n := len(s.call("GET", "/v1/models", nil).want(200).object().list("data")); n != 230 {
-		t.Errorf("%d agents are listed", n)
+	if n := len(s.call("GET", "/v1/models", nil).want(200).object().list("data")); n != 230+1 { // and the embedding model
+		t.Errorf("%d models are listed", n)
 	}
 }

@@ -113,21 +113,26 @@ func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQu
 	if err != nil {
 		return retrieve.Result{}, err
 	}
-	if err := s.checkLength("query", body.Query); err != nil {
-		return retrieve.Result{}, err
-	}
 	req := retrieve.Request{
 		WorkspaceID: d.WorkspaceID, Datastores: []domain.Datastore{d}, Query: body.Query, TopK: cmp.Or(orZero(body.TopK), defaultTopK), Filters: filtersOf(body.Filters),
 		Mode: domain.SearchMode(orZero(body.Mode)), Rerank: body.Rerank, MaxPerDatasource: orZero(body.MaxPerDatasource), Explain: explain,
 	}
-	var found retrieve.Result
-	err = s.countSearch(caller.Account(d.WorkspaceID), body.Query, func() (err error) {
-		found, err = s.Retriever.Retrieve(ctx, req)
-		return err
-	})
+	found, err := s.searchDatastore(ctx, caller, req)
 	if err == nil && orZero(body.Rectangles) {
 		s.locate(ctx, d.WorkspaceID, found.Fragments)
 	}
+	return found, err
+}
+
+// searchDatastore checks the length of the query, runs it and counts it.
+func (s *server) searchDatastore(ctx context.Context, caller access.Caller, req retrieve.Request) (found retrieve.Result, err error) {
+	if err := s.checkLength("query", req.Query); err != nil {
+		return retrieve.Result{}, err
+	}
+	err = s.countSearch(caller.Account(req.WorkspaceID), req.Query, func() (err error) {
+		found, err = s.Retriever.Retrieve(ctx, req)
+		return err
+	})
 	return found, err
 }
 

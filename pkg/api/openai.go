@@ -1,17 +1,131 @@
 package api
 
 import (
+	"context"
 	"net/http"
+	"slices"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/api/access"
+	"github.com/sluice/sluice/pkg/api/admit"
 	"github.com/sluice/sluice/pkg/api/document"
+	"github.com/sluice/sluice/pkg/api/jsonbody"
+	"github.com/sluice/sluice/pkg/api/neighbours"
 	"github.com/sluice/sluice/pkg/api/openai"
+	"github.com/sluice/sluice/pkg/api/openai/completions"
+	"github.com/sluice/sluice/pkg/api/problem"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/filter"
+	"github.com/sluice/sluice/pkg/lists"
+	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// openAIEndpoints returns the endpoints of OpenAI's API that the OpenAPI document does not describe.
+// openAIEndpoints returns the endpoints that the OpenAPI document does not describe: those of OpenAI's API, and of other
+// projects.
 func (s *server) openAIEndpoints() []openai.Endpoint {
-	return nil
+	others := neighbours.New(neighbours.Deps{
+		Converter: s.Converter, Search: s.searchForNeighbours, Version: s.options.Version, MaxBytes: s.options.MaxUploadBytes,
+		ReadTimeout: s.options.ReadTimeout, WriteTimeout: s.options.WriteTimeout,
+	})
+	return slices.Concat(
+		[]openai.Endpoint{{
+			ID: "CreateCompletion", Method: http.MethodPost, Path: "/v1/completions", Scope: domain.ScopeQuery, Body: openai.JSON, Serve: s.createCompletion,
+		}},
+		s.inference.Endpoints(),
+		others.Endpoints(),
+	)
+}
+
+// searchForNeighbours searches one datastore, as POST /datastores/{id}/query does.
+func (s *server) searchForNeighbours(ctx context.Context, datastoreID string, q neighbours.Query) ([]domain.Fragment, error) {
+	ctx, caller := access.CallerOf(ctx)
+	d, err := s.datastoreToQuery(ctx, caller, datastoreID)
+	if err != nil {
+		return nil, err
+	}
+	filters, err := equalities(q.Where)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.searchDatastore(ctx, caller, retrieve.Request{
+		WorkspaceID: d.WorkspaceID, Datastores: []domain.Datastore{d}, Query: q.Text, TopK: q.TopK, Filters: filters,
+	})
+	return found.Fragments, err
+}
+
+// equalities returns a filter as conditions on metadata. Searches know only conditions that a key has one of some values,
+// all of which must match.
+func equalities(where *filter.Filter) (domain.Filters, error) {
+	refuse := func(reason string) (domain.Filters, error) {
+		return domain.Filters{}, domain.Invalid("metadata_condition", "%s; searches support only is, = and in, joined by and, on different fields", reason)
+	}
+	if where == nil {
+		return domain.Filters{}, nil
+	}
+	if where = where.Canonical(); where.Op == filter.Or || where.Op == filter.Not {
+		return refuse("is joined by " + string(where.Op))
+	}
+	metadata := map[string]any{}
+	for f := range where.Conditions() {
+		switch {
+		case f.Op != filter.Eq && f.Op != filter.In:
+			return refuse("has a condition of the type " + string(f.Op))
+		case metadata[f.Key] != nil:
+			return refuse("has several conditions on " + jsonbody.Describe(f.Key))
+		}
+		metadata[f.Key] = lists.Map(f.Values, filter.Value.Any)
+	}
+	return domain.Filters{Metadata: metadata}, nil
+}
+
+// createCompletion answers a text completion as a chat completion with the prompt as its only message.
+func (s *server) createCompletion(c *gin.Context) error {
+	body, err := openai.BodyOf(c)
+	if err != nil {
+		return err
+	}
+	translated, unknown, faults := completions.Translate(body)
+	faults = append(faults, completions.Rename(s.document.Operation(http.MethodPost, "/v1/chat/completions").CheckBody(translated))...)
+	if err := problem.Invalid(faults); err != nil {
+		return err
+	}
+	openai.Ignored(c, unknown...)
+	var r ChatRequest
+	if err := openai.DecodeValue(translated, &r); err != nil {
+		return err
+	}
+	ctx, caller := access.CallerOf(c)
+	t, err := s.newChat(ctx, caller, r)
+	if err != nil {
+		return err
+	}
+	out := completions.New(s.NewID(), t.request.Agent.ID, s.Now())
+	if !orZero(r.Stream) {
+		t.onIgnored(openAINames, func(names string) { openai.Ignored(c, names) })
+		answer, err := t.answer(ctx, nil)
+		if err != nil {
+			return err
+		}
+		return openai.Reply(c, out.Whole(answer))
+	}
+	if err := admit.OpenStream(ctx, t.request.Agent.WorkspaceID); err != nil {
+		return err
+	}
+	return out.Stream(c.Writer, completions.Streaming{
+		WriteTimeout: s.options.WriteTimeout, Heartbeat: s.options.Heartbeat, Usage: r.StreamOptions != nil && orZero(r.StreamOptions.IncludeUsage),
+		OnIgnored: func(set func(name, value string)) {
+			t.onIgnored(openAINames, func(names string) {
+				openai.Ignored(c, names)
+				set(openai.IgnoredHeader, c.Writer.Header().Get(openai.IgnoredHeader))
+			})
+		},
+		Explain: func(err error) problem.OpenAIError {
+			s.metrics.streamed.Inc()
+			return problem.OpenAI(problem.Explain(ctx, s.log, s.Secrets, err))
+		},
+	}, func(emit func(string) error) (answer.Answer, error) { return t.answer(ctx, emit) })
 }
 
 // operationsOf returns the operations of endpoints, by method and Gin route, once for each base path.

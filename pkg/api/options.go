@@ -14,9 +14,12 @@ import (
 	"github.com/sluice/sluice/pkg/api/admit"
 	"github.com/sluice/sluice/pkg/api/document"
 	"github.com/sluice/sluice/pkg/api/idempotency"
+	"github.com/sluice/sluice/pkg/api/neighbours"
+	"github.com/sluice/sluice/pkg/api/openai/inference"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/retrieve"
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
@@ -70,9 +73,12 @@ type Deps struct {
 
 	Originals Originals
 	Drawer    Drawer
+	Converter neighbours.Converter
 	Chunks    ChunkReader
 	Retriever Retriever
-	Locator   Locator // nil: no fragment has rectangles
+	Embedders inference.Embedders // the models in Options.EmbeddingModels
+	Reranker  retrieve.Reranker   // nil: not configured
+	Locator   Locator             // nil: no fragment has rectangles
 	Answerer  Answerer
 	Watcher   Watcher
 
@@ -132,7 +138,7 @@ func (o Options) documented() document.Limits {
 func (d Deps) withDefaults() (Deps, error) {
 	if slices.Contains([]any{
 		d.Agents, d.Datastores, d.Datasources, d.Documents, d.Jobs, d.Sites, d.Conversations, d.Keys, d.KeyFinder, d.Usage, d.Accounts, d.Claims,
-		d.Originals, d.Drawer, d.Chunks, d.Retriever, d.Answerer, d.Watcher,
+		d.Originals, d.Drawer, d.Converter, d.Chunks, d.Retriever, d.Embedders, d.Answerer, d.Watcher,
 	}, nil) || d.DetectType == nil || len(d.Formats) == 0 {
 		return d, errors.New("creating the API: a dependency is missing")
 	}

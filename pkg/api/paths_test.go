@@ -41,7 +41,7 @@ func TestAPathWithoutAnIDMatchesNoOtherEndpoint(t *testing.T) {
 		}
 	}
 	// Errors for unknown paths have the format that clients of the path expect.
-	if got := s.call("POST", "//v1//embeddings", object{}).openAIError(404); got.Code != "not_found" || !strings.Contains(got.Message, "/v1/embeddings") {
+	if got := s.call("POST", "//v1//images", object{}).openAIError(404); got.Code != "not_found" || !strings.Contains(got.Message, "/v1/images") {
 		t.Errorf("got %+v", got)
 	}
 }

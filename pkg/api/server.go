@@ -22,6 +22,7 @@ import (
 	"github.com/sluice/sluice/pkg/api/idempotency"
 	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/api/openai"
+	"github.com/sluice/sluice/pkg/api/openai/inference"
 	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/api/transfer"
 	"github.com/sluice/sluice/pkg/api/upload"
@@ -47,6 +48,7 @@ type server struct {
 	uploads     upload.Options
 	openai      []openai.Endpoint              // endpoints that the document does not describe
 	undescribed map[string]*document.Operation // the operations of these endpoints, by method and Gin route
+	inference   *inference.Handler
 	metrics     *metrics
 	mcp         *mcp.Handler
 	reference   page
@@ -101,6 +103,9 @@ func New(o Options, d Deps) (http.Handler, error) {
 		plans:     make(chan struct{}, maxPlans),
 	}
 	s.mcp = s.newMCP()
+	s.inference = inference.New(inference.Deps{
+		Embedders: d.Embedders, Models: o.EmbeddingModels, Reranker: d.Reranker, Usage: d.Usage, NewID: d.NewID, WriteTimeout: o.WriteTimeout,
+	})
 	s.openai = s.openAIEndpoints()
 	s.undescribed = operationsOf(s.openai)
 	g, err := admit.New(o.Admission, admit.Server{ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, Secrets: d.Secrets, NewID: d.NewID, FlowOf: s.flows.Of, Metrics: d.Metrics}, headAsGet(s.routes()))

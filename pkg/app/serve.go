@@ -142,6 +142,8 @@ func (s *Service) handler() (http.Handler, error) {
 	}
 	drawer := newDrawer(s.dir.Join(datadir.Cache), s.dir.Join(datadir.Temp), s.log)
 	s.deferClose(drawer.Close)
+	files := newConverter(s.config, s.dir.Join(datadir.Cache), s.dir.Join(datadir.Temp), s.log)
+	s.deferClose(files.Close)
 	parts := api.Deps{
 		Agents:        s.catalog,
 		Datastores:    s.catalog,
@@ -157,8 +159,11 @@ func (s *Service) handler() (http.Handler, error) {
 		Claims:        s.catalog,
 		Originals:     originals.Uploads{Store: s.originals, MaxBytes: int64(max(s.config.LimitUpload, s.config.LimitJSON))},
 		Drawer:        drawer,
+		Converter:     files,
 		Chunks:        retrieve.ChunkReader{Catalog: s.catalog, Index: s.engines.index},
 		Retriever:     s.stages.Retriever(finder),
+		Embedders:     s.embedders,
+		Reranker:      deps.Reranker,
 		Locator: &locate.Locator{
 			Catalog: s.catalog, Originals: s.originals, Extractor: pages, Log: s.log,
 			Slots: admission.New(admission.Options{Limit: locatorChildren, Spare: 1, Waiting: locatorQueue}),

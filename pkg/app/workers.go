@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/sluice/sluice/pkg/api/neighbours"
 	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/domain"
@@ -47,6 +48,26 @@ const drawers = 2
 // Draw implements api.Drawer.
 func (d drawer) Draw(ctx context.Context, content io.Reader, page int) ([]byte, error) {
 	return d.Extractor.Draw(ctx, extract.Request{Reader: content}, page)
+}
+
+// converter adapts an extractor to the API's interface.
+type converter struct{ *extract.Extractor }
+
+// Number of processes that convert files for callers of the API who do not store them. The extractor keeps one of them
+// free for other workspaces.
+const converters = 2
+
+// newConverter returns an extractor with processes of its own, so that callers need not wait for documents that are
+// being ingested. Each process may use as much memory and time as one that ingests.
+func newConverter(c config.Config, cacheDir, temp string, log *slog.Logger) converter {
+	return converter{extract.New(extract.Options{
+		Concurrency: converters, MaxMemory: int64(c.ExtractMemory), Timeout: c.ExtractTimeout, MaxInput: int64(c.LimitUpload), CacheDir: cacheDir, TempDir: temp, Log: log,
+	})}
+}
+
+// Convert implements neighbours.Converter. Cells of tables are separated by tabs, for people and models to read.
+func (c converter) Convert(ctx context.Context, f neighbours.File) (*domain.Document, error) {
+	return c.Extract(ctx, extract.Request{Workspace: f.Workspace, Reader: f.Content, Name: f.Name, Declared: f.Declared, PlainRows: true})
 }
 
 // readers returns how many documents are extracted concurrently. Extraction keeps a processor busy, so more than one

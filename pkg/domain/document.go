@@ -1,5 +1,7 @@
 package domain
 
+import "strings"
+
 // BlockKind is the kind of a block.
 type BlockKind string
 
@@ -40,6 +42,23 @@ const TimeAnchor = "t="
 
 // BlockSeparator separates the blocks in a document's text.
 const BlockSeparator = "\n\n"
+
+// JoinBlocks returns the blocks as text for people: consecutive table rows and list items are on adjacent lines, and an
+// empty line is between other blocks.
+func JoinBlocks(blocks []Block) string {
+	var text strings.Builder
+	for i, b := range blocks {
+		if i > 0 {
+			separator := BlockSeparator
+			if before := blocks[i-1]; before.Kind == b.Kind && (b.Kind == BlockTableRow || b.Kind == BlockListItem) {
+				separator = "\n"
+			}
+			text.WriteString(separator)
+		}
+		text.WriteString(b.Text)
+	}
+	return text.String()
+}
 
 // MaxBlockLinks is the maximum number of links per block.
 const MaxBlockLinks = 100

@@ -2,7 +2,11 @@
 // the OpenAI embeddings API.
 package embed
 
-import "context"
+import (
+	"context"
+	"slices"
+	"strings"
+)
 
 // Purpose says what an embedded text is used for. Some models treat queries and passages differently.
 type Purpose int
@@ -17,6 +21,20 @@ const (
 type Model struct {
 	ID         string // stable, because every datastore stores it ("builtin-en-256-v1", "openai:text-embedding-3-small")
 	Dimensions int
+}
+
+// shortenable are names of models that were trained so that the first dimensions of a vector are a vector of their own
+// (Matryoshka embeddings).
+var shortenable = []string{
+	"text-embedding-3-", "embeddinggemma", "qwen3-embedding", "mxbai-embed-large", "mxbai-embed-2d", "nomic-embed-text-v1.5", "nomic-embed-text-v2",
+	"snowflake-arctic-embed2", "snowflake-arctic-embed-m-v1.5", "snowflake-arctic-embed-m-v2", "snowflake-arctic-embed-l-v2", "jina-embeddings-v3", "jina-embeddings-v4",
+}
+
+// CanShorten reports whether the model's vectors can be cut to their first dimensions and scaled to unit length. It knows
+// such models by their names.
+func CanShorten(m Model) bool {
+	id := strings.ToLower(m.ID)
+	return slices.ContainsFunc(shortenable, func(name string) bool { return strings.Contains(id, name) })
 }
 
 // Embedder turns texts into vectors of unit length. If the model knows none of the words in a text, the text's vector

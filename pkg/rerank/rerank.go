@@ -22,16 +22,23 @@ import (
 
 // Limits on a call.
 const (
-	MaxPassages      = 100
+	MaxPassages      = 1000
 	MaxPassageBytes  = 6000 // longer passages are truncated: models read about 512 tokens
 	MaxQueryBytes    = 2000
 	DefaultTimeout   = 5 * time.Second
 	maxResponseBytes = 4 << 20
 )
 
-// Maximum number of texts per TEI request: the default of the server's option --max-client-batch-size
-// (https://huggingface.co/docs/text-embeddings-inference/cli_arguments).
-const batch = 32
+// Bounds on the requests of one call.
+const (
+	// Maximum number of texts per TEI request: the default of the server's option --max-client-batch-size
+	// (https://huggingface.co/docs/text-embeddings-inference/cli_arguments).
+	batchTEI = 32
+	// Maximum number of texts per request in the other formats.
+	batch = 100
+	// Maximum number of simultaneous requests.
+	parallel = 4
+)
 
 // Config configures a Client.
 type Config struct {
@@ -41,7 +48,7 @@ type Config struct {
 	URL     string
 	APIKey  string        // sent as a bearer token; "" sends none
 	Model   string        // "" if the server has only one
-	Timeout time.Duration // time limit for one call to Rerank, including retries; default DefaultTimeout
+	Timeout time.Duration // time limit for each 100 passages of a call to Rerank, including retries; default DefaultTimeout
 	// Transport sends the requests. If it is nil, New creates one. Redirects are not followed, because they would
 	// forward the API key.
 	Transport http.RoundTripper
@@ -135,7 +142,8 @@ func (c *Client) Rerank(ctx context.Context, query string, passages []string) ([
 		return nil, err
 	}
 	outer := ctx
-	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
+	batches := (len(passages) + batch - 1) / batch
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(batches)*c.config.Timeout)
 	defer cancel()
 	texts := lists.Map(passages, func(p string) string { return truncate(p, MaxPassageBytes) })
 	scores, err := c.scores(ctx, truncate(query, MaxQueryBytes), texts)
@@ -171,12 +179,13 @@ func (c *Client) scores(ctx context.Context, query string, texts []string) ([]fl
 
 // scoresAs requests the scores in one format, split into batches of the size that servers accept.
 func (c *Client) scoresAs(ctx context.Context, f form, query string, texts []string) ([]float64, error) {
-	size := len(texts)
+	size := batch
 	if f == formTEI {
-		size = batch
+		size = batchTEI
 	}
 	scores := make([]float64, len(texts))
 	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(parallel)
 	for from := 0; from < len(texts); from += size {
 		to := min(from+size, len(texts))
 		group.Go(func() error {

@@ -12,7 +12,7 @@ client = openai.OpenAI(base_url=BASE, api_key=KEY, max_retries=0)
 
 
 def models():
-    assert [m.id for m in client.models.list()] == [AGENT]
+    assert [m.id for m in client.models.list()][0] == AGENT
     assert client.models.retrieve(AGENT).owned_by == "sluice"
 
 

@@ -3,11 +3,14 @@
 package access
 
 import (
+	"cmp"
 	"context"
+	"net/http"
 	"strings"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -54,12 +57,23 @@ func CallerOf(ctx context.Context) (context.Context, Caller) {
 	return ctx, caller
 }
 
-// Bearer returns the token in an Authorization header, or "" if there is none. The name of the scheme is
+// Secret returns the API key in a request's Authorization header, or "" if there is none. Clients of Tika's server know
+// no keys, but send the user name and the password that are part of the server's address. On Tika's paths, the key may
+// therefore be the password, or the user name if there is no password.
+func Secret(r *http.Request) (string, error) {
+	header := r.Header.Get("Authorization")
+	if name, password, ok := r.BasicAuth(); ok && problem.IsTika(r.URL.Path) {
+		return strings.TrimSpace(cmp.Or(password, name)), nil
+	}
+	return bearer(header)
+}
+
+// bearer returns the token in an Authorization header, or "" if there is none. The name of the scheme is
 // case-insensitive (RFC 9110, section 11.1). Any other scheme is an error.
-func Bearer(header string) (string, error) {
+func bearer(header string) (string, error) {
 	scheme, token, _ := strings.Cut(strings.TrimSpace(header), " ")
 	if scheme != "" && !strings.EqualFold(scheme, "Bearer") {
-		return "", domain.Errorf(domain.CodeUnauthorized, "the Authorization header must have the form Bearer <key>")
+		return "", &domain.Error{Code: domain.CodeUnauthorized, Message: "the Authorization header must have the form Bearer <key>", Err: problem.ErrNoKey}
 	}
 	token = strings.TrimSpace(token)
 	if len(token) > 1 && (token[0] == '"' || token[0] == '\'') {

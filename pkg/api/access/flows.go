@@ -29,7 +29,7 @@ func NewFlows() *Flows { return &Flows{known: map[string]string{}} }
 
 // Of returns the flow of a request.
 func (f *Flows) Of(r *http.Request) string {
-	secret, err := Bearer(r.Header.Get("Authorization"))
+	secret, err := Secret(r)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {

@@ -130,6 +130,10 @@ func classOf(method, path string) string {
 			return classAnswer
 		}
 		return classSearch
+	case path == problem.RetrievalPath:
+		return classSearch
+	case path == "/v1/embeddings", problem.FormOf(path) == problem.FormRerank: // the handler has a gate of its own
+		return classOther
 	case path == problem.MCPPath, strings.HasPrefix(path, problem.OpenAIPath):
 		return classAnswer
 	case first == "datasources" && rest == "", first == "datastores" && (strings.HasPrefix(rest, "upsert/") || strings.HasPrefix(rest, "update/")):

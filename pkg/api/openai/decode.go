@@ -29,13 +29,9 @@ const maxIgnored = 20
 // ignored and listed in IgnoredHeader: OpenAI's clients may send parameters that are newer than this service. Such a
 // type should return domain.Invalid errors.
 func Decode(c *gin.Context, into any) error {
-	body, ok := c.Request.Body.(*transfer.Checked)
-	if !ok {
-		return errors.New("decoding a body that was not checked")
-	}
-	object, ok := body.Value.(map[string]any)
-	if !ok {
-		return problem.Invalid(jsonbody.Fault("is %s; send a JSON object", jsonbody.Describe(body.Value)))
+	object, err := BodyOf(c)
+	if err != nil {
+		return err
 	}
 	unknown := dropUnknown(object, reflect.TypeOf(into), "")
 	if err := DecodeValue(object, into); err != nil {
@@ -43,6 +39,19 @@ func Decode(c *gin.Context, into any) error {
 	}
 	Ignored(c, unknown...)
 	return nil
+}
+
+// BodyOf returns the JSON body of a request. Use Decode, unless the fields are not known.
+func BodyOf(c *gin.Context) (map[string]any, error) {
+	body, ok := c.Request.Body.(*transfer.Checked)
+	if !ok {
+		return nil, errors.New("decoding a body that was not checked")
+	}
+	object, ok := body.Value.(map[string]any)
+	if !ok {
+		return nil, problem.Invalid(jsonbody.Fault("is %s; send a JSON object", jsonbody.Describe(body.Value)))
+	}
+	return object, nil
 }
 
 // Ignored lists further parameters in IgnoredHeader. Call it before the response begins.

@@ -16,13 +16,18 @@ type Form int
 const (
 	FormProblem Form = iota
 	FormOpenAI
-	FormRPC // JSON-RPC, for the Model Context Protocol
+	FormRPC    // JSON-RPC, for the Model Context Protocol
+	FormRerank // OpenAI's, with the message also where Cohere and Jina have it
+	FormDify   // Dify's external knowledge API
 )
 
 // Paths of other protocols, without the base path. They exist under every base path.
 const (
 	OpenAIPath = "/v1/" // prefix of the paths that OpenAI's clients call
 	MCPPath    = "/mcp"
+
+	RerankPath    = "/rerank" // suffix of the paths that Cohere's and Jina's clients call
+	RetrievalPath = "/retrieval"
 )
 
 // FormOf returns the format that clients of the path expect, whether or not the endpoint exists.
@@ -31,11 +36,21 @@ func FormOf(path string) Form {
 	switch {
 	case path == MCPPath:
 		return FormRPC
+	case path == "/v1"+RerankPath || path == "/v2"+RerankPath:
+		return FormRerank
+	case path == RetrievalPath:
+		return FormDify
 	case strings.HasPrefix(path, OpenAIPath):
 		return FormOpenAI
 	default:
 		return FormProblem
 	}
+}
+
+// IsTika reports whether the path is one that clients of Apache Tika's server call.
+func IsTika(path string) bool {
+	path = strings.TrimPrefix(path, "/api")
+	return path == "/tika" || path == "/rmeta" || path == "/version" || strings.HasPrefix(path, "/tika/") || strings.HasPrefix(path, "/rmeta/")
 }
 
 // Write sends an error returned by Explain. `instance` is the request's id.
@@ -45,6 +60,10 @@ func Write(w http.ResponseWriter, form Form, instance string, e *domain.Error) {
 		writeOpenAI(w, e)
 	case FormRPC:
 		writeRPC(w, e)
+	case FormRerank:
+		writeRerank(w, e)
+	case FormDify:
+		writeDify(w, e)
 	default:
 		writeProblem(w, instance, e)
 	}
@@ -138,6 +157,41 @@ func openAIKind(e *domain.Error) (kind, code string) {
 	default:
 		return openAIInvalid, strings.ToLower(string(e.Code))
 	}
+}
+
+// writeRerank sends an error to a client of a reranker. Clients of Cohere read `message`, and clients of Jina `detail`.
+func writeRerank(w http.ResponseWriter, e *domain.Error) {
+	body := OpenAI(e)
+	if body.Error.Type == openAIAuthentication {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	write(w, "application/json", statusFor(e), struct {
+		OpenAIError
+		Message string `json:"message"`
+		Detail  string `json:"detail"`
+	}{body, body.Error.Message, body.Error.Message})
+}
+
+// Dify's error codes. All other errors have their HTTP status as code.
+const (
+	difyNoKey        = 1001 // no key, or not in the form Bearer <key>
+	difyUnauthorized = 1002
+	difyNoKnowledge  = 2001 // no datastore with the id
+)
+
+// writeDify sends an error to Dify. Dify shows the message to users, and tells an invalid key by the status 403.
+func writeDify(w http.ResponseWriter, e *domain.Error) {
+	status := statuses[e.Code].status
+	code := status
+	switch {
+	case errors.Is(e, ErrNoKey):
+		code = difyNoKey
+	case e.Code == domain.CodeUnauthorized:
+		code = difyUnauthorized
+	case e.Code == domain.CodeNotFound:
+		code = difyNoKnowledge
+	}
+	write(w, "application/json", status, map[string]any{"error_code": code, "error_msg": OpenAI(e).Error.Message})
 }
 
 // writeRPC sends an error as a JSON-RPC message. The HTTP status is 401 for a missing key and 403 for a key without

@@ -51,6 +51,9 @@ const (
 // get status 403. Clients of OpenAI's API and of the Model Context Protocol get 401 for a missing key.
 var ErrForbidden = errors.New("the API key does not have the required permission")
 
+// ErrNoKey is wrapped by errors for requests whose headers contain no API key in a form that the service knows.
+var ErrNoKey = errors.New("the request has no API key")
+
 // Forbidden returns the error for a valid key without permission.
 func Forbidden(format string, args ...any) *domain.Error {
 	return &domain.Error{Code: domain.CodeUnauthorized, Message: fmt.Sprintf(format, args...), Err: ErrForbidden}
@@ -58,7 +61,7 @@ func Forbidden(format string, args ...any) *domain.Error {
 
 // MissingKey returns the error for a request without a key.
 func MissingKey() error {
-	return domain.Errorf(domain.CodeUnauthorized, "no API key; send the header Authorization: Bearer <key>")
+	return &domain.Error{Code: domain.CodeUnauthorized, Message: "no API key; send the header Authorization: Bearer <key>", Err: ErrNoKey}
 }
 
 // IsClientGone reports whether the error occurred only because the client disconnected. If ctx is done, it returns true
@@ -144,8 +147,13 @@ type Problem struct {
 
 func writeProblem(w http.ResponseWriter, instance string, e *domain.Error) {
 	st := statuses[e.Code]
-	write(w, "application/problem+json", st.status, Problem{
-		Type: "about:blank", Title: st.title, Status: st.status, Detail: e.Message, Instance: instance, Error: e.Code, Errors: e.Fields,
+	WriteAs(w, st.status, st.title, instance, e)
+}
+
+// WriteAs sends an error in this API's format, with a status that no code has, and its title.
+func WriteAs(w http.ResponseWriter, status int, title, instance string, e *domain.Error) {
+	write(w, "application/problem+json", status, Problem{
+		Type: "about:blank", Title: title, Status: status, Detail: e.Message, Instance: instance, Error: e.Code, Errors: e.Fields,
 	})
 }
 

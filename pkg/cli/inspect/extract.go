@@ -99,7 +99,7 @@ func runExtract(ctx context.Context, p *cli.Program, open func(config.Config) (*
 			if flags.NArg() > 1 {
 				fmt.Fprintf(out, "==> %s <==\n", file)
 			}
-			err = writeText(out, doc)
+			_, err = io.WriteString(out, domain.JoinBlocks(doc.Blocks)+"\n")
 		} else {
 			err = writeExtracted(out, file, doc, *format == formatChunks, chunker)
 		}
@@ -141,27 +141,6 @@ func oneLineCause(err error) string {
 		return path.Err.Error()
 	}
 	return err.Error()
-}
-
-// writeText writes the document's text. Consecutive table rows and list items are on adjacent lines; other blocks are
-// separated by an empty line.
-func writeText(out io.Writer, doc *domain.Document) error {
-	for i, b := range doc.Blocks {
-		if i > 0 {
-			separator := domain.BlockSeparator
-			if before := doc.Blocks[i-1]; before.Kind == b.Kind && (b.Kind == domain.BlockTableRow || b.Kind == domain.BlockListItem) {
-				separator = "\n"
-			}
-			if _, err := io.WriteString(out, separator); err != nil {
-				return err
-			}
-		}
-		if _, err := io.WriteString(out, b.Text); err != nil {
-			return err
-		}
-	}
-	_, err := io.WriteString(out, "\n")
-	return err
 }
 
 // extractedBlock is the JSON form of a block.

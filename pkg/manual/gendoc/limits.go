@@ -43,6 +43,8 @@ var parts = []struct {
 		{"api/transfer", "MinRate", bytesOf, "body that arrives per second, after 30 (a minimum)"},
 		{"api", "maxInstructions", bytesOf, "instructions in a request in OpenAI's format"},
 		{"api", "maxModels", number, "agents that `/v1/models` lists"},
+		{"api/openai/inference", "maxInputs", number, "texts in a request for embeddings"},
+		{"rerank", "MaxPassages", number, "documents in a request for reranking"},
 		{"api", "maxMessageBytes", bytesOf, "message of the Model Context Protocol"},
 		{"api/idempotency", "maxStoredResponse", bytesOf, "response stored for an `Idempotency-Key`"},
 		{"catalog/accounts", "idempotencyExpiry", timeOf, "retention of that response"},

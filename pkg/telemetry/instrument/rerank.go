@@ -54,7 +54,7 @@ func (r *Reranker) Rerank(ctx context.Context, query string, passages []string) 
 	r.duration.Observe(time.Since(began).Seconds())
 	if err != nil {
 		r.requests.WithLabelValues("failed").Inc()
-		r.log.WarnContext(ctx, "reranking failed; keeping the original order", "model", r.Model(), "error", err)
+		r.log.WarnContext(ctx, "reranking failed", "model", r.Model(), "error", err)
 		return nil, err
 	}
 	r.requests.WithLabelValues("ok").Inc()

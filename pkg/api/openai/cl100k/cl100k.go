@@ -1,0 +1,61 @@
+// Package cl100k converts tokens of OpenAI's encoding cl100k_base to text. OpenAI's embedding models use this encoding,
+// and LangChain and other clients send the tokens of a text instead of the text, whichever model they name.
+package cl100k
+
+import (
+	"bytes"
+	"compress/gzip"
+	_ "embed" // for the vocabulary
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+)
+
+// Size is the number of tokens. Special tokens, which have higher numbers, are not part of any text.
+const Size = 100_256
+
+// vocabulary holds the lengths of all tokens, one byte each, and then the bytes of all tokens. "go run generate.go" in
+// this directory writes it.
+//
+//go:embed vocabulary.gz
+var vocabulary []byte
+
+// table holds the bytes of token i at text[starts[i]:starts[i+1]].
+type table struct {
+	text   string
+	starts []uint32
+}
+
+var load = sync.OnceValues(func() (table, error) {
+	unpacked, err := gzip.NewReader(bytes.NewReader(vocabulary))
+	if err != nil {
+		return table{}, fmt.Errorf("reading the vocabulary: %w", err)
+	}
+	all, err := io.ReadAll(unpacked)
+	if err != nil {
+		return table{}, fmt.Errorf("reading the vocabulary: %w", err)
+	}
+	t := table{text: string(all[Size:]), starts: make([]uint32, Size+1)}
+	for i, length := range all[:Size] {
+		t.starts[i+1] = t.starts[i] + uint32(length)
+	}
+	return t, nil
+})
+
+// Decode returns the text of the tokens. Incomplete characters, which occur where a client has cut a text between two
+// tokens, are left out. Decode fails if a token does not exist.
+func Decode(tokens []int) (string, error) {
+	t, err := load()
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	for i, token := range tokens {
+		if token < 0 || token >= Size {
+			return "", fmt.Errorf("token %d is %d; tokens of cl100k_base are numbers from 0 to %d", i, token, Size-1)
+		}
+		text.WriteString(t.text[t.starts[token]:t.starts[token+1]])
+	}
+	return strings.ToValidUTF8(text.String(), ""), nil
+}

@@ -1,0 +1,146 @@
+// Package inference serves the models of the process to clients that use models directly: embeddings in OpenAI's form,
+// and reranking in Cohere's and Jina's.
+//
+// Embedding a large request keeps processors busy for seconds. Requests therefore wait for a slot that is shared fairly
+// between workspaces, and the models prefer the queries of searches and questions (see the package transformer).
+package inference
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluice/sluice/pkg/admission"
+	"github.com/sluice/sluice/pkg/api/access"
+	"github.com/sluice/sluice/pkg/api/openai"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/embed"
+	"github.com/sluice/sluice/pkg/retrieve"
+)
+
+// Bounds on the requests that run at the same time. A workspace gets at most half of the slots, also if no other
+// workspace has any, because a request may hold its slot for many seconds.
+const (
+	maxRequests = 4
+	maxWaiting  = 64
+
+	maxWait    = 30 * time.Second // how long a request waits for a slot
+	retryAfter = 3 * time.Second  // how long rejected clients are asked to wait
+)
+
+// Embedders provides the embedding models.
+type Embedders interface {
+	// Embedder returns the model with the id.
+	Embedder(id string) (embed.Embedder, error)
+}
+
+// Usage counts the tokens that models read.
+type Usage interface {
+	CountDeferred(a domain.Account, uses map[domain.Metric]int64)
+}
+
+// Deps are the dependencies of a Handler. All fields but Reranker are required.
+type Deps struct {
+	Embedders Embedders
+	Models    []string          // ids of the embedding models, the default first
+	Reranker  retrieve.Reranker // nil: documents are ranked by embedding models only
+	Usage     Usage
+	NewID     func() string
+	// WriteTimeout is the time limit for sending one piece of a response.
+	WriteTimeout time.Duration
+}
+
+// Handler serves the models. It is safe for concurrent use.
+type Handler struct {
+	Deps
+	requests *admission.Gate
+	queries  *admission.Gate // embeds queries in turn: they have the priority of searches in the models
+}
+
+// New returns a handler.
+func New(d Deps) *Handler {
+	return &Handler{
+		Deps:     d,
+		requests: admission.New(admission.Options{Limit: maxRequests, Waiting: maxWaiting, Share: 1}),
+		queries:  admission.New(admission.Options{Limit: 1, Waiting: -1}),
+	}
+}
+
+// Endpoints returns the endpoints of the handler. They need a key that can read the workspace: a key for a single agent
+// may be in a web page, and must not let its visitors use the models.
+func (h *Handler) Endpoints() []openai.Endpoint {
+	endpoint := func(id, path string, serve func(*gin.Context) error) openai.Endpoint {
+		return openai.Endpoint{ID: id, Method: http.MethodPost, Path: path, Scope: domain.ScopeRead, Body: openai.JSON, Serve: serve}
+	}
+	return []openai.Endpoint{
+		endpoint("CreateEmbedding", "/v1/embeddings", h.createEmbedding),
+		endpoint("Rerank", "/v1/rerank", h.rerankV1),
+		endpoint("RerankV2", "/v2/rerank", h.rerankV2),
+	}
+}
+
+// enter waits for a slot to use a model. The caller must call Leave on the slot.
+func (h *Handler) enter(ctx context.Context, flow string) (*admission.Slot, error) {
+	timed, cancel := context.WithTimeout(ctx, maxWait)
+	defer cancel()
+	slot, ok := h.requests.Enter(timed, flow)
+	switch {
+	case ok:
+		return slot, nil
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	}
+	return nil, &domain.Error{
+		Code: domain.CodeRateLimit, RetryAfter: retryAfter, Message: "the models are busy with other requests; try again in a moment, or send fewer texts at once",
+	}
+}
+
+// embedTexts returns the vectors of the texts.
+func (h *Handler) embedTexts(ctx context.Context, flow string, e embed.Embedder, texts []string, purpose embed.Purpose) ([][]float32, error) {
+	if purpose != embed.Query {
+		return e.Embed(ctx, texts, purpose)
+	}
+	// Models prefer queries to passages. A large list of queries is therefore embedded in small pieces, one request at
+	// a time, so that searches wait for at most one piece.
+	vectors := make([][]float32, 0, len(texts))
+	for piece := range pieces(texts, maxPiece) {
+		slot, ok := h.queries.Enter(ctx, flow)
+		if !ok {
+			return nil, context.Cause(ctx)
+		}
+		some, err := e.Embed(ctx, piece, purpose)
+		slot.Leave()
+		if err != nil {
+			return nil, err
+		}
+		vectors = append(vectors, some...)
+	}
+	return vectors, nil
+}
+
+// Maximum size of a piece in bytes, unless it has only one text. A transformer embeds that much in one batch.
+const maxPiece = 2 << 10
+
+// pieces yields the texts in order, in pieces of at most `size` bytes or one text.
+func pieces(texts []string, size int) func(yield func([]string) bool) {
+	return func(yield func([]string) bool) {
+		for from := 0; from < len(texts); {
+			to, total := from+1, len(texts[from])
+			for to < len(texts) && total+len(texts[to]) <= size {
+				total += len(texts[to])
+				to++
+			}
+			if !yield(texts[from:to]) {
+				return
+			}
+			from = to
+		}
+	}
+}
+
+// count adds the tokens to the caller's usage.
+func (h *Handler) count(caller access.Caller, tokens int) {
+	h.Usage.CountDeferred(caller.Account(caller.Workspace()), map[domain.Metric]int64{domain.MetricEmbedTokens: int64(tokens)})
+}
