@@ -43,7 +43,11 @@ type brought struct {
 	Documents                                                 []struct{ Name, ID, Status, Error string }
 	Failures, Left                                            []struct{ Name, Error string }
 	Warnings                                                  []struct{ Name, Warning string }
+	Verified                                                  *verified
 }
+
+// verified compares an imported account with the datastore.
+type verified struct{ Files, Stored, Searchable int64 }
 
 // bring runs ingest or import with --json. It fails the test if the exit code is not the expected one.
 func (p *program) bring(want cli.Exit, args ...string) (b brought) {

@@ -58,6 +58,7 @@ func (p *Program) importCommand() *cobra.Command {
 	flags.StringVar(&f.metadata, "metadata-field", "", "`field` that holds an object of metadata, by which queries can filter")
 	flags.BoolVar(&f.site, "site", false, "crawl the whole site at each address of the list")
 	f.flags(cmd)
+	cmd.AddCommand(p.importOpenAICommand())
 	return cmd
 }
 

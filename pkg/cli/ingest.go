@@ -83,6 +83,9 @@ func (p *Program) printOutcome(ctx context.Context, s *upload, err error) error 
 			fmt.Fprintf(p.Out, "  skipped: %s: %s\n", oneLine(l.Name), oneLine(l.Error))
 		}
 		fmt.Fprintf(p.Out, "%s in %q\n", s.out.summary(), oneLine(s.out.Datastore.Name))
+		if v := s.out.Verified; v != nil {
+			fmt.Fprintf(p.Out, "verified: %s in the vector store, %d in the datastore, %d searchable\n", Counted(v.Files, "file"), v.Stored, v.Searchable)
+		}
 	}
 	switch {
 	case ctx.Err() != nil:

@@ -31,6 +31,13 @@ type documentResult struct {
 	Crawl  *client.CrawlProgress   `json:"crawl,omitempty"` // progress of a web site's crawl
 }
 
+// verification compares the other service with the datastore after an import.
+type verification struct {
+	Files      int64 `json:"files"`      // files in the other service
+	Stored     int64 `json:"stored"`     // those of them that are in the datastore
+	Searchable int64 `json:"searchable"` // those of them that are searchable
+}
+
 // outcome is the result of a run that adds documents.
 type outcome struct {
 	Datastore struct {
@@ -48,6 +55,7 @@ type outcome struct {
 	Failures  []failure        `json:"failures"`
 	Left      []failure        `json:"left"` // skipped documents, with the reasons
 	Warnings  []warning        `json:"warnings"`
+	Verified  *verification    `json:"verified,omitempty"` // only of an import from another service
 
 	alreadyProcessed int64 // number of Unchanged documents that had already been processed; the run waits for the others
 }

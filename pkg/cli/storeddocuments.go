@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/sluice/sluice/pkg/client"
@@ -22,6 +23,11 @@ type document struct {
 	create   *client.DatasourceCreate // request that creates a web page or site
 	metadata map[string]any           // metadata of a file
 	found    bool                     // whether the file was found in a folder rather than named as an argument
+
+	// fetch gets the content, for example from another service, and sets the fields above. It is nil if they are set.
+	fetch func(ctx context.Context) error
+	// drop removes what fetch has stored. It may be nil.
+	drop func()
 }
 
 // storedDocument is a datasource in the service.
@@ -132,6 +138,18 @@ func sameJSON(a, b any) bool {
 		}
 	}
 	return reflect.DeepEqual(plain[0], plain[1])
+}
+
+// latest returns the newest stored version of a document, or nil if there is none.
+func (l *storedDocuments) latest(at documentKey) *storedDocument {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := l.of[at]
+	if len(all) == 0 {
+		return nil
+	}
+	found := slices.MaxFunc(all, func(a, b storedDocument) int { return strings.Compare(a.id, b.id) }) // ids begin with the time
+	return &found
 }
 
 // put records that the document is stored as k.

@@ -132,6 +132,11 @@ func (s *upload) produce(ctx context.Context, units iter.Seq2[[]*document, error
 		}
 		g.Go(func() error {
 			batch, err := s.send(within, unit, "")
+			for _, d := range unit {
+				if d.drop != nil {
+					d.drop()
+				}
+			}
 			select {
 			case results <- batch:
 			case <-ctx.Done():
@@ -188,7 +193,12 @@ func (s *upload) recordSent(r uploadResult) {
 // refused records a document that the service rejected or that could not be read.
 func (s *upload) refused(d *document, err error) {
 	var refused *client.Error
+	var unusable *errUnusable
 	why := err.Error()
+	if errors.As(err, &unusable) && unusable.left {
+		s.skip(d.name, why)
+		return
+	}
 	if errors.As(err, &refused) {
 		why = refused.Error()
 		if d.found && refused.Status == http.StatusUnsupportedMediaType {

@@ -37,7 +37,7 @@ func (s *upload) send(ctx context.Context, unit []*document, salt string) ([]upl
 	var batch []uploadResult
 	var texts []*document
 	for _, d := range unit {
-		if err := d.read(); err != nil {
+		if err := d.read(ctx); err != nil {
 			batch = append(batch, uploadResult{doc: d, err: err})
 			continue
 		}
@@ -84,7 +84,8 @@ func isFatal(err error) bool {
 		}
 	}
 	var local *os.PathError
-	return !errors.As(err, &local)
+	var unusable *errUnusable
+	return !errors.As(err, &local) && !errors.As(err, &unusable)
 }
 
 // resend queues a failed datasource for another attempt.
@@ -188,8 +189,13 @@ func (d *document) allMetadata() map[string]any {
 	return all
 }
 
-// read computes the hash of the document's content.
-func (d *document) read() error {
+// read fetches the document if necessary, and computes the hash of its content.
+func (d *document) read(ctx context.Context) error {
+	if d.fetch != nil {
+		if err := d.fetch(ctx); err != nil {
+			return err
+		}
+	}
 	if d.path == "" || d.digest != "" {
 		return nil
 	}

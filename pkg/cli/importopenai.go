@@ -1,0 +1,320 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice/sluice/pkg/client"
+	"github.com/sluice/sluice/pkg/config"
+	"github.com/sluice/sluice/pkg/openaiaccount"
+)
+
+// importOpenAIFlags holds the flags of the command that imports vector stores.
+type importOpenAIFlags struct {
+	ingestOptions
+	store, from string
+	all         bool
+}
+
+func (p *Program) importOpenAICommand() *cobra.Command {
+	var f importOpenAIFlags
+	cmd := &cobra.Command{
+		Use:   "openai --vector-store ID | --all",
+		Short: "Add the files of vector stores at OpenAI", DisableFlagsInUseLine: true,
+		Long: "Add the files of a vector store, or of all, from an account at OpenAI or another server with its API. OPENAI_API_KEY\n" +
+			"is the account's key; nothing is changed in the account. Each vector store becomes the datastore with its name,\n" +
+			"unless --datastore names another. Attributes become metadata, and a file's id its custom id, so that another run\n" +
+			"continues where one was interrupted. OpenAI does not return files with the purpose assistants; their text is then\n" +
+			"read from the vector store. At the end, the command compares the numbers of files.",
+		Example: "OPENAI_API_KEY=sk-… sluice import openai --vector-store vs_abc123\n" +
+			"sluice import openai --all --from http://127.0.0.1:8321/v1",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return Fault(cmd.Context(), p.importOpenAI(cmd.Context(), f))
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.store, "vector-store", "", "`id` of the vector store")
+	flags.BoolVar(&f.all, "all", false, "import all vector stores of the account")
+	flags.StringVar(&f.from, "from", openaiaccount.DefaultURL, "`address` of the account's API")
+	f.flags(cmd)
+	return cmd
+}
+
+func (p *Program) importOpenAI(ctx context.Context, f importOpenAIFlags) error {
+	switch {
+	case f.all == (f.store != ""):
+		return Misusedf("specify either --vector-store with an id, or --all")
+	case f.all && f.datastore != "":
+		return Misusedf("--datastore cannot be combined with --all: each vector store becomes a datastore with its name")
+	}
+	c, err := config.ParseEnviron(p.Environ)
+	if err != nil {
+		return WithExit(Misused, err)
+	}
+	if c.OpenAIKey == "" && f.from == openaiaccount.DefaultURL {
+		return Misusedf("set OPENAI_API_KEY to the key of the account")
+	}
+	account, err := openaiaccount.New(openaiaccount.Config{URL: f.from, Key: c.OpenAIKey})
+	if err != nil {
+		return Misusedf("--from: %w", err)
+	}
+	defer account.Close()
+	if f.store != "" {
+		store, err := account.VectorStore(ctx, f.store)
+		if err != nil {
+			return accountFault(err)
+		}
+		return p.importStore(ctx, f, account, store, cmp.Or(f.datastore, store.Name, store.ID))
+	}
+	return p.importStores(ctx, f, account)
+}
+
+// importStores imports all vector stores. If one fails for a reason that concerns only its files, the others are still
+// imported.
+func (p *Program) importStores(ctx context.Context, f importOpenAIFlags, account *openaiaccount.Account) error {
+	var stores []openaiaccount.VectorStore
+	named := map[string]int{}
+	for store, err := range account.VectorStores(ctx) {
+		if err != nil {
+			return accountFault(err)
+		}
+		stores = append(stores, store)
+		named[store.Name]++
+	}
+	if len(stores) == 0 {
+		return WithExit(NotFound, errors.New("the account has no vector stores"))
+	}
+	var partly error
+	for _, store := range stores {
+		name := cmp.Or(store.Name, store.ID)
+		if named[store.Name] > 1 && name != store.ID {
+			name += " (" + store.ID + ")"
+		}
+		if err := p.importStore(ctx, f, account, store, name); err != nil {
+			if ExitOf(err) != Partly {
+				return err
+			}
+			partly = err
+		}
+	}
+	return partly
+}
+
+// importStore imports one vector store into the datastore with the id or name.
+func (p *Program) importStore(ctx context.Context, f importOpenAIFlags, account *openaiaccount.Account, store openaiaccount.VectorStore, datastore string) error {
+	f.datastore, f.create = datastore, f.create || f.datastore == "" // a datastore that is not named may be new
+	s, err := p.open(ctx, f.ingestOptions)
+	if err != nil {
+		return err
+	}
+	defer s.client.Close()
+	temp, err := os.MkdirTemp("", "sluice-import-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temp)
+	found := accountFiles{account: account, store: store, stored: s.stored, temp: temp}
+	var missing error
+	if err = accountFault(s.run(ctx, found.documents(ctx))); err == nil {
+		missing, err = found.verify(ctx, s)
+	}
+	if err := p.printOutcome(ctx, s, err); err != nil {
+		return err
+	}
+	return missing
+}
+
+// verify compares the account with the datastore. It returns an error that says which files are missing, if any, and an
+// error if they could not be compared.
+func (a *accountFiles) verify(ctx context.Context, s *upload) (missing, err error) {
+	now, err := a.account.VectorStore(ctx, a.store.ID)
+	if err != nil {
+		return nil, accountFault(err)
+	}
+	stored, err := readStoredDocuments(ctx, s.client, s.storeID)
+	if err != nil {
+		return nil, err
+	}
+	v := &verification{Files: now.Counts.Total}
+	for _, id := range a.ids {
+		d := cmp.Or(stored.latest(documentKey{client.DatasourceTypeFile, customID(id)}), stored.latest(documentKey{client.DatasourceTypeText, customID(id)}))
+		if d == nil {
+			continue
+		}
+		if v.Stored++; d.status == client.DatasourceStatusSynched {
+			v.Searchable++
+		}
+	}
+	s.out.Verified = v
+	listed := int64(len(a.ids))
+	switch {
+	case v.Files != listed:
+		missing = WithExit(Partly, fmt.Errorf("the vector store has %s, but %d were listed: it was changed in the meantime; run the command again", Counted(v.Files, "file"), listed))
+	case v.Stored < listed:
+		missing = WithExit(Partly, fmt.Errorf("not in the datastore, for the reasons above: %s of the vector store", Counted(listed-v.Stored, "file")))
+	}
+	return missing, nil
+}
+
+// accountFault adds an exit code to an error of the account's server.
+func accountFault(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, isOurs := errors.AsType[*Error](err); isOurs {
+		return err
+	}
+	if _, ok := errors.AsType[*openaiaccount.Unreachable](err); ok {
+		return WithExit(Unavailable, fmt.Errorf("%w; check that --from is its address", err))
+	}
+	switch openaiaccount.StatusOf(err) {
+	case 0:
+		return err
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return WithExit(Forbidden, fmt.Errorf("%w; OPENAI_API_KEY must be a key of the account", err))
+	case http.StatusNotFound:
+		return WithExit(NotFound, err)
+	default:
+		return WithExit(Unavailable, err)
+	}
+}
+
+// accountFiles reads the files of a vector store.
+type accountFiles struct {
+	account *openaiaccount.Account
+	store   openaiaccount.VectorStore
+	stored  *storedDocuments
+	temp    string
+	ids     []string // of the files that were listed
+}
+
+// documents yields a unit for each file. The files are fetched when they are sent, several of them concurrently.
+func (a *accountFiles) documents(ctx context.Context) iter.Seq2[[]*document, error] {
+	return func(yield func([]*document, error) bool) {
+		for f, err := range a.account.Files(ctx, a.store.ID) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			a.ids = append(a.ids, f.ID)
+			if !yield([]*document{a.document(f)}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// document returns a file as a document that is not fetched yet.
+func (a *accountFiles) document(f openaiaccount.StoreFile) *document {
+	d := &document{name: f.ID, kind: client.DatasourceTypeFile, key: customID(f.ID), found: true}
+	for name, value := range f.Attributes {
+		if d.metadata == nil {
+			d.metadata = map[string]any{}
+		}
+		if name == "custom_id" { // which has a meaning here
+			name = "attribute_custom_id"
+		}
+		d.metadata[name] = value
+	}
+	dir := filepath.Join(a.temp, d.key)
+	d.fetch = func(ctx context.Context) error { return a.fetch(ctx, f, d, dir) }
+	d.drop = func() { _ = os.RemoveAll(dir) } // the whole directory is removed at the end
+	return d
+}
+
+// fetch gets the content of a file, unless it is stored already: the content of a file at OpenAI never changes.
+func (a *accountFiles) fetch(ctx context.Context, f openaiaccount.StoreFile, d *document, dir string) error {
+	for _, kind := range []client.DatasourceType{client.DatasourceTypeFile, client.DatasourceTypeText} {
+		old := a.stored.latest(documentKey{kind, d.key})
+		if old == nil {
+			continue
+		}
+		d.name = old.name
+		if kind == client.DatasourceTypeText {
+			d.kind, d.text = kind, d.asText(old.name, "")
+		}
+		if d.digest = old.digest; d.equals(*old) {
+			return nil
+		}
+		d.kind, d.text, d.digest = client.DatasourceTypeFile, nil, ""
+	}
+	about, err := a.account.File(ctx, f.ID)
+	if err != nil {
+		return a.unusable(d, f, err)
+	}
+	d.name = cmp.Or(filepath.Base(filepath.Clean("/"+about.Name)), f.ID)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	path := filepath.Join(dir, safeName(d.name))
+	err = a.account.Download(ctx, f.ID, path)
+	if err == nil {
+		d.path = path
+		return nil
+	}
+	if !openaiaccount.ConcernsObject(err) {
+		return err
+	}
+	text, textErr := a.account.Text(ctx, a.store.ID, f.ID)
+	switch {
+	case textErr == nil && strings.TrimSpace(text) == "":
+		return a.unusable(d, f, fmt.Errorf("%w; the vector store has no text of it", err))
+	case textErr != nil && !openaiaccount.ConcernsObject(textErr):
+		return textErr
+	case textErr != nil:
+		return a.unusable(d, f, fmt.Errorf("%w; its text: %w", err, textErr))
+	}
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "")
+	sum := sha256.Sum256([]byte(text))
+	d.kind, d.digest, d.text = client.DatasourceTypeText, hex.EncodeToString(sum[:]), d.asText(d.name, text)
+	return nil
+}
+
+// asText returns the document as a text.
+func (d *document) asText(name, text string) *client.Document {
+	return &client.Document{Text: text, Name: ptrOrNil(cut(name)), Metadata: &client.Document_Metadata{CustomId: &d.key, AdditionalProperties: d.metadata}}
+}
+
+// unusable returns the error for a file that cannot be imported. A file that OpenAI could not read either is skipped.
+// Errors that concern the whole account are returned unchanged.
+func (a *accountFiles) unusable(d *document, f openaiaccount.StoreFile, err error) error {
+	if !openaiaccount.ConcernsObject(err) {
+		return err
+	}
+	why := err.Error()
+	if f.LastError != nil && f.LastError.Message != "" {
+		why += "; OpenAI's error: " + f.LastError.Message
+	}
+	return &errUnusable{name: d.name, why: why, left: f.Status == "failed" || f.Status == "cancelled"}
+}
+
+// safeName returns a name that every file system has, with the same extension.
+func safeName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r < ' ' || strings.ContainsRune(`/\:*?"<>|`, r) {
+			return '_'
+		}
+		return r
+	}, name)
+	const limit = 120 // bytes; file systems allow 255
+	if len(name) > limit {
+		extension := filepath.Ext(name)
+		if len(extension) > 20 {
+			extension = ""
+		}
+		name = strings.ToValidUTF8(name[:limit-len(extension)], "") + extension
+	}
+	return name
+}

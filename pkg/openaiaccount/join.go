@@ -1,0 +1,56 @@
+package openaiaccount
+
+import "strings"
+
+// Bounds on the overlap of two chunks, in bytes. A shorter one may be a coincidence, and a longer one is not looked for;
+// OpenAI's chunks have at most 4,096 tokens and overlap by at most half of that.
+const (
+	minOverlap = 20
+	maxOverlap = 32 << 10
+)
+
+// join joins chunks to one text. Text that is at the end of a chunk and at the beginning of the next occurs once. Chunks
+// that do not overlap are separated by an empty line.
+func join(chunks []string) string {
+	var text strings.Builder
+	before := ""
+	for _, chunk := range chunks {
+		switch n := overlap(before, chunk); {
+		case n >= minOverlap:
+			text.WriteString(chunk[n:])
+		case text.Len() > 0:
+			text.WriteString("\n\n" + chunk)
+		default:
+			text.WriteString(chunk)
+		}
+		before = chunk
+	}
+	return text.String()
+}
+
+// overlap returns the length of the longest text that is both at the end of a and at the beginning of b, up to
+// maxOverlap. It is the last value of the prefix function of b and the end of a (Knuth, Morris and Pratt).
+func overlap(a, b string) int {
+	a, b = a[max(0, len(a)-maxOverlap):], b[:min(len(b), maxOverlap)]
+	borders := make([]int, len(b)) // of each prefix of b: the length of its longest border
+	n := 0
+	for i := 1; i < len(b); i++ {
+		for n > 0 && b[i] != b[n] {
+			n = borders[n-1]
+		}
+		if b[i] == b[n] {
+			n++
+		}
+		borders[i] = n
+	}
+	n = 0
+	for i := range len(a) {
+		for n > 0 && (n == len(b) || a[i] != b[n]) {
+			n = borders[n-1]
+		}
+		if n < len(b) && a[i] == b[n] {
+			n++
+		}
+	}
+	return n
+}
