@@ -1,0 +1,21 @@
+package admit
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestRequestsOfOtherAPIsHaveTheirClasses(t *testing.T) {
+	t.Parallel()
+	for request, want := range map[string]string{
+		"POST /v1/chat/completions": classAnswer, "POST /api/v1/completions": classAnswer,
+		"POST /v1/embeddings": classOther, "POST /api/v1/rerank": classOther, "POST /v2/rerank": classOther, "GET /v1/models": classOther,
+		"POST /retrieval": classSearch, "POST /api/retrieval/": classSearch,
+		"PUT /tika": classOther, "PUT /process": classOther, "POST /rmeta/form/text": classOther,
+	} {
+		method, path, _ := strings.Cut(request, " ")
+		if got := classOf(method, path); got != want {
+			t.Errorf("%s has the class %q, want %q", request, got, want)
+		}
+	}
+}
