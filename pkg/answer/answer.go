@@ -251,7 +251,7 @@ func (a *Answerer) timedOut(outer context.Context, err error) error {
 // prepare retrieves the fragments and collects the parts of the prompt.
 func (a *Answerer) prepare(ctx context.Context, req Request, s session, stream bool) (d promptDraft, e *domain.Explanation, err error) {
 	d.style, d.history, d.instructions, d.ignored = req.style(), s.history, req.Instructions, req.reportIgnored
-	d.continuation, d.onCall = req.Continuation, req.OnCall
+	d.continuation, d.onCall, d.whole = req.Continuation, req.OnCall, req.Whole
 	d.drops = req.Agent.UnsupportedMode() == domain.DropUnsupported
 	d.prompt = chat.Prompt{
 		Model:    req.model(),

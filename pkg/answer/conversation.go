@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -60,7 +61,7 @@ func (a *Answerer) openSession(ctx context.Context, req Request) (session, error
 		if id == "" {
 			id = a.deps.NewID()
 		}
-		return session{conversation: a.newConversation(req, id), history: recentTurns(req.History, a.opts.HistoryTokens), end: func() {}}, nil
+		return session{conversation: a.newConversation(req, id), history: recentTurns(req.History, cmp.Or(req.HistoryTokens, a.opts.HistoryTokens)), end: func() {}}, nil
 	}
 	if _, _, err := a.findConversation(ctx, req); err != nil { // before waiting, so that outsiders cannot block others
 		return session{}, err

@@ -15,6 +15,7 @@ type promptDraft struct {
 	instructions string // the caller's instructions, which follow all others
 	history      []chat.Turn
 	continuation []chat.Turn                // tool calls after the question, with their results
+	whole        bool                       // as in Request.Whole
 	drops        bool                       // unsupported sentences are removed from the answer
 	declined     bool                       // no model is asked, because nothing relevant was found
 	embedTokens  int64                      // estimated tokens embedded for the searches
@@ -53,6 +54,10 @@ func (d promptDraft) pack(m chat.Model, window int) (chat.Prompt, error) {
 	budget := window*usableTenths/10 - d.answerTokens(m, window)
 	for p.Tokens() > budget {
 		switch {
+		case d.whole && len(history) > 0:
+			return p, &domain.Error{Code: domain.CodeInvalid, Err: chat.ErrTooLong, Message: fmt.Sprintf(
+				"the input has about %d tokens, but the model's context window of %d tokens leaves only %d for it: shorten the input, or let earlier messages be left out",
+				p.Tokens(), window, max(budget, 0))}
 		case len(history) > 2:
 			history = withoutOldest(history)
 		case len(fragments) > 1:

@@ -32,11 +32,19 @@ type Request struct {
 	Filters        domain.Filters
 	Explain        bool // fill Answer.Explanation
 
+	Fragments int               // number of fragments to retrieve, at most retrieve.MaxTopK; 0: that of Options
+	MinScore  *float64          // minimum score of a fragment, in addition to the minimum relevance of Options
+	Mode      domain.SearchMode // "" means hybrid
+
 	NewConversationID string // the id for a conversation that is created; "": a new id
 
 	// History holds the earlier messages, oldest first, if the caller stores the conversation itself. It requires an
 	// empty ConversationID, because the messages of a stored conversation are read from the catalog.
 	History []domain.Message
+	// HistoryTokens is the maximum number of tokens of History in a prompt. 0: that of Options.
+	HistoryTokens int
+	// Whole rejects the request if parts of History would be left out because the model's context window is too small.
+	Whole bool
 	// Ephemeral keeps the question and the answer out of the catalog. It requires an empty ConversationID.
 	Ephemeral bool
 	// Instructions are added after the system prompt, unchanged: placeholders in them are not replaced.
@@ -45,6 +53,10 @@ type Request struct {
 	// Ignored, if not nil, is called before the first piece of the answer, with the names of the request's parameters
 	// that were changed or not passed on to the model. It is not called if there are none.
 	Ignored func(names []string)
+
+	// OnSearch, if not nil, is called after the search, before the first piece of the answer, with the query that was
+	// searched for and the fragments that are relevant to it. It is not called if nothing is searched.
+	OnSearch func(query string, found []domain.Fragment) error
 
 	// OnCall, if not nil, receives the tool calls as the model writes them. Joined together, the pieces are
 	// Answer.ToolCalls.
@@ -84,6 +96,9 @@ func (r Request) check() error {
 	}
 	if r.ConversationID != "" && (len(r.History) > 0 || r.Ephemeral) {
 		fault("conversationId", "refers to a stored conversation; do not send its earlier messages again")
+	}
+	if r.Fragments < 0 || r.Fragments > retrieve.MaxTopK {
+		fault("fragments", "is %d; it must be from 0 to %d", r.Fragments, retrieve.MaxTopK)
 	}
 	if len(r.Instructions) > MaxInstructionBytes {
 		fault("instructions", "has %d bytes; the limit is %d", len(r.Instructions), MaxInstructionBytes)

@@ -1,8 +1,10 @@
 package answer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -53,6 +55,14 @@ func (a *Answerer) search(ctx context.Context, req Request, stores []domain.Data
 		found = again
 	}
 	p.TermWeights, p.Candidates = found.TermWeights, found.Candidates
+	if m := req.MinScore; m != nil {
+		p.Fragments = slices.DeleteFunc(p.Fragments, func(f domain.Fragment) bool { return f.Score < *m })
+	}
+	if req.OnSearch != nil {
+		if err := req.OnSearch(p.Search, p.Fragments); err != nil {
+			return nil, err
+		}
+	}
 	return found.Explanation, nil
 }
 
@@ -105,8 +115,9 @@ func (a *Answerer) retrieve(ctx context.Context, req Request, stores []domain.Da
 		Datastores:  stores,
 		Query:       query,
 		Parts:       parts,
-		TopK:        a.opts.Fragments,
+		TopK:        cmp.Or(req.Fragments, a.opts.Fragments),
 		Filters:     req.Filters,
+		Mode:        req.Mode,
 		Explain:     req.Explain,
 	})
 	if err != nil {

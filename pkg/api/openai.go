@@ -1,7 +1,10 @@
 package api
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -15,6 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/api/neighbours"
 	"github.com/sluice/sluice/pkg/api/openai"
 	"github.com/sluice/sluice/pkg/api/openai/completions"
+	"github.com/sluice/sluice/pkg/api/openai/responses"
 	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/filter"
@@ -22,8 +26,8 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// openAIEndpoints returns the endpoints that the OpenAPI document does not describe: those of OpenAI's API, and of other
-// projects.
+// openAIEndpoints returns the endpoints that the OpenAPI document does not describe: those of OpenAI's API, and of
+// other projects.
 func (s *server) openAIEndpoints() []openai.Endpoint {
 	others := neighbours.New(neighbours.Deps{
 		Converter: s.Converter, Search: s.searchForNeighbours, Version: s.options.Version, MaxBytes: s.options.MaxUploadBytes,
@@ -35,6 +39,7 @@ func (s *server) openAIEndpoints() []openai.Endpoint {
 		}},
 		s.inference.Endpoints(),
 		others.Endpoints(),
+		s.newResponses().Endpoints(),
 	)
 }
 
@@ -55,8 +60,8 @@ func (s *server) searchForNeighbours(ctx context.Context, datastoreID string, q 
 	return found.Fragments, err
 }
 
-// equalities returns a filter as conditions on metadata. Searches know only conditions that a key has one of some values,
-// all of which must match.
+// equalities returns a filter as conditions on metadata. Searches know only conditions that a key has one of some
+// values, all of which must match.
 func equalities(where *filter.Filter) (domain.Filters, error) {
 	refuse := func(reason string) (domain.Filters, error) {
 		return domain.Filters{}, domain.Invalid("metadata_condition", "%s; searches support only is, = and in, joined by and, on different fields", reason)
@@ -126,6 +131,66 @@ func (s *server) createCompletion(c *gin.Context) error {
 			return problem.OpenAI(problem.Explain(ctx, s.log, s.Secrets, err))
 		},
 	}, func(emit func(string) error) (answer.Answer, error) { return t.answer(ctx, emit) })
+}
+
+// newResponses returns the endpoints of responses and conversations.
+func (s *server) newResponses() *responses.Service {
+	return responses.New(responses.Options{
+		Store: s.Responses, Backend: responsesBackend{s}, Runner: s.Runner, ChatModels: s.ChatModels,
+		FileOf:       func(f domain.Fragment) string { return "file-" + cmp.Or(f.FileID, f.DatasourceID) },
+		WriteTimeout: s.options.WriteTimeout, Heartbeat: s.options.Heartbeat, Log: s.log, Now: s.Now, NewID: s.NewID,
+	})
+}
+
+// responsesBackend implements responses.Backend with the rules that apply to agent queries.
+type responsesBackend struct{ *server }
+
+// Agent implements responses.Backend.
+func (b responsesBackend) Agent(ctx context.Context, id string) (domain.Agent, error) {
+	ctx, caller := access.CallerOf(ctx)
+	return b.model(ctx, caller, id)
+}
+
+// Datastore implements responses.Backend.
+func (b responsesBackend) Datastore(ctx context.Context, workspaceID, id string) (domain.Datastore, error) {
+	return b.Datastores.Datastore(ctx, workspaceID, id)
+}
+
+// QueryFault implements responses.Backend.
+func (b responsesBackend) QueryFault(query string) string { return b.lengthFault(query) }
+
+// VisitorFault implements responses.Backend.
+func (b responsesBackend) VisitorFault(maxTokens *int) error {
+	if limit := b.options.VisitorMaxTokens; maxTokens != nil && *maxTokens > limit {
+		return domain.Invalid("max_output_tokens", "is %d; the maximum without an API key of the agent's workspace is %d", *maxTokens, limit)
+	}
+	return nil
+}
+
+// Admit implements responses.Backend.
+func (b responsesBackend) Admit(ctx context.Context, r answer.Request) (responses.Ask, error) {
+	t, err := b.newAgentRequest(ctx, r.Agent, AgentQuery{Query: r.Query, VisitorId: optional(r.VisitorID)})
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, r answer.Request, emit func(string) error) (answer.Answer, error) {
+		t.request = r
+		return t.answer(ctx, emit)
+	}, nil
+}
+
+// Explain implements responses.Backend.
+func (b responsesBackend) Explain(ctx context.Context, err error) *domain.Error {
+	return problem.Explain(ctx, b.log, b.Secrets, err)
+}
+
+// Sources implements responses.Backend.
+func (b responsesBackend) Sources(sources []domain.Fragment) ([]byte, error) {
+	encoded, err := json.Marshal(renderSources(sources))
+	if err != nil {
+		return nil, fmt.Errorf("encoding the sources: %w", err)
+	}
+	return encoded, nil
 }
 
 // operationsOf returns the operations of endpoints, by method and Gin route, once for each base path.

@@ -16,6 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/api/idempotency"
 	"github.com/sluice/sluice/pkg/api/neighbours"
 	"github.com/sluice/sluice/pkg/api/openai/inference"
+	"github.com/sluice/sluice/pkg/api/openai/responses"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract/format"
@@ -70,6 +71,7 @@ type Deps struct {
 	Usage         UsageMeter
 	Accounts      AccountStore
 	Claims        idempotency.Store
+	Responses     responses.Store
 
 	Originals Originals
 	Drawer    Drawer
@@ -81,6 +83,9 @@ type Deps struct {
 	Locator   Locator             // nil: no fragment has rectangles
 	Answerer  Answerer
 	Watcher   Watcher
+
+	Runner     *responses.Runner // answers responses in the background; nil: a new one that is never closed
+	ChatModels map[string]string // names of the configured chat models and their names in the API; nil: there are none
 
 	// DetectType returns the type of a file from its first bytes, its name and the type that the client declared.
 	DetectType func(head []byte, name, declared string) string
@@ -137,7 +142,7 @@ func (o Options) documented() document.Limits {
 
 func (d Deps) withDefaults() (Deps, error) {
 	if slices.Contains([]any{
-		d.Agents, d.Datastores, d.Datasources, d.Documents, d.Jobs, d.Sites, d.Conversations, d.Keys, d.KeyFinder, d.Usage, d.Accounts, d.Claims,
+		d.Agents, d.Datastores, d.Datasources, d.Documents, d.Jobs, d.Sites, d.Conversations, d.Keys, d.KeyFinder, d.Usage, d.Accounts, d.Claims, d.Responses,
 		d.Originals, d.Drawer, d.Converter, d.Chunks, d.Retriever, d.Embedders, d.Answerer, d.Watcher,
 	}, nil) || d.DetectType == nil || len(d.Formats) == 0 {
 		return d, errors.New("creating the API: a dependency is missing")
@@ -152,6 +157,9 @@ func (d Deps) withDefaults() (Deps, error) {
 	}
 	if d.NewID == nil {
 		d.NewID = domain.NewID
+	}
+	if d.Runner == nil {
+		d.Runner = responses.NewRunner(d.NewID())
 	}
 	if d.NewKey == nil {
 		d.NewKey = domain.NewKey

@@ -49,6 +49,20 @@ type chatModels map[string][]chat.Model
 // Models implements chat.Models.
 func (m chatModels) Models(name string) []chat.Model { return m[name] }
 
+// chatModelNames returns the names of the configured chat models, with their names in the API. It returns nil if there
+// are none.
+func (s *Service) chatModelNames() map[string]string {
+	models, ok := s.models.(chatModels)
+	if !ok {
+		return nil
+	}
+	names := map[string]string{}
+	for _, name := range slices.Backward(domain.ModelNames) { // the first name of a model counts
+		names[models[name][0].Name] = name
+	}
+	return names
+}
+
 // openChatModels opens the configured chat models. If there are none, it opens the extractive answerer, which uses the
 // given word vectors to recognise related words.
 func openChatModels(c config.Config, words extractive.WordVectors) (chat.Models, error) {

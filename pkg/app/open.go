@@ -103,7 +103,7 @@ func (s *Service) openCatalog(ctx context.Context) (err error) {
 		return damagedCatalog(err, s.dir.Path())
 	}
 	s.deferClose(s.catalog.Close)
-	return nil
+	return s.catalog.FailUnfinished(ctx)
 }
 
 // Maximum size in bytes of a catalog that is checked completely before the service starts. Such a check takes less than

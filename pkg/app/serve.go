@@ -15,6 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/admission"
 	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/api"
+	"github.com/sluice/sluice/pkg/api/openai/responses"
 	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/datadir"
@@ -144,6 +145,8 @@ func (s *Service) handler() (http.Handler, error) {
 	s.deferClose(drawer.Close)
 	files := newConverter(s.config, s.dir.Join(datadir.Cache), s.dir.Join(datadir.Temp), s.log)
 	s.deferClose(files.Close)
+	runner := responses.NewRunner(s.holder)
+	s.deferClose(runner.Close)
 	parts := api.Deps{
 		Agents:        s.catalog,
 		Datastores:    s.catalog,
@@ -157,6 +160,7 @@ func (s *Service) handler() (http.Handler, error) {
 		Usage:         s.catalog,
 		Accounts:      s.catalog,
 		Claims:        s.catalog,
+		Responses:     s.catalog,
 		Originals:     originals.Uploads{Store: s.originals, MaxBytes: int64(max(s.config.LimitUpload, s.config.LimitJSON))},
 		Drawer:        drawer,
 		Converter:     files,
@@ -169,6 +173,8 @@ func (s *Service) handler() (http.Handler, error) {
 			Slots: admission.New(admission.Options{Limit: locatorChildren, Spare: 1, Waiting: locatorQueue}),
 		},
 		Answerer:   s.stages.Answerer(answerer),
+		Runner:     runner,
+		ChatModels: s.chatModelNames(),
 		Watcher:    s.hub,
 		Scheduled:  s.reschedule,
 		Planner:    sites,

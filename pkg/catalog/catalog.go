@@ -15,6 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/pipeline"
 	"github.com/sluice/sluice/pkg/catalog/record"
 	"github.com/sluice/sluice/pkg/catalog/resources"
+	"github.com/sluice/sluice/pkg/catalog/responses"
 	"github.com/sluice/sluice/pkg/catalog/sites"
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -60,6 +61,7 @@ type Catalog struct {
 	*sites.Sites
 	*pipeline.Pipeline
 	*resources.Resources
+	*responses.Responses
 	*maintenance.Maintenance
 	*files.Files
 	db *db.DB
@@ -78,7 +80,7 @@ func Open(ctx context.Context, o Options) (*Catalog, error) {
 	p := pipeline.New(d, s)
 	r := resources.New(d, cache, a, s)
 	return &Catalog{
-		Accounts: a, Store: conversations.New(d), Sites: s, Pipeline: p, Resources: r,
+		Accounts: a, Store: conversations.New(d), Sites: s, Pipeline: p, Resources: r, Responses: responses.New(d),
 		Maintenance: maintenance.New(d, s, p), Files: files.New(d, a, s, r), db: d,
 	}, nil
 }

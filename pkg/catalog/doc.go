@@ -24,6 +24,7 @@
 //   - accounts: workspaces, keys, limits, usage, idempotency keys;
 //   - conversations: conversations, messages, and the locks that order answers;
 //   - files: files, uploads, batches and vector stores of OpenAI's clients;
+//   - responses: responses and conversations of OpenAI's API;
 //   - sites: the pages of a site: scope, duplicates, canonical addresses, the end of a crawl;
 //   - pipeline: the outbox, events, sweeps, replays, moves, rescue;
 //   - resources: datastores, datasources and agents as users see them;

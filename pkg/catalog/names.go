@@ -9,6 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/pipeline"
 	"github.com/sluice/sluice/pkg/catalog/record"
 	"github.com/sluice/sluice/pkg/catalog/resources"
+	"github.com/sluice/sluice/pkg/catalog/responses"
 	"github.com/sluice/sluice/pkg/catalog/sites"
 )
 
@@ -75,6 +76,8 @@ const (
 	DefaultPageSize  = db.DefaultPageSize
 	MaxPageSize      = db.MaxPageSize
 	IdempotencyLease = accounts.IdempotencyLease
+
+	MaxConversationItems = responses.MaxItems
 )
 
 // ErrDamaged means that the file of a SQLite catalog is damaged.

@@ -199,6 +199,12 @@ func (s *sweeps) ForgetConversations(_ context.Context, since time.Time) (bool, 
 	s.batches--
 	return s.batches > 0, s.failForgetting
 }
+
+func (s *sweeps) ForgetItemConversations(context.Context, time.Time) (bool, error) { return false, nil }
+
+func (s *sweeps) ForgetResponses(context.Context, time.Time) (bool, error) { return false, nil }
+
+func (s *sweeps) FailAbandoned(context.Context) error                      { return nil }
 func (s *sweeps) Sweeps(context.Context, int) ([]catalog.SweepTask, error) { return s.tasks, nil }
 func (s *sweeps) FinishSweep(_ context.Context, ids ...string) error {
 	s.finished = append(s.finished, ids...)

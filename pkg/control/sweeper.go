@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/domain"
 )
 
 // Sweeps is the queue of pending removals.
@@ -19,6 +20,12 @@ type Sweeps interface {
 	RemoveDeleted(ctx context.Context) (more bool, err error)
 	// ForgetConversations deletes the next batch of conversations without messages since the given time.
 	ForgetConversations(ctx context.Context, since time.Time) (more bool, err error)
+	// ForgetItemConversations does the same with conversations of OpenAI's API.
+	ForgetItemConversations(ctx context.Context, since time.Time) (more bool, err error)
+	// ForgetResponses deletes the next batch of responses created before the given time.
+	ForgetResponses(ctx context.Context, before time.Time) (more bool, err error)
+	// FailAbandoned ends responses whose process has died.
+	FailAbandoned(ctx context.Context) error
 }
 
 // Originals deletes originals. Deleting a missing original is not an error.
@@ -102,13 +109,26 @@ func (s *Sweeper) round(ctx context.Context) (more bool, err error) {
 	return deleted || forgotten || len(tasks) == sweepBatch, err
 }
 
-// forget deletes conversations whose last message is older than the retention time.
+// forget deletes responses that are too old, and conversations whose last message is older than the
+// retention time. It also ends abandoned responses.
 func (s *Sweeper) forget(ctx context.Context) (more bool, err error) {
-	if s.Retention <= 0 {
-		return false, nil
+	now := sweepClock(s.GuardedNow, s.Now)()
+	if err := s.Sweeps.FailAbandoned(ctx); err != nil {
+		return false, fmt.Errorf("ending abandoned responses: %w", err)
 	}
-	if more, err = s.Sweeps.ForgetConversations(ctx, sweepClock(s.GuardedNow, s.Now)().Add(-s.Retention)); err != nil {
-		return false, fmt.Errorf("deleting conversations older than %s: %w", s.Retention, err)
+	forget := []func(context.Context, time.Time) (bool, error){s.Sweeps.ForgetConversations, s.Sweeps.ForgetItemConversations}
+	if s.Retention <= 0 {
+		forget = nil
+	}
+	if more, err = s.Sweeps.ForgetResponses(ctx, now.Add(-domain.ResponseRetention)); err != nil {
+		return false, fmt.Errorf("deleting responses older than %s: %w", domain.ResponseRetention, err)
+	}
+	for _, f := range forget {
+		some, err := f(ctx, now.Add(-s.Retention))
+		if err != nil {
+			return false, fmt.Errorf("deleting conversations older than %s: %w", s.Retention, err)
+		}
+		more = more || some
 	}
 	return more, nil
 }

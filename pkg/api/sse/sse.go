@@ -33,16 +33,31 @@ func New(w http.ResponseWriter, timeout time.Duration) *Stream {
 	return &Stream{w: w, control: http.NewResponseController(w), timeout: timeout}
 }
 
-// Send writes one event, with a name unless it is "". Every line of `data` becomes a separate data field.
-func (e *Stream) Send(name, data string) error {
-	var text strings.Builder
-	if name != "" {
-		text.WriteString("event: " + name + "\n")
+// Event is a server-sent event. Every line of Data becomes a separate data field.
+type Event struct {
+	Name string // "": no name
+	Data string
+}
+
+func (e Event) write(text *strings.Builder) {
+	if e.Name != "" {
+		text.WriteString("event: " + e.Name + "\n")
 	}
-	for line := range strings.SplitSeq(data, "\n") {
+	for line := range strings.SplitSeq(e.Data, "\n") {
 		text.WriteString("data: " + line + "\n")
 	}
 	text.WriteString("\n")
+}
+
+// Send writes one event, with a name unless it is "".
+func (e *Stream) Send(name, data string) error { return e.SendAll(Event{name, data}) }
+
+// SendAll writes several events at once, so that they reach the client in one packet.
+func (e *Stream) SendAll(events ...Event) error {
+	var text strings.Builder
+	for _, event := range events {
+		event.write(&text)
+	}
 	return e.write(text.String())
 }
 

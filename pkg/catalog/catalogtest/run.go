@@ -34,6 +34,8 @@ func Run(t *testing.T, open world.Open) {
 		"talk lists":    testConversationLists,
 		"talk ends":     testConversationsEnd,
 		"turns":         testConversationLocks,
+		"responses":     testResponses,
+		"items":         testItemConversations,
 		"usage":         testUsage,
 		"quotas":        testQuotas,
 		"storage":       testStorage,

@@ -1,0 +1,163 @@
+package jsonbody
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Object reads the fields of a JSON object that no schema describes. It collects a fault for each field that has the
+// wrong type or a value that is not allowed. A field that is null counts as missing.
+type Object struct {
+	fields map[string]any
+	path   string
+	faults *[]domain.FieldError
+}
+
+// NewObject returns the reader of an object that Parse has returned. `path` is the path of the object in the body.
+func NewObject(fields map[string]any, path string) Object {
+	return Object{fields: fields, path: path, faults: new([]domain.FieldError)}
+}
+
+// Faults returns the faults found so far, including those in objects within this one.
+func (o Object) Faults() []domain.FieldError { return *o.faults }
+
+// Fault adds a fault of a field. An empty name means the object itself.
+func (o Object) Fault(name, format string, args ...any) {
+	path := o.path
+	if name != "" {
+		path = Join(path, name)
+	}
+	*o.faults = append(*o.faults, domain.FieldError{Field: FieldName(path), Message: fmt.Sprintf(format, args...)})
+}
+
+// Has reports whether the field is present and not null.
+func (o Object) Has(name string) bool { return o.fields[name] != nil }
+
+// Value returns the field's value, or nil if it is missing.
+func (o Object) Value(name string) any { return o.fields[name] }
+
+// Fields returns all fields.
+func (o Object) Fields() map[string]any { return o.fields }
+
+// Names returns the names of all fields, sorted.
+func (o Object) Names() []string { return slices.Sorted(maps.Keys(o.fields)) }
+
+// wrong adds a fault for a field that has the wrong type. It reports whether the field is missing or wrong.
+func (o Object) wrong(name string, ok bool, want string) bool {
+	if !ok && o.Has(name) {
+		o.Fault(name, "is %s; it must be %s", Describe(o.fields[name]), want)
+	}
+	return !ok
+}
+
+// Text returns a string of at most `limit` bytes, or nil if the field is missing or has a fault.
+func (o Object) Text(name string, limit int) *string {
+	text, ok := o.fields[name].(string)
+	if o.wrong(name, ok, "a string") {
+		return nil
+	}
+	if len(text) > limit {
+		o.Fault(name, "has %d bytes; the limit is %d", len(text), limit)
+		return nil
+	}
+	return &text
+}
+
+// OneOf returns a string that must be one of the allowed ones. It returns the first of them if the field is missing.
+func (o Object) OneOf(name string, allowed ...string) string {
+	text, ok := o.fields[name].(string)
+	if o.wrong(name, ok && slices.Contains(allowed, text), "one of: "+strings.Join(allowed, ", ")) {
+		return allowed[0]
+	}
+	return text
+}
+
+// Bool returns true or false, or `missing` if the field is missing.
+func (o Object) Bool(name string, missing bool) bool {
+	value, ok := o.fields[name].(bool)
+	if o.wrong(name, ok, "true or false") {
+		return missing
+	}
+	return value
+}
+
+// Number returns a number from `low` to `high`, or nil if the field is missing or has a fault.
+func (o Object) Number(name string, low, high float64) *float64 {
+	value, ok := o.fields[name].(float64)
+	if o.wrong(name, ok && value >= low && value <= high, fmt.Sprintf("a number from %s to %s", decimal(low), decimal(high))) {
+		return nil
+	}
+	return &value
+}
+
+func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+// Int returns a whole number from `low` to `high`, or nil if the field is missing or has a fault.
+func (o Object) Int(name string, low, high int) *int {
+	value, ok := o.fields[name].(float64)
+	ok = ok && value == math.Trunc(value) && value >= float64(low) && value <= float64(high)
+	if o.wrong(name, ok, fmt.Sprintf("a whole number from %d to %d", low, high)) {
+		return nil
+	}
+	return new(int(value))
+}
+
+// List returns an array of at most `limit` items, or nil if the field is missing or has a fault.
+func (o Object) List(name string, limit int) []any {
+	list, ok := o.fields[name].([]any)
+	if o.wrong(name, ok, "an array") {
+		return nil
+	}
+	if len(list) > limit {
+		o.Fault(name, "has %d items; the limit is %d", len(list), limit)
+		return nil
+	}
+	return list
+}
+
+// Strings returns the strings of an array of at most `limit` items. It adds a fault for each item that is not a string.
+func (o Object) Strings(name string, limit int) []string {
+	var texts []string
+	for i, item := range o.List(name, limit) {
+		text, isText := item.(string)
+		if !isText {
+			o.Fault(fmt.Sprintf("%s[%d]", name, i), "is %s; it must be a string", Describe(item))
+			continue
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+// Object returns an object. `ok` is false if the field is missing or has a fault; the returned object is then empty.
+func (o Object) Object(name string) (inner Object, ok bool) {
+	fields, ok := o.fields[name].(map[string]any)
+	o.wrong(name, ok, "an object")
+	return Object{fields: fields, path: Join(o.path, name), faults: o.faults}, ok
+}
+
+// Objects returns the objects of an array of at most `limit` items. It adds a fault for each item that is not an
+// object.
+func (o Object) Objects(name string, limit int) []Object {
+	var objects []Object
+	for i, item := range o.List(name, limit) {
+		at := fmt.Sprintf("%s[%d]", name, i)
+		fields, isObject := item.(map[string]any)
+		if !isObject {
+			o.Fault(at, "is %s; it must be an object", Describe(item))
+			continue
+		}
+		path := at
+		if o.path != "" {
+			path = o.path + "." + at
+		}
+		objects = append(objects, Object{fields: fields, path: path, faults: o.faults})
+	}
+	return objects
+}

@@ -1,0 +1,299 @@
+package responses
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluice/sluice/pkg/admission"
+	"github.com/sluice/sluice/pkg/api/access"
+	"github.com/sluice/sluice/pkg/api/admit"
+	"github.com/sluice/sluice/pkg/api/openai"
+	"github.com/sluice/sluice/pkg/api/openai/responses/events"
+	"github.com/sluice/sluice/pkg/api/openai/responses/object"
+	"github.com/sluice/sluice/pkg/api/sse"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Limits on responses in the background, per process.
+const (
+	maxRunning   = 16       // responses being answered
+	maxQueued    = 512      // responses that are queued or being answered
+	maxWorkspace = 256      // of these, responses of one workspace
+	maxHeld      = 64 << 20 // bytes of their input
+)
+
+// Times of responses in the background. If the process dies, they fail after holdTime and holdGrace.
+const (
+	holdTime  = 30 * time.Second
+	holdRenew = 5 * time.Second // also the longest time until a cancellation in another process takes effect
+	holdGrace = 10 * time.Second
+	holdWait  = 4 * time.Second // time limit for renewing
+)
+
+// Runner answers responses in the background. It is safe for concurrent use.
+type Runner struct {
+	holder string // id of this process
+	gate   *admission.Gate
+	ctx    context.Context // done when the process stops
+	stop   context.CancelCauseFunc
+
+	mu     sync.Mutex
+	closed bool
+	jobs   map[string]*job // by the response's id
+	counts map[string]int  // number of jobs by workspace
+	held   int             // bytes of the input of all jobs
+	wait   sync.WaitGroup
+}
+
+// job is a response that is queued or being answered in this process.
+type job struct {
+	log    *events.Log
+	cancel context.CancelCauseFunc
+}
+
+var (
+	errStopping  = errors.New("the service is stopping")
+	errCancelled = errors.New("the response was cancelled or deleted")
+)
+
+// NewRunner returns a Runner. `holder` is the id of the process among all that share the catalog.
+func NewRunner(holder string) *Runner {
+	r := &Runner{holder: holder, jobs: map[string]*job{}, counts: map[string]int{}, gate: admission.New(admission.Options{Limit: maxRunning, Waiting: -1, Share: 1, Alone: time.Second})}
+	r.ctx, r.stop = context.WithCancelCause(context.Background())
+	return r
+}
+
+// Close stops answering. Responses that have not ended get the status failed.
+func (r *Runner) Close() error {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	r.stop(errStopping)
+	r.wait.Wait()
+	return nil
+}
+
+// start runs the job of a stored response in the background. It fails if too many are waiting.
+func (r *Runner) start(row domain.StoredResponse, prepare func(j *job) error, do func(ctx context.Context, j *job)) (*job, error) {
+	r.mu.Lock()
+	switch {
+	case r.closed:
+		r.mu.Unlock()
+		return nil, domain.Errorf(domain.CodeUnavailable, "the service is stopping; try again")
+	case len(r.jobs) >= maxQueued || r.counts[row.WorkspaceID] >= maxWorkspace || r.held+len(row.Input) > maxHeld:
+		r.mu.Unlock()
+		return nil, &domain.Error{Code: domain.CodeUnavailable, RetryAfter: holdRenew, Message: "too many responses are waiting in the background; try again when some have ended"}
+	}
+	ctx, cancel := context.WithCancelCause(r.ctx)
+	j := &job{log: events.NewLog(), cancel: cancel}
+	r.jobs[row.ID] = j
+	r.counts[row.WorkspaceID]++
+	r.held += len(row.Input)
+	r.wait.Add(1)
+	r.mu.Unlock()
+	end := func() {
+		cancel(nil)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.jobs, row.ID)
+		r.held -= len(row.Input)
+		if r.counts[row.WorkspaceID]--; r.counts[row.WorkspaceID] == 0 {
+			delete(r.counts, row.WorkspaceID)
+		}
+		r.wait.Done()
+	}
+	if err := prepare(j); err != nil {
+		end()
+		return nil, err
+	}
+	go func() {
+		defer end()
+		do(ctx, j)
+	}()
+	return j, nil
+}
+
+// find returns the job of a response, or nil if this process does not answer it.
+func (r *Runner) find(id string) *job {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.jobs[id]
+}
+
+// createBackground stores a response and answers it in the background. `release` releases the conversation.
+func (s *Service) createBackground(c *gin.Context, ctx context.Context, r *run, release func()) error {
+	if r.params.stream {
+		if err := admit.OpenStream(ctx, r.request.Agent.WorkspaceID); err != nil {
+			release()
+			return err
+		}
+	}
+	row, _, err := r.row(outcome{response: r.response})
+	if err != nil {
+		release()
+		return err
+	}
+	row.Holder, row.HeldUntil = s.Runner.holder, s.Now().Add(holdTime)
+	values := context.WithoutCancel(ctx)
+	j, err := s.Runner.start(row, func(j *job) error {
+		j.log.Add(events.Step{Kind: events.Created, Response: &r.response})
+		j.log.Add(events.Step{Kind: events.Queued})
+		return s.Store.CreateResponse(ctx, row, "")
+	}, func(stopped context.Context, j *job) {
+		defer release()
+		ctx, cancel := context.WithCancelCause(values)
+		defer cancel(nil)
+		defer context.AfterFunc(stopped, func() { cancel(context.Cause(stopped)) })()
+		s.background(ctx, cancel, r, row, j)
+	})
+	if err != nil {
+		release()
+		return err
+	}
+	if r.params.stream {
+		return s.streamLog(ctx, c.Writer, j.log, r.params.results, -1)
+	}
+	return openai.Reply(c, r.response)
+}
+
+// background answers a stored response.
+func (s *Service) background(ctx context.Context, cancel context.CancelCauseFunc, r *run, row domain.StoredResponse, j *job) {
+	h := &hold{service: s, row: row, status: domain.ResponseQueued, cancel: cancel}
+	stop := h.keep(ctx)
+	done := outcome{response: r.response}
+	slot, ok := s.Runner.gate.Enter(ctx, access.WorkspaceFlow(row.WorkspaceID))
+	if ok {
+		h.begin(ctx)
+		done = r.execute(ctx, func(steps ...events.Step) error {
+			for _, step := range steps {
+				j.log.Add(step)
+			}
+			return nil
+		})
+		slot.Leave()
+	}
+	stop()
+	if cause := context.Cause(ctx); cause != nil {
+		done = r.interrupted(done, cause)
+	}
+	done.trace = j.log.Traced().Trace
+	done = s.finish(ctx, r, row, done)
+	j.log.Add(events.Step{Kind: events.Ended, Response: &done.response})
+}
+
+// interrupted returns the outcome of a response that was cancelled, or whose process stops.
+func (r *run) interrupted(done outcome, cause error) outcome {
+	done.err, done.response.Error = cause, nil
+	done.response.Status = domain.ResponseCancelled
+	if errors.Is(cause, errStopping) {
+		done.response.Status = domain.ResponseFailed
+		done.response.Error = &object.Error{Code: codeServer, Message: "the service was stopped while it was answering; send the request again"}
+	}
+	return done
+}
+
+// finish stores the end of a response. If it was cancelled or deleted in the meantime, finish returns that outcome.
+func (s *Service) finish(ctx context.Context, r *run, row domain.StoredResponse, done outcome) outcome {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTimeout)
+	defer cancel()
+	end, items, err := r.row(done)
+	if err == nil {
+		end.Holder = row.Holder
+		var stored bool
+		if stored, err = s.Store.FinishResponse(ctx, end, r.conversationID(), items...); err == nil && !stored {
+			return r.interrupted(done, errCancelled)
+		}
+	}
+	if err == nil {
+		return done
+	}
+	// The conversation was deleted, or it is full: the response fails, and adds no items.
+	s.Log.ErrorContext(ctx, "storing a response failed", "response", row.ID, "error", err)
+	done = r.failed(ctx, done, err)
+	if end, _, err = r.row(done); err == nil {
+		end.Holder = row.Holder
+		_, err = s.Store.FinishResponse(ctx, end, "")
+	}
+	if err != nil { // it fails later, because this process does not hold it any longer
+		s.Log.ErrorContext(ctx, "storing a failed response failed", "response", row.ID, "error", err)
+	}
+	return done
+}
+
+// hold keeps a response in the background, so that other processes see that it is being answered.
+type hold struct {
+	service *Service
+	row     domain.StoredResponse
+	cancel  context.CancelCauseFunc
+
+	mu     sync.Mutex
+	status domain.ResponseStatus
+}
+
+// renew extends the hold. If the response was cancelled or deleted, it cancels the answer.
+func (h *hold) renew(ctx context.Context) {
+	ctx, done := context.WithTimeout(ctx, holdWait)
+	defer done()
+	h.mu.Lock()
+	status := h.status
+	h.mu.Unlock()
+	held, err := h.service.Store.HoldResponse(ctx, h.row.ID, h.row.Holder, status, h.service.Now().Add(holdTime))
+	if err == nil && !held {
+		h.cancel(errCancelled)
+	}
+}
+
+// begin gives the response the status in_progress.
+func (h *hold) begin(ctx context.Context) {
+	h.mu.Lock()
+	h.status = domain.ResponseInProgress
+	h.mu.Unlock()
+	h.renew(ctx)
+}
+
+// keep renews the hold until stop is called.
+func (h *hold) keep(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var renewing sync.WaitGroup
+	renewing.Go(func() {
+		beat := time.NewTicker(holdRenew)
+		defer beat.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-beat.C:
+				h.renew(ctx)
+			}
+		}
+	})
+	return func() {
+		cancel()
+		renewing.Wait()
+	}
+}
+
+// streamLog streams a response that this process is answering.
+func (s *Service) streamLog(ctx context.Context, w http.ResponseWriter, log *events.Log, results bool, after int) error {
+	stream := sse.New(w, s.WriteTimeout)
+	stop := stream.KeepAlive(s.Heartbeat)
+	defer stop()
+	writer := &events.Writer{Send: func(all []sse.Event) error { return stream.SendAll(all...) }, Results: results, After: after}
+	for from := 0; ; {
+		steps, ended, err := log.Read(ctx, from)
+		if err == nil {
+			err = writer.Apply(steps...)
+		}
+		if err != nil {
+			return err
+		}
+		if from += len(steps); ended {
+			return stream.Send("", endOfStream)
+		}
+	}
+}

@@ -1,0 +1,286 @@
+package responses
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/answer/chat"
+	"github.com/sluice/sluice/pkg/api/jsonbody"
+	"github.com/sluice/sluice/pkg/api/openai/responses/object"
+	"github.com/sluice/sluice/pkg/api/problem"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Limits on items.
+const (
+	maxInputItems = 1000
+	maxParts      = 1000
+)
+
+// Roles of messages.
+const (
+	roleUser      = "user"
+	roleAssistant = "assistant"
+	roleSystem    = "system"
+	roleDeveloper = "developer"
+)
+
+// item is an item of the input or of an earlier response.
+type item struct {
+	kind   string
+	field  string // name of the parameter that contains the item; "" for an earlier one
+	role   string // of a message
+	text   string // of a message, the arguments of a function call, or the result of one
+	callID string
+	name   string         // of a function
+	id     string         // of the item that a reference names
+	fields map[string]any // the item as it is stored
+}
+
+// readInput reads the parameter input: a text or an array of items.
+func readInput(o jsonbody.Object) []item {
+	switch input := o.Value("input").(type) {
+	case nil:
+		o.Fault("input", "is required; send a text or an array of items")
+		return nil
+	case string:
+		return []item{message("input", roleUser, input, []any{map[string]any{"type": "input_text", "text": input}})}
+	default:
+		return readItems(o, "input", maxInputItems)
+	}
+}
+
+// readItems reads an array of items.
+func readItems(o jsonbody.Object, name string, limit int) []item {
+	var items []item
+	for i, object := range o.Objects(name, limit) {
+		items = append(items, readItem(object, fmt.Sprintf("%s[%d]", name, i)))
+	}
+	return items
+}
+
+func message(field, role, text string, content []any) item {
+	return item{kind: object.TypeMessage, field: field, role: role, text: text, fields: map[string]any{
+		"type": object.TypeMessage, "role": role, "status": object.ItemCompleted, "content": content,
+	}}
+}
+
+// readItem reads an item. An item without a type is a message, or a reference if it has nothing but an id.
+func readItem(o jsonbody.Object, field string) item {
+	kind := short(o, "type")
+	if kind == "" && o.Has("id") && !o.Has("role") {
+		kind = object.TypeReference
+	}
+	switch kind {
+	case "", object.TypeMessage:
+		role := o.OneOf("role", roleUser, roleAssistant, roleSystem, roleDeveloper)
+		text, content := readContent(o, role)
+		return message(field, role, text, content)
+	case object.TypeFunctionCall:
+		i := item{kind: kind, field: field, callID: required(o, "call_id"), name: required(o, "name"), text: valueOf(o.Text("arguments", maxText))}
+		i.fields = map[string]any{"type": kind, "status": object.ItemCompleted, "call_id": i.callID, "name": i.name, "arguments": i.text}
+		return i
+	case object.TypeFunctionOutput:
+		i := item{kind: kind, field: field, callID: required(o, "call_id"), text: readOutput(o)}
+		i.fields = map[string]any{"type": kind, "status": object.ItemCompleted, "call_id": i.callID, "output": i.text}
+		return i
+	case object.TypeReference:
+		return item{kind: kind, field: field, id: required(o, "id")}
+	case object.TypeFileSearchCall, object.TypeReasoning:
+		return item{kind: kind, field: field, fields: o.Fields()} // clients send the whole output of a response back
+	default:
+		o.Fault("type", "is %s; items can be message, function_call, function_call_output, file_search_call, reasoning and item_reference", jsonbody.Describe(kind))
+		return item{kind: kind, field: field}
+	}
+}
+
+func required(o jsonbody.Object, name string) string {
+	text := short(o, name)
+	if text == "" && (!o.Has(name) || o.Value(name) == "") {
+		o.Fault(name, "is required")
+	}
+	return text
+}
+
+// readContent returns the text of a message and its parts as they are stored.
+func readContent(o jsonbody.Object, role string) (string, []any) {
+	stored := "input_text"
+	if role == roleAssistant {
+		stored = "output_text"
+	}
+	part := func(text string) any {
+		p := map[string]any{"type": stored, "text": text}
+		if role == roleAssistant {
+			p["annotations"], p["logprobs"] = []any{}, []any{}
+		}
+		return p
+	}
+	if text, isText := o.Value("content").(string); isText {
+		return text, []any{part(text)}
+	}
+	if !o.Has("content") {
+		o.Fault("content", "is required; send a text or an array of parts")
+	}
+	var texts []string
+	content := []any{}
+	for _, p := range o.Objects("content", maxParts) {
+		if text, ok := readPart(p); ok {
+			texts, content = append(texts, text), append(content, part(text))
+		}
+	}
+	return strings.Join(texts, "\n"), content
+}
+
+// readPart returns the text of a part of a message.
+func readPart(p jsonbody.Object) (text string, ok bool) {
+	name := "text"
+	switch kind := short(p, "type"); kind {
+	case "input_text", "output_text", "text":
+	case "refusal":
+		name = kind
+	case "input_file":
+		p.Fault("type", "is \"input_file\", which is not supported; add the file to a vector store and send the tool file_search")
+		return "", false
+	default:
+		p.Fault("type", "is %s; messages can contain text only (input_text)", jsonbody.Describe(p.Value("type")))
+		return "", false
+	}
+	if !p.Has(name) {
+		p.Fault(name, "is required")
+	}
+	return valueOf(p.Text(name, maxText)), true
+}
+
+// readOutput returns the result of a function call: a text or an array of parts.
+func readOutput(o jsonbody.Object) string {
+	if !o.Has("output") {
+		o.Fault("output", "is required; send the result of the function as a text")
+	}
+	if text, isText := o.Value("output").(string); isText {
+		return text
+	}
+	var texts []string
+	for _, p := range o.Objects("output", maxParts) {
+		if text, ok := readPart(p); ok {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// storedItem reads an item that was stored. Items of other kinds are returned without text.
+func storedItem(raw json.RawMessage) item {
+	var v struct {
+		Type, Role, Name, Arguments, Output string
+		CallID                              string `json:"call_id"`
+		Content                             []struct{ Text string }
+	}
+	if json.Unmarshal(raw, &v) != nil { // cannot happen: this service has written it
+		return item{}
+	}
+	i := item{kind: v.Type, role: v.Role, callID: v.CallID, name: v.Name}
+	switch v.Type {
+	case object.TypeMessage:
+		texts := make([]string, len(v.Content))
+		for n, part := range v.Content {
+			texts[n] = part.Text
+		}
+		i.text = strings.Join(texts, "\n")
+	case object.TypeFunctionCall:
+		i.text = v.Arguments
+	case object.TypeFunctionOutput:
+		i.text = v.Output
+	}
+	return i
+}
+
+// dialogue is what items say: the question, the messages before it, and the function calls after it.
+type dialogue struct {
+	question     string
+	field        string // name of the parameter that contains the question; "input" if it is an earlier one
+	before       []domain.Message
+	after        []chat.Turn
+	instructions string
+}
+
+// readDialogue reads the items of a conversation, oldest first. The last message of the user is the question.
+func readDialogue(items []item) (d dialogue, err error) {
+	var instructions []string
+	var faults []domain.FieldError
+	fault := func(i item, format string, args ...any) {
+		field := i.field
+		if field == "" {
+			field = "input"
+		}
+		faults = append(faults, domain.FieldError{Field: field, Message: fmt.Sprintf(format, args...)})
+	}
+	open := map[string]item{} // function calls without a result
+	answered := false         // the last message is the assistant's
+	for _, i := range items {
+		switch {
+		case i.kind == object.TypeFunctionCall:
+			d.after = append(d.after, chat.Turn{Role: domain.RoleAssistant, Calls: []chat.ToolCall{{ID: i.callID, Name: i.name, Arguments: i.text}}})
+			open[i.callID] = i
+		case i.kind == object.TypeFunctionOutput:
+			if _, known := open[i.callID]; !known {
+				fault(i, "has the call_id %s, but no function call with this id comes before it", jsonbody.Describe(i.callID))
+			}
+			delete(open, i.callID)
+			d.after, answered = append(d.after, chat.Turn{Role: domain.RoleUser, Text: i.text, ResultOf: i.callID}), false
+		case i.kind != object.TypeMessage || strings.TrimSpace(i.text) == "":
+		case i.role == roleAssistant:
+			d.before, answered = append(d.before, domain.Message{Role: domain.RoleAssistant, Text: i.text}), true
+		case i.role == roleUser:
+			d.before = append(d.before, domain.Message{Role: domain.RoleUser, Text: i.text})
+			d.field, d.after, answered = i.field, nil, false
+			clear(open)
+		default:
+			instructions = append(instructions, i.text)
+		}
+	}
+	d.instructions = strings.Join(instructions, "\n\n")
+	if n := len(d.instructions); n > answer.MaxInstructionBytes {
+		fault(item{}, "contains system messages of %d bytes in total; the limit is %s", n, jsonbody.ByteSize(answer.MaxInstructionBytes))
+	}
+	for _, call := range open {
+		fault(call, "calls the function %s, but there is no function_call_output with the call_id %s", jsonbody.Describe(call.name), jsonbody.Describe(call.callID))
+	}
+	last := len(d.before) - 1
+	for last >= 0 && d.before[last].Role == domain.RoleAssistant {
+		last--
+	}
+	switch {
+	case last < 0:
+		fault(item{}, "contains no message with the role user; the last one is the question to answer")
+	case answered:
+		fault(item{}, "ends with a message of the assistant; add a message with the role user")
+	}
+	if err := problem.Invalid(faults); err != nil {
+		return d, err
+	}
+	// Text that the assistant wrote together with the function calls is part of them.
+	for _, said := range slices.Backward(d.before[last+1:]) {
+		if len(d.after) > 0 && len(d.after[0].Calls) > 0 {
+			d.after[0].Text = strings.TrimSpace(said.Text + "\n" + d.after[0].Text)
+		}
+	}
+	d.question, d.before = d.before[last].Text, d.before[:last]
+	d.after = joinCalls(d.after)
+	return d, nil
+}
+
+// joinCalls makes one turn of function calls that follow one another, as the model wrote them.
+func joinCalls(turns []chat.Turn) []chat.Turn {
+	var out []chat.Turn
+	for _, t := range turns {
+		if last := len(out) - 1; last >= 0 && len(t.Calls) > 0 && len(out[last].Calls) > 0 {
+			out[last].Calls = append(out[last].Calls, t.Calls...)
+			continue
+		}
+		out = append(out, t)
+	}
+	return out
+}

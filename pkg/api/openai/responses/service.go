@@ -1,0 +1,116 @@
+// Package responses implements OpenAI's Responses and Conversations API.
+//
+// A response is an answer of the answerer to the last message of the input; the messages before it are the conversation
+// so far. The model is an agent or a chat model. Responses are kept for Retention, and can be continued and streamed
+// again.
+package responses
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/api/openai"
+	"github.com/sluice/sluice/pkg/api/openai/responses/object"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Store keeps responses and conversations. The methods of catalog/responses and catalog/conversations describe the
+// contract.
+type Store interface {
+	CreateResponse(ctx context.Context, r domain.StoredResponse, conversationID string, items ...domain.ConversationItem) error
+	Response(ctx context.Context, ws, id string) (domain.StoredResponse, error)
+	HoldResponse(ctx context.Context, id, holder string, status domain.ResponseStatus, until time.Time) (held bool, err error)
+	FinishResponse(ctx context.Context, r domain.StoredResponse, conversationID string, items ...domain.ConversationItem) (stored bool, err error)
+	CancelResponse(ctx context.Context, ws, id string) (domain.StoredResponse, error)
+	DeleteResponse(ctx context.Context, ws, id string) error
+
+	CreateItemConversation(ctx context.Context, c domain.ItemConversation, items ...domain.ConversationItem) (domain.ItemConversation, error)
+	ItemConversation(ctx context.Context, ws, id string) (domain.ItemConversation, error)
+	UpdateItemConversation(ctx context.Context, ws, id string, metadata map[string]string) (domain.ItemConversation, error)
+	DeleteItemConversation(ctx context.Context, ws, id string) error
+	AppendItems(ctx context.Context, ws, conversationID string, items ...domain.ConversationItem) error
+	Items(ctx context.Context, conversationID, after string, newestFirst bool, limit int) ([]domain.ConversationItem, error)
+	Item(ctx context.Context, conversationID, id string) (domain.ConversationItem, error)
+	DeleteItem(ctx context.Context, conversationID, id string) error
+
+	Lock(ctx context.Context, conversationID, holder string, ttl time.Duration) (bool, error)
+	Unlock(ctx context.Context, conversationID, holder string) error
+}
+
+// Backend answers questions. pkg/api implements it with the rules that apply to all its endpoints.
+type Backend interface {
+	// Agent returns the agent whose id a request names as its model, if the caller may query it.
+	Agent(ctx context.Context, id string) (domain.Agent, error)
+	// Datastore returns a datastore of the workspace.
+	Datastore(ctx context.Context, workspaceID, id string) (domain.Datastore, error)
+	// QueryFault returns the reason why a question is too long, or "".
+	QueryFault(query string) string
+	// VisitorFault rejects a request to an agent of another workspace that sets more tokens than visitors may.
+	VisitorFault(maxTokens *int) error
+	// Admit counts the question and returns the function that answers it. It fails if a limit is reached.
+	Admit(ctx context.Context, r answer.Request) (Ask, error)
+	// Explain converts an error to one that clients may see.
+	Explain(ctx context.Context, err error) *domain.Error
+	// Sources returns fragments in the form in which all endpoints return them, as JSON.
+	Sources(sources []domain.Fragment) ([]byte, error)
+}
+
+// Ask answers a question. The pieces passed to emit, joined together, are the text of the answer.
+type Ask func(ctx context.Context, r answer.Request, emit func(text string) error) (answer.Answer, error)
+
+// Retention is how long responses are kept. The sweeper deletes them afterwards.
+const Retention = domain.ResponseRetention
+
+// Options are the settings and dependencies of a Service. All are required.
+type Options struct {
+	Store   Store
+	Backend Backend
+	Runner  *Runner
+
+	// ChatModels maps the names of the configured chat models to their names in the API. It is empty if there is none.
+	ChatModels map[string]string
+	// FileOf returns the id of the file that a fragment comes from.
+	FileOf func(domain.Fragment) string
+
+	WriteTimeout time.Duration // time limit for sending one event
+	Heartbeat    time.Duration // interval between comments in a silent stream
+	Log          *slog.Logger
+	Now          func() time.Time
+	NewID        func() string
+}
+
+// Service serves the endpoints.
+type Service struct{ Options }
+
+// New returns a Service.
+func New(o Options) *Service { return &Service{o} }
+
+// Kinds of objects.
+var (
+	responseKind     = openai.Kind{Prefix: object.ResponsePrefix, Name: "response"}
+	conversationKind = openai.Kind{Prefix: "conv_", Name: "conversation"}
+)
+
+// Endpoints returns the endpoints. A key with the scope query sees only the responses and conversations that it has
+// created.
+func (s *Service) Endpoints() []openai.Endpoint {
+	const query = domain.ScopeQuery
+	return []openai.Endpoint{
+		{ID: "CreateResponse", Method: "POST", Path: "/v1/responses", Scope: query, Body: openai.JSON, Serve: s.create},
+		{ID: "GetResponse", Method: "GET", Path: "/v1/responses/:id", Scope: query, Serve: s.getResponse},
+		{ID: "DeleteResponse", Method: "DELETE", Path: "/v1/responses/:id", Scope: query, Serve: s.deleteResponse},
+		{ID: "CancelResponse", Method: "POST", Path: "/v1/responses/:id/cancel", Scope: query, Serve: s.cancelResponse},
+		{ID: "ListInputItems", Method: "GET", Path: "/v1/responses/:id/input_items", Scope: query, Serve: s.listInput},
+
+		{ID: "CreateItemConversation", Method: "POST", Path: "/v1/conversations", Scope: query, Body: openai.JSON, Idempotent: true, Serve: s.createConversation},
+		{ID: "GetItemConversation", Method: "GET", Path: "/v1/conversations/:id", Scope: query, Serve: s.getConversation},
+		{ID: "UpdateItemConversation", Method: "POST", Path: "/v1/conversations/:id", Scope: query, Body: openai.JSON, Serve: s.updateConversation},
+		{ID: "DeleteItemConversation", Method: "DELETE", Path: "/v1/conversations/:id", Scope: query, Serve: s.deleteConversation},
+		{ID: "CreateItems", Method: "POST", Path: "/v1/conversations/:id/items", Scope: query, Body: openai.JSON, Serve: s.createItems},
+		{ID: "ListItems", Method: "GET", Path: "/v1/conversations/:id/items", Scope: query, Serve: s.listItems},
+		{ID: "GetItem", Method: "GET", Path: "/v1/conversations/:id/items/:item", Scope: query, Serve: s.getItem},
+		{ID: "DeleteItem", Method: "DELETE", Path: "/v1/conversations/:id/items/:item", Scope: query, Serve: s.deleteItem},
+	}
+}

@@ -1,0 +1,231 @@
+package responses
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+
+	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/answer/chat"
+	"github.com/sluice/sluice/pkg/api/jsonbody"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/filter"
+)
+
+// tools are the tools of a request and the choice between them.
+type tools struct {
+	shown     []json.RawMessage // as they are returned
+	functions []chat.Tool
+	choice    chat.ToolChoice
+	chosen    json.RawMessage // the parameter tool_choice, as it is returned
+	search    *fileSearch     // nil: none
+}
+
+// fileSearch is the tool file_search.
+type fileSearch struct {
+	stores   []string // ids of vector stores
+	field    string   // name of the parameter that contains them
+	results  int
+	minScore *float64
+	mode     domain.SearchMode
+	filters  domain.Filters
+}
+
+// Names of tools.
+const (
+	toolFunction   = "function"
+	toolFileSearch = "file_search"
+)
+
+// Limits of the tool file_search. OpenAI documents the maximum number of results.
+const (
+	maxStores      = 100
+	maxResults     = 50
+	defaultResults = 20
+)
+
+// functionName matches the names of functions that OpenAI accepts.
+var functionName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+// readTools reads the tools of a request.
+func readTools(o jsonbody.Object) (t tools) {
+	t.shown = []json.RawMessage{}
+	for i, tool := range o.Objects("tools", maxTools) {
+		switch short(tool, "type") {
+		case toolFunction:
+			t.readFunction(tool)
+		case toolFileSearch:
+			if t.search != nil {
+				o.Fault(fmt.Sprintf("tools[%d]", i), "is a second file_search; send one with all vector_store_ids")
+				continue
+			}
+			t.search = readFileSearch(tool, fmt.Sprintf("tools[%d].vector_store_ids", i))
+		default:
+			tool.Fault("type", "is %s; this service has the tools file_search and function", jsonbody.Describe(tool.Value("type")))
+			continue
+		}
+		t.shown = append(t.shown, shownTool(tool))
+	}
+	t.readChoice(o)
+	return t
+}
+
+// shownTool returns a tool as it is returned. A function has all its fields, because clients expect them.
+func shownTool(tool jsonbody.Object) json.RawMessage {
+	fields := maps.Clone(tool.Fields())
+	if fields["type"] == toolFunction {
+		for _, name := range []string{"description", "parameters", "strict"} {
+			if _, given := fields[name]; !given {
+				fields[name] = nil
+			}
+		}
+	}
+	return encode(fields)
+}
+
+func (t *tools) readFunction(tool jsonbody.Object) {
+	f := chat.Tool{Name: short(tool, "name"), Description: valueOf(tool.Text("description", answer.MaxInstructionBytes))}
+	if !functionName.MatchString(f.Name) {
+		tool.Fault("name", "is %s; it must have 1 to 64 letters, digits, _ or -", jsonbody.Describe(tool.Value("name")))
+	}
+	if slices.ContainsFunc(t.functions, func(other chat.Tool) bool { return other.Name == f.Name }) {
+		tool.Fault("name", "is %s, like that of another tool; give each function a name of its own", jsonbody.Describe(f.Name))
+	}
+	if parameters, ok := tool.Object("parameters"); ok {
+		f.Parameters = encode(parameters.Fields())
+	}
+	if tool.Has("strict") {
+		strict := tool.Bool("strict", false)
+		f.Strict = &strict
+	}
+	t.functions = append(t.functions, f)
+}
+
+func readFileSearch(tool jsonbody.Object, field string) *fileSearch {
+	f := &fileSearch{field: field, results: defaultResults, stores: tool.Strings("vector_store_ids", maxStores)}
+	if list, _ := tool.Value("vector_store_ids").([]any); len(list) == 0 && (list != nil || !tool.Has("vector_store_ids")) {
+		tool.Fault("vector_store_ids", "is missing or empty; send the ids of the vector stores to search")
+	}
+	if n := tool.Int("max_num_results", 1, maxResults); n != nil {
+		f.results = *n
+	}
+	if ranking, ok := tool.Object("ranking_options"); ok {
+		f.readRanking(ranking)
+	}
+	f.filters = readFilters(tool)
+	return f
+}
+
+// readRanking reads ranking_options. A weight of 0 turns off the search by words or by meaning; this service chooses
+// all other weights itself.
+func (f *fileSearch) readRanking(o jsonbody.Object) {
+	f.minScore = o.Number("score_threshold", 0, 1)
+	o.OneOf("ranker", "auto", "none", "default-2024-11-15", "default_2024_08_21")
+	weights, ok := o.Object("hybrid_search")
+	if !ok {
+		return
+	}
+	const most = 1e6
+	meaning, words := weights.Number("embedding_weight", 0, most), weights.Number("text_weight", 0, most)
+	noMeaning, noWords := meaning != nil && *meaning == 0, words != nil && *words == 0
+	switch {
+	case noMeaning && noWords:
+		weights.Fault("embedding_weight", "is 0, like text_weight; one of them must be greater")
+	case noMeaning:
+		f.mode = domain.SearchLexical
+	case noWords:
+		f.mode = domain.SearchDense
+	}
+}
+
+// readChoice reads tool_choice.
+func (t *tools) readChoice(o jsonbody.Object) {
+	t.chosen = json.RawMessage(`"auto"`)
+	if !o.Has("tool_choice") {
+		return
+	}
+	t.chosen = encode(o.Value("tool_choice"))
+	if _, isObject := o.Value("tool_choice").(map[string]any); !isObject {
+		t.setMode(o.OneOf("tool_choice", chat.ToolAuto, chat.ToolNone, chat.ToolRequired))
+		return
+	}
+	choice, _ := o.Object("tool_choice")
+	switch choice.OneOf("type", toolFunction, toolFileSearch, "allowed_tools") {
+	case toolFunction:
+		name := short(choice, "name")
+		if !slices.ContainsFunc(t.functions, func(f chat.Tool) bool { return f.Name == name }) {
+			choice.Fault("name", "is %s, which is not the name of a function in tools", jsonbody.Describe(choice.Value("name")))
+		}
+		t.choice = chat.ToolChoice{Name: name}
+	case toolFileSearch:
+		if t.search == nil {
+			choice.Fault("type", "is \"file_search\", but tools contains no such tool")
+		}
+		t.functions = nil // the search always comes first; then the model must write the answer
+	default:
+		t.allow(choice)
+	}
+}
+
+func (t *tools) setMode(mode string) {
+	if mode == chat.ToolNone {
+		t.search = nil
+	}
+	if len(t.functions) > 0 {
+		t.choice = chat.ToolChoice{Mode: mode}
+	}
+}
+
+// allow removes the tools that tool_choice does not allow.
+func (t *tools) allow(choice jsonbody.Object) {
+	var names []string
+	search := false
+	for _, allowed := range choice.Objects("tools", maxTools) {
+		if allowed.OneOf("type", toolFunction, toolFileSearch) == toolFileSearch {
+			search = true
+		} else {
+			names = append(names, short(allowed, "name"))
+		}
+	}
+	t.functions = slices.DeleteFunc(t.functions, func(f chat.Tool) bool { return !slices.Contains(names, f.Name) })
+	if !search {
+		t.search = nil
+	}
+	t.setMode(choice.OneOf("mode", chat.ToolAuto, chat.ToolRequired))
+}
+
+// readFilters reads the filters of a file search.
+func readFilters(tool jsonbody.Object) domain.Filters {
+	out := domain.Filters{}
+	if !tool.Has("filters") {
+		return out
+	}
+	f, faults := filter.Parse(tool.Value("filters"), "filters")
+	for _, fault := range faults {
+		tool.Fault(fault.Field, "%s", fault.Message)
+	}
+	if len(faults) > 0 || f == nil {
+		return out
+	}
+	out.Metadata = map[string]any{}
+	conditions := []*filter.Filter{f}
+	if f.Op == filter.And {
+		conditions = f.Filters
+	}
+	for _, c := range conditions {
+		if _, twice := out.Metadata[c.Key]; twice || c.Op != filter.Eq && c.Op != filter.In {
+			tool.Fault("filters", "can combine conditions of the types eq and in with different keys by and; other filters are not supported here")
+			return domain.Filters{}
+		}
+		var values []any
+		for _, v := range c.Values {
+			values = append(values, v.Any())
+		}
+		if out.Metadata[c.Key] = values; c.Op == filter.Eq {
+			out.Metadata[c.Key] = values[0]
+		}
+	}
+	return out
+}

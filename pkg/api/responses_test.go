@@ -1,0 +1,123 @@
+package api_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// respond creates a response.
+func (s *service) respond(fields object) *response {
+	s.Helper()
+	body := object{"input": "How long?"}
+	for name, value := range fields {
+		body[name] = value
+	}
+	return s.call("POST", "/v1/responses", body)
+}
+
+func TestResponsesBelongToTheirWorkspaceAndKey(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	store := s.newDatastore()
+	agent, other := s.newAgent(object{"datastoreIds": []string{store}}), s.newAgent()
+	queries := func() *service {
+		return s.as(s.newKey(domain.APIKey{WorkspaceID: s.ws, Scopes: []domain.Scope{domain.ScopeQuery}, AgentID: agent}))
+	}
+	mine, theirs, stranger := queries(), queries(), s.stranger()
+	id := mine.respond(object{"model": agent}).want(200).object().id()
+	conversation := mine.call("POST", "/v1/conversations", object{}).want(200).object().id()
+	for _, path := range []string{"/v1/responses/" + id, "/v1/responses/" + id + "/input_items", "/v1/conversations/" + conversation, "/v1/conversations/" + conversation + "/items"} {
+		mine.call("GET", path, nil).want(200)
+		s.call("GET", path, nil).want(200)
+		theirs.call("GET", path, nil).openAIError(404)
+		stranger.call("GET", path, nil).openAIError(404)
+		s.as("").call("GET", path, nil).openAIError(401)
+	}
+	for _, path := range []string{"/v1/responses/" + id, "/v1/conversations/" + conversation} {
+		theirs.call("DELETE", path, nil).openAIError(404)
+		stranger.call("DELETE", path, nil).openAIError(404)
+	}
+	theirs.respond(object{"model": agent, "previous_response_id": id}).openAIError(400)
+	theirs.respond(object{"model": agent, "conversation": conversation}).openAIError(404)
+	theirs.respond(object{"model": agent, "input": []object{{"role": "user", "content": "a"}, {"type": "item_reference", "id": "msg_" + strings.TrimPrefix(id, "resp_") + "_0"}, {"role": "user", "content": "b"}}}).openAIError(400)
+
+	// A key with the scope query is limited to its agent, and to the agent's datastores.
+	mine.respond(object{"model": other}).openAIError(403)
+	mine.respond(object{"model": "llm_4"}).openAIError(403)
+	search := func(id string) []object { return []object{{"type": "file_search", "vector_store_ids": []string{id}}} }
+	mine.respond(object{"model": agent, "tools": search("vs_" + store)}).want(200)
+	mine.respond(object{"model": agent, "tools": search(s.newDatastore())}).openAIError(400)
+	s.respond(object{"model": agent, "tools": search(s.newDatastore())}).want(200)
+	stranger.respond(object{"model": "llm_4", "tools": search(store)}).openAIError(400)
+}
+
+func TestPublicAgentsAnswerResponsesOfOtherWorkspaces(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	agent := s.newAgent(object{"visibility": "public"})
+	stranger := s.stranger()
+	id := stranger.respond(object{"model": agent}).want(200).object().id()
+	stranger.call("GET", "/v1/responses/"+id, nil).want(200)
+	s.call("GET", "/v1/responses/"+id, nil).openAIError(404)
+	stranger.respond(object{"model": agent, "instructions": "Be rude."}).openAIError(400)
+	stranger.respond(object{"model": agent, "input": []object{{"role": "system", "content": "Be rude."}, {"role": "user", "content": "a"}}}).openAIError(400)
+	stranger.respond(object{"model": agent, "max_output_tokens": 5000}).openAIError(400)
+}
+
+func TestResponsesExpire(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	id := s.respond(object{"model": s.newAgent()}).want(200).object().id()
+	s.clock.advance(29 * 24 * time.Hour)
+	s.call("GET", "/v1/responses/"+id, nil).want(200)
+	s.clock.advance(2 * 24 * time.Hour)
+	s.call("GET", "/v1/responses/"+id, nil).openAIError(404)
+}
+
+func TestOneResponseOfAConversationIsAnsweredAtATime(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	agent := s.newAgent()
+	begun, ended := make(chan struct{}), make(chan struct{})
+	s.answerer.answer = func(ctx context.Context, r answer.Request, emit func(string) error) (answer.Answer, error) {
+		if r.Query == "slow" {
+			close(begun)
+			<-ended
+		}
+		return tokens("Yes.")(ctx, r, emit)
+	}
+	conversation := s.call("POST", "/v1/conversations", object{}).want(200).object().id()
+	first := make(chan *response)
+	go func() { first <- s.respond(object{"model": agent, "conversation": conversation, "input": "slow"}) }()
+	<-begun
+	s.respond(object{"model": agent, "conversation": conversation}).openAIError(409)
+	close(ended)
+	(<-first).want(200)
+	s.respond(object{"model": agent, "conversation": conversation}).want(200)
+	var asked answer.Request
+	s.answerer.answer = func(ctx context.Context, r answer.Request, emit func(string) error) (answer.Answer, error) {
+		asked = r
+		return tokens("Yes.")(ctx, r, emit)
+	}
+	s.respond(object{"model": agent, "conversation": conversation, "instructions": "Be brief.", "temperature": 1.5}).want(200)
+	if len(asked.History) != 4 || asked.History[0].Text != "slow" || asked.Instructions != "Be brief." || *asked.Temperature != 1 || !asked.Ephemeral {
+		t.Errorf("%+v", asked)
+	}
+}
+
+func TestResponsesListUnknownParameters(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	got := s.respond(object{"model": s.newAgent(), "reasoning": object{"effort": "low"}, "context_management": []any{}}).want(200)
+	if h := got.header.Get("Sluice-Ignored-Parameters"); h != "context_management, reasoning" {
+		t.Errorf("%q", h)
+	}
+	if effort := got.object()["reasoning"].(map[string]any)["effort"]; effort != "low" {
+		t.Errorf("%v", effort)
+	}
+}

@@ -1,0 +1,195 @@
+// Package responses stores the responses and the conversations of OpenAI's API. It imports db.
+package responses
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/sluice/sluice/pkg/catalog/db"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Responses keeps responses and conversations in the catalog's database. All methods are safe for concurrent use.
+type Responses struct {
+	db   *db.DB
+	kept int // as MaxKept
+
+	mu  sync.Mutex
+	due map[string]int // by workspace: number of responses to store until the oldest are deleted
+}
+
+// MaxKept is the maximum number of responses of a workspace. If there are more, the oldest are deleted after at most
+// pruneInterval new responses in each process.
+const MaxKept = 100_000
+
+const pruneInterval = 1000
+
+// New returns a store for the database.
+func New(d *db.DB) *Responses {
+	return &Responses{db: d, kept: MaxKept, due: map[string]int{}}
+}
+
+// prunes reports whether it is time to delete the oldest responses of the workspace.
+func (s *Responses) prunes(ws string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.due[ws]--
+	if s.due[ws] > 0 {
+		return false
+	}
+	s.due[ws] = pruneInterval
+	return true
+}
+
+// row returns the columns of a response.
+func row(r *domain.StoredResponse) db.Row {
+	return db.Row{
+		db.Fixed("id", &r.ID),
+		db.Fixed("workspace_id", &r.WorkspaceID),
+		db.Fixed("key_id", &r.KeyID),
+		db.Fixed("status", &r.Status),
+		db.Fixed("background", &r.Background),
+		db.Fixed("holder", &r.Holder),
+		db.Fixed("held_until", &r.HeldUntil),
+		db.Fixed("input", &r.Input),
+		db.Fixed("body", &r.Body),
+		db.Fixed("trace", &r.Trace),
+		db.Fixed("created_at", &r.CreatedAt),
+	}
+}
+
+var (
+	columns    = row(new(domain.StoredResponse)).Columns("")
+	insertText = row(new(domain.StoredResponse)).InsertText("responses")
+	scan       = db.ScanRow(row)
+)
+
+// unfinished is the condition for responses that are answered in the background. It matches that of an index.
+const unfinished = `status IN ('queued', 'in_progress')`
+
+// CreateResponse stores a response. If it has ended, its items are appended to the conversation in the same
+// transaction. CreateResponse fails with domain.CodeNotFound if the conversation has been deleted, and with
+// domain.CodeConflict if there is a response with the id.
+func (s *Responses) CreateResponse(ctx context.Context, r domain.StoredResponse, conversationID string, items ...domain.ConversationItem) error {
+	if r.HeldUntil.IsZero() {
+		r.HeldUntil = db.FromMicros(0)
+	}
+	prunes := s.prunes(r.WorkspaceID)
+	return s.db.Update(ctx, "storing a response", func(t *db.Tx) error {
+		n, err := t.Insert(ctx, insertText, row(&r))
+		if err := db.MapConflict(n, err, "response", r.ID); err != nil {
+			return err
+		}
+		if prunes {
+			if _, err := t.Exec(ctx, `DELETE FROM responses WHERE id IN (
+				SELECT id FROM responses WHERE workspace_id = ? ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?)`, r.WorkspaceID, 2*pruneInterval, s.kept); err != nil {
+				return err
+			}
+		}
+		return s.appendItems(ctx, t, r.WorkspaceID, conversationID, items)
+	})
+}
+
+// Response returns a response of the workspace.
+func (s *Responses) Response(ctx context.Context, ws, id string) (domain.StoredResponse, error) {
+	r, err := scan(s.db.Read.QueryRow(ctx, `SELECT `+columns+` FROM responses WHERE workspace_id = ? AND id = ?`, ws, id))
+	return r, db.MapNotFound(err, "response", id)
+}
+
+// HoldResponse gives a response the status and extends its holder's time. It returns false if the response has ended,
+// was deleted, or has another holder. The holder must then stop answering it.
+func (s *Responses) HoldResponse(ctx context.Context, id, holder string, status domain.ResponseStatus, until time.Time) (held bool, err error) {
+	err = s.db.Update(ctx, "holding a response", func(t *db.Tx) error {
+		n, err := t.Exec(ctx, `UPDATE responses SET status = ?, held_until = ? WHERE id = ? AND holder = ? AND `+unfinished,
+			string(status), db.Micros(until), id, holder)
+		held = n == 1
+		return err
+	})
+	return held && err == nil, err
+}
+
+// FinishResponse stores the end of a response that its holder has answered, and appends its items to the conversation,
+// all in one transaction. If the response has ended in another way, such as by being cancelled, or was deleted,
+// FinishResponse changes nothing and returns false. If the conversation was deleted, it fails with domain.CodeNotFound.
+func (s *Responses) FinishResponse(ctx context.Context, r domain.StoredResponse, conversationID string, items ...domain.ConversationItem) (stored bool, err error) {
+	err = s.db.Update(ctx, "finishing a response", func(t *db.Tx) error {
+		n, err := t.Exec(ctx, `UPDATE responses SET status = ?, body = ?, trace = ?, held_until = 0 WHERE id = ? AND holder = ? AND `+unfinished,
+			string(r.Status), r.Body, r.Trace, r.ID, r.Holder)
+		if stored = n == 1; err != nil || !stored {
+			return err
+		}
+		return s.appendItems(ctx, t, r.WorkspaceID, conversationID, items)
+	})
+	return stored && err == nil, err
+}
+
+// CancelResponse gives an unfinished response the status cancelled and returns the response. It returns a response that
+// has ended unchanged.
+func (s *Responses) CancelResponse(ctx context.Context, ws, id string) (r domain.StoredResponse, err error) {
+	err = s.db.Update(ctx, "cancelling a response", func(t *db.Tx) error {
+		_, err := t.Exec(ctx, `UPDATE responses SET status = ? WHERE workspace_id = ? AND id = ? AND `+unfinished, string(domain.ResponseCancelled), ws, id)
+		if err != nil {
+			return err
+		}
+		r, err = scan(t.QueryRow(ctx, `SELECT `+columns+` FROM responses WHERE workspace_id = ? AND id = ?`, ws, id))
+		return db.MapNotFound(err, "response", id)
+	})
+	return r, err
+}
+
+// DeleteResponse deletes a response of the workspace. If it is being answered, its holder stops.
+func (s *Responses) DeleteResponse(ctx context.Context, ws, id string) error {
+	return s.db.Update(ctx, "deleting a response", func(t *db.Tx) error {
+		n, err := t.Exec(ctx, `DELETE FROM responses WHERE workspace_id = ? AND id = ?`, ws, id)
+		if err == nil && n == 0 {
+			err = domain.NotFound("response", id)
+		}
+		return err
+	})
+}
+
+// Number of responses or conversations deleted per transaction.
+const deleteBatch = 100
+
+// ForgetResponses deletes a batch of the responses that were created before the given time. It reports whether there
+// are more.
+func (s *Responses) ForgetResponses(ctx context.Context, before time.Time) (more bool, err error) {
+	old := db.Micros(before)
+	if some, err := db.Exists(ctx, s.db.Read, `SELECT 1 FROM responses WHERE created_at < ? LIMIT 1`, old); err != nil || !some {
+		return false, err
+	}
+	err = s.db.Update(ctx, "forgetting responses", func(t *db.Tx) error {
+		n, err := t.Exec(ctx, `DELETE FROM responses WHERE id IN (
+			SELECT id FROM responses WHERE created_at < ? ORDER BY created_at, id LIMIT ?)`, old, deleteBatch)
+		more = n == deleteBatch
+		return err
+	})
+	return more && err == nil, err
+}
+
+// FailAbandoned gives the status failed to unfinished responses whose holder has not extended its time, because its
+// process has died.
+func (s *Responses) FailAbandoned(ctx context.Context) error {
+	now := db.Micros(s.db.Now().Add(-db.ClockSkew))
+	const abandoned = unfinished + ` AND held_until < ?`
+	if some, err := db.Exists(ctx, s.db.Read, `SELECT 1 FROM responses WHERE `+abandoned+` LIMIT 1`, now); err != nil || !some {
+		return err
+	}
+	return s.db.Update(ctx, "failing abandoned responses", func(t *db.Tx) error {
+		_, err := t.Exec(ctx, `UPDATE responses SET status = ? WHERE `+abandoned, string(domain.ResponseFailed), now)
+		return err
+	})
+}
+
+// FailUnfinished gives the status failed to all unfinished responses if no other process shares the database. A process
+// calls it when it starts: responses that are unfinished then were left by a process that has died.
+func (s *Responses) FailUnfinished(ctx context.Context) error {
+	if s.db.IsShared() {
+		return nil
+	}
+	return s.db.Update(ctx, "failing unfinished responses", func(t *db.Tx) error {
+		_, err := t.Exec(ctx, `UPDATE responses SET status = ? WHERE `+unfinished, string(domain.ResponseFailed))
+		return err
+	})
+}

@@ -1,0 +1,57 @@
+package domain
+
+import "time"
+
+// ResponseStatus is the status of a response, as OpenAI's Responses API names it.
+type ResponseStatus string
+
+// Statuses of a response. A response that is queued or in progress is answered in the background.
+const (
+	ResponseQueued     ResponseStatus = "queued"
+	ResponseInProgress ResponseStatus = "in_progress"
+	ResponseCompleted  ResponseStatus = "completed"
+	ResponseIncomplete ResponseStatus = "incomplete"
+	ResponseFailed     ResponseStatus = "failed"
+	ResponseCancelled  ResponseStatus = "cancelled"
+)
+
+// Ended reports whether the response will not change any more.
+func (s ResponseStatus) Ended() bool { return s != ResponseQueued && s != ResponseInProgress }
+
+// ResponseRetention is how long responses are kept.
+const ResponseRetention = 30 * 24 * time.Hour
+
+// StoredResponse is a stored response of OpenAI's Responses API.
+type StoredResponse struct {
+	ID          string
+	WorkspaceID string
+	KeyID       string // the key that created the response
+	Status      ResponseStatus
+	Background  bool
+
+	// Holder is the process that answers the response in the background, until HeldUntil unless it extends that time.
+	Holder    string
+	HeldUntil time.Time
+
+	Input     string // the input items, as JSON
+	Body      string // the response in the API's form without its status, as JSON
+	Trace     string // how the output was divided into pieces, as JSON
+	CreatedAt time.Time
+}
+
+// ItemConversation is a conversation of OpenAI's Conversations API. Unlike a Conversation, it has no agent, and its
+// items are not only questions and answers but also tool calls and their results.
+type ItemConversation struct {
+	ID          string
+	WorkspaceID string
+	KeyID       string // the key that created the conversation
+	Metadata    map[string]string
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+}
+
+// ConversationItem is an item of an ItemConversation.
+type ConversationItem struct {
+	ID   string
+	Item string // the item in the API's form, as JSON
+}
