@@ -269,6 +269,10 @@ func (a *Analyzer) ids(text string, lang Language, known []*knownWord, f func(id
 			f(a.idOf(a.term(t, lang)))
 			left--
 		}
+		if bare, ok := bareToken(t, lang); ok && left > 0 {
+			f(a.idOf(a.term(bare, bareVietnamese)))
+			left--
+		}
 		return left > 0
 	}}
 	take := func(k *knownWord) {

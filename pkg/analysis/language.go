@@ -17,6 +17,7 @@ type Language string
 const (
 	Unknown    Language = ""
 	English    Language = "en"
+	German     Language = "de"
 	Greek      Language = "el"
 	Vietnamese Language = "vi"
 )

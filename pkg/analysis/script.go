@@ -10,7 +10,7 @@ const (
 	classWord                      // part of a word
 	classUnspaced                  // a character of a script without spaces between words
 	classMark                      // combining mark: part of the preceding character
-	classIgnored                   // invisible: joiners, soft hyphen, tatweel, Arabic and Hebrew vowel points
+	classIgnored                   // invisible (joiners, variation selectors, soft hyphen), tatweel, Arabic and Hebrew vowel points
 )
 
 // Scripts without spaces between words. Hangul, which has spaces, is included because pairs of characters match
@@ -27,7 +27,9 @@ func classOf(r rune) runeClass {
 		return classOther
 	}
 	switch {
-	case r == 0x00AD || r == 0x0640 || (r >= 0x200B && r <= 0x200D) || r == 0x2060 || r == 0xFEFF:
+	case r == 0x00AD || r == 0x0640 || (r >= 0x200B && r <= 0x200F) || (r >= 0x2060 && r <= 0x2064) || r == 0xFEFF || r == 0x034F || r == 0x061C:
+		return classIgnored
+	case r >= 0xFE00 && r <= 0xFE0F || r >= 0xE0100 && r <= 0xE01EF || r >= 0x180B && r <= 0x180D: // variation selectors
 		return classIgnored
 	case (r >= 0x0591 && r <= 0x05C7 || r >= 0x064B && r <= 0x065F || r == 0x0670) && unicode.Is(unicode.Mn, r):
 		return classIgnored

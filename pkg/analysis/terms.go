@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/bounded"
 )
@@ -46,9 +47,21 @@ func (a *Analyzer) Terms(text string, lang Language) []string {
 	out := make([]string, 0, min(len(text)/6+1, MaxTerms))
 	tokens(text, func(t token) bool {
 		out = append(out, a.term(t, lang))
+		if bare, ok := bareToken(t, lang); ok && len(out) < MaxTerms {
+			out = append(out, a.term(bare, bareVietnamese))
+		}
 		return len(out) < MaxTerms
 	})
 	return out
+}
+
+// bareToken reports whether a token also has a term without marks, and returns the token of that term.
+func bareToken(t token, lang Language) (token, bool) {
+	return t, lang == Vietnamese && t.kind == kindWord && !isASCII(t.text)
+}
+
+func isASCII(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 }
 
 func (a *Analyzer) term(t token, lang Language) string {
@@ -76,53 +89,78 @@ func termOf(t token, lang Language) string {
 	case kindUnspaced:
 		return t.text
 	case kindWhole:
-		return fold(t.text)
+		return unify(fold(t.text), Unknown)
 	}
 	return term(t.text, lang)
 }
 
+// termBefore returns the term of a token in version 1 of this package.
+func termBefore(t token, lang Language) string {
+	switch t.kind {
+	case kindUnspaced:
+		return t.text
+	case kindWhole:
+		return fold(t.text)
+	}
+	return stemmed(t.text, lang)
+}
+
 // QueryTerm is a word of a query. Forms are the index terms that match the word. Name, one of these forms, identifies
-// the word in results.
+// the word in results. Count is the number of its occurrences in the query, and 1 for terms that are no words:
+// characters of scripts without spaces, and Vietnamese syllables, are often repeated by chance.
 type QueryTerm struct {
 	Name  string
 	Forms []string
+	Count int
 }
 
 // Query returns the distinct words of a query, in order, at most MaxQueryTerms. `langs` are the languages of the
 // documents, as Detect returned them. If there are none, English and the query's own language are used. Function words
 // of the query's language are omitted unless the query has no other words.
+//
+// A query without any marks finds Vietnamese words with all marks.
 func Query(text string, langs []Language) []QueryTerm {
 	text = bounded.Prefix(text, maxQueryBytes)
-	lang, stop := queryLanguage(text, langs)
+	lang, stop, sure := queryLanguage(text, langs)
 	all := stemLanguages(lang, langs)
+	bare := (!sure || lang == Vietnamese) && slices.Contains(langs, Vietnamese) && isASCII(text)
 	var kept, dropped []QueryTerm
-	seen := make(map[string]bool)
+	seen := make(map[string]int) // counts of terms, by name
 	tokens(text, func(t token) bool {
-		q := queryTerm(t, all)
-		if seen[q.Name] {
-			return true
-		}
-		seen[q.Name] = true
+		list := &kept
 		if stop[t.text] {
-			dropped = append(dropped, q)
-		} else {
-			kept = append(kept, q)
+			list = &dropped
+		}
+		q := queryTerm(t, all)
+		if bare && t.kind == kindWord {
+			q.Forms = append(q.Forms, term(t.text, bareVietnamese))
+		}
+		if seen[q.Name] == 0 {
+			seen[q.Name] = 1
+			*list = append(*list, q)
+		} else if t.kind != kindUnspaced && lang != Vietnamese {
+			seen[q.Name]++
 		}
 		return len(kept) < MaxQueryTerms && len(dropped) < MaxQueryTerms
 	})
 	if len(kept) == 0 {
-		return dropped
+		kept = dropped
+	}
+	for i := range kept {
+		kept[i].Count = seen[kept[i].Name]
 	}
 	return kept
 }
 
-// queryTerm returns the forms of a word: its stem in each of the given languages, the most likely language first. The
-// stem in the first language becomes the term's name.
+// queryTerm returns the forms of a word: its stem in each of the given languages, the most likely language first, and
+// then the terms of earlier versions. The stem in the first language becomes the term's name.
 func queryTerm(t token, langs []Language) QueryTerm {
 	var q QueryTerm
-	for _, lang := range langs {
-		if form := termOf(t, lang); !slices.Contains(q.Forms, form) {
-			q.Forms = append(q.Forms, form)
+	for _, of := range []func(token, Language) string{termOf, termBefore} {
+		for _, lang := range langs {
+			if form := of(t, lang); !slices.Contains(q.Forms, form) {
+				q.Forms = append(q.Forms, form)
+			}
 		}
 	}
 	q.Name = q.Forms[0]
@@ -130,8 +168,8 @@ func queryTerm(t token, langs []Language) QueryTerm {
 }
 
 // queryLanguage returns the language of a query, and the function words of this language, which are left out of the
-// query. It prefers the languages of the documents.
-func queryLanguage(text string, langs []Language) (Language, map[string]bool) {
+// query. It prefers the languages of the documents. `sure` is true if function words decide.
+func queryLanguage(text string, langs []Language) (lang Language, stop map[string]bool, sure bool) {
 	words, scripts := countScripts(text)
 	script := scripts.mainScript()
 	among := langs
@@ -139,16 +177,16 @@ func queryLanguage(text string, langs []Language) (Language, map[string]bool) {
 		among = latinLanguages
 	}
 	if lang, ok := voteByFunctionWords(words, newFunctionWordVotes(among, slices.Values(words))); ok {
-		return lang, stopWords[lang]
+		return lang, stopWords[lang], true
 	}
 	detected := Detect(text)
 	switch {
 	case script == scriptLatin && len(langs) > 0 && !slices.Contains(langs, detected):
-		return langs[0], stopWords[langs[0]]
+		return langs[0], stopWords[langs[0]], false
 	case detected == Unknown:
-		return English, stopWords[English]
+		return English, stopWords[English], false
 	}
-	return detected, stopWords[detected]
+	return detected, stopWords[detected], false
 }
 
 // stemLanguages returns the languages in which query words are stemmed: the query's own, those of the documents,

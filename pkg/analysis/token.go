@@ -25,7 +25,8 @@ type token struct {
 
 // wordRun is a maximal run of word characters.
 type wordRun struct {
-	text   string // as written
+	text   string // as written, without invisible characters
+	joints string // as written, if invisible characters separate parts of it; otherwise empty
 	joiner rune   // the character that joins it to the next run, such as a hyphen; 0 if none
 }
 
@@ -109,7 +110,10 @@ func (s *splitter) word(text string, j rune) {
 	if s.n == maxJoined {
 		s.flush()
 	}
-	s.pending[s.n] = wordRun{removeInvisible(text), j}
+	s.pending[s.n] = wordRun{text: removeInvisible(text), joiner: j}
+	if hasJoints(text) {
+		s.pending[s.n].joints = text
+	}
 	s.n++
 	if j == 0 {
 		s.flush()
@@ -122,6 +126,11 @@ func (s *splitter) flush() {
 	for i := range s.n {
 		if word := s.pending[i].text; s.known == nil || !s.known(word) {
 			s.compound(word)
+		}
+		if word := s.pending[i].joints; word != "" {
+			for part := range strings.FieldsFuncSeq(word, isJoint) {
+				s.compoundPart(removeInvisible(part))
+			}
 		}
 	}
 	for i := 0; i < s.n; {
@@ -207,6 +216,21 @@ func (s *splitter) compound(word string) {
 	if n > 0 {
 		s.compoundPart(word[start:])
 	}
+}
+
+// isJoint reports whether a character may separate parts of a word invisibly: the zero-width space and non-joiner.
+func isJoint(r rune) bool { return r == '\u200b' || r == '\u200c' }
+
+// hasJoints reports whether invisible characters separate parts of a word. A zero-width non-joiner does so in the
+// Arabic script, where it separates affixes of Persian words and parts of compounds. In other scripts, it only prevents
+// a ligature.
+func hasJoints(word string) bool {
+	if i := strings.Index(word, "\u200b"); i > 0 && i+len("\u200b") < len(word) {
+		return true
+	}
+	first, _ := utf8.DecodeRuneInString(word)
+	i := strings.Index(word, "\u200c")
+	return i > 0 && i+len("\u200c") < len(word) && unicode.Is(unicode.Arabic, first)
 }
 
 // compoundPart emits a part of a word, unless it is a single character, which would match too much.

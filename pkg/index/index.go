@@ -79,11 +79,12 @@ type Hit struct {
 // Result is the result of a search.
 type Result struct {
 	Hits []Hit // the best of both legs, each row once, in no particular order
-	// MaxLexical is the upper bound of the BM25 score: the sum of idf·(k1+1) over the query's terms. Lexical/MaxLexical
-	// is comparable between spaces and queries.
+	// MaxLexical is the upper bound of the BM25 score: the sum of weight·(k1+1) over the query's terms.
+	// Lexical/MaxLexical is comparable between spaces and queries.
 	MaxLexical float64
-	// TermWeights holds the inverse document frequency of each analysed query term in this space. A term that occurs in
-	// no row has the highest weight.
+	// TermWeights holds the weight of each analysed query term in this space: its inverse document frequency, times
+	// bm25.Repeated for terms that the query repeats. A term that occurs in no row has the highest weight, unless the
+	// query repeats others.
 	TermWeights map[string]float64
 
 	pooled *[]Hit // memory of Hits if it is from the pool, otherwise nil

@@ -25,6 +25,16 @@ func Weight(rows, having float64) float64 {
 	return math.Log(1 + (rows-having+0.5)/(having+0.5))
 }
 
+// k3 controls how soon the number of times that a query contains a word saturates.
+const k3 = 2
+
+// Repeated returns the factor for a word that a query contains `count` times: 1 for a single word, and less than 1 + k3
+// for any number.
+func Repeated(count int) float64 {
+	n := float64(max(count, 1))
+	return (k3 + 1) * n / (k3 + n)
+}
+
 // Norm returns the part of BM25's denominator that depends on a row's length. Lengths are counted in terms. `average`
 // is the mean length of all rows and must be positive.
 func Norm(length, average float64) float64 {

@@ -48,3 +48,18 @@ func TestSaturated_rises_with_the_frequency_and_falls_with_the_length(t *testing
 		t.Errorf("a term that is not there counts %v", got)
 	}
 }
+
+func TestRepeated_rises_with_the_count_and_never_reaches_its_limit(t *testing.T) {
+	t.Parallel()
+	if once, none := bm25.Repeated(1), bm25.Repeated(0); once != 1 || none != 1 {
+		t.Errorf("a single word has the factor %v, a word without a count %v, want 1", once, none)
+	}
+	last := 1.0
+	for n := 2; n < 1000; n++ {
+		if got := bm25.Repeated(n); got <= last || got >= 3 {
+			t.Fatalf("%d times has the factor %v, want more than %v and less than 3", n, got, last)
+		} else {
+			last = got
+		}
+	}
+}

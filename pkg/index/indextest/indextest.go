@@ -215,6 +215,9 @@ func find(t *testing.T, hits []index.Hit, key string) index.Hit {
 
 func (s *suite) isClose(a, b float64) bool { return math.Abs(a-b) <= s.opts.Tolerance }
 
+// isNear is like isClose, but allows the rounding of a few operations even if the engine has no tolerance.
+func (s *suite) isNear(a, b float64) bool { return math.Abs(a-b) <= s.opts.Tolerance+1e-9 }
+
 // requireLexical skips a test if the engine has no lexical search.
 func (s *suite) requireLexical(t *testing.T) {
 	t.Helper()

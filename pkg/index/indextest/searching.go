@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/bm25"
 )
 
 // corpus returns n rows with words of different frequencies.
@@ -157,6 +158,20 @@ func (s *suite) searching() map[string]func(*testing.T) {
 			highest := slices.MaxFunc(slices.Collect(maps.Keys(r.TermWeights)), func(a, b string) int { return cmp.Compare(r.TermWeights[a], r.TermWeights[b]) })
 			if !strings.HasPrefix(highest, "unheard") {
 				t.Errorf("%q has the highest weight: %v", highest, r.TermWeights)
+			}
+		},
+		"a word that the query repeats weighs more": func(t *testing.T) {
+			s.requireLexical(t)
+			x, sp := s.open(t), space()
+			mustWrite(t, x, sp, row("ds", 1, 0, "The river is wide."), row("ds", 1, 1, "The valley is wide."))
+			once := mustSearch(t, x, sp, index.Query{Text: "river valley"})
+			r := mustSearch(t, x, sp, index.Query{Text: "river valley and rivers"})
+			river, valley := find(t, r.Hits, "ds:1:0").Lexical, find(t, r.Hits, "ds:1:1").Lexical
+			if want := find(t, once.Hits, "ds:1:0").Lexical * bm25.Repeated(2); !s.isNear(river, want) || !s.isNear(valley, want/bm25.Repeated(2)) {
+				t.Errorf("the scores are %v and %v, want %v and %v", river, valley, want, want/bm25.Repeated(2))
+			}
+			if highest := (r.TermWeights["river"] + r.TermWeights["valley"]) * bm25.Ceiling; !s.isNear(r.MaxLexical, highest) {
+				t.Errorf("the highest possible score is %v, want %v", r.MaxLexical, highest)
 			}
 		},
 		"the context is searched with the text and weighs in": func(t *testing.T) {

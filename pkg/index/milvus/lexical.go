@@ -89,11 +89,12 @@ func (w weights) stored() (entity.SparseEmbedding, error) {
 	return entity.NewSliceSparseEmbedding(terms, values)
 }
 
-// queryTerm is a word in a query, with its inverse document frequency in a space.
+// queryTerm is a word in a query. Its weight is its inverse document frequency in a space, times the factor for its
+// number of occurrences in the query.
 type queryTerm struct {
-	name  string
-	forms []uint32
-	idf   float64
+	name   string
+	forms  []uint32
+	weight float64
 }
 
 // lexicalQuery is the lexical part of a query.
@@ -109,16 +110,16 @@ type lexicalQuery struct {
 func newLexicalQuery(words []analysis.QueryTerm, rows float64, having []float64) lexicalQuery {
 	q := lexicalQuery{weights: make(map[string]float64, len(words)), average: 1}
 	for i, w := range words {
-		t := queryTerm{name: w.Name, forms: hashes(w), idf: bm25.Weight(rows, min(having[i], rows))}
+		t := queryTerm{name: w.Name, forms: hashes(w), weight: bm25.Weight(rows, min(having[i], rows)) * bm25.Repeated(w.Count)}
 		q.terms = append(q.terms, t)
 	}
 	if len(q.terms) > bm25.MaxTerms {
-		slices.SortStableFunc(q.terms, func(a, b queryTerm) int { return cmp.Compare(b.idf, a.idf) })
+		slices.SortStableFunc(q.terms, func(a, b queryTerm) int { return cmp.Compare(b.weight, a.weight) })
 		q.terms = q.terms[:bm25.MaxTerms]
 	}
 	for _, t := range q.terms {
-		q.weights[t.name] = t.idf
-		q.max += t.idf * bm25.Ceiling
+		q.weights[t.name] = t.weight
+		q.max += t.weight * bm25.Ceiling
 	}
 	return q
 }
@@ -153,16 +154,16 @@ func hashes(w analysis.QueryTerm) []uint32 {
 
 // vector returns the query's sparse vector, or nil if the query has no words.
 func (q lexicalQuery) vector() (entity.SparseEmbedding, error) {
-	idf := make(weights)
+	highest := make(weights)
 	for _, t := range q.terms {
 		for _, f := range t.forms {
-			idf[f] = max(idf[f], t.idf)
+			highest[f] = max(highest[f], t.weight)
 		}
 	}
-	if len(idf) == 0 {
+	if len(highest) == 0 {
 		return nil, nil
 	}
-	return idf.stored()
+	return highest.stored()
 }
 
 // score sets a hit's lexical score. It also sets Terms to the query terms that occur in the row, and Counts to their
@@ -176,7 +177,7 @@ func (q lexicalQuery) score(h *index.Hit, count func(uint32) float64) {
 			n += count(f)
 		}
 		if n > 0 {
-			h.Lexical += t.idf * bm25.Saturated(n, norm)
+			h.Lexical += t.weight * bm25.Saturated(n, norm)
 			h.Terms = append(h.Terms, t.name)
 			h.Counts = append(h.Counts, int(n))
 		}

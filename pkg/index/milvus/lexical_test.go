@@ -59,7 +59,7 @@ func TestScore_counts_the_forms_of_a_word_together(t *testing.T) {
 	}
 	h := index.Hit{Length: 80}
 	q.score(&h, countIn(stored, norm))
-	if want := q.terms[0].idf * bm25.Saturated(1003, norm); math.Abs(h.Lexical-want) > 1e-6 {
+	if want := q.terms[0].weight * bm25.Saturated(1003, norm); math.Abs(h.Lexical-want) > 1e-6 {
 		t.Errorf("score %v, want %v", h.Lexical, want)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/sluice/sluice/pkg/index/bm25"
 	"github.com/sluice/sluice/pkg/index/embedded/bitmap"
 	"github.com/sluice/sluice/pkg/index/embedded/topk"
 )
@@ -29,7 +30,7 @@ func TestMaxScoreEqualsAFullScan(t *testing.T) {
 					ps = append(ps, Posting{slot, 1 + rng.Uint32N(kinds), 60 + rng.Uint32N(kinds)})
 				}
 			}
-			l.lists = append(l.lists, v.listOf(ps))
+			l.lists = append(l.lists, v.listOf(ps).times(bm25.Repeated(1+rng.IntN(3))))
 		}
 		scores := make([]float64, slots)
 		for _, list := range l.lists {

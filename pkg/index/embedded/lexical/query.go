@@ -18,12 +18,12 @@ var mergerPool = sync.Pool{New: func() any { return new(postingsMerger) }}
 type Query struct {
 	lists   []*TermList
 	names   []string           // term names
-	Weights map[string]float64 // inverse document frequencies by term
+	Weights map[string]float64 // weights by term; see index.Result
 	Max     float64            // upper bound of scores: see index.Result
 }
 
-// Query reads the lists of a query's terms. If there are more than bm25.MaxTerms, it keeps the rarest. Document
-// frequencies and lengths cover all live rows, so a filter does not change scores.
+// Query reads the lists of a query's terms. If there are more than bm25.MaxTerms, it keeps those of the highest weight.
+// Document frequencies and lengths cover all live rows, so a filter does not change scores.
 func (v Reader) Query(ctx context.Context, terms []analysis.QueryTerm) (*Query, error) {
 	l := &Query{Weights: make(map[string]float64, len(terms))}
 	for _, t := range terms {
@@ -31,10 +31,10 @@ func (v Reader) Query(ctx context.Context, terms []analysis.QueryTerm) (*Query, 
 		if err != nil {
 			return nil, err
 		}
-		l.lists, l.names = append(l.lists, list), append(l.names, t.Name)
+		l.lists, l.names = append(l.lists, list.times(bm25.Repeated(t.Count))), append(l.names, t.Name)
 	}
 	if len(l.lists) > bm25.MaxTerms {
-		l.keepRarest(bm25.MaxTerms)
+		l.keepWeightiest(bm25.MaxTerms)
 	}
 	for i, t := range l.lists {
 		l.Weights[l.names[i]] = t.weight
@@ -43,12 +43,12 @@ func (v Reader) Query(ctx context.Context, terms []analysis.QueryTerm) (*Query, 
 	return l, nil
 }
 
-func (l *Query) keepRarest(n int) {
+func (l *Query) keepWeightiest(n int) {
 	order := make([]int, len(l.lists))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(l.lists[a].Postings, l.lists[b].Postings) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(l.lists[b].weight, l.lists[a].weight) })
 	lists, names := make([]*TermList, 0, n), make([]string, 0, n)
 	for _, i := range order[:n] {
 		lists, names = append(lists, l.lists[i]), append(names, l.names[i])

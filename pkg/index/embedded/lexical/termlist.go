@@ -22,7 +22,7 @@ import (
 // whole slots. It stores the lowest byte of each slot, and for each block of 256 slots the index of the first posting.
 type TermList struct {
 	version   int64   // version of the rows
-	weight    float64 // inverse document frequency
+	weight    float64 // inverse document frequency, or a multiple of it; see times
 	Postings  int     // number of postings
 	maxImpact float64 // largest impact
 
@@ -234,16 +234,32 @@ func (v Reader) listOf(parts ...[]Posting) *TermList {
 	return t
 }
 
+// times returns a list with the same postings, in which the weight and the impacts are multiplied by a factor.
+func (t *TermList) times(factor float64) *TermList {
+	if factor == 1 {
+		return t
+	}
+	out := *t
+	out.weight *= factor
+	out.maxImpact *= factor
+	out.impacts = lists.Map(t.impacts, func(impact float64) float64 { return factor * impact })
+	out.windowMax = lists.Map(t.windowMax, func(limit float32) float32 { return roundedUp(factor * float64(limit)) })
+	return &out
+}
+
+// roundedUp returns the smallest float32 that is not less than x.
+func roundedUp(x float64) float32 {
+	if out := float32(x); float64(out) >= x {
+		return out
+	}
+	return math.Nextafter32(float32(x), math.MaxFloat32)
+}
+
 // encodeDense sets the fields of a dense list.
 func (t *TermList) encodeDense(buf *listBuilder, slots uint32) {
 	windows := windowsOf(slots)
 	t.lowBytes, t.blockStart, t.windowMax = make([]uint8, t.Postings), make([]uint32, windows*windowBlocks+1), make([]float32, windows)
-	above := make([]float32, len(t.impacts))
-	for i, impact := range t.impacts {
-		if above[i] = float32(impact); float64(above[i]) < impact {
-			above[i] = math.Nextafter32(above[i], math.MaxFloat32)
-		}
-	}
+	above := lists.Map(t.impacts, roundedUp)
 	at := 0
 	for block := range windows * windowBlocks {
 		t.blockStart[block] = uint32(at)
