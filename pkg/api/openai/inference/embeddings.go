@@ -100,6 +100,8 @@ func (h *Handler) vectors(ctx context.Context, caller access.Caller, model embed
 		return nil, err
 	}
 	defer slot.Leave()
+	ctx, cancel := context.WithTimeout(ctx, maxTime)
+	defer cancel()
 	vectors, err := h.embedTexts(ctx, flow, model, r.Input, purposes[r.InputType])
 	if err != nil {
 		return nil, err

@@ -27,6 +27,7 @@ const (
 	maxWaiting  = 64
 
 	maxWait    = 30 * time.Second // how long a request waits for a slot
+	maxTime    = 5 * time.Minute  // how long a request may use a model, which may wait for a server
 	retryAfter = 3 * time.Second  // how long rejected clients are asked to wait
 )
 

@@ -106,13 +106,7 @@ func (h *Handler) rerank(c *gin.Context, version string, returnsDocuments bool) 
 	if err != nil {
 		return err
 	}
-	flow := access.WorkspaceFlow(caller.Workspace())
-	slot, err := h.enter(ctx, flow)
-	if err != nil {
-		return err
-	}
-	order, err := rank.rank(ctx, flow, r.Query, texts)
-	slot.Leave()
+	order, err := h.order(ctx, caller, rank, r.Query, texts)
 	if err != nil {
 		return err
 	}
@@ -141,6 +135,19 @@ func (h *Handler) rerank(c *gin.Context, version string, returnsDocuments bool) 
 	h.count(caller, tokens)
 	out.Usage, out.Meta.Tokens.InputTokens = rerankUsage{tokens, tokens}, tokens
 	return openai.Reply(c, out)
+}
+
+// order waits for a slot and ranks the texts.
+func (h *Handler) order(ctx context.Context, caller access.Caller, rank ranker, query string, texts []string) ([]retrieve.Reranked, error) {
+	flow := access.WorkspaceFlow(caller.Workspace())
+	slot, err := h.enter(ctx, flow)
+	if err != nil {
+		return nil, err
+	}
+	defer slot.Leave()
+	ctx, cancel := context.WithTimeout(ctx, maxTime)
+	defer cancel()
+	return rank.rank(ctx, flow, query, texts)
 }
 
 // ranker ranks documents with one model.
