@@ -151,7 +151,7 @@ func TestFilesThatCannotBeConvertedAreRejected(t *testing.T) {
 	}
 	s.put("/process", "").problem(400)
 	s.put("/process", strings.Repeat("a", 1001)).problem(413)
-	s.call("PUT", "/tika", io.Reader(io.MultiReader(strings.NewReader(strings.Repeat("a", 1001))))).problem(413) // of unknown length
+	s.call("PUT", "/tika", io.MultiReader(strings.NewReader(strings.Repeat("a", 1001)))).problem(413) // of unknown length
 	s.postFile("/tika/form", "a", strings.Repeat("a", 1001)).problem(413)
 	s.postFile("/tika/form", "", "a").problem(400)
 	s.call("POST", "/tika/form", "a").problem(400)

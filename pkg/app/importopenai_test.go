@@ -68,16 +68,16 @@ func (a *hostedAccount) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	store := fmt.Sprintf(`{"id":"vs_1","object":"vector_store","name":"Manuals","file_counts":{"total":%d,"completed":3}}`, files)
 	empty := `{"id":"vs_2","object":"vector_store","name":"","file_counts":{"total":0}}`
-	switch path := strings.Split(strings.TrimPrefix(r.URL.Path, "/v1/"), "/"); {
-	case r.URL.Path == "/v1/vector_stores":
+	switch r.URL.Path {
+	case "/v1/vector_stores":
 		fmt.Fprintf(w, `{"data":[%s,%s],"has_more":false}`, store, empty)
-	case r.URL.Path == "/v1/vector_stores/vs_1":
+	case "/v1/vector_stores/vs_1":
 		fmt.Fprint(w, store)
-	case r.URL.Path == "/v1/vector_stores/vs_2":
+	case "/v1/vector_stores/vs_2":
 		fmt.Fprint(w, empty)
-	case r.URL.Path == "/v1/vector_stores/vs_2/files":
+	case "/v1/vector_stores/vs_2/files":
 		fmt.Fprint(w, `{"data":[],"has_more":false}`)
-	case r.URL.Path == "/v1/vector_stores/vs_1/files": // one file on each page
+	case "/v1/vector_stores/vs_1/files": // one file on each page
 		at := 0
 		for i, f := range hostedFiles {
 			if f.id == r.URL.Query().Get("after") {
@@ -87,6 +87,7 @@ func (a *hostedAccount) serve(w http.ResponseWriter, r *http.Request) {
 		f := hostedFiles[at]
 		fmt.Fprintf(w, `{"data":[{"id":%q,"status":%q,"attributes":%s,"last_error":null}],"has_more":%v}`, f.id, f.status, f.attributes, at+1 < len(hostedFiles))
 	default:
+		path := strings.Split(strings.TrimPrefix(r.URL.Path, "/v1/"), "/")
 		for _, f := range hostedFiles {
 			switch {
 			case len(path) > 1 && path[0] == "files" && path[1] != f.id, len(path) > 3 && path[0] == "vector_stores" && path[3] != f.id:

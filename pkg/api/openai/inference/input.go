@@ -56,7 +56,7 @@ func (in *inputs) UnmarshalJSON(raw []byte) error {
 
 // inputText returns a text that was sent as a string or as tokens.
 func inputText(field string, value any) (string, error) {
-	text := ""
+	var text string
 	switch value := value.(type) {
 	case string:
 		text = value
