@@ -31,7 +31,7 @@ func (c *converter) message(s *storage, header int, nesting int) ([]byte, error)
 	if err := c.p.Ctx.Err(); err != nil {
 		return nil, err
 	}
-	m, err := c.properties(s, header)
+	m, err := c.properties(s, header, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (c *converter) message(s *storage, header int, nesting int) ([]byte, error)
 		{"Subject", m.text(tagSubject)},
 		{"From", address(cmp.Or(m.text(tagSenderName), m.text(tagRepresentingName)), cmp.Or(m.smtp(tagSenderSMTP), m.smtp(tagSenderEmail), m.smtp(tagRepresentingSMTP), m.smtp(tagRepresentingEmail)))},
 	}
-	recipients, err := c.recipients(s)
+	recipients, err := c.recipients(s, m)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,11 @@ func (c *converter) bodies(m *properties) []part {
 		alternatives = append(alternatives, part{header: [][2]string{{"Content-Type", "text/plain; charset=utf-8"}}, body: []byte(text)})
 	}
 	if page, label := m.html(); len(bytes.TrimSpace(page)) > 0 {
-		alternatives = append(alternatives, part{header: [][2]string{{"Content-Type", "text/html; charset=" + label}}, body: page})
+		kind := format.TypeHTML
+		if label != "" {
+			kind += "; charset=" + label
+		}
+		alternatives = append(alternatives, part{header: [][2]string{{"Content-Type", kind}}, body: page})
 	}
 	if len(alternatives) == 0 {
 		packed := m.binary(tagRTF)
@@ -85,13 +89,13 @@ func (c *converter) bodies(m *properties) []part {
 }
 
 // recipients returns the recipients by the name of the header field.
-func (c *converter) recipients(s *storage) (map[string][]string, error) {
+func (c *converter) recipients(s *storage, m *properties) (map[string][]string, error) {
 	all := map[string][]string{}
 	for _, child := range s.children {
 		if !strings.HasPrefix(child.name, "__recip_version1.0_") {
 			continue
 		}
-		r, err := c.properties(child, partHeader)
+		r, err := c.properties(child, partHeader, m)
 		if err != nil {
 			return nil, err
 		}
@@ -117,7 +121,7 @@ func (c *converter) attachments(s *storage, m *properties, nesting int) ([]part,
 		if !strings.HasPrefix(child.name, "__attach_version1.0_") {
 			continue
 		}
-		a, err := c.properties(child, partHeader)
+		a, err := c.properties(child, partHeader, m)
 		if err != nil {
 			return nil, err
 		}

@@ -69,8 +69,8 @@ const (
 type properties struct {
 	fixed   map[uint32]uint64 // values of fixed size, by identifier and type
 	values  map[uint32][]byte // other values
-	codes   string            // encoding of narrow texts
-	htmlTag string            // encoding of the HTML
+	codes   string            // encoding of narrow texts; "" if unknown
+	htmlTag string            // encoding of the HTML; "" if unknown
 }
 
 // streamed are the identifiers of the values that are read from streams.
@@ -80,8 +80,8 @@ var streamed = map[uint32]bool{
 	tagMIME: true, tagContentID: true, tagSMTP: true, tagSenderSMTP: true, tagRepresentingSMTP: true,
 }
 
-// properties reads the properties in a storage.
-func (c *converter) properties(s *storage, header int) (*properties, error) {
+// properties reads the properties in a storage. Recipients and attachments have the encoding of their message.
+func (c *converter) properties(s *storage, header int, message *properties) (*properties, error) {
 	m := &properties{fixed: map[uint32]uint64{}, values: map[uint32][]byte{}}
 	if f := s.streams[propertiesStream]; f != nil {
 		data, err := c.stream(f)
@@ -103,10 +103,15 @@ func (c *converter) properties(s *storage, header int) (*properties, error) {
 		}
 		m.values[id<<16|kind] = data
 	}
-	m.codes = charset.CodePage(int(m.number(tagCodePage)))
-	m.htmlTag = charset.CodePage(int(m.number(tagInternetCodePage)))
-	if m.number(tagCodePage) == 0 {
-		m.codes = m.htmlTag
+	if page := int(m.number(tagInternetCodePage)); page != 0 {
+		m.htmlTag = charset.CodePage(page)
+	}
+	m.codes = m.htmlTag
+	if page := int(m.number(tagCodePage)); page != 0 {
+		m.codes = charset.CodePage(page)
+	}
+	if message != nil {
+		m.codes = message.codes
 	}
 	return m, nil
 }

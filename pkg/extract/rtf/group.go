@@ -25,6 +25,7 @@ const (
 // group is the state of a group. A group inherits the state of the group around it.
 type group struct {
 	to              destination
+	begun           bool // whether it has text or words
 	optional        bool // whether the next word is a destination that unknown readers skip
 	key             string
 	font            int
@@ -60,7 +61,7 @@ func (r *reader) open() error {
 		return format.Errorf(format.TooLarge, "the document is nested deeper than %d levels", format.MaxDepth)
 	}
 	inner := *r.group()
-	inner.optional, inner.ends, inner.opensLink = false, nil, false
+	inner.begun, inner.optional, inner.ends, inner.opensLink = false, false, nil, false
 	r.groups = append(r.groups, inner)
 	r.fallback = 0
 	return nil
@@ -91,7 +92,7 @@ func (r *reader) close() error {
 
 // skips are destinations without text for readers, besides those that the file marks as optional.
 var skips = wordset.Of(`colortbl filetbl revtbl pict objdata nonshppict shprslt nonesttables xe tc rxe bkmkstart bkmkend listtable listoverridetable
-	rsidtbl generator template private userprops xmlnstbl themedata colorschememapping datastore latentstyles htmltag mhtmltag sp objclass objname
+	list listname leveltext levelnumbers rsidtbl generator template private userprops xmlnstbl themedata colorschememapping datastore latentstyles htmltag mhtmltag sp objclass objname
 	ftnsep ftnsepc aftnsep aftnsepc ftncn aftncn formfield falt panose`)
 
 // optionals are destinations that the file marks as optional and that are read.

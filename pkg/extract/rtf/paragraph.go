@@ -185,7 +185,7 @@ func (t *grid) row(plain bool) error {
 	return t.out.Add(row)
 }
 
-// endTable writes what is left of a table.
+// endTable writes the rest of a table.
 func (f *flow) endTable() error {
 	t := &f.table
 	if !t.active {

@@ -178,7 +178,9 @@ func (r *reader) symbol(c byte) error {
 		}
 		return r.byte(byte(b))
 	case '*':
-		r.group().optional = true
+		g := r.group()
+		g.optional = !g.begun // elsewhere, the mark has no meaning
+		g.begun = true
 		return nil
 	case '\r', '\n':
 		return r.word("par", 0, false)
@@ -196,7 +198,7 @@ func (r *reader) symbol(c byte) error {
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-// finish emits what is left at the end of the file.
+// finish emits the last paragraph, the last table and the footers.
 func (r *reader) finish() error {
 	r.flow = r.body
 	if err := r.endParagraph(); err != nil {

@@ -62,6 +62,7 @@ func (r *reader) byte(c byte) error {
 		return nil
 	}
 	g := r.group()
+	g.begun = true
 	if g.to == skipped {
 		return nil
 	}

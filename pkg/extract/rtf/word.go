@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// characters are the words that stand for text.
+// characters holds the text of the control words that are characters.
 var characters = map[string]string{
 	"tab": "\t", "line": "\n", "softline": "\n", "lbr": "\n", "page": "\n", "column": "\n", "emdash": "—", "endash": "–", "lquote": "‘", "rquote": "’",
 	"ldblquote": "“", "rdblquote": "”", "bullet": "•", "emspace": " ", "enspace": " ", "qmspace": " ", "nestcell": "\t", "nestrow": "\n",
@@ -24,6 +24,7 @@ func (r *reader) word(word string, number int, has bool) error {
 		return err
 	}
 	r.fallback = 0
+	r.group().begun = true
 	if done, err := r.destinationWord(word); done || err != nil {
 		return err
 	}
