@@ -27,12 +27,26 @@ func (w *walker) document(root *node) error {
 		w.level = 1 // the sections are below the title of the article
 	}
 	if header := root.child("teiHeader"); header != nil {
-		if title := header.find("title"); title != nil {
-			w.p.Doc.Title = title.words()
+		if err := w.header(header); err != nil {
+			return err
 		}
-		w.metadata(header)
 	}
 	return w.element(root)
+}
+
+// header reads the header of a TEI document: its title, its metadata, and its abstract, which GROBID puts there.
+func (w *walker) header(header *node) error {
+	w.metadata(header)
+	if title := header.find("title"); title != nil && title.hasText() {
+		w.level = 1 // the sections are below the title
+		if err := w.heading(title); err != nil {
+			return err
+		}
+	}
+	if abstract := header.find("abstract"); abstract != nil && abstract.hasText() {
+		return w.section(abstract)
+	}
+	return nil
 }
 
 // element emits the blocks of an element.

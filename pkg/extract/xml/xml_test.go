@@ -44,7 +44,7 @@ const (
 <body><sec><label>1</label><title>Methods</title><p>We measured 12 gates [<xref rid="b1">1</xref>].</p><fig><label>Figure 1.</label><caption><p>A gate.</p></caption><graphic xlink:href="a.png"/></fig></sec></body>
 <back><ref-list><title>References</title><ref id="b1"><label>1</label><element-citation><person-group><name><surname>Roe</surname><given-names>B</given-names></name></person-group><article-title>Iron</article-title><year>1999</year></element-citation></ref></ref-list></back></article>`
 
-	tei = `<TEI xmlns="http://www.tei-c.org/ns/1.0"><teiHeader><fileDesc><titleStmt><title>The gate</title><author>Ann Oake</author></titleStmt></fileDesc></teiHeader>
+	tei = `<TEI xmlns="http://www.tei-c.org/ns/1.0"><teiHeader><fileDesc><titleStmt><title>The gate</title><author>Ann Oake</author></titleStmt></fileDesc><profileDesc><abstract><p>It is about gates.</p></abstract></profileDesc></teiHeader>
 <text><body><div><head>First song</head><lg><l>The gate was <hi>shut</hi></l><l>all night</l></lg><p>A word about it.</p></div></body></text></TEI>`
 
 	records = `<?xml version="1.0" encoding="ISO-8859-1"?>
@@ -95,7 +95,7 @@ paragraph: We measured 12 gates [1].
 paragraph: Figure 1. A gate.
 heading 2: References
 list_item 1: 1 Roe B Iron 1999`, "On gates", "Ann Oake", "2021-02-03"},
-		"TEI": {tei, "heading 1: First song\nparagraph: The gate was shut\nparagraph: all night\nparagraph: A word about it.", "The gate", "Ann Oake", ""},
+		"TEI": {tei, "heading 1: The gate\nheading 2: Abstract\nparagraph: It is about gates.\nheading 2: First song\nparagraph: The gate was shut\nparagraph: all night\nparagraph: A word about it.", "The gate", "Ann Oake", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

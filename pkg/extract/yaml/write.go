@@ -9,6 +9,9 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
+// maxComment is the maximum size, in bytes, of a comment that is written behind the value below it.
+const maxComment = 200
+
 // maxAliased is the maximum total size, in bytes, of the values that aliases repeat.
 const maxAliased = 1 << 20
 
@@ -136,9 +139,17 @@ func (w *writer) pairs(n *yaml.Node, seen map[string]bool, first *bool) error {
 			w.out.WriteByte(',')
 		}
 		*first = false
+		above := comment(key.HeadComment)
+		if len(above) > maxComment { // a licence, or an explanation of the whole file
+			w.write("")
+			w.out.WriteByte(':')
+			w.write("# " + above)
+			w.out.WriteByte(',')
+			above = ""
+		}
 		w.write(name)
 		w.out.WriteByte(':')
-		if err := w.value(value, join(comment(key.HeadComment), comment(key.LineComment), comment(key.FootComment))); err != nil {
+		if err := w.value(value, join(above, comment(key.LineComment), comment(key.FootComment))); err != nil {
 			return err
 		}
 	}

@@ -41,6 +41,7 @@ func TestYAMLIsReadAsRecords(t *testing.T) {
 			"paragraph: # Settings of the gate\nporters: 2 # Number of porters\nheading 1: gate\nparagraph: # How the gate is opened\nhours: 9-17 # local time\n" +
 				"heading 2: keys\nparagraph: front, back\nparagraph: note: Ring twice.\nWait.\nheading 1: night\nparagraph: hours: none\nheading 2: keys\nparagraph: front, back\n" +
 				"paragraph: note: Ring twice.\nWait.\nheading 1: staff\ntable_row: name: Ann; shift: early\ntable_row: name: Bo; shift: early; code: 0x1F", ""},
+		"a long comment":        {"# " + strings.Repeat("long ", 60) + "\na: 1 # short\n", "paragraph: # " + strings.TrimSpace(strings.Repeat("long ", 60)) + "\na: 1 # short", ""},
 		"several documents":     {"---\nkind: Gate\nspec: {name: north}\n---\n# nothing\n---\nkind: Wall\n...\n", "table_row row 2: kind: Gate; spec.name: north\ntable_row row 7: kind: Wall", ""},
 		"scalars of every type": {"a: 1.50\nb: yes\nc: null\nd: ~\ne: ''\nf: 2024-01-02\ng: !!binary aGVsbG8=\nh: !Ref Gate\n", "paragraph: a: 1.50\nb: yes\nf: 2024-01-02\nh: Gate", "binary values"},
 		"a list":                {"- one\n- two # second\n", "paragraph: one, two # second", ""},
