@@ -1712,13 +1712,26 @@ type DatastoreQuery struct {
 	// Filters A datasource must match all fields, and one of the values of each. An empty list of ids does not filter.
 	Filters *Filters `json:"filters,omitempty"`
 
+	// Highlights mark the words of the queries in the fragments; default: false
+	Highlights *bool `json:"highlights,omitempty"`
+
 	// MaxPerDatasource maximum number of fragments from one datasource; default: no limit
 	MaxPerDatasource *int `json:"maxPerDatasource,omitempty"`
+
+	// MinScore lowest score of a fragment; default: 0
+	MinScore *float64 `json:"minScore,omitempty"`
 
 	// Mode How fragments are found and ranked. hybrid (default): by words and meaning. lexical: only by words, without the
 	// embedding model. dense: only by meaning, with the datastore's embedding model; a query without a word known to the
 	// model finds nothing, and datastores without vectors are rejected.
 	Mode *SearchMode `json:"mode,omitempty"`
+
+	// Offset Number of fragments to skip. Only the best 100 can be reached. Send 0 with the first page: pages with an offset
+	// never overlap.
+	Offset *int `json:"offset,omitempty"`
+
+	// Queries more queries. All are searched, and they share the fragments; a fragment has its best score
+	Queries *[]string `json:"queries,omitempty"`
 
 	// Query Example: trial period
 	Query string `json:"query"`
@@ -1860,6 +1873,9 @@ type ExplainedFragment struct {
 	// Heading headings above most of the text, outermost first; for a sheet, its name and the rows
 	Heading *string `json:"heading"`
 
+	// Highlights words of the queries in the text, if the query asked for them; at most 200
+	Highlights *[]Highlight `json:"highlights,omitempty"`
+
 	// Metadata metadata of the datasource, with that of the document itself under `document` (title, language, author, …)
 	Metadata map[string]interface{} `json:"metadata"`
 	MimeType *string                `json:"mime_type"`
@@ -1927,7 +1943,7 @@ type Explanation struct {
 	// Rerank the reranker; model is null if it was not used
 	Rerank RerankExplanation `json:"rerank"`
 
-	// Terms terms of the query, as indexed, with their inverse document frequency; up to 100
+	// Terms terms of the query, as indexed, with their weights: inverse document frequencies, times up to 3 for repeated words; up to 100
 	Terms map[string]float64 `json:"terms"`
 	TopK  int                `json:"top_k"`
 
@@ -1975,6 +1991,9 @@ type Fragment struct {
 
 	// Heading headings above most of the text, outermost first; for a sheet, its name and the rows
 	Heading *string `json:"heading"`
+
+	// Highlights words of the queries in the text, if the query asked for them; at most 200
+	Highlights *[]Highlight `json:"highlights,omitempty"`
 
 	// Metadata metadata of the datasource, with that of the document itself under `document` (title, language, author, …)
 	Metadata map[string]interface{} `json:"metadata"`
@@ -2047,7 +2066,7 @@ type Health struct {
 // HealthStatus defines model for Health.Status.
 type HealthStatus string
 
-// Highlight a part of a source's text, in characters (Unicode code points)
+// Highlight a part of a text, in characters (Unicode code points)
 type Highlight = evidence.Highlight
 
 // Key defines model for Key.

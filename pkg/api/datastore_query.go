@@ -5,13 +5,16 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/api/access"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/lists"
@@ -117,19 +120,77 @@ func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQu
 		WorkspaceID: d.WorkspaceID, Datastores: []domain.Datastore{d}, Query: body.Query, TopK: cmp.Or(orZero(body.TopK), defaultTopK), Filters: filtersOf(body.Filters),
 		Mode: domain.SearchMode(orZero(body.Mode)), Rerank: body.Rerank, MaxPerDatasource: orZero(body.MaxPerDatasource), Explain: explain,
 	}
+	if body.Queries != nil {
+		req.Parts = *body.Queries
+	}
+	topK := req.TopK
+	if body.Offset != nil { // all pages are cut from the same result
+		req.TopK = retrieve.MaxTopK
+	}
 	found, err := s.searchDatastore(ctx, caller, req)
-	if err == nil && orZero(body.Rectangles) {
+	if err != nil {
+		return found, err
+	}
+	cut(&found, orZero(body.Offset), topK, orZero(body.MinScore))
+	if orZero(body.Rectangles) {
 		s.locate(ctx, d.WorkspaceID, found.Fragments)
 	}
-	return found, err
+	if orZero(body.Highlights) {
+		highlight(found.Fragments, append([]string{req.Query}, req.Parts...))
+	}
+	return found, nil
 }
 
-// searchDatastore checks the length of the query, runs it and counts it.
+// cut keeps the fragments that have at least the given score: topK of them, after those that `offset` skips.
+func cut(found *retrieve.Result, offset, topK int, minScore float64) {
+	n := 0
+	for i, f := range found.Fragments {
+		if f.Score < minScore {
+			continue
+		}
+		if at := n - offset; at >= 0 && at < topK {
+			found.Fragments[at] = f
+			if found.Explanation != nil {
+				found.Explanation.Fragments[at] = found.Explanation.Fragments[i]
+			}
+		}
+		n++
+	}
+	kept := min(max(n-offset, 0), topK)
+	found.Fragments = found.Fragments[:kept]
+	if found.Explanation != nil {
+		found.Explanation.Fragments = found.Explanation.Fragments[:kept]
+	}
+}
+
+// maxHighlights is the maximum number of marked words in a fragment.
+const maxHighlights = 200
+
+// highlight marks the words of the queries in the fragments.
+func highlight(fragments []domain.Fragment, queries []string) {
+	langs := lists.Map(fragments, func(f domain.Fragment) analysis.Language { return analysis.Detect(f.Text) })
+	var words []analysis.QueryTerm
+	distinct := slices.Compact(slices.Sorted(slices.Values(langs)))
+	for _, q := range queries {
+		words = append(words, analysis.Query(q, distinct)...)
+	}
+	for i := range fragments {
+		fragments[i].Highlights = lists.Map(analysis.Matches(fragments[i].Text, langs[i], words, maxHighlights),
+			func(m analysis.Match) domain.TextRange { return domain.TextRange{Start: m.Start, End: m.End} })
+	}
+}
+
+// searchDatastore checks the length of the queries, runs them and counts the search.
 func (s *server) searchDatastore(ctx context.Context, caller access.Caller, req retrieve.Request) (found retrieve.Result, err error) {
 	if err := s.checkLength("query", req.Query); err != nil {
 		return retrieve.Result{}, err
 	}
-	err = s.countSearch(caller.Account(req.WorkspaceID), req.Query, func() (err error) {
+	for i, q := range req.Parts {
+		if err := s.checkLength(fmt.Sprintf("queries[%d]", i), q); err != nil {
+			return retrieve.Result{}, err
+		}
+	}
+	err = s.countSearch(caller.Account(req.WorkspaceID), strings.Join(append([]string{req.Query}, req.Parts...), "\n"), func() (err error) {
 		found, err = s.Retriever.Retrieve(ctx, req)
 		return err
 	})

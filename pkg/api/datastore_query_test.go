@@ -299,3 +299,102 @@ func TestQueriesThatGrowAreRefused(t *testing.T) {
 	a := s.call("POST", "/datastores/"+s.datastore+"/query", object{"query": strings.Repeat("\uFB01", 4000)})
 	a.want(200)
 }
+
+// ranked returns a result of n fragments with scores from 1 downwards, explained if the request asks for it.
+func ranked(r retrieve.Request, n int) retrieve.Result {
+	out := retrieve.Result{}
+	if r.Explain {
+		out.Explanation = &domain.Explanation{}
+	}
+	for i := range min(n, r.TopK) {
+		out.Fragments = append(out.Fragments, domain.Fragment{ChunkID: strconv.Itoa(i), Score: 1 - float64(i)/100, Text: "Pumps need oil."})
+		if r.Explain {
+			out.Explanation.Fragments = append(out.Explanation.Fragments, domain.ExplainedFragment{ChunkID: strconv.Itoa(i)})
+		}
+	}
+	return out
+}
+
+func TestPagesOfADatastoreQuery(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	s.retriever.retrieve = func(_ context.Context, r retrieve.Request) (retrieve.Result, error) { return ranked(r, 60), nil }
+	path := "/datastores/" + s.newDatastore() + "/query"
+	for name, c := range map[string]struct {
+		body object
+		want string
+	}{
+		"the first page":               {object{"topK": 3, "offset": 0}, "0 1 2 "},
+		"a later page":                 {object{"topK": 3, "offset": 30}, "30 31 32 "},
+		"the last page":                {object{"topK": 10, "offset": 57}, "57 58 59 "},
+		"a page after the last":        {object{"topK": 10, "offset": 99}, ""},
+		"a score that few reach":       {object{"topK": 10, "minScore": 0.975}, "0 1 2 "},
+		"a score that all reach":       {object{"topK": 2, "minScore": 0}, "0 1 "},
+		"a page of those with a score": {object{"topK": 2, "offset": 2, "minScore": 0.96}, "2 3 "},
+		"a score that no fragment has": {object{"minScore": 1.0, "offset": 1}, ""},
+		"no page":                      {object{"topK": 2}, "0 1 "},
+	} {
+		for _, explain := range []string{"", "?explain=true"} {
+			a := s.call("POST", path+explain, with(object{"query": "pump"}, c.body)).want(200)
+			var found []any
+			if explain != "" {
+				found = a.object().list("fragments")
+			} else if err := json.Unmarshal(a.body, &found); err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			for _, f := range found {
+				fragment := object(f.(map[string]any))
+				got += fragment.text("chunk_id") + " "
+				if explanation, ok := fragment["explanation"].(map[string]any); ok && explanation["chunk_id"] != fragment["chunk_id"] {
+					t.Errorf("%s: the explanation of %v is that of %v", name, fragment["chunk_id"], explanation["chunk_id"])
+				}
+			}
+			if got != c.want {
+				t.Errorf("%s%s: %q, want %q", name, explain, got, c.want)
+			}
+		}
+	}
+}
+
+func TestQueriesAreSearchedTogetherAndHighlighted(t *testing.T) {
+	t.Parallel()
+	s := newService(t, limits)
+	var got retrieve.Request
+	s.retriever.retrieve = func(_ context.Context, r retrieve.Request) (retrieve.Result, error) {
+		got = r
+		return ranked(r, 1), nil
+	}
+	path := "/datastores/" + s.newDatastore() + "/query"
+	a := s.call("POST", path, object{"query": "the pump", "queries": []string{"oil", "tank"}, "highlights": true}).want(200)
+	if diff := cmp.Diff([]string{"oil", "tank"}, got.Parts); diff != "" || got.Query != "the pump" || got.TopK != 5 {
+		t.Errorf("asked for %q and the parts %q, the best %d", got.Query, got.Parts, got.TopK)
+	}
+	if !strings.Contains(string(a.body), `"highlights":[{"end":5,"start":0},{"end":14,"start":11}]`) {
+		t.Errorf("the words are not marked: %s", a.body)
+	}
+	if a := s.call("POST", path, object{"query": "pump"}).want(200); strings.Contains(string(a.body), "highlights") {
+		t.Errorf("words are marked: %s", a.body)
+	}
+	faulty := s.call("POST", path, object{
+		"query": "pump", "queries": []any{"oil", " ", strings.Repeat("q", 21), 7}, "offset": 100, "minScore": 1.5, "highlights": "yes",
+	})
+	for field, words := range map[string]string{
+		"queries[1]": "is empty; it must contain text",
+		"queries[2]": "has 21 characters; the limit is 20",
+		"queries[3]": "is 7; it must be a string",
+		"offset":     "100 is above the maximum of 99",
+		"minScore":   "1.5 is above the maximum of 1",
+		"highlights": `is "yes"; it must be true or false`,
+	} {
+		if got := faulty.fault(field); got != words {
+			t.Errorf("%s: %q, want %q", field, got, words)
+		}
+	}
+	if got := s.call("POST", path, object{"query": "pump", "queries": []string{}}).fault("queries"); got != "has 0 items; the minimum is 1" {
+		t.Errorf("no queries: %q", got)
+	}
+	if got := s.call("POST", path, object{"query": "pump", "queries": []string{"\ufdfa\ufdfa"}}).fault("queries[0]"); !strings.Contains(got, "after Unicode normalisation") {
+		t.Errorf("a query that grows: %q", got)
+	}
+}

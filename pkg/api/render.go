@@ -113,7 +113,16 @@ func renderFragment(f domain.Fragment) Fragment {
 		Text: f.Text, Score: f.Score, Source: f.Source, DatasourceId: f.DatasourceID, DatasourceName: f.DatasourceName,
 		ChunkId: f.ChunkID, CustomId: optional(f.CustomID), Page: optional(f.Page), Heading: optional(f.Heading),
 		Offset: f.Offset, MimeType: optional(f.MIMEType), Metadata: object(f.Metadata), Rectangles: renderRectangles(f.Rectangles),
+		Highlights: renderHighlights(f),
 	}
+}
+
+// renderHighlights returns nil if no highlights were requested.
+func renderHighlights(f domain.Fragment) *[]Highlight {
+	if f.Highlights == nil {
+		return nil
+	}
+	return new(evidence.Highlights(f))
 }
 
 // renderRectangles returns nil if `all` is nil, which means that no rectangles were requested. If they were requested,

@@ -102,7 +102,7 @@ func renderExplained(r retrieve.Result) ExplainedFragments {
 		out.Fragments[i] = ExplainedFragment{
 			Text: f.Text, Score: f.Score, Source: f.Source, DatasourceId: f.DatasourceId, DatasourceName: f.DatasourceName,
 			ChunkId: f.ChunkId, CustomId: f.CustomId, Page: f.Page, Heading: f.Heading, Offset: f.Offset,
-			MimeType: f.MimeType, Metadata: f.Metadata, Rectangles: f.Rectangles, Explanation: renderFragmentExplanation(r.Explanation.Fragments[i]),
+			MimeType: f.MimeType, Metadata: f.Metadata, Rectangles: f.Rectangles, Highlights: f.Highlights, Explanation: renderFragmentExplanation(r.Explanation.Fragments[i]),
 		}
 	}
 	return out

@@ -68,7 +68,9 @@ func alternatives(value string) []any {
 func (p *Program) queryCommand() *cobra.Command {
 	var where ConnectionFlags
 	var store, mode string
-	var topK, perDocument int
+	var topK, perDocument, offset int
+	var minScore float64
+	var queries []string
 	var rerank, full bool
 	var filter filterFlags
 	cmd := &cobra.Command{
@@ -82,9 +84,16 @@ func (p *Program) queryCommand() *cobra.Command {
 	cmd.RunE = p.connected(&where, func(ctx context.Context, c *client.Client, args []string) error {
 		q := client.DatastoreQuery{
 			Query: strings.Join(args, " "), TopK: ptrOrNil(topK), MaxPerDatasource: ptrOrNil(perDocument), Mode: ptrOrNil(client.SearchMode(mode)),
+			MinScore: ptrOrNil(minScore),
 		}
 		if cmd.Flags().Changed("rerank") {
 			q.Rerank = &rerank
+		}
+		if cmd.Flags().Changed("offset") {
+			q.Offset = &offset
+		}
+		if len(queries) > 0 {
+			q.Queries = &queries
 		}
 		var err error
 		if q.Filters, err = filter.filters(); err != nil {
@@ -110,12 +119,15 @@ func (p *Program) queryCommand() *cobra.Command {
 			}
 			return p.PrintJSON(found)
 		}
-		writeFragments(p.Out, found, full)
+		writeFragments(p.Out, found, offset, full)
 		return nil
 	})
 	cmd.Flags().StringVar(&store, "datastore", "", "`datastore` to search, by id or name")
 	cmd.Flags().IntVar(&topK, "top-k", 0, "number of results, 1 to 100 (default 5)")
 	cmd.Flags().StringVar(&mode, "mode", "", "search `mode`: lexical, dense or hybrid (default hybrid)")
+	cmd.Flags().StringArrayVar(&queries, "also", nil, "another `query`, searched together with the first; repeatable")
+	cmd.Flags().IntVar(&offset, "offset", 0, "number of results to skip")
+	cmd.Flags().Float64Var(&minScore, "min-score", 0, "lowest score of a result, 0 to 1")
 	cmd.Flags().IntVar(&perDocument, "max-per-datasource", 0, "maximum results from one datasource")
 	cmd.Flags().BoolVar(&rerank, "rerank", false,
 		"use the reranker, or with --rerank=false, do not use it (default: use it if there is one)")
@@ -137,14 +149,15 @@ func wantsText(noun string) cobra.PositionalArgs {
 // Maximum length of a fragment in the short output, in characters.
 const snippet = 240
 
-func writeFragments(w io.Writer, found []client.Fragment, full bool) {
+// writeFragments prints the fragments. `offset` is the number of fragments before them.
+func writeFragments(w io.Writer, found []client.Fragment, offset int, full bool) {
 	if len(found) == 0 {
 		fmt.Fprintln(w, "No results.")
 		return
 	}
 	fmt.Fprintln(w, "RANK  SCORE  SOURCE")
 	for i, f := range found {
-		fmt.Fprintf(w, "%4d  %.3f  %s\n", i+1, f.Score, oneLine(cmp.Or(f.Source, f.DatasourceName)))
+		fmt.Fprintf(w, "%4d  %.3f  %s\n", offset+i+1, f.Score, oneLine(cmp.Or(f.Source, f.DatasourceName)))
 		text := oneLine(f.Text)
 		if full {
 			text = strings.ReplaceAll(strings.TrimSpace(Printable(f.Text)), "\n", "\n             ")

@@ -1108,12 +1108,13 @@ type ChatMessageRole string
 
 // ChatModel defines model for ChatModel.
 type ChatModel struct {
+	// Created 0 for models that are not agents
 	Created int64 `json:"created"`
 
 	// Description extension
 	Description string `json:"description"`
 
-	// Id the agent's id
+	// Id the id of an agent, an embedding model or the reranker
 	Id string `json:"id"`
 
 	// Name extension
@@ -1722,13 +1723,26 @@ type DatastoreQuery struct {
 	// Filters A datasource must match all fields, and one of the values of each. An empty list of ids does not filter.
 	Filters *Filters `json:"filters,omitempty"`
 
+	// Highlights mark the words of the queries in the fragments; default: false
+	Highlights *bool `json:"highlights,omitempty"`
+
 	// MaxPerDatasource maximum number of fragments from one datasource; default: no limit
 	MaxPerDatasource *int `json:"maxPerDatasource,omitempty"`
+
+	// MinScore lowest score of a fragment; default: 0
+	MinScore *float64 `json:"minScore,omitempty"`
 
 	// Mode How fragments are found and ranked. hybrid (default): by words and meaning. lexical: only by words, without the
 	// embedding model. dense: only by meaning, with the datastore's embedding model; a query without a word known to the
 	// model finds nothing, and datastores without vectors are rejected.
 	Mode *SearchMode `json:"mode,omitempty"`
+
+	// Offset Number of fragments to skip. Only the best 100 can be reached. Send 0 with the first page: pages with an offset
+	// never overlap.
+	Offset *int `json:"offset,omitempty"`
+
+	// Queries more queries. All are searched, and they share the fragments; a fragment has its best score
+	Queries *[]string `json:"queries,omitempty"`
 
 	// Query Example: trial period
 	Query string `json:"query"`
@@ -1870,6 +1884,9 @@ type ExplainedFragment struct {
 	// Heading headings above most of the text, outermost first; for a sheet, its name and the rows
 	Heading *string `json:"heading"`
 
+	// Highlights words of the queries in the text, if the query asked for them; at most 200
+	Highlights *[]Highlight `json:"highlights,omitempty"`
+
 	// Metadata metadata of the datasource, with that of the document itself under `document` (title, language, author, …)
 	Metadata map[string]interface{} `json:"metadata"`
 	MimeType *string                `json:"mime_type"`
@@ -1937,7 +1954,7 @@ type Explanation struct {
 	// Rerank the reranker; model is null if it was not used
 	Rerank RerankExplanation `json:"rerank"`
 
-	// Terms terms of the query, as indexed, with their inverse document frequency; up to 100
+	// Terms terms of the query, as indexed, with their weights: inverse document frequencies, times up to 3 for repeated words; up to 100
 	Terms map[string]float64 `json:"terms"`
 	TopK  int                `json:"top_k"`
 
@@ -1985,6 +2002,9 @@ type Fragment struct {
 
 	// Heading headings above most of the text, outermost first; for a sheet, its name and the rows
 	Heading *string `json:"heading"`
+
+	// Highlights words of the queries in the text, if the query asked for them; at most 200
+	Highlights *[]Highlight `json:"highlights,omitempty"`
 
 	// Metadata metadata of the datasource, with that of the document itself under `document` (title, language, author, …)
 	Metadata map[string]interface{} `json:"metadata"`
@@ -2057,7 +2077,7 @@ type Health struct {
 // HealthStatus defines model for Health.Status.
 type HealthStatus string
 
-// Highlight a part of a source's text, in characters (Unicode code points)
+// Highlight a part of a text, in characters (Unicode code points)
 type Highlight struct {
 	// End exclusive
 	End   int `json:"end"`
@@ -4497,15 +4517,15 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/chat/completions (the `CreateChatCompletion` operationId).
 	CreateChatCompletion(ctx context.Context, body CreateChatCompletionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListModels List agents as OpenAI models
+	// ListModels List agents and models as OpenAI models
 	//
-	// Up to 1,000 agents of the workspace, newest first; with a key for a single agent, only that one. As in OpenAI's API,
-	// the list has no pages.
+	// Up to 1,000 agents of the workspace, newest first, then the embedding models, the default first, and the reranker.
+	// With a key for a single agent, only that agent. As in OpenAI's API, the list has no pages.
 	//
 	// Corresponds with GET /v1/models (the `ListModels` operationId).
 	ListModels(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetModel Read an agent as an OpenAI model
+	// GetModel Read an agent or a model as an OpenAI model
 	//
 	// Corresponds with GET /v1/models/{id} (the `GetModel` operationId).
 	GetModel(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -6076,10 +6096,10 @@ func (c *Endpoints) CreateChatCompletion(ctx context.Context, body CreateChatCom
 	return c.Client.Do(req)
 }
 
-// ListModels List agents as OpenAI models
+// ListModels List agents and models as OpenAI models
 //
-// Up to 1,000 agents of the workspace, newest first; with a key for a single agent, only that one. As in OpenAI's API,
-// the list has no pages.
+// Up to 1,000 agents of the workspace, newest first, then the embedding models, the default first, and the reranker.
+// With a key for a single agent, only that agent. As in OpenAI's API, the list has no pages.
 //
 // Corresponds with GET /v1/models (the `ListModels` operationId).
 func (c *Endpoints) ListModels(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6094,7 +6114,7 @@ func (c *Endpoints) ListModels(ctx context.Context, reqEditors ...RequestEditorF
 	return c.Client.Do(req)
 }
 
-// GetModel Read an agent as an OpenAI model
+// GetModel Read an agent or a model as an OpenAI model
 //
 // Corresponds with GET /v1/models/{id} (the `GetModel` operationId).
 func (c *Endpoints) GetModel(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error) {

@@ -12,7 +12,7 @@ type Explanation struct {
 	Filters          ExplainedFilters
 	Datastores       []ExplainedDatastore // in the same order as in the request
 	Rerank           ExplainedRerank
-	Terms            map[string]float64  // inverse document frequency by query term, the maximum over the datastores; at most MaxExplainedTerms
+	Terms            map[string]float64  // weight by query term, the maximum over the datastores; at most MaxExplainedTerms
 	Words            map[string][]string // words in the query, by the index term that they were reduced to
 	Candidates       int                 // number of chunks ranked, over all datastores
 	Fragments        []ExplainedFragment

@@ -121,6 +121,8 @@ func setLimits(doc *openapi3.T, l Limits) {
 		n := uint64(l.QueryChars)
 		property(schema, "query").MaxLength = &n
 	}
+	chars := uint64(l.QueryChars)
+	property("DatastoreQuery", "queries").Items.Value.MaxLength = &chars
 	documents := uint64(l.Documents)
 	property("UpsertRequest", "documents").MaxItems = &documents
 	pages := float64(l.PagesOfSite)

@@ -1,0 +1,117 @@
+package analysis
+
+import (
+	"iter"
+	"unicode/utf8"
+)
+
+// Match is a part of a text that matches a query: the bytes from Start to End.
+type Match struct{ Start, End int }
+
+// Matches returns the words of a text that match a term of a query, in order, at most `limit`. `lang` is the result of
+// Detect. Adjacent matches in scripts without spaces are joined, and so are those that one character joins, as in
+// AX-200.
+func Matches(text string, lang Language, query []QueryTerm, limit int) []Match {
+	forms := formsToMark(query)
+	var out []Match
+	mark := func(start, end int) {
+		if n := len(out); n > 0 && (start <= out[n-1].End || isJoined(text[out[n-1].End:start])) {
+			out[n-1].End = max(out[n-1].End, end)
+		} else {
+			out = append(out, Match{start, end})
+		}
+	}
+	previous, from := "", 0 // the preceding character of an unspaced script, and where it begins
+	for i := 0; i < len(text) && len(out) <= limit; {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		switch classOf(r) {
+		case classWord:
+			end := wordEnd(text, i)
+			if matchesWord(text[i:end], lang, forms) {
+				mark(i, end)
+			}
+			previous, i = "", end
+		case classUnspaced:
+			end := i + size
+			for end < len(text) {
+				m, n := utf8.DecodeRuneInString(text[end:])
+				if c := classOf(m); c != classMark && c != classIgnored {
+					break
+				}
+				end += n
+			}
+			cluster := text[i:end]
+			switch {
+			case previous != "" && matchesWord(previous+cluster, lang, forms):
+				mark(from, end)
+			case matchesWord(cluster, lang, forms):
+				mark(i, end)
+			}
+			previous, from, i = cluster, i, end
+		default:
+			previous, i = "", i+size
+		}
+	}
+	return out[:min(len(out), limit)]
+}
+
+// isJoined reports whether a text is a single character that joins words.
+func isJoined(between string) bool {
+	r, size := utf8.DecodeRuneInString(between)
+	return size == len(between) && joinerAt(between+"a", 0) == r
+}
+
+// matchesWord reports whether one of the terms of a word is among the given ones.
+func matchesWord(word string, lang Language, forms map[string]bool) (matches bool) {
+	tokens(word, func(t token) bool {
+		matches = t.kind != kindUnspaced && forms[termOf(t, lang)] || t.kind == kindUnspaced && len(t.text) >= len(word) && forms[t.text]
+		if bare, ok := bareToken(t, lang); ok && !matches {
+			matches = forms[termOf(bare, bareVietnamese)]
+		}
+		return !matches
+	})
+	return matches
+}
+
+// formsToMark returns the forms of the query's terms. It leaves out single characters of unspaced scripts if they are
+// part of a pair in the query, because they occur in many other words.
+func formsToMark(query []QueryTerm) map[string]bool {
+	forms := make(map[string]bool)
+	inPair := make(map[string]bool)
+	for _, q := range query {
+		for _, form := range q.Forms {
+			forms[form] = true
+			r, size := utf8.DecodeRuneInString(form)
+			if size < len(form) && classOf(r) == classUnspaced {
+				for c := range clusters(form) {
+					inPair[c] = true
+				}
+			}
+		}
+	}
+	for c := range inPair {
+		delete(forms, c)
+	}
+	return forms
+}
+
+// clusters iterates over the characters of a pair, each with its marks. It yields nothing for a single character.
+func clusters(term string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for start := 0; start < len(term); {
+			_, size := utf8.DecodeRuneInString(term[start:])
+			end := start + size
+			for end < len(term) {
+				m, n := utf8.DecodeRuneInString(term[end:])
+				if classOf(m) != classMark {
+					break
+				}
+				end += n
+			}
+			if end == len(term) && start == 0 || !yield(term[start:end]) {
+				return
+			}
+			start = end
+		}
+	}
+}
