@@ -53,8 +53,8 @@ func (a *knownAddresses) has(address string) bool {
 	return a.inPrompt[key(address)]
 }
 
-// ofSource reports whether the address was in the prompt and has the same host as a source.
-func (a *knownAddresses) ofSource(address string) bool {
+// isOfSource reports whether the address was in the prompt and has the same host as a source.
+func (a *knownAddresses) isOfSource(address string) bool {
 	return a.has(address) && a.hosts[hostOf(address)]
 }
 

@@ -15,7 +15,7 @@ import (
 //
 // Marks are [1], [1, 2], [1-3], [document 1], [^1], 【1†source】, the same in the brackets 【】 and ［］, and with full-width
 // digits. Numbers are 1 to 999. The following are text, not marks: code between backticks or fences; subscripts, such
-// as arr[2] (see subscripted); and numbers that belong to the word before them, such as pages [3-5] (see rangedWords).
+// as arr[2] (see isSubscript); and numbers that belong to the word before them, such as pages [3-5] (see rangedWords).
 // The filter holds back only text that may become a mark. After a mark that may be a subscript, it waits for a few more
 // bytes.
 type citationFilter struct {
@@ -136,7 +136,7 @@ func (c *citationFilter) read(s string, last bool) string {
 	var out strings.Builder
 	c.pending = ""
 	for i := 0; i < len(s); {
-		start := i + c.plain(s[i:]) // start of the text to hold back if the input ends here
+		start := i + c.plainLength(s[i:]) // start of the text to hold back if the input ends here
 		c.pass(&out, s[i:start])
 		if i = start; i == len(s) {
 			break
@@ -177,7 +177,7 @@ func (c *citationFilter) read(s string, last bool) string {
 			c.subscript = true
 		default:
 			if c.found != nil {
-				c.found(i, end, slices.DeleteFunc(slices.Clone(m.numbers), func(n int) bool { return !c.names(n) }))
+				c.found(i, end, slices.DeleteFunc(slices.Clone(m.numbers), func(n int) bool { return !c.isFragmentNumber(n) }))
 			}
 			c.cite(&out, s[start:i], s[i:end], m.numbers)
 		}
@@ -197,14 +197,15 @@ func (c *citationFilter) isText(m mark, space, after string) bool {
 		return false
 	}
 	if space != "" || !isSubscriptPrefix(c.left) {
-		return space == "" && (c.subscript || subscriptBefore.MatchString(c.left)) || assigned.MatchString(c.left+space) || space != "" && takesNumbers(c.left, m)
+		return space == "" && (c.subscript || subscriptBefore.MatchString(c.left)) || assigned.MatchString(c.left+space) || space != "" && numbersBelongToWord(c.left, m)
 	}
-	return c.indented() || subscripted(c.left, firstBytes(after)) || c.arrays[nameBefore.FindString(c.left)] ||
-		!slices.ContainsFunc(m.numbers, c.names)
+	return c.indented() || isSubscript(c.left, firstBytes(after)) || c.arrays[nameBefore.FindString(c.left)] ||
+		!slices.ContainsFunc(m.numbers, c.isFragmentNumber)
 }
 
-// plain returns the number of bytes at the beginning of s that are neither part of a mark nor the space before one.
-func (c *citationFilter) plain(s string) int {
+// plainLength returns the number of bytes at the beginning of s that are neither part of a mark nor the space before
+// one.
+func (c *citationFilter) plainLength(s string) int {
 	for i := range len(s) {
 		switch b := s[i]; {
 		case c.isSpace(b) && (i+1 == len(s) || mayOpen(s[i+1])), mayOpen(b):
@@ -223,8 +224,8 @@ func mayOpen(b byte) bool { return b == '[' || b == "【"[0] || b == "［"[0] }
 // may separate the cells of a table, so it is removed only if the filter removes all marks.
 func (c *citationFilter) isSpace(b byte) bool { return b == ' ' || b == '\t' && c.action == remove }
 
-// names reports whether n is the number of a fragment in the prompt.
-func (c *citationFilter) names(n int) bool { return n >= 1 && n <= c.fragments }
+// isFragmentNumber reports whether n is the number of a fragment in the prompt.
+func (c *citationFilter) isFragmentNumber(n int) bool { return n >= 1 && n <= c.fragments }
 
 // cite applies the filter's action to a mark and the space before it, and writes the result to out.
 func (c *citationFilter) cite(out *strings.Builder, space, raw string, numbers []int) {
@@ -234,7 +235,7 @@ func (c *citationFilter) cite(out *strings.Builder, space, raw string, numbers [
 	}
 	var marks strings.Builder
 	for _, n := range numbers {
-		if !c.names(n) || c.action == remove {
+		if !c.isFragmentNumber(n) || c.action == remove {
 			continue
 		}
 		shown, ok := c.shown[n]

@@ -135,7 +135,7 @@ func (f *linkFilter) target(s string, last bool) (text string, taken int) {
 	}
 	address := cutAddress(s[len(opens) : len(opens)+n])
 	rest := s[len(opens)+len(address):]
-	if f.known.ofSource(address) && (strings.HasPrefix(rest, ")") || strings.HasPrefix(rest, " ")) {
+	if f.known.isOfSource(address) && (strings.HasPrefix(rest, ")") || strings.HasPrefix(rest, " ")) {
 		return opens + address, len(opens) + len(address)
 	}
 	return "] (", len(opens)

@@ -33,8 +33,8 @@ var (
 // not a name.
 var nameBefore = regexp.MustCompile(`[A-Za-z_$][0-9A-Za-z_$]*$`)
 
-// subscripted reports whether brackets between `before` and `after` are a subscript, as in arr[2], and not a citation.
-func subscripted(before, after string) bool {
+// isSubscript reports whether brackets between `before` and `after` are a subscript, as in arr[2], and not a citation.
+func isSubscript(before, after string) bool {
 	if !isSubscriptPrefix(before) || strings.Contains(before[strings.LastIndexAny(before, " \t\n")+1:], "://") {
 		return false
 	}
@@ -91,9 +91,9 @@ var intervalWords = wordset.Of(`
 // lastWord captures the last word before a bracket, without a full stop after the word: "pp" in "see pp.".
 var lastWord = regexp.MustCompile(`([\p{L}'’]+)\.?$`)
 
-// takesNumbers reports whether numbers in brackets directly after `before` belong to its last word, as in "pages
+// numbersBelongToWord reports whether numbers in brackets directly after `before` belong to its last word, as in "pages
 // [3-5]".
-func takesNumbers(before string, m mark) bool {
+func numbersBelongToWord(before string, m mark) bool {
 	if len(m.numbers) < 2 {
 		return false
 	}
@@ -111,10 +111,10 @@ func isSubscriptPrefix(before string) bool {
 	return nameBefore.MatchString(before) || callBefore.MatchString(before)
 }
 
-// lastBytes returns the end of the text, up to the number of bytes that subscripted examines.
+// lastBytes returns the end of the text, up to the number of bytes that isSubscript examines.
 func lastBytes(text string) string { return text[max(0, len(text)-maxNameBytes):] }
 
-// firstBytes returns the beginning of the text, up to the number of bytes that subscripted examines.
+// firstBytes returns the beginning of the text, up to the number of bytes that isSubscript examines.
 func firstBytes(text string) string { return text[:min(followerBytes, len(text))] }
 
 // CodeTracker parses Markdown, byte by byte, to determine which parts are code.

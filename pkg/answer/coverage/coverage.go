@@ -61,7 +61,7 @@ func (p *Page) termsOf(fragment int) map[string]bool {
 	defer a.Return()
 	for i := len(p.terms); i <= fragment; i++ {
 		f, terms := p.fragments[i], make(map[string]bool)
-		for _, text := range []string{f.Text, f.Heading, name(f)} {
+		for _, text := range []string{f.Text, f.Heading, documentName(f)} {
 			for _, t := range a.Terms(text, p.detected[i]) {
 				terms[t] = true
 			}
@@ -71,8 +71,8 @@ func (p *Page) termsOf(fragment int) map[string]bool {
 	return p.terms[fragment]
 }
 
-// name returns the words in the name of a fragment's document, separated by spaces.
-func name(f domain.Fragment) string {
+// documentName returns the words in the name of a fragment's document, separated by spaces.
+func documentName(f domain.Fragment) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
 			return r
@@ -156,8 +156,8 @@ func (p *Page) Best(words, context Words, share float64) float64 {
 	best := 0.0
 	for i := range p.fragments {
 		f := p.termsOf(i)
-		if context.total == 0 || context.in(f) >= share {
-			best = max(best, words.in(f))
+		if context.total == 0 || context.shareIn(f) >= share {
+			best = max(best, words.shareIn(f))
 		}
 	}
 	return best
@@ -166,27 +166,28 @@ func (p *Page) Best(words, context Words, share float64) float64 {
 // Covers reports whether a single fragment of the page contains at least the given share of the words, by weight.
 func (p *Page) Covers(words Words, share float64) bool {
 	for i := range p.fragments {
-		if words.in(p.termsOf(i)) >= share {
+		if words.shareIn(p.termsOf(i)) >= share {
 			return true
 		}
 	}
 	return false
 }
 
-// in returns the weighted share of the words that are among the terms of a fragment.
-func (w Words) in(terms map[string]bool) float64 {
+// shareIn returns the weighted share of the words that are among the terms of a fragment.
+func (w Words) shareIn(terms map[string]bool) float64 {
 	if w.total == 0 {
 		return 0
 	}
 	held := 0.0
 	for i, t := range w.terms {
-		held += w.weights[i] * holds(terms, t)
+		held += w.weights[i] * matchDegree(terms, t)
 	}
 	return held / w.total
 }
 
-// holds returns 1 if terms contains a form of the word, stemShare if it contains only a related stem, and 0 otherwise.
-func holds(terms map[string]bool, t analysis.QueryTerm) float64 {
+// matchDegree returns 1 if terms contains a form of the word, stemShare if it contains only a related stem, and 0
+// otherwise.
+func matchDegree(terms map[string]bool, t analysis.QueryTerm) float64 {
 	for _, f := range t.Forms {
 		if terms[f] {
 			return 1
@@ -197,7 +198,7 @@ func holds(terms map[string]bool, t analysis.QueryTerm) float64 {
 			continue
 		}
 		for term := range terms {
-			if related(f, term) {
+			if isRelated(f, term) {
 				return stemShare
 			}
 		}
@@ -205,9 +206,9 @@ func holds(terms map[string]bool, t analysis.QueryTerm) float64 {
 	return 0
 }
 
-// related reports whether the shorter of two stems has at least minCommonStem characters and the longer one begins with
-// it.
-func related(a, b string) bool {
+// isRelated reports whether the shorter of two stems has at least minCommonStem characters and the longer one begins
+// with it.
+func isRelated(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}

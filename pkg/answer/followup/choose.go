@@ -32,7 +32,7 @@ func New(asked string, history []chat.Turn) Question {
 		return q
 	}
 	q.refers = refersBack(q.Alone, language.Detect(previous))
-	if !q.refers && (!short(q.Alone) || len(language.Names(q.Alone)) > 0) {
+	if !q.refers && (!isShort(q.Alone) || len(language.Names(q.Alone)) > 0) {
 		return q
 	}
 	if inContext := searchQuery(q.Alone, history); inContext != q.Alone {
@@ -51,8 +51,8 @@ func previousQuestion(history []chat.Turn) string {
 	return ""
 }
 
-// short reports whether a question has few words or, in scripts without spaces, few characters.
-func short(asked string) bool {
+// isShort reports whether a question has few words or, in scripts without spaces, few characters.
+func isShort(asked string) bool {
 	if strings.ContainsFunc(asked, language.IsUnspaced) {
 		return utf8.RuneCountInString(asked) <= followUpCharacters
 	}

@@ -108,7 +108,7 @@ func refersBack(question string, previous analysis.Language) bool {
 		}
 	}
 	continues := includesLanguage(continuationWords[words[0]], lang) || previous != analysis.Unknown && includesLanguage(continuationWords[words[0]], previous)
-	if continues && topicWords(words[1:], lang, previous) <= borrowingTopics || countsWithoutNoun(words) || hasNoTopic(words, lang) {
+	if continues && countTopicWords(words[1:], lang, previous) <= borrowingTopics || countsWithoutNoun(words) || hasNoTopic(words, lang) {
 		return true
 	}
 	if utf8.RuneCountInString(question) > followUpCharacters {
@@ -126,9 +126,9 @@ func refersBack(question string, previous analysis.Language) bool {
 // with more topic words has a subject of its own: "And what does trace-based compilation mean?"
 const borrowingTopics = 2
 
-// topicWords returns the number of words that are neither function words of one of the languages, nor question words,
-// nor framing words.
-func topicWords(words []string, langs ...analysis.Language) int {
+// countTopicWords returns the number of words that are neither function words of one of the languages, nor question
+// words, nor framing words.
+func countTopicWords(words []string, langs ...analysis.Language) int {
 	n := 0
 	for _, w := range words {
 		if !language.FramingWords[w] && language.QuestionWords[w] == nil && !slices.ContainsFunc(langs, func(l analysis.Language) bool { return analysis.IsFunctionWord(w, l) }) {

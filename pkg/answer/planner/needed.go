@@ -48,7 +48,7 @@ func Needed(asked string, found retrieve.Result) domain.PlanReason {
 	}
 	reason, share := domain.PlanCoverage, coversPlain
 	switch {
-	case compares(asked):
+	case asksForComparison(asked):
 		reason, share = domain.PlanComparison, coversCompare
 	case hasRelativeClause(asked, lang):
 		reason, share = domain.PlanSteps, coversSteps
@@ -59,8 +59,8 @@ func Needed(asked string, found retrieve.Result) domain.PlanReason {
 	return reason
 }
 
-// compares reports whether a question contains a word that asks for a comparison.
-func compares(asked string) bool {
+// asksForComparison reports whether a question contains a word that asks for a comparison.
+func asksForComparison(asked string) bool {
 	return slices.ContainsFunc(language.Words(asked), func(w string) bool { return comparisons[w] }) ||
 		slices.ContainsFunc(unspacedComparisons, func(w string) bool { return strings.Contains(asked, w) })
 }

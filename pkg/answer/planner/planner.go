@@ -88,7 +88,7 @@ func Make(ctx context.Context, m Model, asked string, found []domain.Fragment) (
 	if utf8.RuneCountInString(asked) > maxAskedCharacters {
 		return Plan{}, chat.Completion{}, invalid("the question has more than %d characters", maxAskedCharacters)
 	}
-	passages := shown(found)
+	passages := excerpts(found)
 	text, used, err := auxiliary.Ask(ctx, m.Model, auxiliary.Task{
 		ModelName: m.APIName, Instructions: fmt.Sprintf(planInstructions, question.MaxParts), Question: asked,
 		Input:   "Passages found so far:\n" + fence.Documents(passages) + "\n\nQuestion:\n" + asked,
@@ -105,7 +105,7 @@ func Make(ctx context.Context, m Model, asked string, found []domain.Fragment) (
 // the sub-questions. Finish returns "" if these passages do not contain the name, and an error if the model fails or
 // its output breaks a rule.
 func Finish(ctx context.Context, m Model, asked string, p Plan, found []domain.Fragment) (string, chat.Completion, error) {
-	passages := shown(found)
+	passages := excerpts(found)
 	text, used, err := auxiliary.Ask(ctx, m.Model, auxiliary.Task{
 		ModelName: m.APIName, Instructions: stepInstructions, Question: asked,
 		Input:   "Passages:\n" + fence.Documents(passages) + "\n\nQuestion:\n" + asked + "\n\nUnfinished question:\n" + p.Next,
@@ -119,16 +119,16 @@ func Finish(ctx context.Context, m Model, asked string, p Plan, found []domain.F
 	case strings.ContainsAny(text, "\n\r"):
 		return "", used, invalid("the completed question has several lines")
 	}
-	next, err := checked(text, asked+" "+p.Next, passages)
+	next, err := checkQuestion(text, asked+" "+p.Next, passages)
 	if err == nil && strings.Contains(next, unknown) {
 		err = invalid("the question is still unfinished")
 	}
 	return next, used, err
 }
 
-// shown returns the fragments to show to the model: the first few, with the text of each cut to a few hundred
+// excerpts returns the fragments to show to the model: the first few, with the text of each cut to a few hundred
 // characters.
-func shown(found []domain.Fragment) []domain.Fragment {
+func excerpts(found []domain.Fragment) []domain.Fragment {
 	out := slices.Clone(found[:min(len(found), shownFragments)])
 	for i := range out {
 		if runes := []rune(out[i].Text); len(runes) > shownCharacters {
@@ -141,7 +141,7 @@ func shown(found []domain.Fragment) []domain.Fragment {
 // listMark matches the mark of a list item, which models often add.
 var listMark = regexp.MustCompile(`^(?:[-*•–]|\(?\d{1,2}[.):])\s+`)
 
-// parse parses a plan, one question per line. It rejects the plan if `checked` fails for a question.
+// parse parses a plan, one question per line. It rejects the plan if checkQuestion fails for a question.
 func parse(text, asked string, passages []domain.Fragment) (Plan, error) {
 	var p Plan
 	for line := range strings.Lines(text) {
@@ -153,7 +153,7 @@ func parse(text, asked string, passages []domain.Fragment) (Plan, error) {
 			return Plan{}, invalid("a line follows the question after %s", nextMark)
 		}
 		rest, next := strings.CutPrefix(line, nextMark)
-		q, err := checked(rest, asked, passages)
+		q, err := checkQuestion(rest, asked, passages)
 		switch {
 		case err != nil:
 			return Plan{}, err
@@ -174,9 +174,10 @@ func parse(text, asked string, passages []domain.Fragment) (Plan, error) {
 	return p, nil
 }
 
-// checked returns q, a question that the model wrote, without quotation marks and control characters. It fails if q is
-// too long, has no words, or contains markup, or if too few of its words occur in the user's question and the passages.
-func checked(q, asked string, passages []domain.Fragment) (string, error) {
+// checkQuestion returns q, a question that the model wrote, without quotation marks and control characters. It fails if
+// q is too long, has no words, or contains markup, or if too few of its words occur in the user's question and the
+// passages.
+func checkQuestion(q, asked string, passages []domain.Fragment) (string, error) {
 	q = strings.Join(strings.FieldsFunc(q, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 	q = strings.TrimSpace(strings.Trim(q, "\"“”„`"))
 	switch n := utf8.RuneCountInString(q); {

@@ -46,7 +46,7 @@ func weightOf(w *word) float64 {
 		return figureWeight
 	case w.name:
 		return nameWeight
-	case w.content():
+	case w.isContent():
 		return 1
 	}
 	return 0
@@ -84,7 +84,7 @@ func (j *Judger) compare(sentence string, words []word, among []int) *comparison
 			gain := 0.0
 			last := -1
 			for _, m := range matches {
-				if m.word != last && !c.covered[m.word] && c.near(m, matches) {
+				if m.word != last && !c.covered[m.word] && c.isPlausible(m, matches) {
 					gain += weightOf(&words[m.word])
 				}
 				last = m.word
@@ -101,7 +101,7 @@ func (j *Judger) compare(sentence string, words []word, among []int) *comparison
 		}
 		u := chosenUnit{source: best.source, unit: best.unit, first: math.MaxInt, last: -1}
 		for _, m := range held[best] {
-			if !c.near(m, held[best]) {
+			if !c.isPlausible(m, held[best]) {
 				continue
 			}
 			if !c.covered[m.word] || len(c.chosen) == 0 {
@@ -117,9 +117,9 @@ func (j *Judger) compare(sentence string, words []word, among []int) *comparison
 	return c
 }
 
-// near reports whether a match is more than a coincidence. A figure counts only if another word of the sentence matches
-// near it in the source.
-func (c *comparison) near(m match, all []match) bool {
+// isPlausible reports whether a match is more than a coincidence. A figure counts only if another word of the sentence
+// matches near it in the source.
+func (c *comparison) isPlausible(m match, all []match) bool {
 	const reach = 8 // words
 	if c.words[m.word].numbers == nil {
 		return true
@@ -138,7 +138,7 @@ func (c *comparison) near(m match, all []match) bool {
 
 // onlyFigures reports whether the sentence has no content words besides figures.
 func (c *comparison) onlyFigures() bool {
-	return !slices.ContainsFunc(c.words, func(w word) bool { return w.content() })
+	return !slices.ContainsFunc(c.words, func(w word) bool { return w.isContent() })
 }
 
 // match is a pair of equal words: the index of a word in the sentence, and that of a word in a source.
@@ -163,7 +163,7 @@ func (s *source) occurrences(w *word) []at {
 	}
 	if len(out) == 0 && !strings.ContainsFunc(w.lower, unicode.IsDigit) {
 		for _, p := range s.byPrefix[prefixOf(w.lower)] {
-			if alike(w.lower, s.words[p.word].lower) {
+			if differOnlyInEnding(w.lower, s.words[p.word].lower) {
 				out = append(out, p)
 			}
 		}
@@ -207,7 +207,7 @@ func (c *comparison) compareLanguages() {
 func (c *comparison) share() float64 {
 	held, total := 0.0, 0.0
 	for i := range c.words {
-		if w := &c.words[i]; w.content() {
+		if w := &c.words[i]; w.isContent() {
 			total++
 			if c.covered[i] {
 				held++

@@ -20,7 +20,7 @@ func (r *reader) readFigure(out *[]word, text string, i, to int) int {
 			continue
 		}
 		next, _ := utf8.DecodeRuneInString(text[end+size : to])
-		groups := isThinSpace(c) && threeDigits(text[end+size:to]) && leading(text[i:end]) <= 3
+		groups := isThinSpace(c) && beginsWithThreeDigits(text[end+size:to]) && leadingDigits(text[i:end]) <= 3
 		if !unicode.IsDigit(next) || !groups && !strings.ContainsRune(".,'’٫٬", c) {
 			break
 		}
@@ -56,11 +56,11 @@ func startsWithLetter(s string) bool {
 // isThinSpace reports whether a character may separate thousands.
 func isThinSpace(r rune) bool { return r == ' ' || r == '\u00a0' || r == '\u202f' || r == '\u2009' }
 
-// threeDigits reports whether a text begins with exactly three digits.
-func threeDigits(s string) bool { return leading(s) == 3 }
+// beginsWithThreeDigits reports whether a text begins with exactly three digits.
+func beginsWithThreeDigits(s string) bool { return leadingDigits(s) == 3 }
 
-// leading returns the number of digits at the beginning of a text.
-func leading(s string) int {
+// leadingDigits returns the number of digits at the beginning of a text.
+func leadingDigits(s string) int {
 	n := 0
 	for _, r := range s {
 		if !unicode.IsDigit(r) {

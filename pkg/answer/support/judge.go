@@ -74,10 +74,10 @@ func (j *Judger) Judge(text string, p Piece, among []int) domain.AnswerSentence 
 		return out
 	}
 	sentence := validPrefix(p.Text, maxSentenceBytes)
-	exact, found := j.exact(sentence, among)
+	exact, found := j.findExact(sentence, among)
 	if p.Kind == Code {
 		if found {
-			j.place(&out, exact)
+			j.addSpans(&out, exact)
 			out.Support = new(1.0)
 		}
 		return out
@@ -87,14 +87,14 @@ func (j *Judger) Judge(text string, p Piece, among []int) domain.AnswerSentence 
 	}
 	words := j.reader.read(sentence, 0, len(sentence), maxSentenceWords)
 	if found {
-		j.place(&out, exact)
+		j.addSpans(&out, exact)
 		out.Support = new(1.0)
 		return out
 	}
 	c := j.compare(sentence, words, among)
 	out.Support = c.score()
 	for _, r := range c.places() {
-		j.place(&out, r)
+		j.addSpans(&out, r)
 	}
 	return out
 }
@@ -109,24 +109,24 @@ type sourceRange struct {
 // shorter sentence may occur in a source by chance.
 const minExact = 8
 
-// exact returns the part of a source that contains a sentence word for word.
-func (j *Judger) exact(sentence string, among []int) (sourceRange, bool) {
+// findExact returns the part of a source that contains a sentence word for word.
+func (j *Judger) findExact(sentence string, among []int) (sourceRange, bool) {
 	plain := condense(sentence).text
 	if len(plain) < minExact {
 		return sourceRange{}, false
 	}
 	for _, i := range among {
 		s := j.source(i)
-		if r, ok := s.find(plain); ok && !s.negatedBefore(r) && s.sameFigures(sentence, r) {
+		if r, ok := s.find(plain); ok && !s.isNegatedBefore(r) && s.hasSameFigures(sentence, r) {
 			return sourceRange{i, s.widen(r)}, true
 		}
 	}
 	return sourceRange{}, false
 }
 
-// sameFigures reports whether a sentence and a range of the source have the same decimal points and other separators in
-// their figures. The caller has compared only letters and digits, so 1.5 and 15 look equal to it.
-func (s *source) sameFigures(sentence string, r domain.TextRange) bool {
+// hasSameFigures reports whether a sentence and a range of the source have the same decimal points and other separators
+// in their figures. The caller has compared only letters and digits, so 1.5 and 15 look equal to it.
+func (s *source) hasSameFigures(sentence string, r domain.TextRange) bool {
 	marks := func(text string) string {
 		var out strings.Builder
 		for i, c := range text {
@@ -148,8 +148,8 @@ func (s *source) sameFigures(sentence string, r domain.TextRange) bool {
 	return marks(sentence) == marks(s.text[start:r.End])
 }
 
-// negatedBefore reports whether a negation stands directly before a range that begins in the middle of a sentence.
-func (s *source) negatedBefore(r domain.TextRange) bool {
+// isNegatedBefore reports whether a negation stands directly before a range that begins in the middle of a sentence.
+func (s *source) isNegatedBefore(r domain.TextRange) bool {
 	const near = 3 // words
 	for _, u := range s.units {
 		if u.start >= r.Start || u.end <= r.Start {
@@ -164,9 +164,9 @@ func (s *source) negatedBefore(r domain.TextRange) bool {
 	return false
 }
 
-// place adds a part of a source to out.Spans. If the part comes from several places in the document, it adds a span for
-// each place.
-func (j *Judger) place(out *domain.AnswerSentence, r sourceRange) {
+// addSpans adds a part of a source to out.Spans. If the part comes from several places in the document, it adds a span
+// for each place.
+func (j *Judger) addSpans(out *domain.AnswerSentence, r sourceRange) {
 	f := j.fragments[r.source]
 	spans := domain.SourceSpans(f, r.source, trimmed(f.Text, r.in))
 	out.Spans = append(out.Spans, spans[:min(len(spans), maxSpans-len(out.Spans))]...)

@@ -161,7 +161,7 @@ func (s *source) find(sentence string) (domain.TextRange, bool) {
 		end := last + size
 		before, _ := utf8.DecodeLastRuneInString(s.text[:start])
 		after, _ := utf8.DecodeRuneInString(s.text[end:])
-		if !joins(before, s.text[start:]) && !joins(after, s.text[last:]) {
+		if !isSameWord(before, s.text[start:]) && !isSameWord(after, s.text[last:]) {
 			return domain.TextRange{Start: start, End: end}, true
 		}
 		_, size = utf8.DecodeRuneInString(s.plain.text[i:])
@@ -169,8 +169,9 @@ func (s *source) find(sentence string) (domain.TextRange, bool) {
 	}
 }
 
-// joins reports whether the character `beside`, if it is next to the text's first character, belongs to the same word.
-func joins(beside rune, text string) bool {
+// isSameWord reports whether the character `beside`, if it is next to the text's first character, belongs to the same
+// word.
+func isSameWord(beside rune, text string) bool {
 	first, _ := utf8.DecodeRuneInString(text)
 	return (unicode.IsLetter(beside) || unicode.IsDigit(beside)) && !unspaced(beside) && !unspaced(first)
 }

@@ -23,8 +23,8 @@ type word struct {
 	negation   negation
 }
 
-// content reports whether the word carries content and is neither a figure nor a negation.
-func (w *word) content() bool { return !w.function && w.numbers == nil && w.negation == none }
+// isContent reports whether the word carries content and is neither a figure nor a negation.
+func (w *word) isContent() bool { return !w.function && w.numbers == nil && w.negation == none }
 
 // reader reads the words of texts. The zero value is not usable.
 type reader struct {
@@ -253,8 +253,8 @@ func prefixOf(term string) string {
 	return ""
 }
 
-// alike reports whether two terms differ only in their endings.
-func alike(a, b string) bool {
+// differOnlyInEnding reports whether two terms differ only in their endings.
+func differOnlyInEnding(a, b string) bool {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {
 		i++
