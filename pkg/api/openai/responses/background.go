@@ -126,7 +126,7 @@ func (r *Runner) find(id string) *job {
 }
 
 // createBackground stores a response and answers it in the background. `release` releases the conversation.
-func (s *Service) createBackground(c *gin.Context, ctx context.Context, r *run, release func()) error {
+func (s *Service) createBackground(ctx context.Context, c *gin.Context, r *run, release func()) error {
 	if r.params.stream {
 		if err := admit.OpenStream(ctx, r.request.Agent.WorkspaceID); err != nil {
 			release()

@@ -49,7 +49,7 @@ func (s *Service) create(c *gin.Context) error {
 		return err
 	}
 	if p.background {
-		return s.createBackground(c, ctx, r, release)
+		return s.createBackground(ctx, c, r, release)
 	}
 	defer release()
 	if p.stream {
