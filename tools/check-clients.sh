@@ -57,7 +57,7 @@ done
 made=$("$work/python/bin/python" tools/clients/content.py)
 export CHECK_AGENT=${made% *} DATASTORE=${made#* } CHECK_BINARY=$work/api
 
-for client in openai_client responses_client models_client neighbours_client mcp_client databerry_client; do
+for client in openai_client openai_files responses_client models_client neighbours_client mcp_client databerry_client; do
   echo "== Python: $client"
   "$work/python/bin/python" "tools/clients/$client.py"
 done

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"mime"
 	"net/http"
 	"strconv"
 
@@ -106,13 +105,13 @@ func hasOriginal(d domain.Datasource) error {
 // mistakes a part for the whole.
 func (s *server) writeOriginal(ctx context.Context, w http.ResponseWriter, d domain.Datasource, content io.Reader) error {
 	h := w.Header()
-	h.Set("Content-Type", originalType(d.Original.MIMEType))
+	h.Set("Content-Type", upload.HeaderType(d.Original.MIMEType))
 	h.Set("Content-Length", strconv.FormatInt(d.Original.Size, 10))
-	h.Set("Content-Disposition", attachment(upload.CleanFileName(d.Name)))
+	h.Set("Content-Disposition", upload.Attachment(upload.CleanFileName(d.Name)))
 	h.Set("Content-Security-Policy", originalPolicy)
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "private, no-store")
-	if isHead(ctx) {
+	if transfer.IsHead(ctx) {
 		return nil
 	}
 	out := transfer.TimedWriter(w, s.options.WriteTimeout)
@@ -123,20 +122,4 @@ func (s *server) writeOriginal(ctx context.Context, w http.ResponseWriter, d dom
 		panic(http.ErrAbortHandler)
 	}
 	return nil
-}
-
-// originalType returns the type if it is valid in a header, otherwise application/octet-stream.
-func originalType(kind string) string {
-	if _, _, err := mime.ParseMediaType(kind); err != nil {
-		return "application/octet-stream"
-	}
-	return kind
-}
-
-// attachment returns a Content-Disposition that makes a browser save the file under the name (RFC 6266).
-func attachment(name string) string {
-	if value := mime.FormatMediaType("attachment", map[string]string{"filename": name}); value != "" {
-		return value
-	}
-	return "attachment"
 }

@@ -76,7 +76,7 @@ func (e export) write(ctx context.Context, w http.ResponseWriter, page []domain.
 	h.Set("Content-Type", kind)
 	h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
 	h.Set("Cache-Control", "no-store")
-	if isHead(ctx) {
+	if transfer.IsHead(ctx) {
 		return nil
 	}
 	buffer := bufio.NewWriterSize(transfer.TimedWriter(w, e.server.options.WriteTimeout), 64<<10)

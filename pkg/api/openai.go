@@ -18,13 +18,21 @@ import (
 	"github.com/sluice/sluice/pkg/api/neighbours"
 	"github.com/sluice/sluice/pkg/api/openai"
 	"github.com/sluice/sluice/pkg/api/openai/completions"
+	"github.com/sluice/sluice/pkg/api/openai/files"
 	"github.com/sluice/sluice/pkg/api/openai/responses"
+	"github.com/sluice/sluice/pkg/api/openai/vectorstores"
 	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/filter"
 	"github.com/sluice/sluice/pkg/lists"
 	"github.com/sluice/sluice/pkg/retrieve"
 )
+
+// FileStore stores files, uploads and vector stores.
+type FileStore interface {
+	files.Store
+	vectorstores.Store
+}
 
 // openAIEndpoints returns the endpoints that the OpenAPI document does not describe: those of OpenAI's API, and of
 // other projects.
@@ -40,6 +48,24 @@ func (s *server) openAIEndpoints() []openai.Endpoint {
 		s.inference.Endpoints(),
 		others.Endpoints(),
 		s.newResponses().Endpoints(),
+		s.fileEndpoints(),
+	)
+}
+
+// fileEndpoints returns the endpoints of files and vector stores.
+func (s *server) fileEndpoints() []openai.Endpoint {
+	types := map[string]bool{}
+	for _, f := range s.Formats {
+		types[f.Type] = true
+	}
+	return slices.Concat(
+		files.Endpoints(files.Deps{
+			Store: s.Files, Originals: s.Originals, DetectType: s.DetectType, Uploads: s.uploads, NewID: s.NewID, Log: s.log, WriteTimeout: s.options.WriteTimeout,
+		}),
+		vectorstores.Endpoints(vectorstores.Deps{
+			Store: s.Files, Watcher: s.Watcher, Retriever: s.Retriever, Chunks: s.Chunks, CheckLength: s.checkLength, Engine: s.options.Engines[0],
+			Model: s.options.EmbeddingModels[0], Types: types, NewID: s.NewID, WriteTimeout: s.options.WriteTimeout, Log: s.log,
+		}),
 	)
 }
 

@@ -72,6 +72,7 @@ type Deps struct {
 	Accounts      AccountStore
 	Claims        idempotency.Store
 	Responses     responses.Store
+	Files         FileStore
 
 	Originals Originals
 	Drawer    Drawer
@@ -142,7 +143,7 @@ func (o Options) documented() document.Limits {
 
 func (d Deps) withDefaults() (Deps, error) {
 	if slices.Contains([]any{
-		d.Agents, d.Datastores, d.Datasources, d.Documents, d.Jobs, d.Sites, d.Conversations, d.Keys, d.KeyFinder, d.Usage, d.Accounts, d.Claims, d.Responses,
+		d.Agents, d.Datastores, d.Datasources, d.Documents, d.Jobs, d.Sites, d.Conversations, d.Keys, d.KeyFinder, d.Usage, d.Accounts, d.Claims, d.Responses, d.Files,
 		d.Originals, d.Drawer, d.Converter, d.Chunks, d.Retriever, d.Embedders, d.Answerer, d.Watcher,
 	}, nil) || d.DetectType == nil || len(d.Formats) == 0 {
 		return d, errors.New("creating the API: a dependency is missing")

@@ -44,7 +44,7 @@ func (s *server) GetPicture(ctx context.Context, r GetPictureRequestObject) (Get
 	if err != nil {
 		return nil, err
 	}
-	if isHead(ctx) {
+	if transfer.IsHead(ctx) {
 		return writePicture(nil, s.options.WriteTimeout), nil
 	}
 	slot, err := s.enterDrawing(ctx, d.WorkspaceID)

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	_ "embed" // for the embedded OpenAPI document
 	"errors"
 	"fmt"
@@ -299,21 +298,13 @@ func segments(u *url.URL) (path, raw string) {
 	}
 }
 
-type headKey struct{}
-
 // headAsGet handles HEAD requests as GET. The http.Server drops the body.
 func headAsGet(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodHead {
-			r = r.Clone(context.WithValue(r.Context(), headKey{}, true))
+			r = r.Clone(transfer.WithHead(r.Context()))
 			r.Method = http.MethodGet
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// isHead reports whether a request served as GET was a HEAD request, whose response has no body.
-func isHead(ctx context.Context) bool {
-	head, _ := ctx.Value(headKey{}).(bool)
-	return head
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/api/openai"
 	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/api/sse"
+	"github.com/sluice/sluice/pkg/api/transfer"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -104,7 +105,7 @@ func (s *server) WatchDatastore(ctx context.Context, r WatchDatastoreRequestObje
 // becomes invalid.
 func (s *server) sendChanges(ctx context.Context, w http.ResponseWriter, key domain.APIKey, store domain.Datastore, changed <-chan string) error {
 	events := sse.New(w, s.options.WriteTimeout)
-	if err := events.Comment("watching"); err != nil || isHead(ctx) {
+	if err := events.Comment("watching"); err != nil || transfer.IsHead(ctx) {
 		return err // a HEAD request is complete once the header has been sent
 	}
 	stop := events.KeepAlive(s.options.Heartbeat)

@@ -39,7 +39,7 @@ func (s *server) GetText(ctx context.Context, r GetTextRequestObject) (GetTextRe
 		h.Set("Content-Security-Policy", originalPolicy)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Cache-Control", "private, no-store")
-		if isHead(ctx) {
+		if transfer.IsHead(ctx) {
 			return nil
 		}
 		out := documentWriter{out: transfer.TimedWriter(w, s.options.WriteTimeout)}

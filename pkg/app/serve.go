@@ -119,7 +119,7 @@ func (s *Service) handler() (http.Handler, error) {
 		models, compose = instrument.ChatModels(chat), true
 	}
 	answerer := answer.New(answer.Deps{
-		Retriever: finder, Datastores: s.catalog, Conversations: s.catalog, Models: models, Now: s.now, NewID: domain.NewID, Log: s.log,
+		Retriever: s.recording(finder), Datastores: s.catalog, Conversations: s.catalog, Models: models, Now: s.now, NewID: domain.NewID, Log: s.log,
 	}, answer.Options{
 		Timeout: s.config.ChatTimeout, Fragments: s.config.ChatFragments, ContextTokens: s.config.ChatContext,
 		HistoryTokens: cmp.Or(s.config.ChatHistory, -1), Composes: compose,
@@ -161,11 +161,12 @@ func (s *Service) handler() (http.Handler, error) {
 		Accounts:      s.catalog,
 		Claims:        s.catalog,
 		Responses:     s.catalog,
+		Files:         s.catalog,
 		Originals:     originals.Uploads{Store: s.originals, MaxBytes: int64(max(s.config.LimitUpload, s.config.LimitJSON))},
 		Drawer:        drawer,
 		Converter:     files,
 		Chunks:        retrieve.ChunkReader{Catalog: s.catalog, Index: s.engines.index},
-		Retriever:     s.stages.Retriever(finder),
+		Retriever:     s.recording(s.stages.Retriever(finder)),
 		Embedders:     s.embedders,
 		Reranker:      deps.Reranker,
 		Locator: &locate.Locator{

@@ -35,7 +35,8 @@ var mayWalk = []string{
 
 // mayScan lists the steps of query plans that scan something that is always small.
 var mayScan = []string{
-	"SCAN waiting", // the subquery of at most one row that looks for a waiting page
+	"SCAN waiting",    // the subquery of at most one row that looks for a waiting page
+	"SCAN unfinished", // the subquery of a few rows that looks for unfinished files
 	"SCAN CONSTANT ROW",
 	"SCAN datastores USING INDEX datastores_deleted", // datastores being removed
 	"SCAN datastores USING INDEX datastores_moving",  // datastores being moved

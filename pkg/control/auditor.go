@@ -183,6 +183,8 @@ type audit struct {
 	Report
 	note Note
 	lost map[string]bool // ids of the datasources counted as Lost or Pruned
+
+	lostFiles int // files and parts of uploads whose content is lost or damaged
 }
 
 // Audit runs one audit. It continues after errors and returns all of them.

@@ -50,6 +50,9 @@ func (a *audit) originals(ctx context.Context) error {
 	if a.MissingOriginals > 0 {
 		a.note("originals of %s are lost; their content stays searchable, but upload it again before re-indexing", formatCount(a.MissingOriginals, "datasource"))
 	}
+	if a.lostFiles > 0 {
+		a.note("the content of %s that vector stores can use is lost or damaged; upload it again", formatCount(a.lostFiles, "file"))
+	}
 	if a.Pruned > 0 {
 		a.note("deleted %s that had neither rows nor an original", formatCount(a.Pruned, "datasource"))
 	}
@@ -96,6 +99,10 @@ func (a *audit) verifyOriginal(ctx context.Context, o catalog.OriginalRef) error
 	case !errors.Is(err, originals.ErrCorrupt):
 		return fmt.Errorf("verifying the original of datasource %s: %w", o.DatasourceID, err)
 	}
+	if o.DatasourceID == "" {
+		a.lostFiles++
+		return nil
+	}
 	d, err := a.datasourceOf(ctx, o)
 	if err != nil || d.Original == nil || d.Original.Key != o.Key {
 		return err // nil if it was deleted or replaced in the meantime
@@ -117,6 +124,13 @@ func (a *audit) verifyOriginal(ctx context.Context, o catalog.OriginalRef) error
 // again. For other datasources, the audit only counts the loss, but deletes datasources without content if Prune is
 // set.
 func (a *audit) handleMissingOriginal(ctx context.Context, o catalog.OriginalRef) error {
+	if o.DatasourceID == "" {
+		exists, err := a.Originals.Exists(ctx, o.Key) // it may have been stored after the store was read
+		if err == nil && !exists {
+			a.lostFiles++
+		}
+		return err
+	}
 	d, err := a.datasourceOf(ctx, o)
 	if err != nil || !d.Status.Terminal() {
 		return err // nil if it was deleted, or if its job will store an original or end with an error

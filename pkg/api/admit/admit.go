@@ -134,12 +134,33 @@ func classOf(method, path string) string {
 		return classSearch
 	case path == "/v1/embeddings", problem.FormOf(path) == problem.FormRerank: // the handler has a gate of its own
 		return classOther
-	case path == problem.MCPPath, strings.HasPrefix(path, problem.OpenAIPath):
+	case strings.HasPrefix(path, problem.OpenAIPath):
+		return classOfOpenAI(path)
+	case path == problem.MCPPath:
 		return classAnswer
 	case first == "datasources" && rest == "", first == "datastores" && (strings.HasPrefix(rest, "upsert/") || strings.HasPrefix(rest, "update/")):
 		return classUpload
 	default:
 		return classOther
+	}
+}
+
+// classOfOpenAI returns the class of a request to OpenAI's API that is not a GET or DELETE. Requests to the endpoints of
+// models count as answers, because they may be as expensive.
+func classOfOpenAI(path string) string {
+	segments := strings.Split(strings.TrimPrefix(path, problem.OpenAIPath), "/")
+	last := segments[len(segments)-1]
+	switch {
+	case segments[0] == "files", segments[0] == "uploads" && (last == "parts" || last == "complete"):
+		return classUpload
+	case segments[0] == "vector_stores" && last == "search":
+		return classSearch
+	case segments[0] == "vector_stores" && (last == "files" || last == "file_batches"):
+		return classUpload
+	case segments[0] == "uploads", segments[0] == "vector_stores":
+		return classOther
+	default:
+		return classAnswer
 	}
 }
 

@@ -12,19 +12,35 @@ import (
 type Kind struct {
 	Prefix string
 	Name   string // as in error messages
+	// Field is the parameter with the id. If it is set, a text that cannot be an id is an invalid request, as with
+	// OpenAI; otherwise it is treated like the id of an object that does not exist.
+	Field string
 }
+
+// Kinds of objects.
+var (
+	File        = Kind{Prefix: "file-", Name: "file"}
+	Upload      = Kind{Prefix: "upload_", Name: "upload"}
+	Part        = Kind{Prefix: "part_", Name: "part"}
+	VectorStore = Kind{Prefix: "vs_", Name: "vector store", Field: "vector_store_id"}
+	FileBatch   = Kind{Prefix: "vsfb_", Name: "file batch"}
+)
 
 // ID returns the id of an object as OpenAI's clients see it.
 func (k Kind) ID(id string) string { return k.Prefix + id }
 
-// Parse returns the object's id in Sluice. It accepts ids with and without the prefix. Any other text cannot be the id
-// of an object, so Parse fails with domain.CodeNotFound.
+// Parse returns the object's id in Sluice. It accepts ids with and without the prefix. For any other text, it fails with
+// domain.CodeInvalid or domain.CodeNotFound; see Field.
 func (k Kind) Parse(text string) (string, error) {
 	id := strings.TrimPrefix(text, k.Prefix)
-	if !domain.ValidID(id) {
+	switch {
+	case domain.ValidID(id):
+		return id, nil
+	case k.Field != "":
+		return "", domain.Invalid(k.Field, "is %s; it must be the id of a %s, such as %s", jsonbody.Describe(text), k.Name, k.ID("01900000-0000-7000-8000-000000000000"))
+	default:
 		return "", k.NotFound(text)
 	}
-	return id, nil
 }
 
 // NotFound returns the error for an object that does not exist.

@@ -3,6 +3,7 @@
 package upload
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,14 +33,16 @@ const (
 	maxParts      = 50
 	maxFieldBytes = 16 << 10
 	maxNameChars  = 500
-	headBytes     = 4 << 10 // number of bytes at the beginning of a file that are used to detect its type
 )
+
+// HeadBytes is the number of bytes at the beginning of a file that are used to detect its type.
+const HeadBytes = 4 << 10
 
 // MaxCustomID is the maximum length of a custom id, in characters.
 const MaxCustomID = 200
 
-// uploadFields are the parts that a form may have.
-var uploadFields = []string{"file", "type", "datastoreId", "fileName", "custom_id", "metadata"}
+// uploadFields are the parts that a form with a datasource may have, apart from its file.
+var uploadFields = []string{"type", "datastoreId", "fileName", "custom_id", "metadata"}
 
 // metadataExample is a valid value for the metadata field, shown in error messages.
 const metadataExample = `{"team": "ops"}`
@@ -49,13 +52,14 @@ type Form struct {
 	Fields   map[string]string
 	Metadata map[string]any // parsed from the field metadata; nil if there was none
 	File     *os.File       // nil if there was none
-	size     int64
+	Size     int64
 	fileName string // as sent with the part
 	Declared string // Content-Type of the part
 	faults   []domain.FieldError
 }
 
-func (f *Form) fault(field, format string, args ...any) {
+// Fault adds a fault of the form.
+func (f *Form) Fault(field, format string, args ...any) {
 	f.faults = append(f.faults, domain.FieldError{Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
@@ -76,6 +80,9 @@ type Options struct {
 	TempDir     string        // directory of the temporary file
 	MaxBytes    int64         // maximum size of the file
 	ReadTimeout time.Duration // the time-out passed to transfer.ExpectBody, for error messages
+
+	File   string   // name of the part with the file; default "file"
+	Fields []string // names of the other parts; default: those of a datasource. Unknown parts are ignored.
 }
 
 // MaxBody returns the maximum size of the whole form in bytes.
@@ -109,7 +116,7 @@ func (f *Form) receive(parts *multipart.Reader, o Options) error {
 			return err
 		}
 		if n == maxParts {
-			f.fault("body", "has more than %d parts", maxParts)
+			f.Fault("body", "has more than %d parts", maxParts)
 			return nil
 		}
 		if err := f.receivePart(part, o); err != nil {
@@ -119,16 +126,20 @@ func (f *Form) receive(parts *multipart.Reader, o Options) error {
 }
 
 func (f *Form) receivePart(part *multipart.Part, o Options) error {
-	switch name := part.FormName(); name {
-	case "file":
+	file, fields := cmp.Or(o.File, "file"), o.Fields
+	if fields == nil {
+		fields = uploadFields
+	}
+	switch name := part.FormName(); {
+	case name == file:
 		if f.File != nil {
-			f.fault("file", "is sent more than once; send one file per request")
+			f.Fault(file, "is sent more than once; send one file per request")
 			return nil
 		}
 		return f.spool(part, o)
-	case "type", "datastoreId", "fileName", "custom_id", "metadata":
+	case slices.Contains(fields, name):
 		if _, twice := f.Fields[name]; twice {
-			f.fault(name, "is sent more than once; send it once")
+			f.Fault(name, "is sent more than once; send it once")
 		}
 		text, err := io.ReadAll(io.LimitReader(part, maxFieldBytes+1))
 		if err != nil {
@@ -136,21 +147,24 @@ func (f *Form) receivePart(part *multipart.Part, o Options) error {
 		}
 		switch {
 		case len(text) > maxFieldBytes:
-			f.fault(name, "is longer than %s", jsonbody.ByteSize(maxFieldBytes))
+			f.Fault(name, "is longer than %s", jsonbody.ByteSize(maxFieldBytes))
 		case jsonbody.InvalidUTF8(text) >= 0 || strings.ContainsRune(string(text), 0):
-			f.fault(name, "is not UTF-8 text without NUL characters")
+			f.Fault(name, "is not UTF-8 text without NUL characters")
 		}
 		f.Fields[name] = strings.TrimSpace(string(text))
 		return nil
+	case o.Fields != nil:
+		_, err := io.Copy(io.Discard, part)
+		return err
 	default:
-		field := jsonbody.ClosestName(uploadFields, name)
+		field := jsonbody.ClosestName(append([]string{file}, fields...), name)
 		switch object := strings.FieldsFunc(name, func(r rune) bool { return r == '[' || r == '.' }); {
 		case field != "":
-			f.fault(jsonbody.Shorten(name), "is unknown; did you mean %s?", field)
+			f.Fault(jsonbody.Shorten(name), "is unknown; did you mean %s?", field)
 		case len(object) > 1 && object[0] == "metadata":
-			f.fault(jsonbody.Shorten(name), "is unknown; send one field metadata with a JSON object: %s", metadataExample)
+			f.Fault(jsonbody.Shorten(name), "is unknown; send one field metadata with a JSON object: %s", metadataExample)
 		case len(object) > 0 && object[0] == "config":
-			f.fault(jsonbody.Shorten(name), "is unknown in a form; send custom_id and metadata as separate fields")
+			f.Fault(jsonbody.Shorten(name), "is unknown in a form; send custom_id and metadata as separate fields")
 		}
 		_, err := io.Copy(io.Discard, part) // ignore unknown fields
 		return err
@@ -164,11 +178,11 @@ func (f *Form) spool(part *multipart.Part, o Options) error {
 		return fmt.Errorf("creating a temporary file: %w", err)
 	}
 	f.File, f.fileName, f.Declared = file, part.FileName(), part.Header.Get("Content-Type")
-	f.size, err = io.Copy(file, io.LimitReader(part, o.MaxBytes+1))
+	f.Size, err = io.Copy(file, io.LimitReader(part, o.MaxBytes+1))
 	if err != nil {
 		return err
 	}
-	if f.size > o.MaxBytes {
+	if f.Size > o.MaxBytes {
 		return &http.MaxBytesError{Limit: o.MaxBytes}
 	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
@@ -177,28 +191,34 @@ func (f *Form) spool(part *multipart.Part, o Options) error {
 	return nil
 }
 
-// Check returns all faults of the form as one error, or nil if there are none.
-func (f *Form) Check() error {
+// CheckFile adds a fault if there is no file or the file is empty. It returns all faults of the form as one error, or
+// nil if there are none.
+func (f *Form) CheckFile(name string) error {
 	switch {
 	case f.File == nil:
-		f.fault("file", "is required: the part with the file")
-	case f.size == 0:
-		f.fault("file", "is empty")
+		f.Fault(name, "is required: the part with the file")
+	case f.Size == 0:
+		f.Fault(name, "is empty")
 	}
+	return problem.Invalid(f.faults)
+}
+
+// Check returns all faults of a form with a datasource as one error, or nil if there are none.
+func (f *Form) Check() error {
 	if f.Fields["datastoreId"] == "" {
-		f.fault("datastoreId", "is required: the id of the datastore for the file")
+		f.Fault("datastoreId", "is required: the id of the datastore for the file")
 	}
 	if kind := f.Fields["type"]; kind != "" && kind != string(domain.TypeFile) {
-		f.fault("type", "is %s, but uploads have the type file; send other types as JSON", jsonbody.Describe(kind))
+		f.Fault("type", "is %s, but uploads have the type file; send other types as JSON", jsonbody.Describe(kind))
 	}
 	if n := utf8.RuneCountInString(f.Fields["fileName"]); n > maxNameChars {
-		f.fault("fileName", "has %d characters; the limit is %d", n, maxNameChars)
+		f.Fault("fileName", "has %d characters; the limit is %d", n, maxNameChars)
 	}
 	if n := utf8.RuneCountInString(f.Fields["custom_id"]); n > MaxCustomID {
-		f.fault("custom_id", "has %d characters; the limit is %d", n, MaxCustomID)
+		f.Fault("custom_id", "has %d characters; the limit is %d", n, MaxCustomID)
 	}
 	f.readMetadata()
-	return problem.Invalid(f.faults)
+	return f.CheckFile("file")
 }
 
 // readMetadata parses the JSON object in the field metadata, if the field is present and no fault has been found in it.
@@ -208,7 +228,7 @@ func (f *Form) readMetadata() {
 		return
 	}
 	if way := pairsAsJSON(text); way != "" {
-		f.fault("metadata", `is %s; it must be a JSON object: %s`, jsonbody.Describe(text), way)
+		f.Fault("metadata", `is %s; it must be a JSON object: %s`, jsonbody.Describe(text), way)
 		return
 	}
 	value, faults := jsonbody.Parse([]byte(text))
@@ -219,15 +239,15 @@ func (f *Form) readMetadata() {
 		for _, e := range faults {
 			switch {
 			case e.Field != "body":
-				f.fault(jsonbody.Join("metadata", e.Field), "%s", e.Message)
+				f.Fault(jsonbody.Join("metadata", e.Field), "%s", e.Message)
 			case strings.HasPrefix(text, "{"):
-				f.fault("metadata", "%s", e.Message)
+				f.Fault("metadata", "%s", e.Message)
 			default:
-				f.fault("metadata", "is %s; it must be a JSON object, such as %s", jsonbody.Describe(text), metadataExample)
+				f.Fault("metadata", "is %s; it must be a JSON object, such as %s", jsonbody.Describe(text), metadataExample)
 			}
 		}
 	case !isObject:
-		f.fault("metadata", "is %s; it must be a JSON object, such as %s", jsonbody.Describe(value), metadataExample)
+		f.Fault("metadata", "is %s; it must be a JSON object, such as %s", jsonbody.Describe(value), metadataExample)
 	default:
 		f.Metadata = object
 		f.faults = append(f.faults, rules.MetadataFaults("metadata", object)...)
@@ -291,7 +311,7 @@ func CleanFileName(name string) string {
 
 // Head returns the first bytes of the file. They are used to detect its type.
 func (f *Form) Head() ([]byte, error) {
-	head := make([]byte, headBytes)
+	head := make([]byte, HeadBytes)
 	n, err := f.File.ReadAt(head, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("reading a temporary file: %w", diskFault(err))

@@ -166,9 +166,9 @@ func (c *Files) StoredFile(ctx context.Context, ws, datastoreID, fileID string) 
 	return r.Datasource, db.MapNotFound(err, "file", fileID)
 }
 
-// AnyStoredFile is like StoredFile for any datastore of the workspace. It finds the content of a file that is no longer
-// stored as a file.
-func (c *Files) AnyStoredFile(ctx context.Context, ws, fileID string) (domain.Datasource, error) {
+// FileDatasource returns a datasource of the workspace that was created without a file. Clients that list the files of a
+// vector store see it as a file with the datasource's id.
+func (c *Files) FileDatasource(ctx context.Context, ws, fileID string) (domain.Datasource, error) {
 	r, err := record.Scan(c.db.Read.QueryRow(ctx, `SELECT `+record.Columns+` FROM datasources
 		WHERE id = ? AND file_id = '' AND workspace_id || '' = ? AND `+isFile+` AND `+record.InExistingStore, fileID, ws))
 	return r.Datasource, db.MapNotFound(err, "file", fileID)
@@ -192,6 +192,16 @@ func (c *Files) FilesOfStore(ctx context.Context, ws, datastoreID string, status
 		out[i] = r.Datasource
 	}
 	return out, more, err
+}
+
+// UnfinishedFiles returns how many files of a datastore are not processed yet, but at most `limit`.
+func (c *Files) UnfinishedFiles(ctx context.Context, datastoreID string, limit int) (n int, err error) {
+	err = c.db.Read.QueryRow(ctx, `SELECT COUNT(*) FROM (SELECT 1 FROM datasources
+		WHERE datastore_id = ? AND status IN ('unsynched', 'pending', 'running') LIMIT ?) AS unfinished`, datastoreID, limit).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("counting unfinished files: %w", err)
+	}
+	return n, nil
 }
 
 func andStatuses(l *db.List, column string, statuses []domain.Status) {

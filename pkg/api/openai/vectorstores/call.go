@@ -1,0 +1,54 @@
+package vectorstores
+
+import (
+	"context"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluice/sluice/pkg/api/access"
+	"github.com/sluice/sluice/pkg/api/openai"
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// call is a request with its caller.
+type call struct {
+	gin    *gin.Context
+	ctx    context.Context // of the HTTP request
+	caller access.Caller
+	ws     string // the caller's workspace
+}
+
+// serve adapts a method of the handler to Gin.
+func (h *handler) serve(f func(*call) error) func(*gin.Context) error {
+	return func(c *gin.Context) error {
+		ctx, caller := access.CallerOf(c)
+		return f(&call{gin: c, ctx: ctx, caller: caller, ws: caller.Workspace()})
+	}
+}
+
+// storeID returns the id of the datastore in the path.
+func (c *call) storeID() (string, error) { return openai.VectorStore.Parse(c.gin.Param("id")) }
+
+// storeError replaces the catalog's error for a vector store that does not exist.
+func (c *call) storeError(err error) error {
+	if domain.CodeOf(err) == domain.CodeNotFound {
+		return openai.VectorStore.NotFound(c.gin.Param("id"))
+	}
+	return err
+}
+
+// page reads the parameters of a list.
+func (c *call) page() (catalog.FilePage, error) {
+	p, err := openai.ReadPage(c.gin.Request.URL.Query(), openai.DefaultLimit, openai.MaxLimit)
+	return catalog.FilePage{Limit: p.Limit, Ascending: p.Ascending, After: openai.BareID(p.After), Before: openai.BareID(p.Before)}, err
+}
+
+func (c *call) reply(v any) error { return openai.Reply(c.gin, v) }
+
+// deleted is the response to a deletion.
+type deleted struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Deleted bool   `json:"deleted"`
+}

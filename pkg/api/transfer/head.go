@@ -1,0 +1,14 @@
+package transfer
+
+import "context"
+
+type headKey struct{}
+
+// WithHead returns the context of a HEAD request that is served as GET.
+func WithHead(ctx context.Context) context.Context { return context.WithValue(ctx, headKey{}, true) }
+
+// IsHead reports whether a request served as GET was a HEAD request, whose response has no body.
+func IsHead(ctx context.Context) bool {
+	head, _ := ctx.Value(headKey{}).(bool)
+	return head
+}

@@ -1,0 +1,33 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/retrieve"
+)
+
+// recordingRetriever records which datastores are searched, because a vector store expires some days after its last use.
+type recordingRetriever struct {
+	next   answer.Retriever
+	record func(ctx context.Context, datastoreIDs ...string) error
+	log    *slog.Logger
+}
+
+// recording returns a retriever that records the use of datastores.
+func (s *Service) recording(next answer.Retriever) recordingRetriever {
+	return recordingRetriever{next: next, record: s.catalog.Used, log: s.log}
+}
+
+// Retrieve calls the next retriever. A failure to record the search does not affect its result.
+func (r recordingRetriever) Retrieve(ctx context.Context, req retrieve.Request) (retrieve.Result, error) {
+	ids := make([]string, len(req.Datastores))
+	for i, d := range req.Datastores {
+		ids[i] = d.ID
+	}
+	if err := r.record(ctx, ids...); err != nil && ctx.Err() == nil {
+		r.log.WarnContext(ctx, "recording the use of datastores failed", "error", err)
+	}
+	return r.next.Retrieve(ctx, req)
+}
