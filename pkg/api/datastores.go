@@ -62,8 +62,8 @@ func (s *server) CreateDatastore(ctx context.Context, r CreateDatastoreRequestOb
 		Type:           cmp.Or(domain.Engine(orZero(r.Body.Type)), s.options.Engines[0]),
 		EmbeddingModel: cmp.Or(orZero(r.Body.EmbeddingModel), s.options.EmbeddingModels[0]),
 	}
-	datastorePatch(DatastorePatch{Name: &r.Body.Name, Description: r.Body.Description, Visibility: r.Body.Visibility, Chunking: r.Body.Chunking}).Apply(&d)
-	if err := problem.Invalid(d.Chunking.Check()); err != nil {
+	datastorePatch(DatastorePatch{Name: &r.Body.Name, Description: r.Body.Description, Visibility: r.Body.Visibility, Chunking: r.Body.Chunking, OcrLanguages: r.Body.OcrLanguages}).Apply(&d)
+	if err := problem.Invalid(append(d.Chunking.Check(), d.OCRLanguages.Check()...)); err != nil {
 		return nil, err
 	}
 	d, err := idempotency.CreateOnce(ctx,
@@ -186,6 +186,10 @@ func datastorePatch(b DatastorePatch) domain.DatastorePatch {
 	p := domain.DatastorePatch{Name: trimmed(b.Name), Description: b.Description, Visibility: convert[domain.Visibility](b.Visibility)}
 	if c := b.Chunking; c != nil && (c.TargetTokens != nil || c.MaxTokens != nil) {
 		p.Chunking = &domain.ChunkingPatch{TargetTokens: c.TargetTokens, MaxTokens: c.MaxTokens}
+	}
+	if b.OcrLanguages != nil {
+		languages := domain.OCRLanguages(strings.Join(*b.OcrLanguages, ","))
+		p.OCRLanguages = &languages
 	}
 	return p
 }

@@ -114,7 +114,7 @@ var endpoints = map[string]endpoint{
 	"ListDatastores":  {check: hasFields("data", "nextCursor"), bad: []badRequest{noKey(), badLimit("/datastores")}},
 	"CreateDatastore": {good: request{body: object{"name": "Docs"}}, status: 201, check: hasFields(datastoreFields...), bad: []badRequest{noKey(), {name: "an engine that is not there", request: request{body: object{"name": "Docs", "type": "milvus"}}, status: 400, field: "type"}}},
 	"GetDatastore":    {check: hasFields(datastoreFields...), bad: []badRequest{noKey(), missing("/datastores/" + unusedID)}},
-	"UpdateDatastore": {good: request{body: object{"description": "All of it", "type": "embedded"}}, check: hasFields(datastoreFields...), bad: []badRequest{noKey(), {name: "an unknown engine", request: request{body: object{"type": "x"}}, status: 400, field: "type"}, missing("/datastores/" + unusedID)}},
+	"UpdateDatastore": {good: request{body: object{"description": "All of it", "type": "embedded", "ocrLanguages": []string{"deu", "eng"}}}, check: hasFields(append(datastoreFields, "ocrLanguages")...), bad: []badRequest{noKey(), {name: "a language that is none", request: request{body: object{"ocrLanguages": []string{"de"}}}, status: 400, field: "ocrLanguages[0]"}, {name: "an unknown engine", request: request{body: object{"type": "x"}}, status: 400, field: "type"}, missing("/datastores/" + unusedID)}},
 	"DeleteDatastore": {good: request{body: object{}}, check: hasFields(datastoreFields...), bad: []badRequest{noKey(), noObject, missing("/datastores/" + unusedID)}},
 	"QueryDatastore": {good: request{body: object{"query": "trial"}}, check: func(t *testing.T, a *response) {
 		for _, f := range []string{`"text"`, `"score"`, `"source"`, `"datasource_id"`, `"datasource_name"`} {

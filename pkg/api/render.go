@@ -46,7 +46,7 @@ func renderAgent(a domain.Agent) Agent {
 func renderDatastore(d domain.Datastore) Datastore {
 	return Datastore{
 		Id: d.ID, Name: d.Name, Description: d.Description, Type: Engine(d.Type), Visibility: Visibility(d.Visibility),
-		EmbeddingModel: d.EmbeddingModel, Chunking: renderChunking(d.Chunking), CreatedAt: d.CreatedAt.UTC(), UpdatedAt: d.UpdatedAt.UTC(),
+		EmbeddingModel: d.EmbeddingModel, Chunking: renderChunking(d.Chunking), OcrLanguages: append([]string{}, d.OCRLanguages.Names()...), CreatedAt: d.CreatedAt.UTC(), UpdatedAt: d.UpdatedAt.UTC(),
 	}
 }
 

@@ -185,7 +185,7 @@ func (s *Service) handler() (http.Handler, error) {
 			{Name: "catalog", Ready: s.catalog.Ready},
 			{Name: "nats", Ready: s.natsReady},
 			{Name: "disk", Ready: newDisk(s.dir.Join(datadir.Temp)).ready},
-		}, slices.Concat(s.engines.checks(), modelChecks(s.config), natsSyncChecks(s.config))...),
+		}, slices.Concat(s.engines.checks(), modelChecks(s.config), natsSyncChecks(s.config), s.checks)...),
 		Secrets: s.options.Secrets,
 		Traces:  s.options.Traces,
 		Audit:   s.auditLog,

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/sluice/sluice/pkg/answer/chat"
+	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/control"
@@ -57,6 +58,7 @@ type Service struct {
 	jobs       *instrument.JobMetrics
 	stages     *instrument.Stages
 	admission  *admissionGates
+	checks     []api.Check // of parts that only some processes have
 
 	listener net.Listener
 	server   *http.Server
@@ -113,19 +115,25 @@ func (s *Service) startWorkers(ctx context.Context) error {
 	remote := s.config.NATSURL != "" || s.config.NATSListen != ""
 	var lanes []domain.Lane
 	if s.engines.embedded != nil {
-		lanes = append(lanes, domain.LaneLocal)
+		lanes = append(lanes, domain.LaneLocal, domain.LaneLocalScan)
 	}
 	if s.config.Workers && len(s.engines.remote) > 0 {
-		lanes = append(lanes, domain.LaneIngest)
+		lanes = append(lanes, domain.LaneIngest, domain.LaneScan)
 	}
 	if len(lanes) > 0 {
 		reader := newExtractor(s.config, s.dir.Join(datadir.Cache), s.dir.Join(datadir.Temp), s.log)
 		s.deferClose(reader.Close)
 		ingestor := ingestWorker(s.config, s.options, s.originals, s.broker, reader, s.embedders, s.engines, s.stages, s.now)
 		ingestor.Yield = s.admission.backpressure.Wait
+		scans := scanWorker(s.config, ingestor)
+		s.checks = append(s.checks, scanCheck(reader, s.log))
 		for _, lane := range lanes {
+			handle := ingestor.Handle
+			if lane.Kind() == domain.JobScan {
+				handle = scans.Handle
+			}
 			s.workers.run("ingesting", func(ctx context.Context) error {
-				return s.broker.Work(ctx, lane, workerOptions(s.config, lane, remote, s.jobs), instrument.Jobs(s.options.Traces, s.log, ingestor.Handle))
+				return s.broker.Work(ctx, lane, workerOptions(s.config, lane, remote, s.jobs), instrument.Jobs(s.options.Traces, s.log, handle))
 			})
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -38,6 +39,7 @@ type Worker struct {
 	jobs      *instrument.JobMetrics
 	stages    *instrument.Stages
 	telemetry *healthServer
+	checks    []api.Check    // of parts that only some processes have
 	closers   []func() error // in order of opening
 	failed    chan error
 }
@@ -139,7 +141,9 @@ func (w *Worker) startIngestor(ctx context.Context) error {
 	reader := newExtractor(w.config, "", w.scratch.Path(), w.log)
 	w.deferClose(reader.Close)
 	handler := ingestWorker(w.config, w.options, w.originals, w.broker, reader, models, w.engines, w.stages, w.now)
+	w.checks = append(w.checks, scanCheck(reader, w.log))
 	w.work(ctx, domain.LaneIngest, handler.Handle)
+	w.work(ctx, domain.LaneScan, scanWorker(w.config, handler).Handle)
 	return nil
 }
 
@@ -171,7 +175,7 @@ func (w *Worker) serve(ctx context.Context) (err error) {
 	if addr == "" {
 		addr = "127.0.0.1:0" // any number of workers may share a machine
 	}
-	checks := append([]api.Check{{Name: "nats", Ready: w.broker.Ready}}, w.engines.checks()...)
+	checks := slices.Concat([]api.Check{{Name: "nats", Ready: w.broker.Ready}}, w.engines.checks(), w.checks)
 	if w.telemetry, err = serveHealth(ctx, addr, w.metrics, checks, w.config.AdminKey, w.config.Hosts, w.log, w.failed); err != nil {
 		return err
 	}

@@ -4,8 +4,11 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"strings"
+	"sync"
 	"time"
 
+	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/api/neighbours"
 	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/config"
@@ -26,7 +29,7 @@ const directText = 1 << 20
 func newExtractor(c config.Config, cacheDir, temp string, log *slog.Logger) *extract.Extractor {
 	return extract.New(extract.Options{
 		Concurrency: readers(c), Direct: directText, MaxMemory: int64(c.ExtractMemory), Timeout: c.ExtractTimeout, CacheDir: cacheDir, TempDir: temp,
-		Log: log,
+		Tesseract: c.Tesseract, Recognizers: recognizers(c), MaxScans: c.OCRPages, Log: log,
 	})
 }
 
@@ -75,9 +78,40 @@ func (c converter) Convert(ctx context.Context, f neighbours.File) (*domain.Docu
 // not block all others. One more is added for workspaces that have no document in extraction.
 func readers(c config.Config) int { return min(c.IngestConcurrency, max(2, processors.Count())+1) }
 
+// recognizers returns on how many pages text is recognised concurrently. By default, half of the processors stay free
+// for other documents and for queries.
+func recognizers(c config.Config) int {
+	if c.OCRConcurrency > 0 {
+		return c.OCRConcurrency
+	}
+	return max(processors.Count()/2, 1)
+}
+
+// scansPerRecognizer is the number of scanned documents that are open per page on which text is recognised. With
+// several, workspaces take turns after each page, also if their documents are long.
+const scansPerRecognizer = 2
+
 // newReader returns the extractor and chunker for the command that shows how a file is read.
 func newReader(c config.Config) (*extract.Extractor, *chunk.Chunker) {
 	return newExtractor(c, "", "", slog.New(slog.DiscardHandler)), newChunker(c)
+}
+
+// scanCheck reports whether the text of scanned documents can be read. A process without Tesseract is ready: it reads
+// all other documents. Readiness is public, so only the log has the reason.
+func scanCheck(reader *extract.Extractor, log *slog.Logger) api.Check {
+	var reported sync.Once
+	return api.Check{
+		Name:  "ocr",
+		Ready: func(context.Context) error { return nil },
+		Note: func(context.Context) string {
+			r, err := reader.Recognizes()
+			if err != nil {
+				reported.Do(func() { log.Info("scanned documents are not read", "reason", err) })
+				return "scanned documents are not read: Tesseract is not installed, does not work or is turned off"
+			}
+			return "Tesseract " + r.Version + " reads scanned documents (" + strings.Join(r.Languages, ", ") + ")"
+		},
+	}
 }
 
 // chunkers adapts the chunker to the ingestor's interface.
@@ -97,8 +131,17 @@ func ingestWorker(c config.Config, o Options, store *originals.Store, events ing
 	return &ingest.Ingestor{
 		Originals: store, Extractor: reader, Chunkers: chunkers{chunker: newChunker(c)},
 		Embedders: models, Indexes: indexes, Vectors: ingest.NewVectorCache(int(cacheMemoryOf(c).vectors)), Admission: ingest.NewAdmission(readers(c), c.IngestConcurrency),
-		Events: times.Events(events), Measure: times.Begin, Now: now, Log: o.Log,
+		Languages: c.OCRLanguages, Events: times.Events(events), Measure: times.Begin, Now: now, Log: o.Log,
 	}
+}
+
+// scanWorker returns a copy of the ingestor for scanned documents. It has a limit of its own on documents in memory, so
+// that documents which wait for text recognition do not occupy the places of others.
+func scanWorker(c config.Config, ingestor *ingest.Ingestor) *ingest.Ingestor {
+	scans := *ingestor
+	n := scansPerRecognizer * recognizers(c)
+	scans.Admission = ingest.NewAdmission(n, n)
+	return &scans
 }
 
 func crawlWorker(c config.Config, store *originals.Store, events ingest.Events, site ingest.Web, keys *seal.Sealer, times *instrument.Stages, now func() time.Time) *ingest.Crawler {
@@ -122,6 +165,9 @@ const (
 	// How long a worker may be silent before its job is delivered again, if the workers and the NATS server share a
 	// process. In that case, silence means that the process is gone, not that the network is slow.
 	localAckWait = 5 * time.Second
+	// Maximum time for a scanned document: enough for 1,000 pages with 40 seconds each.
+	maxScanRun = 12 * time.Hour
+
 	// Like localAckWait, but for NATS servers that are reached over a network. It is longer than these servers take to
 	// elect a leader.
 	remoteAckWait = 30 * time.Second
@@ -143,6 +189,8 @@ func workerOptions(c config.Config, lane domain.Lane, remote bool, m *instrument
 	switch {
 	case lane == domain.LaneCrawl:
 		o.Concurrency, o.MaxFailures = c.CrawlConcurrency, crawlFailures
+	case lane.Kind() == domain.JobScan:
+		o.Concurrency, o.MaxRun = scansPerRecognizer*recognizers(c), maxScanRun
 	case lane == domain.LaneLocal && c.IngestConcurrency > 1:
 		// A long document needs as much memory as ShortPerLong short ones, so if all documents are short, ShortPerLong
 		// times as many jobs can run. They use at most half of the admission window, so that the rest is free for jobs
@@ -150,7 +198,7 @@ func workerOptions(c config.Config, lane domain.Lane, remote bool, m *instrument
 		// lanes, jobs would wait here for memory while other ingestors are idle.
 		o.Concurrency = max(c.IngestConcurrency, min(ingest.ShortPerLong*c.IngestConcurrency, c.Window/2))
 	}
-	if remote && lane != domain.LaneLocal {
+	if remote && lane != domain.LaneLocal && lane != domain.LaneLocalScan {
 		o.AckWait = remoteAckWait
 	}
 	return o

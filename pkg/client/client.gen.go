@@ -1577,8 +1577,9 @@ type DatasourceUpload struct {
 	CustomId    *string `json:"custom_id,omitempty"`
 	DatastoreId string  `json:"datastoreId"`
 
-	// File the uploaded file: PDF, EPUB, OpenDocument text (odt), spreadsheet (ods), presentation (odp), Word (docx),
-	// PowerPoint (pptx), Excel (xlsx), RTF, mail (eml), web archive (mht), Outlook mail (msg), HTML, XML, WebVTT (vtt),
+	// File the uploaded file: PDF, pictures of text (PNG, JPEG, TIFF, WebP; they need Tesseract), EPUB, OpenDocument text (odt),
+	// spreadsheet (ods), presentation (odp), Word (docx), PowerPoint (pptx), Excel (xlsx), RTF, mail (eml), web archive
+	// (mht), Outlook mail (msg), HTML, XML, WebVTT (vtt),
 	// SubRip (srt), Jupyter notebook (ipynb), JSON, YAML, CSV, Markdown or text
 	File openapi_types.File `json:"file"`
 
@@ -1615,6 +1616,9 @@ type Datastore struct {
 	// Name Example: Handbook
 	Name string `json:"name"`
 
+	// OcrLanguages languages of scans, by Tesseract's names; empty: the setting of the service
+	OcrLanguages []string `json:"ocrLanguages"`
+
 	// Type the search engine
 	Type      Engine    `json:"type"`
 	UpdatedAt time.Time `json:"updatedAt"`
@@ -1634,6 +1638,10 @@ type DatastoreCreate struct {
 
 	// Name Example: Handbook
 	Name string `json:"name"`
+
+	// OcrLanguages Languages of scans, by the names that `tesseract --list-langs` prints. A change applies to scans that are read from
+	// now on; resync others. An empty list uses the setting of the service.
+	OcrLanguages *[]string `json:"ocrLanguages,omitempty"`
 
 	// Type the search engine
 	Type *Engine `json:"type,omitempty"`
@@ -1710,6 +1718,10 @@ type DatastorePatch struct {
 
 	// Name Example: Handbook
 	Name *string `json:"name,omitempty"`
+
+	// OcrLanguages Languages of scans, by the names that `tesseract --list-langs` prints. A change applies to scans that are read from
+	// now on; resync others. An empty list uses the setting of the service.
+	OcrLanguages *[]string `json:"ocrLanguages,omitempty"`
 
 	// Type the search engine
 	Type *Engine `json:"type,omitempty"`

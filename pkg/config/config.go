@@ -94,6 +94,10 @@ type Config struct {
 	CacheMemory       Bytes
 	ExtractMemory     Bytes
 	ExtractTimeout    time.Duration
+	Tesseract         string   // path of the program; "" if it is in the PATH, "off" for no text recognition
+	OCRLanguages      []string // by Tesseract's names
+	OCRConcurrency    int
+	OCRPages          int
 
 	LimitUpload    Bytes
 	LimitJSON      Bytes

@@ -149,13 +149,20 @@ func natsSettings(c *Config) Group {
 }
 
 func ingestionSettings(c *Config) Group {
-	return Group{Title: "Ingestion", About: "See [sizing](deployment.md#sizing).", Settings: []Setting{
+	return Group{Title: "Ingestion", About: "See [sizing](deployment.md#sizing) and [scans](extraction.md#scans).", Settings: []Setting{
 		{Env: "SLUICE_INGEST_CONCURRENCY", Default: "8", set: number(&c.IngestConcurrency, 1, 256),
 			Doc: "Number of documents that an ingestor processes at once; with the embedded index, up to four times as many short ones."},
 		{Env: "SLUICE_WINDOW", Default: "0", set: number(&c.Window, 0, 100_000),
 			Doc: "Maximum unfinished jobs in the job stream; 0 means 64 with the embedded NATS server and 256 with `NATS_URL`."},
 		{Env: "SLUICE_EXTRACT_MEMORY", Default: "3GiB", set: size(&c.ExtractMemory, 512<<20), Doc: "Maximum address space of a process that reads a document."},
 		{Env: "SLUICE_EXTRACT_TIMEOUT", Default: "2m", set: duration(&c.ExtractTimeout), Doc: "Time limit for reading a document; shorter, but at least 15 s, for documents under 2 MiB."},
+		{Env: "SLUICE_TESSERACT", set: text(&c.Tesseract), Unset: "`tesseract` in the PATH, if it is installed",
+			Doc: "Path of Tesseract, which reads scanned documents; `off` reads none."},
+		{Env: "SLUICE_OCR_LANGUAGES", set: languages(&c.OCRLanguages), Unset: "the installed languages of a page's script",
+			Doc: "Comma-separated languages of scans, by Tesseract's names, such as `deu,eng`."},
+		{Env: "SLUICE_OCR_CONCURRENCY", Default: "0", set: number(&c.OCRConcurrency, 0, 256),
+			Doc: "Number of scanned pages that an ingestor reads at once; 0 means half of the processors."},
+		{Env: "SLUICE_OCR_PAGES", Default: "1000", set: number(&c.OCRPages, 1, 10_000), Doc: "Maximum scanned pages that are read of a document."},
 	}}
 }
 

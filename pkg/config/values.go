@@ -345,3 +345,21 @@ func sizeOrNone(field *Bytes, low int64) func(string) error {
 		return nil
 	}
 }
+
+// languages parses a comma-separated list of Tesseract's names of languages.
+func languages(field *[]string) func(string) error {
+	return func(v string) error {
+		var names []string
+		for name := range strings.SplitSeq(v, ",") {
+			if name = strings.TrimSpace(name); name == "" {
+				continue
+			}
+			if !domain.IsOCRLanguage(name) {
+				return fmt.Errorf("%q must be a name that tesseract --list-langs prints, such as deu or chi_sim", name)
+			}
+			names = append(names, name)
+		}
+		*field = names
+		return nil
+	}
+}

@@ -59,8 +59,8 @@ func (o *outbox) Apply(_ context.Context, ev domain.Event) (catalog.Applied, err
 	o.ended = append(o.ended, ev)
 	return catalog.Applied{}, nil
 }
-func (o *outbox) InFlightByWorkspace(context.Context) (map[string]int, error) {
-	return map[string]int{"": int(o.inFlight)}, nil
+func (o *outbox) InFlightByWorkspace(context.Context) (pipeline.InFlight, error) {
+	return pipeline.InFlight{Other: map[string]int{"": int(o.inFlight)}}, nil
 }
 func (o *outbox) OutboxWake() <-chan struct{} { return o.wake }
 

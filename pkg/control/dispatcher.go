@@ -24,7 +24,7 @@ type Outbox interface {
 	PublishedAll(ctx context.Context, jobs []domain.Job) error // the Generation of each job must be set
 	DeferJob(ctx context.Context, job domain.Job, until time.Time) error
 	Apply(ctx context.Context, ev domain.Event) (catalog.Applied, error)
-	InFlightByWorkspace(ctx context.Context) (map[string]int, error)
+	InFlightByWorkspace(ctx context.Context) (pipeline.InFlight, error)
 	OutboxWake() <-chan struct{}
 }
 
@@ -61,6 +61,10 @@ const (
 	// while more than windowShare*n are free. So a single workspace can fill four fifths of the window, a second one
 	// four fifths of the remainder, and so on. See admission.Options.Share.
 	windowShare = 0.25
+	// Number of scan jobs in the stream, in addition to the window: a part of the window's size, but not less than
+	// minScans. A few are enough, because each takes seconds.
+	scanShare = 4
+	minScans  = 4
 )
 
 // Run dispatches until ctx is done.
@@ -73,9 +77,9 @@ func (d *Dispatcher) round(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("counting jobs in flight: %w", err)
 	}
-	window := pipeline.NewWindow(d.Window, windowShare, inFlight)
-	free := min(window.Free(), outboxBatch)
-	if free <= 0 {
+	window := pipeline.NewWindow(d.Window, windowShare, inFlight.Other).WithScans(max(d.Window/scanShare, minScans), inFlight.Scans)
+	free := min(max(window.Free(), 0), outboxBatch)
+	if free == 0 && window.FreeScans() == 0 {
 		return false, nil
 	}
 	due, err := d.Outbox.Next(ctx, window, free)
@@ -103,7 +107,7 @@ func (d *Dispatcher) round(ctx context.Context) (more bool, err error) {
 		}
 		return false, errors.Join(faults...)
 	}
-	return len(due) == free, d.mark(ctx, published)
+	return len(due) > 0 && len(due) >= free, d.mark(ctx, published)
 }
 
 // notPublished is a job that could not be published.

@@ -201,6 +201,9 @@ type Progress struct {
 	Total int64  `json:"total"`
 }
 
+// StageScan is the stage of a scan job that is waiting for its turn.
+const StageScan = "waiting for text recognition"
+
 // StageRetrying is the stage of a job that is waiting for a retry. Datasource.Error then holds the last error.
 const StageRetrying = "waiting to be tried again"
 

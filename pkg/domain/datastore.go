@@ -21,6 +21,7 @@ type Datastore struct {
 	Visibility     Visibility
 	EmbeddingModel string // id of the embedding model
 	Chunking       Chunking
+	OCRLanguages   OCRLanguages // of scans
 	// Since is set by a move. In the place that serves readers, only generations above Since are valid. Rows of other
 	// generations are left over from before the datastore moved there.
 	Since     uint64
@@ -50,6 +51,7 @@ type DatastorePatch struct {
 	Description    *string
 	Visibility     *Visibility
 	Chunking       *ChunkingPatch // sizes of future chunks; existing content keeps its chunks until it is read again
+	OCRLanguages   *OCRLanguages  // of scans read from now on
 }
 
 // Destination returns the place that the patch names or, if it names none, the place that serves readers.
@@ -65,6 +67,7 @@ func (p DatastorePatch) Apply(d *Datastore) {
 	assignIf(&d.Name, p.Name)
 	assignIf(&d.Description, p.Description)
 	assignIf(&d.Visibility, p.Visibility)
+	assignIf(&d.OCRLanguages, p.OCRLanguages)
 	if p.Chunking != nil {
 		d.Chunking = p.Chunking.Apply(d.Chunking)
 	}

@@ -9,7 +9,11 @@ type JobKind string
 const (
 	JobCrawl  JobKind = "crawl"  // fetch a page or discover a site
 	JobIngest JobKind = "ingest" // extract, chunk, embed and index
+	JobScan   JobKind = "scan"   // the same, for a document with pages whose text must be recognised in pictures (OCR)
 )
+
+// Ingests reports whether jobs of the kind read an original into the index.
+func (k JobKind) Ingests() bool { return k == JobIngest || k == JobScan }
 
 // Job is a unit of work. It contains references but no content. Its results depend only on the job and its generation,
 // so a second run has no further effect.
@@ -24,15 +28,16 @@ type Job struct {
 	Name         string         `json:"name"`
 	CustomID     string         `json:"custom_id,omitempty"`
 	Metadata     map[string]any `json:"metadata,omitempty"`
-	Places       []Place        `json:"places"`             // destinations of the rows, the one that serves readers first; for a crawl job, the places of its datastore
-	Move         string         `json:"move,omitempty"`     // ingest: id of the move that the job belongs to; such a job only copies the active content to the new place
-	Previous     *Version       `json:"previous,omitempty"` // ingest: the active version; vectors of unchanged text are copied from it
-	Force        bool           `json:"force,omitempty"`    // ingest: write rows even if nothing has changed
-	Chunking     Chunking       `json:"chunking,omitzero"`  // chunk sizes
-	Original     *Original      `json:"original,omitempty"` // ingest: the content to read
-	Crawl        *CrawlSpec     `json:"crawl,omitempty"`    // crawl: the address to fetch
-	Tries        int            `json:"tries,omitempty"`    // crawl: number of failed fetches by the postponed jobs that preceded this one
-	Since        time.Time      `json:"since,omitzero"`     // crawl: time of the first failed fetch
+	Places       []Place        `json:"places"`              // destinations of the rows, the one that serves readers first; for a crawl job, the places of its datastore
+	Move         string         `json:"move,omitempty"`      // ingest: id of the move that the job belongs to; such a job only copies the active content to the new place
+	Previous     *Version       `json:"previous,omitempty"`  // ingest: the active version; vectors of unchanged text are copied from it
+	Force        bool           `json:"force,omitempty"`     // ingest: write rows even if nothing has changed
+	Chunking     Chunking       `json:"chunking,omitzero"`   // chunk sizes
+	Languages    OCRLanguages   `json:"languages,omitempty"` // ingest: languages of scanned pages
+	Original     *Original      `json:"original,omitempty"`  // ingest: the content to read
+	Crawl        *CrawlSpec     `json:"crawl,omitempty"`     // crawl: the address to fetch
+	Tries        int            `json:"tries,omitempty"`     // crawl: number of failed fetches by the postponed jobs that preceded this one
+	Since        time.Time      `json:"since,omitzero"`      // crawl: time of the first failed fetch
 
 	Trace string `json:"trace,omitempty"` // trace of the request, in W3C Trace Context format; "" if not traced
 
@@ -83,7 +88,7 @@ const (
 	EventProgress   EventType = "progress"   // the job has made progress: Stage, Done, Total
 	EventFetched    EventType = "fetched"    // crawl: the page is in the store of originals; an ingest job follows
 	EventDiscovered EventType = "discovered" // crawl: Links are pages on the site
-	EventPostponed  EventType = "postponed"  // crawl: the job leaves the stream, and a new job follows at the time Until
+	EventPostponed  EventType = "postponed"  // crawl: the job leaves the stream, and a new job follows at the time Until; ingest: a scan job follows
 	EventSkipped    EventType = "skipped"    // crawl: the page must not be indexed; Error is the reason
 	EventGone       EventType = "gone"       // crawl: the page does not exist (404, 410); Error is the reason
 	EventSitemap    EventType = "sitemap"    // crawl: the page is a list of pages, so the datasource becomes a site
@@ -121,7 +126,9 @@ type Event struct {
 	// LeftOut counts addresses that were left out, by reason. It is set in discovered events and in a site's synched
 	// event.
 	LeftOut map[string]int `json:"left_out,omitempty"`
-	// The next fields are set in postponed events. Until is when the next job is due, Tries is how many fetches have
+	// Force is set in the postponed event of an ingest job: the field of the job.
+	Force bool `json:"force,omitempty"`
+	// The next fields are set in the postponed events of crawl jobs. Until is when the next job is due, Tries is how many fetches have
 	// failed so far, Since is when the first one failed (zero if none did), and Crawl is the job's CrawlSpec.
 	Until  time.Time  `json:"until,omitzero"`
 	Tries  int        `json:"tries,omitempty"`

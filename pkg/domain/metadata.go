@@ -2,6 +2,7 @@ package domain
 
 import (
 	"maps"
+	"math"
 	"slices"
 )
 
@@ -40,6 +41,29 @@ func FragmentMetadata(given map[string]any, doc *DocumentInfo) map[string]any {
 		return given
 	}
 	out := maps.Clone(given)
+	if out == nil {
+		out = map[string]any{}
+	}
+	out[metaDocument] = found
+	return out
+}
+
+// metaConfidence is the key, below metaDocument, of the mean confidence of text that was recognised in pictures (OCR),
+// from 0 to 1.
+const metaConfidence = "ocrConfidence"
+
+// WithConfidence returns a fragment's metadata for text that was recognised in a picture. `metadata` is the result of
+// FragmentMetadata, and `given` the caller's metadata.
+func WithConfidence(metadata, given map[string]any, confidence float64) map[string]any {
+	if _, taken := given[metaDocument]; taken {
+		return metadata
+	}
+	found := map[string]any{}
+	if document, ok := metadata[metaDocument].(map[string]any); ok {
+		found = maps.Clone(document)
+	}
+	found[metaConfidence] = math.Round(confidence*confidenceSteps) / confidenceSteps
+	out := maps.Clone(metadata)
 	if out == nil {
 		out = map[string]any{}
 	}

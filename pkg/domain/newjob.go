@@ -28,6 +28,17 @@ func NewMoveJob(d Datasource, store Datastore) Job {
 	return j
 }
 
+// newScanJob returns the job that follows a postponed ingest job. The argument `force` is Job.Force, and `move` is
+// Job.Move.
+func newScanJob(id string, force bool, move string, d Datasource, store Datastore) Job {
+	j := newIngestJob(id, d, store)
+	j.Kind, j.Force = JobScan, force
+	if move != "" {
+		j.Places, j.Move = []Place{store.Move.To}, move
+	}
+	return j
+}
+
 // NewCrawlJob returns a job that fetches a page or discovers a site. The request for a page is conditional only if
 // readers see the content from the last fetch. Otherwise a "not modified" response would leave readers with older
 // content.
@@ -70,8 +81,12 @@ func (j Job) Inputs() string {
 	if err != nil {
 		return ""
 	}
-	return DerivedID("inputs", o.SHA256, o.MIMEType, o.Name, string(j.Type), j.Name, j.CustomID, string(metadata),
-		strconv.Itoa(j.Chunking.TargetTokens), strconv.Itoa(j.Chunking.MaxTokens))
+	inputs := []string{"inputs", o.SHA256, o.MIMEType, o.Name, string(j.Type), j.Name, j.CustomID, string(metadata),
+		strconv.Itoa(j.Chunking.TargetTokens), strconv.Itoa(j.Chunking.MaxTokens)}
+	if j.Languages != "" { // without languages, the result is that of earlier versions
+		inputs = append(inputs, string(j.Languages))
+	}
+	return DerivedID(inputs...)
 }
 
 func newJob(id string, kind JobKind, d Datasource, store Datastore) Job {
@@ -88,6 +103,7 @@ func newJob(id string, kind JobKind, d Datasource, store Datastore) Job {
 		Metadata:     d.Metadata,
 		Places:       store.Places(),
 		Chunking:     d.chunkingIn(store),
+		Languages:    store.OCRLanguages,
 	}
 }
 

@@ -1,6 +1,9 @@
 package domain
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Place is the location of a datastore's rows: an engine, and the embedding model of the vectors.
 type Place struct {
@@ -40,26 +43,47 @@ const (
 	LaneCrawl  Lane = "crawl"  // crawlers
 	LaneIngest Lane = "ingest" // ingestors in any process
 	LaneLocal  Lane = "local"  // the ingestor in the api process that has the embedded index
+
+	// Scan jobs have lanes of their own, so that other documents never wait for them.
+	LaneScan      Lane = "scan"       // like LaneIngest
+	LaneLocalScan Lane = "local-scan" // like LaneLocal
 )
 
 // Lanes returns all lanes.
-func Lanes() []Lane { return []Lane{LaneCrawl, LaneIngest, LaneLocal} }
+func Lanes() []Lane { return []Lane{LaneCrawl, LaneIngest, LaneLocal, LaneScan, LaneLocalScan} }
+
+// Kind returns the kind of the lane's jobs.
+func (l Lane) Kind() JobKind {
+	switch l {
+	case LaneCrawl:
+		return JobCrawl
+	case LaneScan, LaneLocalScan:
+		return JobScan
+	}
+	return JobIngest
+}
 
 // Lane returns the lane of the job.
 func (j Job) Lane() Lane {
-	if j.Kind == JobCrawl {
+	local := j.usesEmbedded()
+	switch {
+	case j.Kind == JobCrawl:
 		return LaneCrawl
-	}
-	for _, p := range j.Places {
-		if p.Engine == EngineEmbedded {
-			return LaneLocal
-		}
-	}
-	// The previous vectors are copied from the embedded index, which only the api process can read.
-	if j.Previous != nil && j.Previous.Place.Engine == EngineEmbedded {
+	case j.Kind == JobScan && local:
+		return LaneLocalScan
+	case j.Kind == JobScan:
+		return LaneScan
+	case local:
 		return LaneLocal
 	}
 	return LaneIngest
+}
+
+// usesEmbedded reports whether the job writes to the embedded index or copies vectors from it. Only the api process can
+// do that.
+func (j Job) usesEmbedded() bool {
+	return slices.ContainsFunc(j.Places, func(p Place) bool { return p.Engine == EngineEmbedded }) ||
+		j.Previous != nil && j.Previous.Place.Engine == EngineEmbedded
 }
 
 // Event returns an event of the given type about the job. It sets the fields that can be copied from the job.
@@ -79,8 +103,8 @@ func (j Job) Event(t EventType, at time.Time) Event {
 	}
 	switch {
 	case t == EventPostponed:
-		ev.Crawl = j.Crawl
-	case j.Kind == JobIngest && (t == EventSynched || t == EventUnchanged):
+		ev.Crawl, ev.Force = j.Crawl, j.Force
+	case j.Kind.Ingests() && (t == EventSynched || t == EventUnchanged):
 		ev.Inputs = j.Inputs()
 	}
 	return ev

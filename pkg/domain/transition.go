@@ -77,6 +77,9 @@ func Apply(d *Datasource, store Datastore, ev Event) Outcome {
 		}
 		return applySynched(d, store, ev, current)
 	case EventPostponed:
+		if ev.JobKind == JobIngest {
+			return applyScanned(d, store, ev, current)
+		}
 		return applyPostponed(d, store, ev, current)
 	case EventSkipped:
 		return applySkipped(d, ev, current)
@@ -120,6 +123,22 @@ func applyProgress(d *Datasource, ev Event, current bool) Outcome {
 	}
 	d.UpdatedAt = ev.At
 	return Outcome{Changed: true}
+}
+
+// applyScanned replaces an ingest job that found scanned pages by a scan job.
+func applyScanned(d *Datasource, store Datastore, ev Event, current bool) Outcome {
+	if !current || d.Status.Terminal() {
+		return Outcome{}
+	}
+	if ev.Move != "" && (store.Move == nil || store.Move.ID != ev.Move) { // the move has ended
+		d.restoreAfterMove(ev.At)
+		return Outcome{Changed: true, Settled: true}
+	}
+	next := newScanJob(PostponedJobID(ev.JobID, ev.Generation), ev.Force, ev.Move, *d, store)
+	d.JobID = next.ID
+	d.finish(StatusUnsynched, ev.At)
+	d.Progress.Stage = StageScan
+	return Outcome{Changed: true, Settled: true, Next: &next}
 }
 
 // next makes j the newest job of the datasource. The previous job has ended.

@@ -376,6 +376,37 @@ func TestAJobIsRoutedToWorkersOfItsPlaces(t *testing.T) {
 	equal(t, LaneIngest, Job{Kind: JobIngest, Places: []Place{there}}.Lane())
 	equal(t, LaneLocal, Job{Kind: JobIngest, Places: []Place{there, here}}.Lane())
 	equal(t, LaneLocal, Job{Kind: JobIngest, Places: []Place{there}, Previous: &Version{Place: here}}.Lane())
+	equal(t, LaneScan, Job{Kind: JobScan, Places: []Place{there}}.Lane())
+	equal(t, LaneLocalScan, Job{Kind: JobScan, Places: []Place{there, here}}.Lane())
+	for _, lane := range Lanes() {
+		places := []Place{there}
+		if lane == LaneLocal || lane == LaneLocalScan {
+			places = []Place{here}
+		}
+		equal(t, lane, Job{Kind: lane.Kind(), Places: places}.Lane())
+	}
+}
+
+func TestAScannedDocumentWaitsForAScanJob(t *testing.T) {
+	t.Parallel()
+	original := &Original{Key: "k"}
+	scanned := func(job string, change func(*Event)) Event { return event(EventPostponed, job, 7, change) }
+
+	d := source(func(d *Datasource) { d.Original, d.ActiveGeneration, d.Chunks = original, 4, 2 })
+	out := Apply(&d, settled(), scanned("job-2", func(ev *Event) { ev.Force = true }))
+	equal(t, []any{StatusUnsynched, StageScan, uint64(4), PostponedJobID("job-2", 7), true}, []any{d.Status, d.Progress.Stage, d.ActiveGeneration, d.JobID, out.Settled})
+	equal(t, []any{d.JobID, JobScan, true, "k", uint64(4), []Place{here}, ""},
+		[]any{out.Next.ID, out.Next.Kind, out.Next.Force, out.Next.Original.Key, out.Next.Previous.Generation, out.Next.Places, out.Next.Move})
+	equal(t, Outcome{}, Apply(&d, settled(), scanned("job-2", nil))) // a late repetition
+
+	d = source(func(d *Datasource) { d.Original, d.Resume = original, &Resume{Status: StatusError, Error: "before"} })
+	out = Apply(&d, moving(), scanned("job-2", func(ev *Event) { ev.Move = "move" }))
+	equal(t, []any{[]Place{there}, "move"}, []any{out.Next.Places, out.Next.Move})
+	equal(t, true, d.Resume != nil)
+
+	d = source(func(d *Datasource) { d.Original, d.Resume = original, &Resume{Status: StatusError, Error: "before"} })
+	out = Apply(&d, settled(), scanned("job-2", func(ev *Event) { ev.Move = "move" })) // the move was cancelled
+	equal(t, []any{true, StatusError, "before"}, []any{out.Next == nil, d.Status, d.Error})
 }
 
 func TestOrphanSweeps(t *testing.T) {

@@ -23,6 +23,7 @@ const (
 	TooLarge    = format.TooLarge
 	Resources   = format.Resources
 	NoPage      = format.NoPage
+	Scanned     = format.Scanned
 )
 
 // KindOf returns the kind of the first *Error in err's chain, or "" if there is none. An error without a kind may be

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract/format"
 	"github.com/sluice/sluice/pkg/extract/sandbox"
+	"github.com/sluice/sluice/pkg/extract/tesseract"
 )
 
 // clockFactor is the ratio of a document's wall-clock limit to its CPU time limit.
@@ -59,6 +61,14 @@ type Options struct {
 	IdleAfter time.Duration
 	// Recycle is the number of documents that a child reads before it is replaced. Default 200.
 	Recycle int
+	// Tesseract is the path of the program that recognises text in pictures, "off" for none, or "" for the program
+	// named tesseract in the PATH.
+	Tesseract string
+	// Recognizers is the maximum number of pages on which text is recognised at a time. Each keeps a processor busy for
+	// seconds. Default: half of the processors, but at least 1.
+	Recognizers int
+	// MaxScans is the maximum number of pages of one document on which text is recognised. Default 1,000.
+	MaxScans int
 	// Log receives a warning for each child that dies. Default slog.Default().
 	Log *slog.Logger
 }
@@ -90,6 +100,12 @@ func (o Options) withDefaults() Options {
 	if o.Recycle <= 0 {
 		o.Recycle = 200
 	}
+	if o.Recognizers <= 0 {
+		o.Recognizers = max(runtime.NumCPU()/2, 1)
+	}
+	if o.MaxScans <= 0 {
+		o.MaxScans = 1000
+	}
 	o.Log = cmp.Or(o.Log, slog.Default())
 	return o
 }
@@ -120,6 +136,14 @@ type Request struct {
 	URL       string    // address of the page; "" if none
 	// PlainRows is set to write table rows as tab-separated cells instead of "column: value; …".
 	PlainRows bool
+	// Languages are the languages of scanned pages, by Tesseract's names. If there are none, the installed languages of
+	// a page's script are tried.
+	Languages []string
+	// Defer makes Extract fail with an error of kind Scanned if text must be recognised in pictures, which takes
+	// seconds per page. It has no effect if Tesseract is not installed.
+	Defer bool
+	// Progress, if set, is called before text is recognised on the next page, with the number of pages done and to do.
+	Progress func(done, total int)
 }
 
 // Extractor reads documents in child processes. It is safe for concurrent use.
@@ -127,6 +151,8 @@ type Extractor struct {
 	opts   Options
 	limits format.Limits
 	slots  *admission.Gate
+	ocr    *tesseract.Program
+	pages  *admission.Gate // pages on which text is being recognised
 	ctx    context.Context // cancelled by Close
 	cancel context.CancelCauseFunc
 
@@ -154,17 +180,24 @@ func New(o Options) *Extractor {
 		opts:   o,
 		limits: format.Limits{MaxInput: o.MaxInput, MaxText: o.MaxText, CacheDir: o.CacheDir}.WithDefaults(),
 		slots:  admission.New(admission.Options{Limit: o.Concurrency, Spare: 1, Waiting: -1}),
+		ocr:    tesseract.Find(o.Tesseract),
+		pages:  admission.New(admission.Options{Limit: o.Recognizers, Waiting: -1}),
 		ctx:    ctx,
 		cancel: cancel,
 	}
 }
 
 // Extract reads one document. If no child is free, Extract waits. If several workspaces have waiting documents, they
-// are served in turn. An *Error means that the document cannot be read and that a retry would not help. Any other error
-// comes from the child process or the context, so a retry may succeed.
+// are served in turn. If pages are scanned, their text is recognised first; see recognition. An *Error means that the
+// document cannot be read and that a retry would not help. Any other error comes from the child process or the context,
+// so a retry may succeed.
 func (x *Extractor) Extract(ctx context.Context, req Request) (*domain.Document, error) {
-	answer, err := x.ask(ctx, req, 0, nil)
-	return answer.Document, err
+	ctx, req, done, err := x.begin(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return x.extract(ctx, req)
 }
 
 // Draw draws a page of a PDF, counted from 1, and returns it as a PNG picture. It waits and fails like Extract.
@@ -172,7 +205,7 @@ func (x *Extractor) Draw(ctx context.Context, req Request, page int) ([]byte, er
 	if page < 1 {
 		return nil, format.Errorf(format.NoPage, "there is no page %d; pages are counted from 1", page)
 	}
-	answer, err := x.ask(ctx, req, page, nil)
+	answer, err := x.ask(ctx, req, task{page: page})
 	return answer.Picture, err
 }
 
@@ -186,45 +219,72 @@ func (x *Extractor) Locate(ctx context.Context, req Request, passages []Passage)
 	if err := format.CheckPassages(passages); err != nil {
 		return nil, err
 	}
-	answer, err := x.ask(ctx, req, 0, passages)
+	answer, err := x.ask(ctx, req, task{passages: passages})
 	return answer.Rectangles, err
 }
 
-// ask passes one request to a child. The child draws the given page, locates the given passages or, if `page` is 0 and
-// there are no passages, reads the document.
-func (x *Extractor) ask(ctx context.Context, req Request, page int, passages []Passage) (none sandbox.Answer, err error) {
+// task is what a child does with a document: it draws the given page, locates the given passages or, by default, reads
+// the document.
+type task struct {
+	page       int
+	passages   []Passage
+	scans      format.Scans
+	recognized string // file with recognised pages; "" if there are none
+}
+
+// reads reports whether the child reads the document.
+func (t task) reads() bool { return t.page == 0 && t.passages == nil }
+
+// begin registers a request, so that Close waits for it, and writes a document that comes as a stream to a file. The
+// returned context ends with the extractor. The caller must call the returned function.
+func (x *Extractor) begin(ctx context.Context, req Request) (context.Context, Request, func(), error) {
 	x.mu.Lock()
 	if x.closed {
 		x.mu.Unlock()
-		return none, errClosed
+		return nil, req, nil, errClosed
 	}
 	x.active.Add(1)
 	x.mu.Unlock()
-	defer x.active.Done()
-
+	cleanup := []func(){x.active.Done}
+	done := func() {
+		for _, f := range slices.Backward(cleanup) {
+			f()
+		}
+	}
 	if req.Path == "" { // the stream may be slow, so read it before waiting for a child
 		path, err := x.spool(req.Reader)
 		if err != nil {
-			return none, err
+			done()
+			return nil, req, nil, err
 		}
-		defer os.Remove(path)
+		cleanup = append(cleanup, func() { os.Remove(path) })
 		req.Path = path
 	}
-	f, err := openDocument(req.Path)
+	ctx, cancel := context.WithCancelCause(ctx)
+	detach := context.AfterFunc(x.ctx, func() { cancel(errClosed) })
+	cleanup = append(cleanup, func() { cancel(nil) }, func() { detach() })
+	return ctx, req, done, nil
+}
+
+// ask passes one request to a child.
+func (x *Extractor) ask(ctx context.Context, req Request, t task) (none sandbox.Answer, err error) {
+	ctx, req, done, err := x.begin(ctx, req)
+	if err != nil {
+		return none, err
+	}
+	defer done()
+	return x.askNext(ctx, req, t)
+}
+
+// askNext passes one request to a child once it is the turn of the request's workspace.
+func (x *Extractor) askNext(ctx context.Context, req Request, t task) (none sandbox.Answer, err error) {
+	f, size, err := openDocument(req.Path)
 	if err != nil {
 		return none, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return none, fmt.Errorf("opening the document: %w", err)
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	detach := context.AfterFunc(x.ctx, func() { cancel(errClosed) })
-	defer detach()
-	if page == 0 && passages == nil && info.Size() <= x.opts.Direct && isSimple(f, req) {
-		doc, err := Parse(ctx, format.Source{Data: f, Size: info.Size(), Name: req.Name, Declared: req.Declared, URL: req.URL, PlainRows: req.PlainRows}, x.limits)
+	if t.reads() && size <= x.opts.Direct && isSimple(f, req) {
+		doc, err := Parse(ctx, format.Source{Data: f, Size: size, Name: req.Name, Declared: req.Declared, URL: req.URL, PlainRows: req.PlainRows}, x.limits)
 		return sandbox.Answer{Document: doc}, err
 	}
 	slot, ok := x.slots.Enter(ctx, cmp.Or(req.Workspace, req.Path))
@@ -235,7 +295,17 @@ func (x *Extractor) ask(ctx context.Context, req Request, page int, passages []P
 		return none, fmt.Errorf("waiting for an extraction process: %w", context.Cause(ctx))
 	}
 	defer slot.Leave()
-	return x.askChild(ctx, f, info.Size(), req, page, passages)
+	return x.askChild(ctx, f, x.request(req, t, size), t.recognized)
+}
+
+// request returns the request to the child.
+func (x *Extractor) request(req Request, t task, size int64) sandbox.Request {
+	limit := x.opts.cpuLimit(size)
+	return sandbox.Request{
+		Path: req.Path, Name: req.Name, Declared: req.Declared, URL: req.URL, PlainRows: req.PlainRows,
+		CPUSeconds: uint64(limit.Seconds()) + 1, Limits: x.limits, Page: t.page, Passages: t.passages,
+		Scans: t.scans, Recognized: t.recognized != "",
+	}
 }
 
 // isSimple reports whether the file is plain text or CSV, judging by its first bytes as Parse does.
@@ -252,20 +322,28 @@ func isSimple(f *os.File, req Request) bool {
 	return false
 }
 
-func (x *Extractor) askChild(ctx context.Context, f *os.File, size int64, req Request, page int, passages []Passage) (none sandbox.Answer, err error) {
-	limit := x.opts.cpuLimit(size)
-	child := sandbox.Request{
-		Path: req.Path, Name: req.Name, Declared: req.Declared, URL: req.URL, PlainRows: req.PlainRows,
-		CPUSeconds: uint64(limit.Seconds()) + 1, Limits: x.limits, Page: page, Passages: passages,
-	}
+// askChild passes a request to an idle or new child. `recognized` is a file with recognised pages, or "".
+func (x *Extractor) askChild(ctx context.Context, f *os.File, child sandbox.Request, recognized string) (none sandbox.Answer, err error) {
 	for attempt := 0; ; attempt++ {
 		w, err := x.take()
 		if err != nil {
 			return none, err
 		}
+		if recognized != "" {
+			if err := w.GiveRecognized(recognized); err != nil {
+				x.release(w)
+				return none, err
+			}
+		}
 		answer, err := w.Ask(ctx, f, child, x.opts.MaxMemory, clockFactor*x.opts.Timeout)
+		if err == nil && child.Scan {
+			answer.Scan, err = w.Picture()
+		}
+		if recognized != "" {
+			w.ForgetRecognized()
+		}
 		if w.HasExited && ctx.Err() == nil {
-			x.opts.Log.WarnContext(ctx, "extraction process died while reading a document", "name", req.Name, "error", err)
+			x.opts.Log.WarnContext(ctx, "extraction process died while reading a document", "name", child.Name, "error", err)
 		}
 		x.logMissingRights(w)
 		x.release(w)
@@ -278,19 +356,21 @@ func (x *Extractor) askChild(ctx context.Context, f *os.File, size int64, req Re
 
 // openDocument opens a regular file. It rejects pipes and other special files, because opening or reading them could
 // block forever.
-func openDocument(path string) (*os.File, error) {
+func openDocument(path string) (f *os.File, size int64, err error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
 		err = fmt.Errorf("%s is not a regular file", path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("opening the document: %w", err)
+		return nil, 0, fmt.Errorf("opening the document: %w", err)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("opening the document: %w", err)
+	if f, err = os.Open(path); err != nil {
+		return nil, 0, fmt.Errorf("opening the document: %w", err)
 	}
-	return f, nil
+	if info, err = f.Stat(); err != nil {
+		return nil, 0, errors.Join(fmt.Errorf("opening the document: %w", err), f.Close())
+	}
+	return f, info.Size(), nil
 }
 
 // logMissingRights logs, only once, which restrictions on the children the system does not support.

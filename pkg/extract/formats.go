@@ -9,6 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/epub"
 	"github.com/sluice/sluice/pkg/extract/format"
 	"github.com/sluice/sluice/pkg/extract/html"
+	"github.com/sluice/sluice/pkg/extract/image"
 	"github.com/sluice/sluice/pkg/extract/json"
 	"github.com/sluice/sluice/pkg/extract/mail"
 	"github.com/sluice/sluice/pkg/extract/markdown"
@@ -31,6 +32,10 @@ import (
 // recognised only by name.
 var formats = format.NewRegistry(
 	pdf.Format,
+	image.PNG,
+	image.JPEG,
+	image.TIFF,
+	image.WebP,
 	epub.Format,
 	opendocument.Text,
 	opendocument.Spreadsheet,
@@ -100,4 +105,9 @@ func Locate(ctx context.Context, src format.Source, lim format.Limits, passages 
 
 // RunChildIfAsked does nothing unless an Extractor started this process as a child. In a child it reads documents and
 // never returns. It must be the first call in every main and TestMain.
-func RunChildIfAsked() { sandbox.RunIfAsked(Stream, pdf.Picture, Locate) }
+func RunChildIfAsked() { sandbox.RunIfAsked(ChildTasks()) }
+
+// ChildTasks returns the functions with which a child serves requests.
+func ChildTasks() sandbox.Tasks {
+	return sandbox.Tasks{Parse: Stream, Draw: pdf.Picture, Locate: Locate, Scan: formats.Scan}
+}

@@ -4,11 +4,13 @@ import (
 	"testing"
 
 	"github.com/sluice/sluice/pkg/extract/extracttest"
-	"github.com/sluice/sluice/pkg/extract/pdf"
 	"github.com/sluice/sluice/pkg/extract/sandbox"
 )
 
 func TestMain(m *testing.M) {
-	sandbox.RunIfAsked(misbehave, pdf.Picture, Locate)
+	programIfAsked()
+	tasks := ChildTasks()
+	tasks.Parse = misbehave
+	sandbox.RunIfAsked(tasks)
 	extracttest.Main(m)
 }

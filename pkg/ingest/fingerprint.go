@@ -31,6 +31,7 @@ type fingerprintInputs struct {
 	Name     string         `json:"name"` // used as title if the document has none
 	CustomID string         `json:"custom_id"`
 	Metadata map[string]any `json:"metadata,omitempty"` // encoded with sorted keys
+	Scan     []string       `json:"scan,omitempty"`     // scan job: how text was recognised
 }
 
 // fingerprint returns the hexadecimal SHA-256 of the job's fingerprintInputs. Jobs with equal fingerprints write equal
@@ -40,10 +41,14 @@ func (i *Ingestor) fingerprint(job domain.Job) (string, error) {
 	if job.Original == nil || job.Original.SHA256 == "" {
 		return "", nil
 	}
+	var scan []string
+	if job.Kind == domain.JobScan {
+		scan = append([]string{"tesseract"}, i.languages(job)...)
+	}
 	return digest(fingerprintInputs{
 		Row: rowVersion, Extract: extract.Version, Chunk: i.Chunkers.Chunker(job.Chunking).Version(), Analysis: analysis.Version,
 		SHA256: job.Original.SHA256, FileName: job.Original.Name, MIMEType: job.Original.MIMEType, URL: pageURL(job),
-		Name: job.Name, CustomID: job.CustomID, Metadata: job.Metadata,
+		Name: job.Name, CustomID: job.CustomID, Metadata: job.Metadata, Scan: scan,
 	})
 }
 

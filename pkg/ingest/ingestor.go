@@ -80,6 +80,7 @@ type Ingestor struct {
 	Admission *Admission   // limit for all jobs of the process; nil: no limit
 	Measure   Measure
 	Yield     func(context.Context) // called before a job and before each batch of texts, so that more urgent work can go first; may be nil
+	Languages []string              // of scanned pages, for jobs that name none; nil: the installed languages of a page's script
 	Events    Events
 	Now       func() time.Time
 	Log       *slog.Logger // default slog.Default()
@@ -98,6 +99,9 @@ func (i *Ingestor) logger() *slog.Logger {
 // a web page's text has not changed, the job ends in the same way after the extraction. Vectors of the same model are
 // copied from the previous version and from an interrupted run of the same job. The remaining texts are embedded, each
 // distinct text once.
+//
+// If pages of the document are scanned, a job of another kind than domain.JobScan ends with domain.EventPostponed, and a
+// scan job follows.
 //
 // If a place other than the first cannot be written, Handle drops it after a few attempts. The final event names the
 // places that were written.
@@ -126,12 +130,22 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	}
 	progress := startProgress(ctx, report, "extracting", i.logger())
 	defer progress.stop()
-	doc, leave, err := i.Admission.read(ctx, job.WorkspaceID, func() (*domain.Document, error) { return i.document(ctx, job) })
+	doc, leave, err := i.Admission.read(ctx, job.WorkspaceID, func() (*domain.Document, error) { return i.document(ctx, job, progress) })
+	if extract.KindOf(err) == extract.Scanned {
+		progress.stop()
+		if err := report.emit(ctx, report.event(domain.EventPostponed)); err != nil {
+			return err
+		}
+		return jobs.Rescheduled(err)
+	}
 	if err != nil {
 		return err
 	}
 	defer leave()
-	w := writer{Ingestor: i, job: job, metadata: domain.FragmentMetadata(job.Metadata, doc.Info()), destinations: destinations, progress: progress}
+	w := writer{
+		Ingestor: i, job: job, metadata: domain.FragmentMetadata(job.Metadata, doc.Info()), recognized: doc.Recognized,
+		destinations: destinations, progress: progress,
+	}
 	info := doc.Info()
 	doc.Title = cmp.Or(doc.Title, job.Name)
 	chunks, err := measureStage(ctx, i.Measure, StageChunk, func(context.Context) ([]domain.Chunk, error) {
@@ -173,7 +187,17 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	return report.emit(ctx, ev)
 }
 
-func (i *Ingestor) document(ctx context.Context, job domain.Job) (*domain.Document, error) {
+// languages returns the languages of the job's scanned pages.
+func (i *Ingestor) languages(job domain.Job) []string {
+	if names := job.Languages.Names(); len(names) > 0 {
+		return names
+	}
+	return i.Languages
+}
+
+// document reads the job's original. In a job other than a scan job, it fails with an error of kind extract.Scanned if
+// text must be recognised in pictures.
+func (i *Ingestor) document(ctx context.Context, job domain.Job, progress *progress) (*domain.Document, error) {
 	if job.Original == nil {
 		return nil, jobs.Permanent(errors.New("the content was not stored; upload it again"))
 	}
@@ -191,12 +215,18 @@ func (i *Ingestor) document(ctx context.Context, job domain.Job) (*domain.Docume
 	}
 	defer body.Close()
 	doc, err := measureStage(ctx, i.Measure, StageExtract, func(ctx context.Context) (*domain.Document, error) {
-		return i.Extractor.Extract(ctx, extract.Request{Workspace: job.WorkspaceID, Reader: body, Name: job.Original.Name, Declared: job.Original.MIMEType, URL: pageURL(job)})
+		return i.Extractor.Extract(ctx, extract.Request{
+			Workspace: job.WorkspaceID, Reader: body, Name: job.Original.Name, Declared: job.Original.MIMEType, URL: pageURL(job),
+			Languages: i.languages(job), Defer: job.Kind != domain.JobScan,
+			Progress: func(done, total int) { progress.update(ctx, "recognising text", int64(done), int64(total)) },
+		})
 	})
 	var final *extract.Error
 	switch {
 	case errors.Is(err, originals.ErrCorrupt): // damaged since Take verified it
 		return nil, damagedOriginal(err)
+	case extract.KindOf(err) == extract.Scanned:
+		return nil, err
 	case errors.As(err, &final):
 		// Users see only the message, because the cause may contain a parser's stack trace.
 		code := domain.CodeUnsupported

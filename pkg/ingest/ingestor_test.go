@@ -213,7 +213,7 @@ func TestIngestorReadsTheOriginalAsWhatItIs(t *testing.T) {
 				if content, err := io.ReadAll(r.Reader); err != nil || string(content) != "of key" {
 					t.Errorf("content %q, err %v", content, err)
 				}
-				r.Reader, test.want.Workspace = nil, job.WorkspaceID
+				r.Reader, r.Progress, test.want.Workspace, test.want.Defer = nil, nil, job.WorkspaceID, true
 				if diff := cmp.Diff(test.want, r); diff != "" {
 					t.Error(diff)
 				}

@@ -23,7 +23,8 @@ const batchRows = 128
 type writer struct {
 	*Ingestor
 	job          domain.Job
-	metadata     map[string]any // metadata of every row
+	metadata     map[string]any  // metadata of every row, except of recognised pages
+	recognized   map[int]float64 // mean confidence of recognised pages
 	destinations []*destination
 	progress     *progress
 }
@@ -159,6 +160,16 @@ func EmbeddedText(context, text string) string {
 	return context + "\n" + text
 }
 
+// metadataOf returns the metadata of a chunk. If its page was recognised in a picture, the metadata says how confident
+// the recognition was.
+func (w *writer) metadataOf(c domain.Chunk) map[string]any {
+	confidence, ok := w.recognized[c.Page]
+	if !ok {
+		return w.metadata
+	}
+	return domain.WithConfidence(w.metadata, w.job.Metadata, confidence)
+}
+
 func (w *writer) row(c domain.Chunk, vector []float32) index.Row {
 	job := w.job
 	return index.Row{
@@ -174,7 +185,7 @@ func (w *writer) row(c domain.Chunk, vector []float32) index.Row {
 		Page:         c.Page,
 		Offset:       c.Offset,
 		Runs:         c.Runs.Encode(c.Offset),
-		Metadata:     w.metadata,
+		Metadata:     w.metadataOf(c),
 		Vector:       vector,
 	}
 }

@@ -35,7 +35,7 @@ func (w *worker) deliver(msg jetstream.Msg) {
 	if !w.claim(meta.Sequence.Stream) {
 		// Another slot of this worker is running the job. It also extends the lease of this delivery, because all
 		// deliveries of a message share one lease.
-		w.opts.Observe(Outcome{Lane: w.lane, Kind: kindOf(w.lane), Generation: meta.Sequence.Stream, Result: Held})
+		w.opts.Observe(Outcome{Lane: w.lane, Kind: w.lane.Kind(), Generation: meta.Sequence.Stream, Result: Held})
 		return
 	}
 	defer w.release(meta.Sequence.Stream)
@@ -82,7 +82,7 @@ func (d *delivery) settle(step func(context.Context) (Result, error)) {
 		return
 	}
 	d.opts.Observe(Outcome{
-		Lane: d.lane, Kind: kindOf(d.lane), JobID: d.job.ID, Generation: d.job.Generation, Result: result, Took: d.duration, Err: err,
+		Lane: d.lane, Kind: d.lane.Kind(), JobID: d.job.ID, Generation: d.job.Generation, Result: result, Took: d.duration, Err: err,
 	})
 }
 
@@ -397,7 +397,7 @@ func (d *delivery) deadLetterForeign(ctx context.Context, why error) (Result, er
 		return Unsettled, err
 	}
 	dl := DeadLetter{
-		Kind: kindOf(to.lane), Generation: d.job.Generation, Raw: d.msg.Data(),
+		Kind: to.lane.Kind(), Generation: d.job.Generation, Raw: d.msg.Data(),
 		Error: clip("This message is not a valid job: " + why.Error()), At: d.broker.now(),
 	}
 	if err := persist(ctx, func() error { return d.broker.storeDeadLetter(ctx, to, dl) }); err != nil {

@@ -86,7 +86,7 @@ func decodeJob(subject string, data []byte) (domain.Job, error) {
 	if err := checkJob(job); err != nil {
 		return domain.Job{}, err
 	}
-	if !validLane(to.lane) || job.Kind != kindOf(to.lane) || job.DatastoreID != to.datastoreID || job.DatasourceID != to.datasourceID {
+	if !validLane(to.lane) || job.Kind != to.lane.Kind() || job.DatastoreID != to.datastoreID || job.DatasourceID != to.datasourceID {
 		return domain.Job{}, fmt.Errorf("%w: job %s does not belong to subject %q", ErrInvalid, job.ID, subject)
 	}
 	return job, nil

@@ -25,8 +25,7 @@ const (
 	streamAttempts = "KV_attempts" // laid out as a key-value bucket, so that the nats command can read it
 )
 
-// ConsumerOf returns the durable consumer on JOBS that all workers of a lane share: "worker-crawl", "worker-ingest" or
-// "worker-local". Its pending and unacknowledged messages are the lane's backlog.
+// ConsumerOf returns the durable consumer on JOBS that all workers of a lane share, such as "worker-ingest". Its pending and unacknowledged messages are the lane's backlog.
 func ConsumerOf(lane domain.Lane) string { return "worker-" + string(lane) }
 
 // Prefixes of the streams' subjects. Two or three more tokens follow each prefix.
@@ -45,19 +44,11 @@ const prefixSlots = "turns."
 const prefixAttempts = "$KV.attempts."
 
 // kinds are the valid kinds of jobs.
-var kinds = []domain.JobKind{domain.JobCrawl, domain.JobIngest}
+var kinds = []domain.JobKind{domain.JobCrawl, domain.JobIngest, domain.JobScan}
 
 func validKind(k domain.JobKind) bool { return slices.Contains(kinds, k) }
 
 func validLane(l domain.Lane) bool { return slices.Contains(domain.Lanes(), l) }
-
-// kindOf returns the kind of the jobs in a lane.
-func kindOf(lane domain.Lane) domain.JobKind {
-	if lane == domain.LaneCrawl {
-		return domain.JobCrawl
-	}
-	return domain.JobIngest
-}
 
 func jobSubject(lane domain.Lane, datastoreID, datasourceID string) string {
 	return strings.Join([]string{prefixJobs, string(lane), datastoreID, datasourceID}, ".")

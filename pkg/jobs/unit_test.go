@@ -128,7 +128,7 @@ func FuzzDecodeJob(f *testing.F) {
 			t.Errorf("decoded a job that cannot be published: %v", err)
 		}
 		to, err := parseSubject(subject)
-		if err != nil || job.Kind != kindOf(to.lane) || jobSubject(to.lane, job.DatastoreID, job.DatasourceID) != subject {
+		if err != nil || job.Kind != to.lane.Kind() || jobSubject(to.lane, job.DatastoreID, job.DatasourceID) != subject {
 			t.Errorf("job of subject %q decodes as %+v", subject, job)
 		}
 	})

@@ -399,9 +399,13 @@ func TestWorkersOfALaneGetItsJobsOnly(t *testing.T) {
 	local.Places = []domain.Place{{Engine: domain.EngineEmbedded, Model: "builtin"}}
 	far := newJob(domain.JobIngest)
 	far.Places = []domain.Place{{Engine: domain.EngineMilvus, Model: "builtin"}}
+	localScan, farScan := newJob(domain.JobScan), newJob(domain.JobScan)
+	localScan.Places, farScan.Places = local.Places, far.Places
 	crawl := newJob(domain.JobCrawl)
-	lanes := map[string]domain.Lane{local.ID: domain.LaneLocal, far.ID: domain.LaneIngest, crawl.ID: domain.LaneCrawl}
-	for _, job := range []domain.Job{local, far, crawl} {
+	lanes := map[string]domain.Lane{
+		local.ID: domain.LaneLocal, far.ID: domain.LaneIngest, crawl.ID: domain.LaneCrawl, localScan.ID: domain.LaneLocalScan, farScan.ID: domain.LaneScan,
+	}
+	for _, job := range []domain.Job{local, far, crawl, localScan, farScan} {
 		publish(t, b, job)
 	}
 	for _, lane := range domain.Lanes() {

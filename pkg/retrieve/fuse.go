@@ -88,6 +88,12 @@ func displayScore(final float64) float64 {
 // fragment converts a merged fragment for callers. Its position and score are those of its best chunk.
 func (p *mergedFragment) fragment() domain.Fragment {
 	text, runs := p.text()
+	metadata := domain.FragmentMetadata(maps.Clone(p.source.Metadata), p.source.Document) // cloned: the source is shared
+	if d := p.source.Document; d != nil {
+		if confidence, ok := d.Recognized[p.hit.Page]; ok {
+			metadata = domain.WithConfidence(metadata, p.source.Metadata, confidence)
+		}
+	}
 	return domain.Fragment{
 		ChunkID:        p.hit.Key,
 		Text:           text,
@@ -103,6 +109,6 @@ func (p *mergedFragment) fragment() domain.Fragment {
 		Offset:         p.hit.Offset,
 		Runs:           runs,
 		MIMEType:       p.source.MIMEType,
-		Metadata:       domain.FragmentMetadata(maps.Clone(p.source.Metadata), p.source.Document), // cloned: the source is shared
+		Metadata:       metadata,
 	}
 }

@@ -57,7 +57,7 @@ func rectangles(ctx context.Context, s settings, docs []document, out, errs io.W
 	if err != nil {
 		return err
 	}
-	x := extract.New(extract.Options{Concurrency: 1, Log: slog.New(slog.DiscardHandler)})
+	x := extract.New(extract.Options{Concurrency: 1, Tesseract: "off", Log: slog.New(slog.DiscardHandler)})
 	defer x.Close()
 	quotes, latencies, err := quoteAll(ctx, x, docs)
 	if err != nil {

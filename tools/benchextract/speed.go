@@ -25,7 +25,7 @@ const samplePages = 100
 // the number of pages of each file that was read.
 func readWarm(ctx context.Context, tool string, files []string) (timing, map[string]int, error) {
 	t := timing{tool: tool, read: map[string]cost{}}
-	x := extract.New(extract.Options{Concurrency: 1, Log: slog.New(slog.DiscardHandler)})
+	x := extract.New(extract.Options{Concurrency: 1, Tesseract: "off", Log: slog.New(slog.DiscardHandler)})
 	// Start the child and load PDFium before timing, as in a running service.
 	if _, err := x.Extract(ctx, extract.Request{Path: files[0]}); err != nil && extract.KindOf(err) == "" {
 		return t, nil, fmt.Errorf("reading %s: %w", files[0], err)

@@ -72,7 +72,7 @@ func tortureAll(ctx context.Context, s settings, out, errs io.Writer) error {
 	deaths := &crashLog{}
 	before := runtime.NumGoroutine()
 	x := extract.New(extract.Options{
-		Concurrency: 1, MaxMemory: int64(s.torture.memory), Timeout: s.torture.timeout, TempDir: temp, Log: slog.New(deaths),
+		Concurrency: 1, Tesseract: "off", MaxMemory: int64(s.torture.memory), Timeout: s.torture.timeout, TempDir: temp, Log: slog.New(deaths),
 	})
 	var all []outcome
 	for i, d := range docs {

@@ -63,7 +63,7 @@ func testOutbox(t *testing.T, open world.Open) {
 		publish := func() (taken map[string]int) {
 			taken = map[string]int{}
 			inFlight := world.Must(w.InFlightByWorkspace(w.Ctx))(t)
-			window := pipeline.NewWindow(10, 0.5, inFlight)
+			window := pipeline.NewWindow(10, 0.5, inFlight.Other)
 			jobs := world.Must(w.Next(w.Ctx, window, 100))(t)
 			for _, job := range jobs {
 				taken[job.WorkspaceID]++

@@ -30,6 +30,7 @@ func Run(t *testing.T, open world.Open) {
 		"expiry":        testExpiry,
 		"retrieval":     testRetrieval,
 		"rescue":        testRescue,
+		"scans":         testScans,
 		"conversations": testConversations,
 		"talk lists":    testConversationLists,
 		"talk ends":     testConversationsEnd,

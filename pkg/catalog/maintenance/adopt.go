@@ -37,7 +37,7 @@ const (
 // Calling Adopt twice is therefore harmless.
 func (c *Maintenance) Adopt(ctx context.Context, job domain.Job) (Adopted, error) {
 	what := NothingAdopted
-	if job.Move != "" || job.Kind == domain.JobIngest && job.Original == nil || job.Kind == domain.JobCrawl && job.Crawl == nil {
+	if job.Move != "" || job.Kind.Ingests() && job.Original == nil || job.Kind == domain.JobCrawl && job.Crawl == nil {
 		return what, nil // such a job contains nothing that earlier jobs lack
 	}
 	// Check without a transaction first. This runs for every job of the log, and most datasources are known.
@@ -92,7 +92,7 @@ func isTimeOrdered(id string) bool {
 }
 
 func (c *Maintenance) adoptContent(ctx context.Context, t *db.Tx, r record.Record, store domain.Datastore, job domain.Job) error {
-	if job.Kind == domain.JobIngest {
+	if job.Kind.Ingests() {
 		err := resources.Replace(ctx, t, &r, resources.Replacement{Name: &job.Name, Metadata: &job.Metadata, CustomID: &job.CustomID, Original: *job.Original})
 		if err != nil {
 			return err

@@ -110,7 +110,7 @@ func checkEvent(ev domain.Event) error {
 		return domain.Invalid("event", "of type %q lacks its datasource, datastore or job", ev.Type)
 	case ev.Type == domain.EventFetched && ev.Fetched == nil:
 		return domain.Invalid("fetched", "is missing in an event of type fetched of datasource %s", ev.DatasourceID)
-	case ev.Type == domain.EventPostponed && (ev.Crawl == nil || ev.Until.IsZero()):
+	case ev.Type == domain.EventPostponed && ev.JobKind != domain.JobIngest && (ev.Crawl == nil || ev.Until.IsZero()):
 		return domain.Invalid("until", "is missing in an event of type postponed of datasource %s, or the event does not say what to fetch", ev.DatasourceID)
 	case len(ev.Links) > domain.MaxLinksPerEvent:
 		return domain.Invalid("links", "has %[2]d entries in an event of datasource %[1]s; the limit is %[3]d",
@@ -305,10 +305,12 @@ func storeOutcome(ctx context.Context, t *db.Tx, r *record.Record, ev domain.Eve
 }
 
 // enqueueNext puts the job that follows from an event into the outbox. The job gets the highest priority, so that work
-// in progress is finished first. A postponed job waits until it is due. If a postponed job fetches a page of a site, it
+// in progress is finished first; scan jobs have a priority of their own. A postponed job waits until it is due. If a postponed job fetches a page of a site, it
 // gets PriorityPages.
 func enqueueNext(ctx context.Context, t *db.Tx, r record.Record, out domain.Outcome) error {
 	switch {
+	case out.Next.Kind == domain.JobScan:
+		return record.Enqueue(ctx, t, *out.Next, record.PriorityScans)
 	case out.NotBefore.IsZero():
 		return record.Enqueue(ctx, t, *out.Next, record.PriorityFresh)
 	case r.GroupID != "":

@@ -35,8 +35,9 @@ func (c *Pipeline) Outbox(ctx context.Context, limit int) ([]domain.Job, error) 
 
 // Next returns up to `limit` due jobs in the order in which they should be published: by priority, then round robin by
 // workspace, then oldest first. It leaves out jobs for workspaces that have already used up their share of the window.
-// The returned jobs count as jobs in the window. The round robin continues where the last call ended, so a small limit
-// is as fair as a large one. Jobs stay in the outbox until Published is called.
+// The returned jobs count as jobs in the window. Scan jobs have a separate window: as many as fit into it are returned in
+// addition. Without a window, the limit includes them. The round robin continues where the last call ended,
+// so a small limit is as fair as a large one. Jobs stay in the outbox until Published is called.
 func (c *Pipeline) Next(ctx context.Context, w *Window, limit int) ([]domain.Job, error) {
 	var jobs []domain.Job
 	for _, p := range []record.Priority{record.PriorityFresh, record.PriorityPages, record.PriorityReplay} {
@@ -49,7 +50,19 @@ func (c *Pipeline) Next(ctx context.Context, w *Window, limit int) ([]domain.Job
 		}
 		jobs = append(jobs, more...)
 	}
-	return jobs, nil
+	var forScans *Window
+	left := limit - len(jobs)
+	if w != nil {
+		forScans, left = w.scans, w.FreeScans()
+	}
+	if left <= 0 {
+		return jobs, nil
+	}
+	scans, err := c.roundRobin(ctx, record.PriorityScans, forScans, left)
+	if err != nil {
+		return nil, fmt.Errorf("reading the scans in the outbox: %w", err)
+	}
+	return append(jobs, scans...), nil
 }
 
 // roundRobin reads up to `limit` jobs of one priority. It finds workspaces and jobs by lookups in the index
@@ -255,18 +268,31 @@ func (c *Pipeline) InFlight(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// InFlightByWorkspace counts the same datasources as InFlight, but for each workspace. Workspaces without such
-// datasources are absent from the result.
-func (c *Pipeline) InFlightByWorkspace(ctx context.Context) (map[string]int, error) {
-	// Counting here keeps the database from sorting. There are only as many rows as fit into the window.
-	workspaces, err := db.Collect(ctx, c.db.Read, db.ScanString,
-		`SELECT workspace_id FROM datasources WHERE place = 2 AND place <> 1 AND `+record.Live+` AND `+record.NotDeleted)
-	if err != nil {
-		return nil, fmt.Errorf("counting jobs in flight: %w", err)
+// InFlight counts jobs in the stream by workspace. Workspaces without jobs are absent.
+type InFlight struct {
+	Scans map[string]int // scan jobs
+	Other map[string]int
+}
+
+// InFlightByWorkspace counts the same datasources as InFlight, but for each workspace.
+func (c *Pipeline) InFlightByWorkspace(ctx context.Context) (InFlight, error) {
+	type job struct {
+		workspace string
+		kind      domain.JobKind
 	}
-	all := map[string]int{}
-	for _, workspace := range workspaces {
-		all[workspace]++
+	// Counting here keeps the database from sorting. There are only as many rows as fit into the windows.
+	jobs, err := db.Collect(ctx, c.db.Read, func(s db.Scanner) (j job, err error) { return j, s.Scan(&j.workspace, &j.kind) },
+		`SELECT workspace_id, job_kind FROM datasources WHERE place = 2 AND place <> 1 AND `+record.Live+` AND `+record.NotDeleted)
+	if err != nil {
+		return InFlight{}, fmt.Errorf("counting jobs in flight: %w", err)
+	}
+	all := InFlight{Scans: map[string]int{}, Other: map[string]int{}}
+	for _, j := range jobs {
+		if j.kind == domain.JobScan {
+			all.Scans[j.workspace]++
+		} else {
+			all.Other[j.workspace]++
+		}
 	}
 	return all, nil
 }

@@ -32,7 +32,7 @@ func (c *Pipeline) Stuck(ctx context.Context, before time.Time, limit int) ([]St
 	out := make([]StuckDatasource, 0, len(records))
 	for _, r := range records {
 		kind := r.JobKind
-		if kind == domain.JobIngest && r.Original == nil {
+		if kind.Ingests() && r.Original == nil {
 			kind = domain.JobCrawl // there is no content to read, so fetch it again
 		}
 		store, err := record.DatastoreByID(ctx, c.db.Read, r.DatastoreID)
@@ -46,7 +46,7 @@ func (c *Pipeline) Stuck(ctx context.Context, before time.Time, limit int) ([]St
 		if err != nil {
 			return nil, err
 		}
-		if kind == domain.JobIngest && r.Resume != nil && store.Move != nil && r.MoveID == store.Move.ID {
+		if kind.Ingests() && r.Resume != nil && store.Move != nil && r.MoveID == store.Move.ID {
 			job = domain.NewMoveJob(r.Datasource, store)
 		}
 		out = append(out, StuckDatasource{Datasource: r.Datasource, Job: job})

@@ -7,6 +7,7 @@ type Window struct {
 	free  int
 	share float64
 	held  map[string]int
+	scans *Window // for scan jobs; nil: no room for them
 }
 
 // NewWindow returns a window with room for `size` jobs. It already contains the jobs counted in inFlight, by workspace.
@@ -19,8 +20,23 @@ func NewWindow(size int, share float64, inFlight map[string]int) *Window {
 	return w
 }
 
-// Free returns the number of jobs that the window still has room for.
+// WithScans returns the window with room for `size` scan jobs in addition. It already contains the jobs counted in
+// inFlight, by workspace.
+func (w *Window) WithScans(size int, inFlight map[string]int) *Window {
+	w.scans = NewWindow(size, w.share, inFlight)
+	return w
+}
+
+// Free returns the number of jobs that the window still has room for, besides scan jobs.
 func (w *Window) Free() int { return w.free }
+
+// FreeScans returns the number of scan jobs that the window still has room for.
+func (w *Window) FreeScans() int {
+	if w.scans == nil {
+		return 0
+	}
+	return max(w.scans.free, 0)
+}
 
 // take counts another job of the workspace and returns true. It returns false if the workspace has already used up its
 // share.

@@ -25,6 +25,7 @@ func datastoreRow(d *domain.Datastore, m *domain.Move) db.Row {
 		db.Col("embedding_model", &d.EmbeddingModel),
 		db.Col("chunk_target", &d.Chunking.TargetTokens),
 		db.Col("chunk_max", &d.Chunking.MaxTokens),
+		db.Col("ocr_languages", &d.OCRLanguages),
 		db.Col("since", &d.Since),
 		db.Col("move_id", &m.ID),
 		db.Col("move_engine", &m.To.Engine),

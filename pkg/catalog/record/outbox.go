@@ -20,6 +20,7 @@ const (
 	PriorityFresh  Priority = 0 // content that a user has just added or changed
 	PriorityPages  Priority = 1 // pages found by the crawl of a site
 	PriorityReplay Priority = 2 // replays: the old content stays searchable meanwhile
+	PriorityScans  Priority = 3 // scan jobs, which have a window of their own
 )
 
 // Topics that transactions announce; see db.Tx.Notify.
@@ -65,7 +66,7 @@ func ReadMark(ctx context.Context, q db.Querier) (uint64, error) {
 
 // JobFor returns a job of the given kind for a datasource; see pipeline.Pipeline.NewJob.
 func JobFor(ctx context.Context, q db.Querier, d domain.Datasource, kind domain.JobKind, store domain.Datastore) (domain.Job, error) {
-	if kind == domain.JobIngest {
+	if kind.Ingests() {
 		return domain.NewIngestJob(d, store), nil
 	}
 	if d.GroupID == "" {

@@ -127,7 +127,7 @@ func (c *Resources) UpdateDatastore(ctx context.Context, ws, id string, p domain
 			return err
 		}
 		p.Apply(&d)
-		if faults := d.Chunking.Check(); len(faults) > 0 {
+		if faults := append(d.Chunking.Check(), d.OCRLanguages.Check()...); len(faults) > 0 {
 			return &domain.Error{Code: domain.CodeInvalid, Message: faults[0].Field + ": " + faults[0].Message, Fields: faults}
 		}
 		d.UpdatedAt = db.FromMicros(c.db.Stamp())

@@ -46,6 +46,7 @@ func (p *Parser) Embedded(content []byte, name, declared string, level int, what
 	q.Doc = &domain.Document{MIMEType: kind}
 	q.Out = &Sink{Emit: emit, Left: p.Out.Left, Max: p.Out.Max, maxBlocks: p.Out.maxBlocks}
 	q.Src = Source{Data: bytes.NewReader(content), Size: int64(len(content)), Name: name, Declared: declared, PlainRows: p.Src.PlainRows}
+	q.Src.Scans.Hint = "upload it separately" // text is recognised only in whole files
 	err := p.Formats.read(&q, content[:min(len(content), 4096)])
 	for _, w := range q.Out.Warnings {
 		p.Out.Warn(what + ": " + w)

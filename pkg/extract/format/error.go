@@ -18,6 +18,7 @@ const (
 	TooLarge    Kind = "too_large"   // the document exceeds a limit on size, entries, cells or text
 	Resources   Kind = "resources"   // reading took too much memory or time
 	NoPage      Kind = "no_page"     // the document has no page with the requested number
+	Scanned     Kind = "scanned"     // the text of Error.Pages must be recognised in their pictures first; see Scans.Report
 )
 
 // Error reports that a document cannot be read and that trying again would not help. Message is one line for the person
@@ -26,6 +27,7 @@ type Error struct {
 	Kind    Kind   `json:"kind"`
 	Message string `json:"message"`
 	Err     error  `json:"-"` // the cause; may be nil
+	Pages   []int  `json:"-"` // Scanned: numbers of the pages, from 1
 }
 
 // Error returns the message and the cause. Show users only Message.

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract/scan"
 )
 
 // HeadBytes is the number of bytes at the beginning of a document from which its format is detected.
@@ -23,7 +25,27 @@ type Source struct {
 	URL      string // address of the page, the base of its relative links; "" if none
 	// PlainRows is set to write table rows as tab-separated cells instead of "column: value; …".
 	PlainRows bool
+	Scans     Scans
 }
+
+// Scans says what a reader does with pages whose text must be recognised in their pictures.
+type Scans struct {
+	// Report makes a reader fail with an error of kind Scanned that lists the pages which are not in Pages yet.
+	// Otherwise these pages are read without recognition.
+	Report bool `json:"report,omitempty"`
+	// Hint tells users what to do about pages that were not recognised; "" if recognition is not set up.
+	Hint string `json:"hint,omitempty"`
+	// Limit is the maximum number of pages whose text is recognised, or 0 if recognition is not set up.
+	Limit int `json:"limit,omitempty"`
+	// Pages holds the recognised pages, by number.
+	Pages map[int]scan.Page `json:"-"`
+}
+
+// NoOCR is the hint for documents that are read without text recognition.
+const NoOCR = "install Tesseract where documents are read and read the file again, or add a text layer"
+
+// Advice returns what users can do about pages that were not recognised.
+func (s Scans) Advice() string { return cmp.Or(s.Hint, NoOCR) }
 
 // Bytes reads the whole source.
 func (s Source) Bytes() ([]byte, error) {

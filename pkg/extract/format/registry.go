@@ -4,11 +4,13 @@
 package format
 
 import (
+	"image"
 	"io"
 	"slices"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract/scan"
 )
 
 // Format is a file format: its names, and the functions that recognise and read it. Each format has its own package;
@@ -41,6 +43,11 @@ type Format struct {
 	// Locate finds passages from the document's text on its pages. The result holds rectangles for each passage and
 	// each of its spans. It is nil for formats without positions.
 	Locate func(p *Parser, passages []Passage) ([][][]domain.PageRectangle, error)
+	// Scan returns the picture of a page, counted from 1, for text recognition. The picture is turned clockwise by the
+	// given number of quarter turns. It is nil for formats without scanned pages.
+	Scan func(p *Parser, page, turn int) (*image.Gray, error)
+	// Scanned reads a document of recognised pages, which is in another format. Only one format has this function.
+	Scanned func(p *Parser, pages []scan.Page) error
 	// Piece reads text in this format, decoded to UTF-8, from a document in another format. It is nil if no other
 	// format embeds this one.
 	Piece func(p *Parser, text io.Reader) error

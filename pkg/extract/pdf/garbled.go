@@ -31,7 +31,7 @@ func (g *garbledPages) add(number int, page page) {
 		if page.skipped != skipUnhelpful { // pages with skipUnhelpful get a separate warning
 			g.unmapped = append(g.unmapped, number)
 		}
-	case hasSubstitutedLetters(page.lines):
+	case page.substituted:
 		g.unlikely = append(g.unlikely, number)
 	}
 }

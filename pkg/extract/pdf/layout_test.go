@@ -213,7 +213,7 @@ func TestScannedPagesAmongOthersAreNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"pages 2, 4 to 5: no text, only images; OCR would be needed to read them"}
+	want := []string{"pages 2, 4 to 5: no text, only images; OCR is needed to read them: " + format.NoOCR}
 	if diff := cmp.Diff(want, doc.Warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}

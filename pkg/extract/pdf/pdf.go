@@ -17,7 +17,7 @@ import (
 // Format describes PDF files.
 var Format = format.Format{
 	Type: "application/pdf", Aliases: []string{"application/x-pdf"}, Extensions: []string{".pdf"},
-	Name: "a PDF", Label: "PDF", Sniff: isPDF, Read: read, Locate: locate,
+	Name: "a PDF", Label: "PDF", Sniff: isPDF, Read: read, Locate: locate, Scan: scanPicture, Scanned: readScanned,
 }
 
 // isPDF reports whether the first 1,024 bytes contain the PDF header and are not merely text about PDF. Other data may
@@ -59,6 +59,9 @@ func read(p *format.Parser) error {
 		}
 		s.account(i, page)
 	}
+	if next := s.scanned.next(p.Src.Scans); p.Src.Scans.Report && len(next) > 0 {
+		return &format.Error{Kind: format.Scanned, Pages: next, Message: pageNumbers(next) + ": the text must be recognised in pictures"}
+	}
 	return s.finish()
 }
 
@@ -70,9 +73,10 @@ func (s *source) finish() error {
 	}
 	s.unseen.warn(p.Out)
 	s.garbled.warn(p.Out)
+	s.scanned.report(p)
 	p.Doc.Route = s.route()
 	if len(s.scans) > 0 {
-		p.Out.Warn(fmt.Sprintf("%s: no text, only images; OCR would be needed to read %s", pageNumbers(s.scans), format.Plural(len(s.scans), "it", "them")))
+		p.Out.Warn(fmt.Sprintf("%s: no text, only images; OCR is needed to read %s: %s", pageNumbers(s.scans), format.Plural(len(s.scans), "it", "them"), p.Src.Scans.Advice()))
 	}
 	if s.own != nil && s.own.CutShort {
 		p.Out.Warn("the end of the file is missing; upload the complete file if text is missing")
@@ -94,18 +98,19 @@ func (s *source) route() string {
 	r := "pdf/own"
 	switch {
 	case len(s.byPDFium) == s.pages:
-		return "pdf/pdfium (" + s.why + ")"
+		return "pdf/pdfium (" + s.why + ")" + s.scanned.route()
 	case len(s.byPDFium) > 0:
 		r += fmt.Sprintf(", pdfium for %s (%s)", pageNumbers(s.byPDFium), s.why)
 	}
 	if s.own.Rebuilt {
 		r += ", rebuilt"
 	}
-	return r
+	return r + s.scanned.route()
 }
 
 // noText returns the error that explains why no page has text.
 func (s *source) noText() error {
+	advice := s.p.Src.Scans.Advice()
 	switch {
 	case format.KindOf(s.pdfiumErr) == format.Encrypted:
 		return s.pdfiumErr
@@ -117,14 +122,18 @@ func (s *source) noText() error {
 		return format.Errorf(format.NoText, "the file has no text: %s empty", pagesClause(s.pages))
 	case len(s.unseen.hidden) > 0 && len(s.scans) == 0:
 		return format.Errorf(format.NoText, "the file has no visible text: all text is in hidden layers; show the layers, save the file and upload it again")
+	case len(s.scanned.textless)+len(s.scanned.failed) > 0:
+		return s.scanned.noText(s.pages)
 	case len(s.garbled.unmapped) > 0:
-		return format.Errorf(format.NoText, "the file has no readable text: its fonts do not say which characters they show; run OCR on it, or upload the document in another format")
+		return format.Errorf(format.NoText, "the file has no readable text: its fonts do not say which characters they show; it needs OCR: %s", advice)
+	case s.own != nil && len(s.scans) == 0 && len(s.scanned.wanted) > 0:
+		return format.Errorf(format.NoText, "the file has no text: %s text drawn as shapes; it needs OCR: %s", haveClause(s.pages), advice)
 	case s.own != nil && len(s.scans) == 0:
 		return format.Errorf(format.NoText, "the file has no text: %s empty, or show text only as drawings; upload the document in another format", pagesClause(s.pages))
 	case s.own == nil || len(s.scans) < s.pages:
-		return format.Errorf(format.NoText, "the file has no text: %s images or empty; it needs OCR: add a text layer and upload it again", pagesClause(s.pages))
+		return format.Errorf(format.NoText, "the file has no text: %s images or empty; it needs OCR: %s", pagesClause(s.pages), advice)
 	}
-	return format.Errorf(format.NoText, "the file has no text: %s scanned; it needs OCR: add a text layer and upload it again", pagesClause(s.pages))
+	return format.Errorf(format.NoText, "the file has no text: %s scanned; it needs OCR: %s", pagesClause(s.pages), advice)
 }
 
 func pagesClause(n int) string {
@@ -132,6 +141,13 @@ func pagesClause(n int) string {
 		return "its page is"
 	}
 	return fmt.Sprintf("its %d pages are", n)
+}
+
+func haveClause(n int) string {
+	if n == 1 {
+		return "its page has"
+	}
+	return fmt.Sprintf("its %d pages have", n)
 }
 
 // damagedPDF returns the error for a damaged file. Its message is one line for users, in which `what` names the damage.

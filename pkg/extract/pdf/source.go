@@ -34,6 +34,7 @@ type source struct {
 	skippedCallLimit []int // pages not passed to PDFium, because its calls had reached the limit
 	unseen           unseenPages
 	garbled          garbledPages
+	scanned          scannedPages
 }
 
 // page is one page's content.
@@ -48,6 +49,23 @@ type page struct {
 	fields   []pdftext.Field
 	unseen   pdftext.Unseen
 	unknown  unknownChars // characters that the reader could not decode
+	drawn    drawnPage
+
+	substituted bool // the letters look substituted; see hasSubstitutedLetters
+
+	need       scanNeed // why the text must be recognised in the page's picture
+	tried      bool     // recognition was tried
+	failure    string   // why it failed; "" if it did not
+	confidence float64  // mean confidence of the recognised text, from 0 to 1; 0 if the text is not recognised
+	compared   bool     // the text layer was compared with recognised text
+	disagrees  bool     // the text layer was replaced by recognised text
+}
+
+// drawnPage describes what a page shows besides text.
+type drawnPage struct {
+	pictured float64 // share of the page that pictures cover
+	shapes   int     // curved shapes
+	layered  bool    // most text is an invisible layer over a picture
 }
 
 // openPDF opens a file with the first reader that can read it.
@@ -105,7 +123,8 @@ func (s *source) page(i int) (page, error) {
 		return page, nil
 	}
 	page, doubt := s.readOwn(i)
-	return s.readBetter(i, page, doubt)
+	page, err := s.readBetter(i, page, doubt)
+	return s.recognized(i, page), err
 }
 
 // readOwn reads page i with pdftext. It also returns the reason why the text may be wrong, if there is one.
@@ -121,6 +140,7 @@ func (s *source) readOwn(i int) (page, doubt) {
 		page.letters += format.CountLetters(f.Value)
 	}
 	page.grids = gridsOf(read.Drawn, mainTurn(read.Lines))
+	page.drawn = drawnPage{pictured: read.Pictured, shapes: read.Shapes, layered: read.Layered*2 > s.own.Stats.Glyphs-before.Glyphs}
 	page.image = page.letters == 0 && s.own.HasImage(i)
 	return page, doubtOf(before, s.own.Stats, page, s.poor)
 }
@@ -180,7 +200,11 @@ func (s *source) account(i int, page page) {
 		s.byPDFium = append(s.byPDFium, i+1)
 		s.why = cmp.Or(s.why, page.byPDFium)
 	}
-	if page.image && page.letters == 0 {
+	s.scanned.account(i+1, page)
+	if page.confidence > 0 {
+		s.p.Doc.SetRecognized(i+1, page.confidence)
+	}
+	if page.image && page.letters == 0 && !page.tried && (page.need != needNone || s.p.Src.Scans.Limit == 0) {
 		s.scans = append(s.scans, i+1)
 	}
 	if page.broken {

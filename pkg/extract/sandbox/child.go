@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"image"
 	"io"
 	"os"
 	"os/signal"
@@ -42,9 +43,22 @@ type DrawFunc func(ctx context.Context, src format.Source, lim format.Limits, pa
 // LocateFunc finds passages on the pages of a document, in the child.
 type LocateFunc func(context.Context, format.Source, format.Limits, []format.Passage) ([][][]domain.PageRectangle, error)
 
+// ScanFunc returns the picture of a page, counted from 1, for text recognition. It runs in the child. The picture is
+// turned clockwise by the given number of quarter turns.
+type ScanFunc func(ctx context.Context, src format.Source, lim format.Limits, page, turn int) (*image.Gray, error)
+
+// Tasks are the functions with which a child serves requests.
+type Tasks struct {
+	Parse  ParseFunc
+	Draw   DrawFunc
+	Locate LocateFunc
+	Scan   ScanFunc
+}
+
 // RunIfAsked does nothing unless a parent started this process as a child. In a child it serves requests with the given
-// functions and never returns.
-func RunIfAsked(read ParseFunc, draw DrawFunc, locate LocateFunc) {
+// functions, or becomes the program that Run was called with, and never returns.
+func RunIfAsked(tasks Tasks) {
+	launchIfAsked()
 	value, asked := os.LookupEnv(ChildMarker)
 	if !asked {
 		return
@@ -60,7 +74,7 @@ func RunIfAsked(read ParseFunc, draw DrawFunc, locate LocateFunc) {
 	// the parent first finishes its documents and then stops the children itself. If a child exited on the signal, the
 	// parent would blame the document that the child was reading.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	yieldProcessor()
+	yieldProcessor(niceness)
 	if err := limitMemory(memory); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
@@ -74,7 +88,7 @@ func RunIfAsked(read ParseFunc, draw DrawFunc, locate LocateFunc) {
 			folders = append(folders, cache)
 		}
 	}
-	c := &childServer{out: out, parse: read, draw: draw, locate: locate, memory: memory, missing: confine(folders)}
+	c := &childServer{out: out, tasks: tasks, memory: memory, missing: confine(folders)}
 	if err := c.serve(os.Stdin); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -85,9 +99,7 @@ func RunIfAsked(read ParseFunc, draw DrawFunc, locate LocateFunc) {
 // childServer answers the parent's requests in the child.
 type childServer struct {
 	out     io.Writer
-	parse   ParseFunc
-	draw    DrawFunc
-	locate  LocateFunc
+	tasks   Tasks
 	memory  int64    // memory limit, in bytes
 	missing []string // rights that the child could not give up
 }
@@ -144,17 +156,24 @@ func (c *childServer) answer(req Request) error {
 		return writeFrame(c.out, frameFault, err.Error())
 	}
 	batch := &blockBatch{w: c.out}
-	src := format.Source{Data: f, Size: info.Size(), Name: req.Name, Declared: req.Declared, URL: req.URL, PlainRows: req.PlainRows}
+	src := format.Source{Data: f, Size: info.Size(), Name: req.Name, Declared: req.Declared, URL: req.URL, PlainRows: req.PlainRows, Scans: req.Scans}
+	if req.Recognized {
+		if src.Scans.Pages, err = recognizedPages(); err != nil {
+			return writeFrame(c.out, frameFault, err.Error())
+		}
+	}
 	var doc *domain.Document
 	var picture []byte
 	var rectangles [][][]domain.PageRectangle
 	switch {
+	case req.Page > 0 && req.Scan:
+		err = c.scan(src, req)
 	case req.Page > 0:
-		picture, err = c.draw(context.Background(), src, req.Limits, req.Page)
+		picture, err = c.tasks.Draw(context.Background(), src, req.Limits, req.Page)
 	case len(req.Passages) > 0:
-		rectangles, err = c.locate(context.Background(), src, req.Limits, req.Passages)
+		rectangles, err = c.tasks.Locate(context.Background(), src, req.Limits, req.Passages)
 	default:
-		doc, err = c.parse(context.Background(), src, req.Limits, batch.add)
+		doc, err = c.tasks.Parse(context.Background(), src, req.Limits, batch.add)
 	}
 	if errors.Is(err, format.ErrPanic) || c.hasGrown() {
 		if err := writeFrame(c.out, frameSpent, true); err != nil {

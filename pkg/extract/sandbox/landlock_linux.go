@@ -27,10 +27,46 @@ const landlockOwn = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS
 	unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_MAKE_DIR |
 	unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_REFER | unix.LANDLOCK_ACCESS_FS_TRUNCATE
 
-// limitFiles restricts the process to the files that are already open and to the given folders. It needs Landlock,
-// which has been part of Linux since version 5.13 but has to be enabled. It returns an error if Landlock is not
-// available.
-func limitFiles(folders []string) error {
+// Sets of rights that a program keeps: to read files, and to run them. Programs run their libraries' loader.
+const (
+	landlockRead    = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
+	landlockExecute = landlockRead | unix.LANDLOCK_ACCESS_FS_EXECUTE
+	// landlockFileRights are the rights that a rule about a single file may contain.
+	landlockFileRights = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE
+)
+
+// grant allows access to a file, or to a folder and everything in it.
+type grant struct {
+	path   string
+	access uint64
+}
+
+// ownFolders grants the rights of landlockOwn in each of the folders.
+func ownFolders(folders []string) []grant {
+	grants := make([]grant, len(folders))
+	for i, f := range folders {
+		grants[i] = grant{f, landlockOwn}
+	}
+	return grants
+}
+
+// inAllThreads makes a system call in every thread of the process. Programs built with cgo cannot do that.
+func inAllThreads(call, a1, a2, a3 uintptr) syscall.Errno {
+	_, _, errno := syscall.AllThreadsSyscall(call, a1, a2, a3)
+	return errno
+}
+
+// inThisThread makes a system call in the current thread. This is enough for a process that becomes another program,
+// which keeps the rights of the thread that starts it.
+func inThisThread(call, a1, a2, a3 uintptr) syscall.Errno {
+	_, _, errno := unix.RawSyscall(call, a1, a2, a3)
+	return errno
+}
+
+// limitFiles restricts the process to the files that are already open and to the given grants. It needs Landlock, which
+// has been part of Linux since version 5.13 but has to be enabled. It returns an error if Landlock is not available.
+// The argument `restrict` is inAllThreads or inThisThread.
+func limitFiles(grants []grant, restrict func(call, a1, a2, a3 uintptr) syscall.Errno) error {
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
 		return fmt.Errorf("querying Landlock support: %w", errno)
@@ -54,30 +90,39 @@ func limitFiles(folders []string) error {
 		return fmt.Errorf("creating Landlock rules: %w", errno)
 	}
 	defer unix.Close(int(fd))
-	for _, folder := range folders {
-		if err := allowFolder(int(fd), folder, attr.Handled_access_fs&landlockOwn); err != nil {
+	for _, g := range grants {
+		if err := g.allow(int(fd), attr.Handled_access_fs); err != nil {
 			return err
 		}
 	}
 	// A ruleset applies to the calling thread and the threads that it starts later, so every thread must make the call.
-	if _, _, errno := syscall.AllThreadsSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0); errno != 0 {
+	if errno := restrict(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0); errno != 0 {
 		return fmt.Errorf("restricting file access with Landlock: %w", errno)
 	}
 	return nil
 }
 
-func allowFolder(ruleset int, folder string, access uint64) error {
-	dir, err := unix.Open(folder, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+// allow adds the grant to a ruleset, as far as the ruleset handles its rights.
+func (g grant) allow(ruleset int, handled uint64) error {
+	file, err := unix.Open(g.path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) {
-		return nil // a missing folder needs no rule
+		return nil // a missing file or folder needs no rule
 	} else if err != nil {
-		return fmt.Errorf("opening the folder %s: %w", folder, err)
+		return fmt.Errorf("opening %s: %w", g.path, err)
 	}
-	defer unix.Close(dir)
-	rule := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: int32(dir)}
+	defer unix.Close(file)
+	access := g.access & handled
+	var info unix.Stat_t
+	if err := unix.Fstat(file, &info); err != nil {
+		return fmt.Errorf("opening %s: %w", g.path, err)
+	}
+	if info.Mode&unix.S_IFMT != unix.S_IFDIR {
+		access &= landlockFileRights
+	}
+	rule := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: int32(file)}
 	if _, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH,
 		uintptr(unsafe.Pointer(&rule)), 0, 0, 0); errno != 0 {
-		return fmt.Errorf("allowing access to the folder %s: %w", folder, errno)
+		return fmt.Errorf("allowing access to %s: %w", g.path, errno)
 	}
 	return nil
 }

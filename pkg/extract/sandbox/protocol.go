@@ -24,7 +24,7 @@ const (
 	frameBlocks     frameKind = 'B' // from the child: []domain.Block, in any number of frames
 	frameSpent      frameKind = 'S' // from the child: true if the child must be replaced after this document
 	frameDocument   frameKind = 'D' // from the child: domain.Document without blocks; ends the answer
-	framePicture    frameKind = 'P' // from the child: []byte, the picture of a page; ends the answer
+	framePicture    frameKind = 'P' // from the child: []byte, the picture of a page; empty if it is a file in the child's folder; ends the answer
 	frameRectangles frameKind = 'L' // from the child: [][][]domain.PageRectangle, for a request with passages; ends the answer
 	frameRefusal    frameKind = 'E' // from the child: Error; ends the answer
 	frameFault      frameKind = 'F' // from the child: a string, the error that prevented reading; ends the answer
@@ -48,6 +48,12 @@ type Request struct {
 	Limits     format.Limits `json:"limits"`
 
 	Passages []format.Passage `json:"passages,omitempty"` // the passages to locate; none: read the document
+
+	Scan  bool         `json:"scan,omitempty"` // write the picture of the page for text recognition, instead of drawing it
+	Turn  int          `json:"turn,omitempty"` // clockwise quarter turns of that picture
+	Scans format.Scans `json:"scans"`          // what to do with pages whose text must be recognised
+	// Recognized is set if the child's folder holds the recognised text of such pages.
+	Recognized bool `json:"recognized,omitempty"`
 }
 
 // refusal is the transmitted form of an *Error, with its cause as text.
@@ -55,11 +61,12 @@ type refusal struct {
 	Kind    format.Kind `json:"kind"`
 	Message string      `json:"message"`
 	Cause   string      `json:"cause,omitempty"`
+	Pages   []int       `json:"pages,omitempty"`
 }
 
 func newRefusal(e *format.Error) refusal {
 	const maxMessage, maxCause = 1 << 10, 16 << 10 // in bytes; the value and stack of a panic can be of any length
-	r := refusal{Kind: e.Kind, Message: format.Cut(e.Message, maxMessage)}
+	r := refusal{Kind: e.Kind, Message: format.Cut(e.Message, maxMessage), Pages: e.Pages}
 	if e.Err != nil {
 		r.Cause = format.Cut(strings.ToValidUTF8(e.Err.Error(), "\uFFFD"), maxCause)
 	}
@@ -67,7 +74,7 @@ func newRefusal(e *format.Error) refusal {
 }
 
 func (r refusal) err() *format.Error {
-	e := &format.Error{Kind: r.Kind, Message: r.Message}
+	e := &format.Error{Kind: r.Kind, Message: r.Message, Pages: r.Pages}
 	if r.Cause != "" {
 		e.Err = errors.New(r.Cause)
 	}

@@ -59,10 +59,10 @@ func confine(folders []string) (missing []string) {
 	report("core dumps", unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}))
 	report("open files", lowerLimit(unix.RLIMIT_NOFILE, maxOpenFiles))
 	report("file size", lowerLimit(unix.RLIMIT_FSIZE, maxFileSize))
-	report("capabilities", dropCapabilities())
+	report("capabilities", dropCapabilities(inAllThreads))
 	report("privileges", refusePrivileges())
-	report("files", limitFiles(folders))
-	report("system calls", limitCalls())
+	report("files", limitFiles(ownFolders(folders), inAllThreads))
+	report("system calls", limitCalls(deniedCalls))
 	return missing
 }
 
@@ -105,11 +105,11 @@ func closeInherited() error {
 }
 
 // dropCapabilities drops all capabilities. The process has capabilities if the service runs as root, as in some
-// containers.
-func dropCapabilities() error {
+// containers. The argument `call` is inAllThreads or inThisThread.
+func dropCapabilities(call func(call, a1, a2, a3 uintptr) syscall.Errno) error {
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var none [2]unix.CapUserData
-	if _, _, errno := syscall.AllThreadsSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&head)), uintptr(unsafe.Pointer(&none[0])), 0); errno != 0 {
+	if errno := call(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&head)), uintptr(unsafe.Pointer(&none[0])), 0); errno != 0 {
 		return errno
 	}
 	return nil
@@ -127,15 +127,15 @@ var exitOnCPULimit sync.Once
 // wall-clock limit.
 const niceness = 5
 
-// yieldProcessor lowers the priority of all threads. New threads inherit the priority.
-func yieldProcessor() {
+// yieldProcessor lowers the priority of all threads. New threads inherit the priority. `nice` is added to the nice value.
+func yieldProcessor(nice int) {
 	threads, err := os.ReadDir("/proc/self/task")
 	if err != nil {
 		return // the child runs with normal priority
 	}
 	for _, t := range threads {
 		if id, err := strconv.Atoi(t.Name()); err == nil {
-			_ = unix.Setpriority(unix.PRIO_PROCESS, id, niceness) // as above
+			_ = unix.Setpriority(unix.PRIO_PROCESS, id, nice) // as above
 		}
 	}
 }

@@ -29,4 +29,4 @@ func confine([]string) (missing []string) { return nil }
 func childAttributes() *syscall.SysProcAttr { return nil }
 
 // yieldProcessor does nothing: there is no common way to lower the priority of a process.
-func yieldProcessor() {}
+func yieldProcessor(int) {}

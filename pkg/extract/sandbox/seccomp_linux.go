@@ -12,9 +12,11 @@ import (
 
 // deniedCalls are system calls that reading a document never needs. They use the network, start programs, affect other
 // processes, or reach large and rarely used parts of the kernel. They fail with EPERM.
-var deniedCalls = []uint32{
+var deniedCalls = append([]uint32{unix.SYS_EXECVE, unix.SYS_EXECVEAT}, deniedToPrograms...)
+
+// deniedToPrograms are the denied system calls of a process that becomes another program.
+var deniedToPrograms = []uint32{
 	unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_CONNECT, unix.SYS_BIND, unix.SYS_LISTEN, unix.SYS_ACCEPT, unix.SYS_ACCEPT4,
-	unix.SYS_EXECVE, unix.SYS_EXECVEAT,
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_GETFD,
 	unix.SYS_PIDFD_SEND_SIGNAL, unix.SYS_TKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO,
 	unix.SYS_IO_URING_SETUP, unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD, unix.SYS_MEMFD_CREATE,
@@ -43,8 +45,9 @@ const (
 	dataArgument = 16 // the lower half of the first argument
 )
 
-// limitCalls denies system calls that no document reader needs, in all threads of the process.
-func limitCalls() error {
+// limitCalls denies the given system calls in all threads of the process. It also denies new processes and signals to
+// other processes.
+func limitCalls(denied []uint32) error {
 	abi, ok := callABIs[runtime.GOARCH]
 	if !ok {
 		return fmt.Errorf("no system call filter for %s", runtime.GOARCH)
@@ -52,7 +55,7 @@ func limitCalls() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("setting no_new_privs: %w", err)
 	}
-	filter := callFilter(abi, uint32(os.Getpid()))
+	filter := callFilter(abi, denied, uint32(os.Getpid()))
 	prog := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
 	result, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC,
 		uintptr(unsafe.Pointer(&prog)))
@@ -68,7 +71,7 @@ func limitCalls() error {
 
 // callFilter returns the BPF program that filters system calls. It allows new threads but not new processes. The
 // process may send signals only to itself, as Go's scheduler does.
-func callFilter(abi callABI, pid uint32) []unix.SockFilter {
+func callFilter(abi callABI, denied []uint32, pid uint32) []unix.SockFilter {
 	stmt := func(code uint16, k uint32) unix.SockFilter { return unix.SockFilter{Code: code, K: k} }
 	load := func(at uint32) unix.SockFilter { return stmt(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, at) }
 	ret := func(k uint32) unix.SockFilter { return stmt(unix.BPF_RET|unix.BPF_K, k) }
@@ -82,7 +85,7 @@ func callFilter(abi callABI, pid uint32) []unix.SockFilter {
 	if abi.below > 0 {
 		f = append(f, jump(unix.BPF_JGE, abi.below, 0, 1), deny)
 	}
-	for _, calls := range [][]uint32{deniedCalls, abi.denied} {
+	for _, calls := range [][]uint32{denied, abi.denied} {
 		for _, nr := range calls {
 			f = append(f, jump(unix.BPF_JEQ, nr, 0, 1), deny)
 		}

@@ -137,6 +137,8 @@ type Answer struct {
 	Document   *domain.Document
 	Picture    []byte
 	Rectangles [][][]domain.PageRectangle
+	// Scan is the picture of a page for text recognition, as an open file without a name. See Worker.Picture.
+	Scan *os.File
 }
 
 // Ask passes one request to the child. The child is dead after any error except an *Error from the parser.

@@ -35,7 +35,7 @@ func NewJobMetrics(r prometheus.Registerer) *JobMetrics {
 		}, []string{"kind"}),
 	}
 	r.MustRegister(m.ended, m.failed, m.took)
-	for _, kind := range []domain.JobKind{domain.JobCrawl, domain.JobIngest} {
+	for _, kind := range []domain.JobKind{domain.JobCrawl, domain.JobIngest, domain.JobScan} {
 		m.took.WithLabelValues(string(kind))
 		m.failed.WithLabelValues(string(kind), telemetry.Cause(domain.Errorf(domain.CodeUnavailable, "")))
 		for _, result := range []jobs.Result{jobs.Done, jobs.Failed, jobs.Retried, jobs.Dead} {

@@ -187,8 +187,8 @@ func testCrawls(t *testing.T, open world.Open) {
 	world.Run(t, open, "a postponed event that says not until when, or what to fetch, is refused", func(t *testing.T, w *world.World) {
 		d := w.CreatePage()
 		for _, ev := range []domain.Event{
-			w.Event(d, domain.EventPostponed, func(ev *domain.Event) { ev.Until = w.Clock.Now() }),
-			w.Event(d, domain.EventPostponed, func(ev *domain.Event) { ev.Crawl = &domain.CrawlSpec{} }),
+			w.Event(d, domain.EventPostponed, func(ev *domain.Event) { ev.JobKind, ev.Until = domain.JobCrawl, w.Clock.Now() }),
+			w.Event(d, domain.EventPostponed, func(ev *domain.Event) { ev.JobKind, ev.Crawl = domain.JobCrawl, &domain.CrawlSpec{} }),
 		} {
 			world.Refused(w.Apply(w.Ctx, ev))(t, domain.CodeInvalid)
 		}

@@ -67,6 +67,7 @@ function settings(store) {
     visibility: visibilitySelect(store.visibility),
     target: h('input', { type: 'number', min: '32', max: '2048', value: store.chunking.targetTokens }),
     most: h('input', { type: 'number', min: '32', max: '2048', value: store.chunking.maxTokens }),
+    languages: h('input', { value: (store.ocrLanguages ?? []).join(', '), placeholder: 'deu, eng' }),
     type: h('input', { value: store.type }),
     model: h('input', { value: store.embeddingModel }),
   };
@@ -76,6 +77,8 @@ function settings(store) {
       /** @type {Record<string, any>} */
       const patch = { name: control.name.value, description: control.description.value, visibility: control.visibility.value };
       const chunking = { targetTokens: Number(control.target.value), maxTokens: Number(control.most.value) };
+      const languages = control.languages.value.split(',').map((/** @type {string} */ name) => name.trim()).filter(Boolean);
+      if (languages.join() !== (store.ocrLanguages ?? []).join()) patch.ocrLanguages = languages;
       // These settings cause all content to be processed again, so send them only if they were changed.
       if (chunking.targetTokens !== store.chunking.targetTokens || chunking.maxTokens !== store.chunking.maxTokens) patch.chunking = chunking;
       if (control.type.value.trim() !== store.type) patch.type = control.type.value.trim();
@@ -84,7 +87,7 @@ function settings(store) {
       announce('Saved');
       go(`#/datastores/${store.id}`);
     }, [
-      field('Name', control.name), field('Description', control.description), field('Access', control.visibility),
+      field('Name', control.name), field('Description', control.description), field('Access', control.visibility), field('Languages of scans (names that Tesseract uses)', control.languages),
       h('details', {}, h('summary', {}, 'Indexing'),
         h('p', { class: 'note' }, 'Changing these settings re-indexes all content, which stays searchable in the meantime.'),
         h('div', { class: 'row' }, field('Chunk size (tokens)', control.target), field('Maximum chunk size (tokens)', control.most)),

@@ -45,6 +45,10 @@ type interpreter struct {
 	covering bool // regions painted now may cover text
 	suspects []suspect
 	unseen   Unseen
+	layered  int // invisible glyphs over pictures
+
+	pictured float64 // share of the page that pictures cover; above 1 if they overlap
+	shapes   int     // filled shapes with curves
 }
 
 // graphics is the graphics state that the operators q and Q save and restore.
@@ -188,7 +192,7 @@ func (in *interpreter) run(data []byte, res *resources, depth int) error {
 			return in.ctx.Err()
 		}
 		if tok.Str == "ID" {
-			in.painted(unitSquare.transform(in.state.ctm), true)
+			in.picture(unitSquare.transform(in.state.ctm))
 			t.SkipImage()
 		} else if err := in.operator(tok.Str, args, depth); err != nil {
 			return err
@@ -440,7 +444,7 @@ func (in *interpreter) count(text string) {
 func (in *interpreter) xobject(name string, depth int) error {
 	v := in.res.get("XObject", name)
 	if v.Kind() == pdf.Stream && v.Key("Subtype").Name() == "Image" && !in.doc.hides(v.Key("OC")) {
-		in.painted(unitSquare.transform(in.state.ctm), true)
+		in.picture(unitSquare.transform(in.state.ctm))
 	}
 	if v.Kind() != pdf.Stream || v.Key("Subtype").Name() != "Form" {
 		return nil

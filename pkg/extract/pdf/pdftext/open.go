@@ -165,6 +165,10 @@ type Page struct {
 	Drawn  Drawn
 	Fields []Field
 	Unseen Unseen
+
+	Pictured float64 // share of the page that pictures cover, from 0 to 1
+	Shapes   int     // number of filled shapes with curves, such as letters drawn as shapes
+	Layered  int     // number of invisible glyphs over pictures, as in the text layer of a scanned page
 }
 
 // Page reads a page; i is the page's 0-based index. If it fails, it also returns the content read so far.
@@ -175,7 +179,10 @@ func (d *Document) Page(ctx context.Context, i int) (page Page, err error) {
 		err = in.page(d.pages[i])
 	}()
 	in.countInvisible()
-	return Page{in.out.finish(), in.drawn, in.fields, in.unseen}, err
+	return Page{
+		Lines: in.out.finish(), Drawn: in.drawn, Fields: in.fields, Unseen: in.unseen,
+		Pictured: min(in.pictured, 1), Shapes: in.shapes, Layered: in.layered,
+	}, err
 }
 
 // HasImage reports whether a page shows pictures, as the pages of a scan do. i is the page's 0-based index.

@@ -150,12 +150,25 @@ func (in *interpreter) painted(r rect, picture bool) {
 	in.paintedBox(paintBox{rect: r, picture: picture})
 }
 
+// picture records that an image is painted, and which share of the page it covers.
+func (in *interpreter) picture(r rect) {
+	in.painted(r, true)
+	width, height := Frame{in.box}.Size()
+	r = r.intersect(in.state.clip).intersect(rect{0, 0, width, height})
+	if in.off == 0 && r.x1 > r.x0 && r.y1 > r.y0 {
+		in.pictured += (r.x1 - r.x0) * (r.y1 - r.y0) / (width * height)
+	}
+}
+
 // filled records that a part of a path is filled. A nested part is neither a background nor a cover, because it may be
 // empty inside.
 func (in *interpreter) filled(s subpath, nested bool) {
 	g := &in.state
 	if in.off > 0 || g.alpha < opaque {
 		return
+	}
+	if !s.upright {
+		in.shapes++
 	}
 	in.paintedBox(paintBox{rect: s.around, picture: !s.upright || nested, fill: g.fill, white: g.white})
 	r := s.around.intersect(g.clip)
@@ -198,6 +211,8 @@ func (in *interpreter) countInvisible() {
 			u.Transparent += s.glyphs
 		case s.why == isInvisible && !covered(s.at, in.paints, true):
 			u.Transparent += s.glyphs
+		case s.why == isInvisible:
+			in.layered += s.glyphs
 		case s.why == isWhite && !covered(s.at, paints, false):
 			u.White += s.glyphs
 		case s.why == isClipped:

@@ -1,0 +1,45 @@
+package domain
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// FieldOCRLanguages is the name of the API field, as used in the faults that CheckOCRLanguages returns.
+const FieldOCRLanguages = "ocrLanguages"
+
+// MaxOCRLanguages is the maximum number of languages in which the text of scans is recognised. Each takes time.
+const MaxOCRLanguages = 6
+
+var ocrLanguagePattern = regexp.MustCompile(`^[a-z]{3}(_[A-Za-z]{2,10}){0,2}$`)
+
+// IsOCRLanguage reports whether a name has the form of Tesseract's names of languages, such as "deu" and "chi_sim".
+func IsOCRLanguage(name string) bool { return ocrLanguagePattern.MatchString(name) }
+
+// OCRLanguages are Tesseract's names of languages, joined by commas. It is "" for the setting of the service.
+type OCRLanguages string
+
+// Names returns the names, or nil if there are none.
+func (l OCRLanguages) Names() []string {
+	if l == "" {
+		return nil
+	}
+	return strings.Split(string(l), ",")
+}
+
+// Check returns a fault for each name that is none, and for too many names.
+func (l OCRLanguages) Check() []FieldError {
+	var faults []FieldError
+	names := l.Names()
+	for i, name := range names {
+		if !IsOCRLanguage(name) {
+			faults = append(faults, FieldError{Field: fmt.Sprintf("%s[%d]", FieldOCRLanguages, i),
+				Message: fmt.Sprintf("is %.40q; use a name that tesseract --list-langs prints, such as deu or chi_sim", name)})
+		}
+	}
+	if len(names) > MaxOCRLanguages {
+		faults = append(faults, FieldError{Field: FieldOCRLanguages, Message: fmt.Sprintf("has %d entries; the limit is %d", len(names), MaxOCRLanguages)})
+	}
+	return faults
+}

@@ -1,0 +1,76 @@
+package format
+
+import (
+	"context"
+	"image"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract/scan"
+)
+
+// Bounds on the picture of a page for text recognition. Tesseract works best at 300 dots per inch, which gives 2,480 ×
+// 3,508 pixels for an A4 page.
+const (
+	ScanResolution = 300      // dots per inch
+	MaxScanSide    = 6000     // pixels
+	MaxScanPixels  = 16 << 20 // pixels
+)
+
+// Scan detects the format of a document and returns the picture of a page, counted from 1, for text recognition, with
+// its lines straight. It returns an *Error if the document cannot be read, a reader panics, or the format has no scanned pages.
+func (r *Registry) Scan(ctx context.Context, src Source, lim Limits, page, turn int) (picture *image.Gray, err error) {
+	lim = lim.WithDefaults()
+	head, err := readHead(src, lim)
+	if err != nil {
+		return nil, err
+	}
+	defer recoverPanic(&err)
+	kind := r.Detect(head, src.Name, src.Declared)
+	f := r.byType(kind)
+	if f == nil || f.Scan == nil {
+		return nil, Errorf(Unsupported, "files of type %s have no pages on which text can be recognised", kind)
+	}
+	p := &Parser{Ctx: ctx, Src: src, Lim: lim, Formats: r, Doc: &domain.Document{MIMEType: kind}}
+	p.Out = &Sink{Left: lim.MaxText, Max: lim.MaxText, Emit: func(domain.Block) error { return nil }}
+	if picture, err = f.Scan(p, page, turn); err != nil {
+		return nil, err
+	}
+	return scan.Straightened(picture), nil
+}
+
+// ReadScanned reads recognised pages with the format that lays out pages.
+func (p *Parser) ReadScanned(pages []scan.Page) error {
+	for i := range p.Formats.formats {
+		if f := &p.Formats.formats[i]; f.Scanned != nil {
+			return f.Scanned(p, pages)
+		}
+	}
+	return Errorf(Unsupported, "there is no reader for recognised pages")
+}
+
+// Turned returns a picture turned clockwise by the given number of quarter turns.
+func Turned(g *image.Gray, turn int) *image.Gray {
+	w, h := g.Rect.Dx(), g.Rect.Dy()
+	turn = (turn%4 + 4) % 4
+	if turn == 0 {
+		return g
+	}
+	out := image.NewGray(image.Rect(0, 0, w, h))
+	if turn != 2 {
+		out = image.NewGray(image.Rect(0, 0, h, w))
+	}
+	for y := range h {
+		row := g.Pix[y*g.Stride : y*g.Stride+w]
+		for x, v := range row {
+			switch turn {
+			case 1:
+				out.Pix[x*out.Stride+h-1-y] = v
+			case 2:
+				out.Pix[(h-1-y)*out.Stride+w-1-x] = v
+			default:
+				out.Pix[(w-1-x)*out.Stride+y] = v
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,180 @@
+// Package image reads pictures of text: photographs and scans in PNG, JPEG, TIFF and WebP. A TIFF file may have several
+// pages. The text is recognised by another program; this package makes the pictures for it.
+package image
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/draw"
+	"image/jpeg"
+	"image/png"
+	"io"
+
+	xdraw "golang.org/x/image/draw"
+	"golang.org/x/image/tiff"
+	"golang.org/x/image/webp"
+
+	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/scan"
+)
+
+// Formats of pictures.
+var (
+	PNG = format.Format{
+		Type: "image/png", Extensions: []string{".png"}, Name: "a PNG picture", Label: "PNG",
+		Sniff: prefixed("\x89PNG\r\n\x1a\n"), Read: read, Scan: kind{png.DecodeConfig, png.Decode}.scan,
+	}
+	JPEG = format.Format{
+		Type: "image/jpeg", Aliases: []string{"image/jpg", "image/pjpeg"}, Extensions: []string{".jpg", ".jpeg", ".jpe"}, Name: "a JPEG picture", Label: "JPEG",
+		Sniff: prefixed("\xff\xd8\xff"), Read: read, Scan: kind{jpeg.DecodeConfig, jpeg.Decode}.scan,
+	}
+	TIFF = format.Format{
+		Type: "image/tiff", Aliases: []string{"image/tif"}, Extensions: []string{".tif", ".tiff"}, Name: "a TIFF picture", Label: "TIFF",
+		Sniff: prefixed("II*\x00", "MM\x00*"), Read: readTIFF, Scan: scanTIFF,
+	}
+	WebP = format.Format{
+		Type: "image/webp", Extensions: []string{".webp"}, Name: "a WebP picture", Label: "WebP",
+		Sniff: isWebP, Read: read, Scan: kind{webp.DecodeConfig, webp.Decode}.scan,
+	}
+)
+
+func prefixed(prefixes ...string) func([]byte, string) bool {
+	return func(head []byte, _ string) bool {
+		for _, p := range prefixes {
+			if bytes.HasPrefix(head, []byte(p)) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func isWebP(head []byte, _ string) bool {
+	return len(head) >= 12 && string(head[:4]) == "RIFF" && string(head[8:12]) == "WEBP"
+}
+
+// read reads a picture with one page.
+func read(p *format.Parser) error { return readPages(p, 1) }
+
+// readPages reads a picture with the given number of pages, as far as their text has been recognised.
+func readPages(p *format.Parser, count int) error {
+	scans := p.Src.Scans
+	if scans.Limit == 0 || !scans.Report && len(scans.Pages) == 0 {
+		return format.Errorf(format.NoText, "the file is a picture; its text can be read only with OCR: %s", scans.Advice())
+	}
+	most := min(count, scans.Limit)
+	if len(scans.Pages) == 0 {
+		wanted := make([]int, most)
+		for i := range wanted {
+			wanted[i] = i + 1
+		}
+		return &format.Error{Kind: format.Scanned, Pages: wanted, Message: "the file is a picture whose text must be recognised"}
+	}
+	pages := make([]scan.Page, most)
+	for i := range pages {
+		pages[i] = scans.Pages[i+1]
+	}
+	if count > most {
+		p.Out.Warn(fmt.Sprintf("pages %d to %d were not read: text is recognised on at most %d pages of a file; split the file", most+1, count, scans.Limit))
+	}
+	p.Doc.Route = "image/ocr"
+	return p.ReadScanned(pages)
+}
+
+// maxPixels is the maximum number of pixels of a picture that is decoded: 8,000 × 8,000. Decoding takes up to eight
+// bytes per pixel.
+const maxPixels = 64_000_000
+
+// Bounds on the longer side of a picture, in pixels. Letters in small pictures are too low for recognition.
+const (
+	smallSide = 1600
+	enlarged  = 2 // factor by which small pictures are enlarged
+)
+
+// kind is a way to decode pictures.
+type kind struct {
+	config func(io.Reader) (image.Config, error)
+	decode func(io.Reader) (image.Image, error)
+}
+
+// scan returns the only page of a picture for text recognition.
+func (k kind) scan(p *format.Parser, page, turn int) (*image.Gray, error) {
+	if page != 1 {
+		return nil, format.Errorf(format.NoPage, "the file has no page %d; it has one page", page)
+	}
+	data, err := p.Src.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	return k.gray(func() io.Reader { return bytes.NewReader(data) }, turn)
+}
+
+// gray decodes a picture, in shades of grey and in a size that suits text recognition.
+func (k kind) gray(open func() io.Reader, turn int) (*image.Gray, error) {
+	size, err := k.config(open())
+	if err != nil {
+		return nil, damaged(err)
+	}
+	if size.Width < 1 || size.Height < 1 {
+		return nil, damaged(fmt.Errorf("it has %d × %d pixels", size.Width, size.Height))
+	}
+	if size.Width > maxPixels/size.Height {
+		return nil, format.Errorf(format.TooLarge, "the picture has %d × %d pixels, more than %d million; scan it with 300 dpi", size.Width, size.Height, maxPixels/1_000_000)
+	}
+	picture, err := k.decode(open())
+	if err != nil {
+		return nil, damaged(err)
+	}
+	return format.Turned(grayOf(picture), turn), nil
+}
+
+func damaged(err error) error {
+	return &format.Error{Kind: format.Damaged, Message: "the picture is damaged, or of a kind that cannot be read; save it as PNG", Err: err}
+}
+
+// grayOf returns a picture on white paper in shades of grey. Small pictures are enlarged and very large ones reduced.
+func grayOf(picture image.Image) *image.Gray {
+	from := picture.Bounds()
+	w, h := from.Dx(), from.Dy()
+	if max(w, h) < smallSide {
+		w, h = w*enlarged, h*enlarged
+	}
+	for w*h > format.MaxScanPixels || max(w, h) > format.MaxScanSide {
+		w, h = max(w*9/10, 1), max(h*9/10, 1)
+		if min(w, h) == 1 {
+			w, h = min(w, format.MaxScanSide), min(h, format.MaxScanSide)
+		}
+	}
+	g := image.NewGray(image.Rect(0, 0, w, h))
+	draw.Draw(g, g.Rect, image.White, image.Point{}, draw.Src)
+	if w == from.Dx() && h == from.Dy() {
+		draw.Draw(g, g.Rect, picture, from.Min, draw.Over)
+	} else {
+		xdraw.ApproxBiLinear.Scale(g, g.Rect, picture, from, draw.Over, nil)
+	}
+	return g
+}
+
+func readTIFF(p *format.Parser) error {
+	pages, err := directories(p.Src.Data, p.Src.Size)
+	if err != nil {
+		return damaged(err)
+	}
+	if len(pages) > p.Lim.MaxPages {
+		return format.Errorf(format.TooLarge, "the file has %d pages, more than the limit of %d", len(pages), p.Lim.MaxPages)
+	}
+	return readPages(p, len(pages))
+}
+
+func scanTIFF(p *format.Parser, page, turn int) (*image.Gray, error) {
+	pages, err := directories(p.Src.Data, p.Src.Size)
+	if err != nil {
+		return nil, damaged(err)
+	}
+	if page < 1 || page > len(pages) {
+		return nil, format.Errorf(format.NoPage, "the file has no page %d; its pages are 1 to %d", page, len(pages))
+	}
+	open := func() io.Reader { return io.NewSectionReader(startingAt{p.Src.Data, pages[page-1]}, 0, p.Src.Size) }
+	return kind{tiff.DecodeConfig, tiff.Decode}.gray(open, turn)
+}

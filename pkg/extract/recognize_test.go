@@ -1,0 +1,191 @@
+package extract_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image"
+	"image/jpeg"
+	"image/png"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sluice/sluice/pkg/extract"
+	"github.com/sluice/sluice/pkg/extract/extracttest"
+	"github.com/sluice/sluice/pkg/extract/extracttest/paper"
+	"github.com/sluice/sluice/pkg/extract/readtest"
+)
+
+// newScanReader returns an extractor with Tesseract. It skips the test if Tesseract is not installed.
+func newScanReader(t *testing.T, change func(*extract.Options)) *extract.Extractor {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("recognising text takes seconds")
+	}
+	if _, err := exec.LookPath("tesseract"); err != nil {
+		t.Skip("Tesseract is not installed: apt-get install tesseract-ocr")
+	}
+	o := extract.Options{Concurrency: 2, CacheDir: extracttest.Compiled, TempDir: t.TempDir(), Log: slog.New(slog.DiscardHandler)}
+	if change != nil {
+		change(&o)
+	}
+	x := extract.New(o)
+	t.Cleanup(func() { _ = x.Close() }) // Close returns no error
+	if r, err := x.Recognizes(); err != nil {
+		t.Skipf("Tesseract does not work: %v", err)
+	} else if !strings.Contains(strings.Join(r.Languages, " "), "eng") {
+		t.Skip("Tesseract's language eng is not installed: apt-get install tesseract-ocr-eng")
+	}
+	return x
+}
+
+var inspection = paper.Page{
+	Heading: "Inspection of the boiler house",
+	Paragraphs: []string{
+		"The feed pumps were checked on Monday, and both of them held the pressure of six bar for an hour. The valve on the north side leaks; it was ordered with the number 4711 and will be replaced in March.",
+		"Nobody may enter the house before the gas detector has been tested. Its last test was 14 days ago.",
+	},
+}
+
+// scanned returns a PDF whose only page is a picture.
+func scanned(t *testing.T, p paper.Page, s paper.Scan) []byte {
+	t.Helper()
+	g, _, err := p.Draw()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g, err = s.Apply(g); err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if err := jpeg.Encode(&file, g, &jpeg.Options{Quality: 85}); err != nil {
+		t.Fatal(err)
+	}
+	size := g.Rect.Size()
+	w, h := float64(size.X)*72/300, float64(size.Y)*72/300
+	return extracttest.PDF("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+		fmt.Sprintf("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 %g %g] /Contents 4 0 R /Resources << /XObject << /I 5 0 R >> >> >>", w, h),
+		extracttest.Stream("", fmt.Sprintf("%g 0 0 %g 0 0 cm /I Do", w, h)),
+		extracttest.Stream(fmt.Sprintf("/Type /XObject /Subtype /Image /Width %d /Height %d /ColorSpace /DeviceGray /BitsPerComponent 8 /Filter /DCTDecode", size.X, size.Y), file.String()))
+}
+
+func TestScansAreRead(t *testing.T) {
+	t.Parallel()
+	x := newScanReader(t, nil)
+	for name, s := range map[string]paper.Scan{"clean": {}, "skewed and noisy": {Skew: -4, Noise: 0.01, Fade: 30, Quality: 40}, "turned": {Turn: 1}, "upside down": {Turn: 2}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			doc, err := x.Extract(t.Context(), extract.Request{Reader: bytes.NewReader(scanned(t, inspection, s)), Name: "a.pdf", Languages: []string{"eng"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f1 := paper.F1(inspection.Text(), readtest.Text(doc)); f1 < 0.95 {
+				t.Errorf("the F1 is %.3f:\n%s", f1, readtest.Lines(doc))
+			}
+			if b := doc.Blocks[0]; b.Kind != "heading" || b.Page != 1 || doc.Recognized[1] < 0.8 {
+				t.Errorf("the first block is %+v; recognised: %v", b, doc.Recognized)
+			}
+		})
+	}
+}
+
+func TestATextWaitsForNoScan(t *testing.T) {
+	t.Parallel()
+	x := newScanReader(t, func(o *extract.Options) { o.Concurrency, o.Recognizers = 1, 1 })
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer cancel()
+	begun := make(chan bool, 8)
+	file := scanned(t, inspection, paper.Scan{})
+	for range cap(begun) {
+		all.Go(func() {
+			_, err := x.Extract(ctx, extract.Request{Workspace: "scans", Reader: bytes.NewReader(file), Name: "a.pdf", Progress: func(int, int) { begun <- true }})
+			if err != nil && ctx.Err() == nil {
+				t.Error(err)
+			}
+		})
+	}
+	for range cap(begun) {
+		select {
+		case <-begun: // the document has been examined, and waits for recognition or for its turn
+		case <-time.After(5 * time.Minute):
+			t.Fatal("the scans were not examined")
+		}
+	}
+	// All scans wait, and one page after the other is recognised; the only place for documents is free.
+	doc, err := x.Extract(t.Context(), extract.Request{Workspace: "scans", Reader: strings.NewReader("# A text\n\nIt is read at once.\n"), Name: "a.md"})
+	if err != nil || len(doc.Blocks) != 2 {
+		t.Errorf("the text: %v", err)
+	}
+}
+
+func TestScansCanBeLeftForLater(t *testing.T) {
+	t.Parallel()
+	x := newScanReader(t, nil)
+	_, err := x.Extract(t.Context(), extract.Request{Reader: bytes.NewReader(scanned(t, inspection, paper.Scan{})), Name: "a.pdf", Defer: true})
+	if extract.KindOf(err) != extract.Scanned {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestWithoutTesseractAScanSaysHowToInstallIt(t *testing.T) {
+	t.Parallel()
+	file := scanned(t, inspection, paper.Scan{})
+	for setting, want := range map[string]string{"off": "turned off", filepath.Join(t.TempDir(), "none"): "there is no Tesseract at"} {
+		x := extract.New(extract.Options{Concurrency: 1, Tesseract: setting, CacheDir: extracttest.Compiled, TempDir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
+		_, err := x.Extract(t.Context(), extract.Request{Reader: bytes.NewReader(file), Name: "a.pdf", Defer: true})
+		if extract.KindOf(err) != extract.NoText || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", setting, err)
+		}
+		if _, err := x.Recognizes(); err == nil {
+			t.Errorf("%s: it recognises text", setting)
+		}
+		_ = x.Close() // returns no error
+	}
+	broken := filepath.Join(t.TempDir(), "tesseract")
+	if err := os.WriteFile(broken, []byte("not a program"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	x := extract.New(extract.Options{Concurrency: 1, Tesseract: broken, CacheDir: extracttest.Compiled, TempDir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
+	defer x.Close()
+	_, err := x.Extract(t.Context(), extract.Request{Reader: bytes.NewReader(file), Name: "a.pdf"})
+	if extract.KindOf(err) != extract.NoText || !strings.Contains(err.Error(), "does not work") {
+		t.Errorf("with a broken program: %v", err)
+	}
+}
+
+// TestHostilePicturesDoNoHarm passes damaged and random pictures to Tesseract.
+func TestHostilePicturesDoNoHarm(t *testing.T) {
+	t.Parallel()
+	x := newScanReader(t, nil)
+	g, _, err := paper.Page{Heading: "A title"}.Draw()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if err := png.Encode(&file, g.SubImage(image.Rect(200, 200, 1000, 500))); err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 12 {
+		data := bytes.Clone(file.Bytes())
+		for range 1 + random.IntN(4) {
+			data[random.IntN(len(data))] ^= 1 << random.IntN(8)
+		}
+		doc, err := x.Extract(t.Context(), extract.Request{Reader: bytes.NewReader(data[:len(data)-random.IntN(len(data)/2)]), Name: "a.png"})
+		if err != nil && extract.KindOf(err) == "" {
+			t.Errorf("an error without a kind: %v", err)
+		}
+		if err == nil && len(doc.Blocks) == 0 {
+			t.Error("a document without text")
+		}
+	}
+}

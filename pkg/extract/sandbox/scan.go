@@ -1,0 +1,106 @@
+package sandbox
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/scan"
+)
+
+// Files in a child's folder that are too large for frames.
+const (
+	pictureFile    = "picture.pgm"     // from the child: the picture of a page for text recognition
+	recognizedFile = "recognized.json" // to the child: recognised pages
+)
+
+// maxPictureHead is the maximum number of bytes of a picture file besides its pixels.
+const maxPictureHead = 64
+
+// scan writes the picture of a page to a file in the child's folder.
+func (c *childServer) scan(src format.Source, req Request) error {
+	g, err := c.tasks.Scan(context.Background(), src, req.Limits, req.Page, req.Turn)
+	if err != nil {
+		return err
+	}
+	f, err := os.Create(filepath.Join(os.TempDir(), pictureFile))
+	if err != nil {
+		return fmt.Errorf("creating a file for a picture: %w", err)
+	}
+	return errors.Join(writeGraymap(f, g), f.Close())
+}
+
+// writeGraymap writes a picture in the PGM format, which needs no compression.
+func writeGraymap(w io.Writer, g *image.Gray) error {
+	width, height := g.Rect.Dx(), g.Rect.Dy()
+	if width < 1 || height < 1 || width*height > format.MaxScanPixels {
+		return fmt.Errorf("a picture has %d × %d pixels", width, height)
+	}
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "P5\n%d %d\n255\n", width, height)
+	for y := range height {
+		_, _ = b.Write(g.Pix[y*g.Stride : y*g.Stride+width]) // Flush returns the error
+	}
+	if err := b.Flush(); err != nil {
+		return fmt.Errorf("writing a picture: %w", err)
+	}
+	return nil
+}
+
+// recognizedPages reads the recognised pages that the parent put into the child's folder.
+func recognizedPages() (map[int]scan.Page, error) {
+	f, err := os.Open(filepath.Join(os.TempDir(), recognizedFile))
+	if err != nil {
+		return nil, fmt.Errorf("opening recognised text: %w", err)
+	}
+	defer f.Close()
+	return scan.Read(f)
+}
+
+// Picture opens the picture that the child wrote for the last request, and removes its file. The child may be under an
+// attacker's control, so Picture accepts only a regular file of a plausible size.
+func (w *Worker) Picture() (*os.File, error) {
+	path := filepath.Join(w.Dir, pictureFile)
+	defer os.Remove(path)
+	info, err := os.Lstat(path)
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > format.MaxScanPixels+maxPictureHead) {
+		err = fmt.Errorf("the file %s is not a picture that the extraction process may write", pictureFile)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("opening the picture of a page: %w", err)
+	}
+	f, err := openNoFollow(path)
+	if err != nil {
+		return nil, fmt.Errorf("opening the picture of a page: %w", err)
+	}
+	return f, nil
+}
+
+// GiveRecognized copies recognised pages into the child's folder, for a request with Recognized.
+func (w *Worker) GiveRecognized(path string) error {
+	from, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("opening recognised text: %w", err)
+	}
+	defer from.Close()
+	target := filepath.Join(w.Dir, recognizedFile)
+	_ = os.Remove(target) // the child may have replaced it with a link
+	to, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("copying recognised text: %w", err)
+	}
+	_, err = io.Copy(to, from)
+	if err := errors.Join(err, to.Close()); err != nil {
+		return fmt.Errorf("copying recognised text: %w", err)
+	}
+	return nil
+}
+
+// ForgetRecognized removes the recognised pages from the child's folder.
+func (w *Worker) ForgetRecognized() { _ = os.Remove(filepath.Join(w.Dir, recognizedFile)) }

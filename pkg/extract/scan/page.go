@@ -1,0 +1,228 @@
+// Package scan describes the text that a program for text recognition (OCR) found in the picture of a page, and reads
+// that program's output. The readers of document formats turn it into the lines of a page.
+package scan
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"unicode"
+)
+
+// Page is the recognised text of one page. Positions are in pixels from the upper left corner of the picture.
+type Page struct {
+	Number int `json:"n"` // from 1
+	Width  int `json:"w"`
+	Height int `json:"h"`
+	// Turn is the number of clockwise quarter turns after which the picture was upright. Width, Height and all
+	// positions refer to the turned picture.
+	Turn  int    `json:"t,omitempty"`
+	Lines []Line `json:"l,omitempty"`
+	// Failed is why recognition failed, for users; "" if it succeeded.
+	Failed string `json:"f,omitempty"`
+}
+
+// Line is a line of recognised words.
+type Line struct {
+	Left   float64 `json:"x"`           // left edge
+	Base   float64 `json:"b"`           // height of the baseline at the left edge
+	Slope  float64 `json:"s,omitempty"` // slope of the baseline; positive if it goes down
+	Size   float64 `json:"z"`           // height of the letters with ascenders and descenders
+	Column int     `json:"c"`           // number of the area of text, from 1
+	Words  []Word  `json:"w"`
+}
+
+// Word is a recognised word.
+type Word struct {
+	Text       string  `json:"t"`
+	X0         float64 `json:"x0"`
+	Y0         float64 `json:"y0"`
+	X1         float64 `json:"x1"`
+	Y1         float64 `json:"y1"`
+	Confidence float64 `json:"c"` // 0 to 1
+}
+
+// letters counts the letters and digits of a word.
+func (w Word) letters() int {
+	n := 0
+	for _, r := range w.Text {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			n++
+		}
+	}
+	return n
+}
+
+// Letters counts the letters and digits on the page.
+func (p Page) Letters() int {
+	n := 0
+	for _, l := range p.Lines {
+		for _, w := range l.Words {
+			n += w.letters()
+		}
+	}
+	return n
+}
+
+// Confidence returns the mean confidence of the page's letters, from 0 to 1, or 0 if there are none.
+func (p Page) Confidence() float64 {
+	letters, sum := 0, 0.0
+	for _, l := range p.Lines {
+		for _, w := range l.Words {
+			n := w.letters()
+			letters += n
+			sum += float64(n) * w.Confidence
+		}
+	}
+	if letters == 0 {
+		return 0
+	}
+	return sum / float64(letters)
+}
+
+// Quality estimates how much text of the page was recognised correctly. The better of two results for one page has
+// the higher quality.
+func (p Page) Quality() float64 {
+	c := p.Confidence()
+	return float64(p.Letters()) * c * c
+}
+
+// Bounds below which recognised text is noise: a picture, a pattern or dirt rather than writing.
+const (
+	minPageConfidence = 0.4  // mean confidence of the letters on a page
+	minLineConfidence = 0.3  // mean confidence of the letters on a line
+	minSignConfidence = 0.55 // confidence of a word without letters and digits
+)
+
+// WithoutNoise returns the page without words that are probably not writing.
+func (p Page) WithoutNoise() Page {
+	var kept []Line
+	for _, l := range p.Lines {
+		l.Words = slices.DeleteFunc(slices.Clone(l.Words), func(w Word) bool {
+			return w.letters() == 0 && w.Confidence < minSignConfidence
+		})
+		line := Page{Lines: []Line{l}}
+		if line.Letters() > 0 && line.Confidence() >= minLineConfidence {
+			kept = append(kept, l)
+		}
+	}
+	p.Lines = kept
+	if p.Confidence() < minPageConfidence {
+		p.Lines = nil
+	}
+	return p
+}
+
+// minSlopeWidth is the minimum width of a line whose slope says something about the page, as a multiple of its size.
+const minSlopeWidth = 6
+
+// Slope returns the slope of the page's lines: the median over all letters. A page that was put straight onto the
+// scanner has the slope 0.
+func (p Page) Slope() float64 {
+	type weighted struct {
+		slope float64
+		n     int
+	}
+	var all []weighted
+	total := 0
+	for _, l := range p.Lines {
+		if len(l.Words) == 0 || l.Words[len(l.Words)-1].X1-l.Words[0].X0 < minSlopeWidth*l.Size {
+			continue
+		}
+		n := len(l.Words)
+		all, total = append(all, weighted{l.Slope, n}), total+n
+	}
+	slices.SortFunc(all, func(a, b weighted) int {
+		switch {
+		case a.slope < b.slope:
+			return -1
+		case a.slope > b.slope:
+			return 1
+		}
+		return 0
+	})
+	seen := 0
+	for _, w := range all {
+		if seen += w.n; seen*2 >= total {
+			return w.slope
+		}
+	}
+	return 0
+}
+
+// maxSlope is the largest slope that Straight corrects: about 11°. Steeper lines are not a skewed page.
+const maxSlope = 0.2
+
+// Straight returns the page with the positions that it would have if the paper had not been skewed: all of them are
+// turned around the centre of the page.
+func (p Page) Straight() Page {
+	slope := p.Slope()
+	if slope == 0 || math.Abs(slope) > maxSlope {
+		return p
+	}
+	angle := -math.Atan(slope)
+	sin, cos := math.Sincos(angle)
+	cx, cy := float64(p.Width)/2, float64(p.Height)/2
+	turn := func(x, y float64) (float64, float64) {
+		x, y = x-cx, y-cy
+		return cx + x*cos - y*sin, cy + x*sin + y*cos
+	}
+	lines := make([]Line, len(p.Lines))
+	for i, l := range p.Lines {
+		base := func(x float64) float64 { return l.Base + l.Slope*(x-l.Left) }
+		words := make([]Word, len(l.Words))
+		for k, w := range l.Words {
+			// The box of a skewed word is larger than the word, so only its width and its baseline are used.
+			height := w.Y1 - w.Y0
+			x0, y := turn(w.X0, base(w.X0))
+			x1, _ := turn(w.X1, base(w.X1))
+			above := base(w.X0) - w.Y0
+			w.X0, w.X1 = x0, x1
+			w.Y0 = y - above
+			w.Y1 = w.Y0 + height
+			words[k] = w
+		}
+		l.Words = words
+		l.Left, l.Base = turn(l.Left, l.Base)
+		l.Slope = math.Tan(math.Atan(l.Slope) + angle)
+		lines[i] = l
+	}
+	p.Lines = lines
+	return p
+}
+
+// Write appends a page to a file that Read reads.
+func Write(w io.Writer, p Page) error {
+	if err := json.NewEncoder(w).Encode(p); err != nil {
+		return fmt.Errorf("writing recognised text: %w", err)
+	}
+	return nil
+}
+
+// maxPageBytes is the maximum size of one page's recognised text in a file.
+const maxPageBytes = 32 << 20
+
+// Read reads all pages of a file, by number.
+func Read(r io.Reader) (map[int]Page, error) {
+	pages := map[int]Page{}
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxPageBytes)
+	for lines.Scan() {
+		var p Page
+		if err := json.Unmarshal(lines.Bytes(), &p); err != nil {
+			return nil, fmt.Errorf("reading recognised text: %w", err)
+		}
+		if p.Number < 1 || p.Width < 1 || p.Height < 1 {
+			return nil, errors.New("reading recognised text: a page has no number or no size")
+		}
+		pages[p.Number] = p
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("reading recognised text: %w", err)
+	}
+	return pages, nil
+}

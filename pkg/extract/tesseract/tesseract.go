@@ -1,0 +1,213 @@
+// Package tesseract runs the program Tesseract, which recognises text in pictures (OCR), in a process with few rights.
+// Only package extract imports it.
+package tesseract
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/sandbox"
+	"github.com/sluice/sluice/pkg/extract/scan"
+)
+
+// Limits on one run of the program. An ordinary page takes three seconds and 250 MiB.
+const (
+	maxMemory  = 2 << 30 // address space, in bytes
+	maxCPU     = time.Minute
+	maxElapsed = 5 * time.Minute // longer than maxCPU, because the program runs with low priority
+	maxOutput  = 16 << 20        // hOCR of a page, in bytes
+	// maxLanguages is the maximum number of languages that are tried on one page. Each takes time.
+	maxLanguages = 6
+)
+
+// Off is the setting that turns text recognition off.
+const Off = "off"
+
+// Program is the installed program. It is safe for concurrent use.
+type Program struct {
+	path    string // "" if there is none
+	missing string // why there is none, for users
+	data    string // folder with languages, from the environment; "" for the program's own
+
+	mu        sync.Mutex
+	version   string // "" until Check has succeeded
+	languages []string
+}
+
+// Find returns the program at the given path, or the first in the PATH if the setting is "". The program need not
+// exist; see Missing.
+func Find(setting string) *Program {
+	p := &Program{data: os.Getenv("TESSDATA_PREFIX")}
+	switch setting {
+	case Off:
+		p.missing = "text recognition is turned off where documents are read (SLUICE_TESSERACT=off)"
+		return p
+	case "":
+		setting = "tesseract"
+		p.missing = format.NoOCR
+	default:
+		p.missing = fmt.Sprintf("there is no Tesseract at %s where documents are read (SLUICE_TESSERACT)", setting)
+	}
+	path, err := exec.LookPath(setting)
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err == nil {
+		path, err = filepath.EvalSymlinks(path) // the rights of the process name the file itself
+	}
+	if err == nil {
+		p.path, p.missing = path, ""
+	}
+	return p
+}
+
+// Path returns the path of the program, or "" if there is none.
+func (p *Program) Path() string { return p.path }
+
+// Missing tells users why text cannot be recognised, or returns "" if the program exists.
+func (p *Program) Missing() string { return p.missing }
+
+// Check runs the program, unless an earlier call has succeeded. It returns the program's version and the languages that
+// it knows, without the models for orientation.
+func (p *Program) Check(ctx context.Context) (version string, languages []string, err error) {
+	if p.path == "" {
+		return "", nil, errors.New(p.missing)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.version == "" {
+		if err := p.learn(ctx); err != nil {
+			return "", nil, fmt.Errorf("%s does not work: %w", p.path, err)
+		}
+	}
+	return p.version, slices.DeleteFunc(slices.Clone(p.languages), func(l string) bool { return !isLanguage(l) }), nil
+}
+
+// learn asks the program for its version and its languages. The caller holds mu.
+func (p *Program) learn(ctx context.Context) error {
+	out, err := p.run(ctx, nil, "--version")
+	if err != nil {
+		return err
+	}
+	first, _, _ := strings.Cut(string(out), "\n")
+	version := strings.TrimPrefix(strings.TrimSpace(first), "tesseract ")
+	if version == "" || len(version) > maxVersion {
+		return errors.New("it does not say its version")
+	}
+	if out, err = p.run(ctx, nil, "--list-langs"); err != nil {
+		return err
+	}
+	if p.languages = parseLanguages(string(out)); !slices.ContainsFunc(p.languages, isLanguage) {
+		return errors.New("it has no languages; install one, for example the package tesseract-ocr-eng")
+	}
+	p.version = version
+	return nil
+}
+
+// maxVersion is the maximum length of the program's version, in bytes.
+const maxVersion = 100
+
+// knowsOrientation reports whether the model for orientation is installed. It needs a successful call of Check.
+func (p *Program) knowsOrientation() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Contains(p.languages, orientation)
+}
+
+// parseLanguages reads the output of --list-langs: a title, and a language in each line.
+func parseLanguages(out string) []string {
+	var languages []string
+	for line := range strings.Lines(out) {
+		if line = strings.TrimSpace(line); domain.IsOCRLanguage(line) {
+			languages = append(languages, line)
+		}
+	}
+	return languages
+}
+
+// orientation is the model that finds a page's orientation and script.
+const orientation = "osd"
+
+// isLanguage reports whether a model recognises text.
+func isLanguage(name string) bool { return name != orientation && name != "equ" }
+
+func (p *Program) run(ctx context.Context, picture *os.File, args ...string) ([]byte, error) {
+	env := []string{"OMP_THREAD_LIMIT=1", "LC_ALL=C.UTF-8"}
+	var files []string
+	if p.data != "" {
+		env, files = append(env, "TESSDATA_PREFIX="+p.data), append(files, p.data)
+	}
+	return sandbox.Run(ctx, sandbox.Program{
+		Path: p.path, Args: args, Env: env, Files: files, Dir: string(filepath.Separator),
+		Memory: maxMemory, CPU: maxCPU, Timeout: maxElapsed, MaxOutput: maxOutput,
+	}, picture)
+}
+
+// Page recognises the text in the picture of a page. It rewinds the file first.
+func (p *Program) Page(ctx context.Context, picture *os.File, languages []string) (scan.Page, error) {
+	if _, err := picture.Seek(0, 0); err != nil {
+		return scan.Page{}, fmt.Errorf("reading the picture of a page: %w", err)
+	}
+	out, err := p.run(ctx, picture, "stdin", "stdout", "-l", strings.Join(languages, "+"), "--dpi", strconv.Itoa(format.ScanResolution), "--psm", "3", "hocr")
+	if err != nil {
+		return scan.Page{}, err
+	}
+	return scan.ParseHOCR(bytes.NewReader(out))
+}
+
+// Layout is the orientation and the script of a page.
+type Layout struct {
+	Turn       int     // clockwise quarter turns that make the page upright
+	Confidence float64 // of Turn; from about 1, it is usually right
+	Script     string  // "Latin", "Cyrillic", …; "" if unknown
+}
+
+// Layout finds the orientation and the script of a page. It returns the zero value if the program knows neither, for
+// example because there is too little text. It rewinds the file first.
+func (p *Program) Layout(ctx context.Context, picture *os.File) (Layout, error) {
+	if !p.knowsOrientation() {
+		return Layout{}, nil
+	}
+	if _, err := picture.Seek(0, 0); err != nil {
+		return Layout{}, fmt.Errorf("reading the picture of a page: %w", err)
+	}
+	out, err := p.run(ctx, picture, "stdin", "stdout", "-l", orientation, "--dpi", strconv.Itoa(format.ScanResolution), "--psm", "0")
+	if err != nil {
+		return Layout{}, ctx.Err() // it fails on pages with too few characters
+	}
+	return parseLayout(string(out)), nil
+}
+
+// parseLayout reads lines such as "Rotate: 90".
+func parseLayout(out string) Layout {
+	var l Layout
+	for line := range strings.Lines(out) {
+		name, value, _ := strings.Cut(line, ":")
+		value = strings.TrimSpace(value)
+		switch strings.TrimSpace(name) {
+		case "Rotate":
+			if degrees, err := strconv.Atoi(value); err == nil && degrees%90 == 0 {
+				l.Turn = ((degrees/90)%4 + 4) % 4
+			}
+		case "Orientation confidence":
+			l.Confidence, _ = strconv.ParseFloat(value, 64) // 0 if it is not a number
+		case "Script":
+			if len(value) < 64 {
+				l.Script = value
+			}
+		}
+	}
+	return l
+}
