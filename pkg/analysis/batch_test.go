@@ -42,7 +42,7 @@ var mixedTexts = []string{
 	"Le renard brun saute par-dessus le chien paresseux ; c’est l’été à l’école.",
 	"AX-200 v1.2.3 192.168.0.1 1,000,000 snake_case_name fooBar HTMLParser state-of-the-art PDFs 10/12/2020 e.g. U.S.A.",
 	"x" + strings.Repeat("verylongword", 20) + " end", "naïve café résumé İstanbul straße ﬁne ＡＢＣ ½ ①",
-	"کتاب‌خانه و می‌رود", "get\u200buser\u200bname a\u200b-b", "Hà Nội là thủ đô của nước Việt Nam và là một thành phố lớn", "東京タワーは高い。 한국어 문장입니다 ภาษาไทย Привет, мир и люди", "soft\u00adhyphen zero\u200bwidth a\u0301ccent", "bad \xff\xfe bytes \xe2\x82",
+	"کتاب\u200cخانه و می\u200cرود", "get\u200buser\u200bname a\u200b-b", "Hà Nội là thủ đô của nước Việt Nam và là một thành phố lớn", "東京タワーは高い。 한국어 문장입니다 ภาษาไทย Привет, мир и люди", "soft\u00adhyphen zero\u200bwidth a\u0301ccent", "bad \xff\xfe bytes \xe2\x82",
 	"name: value; Price: 12.50; Tarebleloden: 443.20", "123 456 7890", "The THE the tHe Running RUNNING running runs",
 	"joined.by.points and-by-hyphens one,two 3,400 3,40 a-1-b_2/3", "café-AX 200-café word\u2010word ascii\u0301 mark",
 }

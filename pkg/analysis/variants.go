@@ -7,7 +7,7 @@ import (
 )
 
 // Variants of letters in the Arabic, Hebrew and Greek scripts, each with the letter that terms contain instead: alef
-// with hamza or madda, Arabic and Persian yeh and kaf, teh marbuta and heh, final forms.
+// with hamza or madda, Arabic and Persian yeh and kaf, ta marbuta and heh, final forms.
 var letterVariants = map[rune]rune{
 	'آ': 'ا', 'أ': 'ا', 'إ': 'ا', 'ٱ': 'ا', 'ؤ': 'و', 'ئ': 'ی', 'ي': 'ی', 'ى': 'ی', 'ك': 'ک', 'ة': 'ه', 'ۀ': 'ه', 'ۂ': 'ه', 'ہ': 'ه', 'ە': 'ه',
 	'ך': 'כ', 'ם': 'מ', 'ן': 'נ', 'ף': 'פ', 'ץ': 'צ',
@@ -99,5 +99,5 @@ func vietnamese(word string) string {
 // and begin with barePrefix, so that only queries typed without marks find them.
 const (
 	bareVietnamese Language = "vi-bare"
-	barePrefix              = "~"
+	barePrefix     string   = "~"
 )
