@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
@@ -36,7 +37,7 @@ func decoded(t *testing.T, text string) (body, string, error) {
 	}
 	w := httptest.NewRecorder()
 	c, _ := gin.CreateTestContext(w)
-	c.Request = httptest.NewRequest("POST", "/", nil)
+	c.Request = httptest.NewRequest(http.MethodPost, "/", nil)
 	c.Request.Body = &transfer.Checked{Reader: strings.NewReader(text), Value: value, Raw: []byte(text)}
 	var b body
 	err := Decode(c, &b)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/md5" //nolint:gosec // clients send it to detect damage, not forgery
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -240,7 +241,7 @@ func (h *handler) join(ctx context.Context, u domain.Upload, fileID string, part
 	defer content.close()
 	head := make([]byte, upload.HeadBytes)
 	n, err := io.ReadFull(content, head)
-	if err != nil && err != io.ErrUnexpectedEOF { //nolint:errorlint // io.ReadFull returns it unwrapped
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return domain.Original{}, err
 	}
 	digest := md5.New() //nolint:gosec // see the import
@@ -278,7 +279,7 @@ func (j *joined) Read(p []byte) (int, error) {
 			j.current, j.parts = content, j.parts[1:]
 		}
 		n, err := j.current.Read(p)
-		if err == io.EOF { //nolint:errorlint // readers return it unwrapped
+		if errors.Is(err, io.EOF) {
 			j.close()
 			err = nil
 		}
