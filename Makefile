@@ -55,6 +55,10 @@ test: ## run all tests, with real engines: PostgreSQL, Milvus, NATS clusters, Ch
 test-race: ## test the concurrent packages with the race detector, without tests that do not involve goroutines (-short)
 	go run ./tools/local exec -- env CGO_ENABLED=1 go test -race $(RACE_FLAGS) $(TEST_FLAGS) -short $(RACE)
 
+.PHONY: test-filters
+test-filters: ## compare TEST_FILTERS random filters (default 100000) with a scan of all rows, in both engines
+	TEST_FILTERS=$(or $(TEST_FILTERS),100000) go run ./tools/local exec -- go test ./pkg/index/embedded ./pkg/index/milvus -run '^TestConformance$$/random_filters|^TestConformance$$/./random_filters' -timeout 4h -count 1 -v
+
 .PHONY: check-deployments
 check-deployments: ## check chart, compose files, Dockerfile, NATS configuration, alerts and dashboard, without their tools
 	cd tools/check && test -z "$$(gofmt -l .)" && go vet ./... && go test ./... && go run .

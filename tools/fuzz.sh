@@ -54,6 +54,7 @@ pkg/extract/pdf/pdftext    FuzzContent FuzzOpen
 pkg/extract/pptx           FuzzPptx
 pkg/extract/text           FuzzText
 pkg/extract/xlsx           FuzzXlsx
+pkg/filter                 FuzzParse
 pkg/index                  FuzzFilters
 pkg/modelhttp              FuzzEvents
 pkg/question               FuzzParts

@@ -3,6 +3,7 @@ package filter
 import (
 	"slices"
 	"strings"
+	"time"
 )
 
 // Matches evaluates the filter on one row. `values` returns the values of a key, without duplicates. A nil filter
@@ -50,16 +51,7 @@ func (f *Filter) Test() func(Value) bool {
 	case Gt, Gte, Lt, Lte:
 		return f.ordered()
 	}
-	tests := make([]func(Value) bool, len(f.Values))
-	for i, want := range f.Values {
-		tests[i] = equals(want)
-	}
-	if len(tests) == 1 {
-		return tests[0]
-	}
-	return func(v Value) bool {
-		return slices.ContainsFunc(tests, func(test func(Value) bool) bool { return test(v) })
-	}
+	return equalsAny(f.Values)
 }
 
 // Split returns an equivalent filter without Contains conditions: each becomes an And of Eq conditions. It shares parts
@@ -105,7 +97,33 @@ func (f *Filter) ordered() func(Value) bool {
 	}
 }
 
-// equals returns a function that reports whether a value equals `want`. Two dates are equal if they are the same moment.
+// equalsAny returns a function that reports whether a value equals one of the values in the list. Two dates are equal if
+// they are the same moment.
+func equalsAny(values []Value) func(Value) bool {
+	if len(values) == 1 {
+		return equals(values[0])
+	}
+	same := make(map[string]bool, len(values))
+	moments := make(map[time.Time]bool)
+	for _, want := range values {
+		same[want.Identity()] = true
+		if at, is := want.Time(); is {
+			moments[at] = true
+		}
+	}
+	return func(v Value) bool {
+		if same[v.Identity()] {
+			return true
+		}
+		if len(moments) == 0 {
+			return false
+		}
+		at, is := v.Time()
+		return is && moments[at]
+	}
+}
+
+// equals is equalsAny for one value.
 func equals(want Value) func(Value) bool {
 	moment, isDate := want.Time()
 	return func(v Value) bool {
@@ -115,7 +133,12 @@ func equals(want Value) func(Value) bool {
 		if !isDate {
 			return false
 		}
-		t, is := v.Time()
-		return is && t.Equal(moment)
+		at, is := v.Time()
+		return is && at.Equal(moment)
 	}
+}
+
+// Dated reports whether one of a condition's values is a date. An equal value may then have another text.
+func (f *Filter) Dated() bool {
+	return slices.ContainsFunc(f.Values, func(v Value) bool { return v.Kind() == Date })
 }

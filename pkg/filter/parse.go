@@ -145,7 +145,7 @@ func (p *parser) key(f *Filter, v any, field string) {
 		p.fault(field, "is %s; it must be the name of a metadata key, such as team or document.language", describe(v))
 	case len(key) > MaxKeyBytes:
 		p.fault(field, "has %d bytes; the limit is %d", len(key), MaxKeyBytes)
-	case strings.HasPrefix(key, PropertyPrefix) && !slices.Contains(Properties, key):
+	case strings.HasPrefix(key, PropertyPrefix) && !IsProperty(key):
 		p.fault(field, "is %s; the properties of a datasource are %s", describe(key), strings.Join(Properties, ", "))
 	}
 	f.Key = key

@@ -1,5 +1,7 @@
 package filter
 
+import "slices"
+
 // PropertyPrefix is the start of keys that name a property of the datasource instead of metadata.
 const PropertyPrefix = "datasource."
 
@@ -20,3 +22,6 @@ const (
 var Properties = []string{
 	PropertyID, PropertyName, PropertyType, PropertyCustomID, PropertySite, PropertySourceURL, PropertyMIMEType, PropertyCreated, PropertyChanged,
 }
+
+// IsProperty reports whether a key names a property.
+func IsProperty(key string) bool { return slices.Contains(Properties, key) }

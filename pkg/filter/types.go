@@ -3,7 +3,6 @@ package filter
 import (
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // Error means that a filter cannot be evaluated on a datastore's content: a key has values of the wrong type or of
@@ -76,10 +75,10 @@ var advice = map[Kind]string{
 // Stale returns the Error for content that was indexed without the data that a condition on the key needs.
 func Stale(key, datastoreID string) error {
 	what := "a condition of this type"
-	if strings.HasPrefix(key, PropertyPrefix) {
+	if IsProperty(key) {
 		what = "a property of datasources"
 	}
 	return &Error{Key: key, Stale: true, Message: fmt.Sprintf(
-		"the filter needs %s on the key %q, but some content was indexed by an earlier version; index it again with: sluice replay --datastore %s",
+		"the filter needs %s on the key %q, which some content lacks, because an earlier version indexed it or its metadata has too many values; index it again: sluice replay --datastore %s",
 		what, shorten(key), datastoreID)}
 }

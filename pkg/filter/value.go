@@ -199,3 +199,9 @@ func compare(kind Kind, a, b Value) int {
 	}
 	return strings.Compare(a.text, b.text)
 }
+
+// Compare sorts values: numbers first, then booleans, then texts, which include dates.
+func Compare(a, b Value) int {
+	rank := func(v Value) int { return map[Kind]int{Number: 0, Bool: 1, Text: 2}[v.base()] }
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.number, b.number), strings.Compare(a.text, b.text))
+}

@@ -6,9 +6,9 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"strconv"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/filter"
 )
 
 // Limits on rows and queries. They are the same for all engines.
@@ -118,37 +118,14 @@ func norm(v []float32) float64 {
 	return math.Sqrt(sum)
 }
 
-// Scalar returns the identity of a metadata value: the string by which filters compare it. Equal numbers have the same
-// identity, whatever their Go type. Values of different kinds have different identities. Scalar returns false if the
-// value is not a string, number or boolean.
+// Scalar returns the identity of a metadata value: the string by which filters compare it; see filter.Value. Scalar
+// returns false if the value is not a string, number or boolean.
 func Scalar(v any) (string, bool) {
-	switch x := v.(type) {
-	case string:
-		return "s" + x, true
-	case bool:
-		return "b" + strconv.FormatBool(x), true
-	case json.Number:
-		f, err := x.Float64()
-		return number(f), err == nil
-	}
-	switch x := reflect.ValueOf(v); {
-	case !x.IsValid():
+	value, ok := filter.ValueOf(v)
+	if !ok {
 		return "", false
-	case x.CanInt():
-		return number(float64(x.Int())), true
-	case x.CanUint():
-		return number(float64(x.Uint())), true
-	case x.CanFloat():
-		return number(x.Float()), !math.IsNaN(x.Float())
 	}
-	return "", false
-}
-
-func number(f float64) string {
-	if f == 0 {
-		f = 0 // turns negative zero into zero
-	}
-	return "n" + strconv.FormatFloat(f, 'g', -1, 64)
+	return value.Identity(), true
 }
 
 // Alternatives returns the identity (see Scalar) of a metadata filter's value. If the value is a list, it returns the

@@ -1,8 +1,12 @@
 package index
 
 import (
+	"context"
 	"fmt"
 	"reflect"
+
+	"github.com/sluice/sluice/pkg/bounded"
+	"github.com/sluice/sluice/pkg/filter"
 )
 
 // MaxFacets is the maximum number of filterable metadata values per row. Each item in a list counts as one.
@@ -50,4 +54,51 @@ func Facets(metadata map[string]any) ([]Facet, error) {
 		return nil, fmt.Errorf("%w: the metadata has %d values that can be filtered, more than %d", ErrInvalid, len(out), MaxFacets)
 	}
 	return out, nil
+}
+
+// Values returns the filterable values of a row's metadata by key, for filter.Filter.Matches. Metadata with more than
+// MaxFacets values has none.
+func Values(metadata map[string]any) func(key string) []filter.Value {
+	facets, _ := Facets(metadata) // engines do not store rows with too many
+	byKey := make(map[string][]filter.Value)
+	for _, f := range facets {
+		if v, ok := filter.FromIdentity(f.Value); ok {
+			byKey[f.Key] = append(byKey[f.Key], v)
+		}
+	}
+	return func(key string) []filter.Value { return byKey[key] }
+}
+
+// CountQuery asks for the number of documents with each value of some metadata keys.
+type CountQuery struct {
+	Filter Filter
+	Keys   []string
+	// Active reports for each document whether it counts. An engine calls it several times, with different
+	// documents.
+	Active func(ctx context.Context, documents []Document) ([]bool, error)
+}
+
+// Document is a generation of a datasource.
+type Document struct {
+	DatasourceID string
+	Generation   uint64
+}
+
+// Counts is the result of a CountQuery.
+type Counts struct {
+	Documents int // documents that pass the filter and are active
+	// ByKey holds for each key of the query the number of these documents by value. A text is cut to MaxCountedText
+	// bytes.
+	ByKey map[string]map[filter.Value]int
+}
+
+// MaxCountedText is the maximum size in bytes of a text in Counts.
+const MaxCountedText = filter.MaxOrderBytes
+
+// Counted returns the value as Counts contains it.
+func Counted(v filter.Value) filter.Value {
+	if text := v.Text(); len(text) > MaxCountedText {
+		return filter.TextOf(bounded.Prefix(text, MaxCountedText))
+	}
+	return v
 }

@@ -5,6 +5,8 @@ package index
 import (
 	"context"
 	"errors"
+
+	"github.com/sluice/sluice/pkg/filter"
 )
 
 // Space identifies a set of rows: those of one datastore, with vectors from one model. Rows of different spaces never
@@ -40,6 +42,10 @@ type Filter struct {
 	DatasourceIDs []string
 	CustomIDs     []string
 	Metadata      map[string]any
+	// Where is a filter of the general grammar, or nil. A search fails with a filter.Error if Where cannot be evaluated:
+	// if a key has values that a condition cannot compare, in any row of the space, or if rows lack the data that a
+	// condition needs because an earlier version wrote them.
+	Where *filter.Filter
 }
 
 // Query is a search of one space. If Text is empty, there is no lexical leg. If Vector is nil, there is no dense leg.
@@ -126,6 +132,10 @@ type Index interface {
 	// Search returns the rows that rank highest among those that match the filter: the best hits from the lexical
 	// search and the best from the vector search.
 	Search(ctx context.Context, space Space, q Query) (Result, error)
+
+	// CountValues counts documents by the values of metadata keys. A document is represented by its row with ordinal 0.
+	// It fails with a filter.Error in the same cases as Search.
+	CountValues(ctx context.Context, space Space, q CountQuery) (Counts, error)
 
 	// Fill reads the rows for hits from a Search of the space, and sets Complete. It skips complete hits. A hit stays
 	// unchanged if its row has been removed or replaced since the search.

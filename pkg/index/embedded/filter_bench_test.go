@@ -2,9 +2,11 @@ package embedded
 
 import (
 	"flag"
+	"fmt"
 	"slices"
 	"testing"
 
+	"github.com/sluice/sluice/pkg/filter"
 	"github.com/sluice/sluice/pkg/index"
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
@@ -30,16 +32,27 @@ func BenchmarkFilters(b *testing.B) {
 	}
 	const words = "seldom sometimes"
 	query := newBenchCorpus().vector()
+	condition := func(text string) *filter.Filter {
+		f, faults := filter.ParseJSON([]byte(text), "filters")
+		if len(faults) > 0 {
+			b.Fatal(faults)
+		}
+		return f
+	}
 	for _, c := range []struct {
 		name   string
 		filter map[string]any
+		where  *filter.Filter
 	}{
-		{"none", nil}, {"99 %", map[string]any{"hundredth": false}}, {"50 %", map[string]any{"parity": 1}}, {"1 %", map[string]any{"hundredth": true}},
-		{"0.1 %", map[string]any{"team": "rare"}}, {"one row", map[string]any{"number": 4321}},
+		{"none", nil, nil}, {"99 %", map[string]any{"hundredth": false}, nil}, {"50 %", map[string]any{"parity": 1}, nil}, {"1 %", map[string]any{"hundredth": true}, nil},
+		{"0.1 %", map[string]any{"team": "rare"}, nil}, {"one row", map[string]any{"number": 4321}, nil},
+		{"1 % by eq", nil, condition(`{"type":"eq","key":"hundredth","value":true}`)},
+		{"1 % by lt", nil, condition(fmt.Sprintf(`{"type":"lt","key":"number","value":%d}`, *filterRows/100))},
+		{"1 % by not", nil, condition(`{"type":"not","filter":{"type":"eq","key":"hundredth","value":false}}`)},
 	} {
 		for leg, q := range map[string]index.Query{"vector": {Vector: query}, "words": {Text: words}, "both": {Vector: query, Text: words}} {
 			b.Run(c.name+" by "+leg, func(b *testing.B) {
-				q.Limit, q.Filter = 100, index.Filter{Metadata: c.filter}
+				q.Limit, q.Filter = 100, index.Filter{Metadata: c.filter, Where: c.where}
 				benchQuery(b, x, q)
 			})
 		}

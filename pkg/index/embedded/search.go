@@ -27,7 +27,7 @@ func (x *Index) Search(ctx context.Context, id index.Space, q index.Query) (inde
 	if err := checkLimit(q.Limit); err != nil {
 		return index.Result{}, err
 	}
-	fields, err := lexical.FilterTerms(q.Filter)
+	filter, err := lexical.NewFilter(q.Filter, id.DatastoreID)
 	if err != nil {
 		return index.Result{}, err
 	}
@@ -49,7 +49,7 @@ func (x *Index) Search(ctx context.Context, id index.Space, q index.Query) (inde
 		defer x.repairIVF(s, id)
 		return s.ReadLazy(ctx, func(v store.View) error {
 			var err error
-			out, err = searchView(ctx, v, q, fields, query)
+			out, err = searchView(ctx, v, q, filter, query)
 			return err
 		})
 	})
@@ -68,7 +68,7 @@ func (x *Index) Prepare(ctx context.Context, id index.Space, q index.Query) (ind
 	if err := checkLimit(q.Limit); err != nil {
 		return nil, err
 	}
-	fields, err := lexical.FilterTerms(q.Filter)
+	filter, err := lexical.NewFilter(q.Filter, id.DatastoreID)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (x *Index) Prepare(ctx context.Context, id index.Space, q index.Query) (ind
 		}
 		defer x.permits.Release(1)
 		return s.ReadLazy(ctx, func(v store.View) error {
-			leg, err := lexicalSearch(ctx, v, q, fields)
+			leg, err := lexicalSearch(ctx, v, q, filter)
 			if err == nil {
 				out = leg
 			}
@@ -104,25 +104,24 @@ type lexicalLeg struct {
 	of     *store.Snapshot
 	text   string
 	limit  int
-	fields [][]string
+	filter lexical.Filter
 
-	filter bitmap.Set
-	words  *lexical.Query
-	best   []topk.Scored
+	passing bitmap.Set
+	words   *lexical.Query
+	best    []topk.Scored
 }
 
 // lexicalSearch resolves the filter, which both legs need, and runs the lexical leg. If Prepare has done this for the
 // same query and the same snapshot, lexicalSearch returns that result. It cannot use a result for another snapshot, in
 // which the slots may belong to other rows.
-func lexicalSearch(ctx context.Context, v store.View, q index.Query, fields [][]string) (*lexicalLeg, error) {
-	if leg, ok := q.Prepared.(*lexicalLeg); ok && leg.of == v.Snapshot && leg.text == q.Text && leg.limit == q.Limit &&
-		slices.EqualFunc(leg.fields, fields, slices.Equal) {
+func lexicalSearch(ctx context.Context, v store.View, q index.Query, filter lexical.Filter) (*lexicalLeg, error) {
+	if leg, ok := q.Prepared.(*lexicalLeg); ok && leg.of == v.Snapshot && leg.text == q.Text && leg.limit == q.Limit && leg.filter.Equal(filter) {
 		return leg, nil
 	}
 	words := v.Lexical()
-	leg := &lexicalLeg{of: v.Snapshot, text: q.Text, limit: q.Limit, fields: fields}
+	leg := &lexicalLeg{of: v.Snapshot, text: q.Text, limit: q.Limit, filter: filter}
 	var err error
-	if leg.filter, err = words.Filter(ctx, fields); err != nil {
+	if leg.passing, err = words.Filter(ctx, filter); err != nil {
 		return nil, err
 	}
 	var terms []analysis.QueryTerm
@@ -132,7 +131,7 @@ func lexicalSearch(ctx context.Context, v store.View, q index.Query, fields [][]
 	if leg.words, err = words.Query(ctx, terms); err != nil {
 		return nil, err
 	}
-	leg.best = words.Top(leg.words, leg.filter, q.Limit)
+	leg.best = words.Top(leg.words, leg.passing, q.Limit)
 	return leg, nil
 }
 
@@ -148,11 +147,11 @@ func emptyResult(text string) index.Result {
 // searchLegs runs both legs of a search. It runs them concurrently if a processor is idle and no filter has to be
 // resolved first. The vector leg then runs in a new goroutine. Starting the goroutine takes at least 0.1 ms, and the
 // lexical leg need not wait for that.
-func searchLegs(ctx context.Context, v store.View, q index.Query, fields [][]string, query []float32) (words *lexicalLeg, near []topk.Scored, err error) {
+func searchLegs(ctx context.Context, v store.View, q index.Query, filter lexical.Filter, query []float32) (words *lexicalLeg, near []topk.Scored, err error) {
 	dense := query != nil && v.Rows > 0
-	if !dense || len(fields) > 0 || q.Text == "" || q.Prepared != nil || v.Rows < vector.ParallelRows || int(vector.Running.Load()) >= processors.Count() {
-		if words, err = lexicalSearch(ctx, v, q, fields); err == nil && dense {
-			near, err = vector.Search(ctx, &v.Set, words.filter, query, q.Limit)
+	if !dense || !filter.IsEmpty() || q.Text == "" || q.Prepared != nil || v.Rows < vector.ParallelRows || int(vector.Running.Load()) >= processors.Count() {
+		if words, err = lexicalSearch(ctx, v, q, filter); err == nil && dense {
+			near, err = vector.Search(ctx, &v.Set, words.passing, query, q.Limit)
 		}
 		return words, near, err
 	}
@@ -162,14 +161,14 @@ func searchLegs(ctx context.Context, v store.View, q index.Query, fields [][]str
 		near, err = vector.Search(ctx, &v.Set, nil, query, q.Limit)
 		return err
 	}))
-	words, err = lexicalSearch(ctx, v, q, fields)
+	words, err = lexicalSearch(ctx, v, q, filter)
 	fault := both.Wait()
 	return words, near, errors.Join(err, fault)
 }
 
 // searchView runs both legs and returns all hits from both, without duplicates.
-func searchView(ctx context.Context, v store.View, q index.Query, fields [][]string, query []float32) (index.Result, error) {
-	leg, near, err := searchLegs(ctx, v, q, fields, query)
+func searchView(ctx context.Context, v store.View, q index.Query, filter lexical.Filter, query []float32) (index.Result, error) {
+	leg, near, err := searchLegs(ctx, v, q, filter, query)
 	if err != nil {
 		return index.Result{}, err
 	}

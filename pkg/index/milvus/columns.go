@@ -181,9 +181,10 @@ func readRows(set client.ResultSet, dimensions int, has extraFields) ([]storedRo
 		}}
 		f.SetHeading(headings[i])
 		f.Key = domain.ChunkKey(f.DatasourceID, f.Generation, f.Ordinal)
-		if has.metadata && len(metadata[i]) > len("{}") {
-			if err := json.Unmarshal(metadata[i], &f.Metadata); err != nil {
-				return nil, fmt.Errorf("%w: reading the metadata of row %q: %w", index.ErrCorrupt, f.id, err)
+		if has.metadata {
+			var err error
+			if f.Metadata, err = decodeMetadata(f.id, metadata[i]); err != nil {
+				return nil, err
 			}
 		}
 		if has.vectors && dimensions > 0 {
@@ -197,5 +198,17 @@ func readRows(set client.ResultSet, dimensions int, has extraFields) ([]storedRo
 		}
 		out[i] = f
 	}
+	return out, nil
+}
+
+// decodeMetadata returns the metadata of a row, without the values that addOrder has added.
+func decodeMetadata(id string, data []byte) (out map[string]any, err error) {
+	if len(data) <= len("{}") {
+		return nil, nil
+	}
+	if err := json.Unmarshal(data, &out); err != nil {
+		return nil, fmt.Errorf("%w: reading the metadata of row %q: %w", index.ErrCorrupt, id, err)
+	}
+	delete(out, orderKey)
 	return out, nil
 }

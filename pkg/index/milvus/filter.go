@@ -50,7 +50,8 @@ func facets(r *index.Row) ([]int64, error) {
 	return out, nil
 }
 
-// conditions converts a filter to an expression for the rows of a datastore. `none` is true if no row can match.
+// conditions converts a filter to an expression for the rows of a datastore, except for
+// Where; see restrict. `none` is true if no row can match.
 func conditions(datastoreID string, f index.Filter) (expr string, none bool, err error) {
 	all := []string{equals(fieldDatastore, datastoreID)}
 	if f.DatasourceIDs != nil {

@@ -44,6 +44,9 @@ func prepare(s index.Space, r *index.Row, words *analysis.Analyzer) (*prepared, 
 	if p.metadata == nil {
 		p.metadata = []byte("{}")
 	}
+	if p.metadata, p.facets, err = addOrder(r, p.metadata, p.facets); err != nil {
+		return nil, err
+	}
 	p.language = analysis.Detect(r.Text)
 	p.terms, p.length = countTerms(r, p.language, words)
 	p.vector = append(slices.Clone(r.Vector), make([]float32, denseDimensions(s)-len(r.Vector))...)

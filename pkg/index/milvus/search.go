@@ -83,8 +83,9 @@ func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID strin
 	if out.TermWeights == nil {
 		out.TermWeights = make(map[string]float64)
 	}
-	if none {
-		return out, nil
+	expr, unmatched, err := x.restrict(ctx, col, datastoreID, expr, q.Filter.Where)
+	if err != nil || none || unmatched {
+		return out, err
 	}
 	var legs []vectorSearch
 	if vector != nil && col.dimensions > 0 {

@@ -123,6 +123,21 @@ func (s Set) Intersect(other Set) {
 	}
 }
 
+// Union adds the slots of `other` to s. Neither set may be nil, and `other` must have at least as many words.
+func (s Set) Union(other Set) {
+	for i := range s {
+		s[i] |= other[i]
+	}
+}
+
+// Complement replaces s by the slots that are not in it. The set must not be nil. The result may contain slots beyond
+// NewSet's n.
+func (s Set) Complement() {
+	for i := range s {
+		s[i] = ^s[i]
+	}
+}
+
 // Len returns the number of slots. The set must not be nil.
 func (s Set) Len() (n int) {
 	for _, word := range s {

@@ -11,7 +11,7 @@ type Key struct {
 	Space uint64 // identifies one opening of the space; never reused
 	Kind  Kind
 	ID    int64  // id of a block or segment, or slot of a row
-	Term  string // the forms of the word, for a List
+	Term  string // the forms of the word, for a List; the name of a Condition
 }
 
 // Kind is the type of a cached value.
@@ -23,6 +23,7 @@ const (
 	Directory             // directory of a segment; the key's ID is the segment's id
 	List                  // postings of a word; the key's Term contains the word's forms
 	Row                   // row; the key's ID is the row's slot
+	Condition             // result that filters need; the key's Term is its name
 )
 
 // Caches are shared by all spaces in an index. The cache Lists holds term lists and the directories of segments. Blocks

@@ -3,8 +3,10 @@ package lexical
 import (
 	"context"
 	"crypto/sha256"
+	"slices"
 	"strconv"
 
+	"github.com/sluice/sluice/pkg/filter"
 	"github.com/sluice/sluice/pkg/index"
 	"github.com/sluice/sluice/pkg/index/embedded/bitmap"
 	"github.com/sluice/sluice/pkg/lists"
@@ -12,15 +14,26 @@ import (
 
 // Filter terms are indexed and looked up like words. Each starts with a control character and its field's letter.
 // Analysed text contains no control characters, so a filter term never equals a word, and filters are exact.
+//
+// A metadata value has the term metadataFacet, with the length of the key, the key and the identity of the value. So the
+// values of a key are the terms with a common prefix. A value that is too long for this term is hashed. It has a second
+// term, longFacet, which contains the start of the value, for comparisons by order and prefix. A row with hashed values
+// has the term longMark, unless it was written by a version without longFacet.
 const (
 	facetMark       = "\x01"
 	datasourceFacet = facetMark + "d"
 	customIDFacet   = facetMark + "c"
 	metadataFacet   = facetMark + "m"
+	longFacet       = facetMark + "l="
+	longMark        = facetMark + "r"
 )
 
 // Maximum length in bytes of a value in a filter term. A longer value is replaced by its SHA-256.
 const maxFacetBytes = 120
+
+// Maximum length in bytes of an identity in a longFacet. It is longer than any text that filters compare by order or
+// prefix, so cutting the identity does not change the result.
+const maxLongIdentity = len("s") + filter.MaxOrderBytes + 1
 
 func facet(kind, value string) string {
 	if len(value) <= maxFacetBytes {
@@ -40,15 +53,30 @@ func Facets(r *index.Row) ([]string, error) {
 	if r.CustomID != "" {
 		out = append(out, facet(customIDFacet, r.CustomID))
 	}
+	long := false
 	for _, f := range metadata {
 		out = append(out, metadataTerm(f.Key, f.Value))
+		if !isLong(f) {
+			continue
+		}
+		long = true
+		if len(f.Key) <= filter.MaxKeyBytes {
+			out = append(out, longFacet+keyed(f.Key)+f.Value[:min(len(f.Value), maxLongIdentity)])
+		}
+	}
+	if long {
+		out = append(out, longMark)
 	}
 	return out, nil
 }
 
-func metadataTerm(key, value string) string {
-	return facet(metadataFacet, strconv.Itoa(len(key))+":"+key+value)
-}
+// keyed returns the start of the terms for a metadata key: no other key has values with this prefix.
+func keyed(key string) string { return strconv.Itoa(len(key)) + ":" + key }
+
+// isLong reports whether the term of a metadata value contains a hash.
+func isLong(f index.Facet) bool { return len(keyed(f.Key))+len(f.Value) > maxFacetBytes }
+
+func metadataTerm(key, value string) string { return facet(metadataFacet, keyed(key)+value) }
 
 // alternatives returns the filter terms for the value of a metadata field. If the value is a list, there is one term
 // for each item.
@@ -60,10 +88,16 @@ func alternatives(key string, value any) ([]string, error) {
 	return terms, err
 }
 
-// FilterTerms returns the fields of a filter, each as a list of alternative filter terms. It fails with
-// index.ErrInvalid if the filter is malformed.
-func FilterTerms(f index.Filter) ([][]string, error) {
-	var fields [][]string
+// Filter is an index.Filter, prepared for a search.
+type Filter struct {
+	fields      [][]string // filter terms: one of each field's must match
+	where       *filter.Filter
+	datastoreID string // for error messages
+}
+
+// NewFilter prepares a filter. It fails with index.ErrInvalid if the filter is malformed.
+func NewFilter(f index.Filter, datastoreID string) (Filter, error) {
+	out := Filter{where: f.Where, datastoreID: datastoreID}
 	for _, ids := range []struct {
 		kind   string
 		values []string
@@ -72,35 +106,34 @@ func FilterTerms(f index.Filter) ([][]string, error) {
 			continue
 		}
 		terms := lists.Map(ids.values, func(v string) string { return facet(ids.kind, v) })
-		fields = append(fields, terms)
+		out.fields = append(out.fields, terms)
 	}
 	for key, value := range f.Metadata {
 		terms, err := alternatives(key, value)
 		if err != nil {
-			return nil, err
+			return Filter{}, err
 		}
-		fields = append(fields, terms)
+		out.fields = append(out.fields, terms)
 	}
-	return fields, nil
+	return out, nil
 }
 
-// Filter returns the slots that pass a filter, including dead slots. `fields` is the result of FilterTerms. If it is
-// empty, Filter returns nil.
-func (v Reader) Filter(ctx context.Context, fields [][]string) (bitmap.Set, error) {
+// IsEmpty reports whether the filter matches every row.
+func (f Filter) IsEmpty() bool { return len(f.fields) == 0 && f.where == nil }
+
+// Equal reports whether the filters are the same. It may return false for filters that differ only in form.
+func (f Filter) Equal(g Filter) bool {
+	return f.where == g.where && slices.EqualFunc(f.fields, g.fields, slices.Equal)
+}
+
+// Filter returns the slots that pass a filter. The slots may include dead ones. If the filter is empty, Filter returns
+// nil. It fails with a filter.Error as index.Filter describes.
+func (v Reader) Filter(ctx context.Context, f Filter) (bitmap.Set, error) {
 	var all bitmap.Set
-	var buf []Posting
-	for _, terms := range fields {
-		field := bitmap.NewSet(v.Slots)
-		for _, t := range terms {
-			for _, seg := range v.Segments {
-				var err error
-				if buf, err = v.segmentPostings(ctx, seg, t, buf[:0]); err != nil {
-					return nil, err
-				}
-				for _, p := range buf {
-					field.Add(p.Slot)
-				}
-			}
+	for _, terms := range f.fields {
+		field, err := v.having(ctx, terms)
+		if err != nil {
+			return nil, err
 		}
 		if all == nil {
 			all = field
@@ -108,5 +141,33 @@ func (v Reader) Filter(ctx context.Context, fields [][]string) (bitmap.Set, erro
 			all.Intersect(field)
 		}
 	}
-	return all, nil
+	if f.where == nil {
+		return all, nil
+	}
+	matching, err := v.where(ctx, f.where, f.datastoreID)
+	if err != nil {
+		return nil, err
+	}
+	if all != nil {
+		matching.Intersect(all)
+	}
+	return matching, nil
+}
+
+// having returns the slots of the rows that have one of the terms.
+func (v Reader) having(ctx context.Context, terms []string) (bitmap.Set, error) {
+	out := bitmap.NewSet(v.Slots)
+	var buf []Posting
+	for _, t := range terms {
+		for _, seg := range v.Segments {
+			var err error
+			if buf, err = v.segmentPostings(ctx, seg, t, buf[:0]); err != nil {
+				return nil, err
+			}
+			for _, p := range buf {
+				out.Add(p.Slot)
+			}
+		}
+	}
+	return out, nil
 }

@@ -164,6 +164,12 @@ func (m markedBlock) bytes() int64 { return int64(len(m.block) + 4*len(m.marks) 
 
 // eachEntry is an iterator. It calls `yield` with each entry for a term, until `yield` returns false.
 func (m markedBlock) eachEntry(term string, yield func(entry) bool) error {
+	return m.eachEntryFrom(term, func(e entry) bool { return e.term == term && yield(e) })
+}
+
+// eachEntryFrom is an iterator. It calls the function yield with each entry whose term is not less than `term`, until
+// yield returns false.
+func (m markedBlock) eachEntryFrom(term string, yield func(entry) bool) error {
 	at := sort.Search(len(m.marks), func(i int) bool {
 		e, _, ok := firstEntry(m.block[m.marks[i]:])
 		return !ok || e.term >= term
@@ -173,7 +179,7 @@ func (m markedBlock) eachEntry(term string, yield func(entry) bool) error {
 		from = m.marks[at-1]
 	}
 	return entries(m.block[from:], func(e entry) bool {
-		return e.term < term || e.term == term && yield(e)
+		return e.term < term || yield(e)
 	})
 }
 

@@ -24,6 +24,8 @@ type Source interface {
 	Directory(ctx context.Context, segment int64) ([]byte, error)
 	// Block returns a block of postings.
 	Block(ctx context.Context, id int64) ([]byte, error)
+	// Metadata calls f with the metadata of the rows in the given slots, which must be live and ascending.
+	Metadata(ctx context.Context, slots []uint32, f func(slot uint32, metadata map[string]any) error) error
 }
 
 // Reader reads the postings in one snapshot through caches.

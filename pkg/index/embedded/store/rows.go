@@ -99,6 +99,53 @@ func (v View) readRows(ctx context.Context, read *sql.Stmt, slots, missing []uin
 	return nil
 }
 
+// Metadata implements lexical.Source.
+func (v View) Metadata(ctx context.Context, slots []uint32, f func(slot uint32, metadata map[string]any) error) error {
+	tx, err := v.transaction(ctx)
+	if err != nil {
+		return err
+	}
+	read := tx.StmtContext(ctx, v.space.readRows)
+	defer func() { _ = read.Close() }()
+	for batch := range slices.Chunk(slots, metadataBatch) {
+		if err := eachMetadata(ctx, read, batch, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Number of rows that Metadata reads in one statement.
+const metadataBatch = 1000
+
+func eachMetadata(ctx context.Context, read *sql.Stmt, slots []uint32, f func(slot uint32, metadata map[string]any) error) error {
+	list, err := json.Marshal(slots)
+	if err != nil {
+		return fmt.Errorf("listing slots: %w", err)
+	}
+	rows, err := read.QueryContext(ctx, string(list))
+	if err != nil {
+		return fmt.Errorf("reading metadata: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		r, err := scanRow(rows.Scan)
+		if err != nil {
+			return err
+		}
+		if err := r.decodeMetadata(); err != nil {
+			return err
+		}
+		if err := f(r.slot, r.Metadata); err != nil {
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("reading metadata: %w", err)
+	}
+	return nil
+}
+
 // bytes returns the approximate size of the row in memory.
 func (s *storedRow) bytes() int64 {
 	const fixed = 512

@@ -1,0 +1,212 @@
+package milvus
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/filter"
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// Hashes serve to find equal values, but they have no order. So a row also stores, for each metadata key, the kinds
+// of its values as further hashes, and the smallest and greatest value of each kind in the metadata field, under
+// orderKey. A value is stored as a hexadecimal text that sorts like the value. So expressions still contain no user
+// input, and do not depend on how a server compares JSON values.
+
+// Prefixes that distinguish further hashes.
+const (
+	orderedFacet = "o" // the row has all of the following; rows of earlier versions do not
+	kindFacet    = "k" // key, kind: a value of the key has this kind
+	severalFacet = "v" // key, order: the greatest value in this order is not the smallest
+	momentFacet  = "d" // key, time: a value of the key is this time
+	prefixFacet  = "p" // key, prefix: of several texts of the key, one starts with the prefix
+	noPrefixes   = "q" // key: it has too many prefixes, so they are not stored
+)
+
+// Orders of values, and their names in orderKey. Texts that are dates have a place in both orders.
+const (
+	numberOrder = "n"
+	textOrder   = "t"
+	dateOrder   = "d"
+)
+
+// orderKey is the key in the metadata field under which a row's smallest and greatest values are stored. A row whose
+// metadata has this key itself is stored without them.
+const orderKey = "_sluice_order"
+
+// maxPrefixes is the maximum number of prefixes of a row's texts.
+const maxPrefixes = 2000
+
+var orderedHash = facet(orderedFacet)
+
+// kindHash returns the hash of a key that has values of a kind.
+func kindHash(key string, kind filter.Kind) int64 { return facet(kindFacet, key, kindNames[kind]) }
+
+// kindHashes returns kindHash for each of several kinds.
+func kindHashes(key string, kinds filter.Kind) (out []int64) {
+	for _, kind := range allKinds {
+		if kinds&kind != 0 {
+			out = append(out, kindHash(key, kind))
+		}
+	}
+	return out
+}
+
+// Names of the kinds in hashes. Stored rows depend on them.
+var kindNames = map[filter.Kind]string{filter.Text: "t", filter.Number: "n", filter.Bool: "b", filter.Date: "d"}
+
+var allKinds = []filter.Kind{filter.Text, filter.Number, filter.Bool, filter.Date}
+
+func momentHash(key string, at time.Time) int64 {
+	return facet(momentFacet, key, at.Format(time.RFC3339Nano))
+}
+
+// orderName returns the name in orderKey of the smallest value of a key, or of the greatest.
+func orderName(key, order string, greatest bool) string {
+	var n [8]byte
+	binary.LittleEndian.PutUint64(n[:], uint64(facet(kindFacet, key)))
+	if greatest {
+		order = strings.ToUpper(order)
+	}
+	return base64.RawURLEncoding.EncodeToString(n[:]) + order
+}
+
+// orderOf returns the order in which a value of a kind is compared.
+func orderOf(kind filter.Kind) string {
+	switch kind {
+	case filter.Number:
+		return numberOrder
+	case filter.Date:
+		return dateOrder
+	}
+	return textOrder
+}
+
+// sortable returns a text that sorts like the value among values of the same order. A text is cut to more than
+// filter.MaxOrderBytes bytes, which suffices for comparisons with texts up to that size.
+func sortable(order string, v filter.Value) string {
+	switch order {
+	case numberOrder:
+		bits := math.Float64bits(v.Number())
+		if bits>>63 == 1 {
+			bits = ^bits
+		} else {
+			bits |= 1 << 63
+		}
+		return fmt.Sprintf("%016x", bits)
+	case dateOrder:
+		at, _ := v.Time()
+		return fmt.Sprintf("%016x%08x", uint64(at.Unix())+1<<62, at.Nanosecond())
+	}
+	text := v.Text()
+	return hex.EncodeToString([]byte(text[:min(len(text), filter.MaxOrderBytes+1)]))
+}
+
+// afterPrefix sorts after all sortable texts with a prefix, if appended to the sortable form of the prefix.
+const afterPrefix = "g"
+
+// addOrder adds to a row's metadata and hashes what comparisons by kind, order and prefix need. It changes neither if
+// the row has too many values, or if its metadata has the key orderKey.
+func addOrder(r *index.Row, metadata []byte, hashes []int64) ([]byte, []int64, error) {
+	if _, taken := r.Metadata[orderKey]; taken {
+		return metadata, hashes, nil
+	}
+	facets, err := index.Facets(r.Metadata)
+	if err != nil {
+		return nil, nil, err
+	}
+	byKey := make(map[string][]filter.Value)
+	for _, f := range facets {
+		if v, ok := filter.FromIdentity(f.Value); ok && len(f.Key) <= filter.MaxKeyBytes {
+			byKey[f.Key] = append(byKey[f.Key], v)
+		}
+	}
+	o := ordered{names: make(map[string]string), prefixes: maxPrefixes, hashes: []int64{orderedHash}}
+	for key, values := range byKey {
+		o.add(key, values)
+	}
+	out := metadata
+	if len(o.names) > 0 {
+		whole := maps.Clone(r.Metadata)
+		whole[orderKey] = o.names
+		if out, err = json.Marshal(whole); err != nil {
+			return nil, nil, fmt.Errorf("%w: the metadata cannot be stored: %w", index.ErrInvalid, err)
+		}
+	}
+	if len(out) > index.MaxMetadataBytes || len(hashes)+len(o.hashes) > maxFacets {
+		return metadata, hashes, nil
+	}
+	return out, append(hashes, o.hashes...), nil
+}
+
+// ordered collects what addOrder adds.
+type ordered struct {
+	names    map[string]string // by orderName
+	hashes   []int64
+	prefixes int // number of prefixes that may still be added
+}
+
+func (o *ordered) add(key string, values []filter.Value) {
+	var kinds filter.Kind
+	byOrder := make(map[string][]string)
+	moments := make(map[int64]bool)
+	var texts []string
+	for _, v := range values {
+		kind := v.Kind()
+		kinds |= kind
+		switch kind {
+		case filter.Bool:
+		case filter.Number:
+			byOrder[numberOrder] = append(byOrder[numberOrder], sortable(numberOrder, v))
+		default:
+			texts = append(texts, v.Text())
+			byOrder[textOrder] = append(byOrder[textOrder], sortable(textOrder, v))
+		}
+		if at, is := v.Time(); is {
+			byOrder[dateOrder] = append(byOrder[dateOrder], sortable(dateOrder, v))
+			moments[momentHash(key, at)] = true
+		}
+	}
+	o.hashes = slices.AppendSeq(append(o.hashes, kindHashes(key, kinds)...), maps.Keys(moments))
+	for order, all := range byOrder {
+		least, greatest := slices.Min(all), slices.Max(all)
+		o.names[orderName(key, order, false)] = least
+		if greatest != least {
+			o.names[orderName(key, order, true)] = greatest
+			o.hashes = append(o.hashes, facet(severalFacet, key, order))
+		}
+	}
+	if len(texts) > 1 {
+		o.addPrefixes(key, texts)
+	}
+}
+
+// addPrefixes adds the hashes of all prefixes of a key's texts.
+func (o *ordered) addPrefixes(key string, texts []string) {
+	all := make(map[string]bool)
+	for _, text := range texts {
+		text = text[:min(len(text), filter.MaxOrderBytes)]
+		for end := 1; end <= len(text) && len(all) <= o.prefixes; end++ {
+			if end == len(text) || utf8.RuneStart(text[end]) {
+				all[text[:end]] = true
+			}
+		}
+	}
+	if len(all) > o.prefixes {
+		o.hashes = append(o.hashes, facet(noPrefixes, key))
+		return
+	}
+	o.prefixes -= len(all)
+	for prefix := range all {
+		o.hashes = append(o.hashes, facet(prefixFacet, key, prefix))
+	}
+}

@@ -1,0 +1,256 @@
+package milvus
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/milvus-io/milvus-sdk-go/v2/client"
+
+	"github.com/sluice/sluice/pkg/filter"
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// whereExpr converts a filter to an expression. Every comparison of a JSON value is joined with a hash that says whether
+// the value exists, because servers differ in whether the negation of a comparison with a missing value is true.
+func whereExpr(f *filter.Filter) string {
+	switch f.Op {
+	case filter.And, filter.Or:
+		parts := make([]string, len(f.Filters))
+		for i, inner := range f.Filters {
+			parts[i] = whereExpr(inner)
+		}
+		return "(" + strings.Join(parts, map[filter.Op]string{filter.And: " && ", filter.Or: " || "}[f.Op]) + ")"
+	case filter.Not:
+		return "not (" + whereExpr(f.Filters[0]) + ")"
+	}
+	expr := conditionExpr(f)
+	if f.Negative() {
+		return "not (" + expr + ")"
+	}
+	return expr
+}
+
+// conditionExpr returns an expression for the rows in which a value passes the condition's test.
+func conditionExpr(c *filter.Filter) string {
+	switch {
+	case c.Op == filter.Exists:
+		return containsAny(kindHashes(c.Key, filter.Any))
+	case c.Op == filter.Prefix:
+		least, prefix := orderField(c.Key, textOrder, false), sortable(textOrder, c.Values[0])
+		return fmt.Sprintf(`(%s && (%s >= "%s" && %s < "%s" || %s))`, containsAny(kindHashes(c.Key, filter.Text|filter.Date)),
+			least, prefix, least, prefix+afterPrefix, containsAny([]int64{facet(prefixFacet, c.Key, c.Values[0].Text())}))
+	case c.Op.Ordered():
+		return orderedExpr(c)
+	}
+	var hashes []int64
+	for _, v := range c.Values {
+		hashes = append(hashes, facet(metadataFacet, c.Key, v.Identity()))
+		if at, is := v.Time(); is {
+			hashes = append(hashes, momentHash(c.Key, at))
+		}
+	}
+	return containsAny(hashes)
+}
+
+// orderedExpr returns the expression for a comparison by order. A value of the row is less than another value if the
+// smallest is, and greater if the smallest or the greatest is.
+func orderedExpr(c *filter.Filter) string {
+	kind := c.Values[0].Kind()
+	order := orderOf(kind)
+	operator := map[filter.Op]string{filter.Gt: ">", filter.Gte: ">=", filter.Lt: "<", filter.Lte: "<="}[c.Op]
+	value := sortable(order, c.Values[0])
+	exists := containsAny(kindHashes(c.Key, kind))
+	expr := fmt.Sprintf(`%s %s "%s"`, orderField(c.Key, order, false), operator, value)
+	if c.Op == filter.Gt || c.Op == filter.Gte {
+		expr = fmt.Sprintf(`(%s || (%s && %s %s "%s"))`, expr, containsAny([]int64{facet(severalFacet, c.Key, order)}),
+			orderField(c.Key, order, true), operator, value)
+	}
+	return "(" + exists + " && " + expr + ")"
+}
+
+// orderField returns the expression for a key's smallest or greatest value.
+func orderField(key, order string, greatest bool) string {
+	return fieldMetadata + `["` + orderKey + `"]["` + orderName(key, order, greatest) + `"]`
+}
+
+// checkWhere fails with a filter.Error if a filter cannot be evaluated on the rows of a datastore.
+func (x *Index) checkWhere(ctx context.Context, col *collection, datastoreID string, f *filter.Filter) error {
+	if f == nil {
+		return nil
+	}
+	var obstacles []string
+	for c := range f.Conditions() {
+		obstacles = append(obstacles, conditionObstacles(c)...)
+	}
+	if len(obstacles) == 0 {
+		return nil
+	}
+	found, err := x.anyRow(ctx, col, datastoreID, "("+strings.Join(obstacles, " || ")+")")
+	if err != nil || !found {
+		return err
+	}
+	for c := range f.Conditions() { // find the cause
+		if err := x.checkCondition(ctx, col, datastoreID, c); err != nil {
+			return err
+		}
+	}
+	return nil // the rows have been removed in the meantime
+}
+
+// conditionObstacles returns expressions for the rows on which a condition cannot be evaluated.
+func conditionObstacles(c *filter.Filter) (out []string) {
+	if expr := staleExpr(c); expr != "" {
+		out = append(out, expr)
+	}
+	if refused := c.Refuses(); refused != 0 {
+		out = append(out, containsAny(kindHashes(c.Key, refused)))
+	}
+	if c.Op == filter.Prefix {
+		out = append(out, containsAny([]int64{facet(noPrefixes, c.Key)}))
+	}
+	return out
+}
+
+// staleExpr returns an expression for the rows that lack what a condition needs, or "" if it needs nothing.
+func staleExpr(c *filter.Filter) string {
+	switch {
+	case filter.IsProperty(c.Key):
+		return "not (" + containsAny(kindHashes(filter.PropertyID, filter.Any)) + ")"
+	case c.Op.Ordered(), c.Op == filter.Prefix, c.Op == filter.Exists, c.Dated():
+		return "not (" + containsAny([]int64{orderedHash}) + ")"
+	}
+	return ""
+}
+
+// checkCondition fails with a filter.Error that says why a condition cannot be evaluated.
+func (x *Index) checkCondition(ctx context.Context, col *collection, datastoreID string, c *filter.Filter) error {
+	if expr := staleExpr(c); expr != "" {
+		if found, err := x.anyRow(ctx, col, datastoreID, expr); err != nil {
+			return err
+		} else if found {
+			return filter.Stale(c.Key, datastoreID)
+		}
+	}
+	if c.Op == filter.Prefix {
+		if found, err := x.anyRow(ctx, col, datastoreID, containsAny([]int64{facet(noPrefixes, c.Key)})); err != nil {
+			return err
+		} else if found {
+			return &filter.Error{Key: c.Key, Message: fmt.Sprintf(
+				"a document has so many texts under the key %q that Milvus cannot compare them by prefix; shorten its metadata, or use eq or in", c.Key)}
+		}
+	}
+	var have filter.Kind
+	if c.Refuses() == 0 {
+		return nil
+	}
+	for _, kind := range allKinds {
+		found, err := x.anyRow(ctx, col, datastoreID, containsAny(kindHashes(c.Key, kind)))
+		if err != nil {
+			return err
+		}
+		if found {
+			have |= kind
+		}
+	}
+	return c.Conflict(have)
+}
+
+// anyRow reports whether a row of a datastore matches an expression.
+func (x *Index) anyRow(ctx context.Context, col *collection, datastoreID, expr string) (found bool, err error) {
+	err = x.call(ctx, "checking the filter", func(ctx context.Context, srv *server) error {
+		set, err := srv.Query(ctx, col.name, nil, equals(fieldDatastore, datastoreID)+" && "+expr, []string{fieldID}, strongConsistency, client.WithLimit(1))
+		found = err == nil && set.Len() > 0
+		return err
+	})
+	return found, err
+}
+
+// documentFields are the fields that CountValues reads.
+var documentFields = []string{fieldID, fieldDatasource, fieldGeneration, fieldMetadata}
+
+// CountValues implements index.Index. It reads the metadata of all documents that pass the filter.
+func (x *Index) CountValues(ctx context.Context, s index.Space, q index.CountQuery) (index.Counts, error) {
+	ctx, done, err := x.begin(ctx)
+	if err != nil {
+		return index.Counts{}, err
+	}
+	expr, none, err := conditions(s.DatastoreID, q.Filter)
+	if err != nil {
+		return index.Counts{}, done(err)
+	}
+	out := newCounter(q.Keys)
+	if none || !validDatastore(s.DatastoreID) {
+		return out.Counts, done(nil)
+	}
+	err = x.use(ctx, s, false, func(col *collection) error {
+		where, unmatched, err := x.restrict(ctx, col, s.DatastoreID, expr, q.Filter.Where)
+		if out = newCounter(q.Keys); err != nil || unmatched {
+			return err
+		}
+		first := where + " && " + fieldOrdinal + " == 0"
+		return x.pages(ctx, col, first, documentFields, func() int { return fetchRows }, func(set client.ResultSet) (string, error) {
+			return out.page(ctx, set, q.Active)
+		})
+	})
+	if err != nil && !isNotFound(err) {
+		return index.Counts{}, done(fmt.Errorf("counting values in datastore %q: %w", s.DatastoreID, err))
+	}
+	return out.Counts, done(nil)
+}
+
+// counter counts the documents of CountValues.
+type counter struct{ index.Counts }
+
+func newCounter(keys []string) *counter {
+	c := &counter{index.Counts{ByKey: make(map[string]map[filter.Value]int, len(keys))}}
+	for _, key := range keys {
+		c.ByKey[key] = make(map[filter.Value]int)
+	}
+	return c
+}
+
+// page counts the documents in a page of rows, and returns its last primary key. A page may contain copies of a row.
+func (c *counter) page(ctx context.Context, set client.ResultSet, active func(context.Context, []index.Document) ([]bool, error)) (last string, err error) {
+	t := &table{set: set}
+	ids, sources, generations, metadata := t.texts(fieldID), t.texts(fieldDatasource), t.numbers(fieldGeneration), t.documents(fieldMetadata)
+	if t.err != nil {
+		return "", t.err
+	}
+	documents := make([]index.Document, len(ids))
+	for i := range ids {
+		documents[i] = index.Document{DatasourceID: sources[i], Generation: uint64(generations[i])}
+	}
+	are, err := active(ctx, documents)
+	if err != nil {
+		return "", err
+	}
+	seen := make(map[string]bool, len(ids))
+	for i, id := range ids {
+		last = max(last, id)
+		if !are[i] || seen[id] {
+			continue
+		}
+		seen[id] = true
+		decoded, err := decodeMetadata(id, metadata[i])
+		if err != nil {
+			return "", err
+		}
+		c.add(decoded)
+	}
+	return last, nil
+}
+
+func (c *counter) add(metadata map[string]any) {
+	c.Documents++
+	values := index.Values(metadata)
+	for key, counts := range c.ByKey {
+		seen := make(map[filter.Value]bool)
+		for _, v := range values(key) {
+			if v = index.Counted(v); !seen[v] {
+				seen[v] = true
+				counts[v]++
+			}
+		}
+	}
+}
