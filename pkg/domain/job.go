@@ -36,6 +36,8 @@ type Job struct {
 	Languages    OCRLanguages   `json:"languages,omitempty"` // ingest: languages of scanned pages
 	Original     *Original      `json:"original,omitempty"`  // ingest: the content to read
 	Crawl        *CrawlSpec     `json:"crawl,omitempty"`     // crawl: the address to fetch
+	CreatedAt    time.Time      `json:"created_at,omitzero"` // when the datasource was created; zero in jobs of earlier versions
+	ChangedAt    time.Time      `json:"changed_at,omitzero"` // when its content or description last changed; zero: when it was created
 	Tries        int            `json:"tries,omitempty"`     // crawl: number of failed fetches by the postponed jobs that preceded this one
 	Since        time.Time      `json:"since,omitzero"`      // crawl: time of the first failed fetch
 

@@ -104,6 +104,8 @@ func newJob(id string, kind JobKind, d Datasource, store Datastore) Job {
 		Places:       store.Places(),
 		Chunking:     d.chunkingIn(store),
 		Languages:    store.OCRLanguages,
+		CreatedAt:    d.CreatedAt,
+		ChangedAt:    d.Config.ChangedAt,
 	}
 }
 

@@ -68,6 +68,9 @@ func applyFetched(d *Datasource, store Datastore, ev Event) Outcome {
 		out.sweepOriginal(d, old.Key)
 	}
 	original := f.Original
+	if d.Original != nil && d.Original.SHA256 != original.SHA256 {
+		d.Config.ChangedAt = ev.At
+	}
 	d.Original = &original
 	if f.Title != "" && (d.Name == "" || d.Name == d.Config.SourceURL || d.Config.NamedByDocument) {
 		d.Name, d.Config.NamedByDocument = f.Title, false

@@ -16,7 +16,7 @@ import (
 
 // rowVersion is the version of the code that converts chunks to rows: which fields are set, and which text is embedded.
 // Increment it whenever that code changes.
-const rowVersion = 3
+const rowVersion = 4
 
 // fingerprintInputs are all inputs that determine a job's rows, except the embedding model, which is part of a place.
 type fingerprintInputs struct {

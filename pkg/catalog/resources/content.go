@@ -57,6 +57,7 @@ func Replace(ctx context.Context, t *db.Tx, r *record.Record, n Replacement) err
 	r.Config.MIMEType, r.Config.FileSize, r.Config.SHA256 = o.MIMEType, o.Size, o.SHA256
 	r.Config.ETag, r.Config.LastModified = "", "" // they belong to the fetched content, and the next fetch must return the whole page
 	r.UpdatedAt = db.FromMicros(t.Stamp())
+	r.Config.ChangedAt = r.UpdatedAt
 	if old == nil || old.Key == o.Key {
 		return nil
 	}
@@ -114,6 +115,9 @@ func (c *Resources) Describe(ctx context.Context, ws, id string, d Description, 
 			r.CustomID, r.Config.CustomID = *d.CustomID, *d.CustomID
 		}
 		r.UpdatedAt = db.FromMicros(c.db.Stamp())
+		if d.Name != nil || d.Metadata != nil || d.CustomID != nil {
+			r.Config.ChangedAt = r.UpdatedAt
+		}
 		switch {
 		case r.Original == nil:
 			if err := r.Store(ctx, t, db.Micros(r.UpdatedAt)); err != nil || r.Type != domain.TypeWebSite {
