@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/answer/chat"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/filter"
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
@@ -30,7 +31,8 @@ type Request struct {
 	CallerID       string // conversation id that the caller chose, if it is not a UUID
 	VisitorID      string // "": the conversation's visitor, or a new one
 	Filters        domain.Filters
-	Explain        bool // fill Answer.Explanation
+	Where          *filter.Filter // in addition to Filters; nil matches everything
+	Explain        bool           // fill Answer.Explanation
 
 	Fragments int               // number of fragments to retrieve, at most retrieve.MaxTopK; 0: that of Options
 	MinScore  *float64          // minimum score of a fragment, in addition to the minimum relevance of Options

@@ -118,6 +118,7 @@ func (a *Answerer) retrieve(ctx context.Context, req Request, stores []domain.Da
 		TopK:        cmp.Or(req.Fragments, a.opts.Fragments),
 		Filters:     req.Filters,
 		Mode:        req.Mode,
+		Where:       req.Where,
 		Explain:     req.Explain,
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -12,8 +13,10 @@ import (
 	"github.com/sluice/sluice/pkg/api/access"
 	"github.com/sluice/sluice/pkg/api/admit"
 	"github.com/sluice/sluice/pkg/api/idempotency"
+	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/filter"
 	"github.com/sluice/sluice/pkg/locate"
 )
 
@@ -180,6 +183,10 @@ func (s *server) newAgentRequest(ctx context.Context, agent domain.Agent, body A
 	if err := s.Usage.Admit(ctx, account); err != nil {
 		return nil, err
 	}
+	filters, where, err := filtersOf(body.Filters)
+	if err != nil {
+		return nil, err
+	}
 	fresh, visitor := "", named.visitor
 	if named.id == "" {
 		if fresh = idempotency.KeyedID(ctx, "conversation"); visitor == "" {
@@ -188,7 +195,7 @@ func (s *server) newAgentRequest(ctx context.Context, agent domain.Agent, body A
 	}
 	return &agentRequest{server: s, account: account, named: named, rectangles: orZero(body.Rectangles), request: answer.Request{
 		Agent: agent, Query: body.Query, ConversationID: named.id, CallerID: named.callerID, NewConversationID: fresh, VisitorID: visitor,
-		Filters: filtersOf(body.Filters), Temperature: body.Temperature, ModelName: convert[string](body.ModelName), MaxTokens: body.MaxTokens,
+		Filters: filters, Where: where, Temperature: body.Temperature, ModelName: convert[string](body.ModelName), MaxTokens: body.MaxTokens,
 		PresencePenalty: body.PresencePenalty, FrequencyPenalty: body.FrequencyPenalty, TopP: body.TopP,
 		SystemPrompt: body.SystemPrompt, UserPrompt: body.UserPrompt,
 		PromptType: convert[domain.PromptType](body.PromptType), PromptTemplate: body.PromptTemplate,
@@ -292,11 +299,22 @@ func (t *agentRequest) count(ctx context.Context, a answer.Answer) {
 	})
 }
 
-func filtersOf(f *Filters) domain.Filters {
+// filtersOf returns the filters of a request. It fails with domain.CodeInvalid if they have faults that the rule for the
+// request's body has not found.
+func filtersOf(f *Filters) (domain.Filters, *filter.Filter, error) {
 	if f == nil {
-		return domain.Filters{}
+		return domain.Filters{}, nil, nil
 	}
-	return domain.Filters{CustomIDs: orZero(f.CustomIds), DatasourceIDs: orZero(f.DatasourceIds), Metadata: orZero(f.Metadata)}
+	data, err := json.Marshal(f)
+	if err != nil {
+		return domain.Filters{}, nil, fmt.Errorf("encoding the filters: %w", err)
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return domain.Filters{}, nil, fmt.Errorf("decoding the filters: %w", err)
+	}
+	where, faults := jsonbody.Where(fields, "filters")
+	return domain.Filters{CustomIDs: orZero(f.CustomIds), DatasourceIDs: orZero(f.DatasourceIds), Metadata: orZero(f.Metadata)}, where, problem.Invalid(faults)
 }
 
 // visitorRule rejects some parameters if the caller queries a public agent without a key for its workspace. Otherwise

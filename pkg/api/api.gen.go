@@ -373,6 +373,114 @@ func (e Engine) Valid() bool {
 	}
 }
 
+// Defines values for FilterConditionType.
+const (
+	FilterConditionTypeAnd      FilterConditionType = "and"
+	FilterConditionTypeContains FilterConditionType = "contains"
+	FilterConditionTypeEq       FilterConditionType = "eq"
+	FilterConditionTypeExists   FilterConditionType = "exists"
+	FilterConditionTypeGt       FilterConditionType = "gt"
+	FilterConditionTypeGte      FilterConditionType = "gte"
+	FilterConditionTypeIn       FilterConditionType = "in"
+	FilterConditionTypeLt       FilterConditionType = "lt"
+	FilterConditionTypeLte      FilterConditionType = "lte"
+	FilterConditionTypeNe       FilterConditionType = "ne"
+	FilterConditionTypeNin      FilterConditionType = "nin"
+	FilterConditionTypeNot      FilterConditionType = "not"
+	FilterConditionTypeOr       FilterConditionType = "or"
+	FilterConditionTypePrefix   FilterConditionType = "prefix"
+)
+
+// Valid indicates whether the value is a known member of the FilterConditionType enum.
+func (e FilterConditionType) Valid() bool {
+	switch e {
+	case FilterConditionTypeAnd:
+		return true
+	case FilterConditionTypeContains:
+		return true
+	case FilterConditionTypeEq:
+		return true
+	case FilterConditionTypeExists:
+		return true
+	case FilterConditionTypeGt:
+		return true
+	case FilterConditionTypeGte:
+		return true
+	case FilterConditionTypeIn:
+		return true
+	case FilterConditionTypeLt:
+		return true
+	case FilterConditionTypeLte:
+		return true
+	case FilterConditionTypeNe:
+		return true
+	case FilterConditionTypeNin:
+		return true
+	case FilterConditionTypeNot:
+		return true
+	case FilterConditionTypeOr:
+		return true
+	case FilterConditionTypePrefix:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for FiltersType.
+const (
+	FiltersTypeAnd      FiltersType = "and"
+	FiltersTypeContains FiltersType = "contains"
+	FiltersTypeEq       FiltersType = "eq"
+	FiltersTypeExists   FiltersType = "exists"
+	FiltersTypeGt       FiltersType = "gt"
+	FiltersTypeGte      FiltersType = "gte"
+	FiltersTypeIn       FiltersType = "in"
+	FiltersTypeLt       FiltersType = "lt"
+	FiltersTypeLte      FiltersType = "lte"
+	FiltersTypeNe       FiltersType = "ne"
+	FiltersTypeNin      FiltersType = "nin"
+	FiltersTypeNot      FiltersType = "not"
+	FiltersTypeOr       FiltersType = "or"
+	FiltersTypePrefix   FiltersType = "prefix"
+)
+
+// Valid indicates whether the value is a known member of the FiltersType enum.
+func (e FiltersType) Valid() bool {
+	switch e {
+	case FiltersTypeAnd:
+		return true
+	case FiltersTypeContains:
+		return true
+	case FiltersTypeEq:
+		return true
+	case FiltersTypeExists:
+		return true
+	case FiltersTypeGt:
+		return true
+	case FiltersTypeGte:
+		return true
+	case FiltersTypeIn:
+		return true
+	case FiltersTypeLt:
+		return true
+	case FiltersTypeLte:
+		return true
+	case FiltersTypeNe:
+		return true
+	case FiltersTypeNin:
+		return true
+	case FiltersTypeNot:
+		return true
+	case FiltersTypeOr:
+		return true
+	case FiltersTypePrefix:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for HealthStatus.
 const (
 	HealthStatusOk HealthStatus = "ok"
@@ -969,7 +1077,7 @@ type AgentQuery struct {
 	// Example: 0198c0de-0000-7000-8000-000000000004
 	ConversationId *string `json:"conversationId,omitempty"`
 
-	// Filters A datasource must match all fields, and one of the values of each. An empty list of ids does not filter.
+	// Filters A document must match `custom_ids`, `datasource_ids`, each key of `metadata`, and the condition or combination that the other fields describe (see FilterCondition). An empty list of ids does not filter.
 	Filters          *Filters `json:"filters,omitempty"`
 	FrequencyPenalty *float64 `json:"frequencyPenalty,omitempty"`
 
@@ -1141,7 +1249,7 @@ type ChatRequest struct {
 	// Example: 0198c0de-0000-7000-8000-000000000004
 	ConversationId *string `json:"conversationId,omitempty"`
 
-	// Filters A datasource must match all fields, and one of the values of each. An empty list of ids does not filter.
+	// Filters A document must match `custom_ids`, `datasource_ids`, each key of `metadata`, and the condition or combination that the other fields describe (see FilterCondition). An empty list of ids does not filter.
 	Filters          *Filters `json:"filters,omitempty"`
 	FrequencyPenalty *float64 `json:"frequency_penalty,omitempty"`
 
@@ -1721,7 +1829,12 @@ type DatastorePatch struct {
 
 // DatastoreQuery defines model for DatastoreQuery.
 type DatastoreQuery struct {
-	// Filters A datasource must match all fields, and one of the values of each. An empty list of ids does not filter.
+	// Facets keys of metadata or properties, as in filters. The documents with a ranked chunk are counted by the 20 most frequent values of each key, and the response is an object with `facets`
+	//
+	// Example: ["team","document.language"]
+	Facets *[]string `json:"facets,omitempty"`
+
+	// Filters A document must match `custom_ids`, `datasource_ids`, each key of `metadata`, and the condition or combination that the other fields describe (see FilterCondition). An empty list of ids does not filter.
 	Filters *Filters `json:"filters,omitempty"`
 
 	// Highlights mark the words of the queries in the fragments; default: false
@@ -1915,6 +2028,7 @@ type ExplainedFragments struct {
 	// who may query an agent but not read its datastores, `datastores`, `terms`, `words` and `dropped.chunks` are empty,
 	// and `fragments` contains only the sources.
 	Explanation Explanation         `json:"explanation"`
+	Facets      *FacetCounts        `json:"facets,omitempty"`
 	Fragments   []ExplainedFragment `json:"fragments"`
 }
 
@@ -1963,6 +2077,41 @@ type Explanation struct {
 	Words map[string][]string `json:"words"`
 }
 
+// Facet defines model for Facet.
+type Facet struct {
+	// Distinct number of different values
+	Distinct int `json:"distinct"`
+
+	// Key Example: team
+	Key string `json:"key"`
+
+	// Values the most frequent values first; documents with a list count for each of its items
+	Values []FacetValue `json:"values"`
+}
+
+// FacetCounts defines model for FacetCounts.
+type FacetCounts struct {
+	// Documents number of documents that were counted; each page of a web site is a document
+	Documents int     `json:"documents"`
+	Facets    []Facet `json:"facets"`
+}
+
+// FacetValue defines model for FacetValue.
+type FacetValue struct {
+	Count int `json:"count"`
+
+	// Value string, number or boolean; a text is cut to 256 bytes
+	//
+	// Example: docs
+	Value interface{} `json:"value"`
+}
+
+// FacetedFragments defines model for FacetedFragments.
+type FacetedFragments struct {
+	Facets    FacetCounts `json:"facets"`
+	Fragments []Fragment  `json:"fragments"`
+}
+
 // FieldError defines model for FieldError.
 type FieldError struct {
 	// Field path of the field; "body" for the body as a whole
@@ -1974,6 +2123,40 @@ type FieldError struct {
 	Message string `json:"message"`
 }
 
+// FilterCondition A condition (`type`, `key`, `value`) or a combination (`type`, `filters` or `filter`), as for OpenAI's vector stores. If the metadata has an array, one of its items must match; ne, nin and not match documents without the key, too. A filter has up to 8 levels, 100 conditions and 64 KiB. The query fails if a key has values that the condition cannot compare (400), or if content must be indexed again first (409).
+//
+// Example: {"filters":[{"key":"year","type":"gte","value":2025},{"key":"datasource.source_url","type":"prefix","value":"https://example.com/docs/"}],"type":"and"}
+type FilterCondition struct {
+	// Filter A condition (`type`, `key`, `value`) or a combination (`type`, `filters` or `filter`), as for OpenAI's vector stores. If the metadata has an array, one of its items must match; ne, nin and not match documents without the key, too. A filter has up to 8 levels, 100 conditions and 64 KiB. The query fails if a key has values that the condition cannot compare (400), or if content must be indexed again first (409).
+	//
+	// Example: {"filters":[{"key":"year","type":"gte","value":2025},{"key":"datasource.source_url","type":"prefix","value":"https://example.com/docs/"}],"type":"and"}
+	Filter *FilterCondition `json:"filter,omitempty"`
+
+	// Filters for and, or
+	Filters *[]FilterCondition `json:"filters,omitempty"`
+
+	// Key key of metadata, such as team or document.language, or a property: datasource.id, name, type, custom_id, site_id, source_url, mime_type, created_at or changed_at; up to 256 bytes
+	//
+	// Example: year
+	Key *string `json:"key,omitempty"`
+
+	// Type eq, ne: equal, not equal; gt, gte, lt, lte: by order, of numbers, dates or texts; in, nin: equal to one of the values, to none; exists: the key has a value; prefix: a text starts with the value; contains: a list has the value, or all values; and, or: `filters` match; not: `filter` does not
+	//
+	// Example: gte
+	Type *FilterConditionType `json:"type,omitempty"`
+
+	// Value a string, number or boolean; for in, nin and contains an array of up to 1,000. A date is a string such as 2026-01-31 or 2026-01-31T08:00:00+01:00. Default for exists: true
+	//
+	// Example: 2025
+	Value                interface{}            `json:"value,omitempty"`
+	AdditionalProperties map[string]interface{} `json:"-"`
+}
+
+// FilterConditionType eq, ne: equal, not equal; gt, gte, lt, lte: by order, of numbers, dates or texts; in, nin: equal to one of the values, to none; exists: the key has a value; prefix: a text starts with the value; contains: a list has the value, or all values; and, or: `filters` match; not: `filter` does not
+//
+// Example: gte
+type FilterConditionType string
+
 // FilterExplanation defines model for FilterExplanation.
 type FilterExplanation struct {
 	// Datasources number of datasources selected by custom_ids and datasource_ids, including pages of web sites; null: no such filter
@@ -1981,18 +2164,51 @@ type FilterExplanation struct {
 
 	// Metadata keys with the required values
 	Metadata map[string]interface{} `json:"metadata"`
+
+	// Where A condition (`type`, `key`, `value`) or a combination (`type`, `filters` or `filter`), as for OpenAI's vector stores. If the metadata has an array, one of its items must match; ne, nin and not match documents without the key, too. A filter has up to 8 levels, 100 conditions and 64 KiB. The query fails if a key has values that the condition cannot compare (400), or if content must be indexed again first (409).
+	//
+	// Example: {"filters":[{"key":"year","type":"gte","value":2025},{"key":"datasource.source_url","type":"prefix","value":"https://example.com/docs/"}],"type":"and"}
+	Where *FilterCondition `json:"where,omitempty"`
 }
 
-// Filters A datasource must match all fields, and one of the values of each. An empty list of ids does not filter.
+// Filters A document must match `custom_ids`, `datasource_ids`, each key of `metadata`, and the condition or combination that the other fields describe (see FilterCondition). An empty list of ids does not filter.
 type Filters struct {
 	CustomIds     *[]string `json:"custom_ids,omitempty"`
 	DatasourceIds *[]string `json:"datasource_ids,omitempty"`
+
+	// Filter A condition (`type`, `key`, `value`) or a combination (`type`, `filters` or `filter`), as for OpenAI's vector stores. If the metadata has an array, one of its items must match; ne, nin and not match documents without the key, too. A filter has up to 8 levels, 100 conditions and 64 KiB. The query fails if a key has values that the condition cannot compare (400), or if content must be indexed again first (409).
+	//
+	// Example: {"filters":[{"key":"year","type":"gte","value":2025},{"key":"datasource.source_url","type":"prefix","value":"https://example.com/docs/"}],"type":"and"}
+	Filter *FilterCondition `json:"filter,omitempty"`
+
+	// Filters for and, or
+	Filters *[]FilterCondition `json:"filters,omitempty"`
+
+	// Key key of metadata, such as team or document.language, or a property: datasource.id, name, type, custom_id, site_id, source_url, mime_type, created_at or changed_at; up to 256 bytes
+	//
+	// Example: year
+	Key *string `json:"key,omitempty"`
 
 	// Metadata metadata keys with the value that they must equal: a string, number or boolean, or an array of up to 1,000 alternatives. If the metadata has an array, one of its items must be equal. A key with a dot also reads one level of an object: "document.language" is the language in the metadata of the document itself. Texts are compared exactly, numbers by value; null and an empty array are rejected.
 	//
 	// Example: {"document.language":"en","team":"docs","year":[2025,2026]}
 	Metadata *map[string]interface{} `json:"metadata,omitempty"`
+
+	// Type eq, ne: equal, not equal; gt, gte, lt, lte: by order, of numbers, dates or texts; in, nin: equal to one of the values, to none; exists: the key has a value; prefix: a text starts with the value; contains: a list has the value, or all values; and, or: `filters` match; not: `filter` does not
+	//
+	// Example: gte
+	Type *FiltersType `json:"type,omitempty"`
+
+	// Value a string, number or boolean; for in, nin and contains an array of up to 1,000. A date is a string such as 2026-01-31 or 2026-01-31T08:00:00+01:00. Default for exists: true
+	//
+	// Example: 2025
+	Value interface{} `json:"value,omitempty"`
 }
+
+// FiltersType eq, ne: equal, not equal; gt, gte, lt, lte: by order, of numbers, dates or texts; in, nin: equal to one of the values, to none; exists: the key has a value; prefix: a text starts with the value; contains: a list has the value, or all values; and, or: `filters` match; not: `filter` does not
+//
+// Example: gte
+type FiltersType string
 
 // Fragment defines model for Fragment.
 type Fragment struct {
@@ -2398,6 +2614,7 @@ type RetrieverResults struct {
 	// who may query an agent but not read its datastores, `datastores`, `terms`, `words` and `dropped.chunks` are empty,
 	// and `fragments` contains only the sources.
 	Explanation *Explanation      `json:"explanation,omitempty"`
+	Facets      *FacetCounts      `json:"facets,omitempty"`
 	Results     []RetrieverResult `json:"results"`
 }
 
@@ -2973,6 +3190,18 @@ type UpsertDocumentsParams struct {
 	// * The secret of a new API key is never stored. A repeat within the 24 hours invalidates the first secret and returns
 	//   a new one under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// CountFacetsParams defines parameters for CountFacets.
+type CountFacetsParams struct {
+	// Keys up to 20 keys of metadata or properties, as in filters, separated by commas
+	Keys string `form:"keys" json:"keys"`
+
+	// Limit values per key, the most frequent first; default: 20
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Filters filters as JSON, as in the body of a query
+	Filters *string `form:"filters,omitempty" json:"filters,omitempty"`
 }
 
 // QueryDatastoreParams defines parameters for QueryDatastore.
@@ -3571,6 +3800,132 @@ func (a Document_Metadata) MarshalJSON() ([]byte, error) {
 	return json.Marshal(object)
 }
 
+// Getter for additional properties for FilterCondition. Returns the specified
+// element and whether it was found
+func (a FilterCondition) Get(fieldName string) (value interface{}, found bool) {
+	if a.AdditionalProperties != nil {
+		value, found = a.AdditionalProperties[fieldName]
+	}
+	return
+}
+
+// Setter for additional properties for FilterCondition
+func (a *FilterCondition) Set(fieldName string, value interface{}) {
+	if a.AdditionalProperties == nil {
+		a.AdditionalProperties = make(map[string]interface{})
+	}
+	a.AdditionalProperties[fieldName] = value
+}
+
+// Override default JSON handling for FilterCondition to handle AdditionalProperties
+func (a *FilterCondition) UnmarshalJSON(b []byte) error {
+	object := make(map[string]json.RawMessage)
+	err := json.Unmarshal(b, &object)
+	if err != nil {
+		return err
+	}
+
+	if raw, found := object["filter"]; found {
+		err = json.Unmarshal(raw, &a.Filter)
+		if err != nil {
+			return fmt.Errorf("error reading 'filter': %w", err)
+		}
+		delete(object, "filter")
+	}
+
+	if raw, found := object["filters"]; found {
+		err = json.Unmarshal(raw, &a.Filters)
+		if err != nil {
+			return fmt.Errorf("error reading 'filters': %w", err)
+		}
+		delete(object, "filters")
+	}
+
+	if raw, found := object["key"]; found {
+		err = json.Unmarshal(raw, &a.Key)
+		if err != nil {
+			return fmt.Errorf("error reading 'key': %w", err)
+		}
+		delete(object, "key")
+	}
+
+	if raw, found := object["type"]; found {
+		err = json.Unmarshal(raw, &a.Type)
+		if err != nil {
+			return fmt.Errorf("error reading 'type': %w", err)
+		}
+		delete(object, "type")
+	}
+
+	if raw, found := object["value"]; found {
+		err = json.Unmarshal(raw, &a.Value)
+		if err != nil {
+			return fmt.Errorf("error reading 'value': %w", err)
+		}
+		delete(object, "value")
+	}
+
+	if len(object) != 0 {
+		a.AdditionalProperties = make(map[string]interface{})
+		for fieldName, fieldBuf := range object {
+			var fieldVal interface{}
+			err := json.Unmarshal(fieldBuf, &fieldVal)
+			if err != nil {
+				return fmt.Errorf("error unmarshaling field %s: %w", fieldName, err)
+			}
+			a.AdditionalProperties[fieldName] = fieldVal
+		}
+	}
+	return nil
+}
+
+// Override default JSON handling for FilterCondition to handle AdditionalProperties
+func (a FilterCondition) MarshalJSON() ([]byte, error) {
+	var err error
+	object := make(map[string]json.RawMessage)
+
+	if a.Filter != nil {
+		object["filter"], err = json.Marshal(a.Filter)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'filter': %w", err)
+		}
+	}
+
+	if a.Filters != nil {
+		object["filters"], err = json.Marshal(a.Filters)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'filters': %w", err)
+		}
+	}
+
+	if a.Key != nil {
+		object["key"], err = json.Marshal(a.Key)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'key': %w", err)
+		}
+	}
+
+	if a.Type != nil {
+		object["type"], err = json.Marshal(a.Type)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'type': %w", err)
+		}
+	}
+
+	object["value"], err = json.Marshal(a.Value)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'value': %w", err)
+	}
+
+	for fieldName, field := range a.AdditionalProperties {
+		object[fieldName], err = json.Marshal(field)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling '%s': %w", fieldName, err)
+		}
+	}
+	return json.Marshal(object)
+}
+
 // Getter for additional properties for UpdateRequest_Metadata. Returns the specified
 // element and whether it was found
 func (a UpdateRequest_Metadata) Get(fieldName string) (value interface{}, found bool) {
@@ -3753,6 +4108,9 @@ type ServerInterface interface {
 	// WatchDatastore Watch a datastore's datasources
 	// (GET /datastores/{id}/events)
 	WatchDatastore(c *gin.Context, id Id)
+	// CountFacets Count documents by the values of metadata
+	// (GET /datastores/{id}/facets)
+	CountFacets(c *gin.Context, id Id, params CountFacetsParams)
 	// QueryDatastore Search a datastore
 	// (POST /datastores/{id}/query)
 	QueryDatastore(c *gin.Context, id Id, params QueryDatastoreParams)
@@ -5171,6 +5529,58 @@ func (siw *ServerInterfaceWrapper) WatchDatastore(c *gin.Context) {
 	siw.Handler.WatchDatastore(c, id)
 }
 
+// CountFacets operation middleware
+func (siw *ServerInterfaceWrapper) CountFacets(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", c.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CountFacetsParams
+
+	// ------------- Required query parameter "keys" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "keys", c.Request.URL.Query(), &params.Keys, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter keys: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "filters" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "filters", c.Request.URL.Query(), &params.Filters, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter filters: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.CountFacets(c, id, params)
+}
+
 // QueryDatastore operation middleware
 func (siw *ServerInterfaceWrapper) QueryDatastore(c *gin.Context) {
 
@@ -5643,6 +6053,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.PATCH(options.BaseURL+"/datastores/:id", wrapper.UpdateDatastore)
 	router.GET(options.BaseURL+"/datastores/:id/counts", wrapper.CountDatasources)
 	router.GET(options.BaseURL+"/datastores/:id/events", wrapper.WatchDatastore)
+	router.GET(options.BaseURL+"/datastores/:id/facets", wrapper.CountFacets)
 	router.POST(options.BaseURL+"/datastores/:id/query", wrapper.QueryDatastore)
 	router.POST(options.BaseURL+"/datastores/:id/resync", wrapper.ResyncDatastore)
 	router.POST(options.BaseURL+"/datastores/query/:id", wrapper.QueryDatastoreResults)
@@ -11190,6 +11601,147 @@ func (response WatchDatastore503ApplicationProblemPlusJSONResponse) VisitWatchDa
 	return err
 }
 
+type CountFacetsRequestObject struct {
+	Id     Id `json:"id"`
+	Params CountFacetsParams
+}
+
+type CountFacetsResponseObject interface {
+	VisitCountFacetsResponse(w http.ResponseWriter) error
+}
+
+type CountFacets200JSONResponse FacetCounts
+
+func (response CountFacets200JSONResponse) VisitCountFacetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CountFacets400ApplicationProblemPlusJSONResponse struct {
+	InvalidApplicationProblemPlusJSONResponse
+}
+
+func (response CountFacets400ApplicationProblemPlusJSONResponse) VisitCountFacetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CountFacets403ApplicationProblemPlusJSONResponse struct {
+	UnauthorizedApplicationProblemPlusJSONResponse
+}
+
+func (response CountFacets403ApplicationProblemPlusJSONResponse) VisitCountFacetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CountFacets404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response CountFacets404ApplicationProblemPlusJSONResponse) VisitCountFacetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CountFacets409ApplicationProblemPlusJSONResponse struct {
+	ConflictApplicationProblemPlusJSONResponse
+}
+
+func (response CountFacets409ApplicationProblemPlusJSONResponse) VisitCountFacetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CountFacets429ApplicationProblemPlusJSONResponse struct {
+	RateLimitApplicationProblemPlusJSONResponse
+}
+
+func (response CountFacets429ApplicationProblemPlusJSONResponse) VisitCountFacetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CountFacets500ApplicationProblemPlusJSONResponse struct {
+	InternalApplicationProblemPlusJSONResponse
+}
+
+func (response CountFacets500ApplicationProblemPlusJSONResponse) VisitCountFacetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CountFacets503ApplicationProblemPlusJSONResponse struct {
+	UnavailableApplicationProblemPlusJSONResponse
+}
+
+func (response CountFacets503ApplicationProblemPlusJSONResponse) VisitCountFacetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type QueryDatastoreRequestObject struct {
 	Id     Id `json:"id"`
 	Params QueryDatastoreParams
@@ -11223,6 +11775,20 @@ func (response QueryDatastore200ApplicationVndSluiceExplainedPlusJSONResponse) V
 		return err
 	}
 	w.Header().Set("Content-Type", "application/vnd.sluice.explained+json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type QueryDatastore200ApplicationVndSluiceFacetedPlusJSONResponse FacetedFragments
+
+func (response QueryDatastore200ApplicationVndSluiceFacetedPlusJSONResponse) VisitQueryDatastoreResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/vnd.sluice.faceted+json")
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -13530,6 +14096,9 @@ type StrictServerInterface interface {
 	// WatchDatastore Watch a datastore's datasources
 	// (GET /datastores/{id}/events)
 	WatchDatastore(ctx context.Context, request WatchDatastoreRequestObject) (WatchDatastoreResponseObject, error)
+	// CountFacets Count documents by the values of metadata
+	// (GET /datastores/{id}/facets)
+	CountFacets(ctx context.Context, request CountFacetsRequestObject) (CountFacetsResponseObject, error)
 	// QueryDatastore Search a datastore
 	// (POST /datastores/{id}/query)
 	QueryDatastore(ctx context.Context, request QueryDatastoreRequestObject) (QueryDatastoreResponseObject, error)
@@ -14980,6 +15549,33 @@ func (sh *strictHandler) WatchDatastore(ctx *gin.Context, id Id) {
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(WatchDatastoreResponseObject); ok {
 		if err := validResponse.VisitWatchDatastoreResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CountFacets operation middleware
+func (sh *strictHandler) CountFacets(ctx *gin.Context, id Id, params CountFacetsParams) {
+	var request CountFacetsRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CountFacets(ctx, request.(CountFacetsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CountFacets")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(CountFacetsResponseObject); ok {
+		if err := validResponse.VisitCountFacetsResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

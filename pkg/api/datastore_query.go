@@ -16,6 +16,8 @@ import (
 
 	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/api/access"
+	"github.com/sluice/sluice/pkg/api/jsonbody"
+	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/lists"
 	"github.com/sluice/sluice/pkg/locate"
@@ -31,25 +33,33 @@ func (s *server) QueryDatastore(ctx context.Context, r QueryDatastoreRequestObje
 	if err != nil {
 		return nil, err
 	}
-	kind := fragmentsType(ctx, found.Explanation != nil)
+	kind := fragmentsType(ctx, found.Explanation != nil, found.Facets != nil)
 	switch {
 	case isForChaindesk(ctx):
 		return encode(kind, renderResults(found)), nil
 	case found.Explanation != nil:
 		return encode(kind, renderExplained(found)), nil
+	case found.Facets != nil:
+		return encode(kind, FacetedFragments{Fragments: lists.Map(found.Fragments, renderFragment), Facets: *renderFacets(found.Facets)}), nil
 	}
 	return encode(kind, lists.Map(found.Fragments, renderFragment)), nil
 }
 
-// fragmentsType returns the Content-Type of a response to QueryDatastore. Explained fragments have a different type, so
-// that the API document can define a schema for each, and generated clients return an array of fragments for a plain
-// query.
-func fragmentsType(ctx context.Context, explained bool) string {
-	if explained && !isForChaindesk(ctx) {
+// fragmentsType returns the Content-Type of a response to QueryDatastore. Explained fragments and those with facets have
+// different types, so that the API document can define a schema for each, and generated clients return an array of
+// fragments for a plain query.
+func fragmentsType(ctx context.Context, explained, faceted bool) string {
+	switch {
+	case isForChaindesk(ctx):
+	case explained:
 		return "application/vnd.sluice.explained+json"
+	case faceted:
+		return "application/vnd.sluice.faceted+json"
 	}
-	return "application/json"
+	return typeJSON
 }
+
+const typeJSON = "application/json"
 
 // encode returns a response whose body is `fragments` as JSON: an array, or an object with the fragments and their
 // explanation. The generated response type is not used, because it would encode the body twice.
@@ -87,7 +97,7 @@ func (s *server) QueryDatastoreResults(ctx context.Context, r QueryDatastoreResu
 func renderResults(found retrieve.Result) RetrieverResults {
 	return RetrieverResults{Results: lists.Map(found.Fragments, func(f domain.Fragment) RetrieverResult {
 		return RetrieverResult{Text: f.Text, Source: f.Source, Score: f.Score}
-	}), Explanation: renderExplanation(found.Explanation, true)}
+	}), Explanation: renderExplanation(found.Explanation, true), Facets: renderFacets(found.Facets)}
 }
 
 // chaindeskHost is the host that LangChain's ChaindeskRetriever calls. The retriever uses the path of a datastore
@@ -116,9 +126,13 @@ func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQu
 	if err != nil {
 		return retrieve.Result{}, err
 	}
+	filters, where, err := filtersOf(body.Filters)
+	if err != nil {
+		return retrieve.Result{}, err
+	}
 	req := retrieve.Request{
-		WorkspaceID: d.WorkspaceID, Datastores: []domain.Datastore{d}, Query: body.Query, TopK: cmp.Or(orZero(body.TopK), defaultTopK), Filters: filtersOf(body.Filters),
-		Mode: domain.SearchMode(orZero(body.Mode)), Rerank: body.Rerank, MaxPerDatasource: orZero(body.MaxPerDatasource), Explain: explain,
+		WorkspaceID: d.WorkspaceID, Datastores: []domain.Datastore{d}, Query: body.Query, TopK: cmp.Or(orZero(body.TopK), defaultTopK), Filters: filters, Where: where,
+		Facets: orZero(body.Facets), Mode: domain.SearchMode(orZero(body.Mode)), Rerank: body.Rerank, MaxPerDatasource: orZero(body.MaxPerDatasource), Explain: explain,
 	}
 	if body.Queries != nil {
 		req.Parts = *body.Queries
@@ -216,4 +230,69 @@ func (s *server) datastoreToQuery(ctx context.Context, caller access.Caller, id 
 	return toQuery(caller, "datastore", id,
 		func() (domain.Datastore, error) { return s.Datastores.Datastore(ctx, caller.Workspace(), id) },
 		func() (domain.Datastore, error) { return s.Datastores.PublicDatastore(ctx, id) })
+}
+
+// CountFacets implements StrictServerInterface.
+func (s *server) CountFacets(ctx context.Context, r CountFacetsRequestObject) (CountFacetsResponseObject, error) {
+	ctx, caller := access.CallerOf(ctx)
+	d, err := s.datastoreToQuery(ctx, caller, r.Id)
+	if err != nil {
+		return nil, err
+	}
+	var filters Filters
+	if text := orZero(r.Params.Filters); text != "" {
+		if filters, err = s.readFilters(text); err != nil {
+			return nil, err
+		}
+	}
+	selected, where, err := filtersOf(&filters)
+	if err != nil {
+		return nil, err
+	}
+	var found domain.Facets
+	err = s.countSearch(caller.Account(d.WorkspaceID), "", func() (err error) {
+		found, err = s.Retriever.Facets(ctx, retrieve.FacetRequest{
+			Datastore: d, Filters: selected, Where: where, Keys: strings.Split(r.Params.Keys, ","), Limit: orZero(r.Params.Limit),
+		})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return CountFacets200JSONResponse(*renderFacets(&found)), nil
+}
+
+// readFilters reads filters in a query parameter. It checks them like those in the body of a query.
+func (s *server) readFilters(text string) (f Filters, err error) {
+	value, faults := jsonbody.Parse([]byte(text))
+	for i := range faults {
+		faults[i].Field = "filters"
+	}
+	body := map[string]any{"query": "any", "filters": value}
+	if len(faults) == 0 {
+		faults = s.document.Operation(http.MethodPost, "/datastores/:id/query").CheckBody(body)
+	}
+	if err := problem.Invalid(faults); err != nil {
+		return f, err
+	}
+	data, err := json.Marshal(body["filters"])
+	if err != nil {
+		return f, fmt.Errorf("encoding the filters: %w", err)
+	}
+	if err := json.Unmarshal(data, &f); err != nil {
+		return f, fmt.Errorf("decoding the filters: %w", err)
+	}
+	return f, nil
+}
+
+// renderFacets renders facets, or returns nil for nil.
+func renderFacets(f *domain.Facets) *FacetCounts {
+	if f == nil {
+		return nil
+	}
+	return &FacetCounts{Documents: f.Documents, Facets: lists.Map(f.Facets, func(facet domain.Facet) Facet {
+		return Facet{Key: facet.Key, Distinct: facet.Distinct, Values: lists.Map(facet.Values, func(v domain.FacetValue) FacetValue {
+			return FacetValue{Value: v.Value, Count: v.Count}
+		})}
+	})}
 }

@@ -40,6 +40,8 @@ type Retriever interface {
 	// Retrieve returns at most TopK fragments, best first. It fails with domain.CodeInvalid if Rerank is true and there
 	// is no reranker.
 	Retrieve(ctx context.Context, r retrieve.Request) (retrieve.Result, error)
+	// Facets counts documents by the values of metadata keys.
+	Facets(ctx context.Context, r retrieve.FacetRequest) (domain.Facets, error)
 }
 
 // Answerer answers questions and stores their conversations.

@@ -140,6 +140,7 @@ var endpoints = map[string]endpoint{
 		}
 	}, bad: []badRequest{noKey(), missing("/datastores/" + unusedID + "/events")}},
 	"ResyncDatastore": {good: request{body: object{"mode": "reindex"}}, check: hasFields("queued"), bad: []badRequest{noKey(), {name: "an unknown mode", request: request{body: object{"mode": "x"}}, status: 400, field: "mode"}, missing("/datastores/" + unusedID + "/resync")}},
+	"CountFacets":     {good: request{path: "/datastores/{datastore}/facets?keys=team"}, check: hasFields("documents", "facets"), bad: []badRequest{noKey(), missing("/datastores/" + unusedID + "/facets?keys=team"), {name: "no keys", request: request{path: "/datastores/{datastore}/facets"}, status: 400, field: "keys"}}},
 	"CountDatasources": {check: func(t *testing.T, a *response) {
 		if o := a.object(); o["total"] != 2.0 || o["synched"] != 1.0 || o["error"] != 0.0 {
 			t.Errorf("a text that is searchable and a site are counted as %s", a.body)

@@ -87,7 +87,7 @@ func (l mcpLibrary) Search(ctx context.Context, q mcp.Search) ([]domain.Fragment
 }
 
 func (l mcpLibrary) search(ctx context.Context, caller access.Caller, q mcp.Search) ([]domain.Fragment, error) {
-	faults := jsonbody.FilterFaults(map[string]any{"filters": map[string]any{"metadata": q.Filters.Metadata}})
+	faults := append(q.Faults, jsonbody.FilterFaults(map[string]any{"filters": map[string]any{"metadata": q.Filters.Metadata}})...)
 	if err := problem.Invalid(append(faults, l.queryFaults("query", q.Query)...)); err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (l mcpLibrary) search(ctx context.Context, caller access.Caller, q mcp.Sear
 	var found retrieve.Result
 	err = l.countSearch(caller.Account(caller.Workspace()), q.Query, func() (err error) {
 		found, err = l.Retriever.Retrieve(ctx, retrieve.Request{
-			WorkspaceID: caller.Workspace(), Datastores: stores, Query: q.Query, TopK: q.Results, Filters: q.Filters,
+			WorkspaceID: caller.Workspace(), Datastores: stores, Query: q.Query, TopK: q.Results, Filters: q.Filters, Where: q.Where,
 		})
 		return err
 	})

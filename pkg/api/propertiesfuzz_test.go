@@ -38,8 +38,14 @@ func FuzzFilters(f *testing.F) {
 		if err := runtime.BindJSONValue(value, &request); err != nil {
 			t.Fatalf("a valid body cannot be decoded: %v", err)
 		}
-		got := filtersOf(request.Filters)
+		got, where, err := filtersOf(request.Filters)
+		if err != nil {
+			t.Fatalf("valid filters cannot be decoded: %v", err)
+		}
 		sent, _ := value.(map[string]any)["filters"].(map[string]any)
+		if want, _ := jsonbody.Where(sent, "filters"); want.String() != where.String() {
+			t.Errorf("the filter %s arrives as %s", want, where)
+		}
 		if want, _ := sent["metadata"].(map[string]any); len(want) != len(got.Metadata) || len(want) > 0 && !reflect.DeepEqual(want, got.Metadata) {
 			t.Errorf("metadata %v arrives as %v", want, got.Metadata)
 		}

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"encoding/json"
+
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/lists"
 	"github.com/sluice/sluice/pkg/retrieve"
@@ -14,7 +16,7 @@ func renderExplanation(e *domain.Explanation, withFragments bool) *Explanation {
 	}
 	out := &Explanation{
 		Query: e.Query, Mode: SearchMode(e.Mode), TopK: e.TopK, MaxPerDatasource: optional(e.MaxPerDatasource),
-		Filters:    FilterExplanation{Datasources: e.Filters.Datasources, Metadata: object(e.Filters.Metadata)},
+		Filters:    FilterExplanation{Datasources: e.Filters.Datasources, Metadata: object(e.Filters.Metadata), Where: renderWhere(e.Filters.Where)},
 		Datastores: lists.Map(e.Datastores, renderDatastoreExplanation),
 		Rerank:     RerankExplanation{Model: optional(e.Rerank.Model), Candidates: e.Rerank.Candidates, Error: optional(e.Rerank.Error)},
 		Terms:      e.Terms, Words: orEmpty(e.Words), Candidates: e.Candidates, Dropped: renderDropped(e.Dropped), Notes: append([]string{}, e.Notes...),
@@ -28,6 +30,15 @@ func renderExplanation(e *domain.Explanation, withFragments bool) *Explanation {
 		out.Fragments = &all
 	}
 	return out
+}
+
+// renderWhere renders a general filter, or returns nil if there is none.
+func renderWhere(text json.RawMessage) *FilterCondition {
+	var out FilterCondition
+	if text == nil || json.Unmarshal(text, &out) != nil { // the filter was parsed, so it can be read
+		return nil
+	}
+	return &out
 }
 
 // orEmpty returns m, or an empty map if m is nil, so that the field is never null.
@@ -95,7 +106,7 @@ func renderDropped(d domain.ExplainedDrops) Dropped {
 // renderExplained combines each fragment with its entry in the explanation. Both lists have the same order.
 func renderExplained(r retrieve.Result) ExplainedFragments {
 	out := ExplainedFragments{
-		Fragments: make([]ExplainedFragment, len(r.Fragments)), Explanation: *renderExplanation(r.Explanation, false),
+		Fragments: make([]ExplainedFragment, len(r.Fragments)), Explanation: *renderExplanation(r.Explanation, false), Facets: renderFacets(r.Facets),
 	}
 	for i, fragment := range r.Fragments {
 		f := renderFragment(fragment)

@@ -206,9 +206,11 @@ func (s *server) idempotent(c *gin.Context) {
 	if op == nil || !op.Idempotent {
 		return
 	}
-	contentType := "application/json"
-	if op.ID == "QueryDatastore" {
-		contentType = fragmentsType(c, c.Request.URL.Query().Get("explain") == "true")
+	contentType := func(body string) string {
+		if op.ID != "QueryDatastore" {
+			return typeJSON
+		}
+		return fragmentsType(c, c.Request.URL.Query().Get("explain") == "true", strings.HasPrefix(body, "{"))
 	}
 	_, caller := access.CallerOf(c)
 	if err := s.claims.Serve(c, caller, op.Secret, contentType); err != nil {

@@ -399,6 +399,14 @@ func (o *originals) all() map[string]string {
 
 type retriever struct {
 	retrieve func(context.Context, retrieve.Request) (retrieve.Result, error)
+	facets   func(context.Context, retrieve.FacetRequest) (domain.Facets, error)
+}
+
+func (r *retriever) Facets(ctx context.Context, q retrieve.FacetRequest) (domain.Facets, error) {
+	if r.facets == nil {
+		return domain.Facets{}, nil
+	}
+	return r.facets(ctx, q)
 }
 
 func (r *retriever) Retrieve(ctx context.Context, q retrieve.Request) (retrieve.Result, error) {

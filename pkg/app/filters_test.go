@@ -1,7 +1,9 @@
 package app
 
 import (
+	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -63,6 +65,13 @@ func TestFiltersSelectMatchingDocuments(t *testing.T) {
 				"a key that no document has":   {map[string]any{"metadata": map[string]any{"absent": "red"}}, nil},
 				"a value that no document has": {map[string]any{"metadata": map[string]any{"team": "Red"}}, nil},
 				"fields that exclude others":   {map[string]any{"metadata": map[string]any{"team": "red", "draft": true}}, nil},
+				"a prefix":                     {map[string]any{"type": "prefix", "key": "team", "value": "r"}, []string{"one"}},
+				"a negation":                   {map[string]any{"type": "ne", "key": "team", "value": "red"}, []string{"four", "three", "two"}},
+				"a key that exists":            {map[string]any{"type": "exists", "key": "place.floor"}, []string{"three"}},
+				"a property":                   {map[string]any{"type": "eq", "key": "datasource.custom_id", "value": "c-2"}, []string{"two"}},
+				"a date":                       {map[string]any{"type": "gte", "key": "datasource.created_at", "value": "2020-01-01T00:00:00+01:00"}, []string{"four", "one", "three", "two"}},
+				"an earlier date":              {map[string]any{"type": "lt", "key": "datasource.changed_at", "value": "2020-01-01"}, nil},
+				"a condition and the old form": {map[string]any{"metadata": map[string]any{"tags": "hall"}, "type": "contains", "key": "tags", "value": []string{"hall", "north"}}, []string{"one"}},
 			} {
 				var found []struct {
 					Name string `json:"datasource_name"`
@@ -79,6 +88,33 @@ func TestFiltersSelectMatchingDocuments(t *testing.T) {
 			err := p.post("/datastores/"+store.ID+"/query", map[string]any{"query": "pump", "filters": map[string]any{"metadata": map[string]any{"year": nil}}}, nil)
 			if !refusedWith(err, 400) || !strings.Contains(err.Error(), "filters.metadata.year") || !strings.Contains(err.Error(), "null") {
 				t.Errorf("a filter by null: %v, want a refusal that names field and value", err)
+			}
+			err = p.post("/datastores/"+store.ID+"/query", map[string]any{"query": "pump", "filters": map[string]any{"type": "gt", "key": "year", "value": 2024}}, nil)
+			if !refusedWith(err, 400) || !strings.Contains(err.Error(), `\"year\" has values of several types`) {
+				t.Errorf("a key of mixed types: %v, want a refusal that names it", err)
+			}
+			type counts struct {
+				Documents int
+				Facets    []struct {
+					Key    string
+					Values []struct {
+						Value any
+						Count int
+					}
+				}
+			}
+			var all counts
+			p.must(p.get("/datastores/"+store.ID+"/facets?keys=tags,datasource.type&filters="+url.QueryEscape(`{"type":"exists","key":"team"}`), &all))
+			if got := fmt.Sprint(all); got != "{3 [{tags [{hall 2} {north 1} {south 1}]} {datasource.type [{text 3}]}]}" {
+				t.Errorf("facets under a filter: %s", got)
+			}
+			var found struct {
+				Fragments []fragment
+				Facets    counts
+			}
+			p.must(p.post("/datastores/"+store.ID+"/query", map[string]any{"query": "hall", "mode": "lexical", "facets": []string{"draft"}}, &found))
+			if got := fmt.Sprint(found.Facets); name == "embedded" && (got != "{2 [{draft [{false 1} {true 1}]}]}" || len(found.Fragments) == 0) {
+				t.Errorf("facets under a query: %s, with %d fragments", got, len(found.Fragments))
 			}
 		})
 	}

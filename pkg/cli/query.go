@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice/sluice/pkg/client"
+	"github.com/sluice/sluice/pkg/filter"
 )
 
 // filterFlags are the flags that restrict a search.
@@ -20,7 +21,8 @@ type filterFlags struct {
 
 func (f *filterFlags) flags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.metadata, "filter", nil,
-		"search only documents with this metadata, `key=value`; repeatable; of several values for one key, any may match")
+		"search only documents with this metadata, `key=value`; repeatable; of several values for one key, any may match;\n"+
+			"or a condition as JSON: '{\"type\":\"gte\",\"key\":\"year\",\"value\":2025}'")
 	cmd.Flags().StringArrayVar(&f.customIDs, "custom-id", nil, "search only documents with this custom `id`; repeatable")
 	cmd.Flags().StringArrayVar(&f.datasourceIDs, "datasource", nil, "search only the datasource with this `id`; repeatable")
 }
@@ -37,9 +39,13 @@ func (f *filterFlags) filters() (*client.Filters, error) {
 	if len(f.datasourceIDs) > 0 {
 		out.DatasourceIds = &f.datasourceIDs
 	}
-	if len(f.metadata) > 0 {
+	metadata, err := f.conditions(out)
+	if err != nil {
+		return nil, err
+	}
+	if len(metadata) > 0 {
 		wanted := map[string]any{}
-		for _, kv := range f.metadata {
+		for _, kv := range metadata {
 			key, value, ok := strings.Cut(kv, "=")
 			if !ok || key == "" || value == "" {
 				return nil, Misusedf("--filter %q: must be key=value", kv)
@@ -50,6 +56,40 @@ func (f *filterFlags) filters() (*client.Filters, error) {
 		out.Metadata = &wanted
 	}
 	return out, nil
+}
+
+// conditions adds the values of --filter that are JSON to the filters, and returns the others.
+func (f *filterFlags) conditions(out *client.Filters) (others []string, err error) {
+	var all []any
+	for _, text := range f.metadata {
+		if !strings.HasPrefix(strings.TrimSpace(text), "{") {
+			others = append(others, text)
+			continue
+		}
+		var condition any
+		if err := json.Unmarshal([]byte(text), &condition); err != nil {
+			return nil, Misusedf("--filter %q: must be key=value, or a condition as JSON: %v", text, err)
+		}
+		all = append(all, condition)
+	}
+	if len(all) == 0 {
+		return others, nil
+	}
+	one := all[0]
+	if len(all) > 1 {
+		one = map[string]any{"type": "and", "filters": all}
+	}
+	if _, faults := filter.Parse(one, "--filter"); len(faults) > 0 {
+		return nil, Misusedf("%s: %s", faults[0].Field, faults[0].Message)
+	}
+	data, err := json.Marshal(one)
+	if err != nil {
+		return nil, fmt.Errorf("encoding --filter: %w", err)
+	}
+	if err := json.Unmarshal(data, out); err != nil {
+		return nil, fmt.Errorf("decoding --filter: %w", err)
+	}
+	return others, nil
 }
 
 // alternatives returns the metadata values that a text may mean: the text itself and, if it is a number or boolean,

@@ -369,6 +369,114 @@ func (e Engine) Valid() bool {
 	}
 }
 
+// Defines values for FilterConditionType.
+const (
+	FilterConditionTypeAnd      FilterConditionType = "and"
+	FilterConditionTypeContains FilterConditionType = "contains"
+	FilterConditionTypeEq       FilterConditionType = "eq"
+	FilterConditionTypeExists   FilterConditionType = "exists"
+	FilterConditionTypeGt       FilterConditionType = "gt"
+	FilterConditionTypeGte      FilterConditionType = "gte"
+	FilterConditionTypeIn       FilterConditionType = "in"
+	FilterConditionTypeLt       FilterConditionType = "lt"
+	FilterConditionTypeLte      FilterConditionType = "lte"
+	FilterConditionTypeNe       FilterConditionType = "ne"
+	FilterConditionTypeNin      FilterConditionType = "nin"
+	FilterConditionTypeNot      FilterConditionType = "not"
+	FilterConditionTypeOr       FilterConditionType = "or"
+	FilterConditionTypePrefix   FilterConditionType = "prefix"
+)
+
+// Valid indicates whether the value is a known member of the FilterConditionType enum.
+func (e FilterConditionType) Valid() bool {
+	switch e {
+	case FilterConditionTypeAnd:
+		return true
+	case FilterConditionTypeContains:
+		return true
+	case FilterConditionTypeEq:
+		return true
+	case FilterConditionTypeExists:
+		return true
+	case FilterConditionTypeGt:
+		return true
+	case FilterConditionTypeGte:
+		return true
+	case FilterConditionTypeIn:
+		return true
+	case FilterConditionTypeLt:
+		return true
+	case FilterConditionTypeLte:
+		return true
+	case FilterConditionTypeNe:
+		return true
+	case FilterConditionTypeNin:
+		return true
+	case FilterConditionTypeNot:
+		return true
+	case FilterConditionTypeOr:
+		return true
+	case FilterConditionTypePrefix:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for FiltersType.
+const (
+	FiltersTypeAnd      FiltersType = "and"
+	FiltersTypeContains FiltersType = "contains"
+	FiltersTypeEq       FiltersType = "eq"
+	FiltersTypeExists   FiltersType = "exists"
+	FiltersTypeGt       FiltersType = "gt"
+	FiltersTypeGte      FiltersType = "gte"
+	FiltersTypeIn       FiltersType = "in"
+	FiltersTypeLt       FiltersType = "lt"
+	FiltersTypeLte      FiltersType = "lte"
+	FiltersTypeNe       FiltersType = "ne"
+	FiltersTypeNin      FiltersType = "nin"
+	FiltersTypeNot      FiltersType = "not"
+	FiltersTypeOr       FiltersType = "or"
+	FiltersTypePrefix   FiltersType = "prefix"
+)
+
+// Valid indicates whether the value is a known member of the FiltersType enum.
+func (e FiltersType) Valid() bool {
+	switch e {
+	case FiltersTypeAnd:
+		return true
+	case FiltersTypeContains:
+		return true
+	case FiltersTypeEq:
+		return true
+	case FiltersTypeExists:
+		return true
+	case FiltersTypeGt:
+		return true
+	case FiltersTypeGte:
+		return true
+	case FiltersTypeIn:
+		return true
+	case FiltersTypeLt:
+		return true
+	case FiltersTypeLte:
+		return true
+	case FiltersTypeNe:
+		return true
+	case FiltersTypeNin:
+		return true
+	case FiltersTypeNot:
+		return true
+	case FiltersTypeOr:
+		return true
+	case FiltersTypePrefix:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for HealthStatus.
 const (
 	HealthStatusOk HealthStatus = "ok"
@@ -965,7 +1073,7 @@ type AgentQuery struct {
 	// Example: 0198c0de-0000-7000-8000-000000000004
 	ConversationId *string `json:"conversationId,omitempty"`
 
-	// Filters A datasource must match all fields, and one of the values of each. An empty list of ids does not filter.
+	// Filters A document must match `custom_ids`, `datasource_ids`, each key of `metadata`, and the condition or combination that the other fields describe (see FilterCondition). An empty list of ids does not filter.
 	Filters          *Filters `json:"filters,omitempty"`
 	FrequencyPenalty *float64 `json:"frequencyPenalty,omitempty"`
 
@@ -1152,7 +1260,7 @@ type ChatRequest struct {
 	// Example: 0198c0de-0000-7000-8000-000000000004
 	ConversationId *string `json:"conversationId,omitempty"`
 
-	// Filters A datasource must match all fields, and one of the values of each. An empty list of ids does not filter.
+	// Filters A document must match `custom_ids`, `datasource_ids`, each key of `metadata`, and the condition or combination that the other fields describe (see FilterCondition). An empty list of ids does not filter.
 	Filters          *Filters `json:"filters,omitempty"`
 	FrequencyPenalty *float64 `json:"frequency_penalty,omitempty"`
 
@@ -1732,7 +1840,12 @@ type DatastorePatch struct {
 
 // DatastoreQuery defines model for DatastoreQuery.
 type DatastoreQuery struct {
-	// Filters A datasource must match all fields, and one of the values of each. An empty list of ids does not filter.
+	// Facets keys of metadata or properties, as in filters. The documents with a ranked chunk are counted by the 20 most frequent values of each key, and the response is an object with `facets`
+	//
+	// Example: ["team","document.language"]
+	Facets *[]string `json:"facets,omitempty"`
+
+	// Filters A document must match `custom_ids`, `datasource_ids`, each key of `metadata`, and the condition or combination that the other fields describe (see FilterCondition). An empty list of ids does not filter.
 	Filters *Filters `json:"filters,omitempty"`
 
 	// Highlights mark the words of the queries in the fragments; default: false
@@ -1926,6 +2039,7 @@ type ExplainedFragments struct {
 	// who may query an agent but not read its datastores, `datastores`, `terms`, `words` and `dropped.chunks` are empty,
 	// and `fragments` contains only the sources.
 	Explanation Explanation         `json:"explanation"`
+	Facets      *FacetCounts        `json:"facets,omitempty"`
 	Fragments   []ExplainedFragment `json:"fragments"`
 }
 
@@ -1974,6 +2088,41 @@ type Explanation struct {
 	Words map[string][]string `json:"words"`
 }
 
+// Facet defines model for Facet.
+type Facet struct {
+	// Distinct number of different values
+	Distinct int `json:"distinct"`
+
+	// Key Example: team
+	Key string `json:"key"`
+
+	// Values the most frequent values first; documents with a list count for each of its items
+	Values []FacetValue `json:"values"`
+}
+
+// FacetCounts defines model for FacetCounts.
+type FacetCounts struct {
+	// Documents number of documents that were counted; each page of a web site is a document
+	Documents int     `json:"documents"`
+	Facets    []Facet `json:"facets"`
+}
+
+// FacetValue defines model for FacetValue.
+type FacetValue struct {
+	Count int `json:"count"`
+
+	// Value string, number or boolean; a text is cut to 256 bytes
+	//
+	// Example: docs
+	Value interface{} `json:"value"`
+}
+
+// FacetedFragments defines model for FacetedFragments.
+type FacetedFragments struct {
+	Facets    FacetCounts `json:"facets"`
+	Fragments []Fragment  `json:"fragments"`
+}
+
 // FieldError defines model for FieldError.
 type FieldError struct {
 	// Field path of the field; "body" for the body as a whole
@@ -1985,6 +2134,40 @@ type FieldError struct {
 	Message string `json:"message"`
 }
 
+// FilterCondition A condition (`type`, `key`, `value`) or a combination (`type`, `filters` or `filter`), as for OpenAI's vector stores. If the metadata has an array, one of its items must match; ne, nin and not match documents without the key, too. A filter has up to 8 levels, 100 conditions and 64 KiB. The query fails if a key has values that the condition cannot compare (400), or if content must be indexed again first (409).
+//
+// Example: {"filters":[{"key":"year","type":"gte","value":2025},{"key":"datasource.source_url","type":"prefix","value":"https://example.com/docs/"}],"type":"and"}
+type FilterCondition struct {
+	// Filter A condition (`type`, `key`, `value`) or a combination (`type`, `filters` or `filter`), as for OpenAI's vector stores. If the metadata has an array, one of its items must match; ne, nin and not match documents without the key, too. A filter has up to 8 levels, 100 conditions and 64 KiB. The query fails if a key has values that the condition cannot compare (400), or if content must be indexed again first (409).
+	//
+	// Example: {"filters":[{"key":"year","type":"gte","value":2025},{"key":"datasource.source_url","type":"prefix","value":"https://example.com/docs/"}],"type":"and"}
+	Filter *FilterCondition `json:"filter,omitempty"`
+
+	// Filters for and, or
+	Filters *[]FilterCondition `json:"filters,omitempty"`
+
+	// Key key of metadata, such as team or document.language, or a property: datasource.id, name, type, custom_id, site_id, source_url, mime_type, created_at or changed_at; up to 256 bytes
+	//
+	// Example: year
+	Key *string `json:"key,omitempty"`
+
+	// Type eq, ne: equal, not equal; gt, gte, lt, lte: by order, of numbers, dates or texts; in, nin: equal to one of the values, to none; exists: the key has a value; prefix: a text starts with the value; contains: a list has the value, or all values; and, or: `filters` match; not: `filter` does not
+	//
+	// Example: gte
+	Type *FilterConditionType `json:"type,omitempty"`
+
+	// Value a string, number or boolean; for in, nin and contains an array of up to 1,000. A date is a string such as 2026-01-31 or 2026-01-31T08:00:00+01:00. Default for exists: true
+	//
+	// Example: 2025
+	Value                interface{}            `json:"value,omitempty"`
+	AdditionalProperties map[string]interface{} `json:"-"`
+}
+
+// FilterConditionType eq, ne: equal, not equal; gt, gte, lt, lte: by order, of numbers, dates or texts; in, nin: equal to one of the values, to none; exists: the key has a value; prefix: a text starts with the value; contains: a list has the value, or all values; and, or: `filters` match; not: `filter` does not
+//
+// Example: gte
+type FilterConditionType string
+
 // FilterExplanation defines model for FilterExplanation.
 type FilterExplanation struct {
 	// Datasources number of datasources selected by custom_ids and datasource_ids, including pages of web sites; null: no such filter
@@ -1992,18 +2175,51 @@ type FilterExplanation struct {
 
 	// Metadata keys with the required values
 	Metadata map[string]interface{} `json:"metadata"`
+
+	// Where A condition (`type`, `key`, `value`) or a combination (`type`, `filters` or `filter`), as for OpenAI's vector stores. If the metadata has an array, one of its items must match; ne, nin and not match documents without the key, too. A filter has up to 8 levels, 100 conditions and 64 KiB. The query fails if a key has values that the condition cannot compare (400), or if content must be indexed again first (409).
+	//
+	// Example: {"filters":[{"key":"year","type":"gte","value":2025},{"key":"datasource.source_url","type":"prefix","value":"https://example.com/docs/"}],"type":"and"}
+	Where *FilterCondition `json:"where,omitempty"`
 }
 
-// Filters A datasource must match all fields, and one of the values of each. An empty list of ids does not filter.
+// Filters A document must match `custom_ids`, `datasource_ids`, each key of `metadata`, and the condition or combination that the other fields describe (see FilterCondition). An empty list of ids does not filter.
 type Filters struct {
 	CustomIds     *[]string `json:"custom_ids,omitempty"`
 	DatasourceIds *[]string `json:"datasource_ids,omitempty"`
+
+	// Filter A condition (`type`, `key`, `value`) or a combination (`type`, `filters` or `filter`), as for OpenAI's vector stores. If the metadata has an array, one of its items must match; ne, nin and not match documents without the key, too. A filter has up to 8 levels, 100 conditions and 64 KiB. The query fails if a key has values that the condition cannot compare (400), or if content must be indexed again first (409).
+	//
+	// Example: {"filters":[{"key":"year","type":"gte","value":2025},{"key":"datasource.source_url","type":"prefix","value":"https://example.com/docs/"}],"type":"and"}
+	Filter *FilterCondition `json:"filter,omitempty"`
+
+	// Filters for and, or
+	Filters *[]FilterCondition `json:"filters,omitempty"`
+
+	// Key key of metadata, such as team or document.language, or a property: datasource.id, name, type, custom_id, site_id, source_url, mime_type, created_at or changed_at; up to 256 bytes
+	//
+	// Example: year
+	Key *string `json:"key,omitempty"`
 
 	// Metadata metadata keys with the value that they must equal: a string, number or boolean, or an array of up to 1,000 alternatives. If the metadata has an array, one of its items must be equal. A key with a dot also reads one level of an object: "document.language" is the language in the metadata of the document itself. Texts are compared exactly, numbers by value; null and an empty array are rejected.
 	//
 	// Example: {"document.language":"en","team":"docs","year":[2025,2026]}
 	Metadata *map[string]interface{} `json:"metadata,omitempty"`
+
+	// Type eq, ne: equal, not equal; gt, gte, lt, lte: by order, of numbers, dates or texts; in, nin: equal to one of the values, to none; exists: the key has a value; prefix: a text starts with the value; contains: a list has the value, or all values; and, or: `filters` match; not: `filter` does not
+	//
+	// Example: gte
+	Type *FiltersType `json:"type,omitempty"`
+
+	// Value a string, number or boolean; for in, nin and contains an array of up to 1,000. A date is a string such as 2026-01-31 or 2026-01-31T08:00:00+01:00. Default for exists: true
+	//
+	// Example: 2025
+	Value interface{} `json:"value,omitempty"`
 }
+
+// FiltersType eq, ne: equal, not equal; gt, gte, lt, lte: by order, of numbers, dates or texts; in, nin: equal to one of the values, to none; exists: the key has a value; prefix: a text starts with the value; contains: a list has the value, or all values; and, or: `filters` match; not: `filter` does not
+//
+// Example: gte
+type FiltersType string
 
 // Fragment defines model for Fragment.
 type Fragment struct {
@@ -2423,6 +2639,7 @@ type RetrieverResults struct {
 	// who may query an agent but not read its datastores, `datastores`, `terms`, `words` and `dropped.chunks` are empty,
 	// and `fragments` contains only the sources.
 	Explanation *Explanation      `json:"explanation,omitempty"`
+	Facets      *FacetCounts      `json:"facets,omitempty"`
 	Results     []RetrieverResult `json:"results"`
 }
 
@@ -3022,6 +3239,18 @@ type UpsertDocumentsParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// CountFacetsParams defines parameters for CountFacets.
+type CountFacetsParams struct {
+	// Keys up to 20 keys of metadata or properties, as in filters, separated by commas
+	Keys string `form:"keys" json:"keys"`
+
+	// Limit values per key, the most frequent first; default: 20
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Filters filters as JSON, as in the body of a query
+	Filters *string `form:"filters,omitempty" json:"filters,omitempty"`
+}
+
 // QueryDatastoreParams defines parameters for QueryDatastore.
 type QueryDatastoreParams struct {
 	// Explain also explain the result: ranks and scores of the fragments by stage, matched terms, and dropped chunks with the reason.
@@ -3607,6 +3836,132 @@ func (a Document_Metadata) MarshalJSON() ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("error marshaling 'custom_id': %w", err)
 		}
+	}
+
+	for fieldName, field := range a.AdditionalProperties {
+		object[fieldName], err = json.Marshal(field)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling '%s': %w", fieldName, err)
+		}
+	}
+	return json.Marshal(object)
+}
+
+// Getter for additional properties for FilterCondition. Returns the specified
+// element and whether it was found
+func (a FilterCondition) Get(fieldName string) (value interface{}, found bool) {
+	if a.AdditionalProperties != nil {
+		value, found = a.AdditionalProperties[fieldName]
+	}
+	return
+}
+
+// Setter for additional properties for FilterCondition
+func (a *FilterCondition) Set(fieldName string, value interface{}) {
+	if a.AdditionalProperties == nil {
+		a.AdditionalProperties = make(map[string]interface{})
+	}
+	a.AdditionalProperties[fieldName] = value
+}
+
+// Override default JSON handling for FilterCondition to handle AdditionalProperties
+func (a *FilterCondition) UnmarshalJSON(b []byte) error {
+	object := make(map[string]json.RawMessage)
+	err := json.Unmarshal(b, &object)
+	if err != nil {
+		return err
+	}
+
+	if raw, found := object["filter"]; found {
+		err = json.Unmarshal(raw, &a.Filter)
+		if err != nil {
+			return fmt.Errorf("error reading 'filter': %w", err)
+		}
+		delete(object, "filter")
+	}
+
+	if raw, found := object["filters"]; found {
+		err = json.Unmarshal(raw, &a.Filters)
+		if err != nil {
+			return fmt.Errorf("error reading 'filters': %w", err)
+		}
+		delete(object, "filters")
+	}
+
+	if raw, found := object["key"]; found {
+		err = json.Unmarshal(raw, &a.Key)
+		if err != nil {
+			return fmt.Errorf("error reading 'key': %w", err)
+		}
+		delete(object, "key")
+	}
+
+	if raw, found := object["type"]; found {
+		err = json.Unmarshal(raw, &a.Type)
+		if err != nil {
+			return fmt.Errorf("error reading 'type': %w", err)
+		}
+		delete(object, "type")
+	}
+
+	if raw, found := object["value"]; found {
+		err = json.Unmarshal(raw, &a.Value)
+		if err != nil {
+			return fmt.Errorf("error reading 'value': %w", err)
+		}
+		delete(object, "value")
+	}
+
+	if len(object) != 0 {
+		a.AdditionalProperties = make(map[string]interface{})
+		for fieldName, fieldBuf := range object {
+			var fieldVal interface{}
+			err := json.Unmarshal(fieldBuf, &fieldVal)
+			if err != nil {
+				return fmt.Errorf("error unmarshaling field %s: %w", fieldName, err)
+			}
+			a.AdditionalProperties[fieldName] = fieldVal
+		}
+	}
+	return nil
+}
+
+// Override default JSON handling for FilterCondition to handle AdditionalProperties
+func (a FilterCondition) MarshalJSON() ([]byte, error) {
+	var err error
+	object := make(map[string]json.RawMessage)
+
+	if a.Filter != nil {
+		object["filter"], err = json.Marshal(a.Filter)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'filter': %w", err)
+		}
+	}
+
+	if a.Filters != nil {
+		object["filters"], err = json.Marshal(a.Filters)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'filters': %w", err)
+		}
+	}
+
+	if a.Key != nil {
+		object["key"], err = json.Marshal(a.Key)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'key': %w", err)
+		}
+	}
+
+	if a.Type != nil {
+		object["type"], err = json.Marshal(a.Type)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'type': %w", err)
+		}
+	}
+
+	object["value"], err = json.Marshal(a.Value)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'value': %w", err)
 	}
 
 	for fieldName, field := range a.AdditionalProperties {
@@ -4302,13 +4657,21 @@ type ClientInterface interface {
 	// Corresponds with GET /datastores/{id}/events (the `WatchDatastore` operationId).
 	WatchDatastore(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// CountFacets Count documents by the values of metadata
+	//
+	// Counts the searchable documents that match a filter by the values of keys. Public datastores need no key.
+	//
+	// Corresponds with GET /datastores/{id}/facets (the `CountFacets` operationId).
+	CountFacets(ctx context.Context, id Id, params *CountFacetsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// QueryDatastoreWithBody Search a datastore
 	//
 	// Returns fragments, the best first. Adjacent chunks are joined into one fragment with the position and score of the
 	// best of them. Of nearly identical texts, only the best is returned. Public datastores need no key.
 	//
 	// With `explain=true`, the response has a Content-Type of its own. It is an object with the fragments, each with its
-	// `explanation`, and an `explanation` of the query. A request whose `Host` or `X-Forwarded-Host` is `app.chaindesk.ai`
+	// `explanation`, and an `explanation` of the query. With `facets` in the body, it is an object with the fragments and
+	// `facets`, which has a Content-Type of its own, too. A request whose `Host` or `X-Forwarded-Host` is `app.chaindesk.ai`
 	// gets the response format of `/datastores/query/{id}`, which LangChain's ChaindeskRetriever expects.
 	//
 	// Takes any type of body and a specified content type.
@@ -4322,7 +4685,8 @@ type ClientInterface interface {
 	// best of them. Of nearly identical texts, only the best is returned. Public datastores need no key.
 	//
 	// With `explain=true`, the response has a Content-Type of its own. It is an object with the fragments, each with its
-	// `explanation`, and an `explanation` of the query. A request whose `Host` or `X-Forwarded-Host` is `app.chaindesk.ai`
+	// `explanation`, and an `explanation` of the query. With `facets` in the body, it is an object with the fragments and
+	// `facets`, which has a Content-Type of its own, too. A request whose `Host` or `X-Forwarded-Host` is `app.chaindesk.ai`
 	// gets the response format of `/datastores/query/{id}`, which LangChain's ChaindeskRetriever expects.
 	//
 	// Takes a body of the `application/json` content type.
@@ -5641,13 +6005,31 @@ func (c *Endpoints) WatchDatastore(ctx context.Context, id Id, reqEditors ...Req
 	return c.Client.Do(req)
 }
 
+// CountFacets Count documents by the values of metadata
+//
+// Counts the searchable documents that match a filter by the values of keys. Public datastores need no key.
+//
+// Corresponds with GET /datastores/{id}/facets (the `CountFacets` operationId).
+func (c *Endpoints) CountFacets(ctx context.Context, id Id, params *CountFacetsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCountFacetsRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // QueryDatastoreWithBody Search a datastore
 //
 // Returns fragments, the best first. Adjacent chunks are joined into one fragment with the position and score of the
 // best of them. Of nearly identical texts, only the best is returned. Public datastores need no key.
 //
 // With `explain=true`, the response has a Content-Type of its own. It is an object with the fragments, each with its
-// `explanation`, and an `explanation` of the query. A request whose `Host` or `X-Forwarded-Host` is `app.chaindesk.ai`
+// `explanation`, and an `explanation` of the query. With `facets` in the body, it is an object with the fragments and
+// `facets`, which has a Content-Type of its own, too. A request whose `Host` or `X-Forwarded-Host` is `app.chaindesk.ai`
 // gets the response format of `/datastores/query/{id}`, which LangChain's ChaindeskRetriever expects.
 //
 // Takes any type of body and a specified content type.
@@ -5671,7 +6053,8 @@ func (c *Endpoints) QueryDatastoreWithBody(ctx context.Context, id Id, params *Q
 // best of them. Of nearly identical texts, only the best is returned. Public datastores need no key.
 //
 // With `explain=true`, the response has a Content-Type of its own. It is an object with the fragments, each with its
-// `explanation`, and an `explanation` of the query. A request whose `Host` or `X-Forwarded-Host` is `app.chaindesk.ai`
+// `explanation`, and an `explanation` of the query. With `facets` in the body, it is an object with the fragments and
+// `facets`, which has a Content-Type of its own, too. A request whose `Host` or `X-Forwarded-Host` is `app.chaindesk.ai`
 // gets the response format of `/datastores/query/{id}`, which LangChain's ChaindeskRetriever expects.
 //
 // Takes a body of the `application/json` content type.
@@ -8302,6 +8685,87 @@ func NewWatchDatastoreRequest(server string, id Id) (*http.Request, error) {
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCountFacetsRequest constructs an http.Request for the CountFacets method
+func NewCountFacetsRequest(server string, id Id, params *CountFacetsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/datastores/%s/facets", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "keys", params.Keys, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Filters != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "filters", *params.Filters, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)

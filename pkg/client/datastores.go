@@ -2,9 +2,11 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"net/http"
+	"strings"
 )
 
 // CreateDatastore creates a datastore.
@@ -46,6 +48,32 @@ func (c *Client) ExplainQuery(ctx context.Context, id string, q DatastoreQuery) 
 	explain := true
 	return postByID[QueryDatastoreParams, DatastoreQuery, ExplainedFragments](withOptions(ctx, requestOptions{read: true}), id, &QueryDatastoreParams{Explain: &explain}, q,
 		c.endpoints.QueryDatastore)
+}
+
+// QueryWithFacets is like QueryDatastore, but also counts documents by the values of the keys in q.Facets, of which there
+// must be at least one.
+func (c *Client) QueryWithFacets(ctx context.Context, id string, q DatastoreQuery) (*FacetedFragments, error) {
+	return postByID[QueryDatastoreParams, DatastoreQuery, FacetedFragments](withOptions(ctx, requestOptions{read: true}), id, nil, q, c.endpoints.QueryDatastore)
+}
+
+// Facets counts the searchable documents that match the filters by the values of metadata keys. The filters may be nil.
+// Each key has at most `limit` values, the most frequent first; 0 means the server's default.
+func (c *Client) Facets(ctx context.Context, id string, filters *Filters, limit int, keys ...string) (*FacetCounts, error) {
+	params := &CountFacetsParams{Keys: strings.Join(keys, ",")}
+	if limit != 0 {
+		params.Limit = &limit
+	}
+	if filters != nil {
+		data, err := json.Marshal(filters)
+		if err != nil {
+			return nil, fmt.Errorf("encoding the filters: %w", err)
+		}
+		text := string(data)
+		params.Filters = &text
+	}
+	return callByID[FacetCounts](ctx, id, func(ctx context.Context, id string, options ...RequestEditorFn) (*http.Response, error) {
+		return c.endpoints.CountFacets(ctx, id, params, options...)
+	})
 }
 
 // CountDatasources counts the datastore's datasources by status.

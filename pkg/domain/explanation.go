@@ -1,5 +1,7 @@
 package domain
 
+import "encoding/json"
+
 // Explanation explains how the fragments of a query were found. It contains ids, numbers, words from the query, and
 // names and headings of documents, but no other content.
 type Explanation struct {
@@ -31,6 +33,8 @@ const (
 type ExplainedFilters struct {
 	Datasources *int           // number of datasources selected by custom ids and datasource ids, including pages of sites; nil: no filter
 	Metadata    map[string]any // keys with their required values
+	// Where is the general filter as JSON in canonical form, or nil if there is none; see package filter.
+	Where json.RawMessage
 }
 
 // ExplainedDatastore explains the search in one datastore.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/filter"
 )
 
 // Limits on the tools' arguments.
@@ -40,6 +41,8 @@ type Search struct {
 	Datastores []string // ids; empty: all datastores of the workspace
 	Results    int      // 1 to MaxResults
 	Filters    domain.Filters
+	Where      *filter.Filter      // in addition to Filters; nil matches everything
+	Faults     []domain.FieldError // faults in the arguments for Where
 }
 
 // Question is a question to an agent.

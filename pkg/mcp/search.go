@@ -9,6 +9,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/filter"
+	"github.com/sluice/sluice/pkg/lists"
 )
 
 type searchArguments struct {
@@ -22,6 +24,36 @@ type searchFilters struct {
 	CustomIDs     []string       `json:"custom_ids,omitempty" jsonschema:"custom ids; the document must have one of them"`
 	DatasourceIDs []string       `json:"datasource_ids,omitempty" jsonschema:"ids of documents or web sites; the document must be one of them or belong to one of them"`
 	Metadata      map[string]any `json:"metadata,omitempty" jsonschema:"metadata that the document must have; each value is a string, number or boolean, or an array of alternatives"`
+
+	Type    string           `json:"type,omitempty" jsonschema:"type of a condition (eq, ne, gt, gte, lt, lte, in, nin, exists, prefix, contains) or of a combination (and, or, not)"`
+	Key     string           `json:"key,omitempty" jsonschema:"key of a condition: a metadata key, document.language, datasource.type, datasource.source_url, datasource.created_at or datasource.changed_at"`
+	Value   any              `json:"value,omitempty" jsonschema:"value of a condition: a string, number or boolean, or an array of them for in, nin and contains; a date is a string such as 2026-01-31"`
+	Filters []map[string]any `json:"filters,omitempty" jsonschema:"conditions and combinations in a combination of the type and or or, each with type, key and value, or type and filters"`
+	Filter  map[string]any   `json:"filter,omitempty" jsonschema:"condition or combination that must not match, with the type not"`
+}
+
+// where returns the condition or combination in the filters, or nil if there is none.
+func (f *searchFilters) where() (*filter.Filter, []domain.FieldError) {
+	condition := make(map[string]any)
+	if f.Type != "" {
+		condition["type"] = f.Type
+	}
+	if f.Key != "" {
+		condition["key"] = f.Key
+	}
+	if f.Value != nil {
+		condition["value"] = f.Value
+	}
+	if f.Filters != nil {
+		condition["filters"] = lists.Map(f.Filters, func(inner map[string]any) any { return inner })
+	}
+	if f.Filter != nil {
+		condition["filter"] = f.Filter
+	}
+	if len(condition) == 0 {
+		return nil, nil
+	}
+	return filter.Parse(condition, "filters")
 }
 
 type searchResults struct {
@@ -62,6 +94,7 @@ func addSearch(box *toolRegistry, lib Library) {
 		q.Results = cmp.Or(q.Results, DefaultResults)
 		if f := in.Filters; f != nil {
 			q.Filters = domain.Filters{CustomIDs: f.CustomIDs, DatasourceIDs: f.DatasourceIDs, Metadata: f.Metadata}
+			q.Where, q.Faults = f.where()
 		}
 		found, err := lib.Search(ctx, q)
 		if err != nil {

@@ -2,6 +2,7 @@ package retrieve
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
 	"slices"
 
@@ -54,9 +55,17 @@ func explain(req Request, found []datastoreResult, all []*candidate, s *selectio
 func explainQuery(req Request, selected *int) *domain.Explanation {
 	return &domain.Explanation{
 		Query: req.Query, Parts: req.Parts, Mode: req.Mode, TopK: req.TopK, MaxPerDatasource: req.MaxPerDatasource,
-		Filters: domain.ExplainedFilters{Datasources: selected, Metadata: req.Filters.Metadata},
+		Filters: domain.ExplainedFilters{Datasources: selected, Metadata: req.Filters.Metadata, Where: whereOf(req)},
 		Terms:   map[string]float64{}, Words: map[string][]string{},
 	}
+}
+
+// whereOf returns the request's general filter as JSON, or nil if it has none.
+func whereOf(req Request) json.RawMessage {
+	if req.Where == nil {
+		return nil
+	}
+	return json.RawMessage(req.Where.Canonical().String())
 }
 
 // topTerms returns the terms with the largest weights, at most domain.MaxExplainedTerms.

@@ -103,6 +103,10 @@ func (x movingIndex) Search(_ context.Context, s index.Space, q index.Query) (in
 }
 
 // Fill reads the rows of those hits that still exist.
+func (x movingIndex) CountValues(context.Context, index.Space, index.CountQuery) (index.Counts, error) {
+	return index.Counts{}, errors.New("not used")
+}
+
 func (x movingIndex) Fill(_ context.Context, s index.Space, hits []*index.Hit) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -21,6 +21,7 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/embed"
+	"github.com/sluice/sluice/pkg/filter"
 	"github.com/sluice/sluice/pkg/index"
 	"github.com/sluice/sluice/pkg/lists"
 	"github.com/sluice/sluice/pkg/question"
@@ -43,6 +44,7 @@ type Indexes interface {
 // Searcher is the part of an index that queries use.
 type Searcher interface {
 	Search(ctx context.Context, space index.Space, q index.Query) (index.Result, error)
+	CountValues(ctx context.Context, space index.Space, q index.CountQuery) (index.Counts, error)
 	Fill(ctx context.Context, space index.Space, hits []*index.Hit) error
 }
 
@@ -109,12 +111,17 @@ type Request struct {
 
 	TopK    int // 1 to MaxTopK; 0 means DefaultTopK
 	Filters domain.Filters
+	Where   *filter.Filter    // in addition to Filters; nil matches everything
 	Mode    domain.SearchMode // "" means hybrid
 	Rerank  *bool             // nil: rerank if possible; true: fail if that is not possible; false: do not rerank
 	Explain bool              // fill Result.Explanation
 
 	// MaxPerDatasource is the maximum number of fragments from one datasource, 1 to MaxTopK; 0 means no limit.
 	MaxPerDatasource int
+
+	// Facets holds the metadata keys whose values are counted over the documents that have a ranked candidate, at most
+	// MaxFacetKeys.
+	Facets []string
 }
 
 // Result is the answer to a query.
@@ -140,6 +147,8 @@ type Result struct {
 	Degraded string
 	// Explanation is nil unless Request.Explain is set.
 	Explanation *domain.Explanation
+	// Facets is nil unless Request.Facets is set.
+	Facets *domain.Facets
 }
 
 // Relevance returns the larger of fragment i's scores before and after reranking.
@@ -206,6 +215,7 @@ func (r *Retriever) retrieve(ctx context.Context, req Request) (Result, error) {
 		if req.Explain {
 			res.Explanation = explainQuery(req, selected)
 		}
+		res.Facets = emptyFacets(req.Facets)
 		return res, nil
 	}
 	if req.Parts == nil {
@@ -219,6 +229,9 @@ func (r *Retriever) retrieve(ctx context.Context, req Request) (Result, error) {
 			return Result{}, err
 		}
 		res, err := r.rank(ctx, legs, req, selected)
+		if err == nil && len(req.Facets) > 0 {
+			res.Facets, err = r.facetsOf(ctx, legs, req, filter)
+		}
 		release(legs)
 		if again := (unreadRowsError{}); tries == maxPlaces || ctx.Err() != nil || !errors.As(err, &again) {
 			return res, err
@@ -260,6 +273,7 @@ func (r *Retriever) validate(req Request) (Request, error) {
 	if n := len(req.Parts); n > question.MaxParts {
 		faults = append(faults, domain.FieldError{Field: "parts", Message: fmt.Sprintf("has %d entries; the maximum is %d", n, question.MaxParts)})
 	}
+	faults = append(faults, facetFaults("facets", req.Facets)...)
 	if len(faults) > 0 {
 		return req, invalid(faults)
 	}
@@ -278,7 +292,7 @@ func invalid(faults []domain.FieldError) error {
 
 // filter returns the index filter. `none` is true if no row can match.
 func (r *Retriever) filter(ctx context.Context, req Request) (f index.Filter, none bool, err error) {
-	f.Metadata = req.Filters.Metadata
+	f.Metadata, f.Where = req.Filters.Metadata, req.Where
 	if len(req.Filters.CustomIDs) == 0 && len(req.Filters.DatasourceIDs) == 0 {
 		return f, false, nil
 	}

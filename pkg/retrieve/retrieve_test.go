@@ -24,6 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type fixture struct {
 	search  func(ctx context.Context, space index.Space, q index.Query) (index.Result, error)
 	embed   func(ctx context.Context, texts []string) ([][]float32, error)
+	count   func(ctx context.Context, space index.Space, q index.CountQuery) (index.Counts, error)
 	active  map[string]domain.ActiveDatasource
 	serving func() (domain.Place, error)
 	resolve func(f domain.Filters) ([]string, error)
@@ -53,6 +54,10 @@ func (w *fixture) Search(ctx context.Context, space index.Space, q index.Query) 
 		h.Location = uint64(len(w.rows) - 1)
 	}
 	return res, err
+}
+
+func (w *fixture) CountValues(ctx context.Context, space index.Space, q index.CountQuery) (index.Counts, error) {
+	return w.count(ctx, space, q)
 }
 
 func (w *fixture) Fill(_ context.Context, _ index.Space, hits []*index.Hit) error {

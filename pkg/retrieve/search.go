@@ -166,7 +166,7 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (datastoreResult
 	for {
 		found, err := engine.Search(ctx, space, index.Query{Text: text, Vector: made.vector, Limit: depth, Filter: q.filter, Prepared: words})
 		if err != nil {
-			return datastoreResult{}, unavailable(fmt.Errorf("searching datastore %q: %w", ds.ID, err),
+			return datastoreResult{}, unavailable(filterFault(fmt.Errorf("searching datastore %q: %w", ds.ID, err)),
 				"the index of datastore %q cannot be searched at the moment; try again later", ds.ID)
 		}
 		if made.vector == nil && made.unfiltered != nil && (found.MaxLexical == 0 || len(found.Hits) == 0) {

@@ -64,8 +64,8 @@ type Responses struct {
 // Serve replays the stored response, with the given content type, if the Idempotency-Key was used before. Otherwise it
 // serves the request and stores the response, unless the response is secret. It stores only successful responses, so
 // that failed requests can be retried. It does nothing for requests without an Idempotency-Key, for streams, and for
-// callers without an API key.
-func (k *Responses) Serve(c *gin.Context, caller access.Caller, secret bool, contentType string) error {
+// callers without an API key. contentType returns the Content-Type of a stored response.
+func (k *Responses) Serve(c *gin.Context, caller access.Caller, secret bool, contentType func(body string) string) error {
 	given := c.Request.Header.Values(header)
 	if len(given) == 0 {
 		return nil
@@ -84,7 +84,7 @@ func (k *Responses) Serve(c *gin.Context, caller access.Caller, secret bool, con
 	}
 	if stored != nil {
 		c.Header(replayedHeader, "true")
-		c.Data(stored.Status, contentType, []byte(stored.Body))
+		c.Data(stored.Status, contentType(stored.Body), []byte(stored.Body))
 		c.Abort()
 		return nil
 	}

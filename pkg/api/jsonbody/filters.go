@@ -4,16 +4,33 @@ import (
 	"fmt"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/filter"
 )
 
 // maxFilterValues is the maximum number of alternatives in one metadata filter. The schema sets the same limit for ids.
 const maxFilterValues = 1000
 
-// FilterFaults returns a fault for each value in a body's metadata filters that cannot be compared with metadata.
+// Where returns the condition or combination in filters, which may have other fields besides. It returns nil if there is
+// none. `field` is the name of the filters in the request.
+func Where(filters map[string]any, field string) (*filter.Filter, []domain.FieldError) {
+	condition := make(map[string]any)
+	for _, name := range []string{"type", "key", "value", "filters", "filter"} {
+		if v, ok := filters[name]; ok {
+			condition[name] = v
+		}
+	}
+	if len(condition) == 0 {
+		return nil, nil
+	}
+	return filter.Parse(condition, field)
+}
+
+// FilterFaults returns a fault for each value in a body's metadata filters that cannot be compared with metadata, and
+// for each fault in the condition or combination of the filters.
 func FilterFaults(body map[string]any) []domain.FieldError {
 	filters, _ := body["filters"].(map[string]any)
 	metadata, _ := filters["metadata"].(map[string]any)
-	var faults []domain.FieldError
+	_, faults := Where(filters, "filters")
 	for key, value := range metadata {
 		field := Join("filters.metadata", key)
 		list, isList := value.([]any)

@@ -15,6 +15,8 @@ func FuzzFilters(f *testing.F) {
 		`{"query":"q","filters":{"custom_ids":["a"],"datasource_ids":["b"],"metadata":{"year":[2025,2026],"team":"docs","draft":false}}}`,
 		`{"query":"q","filters":{}}`, `{"query":"q","filters":null}`, `{"query":"q","filters":{"metadata":{"a":null}}}`,
 		`{"query":"q","filters":{"metadata":{"a":[]}}}`, `{"query":"q","filters":{"metadata":{"a":[[1]],"":{"b":1}}}}`,
+		`{"query":"q","filters":{"type":"and","filters":[{"type":"gte","key":"year","value":2025},{"type":"not","filter":{"type":"exists","key":"a"}}]}}`,
+		`{"query":"q","filters":{"type":"in","key":"a","value":[1,null]}}`, `{"query":"q","filters":{"value":null}}`,
 		`{"query":"q","filters":{"custom_ids":[]}}`, `{"query":"q","filters":{"customIds":["a"]}}`, `{"query":"q","filters":{"metadata":{"a.b":1e308,"A":"\ud800"}}}`,
 	} {
 		f.Add([]byte(body))
@@ -62,6 +64,10 @@ func FuzzFilters(f *testing.F) {
 					if values, err := index.Alternatives(key, value); err != nil || len(values) == 0 {
 						t.Errorf("no index takes %q: %#v, error %v", key, value, err)
 					}
+				}
+			case "type", "key", "value", "filters", "filter":
+				if where, faults := Where(given.(map[string]any), "filters"); where == nil || len(faults) > 0 {
+					t.Errorf("%v passes with the faults %v", given, faults)
 				}
 			default:
 				t.Errorf("the filter %q passes", field)

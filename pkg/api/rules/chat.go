@@ -11,7 +11,7 @@ import (
 // chatRule rejects parameters of a chat completion that agents do not support and that would change the answer. Mere
 // hints (seed, metadata, service_tier, reasoning_effort …) are ignored.
 func chatRule(body map[string]any) []domain.FieldError {
-	faults := visitorFaults("user", body["user"])
+	faults := append(visitorFaults("user", body["user"]), jsonbody.FilterFaults(body)...)
 	for _, r := range refusals {
 		if asked, why := body[r.field], r.reason; r.isSet(asked) {
 			faults = append(faults, domain.FieldError{Field: r.field, Message: "is not supported: " + why})

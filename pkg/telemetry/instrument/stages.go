@@ -118,6 +118,13 @@ func (t TimedRetriever) Retrieve(ctx context.Context, r retrieve.Request) (found
 	return t.next.Retrieve(ctx, r)
 }
 
+// Facets calls the wrapped retriever and times it like a query.
+func (t TimedRetriever) Facets(ctx context.Context, r retrieve.FacetRequest) (found domain.Facets, err error) {
+	ctx, end := t.stages.Begin(ctx, stageRetrieve, telemetry.Number("sluice.datastores", 1), telemetry.Number("sluice.facets", len(r.Keys)))
+	defer func() { end(err) }()
+	return t.next.Facets(ctx, r)
+}
+
 // Answerer returns an answerer that times answers and counts their tokens.
 func (s *Stages) Answerer(next *answer.Answerer) TimedAnswerer { return TimedAnswerer{next, s} }
 

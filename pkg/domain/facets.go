@@ -1,0 +1,21 @@
+package domain
+
+// Facets holds the values of metadata keys and the number of documents that have each of them. Each page of a web site
+// is a document.
+type Facets struct {
+	Documents int // documents whose values were counted
+	Facets    []Facet
+}
+
+// Facet holds the values of one key.
+type Facet struct {
+	Key      string
+	Distinct int          // number of different values
+	Values   []FacetValue // the most frequent values first
+}
+
+// FacetValue is a value and the number of documents that have it. A document with a list counts for each of its items.
+type FacetValue struct {
+	Value any // string, float64 or bool; a text may be cut
+	Count int
+}
