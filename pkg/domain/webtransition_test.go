@@ -157,6 +157,7 @@ func TestApplyToWebContent(t *testing.T) {
 			before: crawled(), event: crawl(EventFetched, brings("a")),
 			check: func(t *testing.T, d Datasource, out Outcome) {
 				equal(t, []any{StatusSynched, true, "new", uint64(4)}, []any{d.Status, d.Unchanged, d.Original.Key, d.ActiveGeneration})
+				equal(t, true, d.Config.ChangedAt.IsZero())
 				equal(t, Outcome{Changed: true, Settled: true, Sweeps: []Sweep{original("old")}}, out)
 			},
 		},
@@ -164,6 +165,7 @@ func TestApplyToWebContent(t *testing.T) {
 			before: crawled(func(d *Datasource) { d.Unchanged = true }), event: crawl(EventFetched, brings("b")),
 			check: func(t *testing.T, d Datasource, out Outcome) {
 				equal(t, []any{StatusRunning, false, JobIngest}, []any{d.Status, d.Unchanged, out.Next.Kind})
+				equal(t, []any{false, true}, []any{d.Config.ChangedAt.IsZero(), out.Next.ChangedAt.Equal(d.Config.ChangedAt)})
 			},
 		},
 		"a page fetched as it was, of which it is not known what readers see, is read": {

@@ -99,7 +99,7 @@ func testDatasources(t *testing.T, open world.Open) {
 		got := world.Must(w.ReplaceContent(w.Ctx, w.WS, made.ID, r))(t)
 		want := made
 		want.Name, want.CustomID, want.Metadata, want.Original = "New name", "sku", *r.Metadata, &r.Original
-		want.Config = domain.DatasourceConfig{MIMEType: "text/markdown", FileName: "new.md", FileSize: 7, SHA256: "def", CustomID: "sku"}
+		want.Config = domain.DatasourceConfig{MIMEType: "text/markdown", FileName: "new.md", FileSize: 7, SHA256: "def", CustomID: "sku", ChangedAt: got.UpdatedAt}
 		want.Status, want.JobID, want.Runs, want.UpdatedAt = domain.StatusUnsynched, r.Job.ID, 2, got.UpdatedAt
 		world.Equal(t, want, got)
 		world.Equal(t, want, w.Get(made.ID))
