@@ -16,7 +16,7 @@ func TestAQueryWithAnUnknownFieldIsRefused(t *testing.T) {
 	s := newService(t)
 	s.retriever.retrieve = func(context.Context, retrieve.Request) (retrieve.Result, error) { return retrieve.Result{}, nil }
 	datastore, agent := s.newDatastore(), s.newAgent()
-	const allFilters = "is unknown; it must be one of custom_ids, datasource_ids, metadata"
+	const allFilters = "is unknown; it must be one of custom_ids, datasource_ids, filter, filters, key, metadata, type, value"
 	filters := map[string]struct{ body, field, words string }{
 		"filter for filters":             {`"filter": {"custom_ids": ["a"]}`, "filter", "is unknown; did you mean filters?"},
 		"filters with a capital":         {`"Filters": {"custom_ids": ["a"]}`, "Filters", "is unknown; did you mean filters?"},
@@ -44,8 +44,8 @@ func TestAQueryWithAnUnknownFieldIsRefused(t *testing.T) {
 		})
 	}
 	for field, words := range map[string]string{
-		"topk": "is unknown; did you mean topK?", "top_k": "is unknown; did you mean topK?", "k": "is unknown; it must be one of filters, highlights, maxPerDatasource, minScore, mode, offset, queries, query, rectangles, rerank, topK",
-		"where": "is unknown; it must be one of filters, highlights, maxPerDatasource, minScore, mode, offset, queries, query, rectangles, rerank, topK",
+		"topk": "is unknown; did you mean topK?", "top_k": "is unknown; did you mean topK?", "k": "is unknown; it must be one of facets, filters, highlights, maxPerDatasource, minScore, mode, offset, queries, query, rectangles, rerank, topK",
+		"where": "is unknown; it must be one of facets, filters, highlights, maxPerDatasource, minScore, mode, offset, queries, query, rectangles, rerank, topK",
 	} {
 		if got := s.call("POST", "/datastores/"+datastore+"/query", `{"query": "a", "`+field+`": 3}`).fault(field); got != words {
 			t.Errorf("%s: got %q, want %q", field, got, words)

@@ -109,10 +109,10 @@ func (p *parser) filter(v any, field string, depth int) *Filter {
 
 const example = `{"type": "eq", "key": "team", "value": "docs"}`
 
-// closed reports fields of an object that filters of its type do not have.
+// closed reports fields of an object that filters of its type do not have. A null field counts as missing.
 func (p *parser) closed(object map[string]any, field string, op Op, allowed ...string) {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		if !slices.Contains(allowed, name) {
+		if !slices.Contains(allowed, name) && object[name] != nil {
 			p.fault(field+"."+shorten(name), "is unknown; a filter of the type %s has the fields %s", op, strings.Join(allowed, ", "))
 		}
 	}

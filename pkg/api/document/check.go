@@ -48,6 +48,9 @@ func (op *Operation) CheckQuery(in url.Values) (url.Values, []domain.FieldError)
 			continue
 		}
 		if len(values) == 0 || values[0] == "" {
+			if p.Required {
+				faults = append(faults, domain.FieldError{Field: p.Name, Message: "is required"})
+			}
 			continue
 		}
 		var value any = values[0]
