@@ -4,19 +4,20 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/api"
+	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
 // recordingRetriever records which datastores are searched, because a vector store expires some days after its last use.
 type recordingRetriever struct {
-	next   answer.Retriever
+	next   api.Retriever
 	record func(ctx context.Context, datastoreIDs ...string) error
 	log    *slog.Logger
 }
 
 // recording returns a retriever that records the use of datastores.
-func (s *Service) recording(next answer.Retriever) recordingRetriever {
+func (s *Service) recording(next api.Retriever) recordingRetriever {
 	return recordingRetriever{next: next, record: s.catalog.Used, log: s.log}
 }
 
@@ -26,8 +27,18 @@ func (r recordingRetriever) Retrieve(ctx context.Context, req retrieve.Request) 
 	for i, d := range req.Datastores {
 		ids[i] = d.ID
 	}
+	r.use(ctx, ids)
+	return r.next.Retrieve(ctx, req)
+}
+
+// Facets calls the next retriever. Like Retrieve, it records the use of the datastore.
+func (r recordingRetriever) Facets(ctx context.Context, req retrieve.FacetRequest) (domain.Facets, error) {
+	r.use(ctx, []string{req.Datastore.ID})
+	return r.next.Facets(ctx, req)
+}
+
+func (r recordingRetriever) use(ctx context.Context, ids []string) {
 	if err := r.record(ctx, ids...); err != nil && ctx.Err() == nil {
 		r.log.WarnContext(ctx, "recording the use of datastores failed", "error", err)
 	}
-	return r.next.Retrieve(ctx, req)
 }
