@@ -124,7 +124,7 @@ func TestErrorsOfDocumentsReachTheCaller(t *testing.T) {
 		name, data string
 		want       format.Kind
 	}{
-		"a picture is unsupported":                {"a.png", "\x89PNG\r\n\x1a\n\x00\x00", format.Unsupported},
+		"a picture has no text":                   {"a.png", "\x89PNG\r\n\x1a\n\x00\x00", format.NoText},
 		"a damaged docx is damaged":               {"a.docx", "PK\x03\x04 and then nothing of a zip file", format.Damaged},
 		"a file above the input limit is refused": {"a.txt", strings.Repeat("a", 1001), format.TooLarge},
 	}

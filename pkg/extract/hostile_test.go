@@ -90,7 +90,8 @@ func TestHostile(t *testing.T) {
 			append([]byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), make([]byte, 600)...), format.Encrypted},
 		"an office file of the format before 2007 is unsupported": {"x.doc",
 			append([]byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), make([]byte, 600)...), format.Unsupported},
-		"a picture is unsupported":     {"x.txt", []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"), format.Unsupported},
+		"a picture has no text":        {"x.txt", []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"), format.NoText},
+		"an animation is unsupported":  {"x.txt", []byte("GIF89a\x01\x00\x01\x00\x00\x00\x00;"), format.Unsupported},
 		"an empty file has no text":    {"x.txt", nil, format.NoText},
 		"a file of spaces has no text": {"x.txt", []byte("  \n \n"), format.NoText},
 	}

@@ -53,7 +53,7 @@ func TestHostileDocuments(t *testing.T) {
 		"a PDF whose outline is a ring":                          {"outline.pdf", ringOutline, "", "Hello", ""},
 		"a PDF that is a page of HTML as well":                   {"polyglot.pdf", polyglotPDF, "", "Hello", "<script"},
 		"a container with a page of HTML before it":              {"polyglot.html", polyglotZip, format.Unsupported, "", ""},
-		"a picture that says it is text":                         {"image.txt", rawBytes("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00"), format.Unsupported, "", ""},
+		"a picture that says it is text":                         {"image.txt", rawBytes("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00"), format.NoText, "", ""},
 		"a program that says it is text":                         {"program.txt", program, format.Unsupported, "", ""},
 		"a name that is a path":                                  {"../../../etc/passwd", rawBytes("These words are kept."), "", "kept", "root:"},
 		"a name of line breaks and zeros":                        {"a\r\nX-Evil: 1\x00.txt", rawBytes("These words are kept."), "", "kept", ""},
