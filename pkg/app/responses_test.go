@@ -221,6 +221,20 @@ func TestResponsesNeedNoChatModel(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	})
+	t.Run("searches with filters", func(t *testing.T) {
+		store := p.newDatastore()
+		p.must(p.post("/datastores/upsert/"+store, map[string]any{"documents": []any{
+			map[string]any{"name": "old", "text": "The warranty of the old pump lasts ten months.", "metadata": map[string]any{"year": 2019}},
+			map[string]any{"name": "new", "text": "The warranty of the new pump lasts twenty months.", "metadata": map[string]any{"year": 2024}},
+		}}, nil))
+		p.settled(store, time.Minute)
+		got := p.respond(t, map[string]any{"model": "gpt-4o", "input": "How long does the warranty of the pump last?", "include": []string{"file_search_call.results"}, "tools": []any{
+			map[string]any{"type": "file_search", "vector_store_ids": []string{store}, "filters": map[string]any{"type": "gte", "key": "year", "value": 2020}},
+		}})
+		if found := got.item(t, "file_search_call").Results; len(found) != 1 || found[0].Filename != "new" {
+			t.Errorf("%+v", found)
+		}
+	})
 	t.Run("is part of a conversation", func(t *testing.T) {
 		var c struct {
 			ID       string

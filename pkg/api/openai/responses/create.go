@@ -266,7 +266,7 @@ func newRequest(agent domain.Agent, isAgent bool, p params, d dialogue) answer.R
 		r.HistoryTokens, r.Whole = maxChatHistory, p.truncation == "disabled"
 	}
 	if f := p.tools.search; f != nil {
-		r.Fragments, r.MinScore, r.Mode, r.Filters = f.results, f.minScore, f.mode, f.filters
+		r.Fragments, r.MinScore, r.Mode, r.Where = f.results, f.minScore, f.mode, f.where
 	}
 	return r
 }

@@ -189,12 +189,12 @@ func TestToolsAreRead(t *testing.T) {
 func TestFiltersAreRead(t *testing.T) {
 	t.Parallel()
 	for filters, want := range map[string]string{
-		`{"type":"eq","key":"a","value":1}`: `{"a":1}`,
-		`{"type":"and","filters":[{"type":"eq","key":"a","value":"x"},{"type":"in","key":"b","value":["y","z"]}]}`: `{"a":"x","b":["y","z"]}`,
+		`{"type":"gte","key":"a","value":1}`: `{"type":"gte","key":"a","value":1}`,
+		`{"type":"or","filters":[{"type":"eq","key":"a","value":"x"},{"type":"nin","key":"b","value":["y","z"]}]}`: `{"type":"or","filters":[{"type":"eq","key":"a","value":"x"},{"type":"nin","key":"b","value":["y","z"]}]}`,
 		`{"type":"like","key":"a","value":1}`: "tools[0].filters.type",
 	} {
 		o := parse(t, `{"tools":[{"type":"file_search","vector_store_ids":["a"],"filters":`+filters+`}]}`)
-		got := string(encode(readTools(o).search.filters.Metadata))
+		got := readTools(o).search.where.String()
 		if f := o.Faults(); len(f) > 0 {
 			got = f[0].Field
 		}

@@ -30,7 +30,7 @@ type fileSearch struct {
 	results  int
 	minScore *float64
 	mode     domain.SearchMode
-	filters  domain.Filters
+	where    *filter.Filter
 }
 
 // Names of tools.
@@ -114,7 +114,7 @@ func readFileSearch(tool jsonbody.Object, field string) *fileSearch {
 	if ranking, ok := tool.Object("ranking_options"); ok {
 		f.readRanking(ranking)
 	}
-	f.filters = readFilters(tool)
+	f.where = readFilters(tool)
 	return f
 }
 
@@ -197,35 +197,13 @@ func (t *tools) allow(choice jsonbody.Object) {
 }
 
 // readFilters reads the filters of a file search.
-func readFilters(tool jsonbody.Object) domain.Filters {
-	out := domain.Filters{}
+func readFilters(tool jsonbody.Object) *filter.Filter {
 	if !tool.Has("filters") {
-		return out
+		return nil
 	}
-	f, faults := filter.Parse(tool.Value("filters"), "filters")
+	where, faults := filter.Parse(tool.Value("filters"), "filters")
 	for _, fault := range faults {
 		tool.Fault(fault.Field, "%s", fault.Message)
 	}
-	if len(faults) > 0 || f == nil {
-		return out
-	}
-	out.Metadata = map[string]any{}
-	conditions := []*filter.Filter{f}
-	if f.Op == filter.And {
-		conditions = f.Filters
-	}
-	for _, c := range conditions {
-		if _, twice := out.Metadata[c.Key]; twice || c.Op != filter.Eq && c.Op != filter.In {
-			tool.Fault("filters", "can combine conditions of the types eq and in with different keys by and; other filters are not supported here")
-			return domain.Filters{}
-		}
-		var values []any
-		for _, v := range c.Values {
-			values = append(values, v.Any())
-		}
-		if out.Metadata[c.Key] = values; c.Op == filter.Eq {
-			out.Metadata[c.Key] = values[0]
-		}
-	}
-	return out
+	return where
 }
