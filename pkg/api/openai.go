@@ -14,7 +14,6 @@ import (
 	"github.com/sluice/sluice/pkg/api/access"
 	"github.com/sluice/sluice/pkg/api/admit"
 	"github.com/sluice/sluice/pkg/api/document"
-	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/api/neighbours"
 	"github.com/sluice/sluice/pkg/api/openai"
 	"github.com/sluice/sluice/pkg/api/openai/completions"
@@ -23,8 +22,6 @@ import (
 	"github.com/sluice/sluice/pkg/api/openai/vectorstores"
 	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/domain"
-	"github.com/sluice/sluice/pkg/filter"
-	"github.com/sluice/sluice/pkg/lists"
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
@@ -76,39 +73,10 @@ func (s *server) searchForNeighbours(ctx context.Context, datastoreID string, q 
 	if err != nil {
 		return nil, err
 	}
-	filters, err := equalities(q.Where)
-	if err != nil {
-		return nil, err
-	}
 	found, err := s.searchDatastore(ctx, caller, retrieve.Request{
-		WorkspaceID: d.WorkspaceID, Datastores: []domain.Datastore{d}, Query: q.Text, TopK: q.TopK, Filters: filters,
+		WorkspaceID: d.WorkspaceID, Datastores: []domain.Datastore{d}, Query: q.Text, TopK: q.TopK, Where: q.Where,
 	})
 	return found.Fragments, err
-}
-
-// equalities returns a filter as conditions on metadata. Searches know only conditions that a key has one of some
-// values, all of which must match.
-func equalities(where *filter.Filter) (domain.Filters, error) {
-	refuse := func(reason string) (domain.Filters, error) {
-		return domain.Filters{}, domain.Invalid("metadata_condition", "%s; searches support only is, = and in, joined by and, on different fields", reason)
-	}
-	if where == nil {
-		return domain.Filters{}, nil
-	}
-	if where = where.Canonical(); where.Op == filter.Or || where.Op == filter.Not {
-		return refuse("is joined by " + string(where.Op))
-	}
-	metadata := map[string]any{}
-	for f := range where.Conditions() {
-		switch {
-		case f.Op != filter.Eq && f.Op != filter.In:
-			return refuse("has a condition of the type " + string(f.Op))
-		case metadata[f.Key] != nil:
-			return refuse("has several conditions on " + jsonbody.Describe(f.Key))
-		}
-		metadata[f.Key] = lists.Map(f.Values, filter.Value.Any)
-	}
-	return domain.Filters{Metadata: metadata}, nil
 }
 
 // createCompletion answers a text completion as a chat completion with the prompt as its only message.
