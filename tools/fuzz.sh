@@ -47,13 +47,20 @@ pkg/extract/html           FuzzHTML
 pkg/extract/json           FuzzJSON
 pkg/extract/mail           FuzzMHTML FuzzMail
 pkg/extract/markdown       FuzzMarkdown
-pkg/extract/odt            FuzzFlatODT FuzzODT
+pkg/extract/notebook       FuzzNotebook
+pkg/extract/opendocument   FuzzFlatODT FuzzODP FuzzODS FuzzODT
+pkg/extract/outlook        FuzzOutlook
 pkg/extract/pdf/pdffont    FuzzCMap FuzzFontProgram
 pkg/extract/pdf/pdfobject  FuzzFilters FuzzXref
 pkg/extract/pdf/pdftext    FuzzContent FuzzOpen
 pkg/extract/pptx           FuzzPptx
+pkg/extract/rtf            FuzzRTF
+pkg/extract/scan           FuzzParseHOCR
+pkg/extract/subtitle       FuzzSubtitles
 pkg/extract/text           FuzzText
 pkg/extract/xlsx           FuzzXlsx
+pkg/extract/xml            FuzzXML
+pkg/extract/yaml           FuzzYAML
 pkg/filter                 FuzzParse
 pkg/index                  FuzzFilters
 pkg/modelhttp              FuzzEvents
