@@ -322,9 +322,11 @@ func TestASearchOfAVectorStoreIsAQueryOfItsDatastore(t *testing.T) {
 		return retrieve.Result{Fragments: slices.Clone(fragments)}, nil
 	}
 	found := s.call("POST", "/v1/vector_stores/"+store+"/search", object{
-		"query": []string{"a", "b"}, "max_num_results": 7, "ranking_options": object{"ranker": "none", "score_threshold": 0.5}, "rewrite_query": false,
+		"filters": object{"type": "or", "filters": []object{{"type": "gte", "key": "year", "value": 2026}, {"type": "nin", "key": "team", "value": []string{"x"}}}},
+		"query":   []string{"a", "b"}, "max_num_results": 7, "ranking_options": object{"ranker": "none", "score_threshold": 0.5}, "rewrite_query": false,
 	}).want(200).object()
-	if len(asked) != 2 || asked[0].TopK != 7 || asked[1].Query != "b" || *asked[0].Rerank || asked[0].Parts == nil || len(asked[0].Parts) != 0 || "vs_"+asked[0].Datastores[0].ID != store {
+	if len(asked) != 2 || asked[0].TopK != 7 || asked[1].Query != "b" || *asked[0].Rerank || asked[0].Parts == nil || len(asked[0].Parts) != 0 || "vs_"+asked[0].Datastores[0].ID != store ||
+		asked[0].Where == nil || len(asked[0].Where.Filters) != 2 {
 		t.Errorf("asked: %+v", asked)
 	}
 	if len(found.list("data")) != 1 || fmt.Sprint(found.list("search_query")) != "[a b]" || found.text("object") != "vector_store.search_results.page" {

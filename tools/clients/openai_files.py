@@ -102,6 +102,9 @@ def store_files():
     assert {r.file_id for r in both} == {first.id, second.id}
     one = client.vector_stores.search(store.id, query="bridge or lock", filters={"type": "eq", "key": "year", "value": 2026})
     assert {r.file_id for r in one} == {second.id}, one
+    older = {"type": "and", "filters": [{"type": "lt", "key": "year", "value": 2026}, {"type": "ne", "key": "open", "value": False}]}
+    old = client.vector_stores.search(store.id, query="bridge or lock", filters=older)
+    assert {r.file_id for r in old} == {first.id}, old
     none = client.vector_stores.search(store.id, query="bridge", ranking_options={"score_threshold": 1.0})
     assert none.data == []
 
