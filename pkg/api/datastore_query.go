@@ -152,7 +152,45 @@ func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQu
 	if orZero(body.Highlights) {
 		highlight(found.Fragments, append([]string{req.Query}, req.Parts...))
 	}
+	if body.Fields != nil {
+		selectFields(found.Fragments, *body.Fields)
+	}
 	return found, nil
+}
+
+// selectFields empties the fields of the fragments that are not selected.
+func selectFields(fragments []domain.Fragment, fields []DatastoreQueryFields) {
+	for i, f := range fragments {
+		kept := domain.Fragment{ChunkID: f.ChunkID, Score: f.Score, Rectangles: f.Rectangles, Highlights: f.Highlights}
+		if f.Highlights != nil { // their positions are counted in the text
+			kept.Text = f.Text
+		}
+		for _, field := range fields {
+			switch field {
+			case DatastoreQueryFieldsText:
+				kept.Text = f.Text
+			case DatastoreQueryFieldsSource:
+				kept.Source = f.Source
+			case DatastoreQueryFieldsDatasourceId:
+				kept.DatasourceID = f.DatasourceID
+			case DatastoreQueryFieldsDatasourceName:
+				kept.DatasourceName = f.DatasourceName
+			case DatastoreQueryFieldsCustomId:
+				kept.CustomID = f.CustomID
+			case DatastoreQueryFieldsPage:
+				kept.Page = f.Page
+			case DatastoreQueryFieldsHeading:
+				kept.Heading = f.Heading
+			case DatastoreQueryFieldsOffset:
+				kept.Offset = f.Offset
+			case DatastoreQueryFieldsMimeType:
+				kept.MIMEType = f.MIMEType
+			case DatastoreQueryFieldsMetadata:
+				kept.Metadata = f.Metadata
+			}
+		}
+		fragments[i] = kept
+	}
 }
 
 // cut keeps the fragments that have at least the given score: topK of them, after those that `offset` skips.

@@ -398,3 +398,38 @@ func TestQueriesAreSearchedTogetherAndHighlighted(t *testing.T) {
 		t.Errorf("a query that grows: %q", got)
 	}
 }
+
+func TestUnselectedFieldsOfFragmentsAreEmpty(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	full := domain.Fragment{
+		ChunkID: "c", Score: 0.5, Text: "Pumps.", Source: "a.pdf", DatasourceID: "d", DatasourceName: "A", CustomID: "x", Page: 3,
+		Heading: "Oil", Offset: 7, MIMEType: "text/plain", Metadata: map[string]any{"k": "v"},
+	}
+	s.retriever.retrieve = func(context.Context, retrieve.Request) (retrieve.Result, error) {
+		return retrieve.Result{Fragments: []domain.Fragment{full}}, nil
+	}
+	path := "/datastores/" + s.newDatastore() + "/query"
+	query := func(more object) object {
+		var found []object
+		a := s.call("POST", path, with(object{"query": "pump"}, more)).want(200)
+		if err := json.Unmarshal(a.body, &found); err != nil || len(found) != 1 {
+			t.Fatalf("%v: %s", err, a.body)
+		}
+		return found[0]
+	}
+	all := query(object{})
+	empty := object{
+		"text": "", "source": "", "datasource_id": "", "datasource_name": "", "custom_id": nil, "page": nil, "heading": nil, "offset": 0.0,
+		"mime_type": nil, "metadata": map[string]any{},
+	}
+	for field := range empty {
+		want := with(object{}, empty, object{"chunk_id": "c", "score": 0.5, field: all[field]})
+		if diff := cmp.Diff(want, query(object{"fields": []string{field}})); diff != "" {
+			t.Errorf("only %s (-want +got):\n%s", field, diff)
+		}
+	}
+	if got := s.call("POST", path, object{"query": "pump", "fields": []string{"text", "vector"}}).fault("fields[1]"); !strings.HasPrefix(got, `is "vector"; it must be one of text, source`) {
+		t.Errorf("an unknown field: %q", got)
+	}
+}

@@ -285,6 +285,48 @@ func (e DatastoreMoveStatus) Valid() bool {
 	}
 }
 
+// Defines values for DatastoreQueryFields.
+const (
+	DatastoreQueryFieldsCustomId       DatastoreQueryFields = "custom_id"
+	DatastoreQueryFieldsDatasourceId   DatastoreQueryFields = "datasource_id"
+	DatastoreQueryFieldsDatasourceName DatastoreQueryFields = "datasource_name"
+	DatastoreQueryFieldsHeading        DatastoreQueryFields = "heading"
+	DatastoreQueryFieldsMetadata       DatastoreQueryFields = "metadata"
+	DatastoreQueryFieldsMimeType       DatastoreQueryFields = "mime_type"
+	DatastoreQueryFieldsOffset         DatastoreQueryFields = "offset"
+	DatastoreQueryFieldsPage           DatastoreQueryFields = "page"
+	DatastoreQueryFieldsSource         DatastoreQueryFields = "source"
+	DatastoreQueryFieldsText           DatastoreQueryFields = "text"
+)
+
+// Valid indicates whether the value is a known member of the DatastoreQueryFields enum.
+func (e DatastoreQueryFields) Valid() bool {
+	switch e {
+	case DatastoreQueryFieldsCustomId:
+		return true
+	case DatastoreQueryFieldsDatasourceId:
+		return true
+	case DatastoreQueryFieldsDatasourceName:
+		return true
+	case DatastoreQueryFieldsHeading:
+		return true
+	case DatastoreQueryFieldsMetadata:
+		return true
+	case DatastoreQueryFieldsMimeType:
+		return true
+	case DatastoreQueryFieldsOffset:
+		return true
+	case DatastoreQueryFieldsPage:
+		return true
+	case DatastoreQueryFieldsSource:
+		return true
+	case DatastoreQueryFieldsText:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DependencyCheckStatus.
 const (
 	DependencyCheckStatusDown DependencyCheckStatus = "down"
@@ -1845,6 +1887,9 @@ type DatastoreQuery struct {
 	// Example: ["team","document.language"]
 	Facets *[]string `json:"facets,omitempty"`
 
+	// Fields fields of the fragments to fill, besides score and chunk_id; the others are empty. Default: all
+	Fields *[]DatastoreQueryFields `json:"fields,omitempty"`
+
 	// Filters A document must match `custom_ids`, `datasource_ids`, each key of `metadata`, and the condition or combination that the other fields describe (see FilterCondition). An empty list of ids does not filter.
 	Filters *Filters `json:"filters,omitempty"`
 
@@ -1882,6 +1927,9 @@ type DatastoreQuery struct {
 	// TopK maximum number of fragments; default: 5
 	TopK *int `json:"topK,omitempty"`
 }
+
+// DatastoreQueryFields defines model for DatastoreQuery.Fields.
+type DatastoreQueryFields string
 
 // DeletedDatasources defines model for DeletedDatasources.
 type DeletedDatasources struct {
