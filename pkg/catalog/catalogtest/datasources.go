@@ -28,7 +28,7 @@ func testDatasources(t *testing.T, open world.Open) {
 		jobs := world.Must(w.Outbox(w.Ctx, 10))(t)
 		world.Equal(t, []domain.Job{{
 			ID: n.Job.ID, Kind: domain.JobIngest, WorkspaceID: w.WS, DatastoreID: w.StoreID, DatasourceID: made.ID, Type: domain.TypeFile,
-			Name: made.Name, CustomID: "sku", Metadata: made.Metadata, Places: []domain.Place{world.Serving}, Force: true, Original: made.Original,
+			Name: made.Name, CustomID: "sku", Metadata: made.Metadata, Places: []domain.Place{world.Serving}, Force: true, Original: made.Original, CreatedAt: made.CreatedAt,
 		}}, jobs)
 	})
 	world.Run(t, open, "a job bears the trace in which it was asked for, and the outbox says since when it waits", func(t *testing.T, w *world.World) {
@@ -99,9 +99,10 @@ func testDatasources(t *testing.T, open world.Open) {
 		got := world.Must(w.ReplaceContent(w.Ctx, w.WS, made.ID, r))(t)
 		want := made
 		want.Name, want.CustomID, want.Metadata, want.Original = "New name", "sku", *r.Metadata, &r.Original
-		want.Config = domain.DatasourceConfig{MIMEType: "text/markdown", FileName: "new.md", FileSize: 7, SHA256: "def", CustomID: "sku", ChangedAt: got.UpdatedAt}
+		want.Config = domain.DatasourceConfig{MIMEType: "text/markdown", FileName: "new.md", FileSize: 7, SHA256: "def", CustomID: "sku", ChangedAt: got.Config.ChangedAt}
 		want.Status, want.JobID, want.Runs, want.UpdatedAt = domain.StatusUnsynched, r.Job.ID, 2, got.UpdatedAt
 		world.Equal(t, want, got)
+		world.Equal(t, true, got.Config.ChangedAt.After(made.UpdatedAt))
 		world.Equal(t, want, w.Get(made.ID))
 		jobs := world.Must(w.Outbox(w.Ctx, 10))(t)
 		world.Equal(t, 1, len(jobs))

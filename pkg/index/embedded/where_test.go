@@ -30,24 +30,7 @@ func hideLongTerms(t *testing.T, dir string) {
 	}()
 	renamed := 0
 	for table, column := range map[string]string{"blocks": "data", "segments": "directory"} {
-		rows, err := db.QueryContext(t.Context(), `SELECT id, `+column+` FROM `+table)
-		if err != nil {
-			t.Fatal(err)
-		}
-		stored := map[int64][]byte{}
-		for rows.Next() {
-			var id int64
-			var data []byte
-			if err := rows.Scan(&id, &data); err != nil {
-				t.Fatal(err)
-			}
-			stored[id] = data
-		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
-		_ = rows.Close()
-		for id, data := range stored {
+		for id, data := range blobs(t, db, table, column) {
 			if data, err = checksum.Unseal(id, data, table); err != nil {
 				t.Fatal(err)
 			}
@@ -62,6 +45,29 @@ func hideLongTerms(t *testing.T, dir string) {
 	if renamed == 0 {
 		t.Fatal("the space has no long terms")
 	}
+}
+
+// blobs returns a column of a table by id.
+func blobs(t *testing.T, db *sql.DB, table, column string) map[int64][]byte {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), `SELECT id, `+column+` FROM `+table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	out := map[int64][]byte{}
+	for rows.Next() {
+		var id int64
+		var data []byte
+		if err := rows.Scan(&id, &data); err != nil {
+			t.Fatal(err)
+		}
+		out[id] = data
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 func TestFiltersReadLongValuesOfEarlierVersions(t *testing.T) {
