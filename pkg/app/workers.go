@@ -29,7 +29,7 @@ const directText = 1 << 20
 func newExtractor(c config.Config, cacheDir, temp string, log *slog.Logger) *extract.Extractor {
 	return extract.New(extract.Options{
 		Concurrency: readers(c), Direct: directText, MaxMemory: int64(c.ExtractMemory), Timeout: c.ExtractTimeout, CacheDir: cacheDir, TempDir: temp,
-		Tesseract: c.Tesseract, Recognizers: recognizers(c), MaxScans: c.OCRPages, Log: log,
+		Tesseract: c.Tesseract, Recognisers: recognisers(c), MaxScans: c.OCRPages, Log: log,
 	})
 }
 
@@ -78,18 +78,18 @@ func (c converter) Convert(ctx context.Context, f neighbours.File) (*domain.Docu
 // not block all others. One more is added for workspaces that have no document in extraction.
 func readers(c config.Config) int { return min(c.IngestConcurrency, max(2, processors.Count())+1) }
 
-// recognizers returns on how many pages text is recognised concurrently. By default, half of the processors stay free
+// recognisers returns on how many pages text is recognised concurrently. By default, half of the processors stay free
 // for other documents and for queries.
-func recognizers(c config.Config) int {
+func recognisers(c config.Config) int {
 	if c.OCRConcurrency > 0 {
 		return c.OCRConcurrency
 	}
 	return max(processors.Count()/2, 1)
 }
 
-// scansPerRecognizer is the number of scanned documents that are open per page on which text is recognised. With
+// scansPerRecogniser is the number of scanned documents that are open per page on which text is recognised. With
 // several, workspaces take turns after each page, also if their documents are long.
-const scansPerRecognizer = 2
+const scansPerRecogniser = 2
 
 // newReader returns the extractor and chunker for the command that shows how a file is read.
 func newReader(c config.Config) (*extract.Extractor, *chunk.Chunker) {
@@ -104,7 +104,7 @@ func scanCheck(reader *extract.Extractor, log *slog.Logger) api.Check {
 		Name:  "ocr",
 		Ready: func(context.Context) error { return nil },
 		Note: func(context.Context) string {
-			r, err := reader.Recognizes()
+			r, err := reader.Recognises()
 			if err != nil {
 				reported.Do(func() { log.Info("scanned documents are not read", "reason", err) })
 				return "scanned documents are not read: Tesseract is not installed, does not work or is turned off"
@@ -139,7 +139,7 @@ func ingestWorker(c config.Config, o Options, store *originals.Store, events ing
 // that documents which wait for text recognition do not occupy the places of others.
 func scanWorker(c config.Config, ingestor *ingest.Ingestor) *ingest.Ingestor {
 	scans := *ingestor
-	n := scansPerRecognizer * recognizers(c)
+	n := scansPerRecogniser * recognisers(c)
 	scans.Admission = ingest.NewAdmission(n, n)
 	return &scans
 }
@@ -190,7 +190,7 @@ func workerOptions(c config.Config, lane domain.Lane, remote bool, m *instrument
 	case lane == domain.LaneCrawl:
 		o.Concurrency, o.MaxFailures = c.CrawlConcurrency, crawlFailures
 	case lane.Kind() == domain.JobScan:
-		o.Concurrency, o.MaxRun = scansPerRecognizer*recognizers(c), maxScanRun
+		o.Concurrency, o.MaxRun = scansPerRecogniser*recognisers(c), maxScanRun
 	case lane == domain.LaneLocal && c.IngestConcurrency > 1:
 		// A long document needs as much memory as ShortPerLong short ones, so if all documents are short, ShortPerLong
 		// times as many jobs can run. They use at most half of the admission window, so that the rest is free for jobs

@@ -86,21 +86,21 @@ type Document struct {
 	// LinkList marks a document that is a list of links, such as an index, a table of contents, or a source listing
 	// that links to its documentation. The answers are on the linked pages.
 	LinkList bool `json:"link_list,omitempty"`
-	// Recognized holds the mean confidence, from 0 to 1, of each page whose text was recognised in its picture (OCR).
-	Recognized map[int]float64 `json:"recognized,omitempty"`
+	// Recognised holds the mean confidence, from 0 to 1, of each page whose text was recognised in its picture (OCR).
+	Recognised map[int]float64 `json:"recognised,omitempty"`
 }
 
-// SetRecognized records that the text of a page was recognised in its picture, with the given mean confidence.
-func (d *Document) SetRecognized(page int, confidence float64) {
-	if d.Recognized == nil {
-		d.Recognized = map[int]float64{}
+// SetRecognised records that the text of a page was recognised in its picture, with the given mean confidence.
+func (d *Document) SetRecognised(page int, confidence float64) {
+	if d.Recognised == nil {
+		d.Recognised = map[int]float64{}
 	}
-	d.Recognized[page] = math.Round(confidence*confidenceSteps) / confidenceSteps
+	d.Recognised[page] = math.Round(confidence*confidenceSteps) / confidenceSteps
 }
 
 const (
 	confidenceSteps    = 1000   // confidences are rounded to a multiple of 1/confidenceSteps
-	maxRecognizedPages = 10_000 // maximum number of entries in DocumentInfo.Recognized, which is part of an event
+	maxRecognisedPages = 10_000 // maximum number of entries in DocumentInfo.Recognised, which is part of an event
 )
 
 // DocumentInfo holds the properties of a document that a datasource keeps in addition to the text.
@@ -111,18 +111,18 @@ type DocumentInfo struct {
 	Route    string            `json:"route,omitempty"`
 	Metadata map[string]string `json:"metadata,omitempty"`
 	LinkList bool              `json:"link_list,omitempty"`
-	// Recognized is Document.Recognized, or nil if it has more than maxRecognizedPages entries.
-	Recognized map[int]float64 `json:"recognized,omitempty"`
+	// Recognised is Document.Recognised, or nil if it has more than maxRecognisedPages entries.
+	Recognised map[int]float64 `json:"recognised,omitempty"`
 }
 
 // Info returns the document's properties, or nil if it has none.
 func (d *Document) Info() *DocumentInfo {
-	if d.Title == "" && d.Language == "" && d.Pages == 0 && d.Route == "" && len(d.Metadata) == 0 && !d.LinkList && len(d.Recognized) == 0 {
+	if d.Title == "" && d.Language == "" && d.Pages == 0 && d.Route == "" && len(d.Metadata) == 0 && !d.LinkList && len(d.Recognised) == 0 {
 		return nil
 	}
 	info := &DocumentInfo{Title: d.Title, Language: d.Language, Pages: d.Pages, Route: d.Route, Metadata: d.Metadata, LinkList: d.LinkList}
-	if len(d.Recognized) <= maxRecognizedPages {
-		info.Recognized = d.Recognized
+	if len(d.Recognised) <= maxRecognisedPages {
+		info.Recognised = d.Recognised
 	}
 	return info
 }

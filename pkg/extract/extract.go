@@ -64,9 +64,9 @@ type Options struct {
 	// Tesseract is the path of the program that recognises text in pictures, "off" for none, or "" for the program
 	// named tesseract in the PATH.
 	Tesseract string
-	// Recognizers is the maximum number of pages on which text is recognised at a time. Each keeps a processor busy for
+	// Recognisers is the maximum number of pages on which text is recognised at a time. Each keeps a processor busy for
 	// seconds. Default: half of the processors, but at least 1.
-	Recognizers int
+	Recognisers int
 	// MaxScans is the maximum number of pages of one document on which text is recognised. Default 1,000.
 	MaxScans int
 	// Log receives a warning for each child that dies. Default slog.Default().
@@ -100,8 +100,8 @@ func (o Options) withDefaults() Options {
 	if o.Recycle <= 0 {
 		o.Recycle = 200
 	}
-	if o.Recognizers <= 0 {
-		o.Recognizers = max(runtime.NumCPU()/2, 1)
+	if o.Recognisers <= 0 {
+		o.Recognisers = max(runtime.NumCPU()/2, 1)
 	}
 	if o.MaxScans <= 0 {
 		o.MaxScans = 1000
@@ -181,7 +181,7 @@ func New(o Options) *Extractor {
 		limits: format.Limits{MaxInput: o.MaxInput, MaxText: o.MaxText, CacheDir: o.CacheDir}.WithDefaults(),
 		slots:  admission.New(admission.Options{Limit: o.Concurrency, Spare: 1, Waiting: -1}),
 		ocr:    tesseract.Find(o.Tesseract),
-		pages:  admission.New(admission.Options{Limit: o.Recognizers, Waiting: -1}),
+		pages:  admission.New(admission.Options{Limit: o.Recognisers, Waiting: -1}),
 		ctx:    ctx,
 		cancel: cancel,
 	}
@@ -229,7 +229,7 @@ type task struct {
 	page       int
 	passages   []Passage
 	scans      format.Scans
-	recognized string // file with recognised pages; "" if there are none
+	recognised string // file with recognised pages; "" if there are none
 }
 
 // reads reports whether the child reads the document.
@@ -295,7 +295,7 @@ func (x *Extractor) askNext(ctx context.Context, req Request, t task) (none sand
 		return none, fmt.Errorf("waiting for an extraction process: %w", context.Cause(ctx))
 	}
 	defer slot.Leave()
-	return x.askChild(ctx, f, x.request(req, t, size), t.recognized)
+	return x.askChild(ctx, f, x.request(req, t, size), t.recognised)
 }
 
 // request returns the request to the child.
@@ -304,7 +304,7 @@ func (x *Extractor) request(req Request, t task, size int64) sandbox.Request {
 	return sandbox.Request{
 		Path: req.Path, Name: req.Name, Declared: req.Declared, URL: req.URL, PlainRows: req.PlainRows,
 		CPUSeconds: uint64(limit.Seconds()) + 1, Limits: x.limits, Page: t.page, Passages: t.passages,
-		Scans: t.scans, Recognized: t.recognized != "",
+		Scans: t.scans, Recognised: t.recognised != "",
 	}
 }
 
@@ -322,15 +322,15 @@ func isSimple(f *os.File, req Request) bool {
 	return false
 }
 
-// askChild passes a request to an idle or new child. `recognized` is a file with recognised pages, or "".
-func (x *Extractor) askChild(ctx context.Context, f *os.File, child sandbox.Request, recognized string) (none sandbox.Answer, err error) {
+// askChild passes a request to an idle or new child. `recognised` is a file with recognised pages, or "".
+func (x *Extractor) askChild(ctx context.Context, f *os.File, child sandbox.Request, recognised string) (none sandbox.Answer, err error) {
 	for attempt := 0; ; attempt++ {
 		w, err := x.take()
 		if err != nil {
 			return none, err
 		}
-		if recognized != "" {
-			if err := w.GiveRecognized(recognized); err != nil {
+		if recognised != "" {
+			if err := w.GiveRecognised(recognised); err != nil {
 				x.release(w)
 				return none, err
 			}
@@ -339,8 +339,8 @@ func (x *Extractor) askChild(ctx context.Context, f *os.File, child sandbox.Requ
 		if err == nil && child.Scan {
 			answer.Scan, err = w.Picture()
 		}
-		if recognized != "" {
-			w.ForgetRecognized()
+		if recognised != "" {
+			w.ForgetRecognised()
 		}
 		if w.HasExited && ctx.Err() == nil {
 			x.opts.Log.WarnContext(ctx, "extraction process died while reading a document", "name", child.Name, "error", err)

@@ -26,8 +26,8 @@ type Recognition struct {
 	Languages []string
 }
 
-// Recognizes reports whether text on scanned pages can be recognised. It returns an error that says why it cannot.
-func (x *Extractor) Recognizes() (Recognition, error) {
+// Recognises reports whether text on scanned pages can be recognised. It returns an error that says why it cannot.
+func (x *Extractor) Recognises() (Recognition, error) {
 	x.mu.Lock()
 	if x.closed {
 		x.mu.Unlock()
@@ -58,7 +58,7 @@ func (x *Extractor) extract(ctx context.Context, req Request) (*domain.Document,
 		answer, err = x.askNext(ctx, req, task{scans: format.Scans{Hint: format.Cut(checkErr.Error(), maxHint)}})
 		return answer.Document, err
 	}
-	file, fileErr := os.CreateTemp(x.opts.TempDir, "sluice-recognized-")
+	file, fileErr := os.CreateTemp(x.opts.TempDir, "sluice-recognised-")
 	if fileErr != nil {
 		return nil, fmt.Errorf("creating a temporary file for recognised text: %w", fileErr)
 	}
@@ -70,7 +70,7 @@ func (x *Extractor) extract(ctx context.Context, req Request) (*domain.Document,
 			return nil, err
 		}
 		scans := format.Scans{Report: round < maxScanRounds, Limit: x.opts.MaxScans, Hint: "no text was recognised in its pictures"}
-		answer, err = x.askNext(ctx, req, task{scans: scans, recognized: file.Name()})
+		answer, err = x.askNext(ctx, req, task{scans: scans, recognised: file.Name()})
 	}
 	if err == nil && len(r.missing) > 0 {
 		answer.Document.Warnings = append(answer.Document.Warnings, fmt.Sprintf("the text was recognised without the languages %s, which are not installed where documents are read", strings.Join(r.missing, ", ")))

@@ -38,7 +38,7 @@ func newScanReader(t *testing.T, change func(*extract.Options)) *extract.Extract
 	}
 	x := extract.New(o)
 	t.Cleanup(func() { _ = x.Close() }) // Close returns no error
-	if r, err := x.Recognizes(); err != nil {
+	if r, err := x.Recognises(); err != nil {
 		t.Skipf("Tesseract does not work: %v", err)
 	} else if !strings.Contains(strings.Join(r.Languages, " "), "eng") {
 		t.Skip("Tesseract's language eng is not installed: apt-get install tesseract-ocr-eng")
@@ -89,8 +89,8 @@ func TestScansAreRead(t *testing.T) {
 			if f1 := paper.F1(inspection.Text(), readtest.Text(doc)); f1 < 0.95 {
 				t.Errorf("the F1 is %.3f:\n%s", f1, readtest.Lines(doc))
 			}
-			if b := doc.Blocks[0]; b.Kind != "heading" || b.Page != 1 || doc.Recognized[1] < 0.8 {
-				t.Errorf("the first block is %+v; recognised: %v", b, doc.Recognized)
+			if b := doc.Blocks[0]; b.Kind != "heading" || b.Page != 1 || doc.Recognised[1] < 0.8 {
+				t.Errorf("the first block is %+v; recognised: %v", b, doc.Recognised)
 			}
 		})
 	}
@@ -98,7 +98,7 @@ func TestScansAreRead(t *testing.T) {
 
 func TestATextWaitsForNoScan(t *testing.T) {
 	t.Parallel()
-	x := newScanReader(t, func(o *extract.Options) { o.Concurrency, o.Recognizers = 1, 1 })
+	x := newScanReader(t, func(o *extract.Options) { o.Concurrency, o.Recognisers = 1, 1 })
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -145,7 +145,7 @@ func TestWithoutTesseractAScanSaysHowToInstallIt(t *testing.T) {
 		if extract.KindOf(err) != extract.NoText || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", setting, err)
 		}
-		if _, err := x.Recognizes(); err == nil {
+		if _, err := x.Recognises(); err == nil {
 			t.Errorf("%s: it recognises text", setting)
 		}
 		_ = x.Close() // returns no error

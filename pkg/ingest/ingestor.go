@@ -143,7 +143,7 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	}
 	defer leave()
 	w := writer{
-		Ingestor: i, job: job, metadata: rowMetadata(job, doc), recognized: doc.Recognized,
+		Ingestor: i, job: job, metadata: rowMetadata(job, doc), recognised: doc.Recognised,
 		destinations: destinations, progress: progress,
 	}
 	info := doc.Info()

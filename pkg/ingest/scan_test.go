@@ -36,7 +36,7 @@ func TestFragmentsOfRecognisedPagesSayHowConfidentTheRecognitionWas(t *testing.T
 		if r.Defer {
 			t.Error("a scan job leaves the text to another job")
 		}
-		return &domain.Document{Title: "Pumps", MIMEType: "application/pdf", Recognized: map[int]float64{2: 0.87654}}, nil
+		return &domain.Document{Title: "Pumps", MIMEType: "application/pdf", Recognised: map[int]float64{2: 0.87654}}, nil
 	}
 	p.chunks = func(*domain.Document) ([]domain.Chunk, error) {
 		return []domain.Chunk{{Text: "text", Page: 1}, {Text: "scan", Page: 2, Ordinal: 1}}, nil

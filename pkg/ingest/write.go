@@ -24,7 +24,7 @@ type writer struct {
 	*Ingestor
 	job          domain.Job
 	metadata     map[string]any  // metadata of every row, except of recognised pages
-	recognized   map[int]float64 // mean confidence of recognised pages
+	recognised   map[int]float64 // mean confidence of recognised pages
 	destinations []*destination
 	progress     *progress
 }
@@ -163,7 +163,7 @@ func EmbeddedText(context, text string) string {
 // metadataOf returns the metadata of a chunk. If its page was recognised in a picture, the metadata says how confident
 // the recognition was.
 func (w *writer) metadataOf(c domain.Chunk) map[string]any {
-	confidence, ok := w.recognized[c.Page]
+	confidence, ok := w.recognised[c.Page]
 	if !ok {
 		return w.metadata
 	}

@@ -90,7 +90,7 @@ func (p *mergedFragment) fragment() domain.Fragment {
 	text, runs := p.text()
 	metadata := domain.FragmentMetadata(maps.Clone(p.source.Metadata), p.source.Document) // cloned: the source is shared
 	if d := p.source.Document; d != nil {
-		if confidence, ok := d.Recognized[p.hit.Page]; ok {
+		if confidence, ok := d.Recognised[p.hit.Page]; ok {
 			metadata = domain.WithConfidence(metadata, p.source.Metadata, confidence)
 		}
 	}

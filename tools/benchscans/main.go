@@ -73,7 +73,7 @@ func run(ctx context.Context, pages int, only string, out io.Writer) error {
 	}
 	x := extract.New(extract.Options{CacheDir: filepath.Join(cache, "sluice"), Log: slog.New(slog.DiscardHandler)})
 	defer x.Close()
-	r, err := x.Recognizes()
+	r, err := x.Recognises()
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,6 @@ func (s *score) add(ctx context.Context, x *extract.Extractor, t text, f flaw, n
 	case extract.KindOf(err) != extract.NoText:
 		return err
 	}
-	//nolint:gosec // the program and its arguments come from this file
 	alone, err := exec.CommandContext(ctx, "tesseract", path, "stdout", "-l", t.language).Output()
 	if err != nil {
 		return fmt.Errorf("running Tesseract: %w", err)

@@ -138,7 +138,7 @@ func TestRecognisedPagesBecomeBlocks(t *testing.T) {
 	if got := readtest.Lines(doc); got != want {
 		t.Errorf("the blocks are\n%s", got)
 	}
-	if doc.Pages != 2 || len(doc.Recognized) != 2 || len(doc.Warnings) != 1 || !strings.HasPrefix(doc.Warnings[0], "page 2: the recognised text is uncertain") {
+	if doc.Pages != 2 || len(doc.Recognised) != 2 || len(doc.Warnings) != 1 || !strings.HasPrefix(doc.Warnings[0], "page 2: the recognised text is uncertain") {
 		t.Errorf("%+v", doc)
 	}
 }

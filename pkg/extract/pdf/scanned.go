@@ -61,7 +61,7 @@ type scannedPages struct {
 	compared   int   // pages whose text layer was compared with the recognised text
 	wrong      int   // the ones with a different text layer
 	replaced   []int // pages whose text layer was replaced
-	recognized []int // all pages with recognised text
+	recognised []int // all pages with recognised text
 	letters    int   // letters on these pages
 	confidence float64
 	unsure     []int // pages with uncertain text
@@ -71,9 +71,9 @@ type scannedPages struct {
 	skipped    []int // pages that were left out because of the limit
 }
 
-// recognized replaces the text of a page by the text that was recognised in its picture, if that is better; i is the
+// recognised replaces the text of a page by the text that was recognised in its picture, if that is better; i is the
 // page's 0-based index.
-func (s *source) recognized(i int, p page) page {
+func (s *source) recognised(i int, p page) page {
 	p.substituted = !p.unknown.isSignificant() && hasSubstitutedLetters(p.lines)
 	p.need = needOf(p)
 	found, ok := s.p.Src.Scans.Pages[i+1]
@@ -150,7 +150,7 @@ func (c *scannedPages) account(number int, p page) {
 	case p.failure != "":
 		c.failed, c.failure = append(c.failed, number), p.failure
 	case p.confidence > 0:
-		c.recognized = append(c.recognized, number)
+		c.recognised = append(c.recognised, number)
 		c.letters += p.letters
 		c.confidence += p.confidence * float64(p.letters)
 		if p.confidence < lowScan {
@@ -240,7 +240,7 @@ func scannedLines(p scan.Page, width, height float64) []pdftext.Line {
 		last := rune(0)
 		for _, w := range l.Words {
 			first, _ := utf8.DecodeRuneInString(w.Text)
-			if last != 0 && !(format.Spaceless(last) && format.Spaceless(first)) {
+			if last != 0 && (!format.Spaceless(last) || !format.Spaceless(first)) {
 				out.Blank()
 			}
 			out.Glyph(w.Text, size, 1, 0, [2]float64{w.X0 * perPixel, base}, [2]float64{w.X1 * perPixel, base}, false)

@@ -95,8 +95,8 @@ func TestOnlyPagesThatNeedItAreRecognised(t *testing.T) {
 	if got := readtest.Lines(doc); got != want {
 		t.Errorf("the blocks are\n%s", got)
 	}
-	if len(doc.Recognized) != 2 || doc.Recognized[2] != 0.95 || !strings.Contains(doc.Route, "ocr for pages 2 to 3") {
-		t.Errorf("recognised: %v, route %q", doc.Recognized, doc.Route)
+	if len(doc.Recognised) != 2 || doc.Recognised[2] != 0.95 || !strings.Contains(doc.Route, "ocr for pages 2 to 3") {
+		t.Errorf("recognised: %v, route %q", doc.Recognised, doc.Route)
 	}
 	if len(doc.Warnings) != 1 || !strings.HasPrefix(doc.Warnings[0], "page 3: the recognised text is uncertain") {
 		t.Errorf("the warnings are %q", doc.Warnings)
@@ -114,7 +114,7 @@ func TestATextLayerIsComparedWithItsPicture(t *testing.T) {
 	}
 	same := []scan.Page{found(1, 0.95, prose...), found(2, 0.95, prose...), found(4, 0.95, prose...)}
 	doc, pages := readScans(t, file, true, same...)
-	if pages != nil || len(doc.Recognized) != 0 || len(doc.Warnings) != 0 {
+	if pages != nil || len(doc.Recognised) != 0 || len(doc.Warnings) != 0 {
 		t.Errorf("a layer that matches: pages %v, %+v", pages, doc)
 	}
 	other := []string{"Quite another text is in the picture of this page, so", "readers would look in vain for what the layer says", "about the machines of the house."}
@@ -130,7 +130,7 @@ func TestATextLayerIsComparedWithItsPicture(t *testing.T) {
 		t.Errorf("the warnings are %q", doc.Warnings)
 	}
 	unsure := []scan.Page{found(1, 0.5, other...), found(2, 0.5, other...), found(4, 0.5, other...)}
-	if doc, pages := readScans(t, file, true, unsure...); pages != nil || len(doc.Recognized) != 0 {
+	if doc, pages := readScans(t, file, true, unsure...); pages != nil || len(doc.Recognised) != 0 {
 		t.Errorf("doubtful recognition replaced a layer: %v", pages)
 	}
 }

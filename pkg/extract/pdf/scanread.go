@@ -41,7 +41,7 @@ func readScanned(p *format.Parser, pages []scan.Page) error {
 		}
 		s.scanned.account(i+1, page)
 		if s.letters += page.letters; page.confidence > 0 {
-			p.Doc.SetRecognized(i+1, page.confidence)
+			p.Doc.SetRecognised(i+1, page.confidence)
 		}
 	}
 	if s.letters == 0 {
@@ -69,10 +69,10 @@ func (c *scannedPages) report(p *format.Parser) {
 
 // route describes in a few words on which pages text was recognised.
 func (c *scannedPages) route() string {
-	if len(c.recognized) == 0 {
+	if len(c.recognised) == 0 {
 		return ""
 	}
-	return ", ocr for " + pageNumbers(c.recognized)
+	return ", ocr for " + pageNumbers(c.recognised)
 }
 
 // mean returns the mean confidence of all recognised letters.

@@ -124,7 +124,7 @@ func (s *source) page(i int) (page, error) {
 	}
 	page, doubt := s.readOwn(i)
 	page, err := s.readBetter(i, page, doubt)
-	return s.recognized(i, page), err
+	return s.recognised(i, page), err
 }
 
 // readOwn reads page i with pdftext. It also returns the reason why the text may be wrong, if there is one.
@@ -202,7 +202,7 @@ func (s *source) account(i int, page page) {
 	}
 	s.scanned.account(i+1, page)
 	if page.confidence > 0 {
-		s.p.Doc.SetRecognized(i+1, page.confidence)
+		s.p.Doc.SetRecognised(i+1, page.confidence)
 	}
 	if page.image && page.letters == 0 && !page.tried && (page.need != needNone || s.p.Src.Scans.Limit == 0) {
 		s.scans = append(s.scans, i+1)

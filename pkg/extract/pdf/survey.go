@@ -56,7 +56,7 @@ func (s *source) survey() (*survey, error) {
 		if err != nil {
 			return nil, err
 		}
-		page = s.recognized(i, page)
+		page = s.recognised(i, page)
 		v.add(page.lines)
 		if s.pages <= surveyPages {
 			s.pageCache[i] = page

@@ -157,8 +157,8 @@ func (c *childServer) answer(req Request) error {
 	}
 	batch := &blockBatch{w: c.out}
 	src := format.Source{Data: f, Size: info.Size(), Name: req.Name, Declared: req.Declared, URL: req.URL, PlainRows: req.PlainRows, Scans: req.Scans}
-	if req.Recognized {
-		if src.Scans.Pages, err = recognizedPages(); err != nil {
+	if req.Recognised {
+		if src.Scans.Pages, err = recognisedPages(); err != nil {
 			return writeFrame(c.out, frameFault, err.Error())
 		}
 	}

@@ -52,8 +52,8 @@ type Request struct {
 	Scan  bool         `json:"scan,omitempty"` // write the picture of the page for text recognition, instead of drawing it
 	Turn  int          `json:"turn,omitempty"` // clockwise quarter turns of that picture
 	Scans format.Scans `json:"scans"`          // what to do with pages whose text must be recognised
-	// Recognized is set if the child's folder holds the recognised text of such pages.
-	Recognized bool `json:"recognized,omitempty"`
+	// Recognised is set if the child's folder holds the recognised text of such pages.
+	Recognised bool `json:"recognised,omitempty"`
 }
 
 // refusal is the transmitted form of an *Error, with its cause as text.

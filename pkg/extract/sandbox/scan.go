@@ -17,7 +17,7 @@ import (
 // Files in a child's folder that are too large for frames.
 const (
 	pictureFile    = "picture.pgm"     // from the child: the picture of a page for text recognition
-	recognizedFile = "recognized.json" // to the child: recognised pages
+	recognisedFile = "recognised.json" // to the child: recognised pages
 )
 
 // maxPictureHead is the maximum number of bytes of a picture file besides its pixels.
@@ -29,7 +29,7 @@ func (c *childServer) scan(src format.Source, req Request) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.Create(filepath.Join(os.TempDir(), pictureFile))
+	f, err := os.Create(filepath.Join(os.TempDir(), pictureFile)) //nolint:gosec // the folder belongs to this child alone
 	if err != nil {
 		return fmt.Errorf("creating a file for a picture: %w", err)
 	}
@@ -53,9 +53,9 @@ func writeGraymap(w io.Writer, g *image.Gray) error {
 	return nil
 }
 
-// recognizedPages reads the recognised pages that the parent put into the child's folder.
-func recognizedPages() (map[int]scan.Page, error) {
-	f, err := os.Open(filepath.Join(os.TempDir(), recognizedFile))
+// recognisedPages reads the recognised pages that the parent put into the child's folder.
+func recognisedPages() (map[int]scan.Page, error) {
+	f, err := os.Open(filepath.Join(os.TempDir(), recognisedFile))
 	if err != nil {
 		return nil, fmt.Errorf("opening recognised text: %w", err)
 	}
@@ -82,14 +82,14 @@ func (w *Worker) Picture() (*os.File, error) {
 	return f, nil
 }
 
-// GiveRecognized copies recognised pages into the child's folder, for a request with Recognized.
-func (w *Worker) GiveRecognized(path string) error {
+// GiveRecognised copies recognised pages into the child's folder, for a request with Recognised.
+func (w *Worker) GiveRecognised(path string) error {
 	from, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("opening recognised text: %w", err)
 	}
 	defer from.Close()
-	target := filepath.Join(w.Dir, recognizedFile)
+	target := filepath.Join(w.Dir, recognisedFile)
 	_ = os.Remove(target) // the child may have replaced it with a link
 	to, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -102,5 +102,5 @@ func (w *Worker) GiveRecognized(path string) error {
 	return nil
 }
 
-// ForgetRecognized removes the recognised pages from the child's folder.
-func (w *Worker) ForgetRecognized() { _ = os.Remove(filepath.Join(w.Dir, recognizedFile)) }
+// ForgetRecognised removes the recognised pages from the child's folder.
+func (w *Worker) ForgetRecognised() { _ = os.Remove(filepath.Join(w.Dir, recognisedFile)) }
