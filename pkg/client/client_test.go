@@ -184,7 +184,7 @@ func TestErrorsAreTyped(t *testing.T) {
 		"a key that is wrong":   {wrongKey, 403, client.CodeUnauthorized, "key"},
 		"what there is not":     {missing, 404, client.CodeNotFound, none},
 		"faults of a request":   {invalid, 400, client.CodeInvalid, "temperature: 1.5 is above the maximum of 1"},
-		"a type that is unread": {strange, 415, client.CodeUnsupportedType, "supported types: PDF, EPUB, OpenDocument text (odt), spreadsheet (ods), presentation (odp), Word (docx)"},
+		"a type that is unread": {strange, 415, client.CodeUnsupportedType, "supported types: PDF, PNG, JPEG, TIFF, WebP, EPUB, OpenDocument text (odt), spreadsheet (ods), presentation (odp), Word (docx)"},
 	} {
 		var e *client.Error
 		if !errors.As(test.err, &e) || e.Status != test.status || client.CodeOf(test.err) != test.code || e.RequestID == "" ||
