@@ -267,7 +267,7 @@ func TestAFolderIsWalkedInOrderAndWithoutWhatCannotBeRead(t *testing.T) {
 	if diff := cmp.Diff([]string{"a/c.md", "b.md"}, got); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"none.md: the file is empty", "photo.JPG: unsupported file type"}, left); diff != "" {
+	if diff := cmp.Diff([]string{"none.md: the file is empty", "photo.JPG: a picture: to read it as a scan, name the file itself or the pattern **/*.jpg"}, left); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -282,7 +282,7 @@ func TestAPatternAppliesOnlyToItsFiles(t *testing.T) {
 		}
 	}
 	for pattern, want := range map[string][]string{
-		"**/*.md": {"a.md", "x/b.md"}, "*.jpg": {"left out: photo.jpg"}, "x/*": {"x/b.md", "left out: x/photo.png"},
+		"**/*.md": {"a.md", "x/b.md"}, "*.jpg": {"photo.jpg"}, "x/*": {"x/b.md", "left out: x/photo.png"},
 		"**/*.pdf": {"no file matches"},
 	} {
 		var got []string

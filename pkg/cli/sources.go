@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -23,20 +24,25 @@ const maxCustomID = 200
 // skippedExtensions holds the extensions of files without text. Such files are not sent if they are found in a folder.
 var skippedExtensions = func() map[string]bool {
 	all := map[string]bool{}
-	for _, ending := range strings.Fields(`png jpg jpeg gif webp ico bmp tif tiff psd mp3 mp4 m4a mov avi mkv wav flac ogg webm
+	for _, ending := range strings.Fields(`gif ico bmp psd mp3 mp4 m4a mov avi mkv wav flac ogg webm
 		zip gz tgz bz2 xz 7z rar tar zst jar exe dll so dylib o a class pyc wasm bin iso img dmg deb rpm woff woff2 ttf otf eot db sqlite`) {
 		all["."+ending] = true
 	}
 	return all
 }()
 
+// pictureExtensions holds the extensions of pictures, which may be scans. Most pictures in folders are not, so they are
+// sent only if a pattern names their extension.
+var pictureExtensions = map[string]bool{".png": true, ".jpg": true, ".jpeg": true, ".webp": true, ".tif": true, ".tiff": true}
+
 // choice selects files in folders.
 type choice struct {
 	include, exclude []*regexp.Regexp
+	patterns         []string // the include patterns
 }
 
 func newChoice(include, exclude []string) choice {
-	var c choice
+	c := choice{patterns: include}
 	for _, p := range include {
 		c.include = append(c.include, globRegexp(p))
 	}
@@ -58,6 +64,11 @@ func (c choice) includes(below string) bool {
 		return false
 	}
 	return !matches(c.exclude) && (len(c.include) == 0 || matches(c.include))
+}
+
+// names reports whether a pattern ends with the extension.
+func (c choice) names(extension string) bool {
+	return slices.ContainsFunc(c.patterns, func(p string) bool { return strings.EqualFold(filepath.Ext(p), extension) })
 }
 
 // globRegexp converts a pattern to a regular expression. * matches anything except /, ** matches anything, ? matches
@@ -216,6 +227,7 @@ func fileIn(root, path string, entry fs.DirEntry, c choice, metadata map[string]
 	if !c.includes(filepath.ToSlash(below)) {
 		return nil, nil
 	}
+	extension := strings.ToLower(filepath.Ext(path))
 	info, err := os.Stat(path) // Stat follows links
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -228,8 +240,10 @@ func fileIn(root, path string, entry fs.DirEntry, c choice, metadata map[string]
 		left(path, "not a regular file")
 	case info.Size() == 0:
 		left(path, "the file is empty")
-	case skippedExtensions[strings.ToLower(filepath.Ext(path))]:
+	case skippedExtensions[extension]:
 		left(path, "unsupported file type")
+	case pictureExtensions[extension] && !c.names(extension):
+		left(path, "a picture: to read it as a scan, name the file itself or the pattern **/*"+extension)
 	default:
 		return file(path, true, metadata), nil
 	}
@@ -293,6 +307,8 @@ func (f sourceFlags) filesMatching(pattern string, left skipFunc) iter.Seq2[*doc
 	if i := strings.LastIndex(fixed, "/"); i >= 0 {
 		root = slashed[:max(i, 1)]
 	}
+	chosen := f.choice
+	chosen.patterns = append(slices.Clone(chosen.patterns), pattern)
 	re := globRegexp(filepath.ToSlash(filepath.Clean(pattern)))
 	matches := func(path string) bool { return re.MatchString(filepath.ToSlash(filepath.Clean(path))) }
 	return func(yield func(*document, error) bool) {
@@ -304,7 +320,7 @@ func (f sourceFlags) filesMatching(pattern string, left skipFunc) iter.Seq2[*doc
 				left(name, why)
 			}
 		}
-		for d, err := range folder(root, f.choice, f.metadata, leftOut) {
+		for d, err := range folder(root, chosen, f.metadata, leftOut) {
 			if n == 0 && errors.Is(err, fs.ErrNotExist) {
 				break // the pattern's folder does not exist, so nothing matches
 			}
