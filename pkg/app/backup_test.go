@@ -92,7 +92,7 @@ func TestABackupOfABusyServiceBringsBackWhatWasAcceptedBefore(t *testing.T) {
 	model.delay.Store(int64(5 * time.Second)) // gives the test time to see what is missing
 	q.start()
 	q.eventually(time.Minute, "nobody says that the index is being built", func() bool {
-		return strings.Contains(q.readiness(), "there was no index, which is normal after a restore; it is being rebuilt")
+		return strings.Contains(q.readiness(), rebuilding)
 	})
 	model.delay.Store(0)
 	known := map[string]bool{}
@@ -109,13 +109,16 @@ func TestABackupOfABusyServiceBringsBackWhatWasAcceptedBefore(t *testing.T) {
 	}
 	q.eventually(time.Minute, "not everything is searchable", func() bool { return q.found(store, docs[:14]) })
 	q.settled(store, time.Minute)
-	q.eventually(time.Minute, "the index still is being built: "+q.readiness(), func() bool { return !strings.Contains(q.readiness(), "note") })
+	q.eventually(time.Minute, "the index still is being built: "+q.readiness(), func() bool { return !strings.Contains(q.readiness(), rebuilding) })
 	q.must(q.get("/agents/"+agent.ID, nil))
 	q.swept()
 	q.says(q.repair(), "* datasource* checked: "+consistent)
 	q.must(q.terminate())
 	q.sameRows(store)
 }
+
+// rebuilding is a note in the response to /readyz.
+const rebuilding = "there was no index, which is normal after a restore; it is being rebuilt"
 
 // readiness returns the body of the response to /readyz.
 func (p *program) readiness() string {

@@ -55,7 +55,7 @@ func testDescriptions(t *testing.T, open world.Open) {
 		got := world.Must(describe(w, w.WS, site.ID, catalog.Description{Name: &name, Web: &domain.WebPatch{Refresh: &daily, MaxDepth: &depth}}))(t)
 		world.Equal(t, name, got.Name)
 		want := site.Config
-		want.Refresh, want.MaxDepth = daily, depth
+		want.Refresh, want.MaxDepth, want.ChangedAt = daily, depth, got.UpdatedAt
 		world.Equal(t, want, w.Get(site.ID).Config)
 		world.Equal(t, 0, len(w.PublishAll()))
 	})
