@@ -1,5 +1,15 @@
 package domain
 
+// SearchMode selects how fragments are found and ranked.
+type SearchMode string
+
+// Search modes.
+const (
+	SearchHybrid  SearchMode = "hybrid"  // words and vectors
+	SearchLexical SearchMode = "lexical" // only the query's words
+	SearchDense   SearchMode = "dense"   // only the query's vector
+)
+
 // Facets holds the values of metadata keys and the number of documents that have each of them. Each page of a web site
 // is a document.
 type Facets struct {
