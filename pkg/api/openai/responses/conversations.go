@@ -114,6 +114,9 @@ func (s *Service) updateConversation(c *gin.Context) error {
 		return err
 	}
 	v, err := s.conversation(ctx, caller, "", c.Param("id"))
+	if err == nil {
+		err = requireChange(caller, v.KeyID)
+	}
 	if err != nil {
 		return err
 	}
@@ -127,6 +130,9 @@ func (s *Service) updateConversation(c *gin.Context) error {
 func (s *Service) deleteConversation(c *gin.Context) error {
 	ctx, caller := access.CallerOf(c)
 	v, err := s.conversation(ctx, caller, "", c.Param("id"))
+	if err == nil {
+		err = requireChange(caller, v.KeyID)
+	}
 	if err != nil {
 		return err
 	}
@@ -216,6 +222,9 @@ func (s *Service) getItem(c *gin.Context) error {
 func (s *Service) deleteItem(c *gin.Context) error {
 	ctx, caller := access.CallerOf(c)
 	v, err := s.conversation(ctx, caller, "", c.Param("id"))
+	if err == nil {
+		err = requireChange(caller, v.KeyID)
+	}
 	if err != nil {
 		return err
 	}

@@ -93,7 +93,9 @@ const (
 // before. `release` must be called once.
 func (s *Service) lock(ctx context.Context, conversationID string) (release func(), err error) {
 	holder := s.NewID()
-	taken, err := s.Store.Lock(ctx, conversationID, holder, lockTime)
+	// Agent queries lock the ids that their callers choose. With the prefix, no other workspace can take this lock.
+	name := conversationKind.ID(conversationID)
+	taken, err := s.Store.Lock(ctx, name, holder, lockTime)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +114,7 @@ func (s *Service) lock(ctx context.Context, conversationID string) (release func
 				return
 			case <-beat.C:
 				within, cancel := context.WithTimeout(ctx, lockWait)
-				_, _ = s.Store.Lock(within, conversationID, holder, lockTime) // the next tick tries again
+				_, _ = s.Store.Lock(within, name, holder, lockTime) // the next tick tries again
 				cancel()
 			}
 		}
@@ -122,7 +124,7 @@ func (s *Service) lock(ctx context.Context, conversationID string) (release func
 		renewing.Wait()
 		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), lockWait)
 		defer cancel()
-		_ = s.Store.Unlock(within, conversationID, holder) // if this fails, the lock expires
+		_ = s.Store.Unlock(within, name, holder) // if this fails, the lock expires
 	}, nil
 }
 
@@ -143,6 +145,9 @@ func (s *Service) prepare(ctx context.Context, caller access.Caller, p params) (
 		return nil, err
 	}
 	d, err := readDialogue(append(before, p.input...))
+	if err == nil && caller.Workspace() != agent.WorkspaceID {
+		err = checkVisitorDialogue(d)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -153,6 +158,9 @@ func (s *Service) prepare(ctx context.Context, caller access.Caller, p params) (
 		return nil, err
 	}
 	r := &run{service: s, caller: caller, params: p, searches: p.tools.search != nil, request: newRequest(agent, isAgent, p, d)}
+	if caller.Workspace() != agent.WorkspaceID {
+		agent.Temperature = 1 // do not show a setting of another workspace's agent
+	}
 	r.response = newResponse(responseKind.ID(s.NewID()), s.Now(), agent, p)
 	if r.ask, err = s.Backend.Admit(ctx, r.request); err != nil {
 		return nil, err
@@ -218,6 +226,17 @@ func (s *Service) checkVisitor(p params) error {
 		return domain.Invalid("tools", "require an API key of the public agent's workspace; leave them out")
 	}
 	return s.Backend.VisitorFault(p.maxTokens)
+}
+
+// checkVisitorDialogue makes the checks of checkVisitor for stored items, which the input refers to or which precede it.
+func checkVisitorDialogue(d dialogue) error {
+	switch {
+	case d.instructions != "":
+		return domain.Invalid("input", "follows or refers to system messages, which require an API key of the public agent's workspace; leave them out")
+	case len(d.after) > 0:
+		return domain.Invalid("input", "contains function calls, which require an API key of the public agent's workspace; leave them out")
+	}
+	return nil
 }
 
 // selectStores makes the agent search the vector stores that the request names.

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/api/access"
 	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/api/openai/responses/object"
+	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -46,6 +47,14 @@ func (s *Service) load(ctx context.Context, caller access.Caller, id string) (st
 // mayRead reports whether the caller may see what the key has created.
 func (s *Service) mayRead(caller access.Caller, keyID string) bool {
 	return caller.MayRead(caller.Workspace()) || caller.Key.ID == keyID
+}
+
+// requireChange rejects a change of what another key has created, unless the caller's key has the scope write.
+func requireChange(caller access.Caller, keyID string) error {
+	if caller.Key.Can(domain.ScopeWrite) || caller.Key.ID == keyID {
+		return nil
+	}
+	return problem.Forbidden("another key has created this; the key %q needs the scope write to change or delete it", caller.Key.Name)
 }
 
 // expired reports whether a response is older than Retention, even if it has not been deleted yet.

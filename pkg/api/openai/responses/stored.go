@@ -121,6 +121,9 @@ type deleted struct {
 func (s *Service) deleteResponse(c *gin.Context) error {
 	ctx, caller := access.CallerOf(c)
 	r, err := s.load(ctx, caller, c.Param("id"))
+	if err == nil {
+		err = requireChange(caller, r.KeyID)
+	}
 	if err != nil {
 		return err
 	}
@@ -137,6 +140,9 @@ func (s *Service) deleteResponse(c *gin.Context) error {
 func (s *Service) cancelResponse(c *gin.Context) error {
 	ctx, caller := access.CallerOf(c)
 	r, err := s.load(ctx, caller, c.Param("id"))
+	if err == nil {
+		err = requireChange(caller, r.KeyID)
+	}
 	if err != nil {
 		return err
 	}
