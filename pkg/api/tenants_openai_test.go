@@ -393,7 +393,7 @@ func (x *intrusion) checkLeak(t *testing.T, what string, a *response, sent strin
 
 func TestStoredItemsDoNotInstructAPublicAgentOfAnotherWorkspace(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
+	s := newService(t, func(_ *api.Options, d *api.Deps) { d.ChatModels = map[string]string{"chat": "llm_4"} })
 	asked := 0
 	s.answerer.answer = func(ctx context.Context, r answer.Request, emit func(string) error) (answer.Answer, error) {
 		asked++
