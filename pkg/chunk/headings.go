@@ -62,7 +62,7 @@ func (p *packer) divide(b domain.Block, s piece) []piece {
 }
 
 // joinLast appends the current chunk, which consists only of headings, to the last finished chunk. It reports whether
-// the headings fitted.
+// the headings fitted, and followed that chunk's text without white space that the chunks do not have.
 func (p *packer) joinLast() bool {
 	if len(p.chunks) == 0 {
 		return false
@@ -74,11 +74,10 @@ func (p *packer) joinLast() bool {
 	}
 	if n := len(last.Runs); n > 0 {
 		end := last.Runs[n-1]
-		if end.Document+end.Length+len(domain.BlockSeparator) == d.offset {
-			last.Runs = last.Runs.End(len(text))
-		} else {
-			last.Runs = nil // white space was removed between the last text and the headings
+		if end.Document+end.Length+len(domain.BlockSeparator) != d.offset {
+			return false
 		}
+		last.Runs = last.Runs.End(len(text))
 	}
 	last.Text = text
 	last.Tokens += d.tokens

@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -37,12 +38,14 @@ func (r *TextRuns) Add(text, document int) {
 	*r = append(*r, TextRun{Text: text, Document: document})
 }
 
-// End returns the runs for a text of the given length. The last run extends to the end of the text.
+// End returns the runs for a text of the given length. The last run extends to the end of the text. End does not change
+// r.
 func (r TextRuns) End(length int) TextRuns {
 	for len(r) > 0 && r[len(r)-1].Text >= length {
 		r = r[:len(r)-1]
 	}
 	if n := len(r); n > 0 {
+		r = slices.Clone(r)
 		r[n-1].Length = length - r[n-1].Text
 	}
 	return r
