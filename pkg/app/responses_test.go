@@ -140,15 +140,10 @@ func (p *program) events(t testing.TB, method, path string, body any, until func
 // waitFor returns the response once it has ended.
 func (p *program) waitFor(t testing.TB, id string) (r responseObject) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if err := p.get("/v1/responses/"+id, &r); err != nil {
-			t.Fatal(err)
-		}
-		if r.Status != "queued" && r.Status != "in_progress" {
-			return r
-		}
-	}
-	t.Fatalf("the response is still %s", r.Status)
+	p.eventually(time.Minute, "the response has not ended", func() bool {
+		p.must(p.get("/v1/responses/"+id, &r))
+		return r.Status != "queued" && r.Status != "in_progress"
+	})
 	return r
 }
 
