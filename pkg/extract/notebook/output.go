@@ -103,8 +103,8 @@ func isScript(page string) bool {
 // control matches the escape sequences with which terminals colour text.
 var control = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07`)
 
-// printed emits a text as a program prints it. Of a line that is overwritten, such as a progress bar, the last version
-// is kept.
+// printed emits a text as a program prints it. If a line was overwritten, such as a progress bar, it emits only the last
+// version.
 func (r *reader) printed(text string) error {
 	if len(text) > maxOutputBytes {
 		text = format.Cut(text, maxOutputBytes)

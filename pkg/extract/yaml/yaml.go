@@ -50,7 +50,7 @@ func read(p *format.Parser) error {
 		}
 	}
 	if w.cut {
-		p.Out.Warn(fmt.Sprintf("values that stand for others (aliases) were expanded up to %s; the rest were skipped", format.SizeText(maxAliased)))
+		p.Out.Warn(fmt.Sprintf("aliases were expanded up to %s; the rest were skipped", format.SizeText(maxAliased)))
 	}
 	if !w.structured { // words alone
 		return p.Piece(format.TypeText, strings.NewReader(source))
