@@ -24,7 +24,7 @@ const (
 // Any is the combination of all kinds.
 const Any = Text | Number | Bool | Date
 
-// String returns the kinds in words.
+// String returns the names of the kinds.
 func (k Kind) String() string {
 	var names []string
 	for _, n := range []struct {
