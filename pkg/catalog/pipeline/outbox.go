@@ -274,7 +274,7 @@ type InFlight struct {
 	Other map[string]int
 }
 
-// InFlightByWorkspace counts the same datasources as InFlight, but for each workspace.
+// InFlightByWorkspace counts the datasources that InFlight counts, for each workspace.
 func (c *Pipeline) InFlightByWorkspace(ctx context.Context) (InFlight, error) {
 	type job struct {
 		workspace string
