@@ -252,6 +252,3 @@ func (b *alignedBody) isTable(s layoutSigns) bool {
 	}
 	return tight && named && (values || s.spanning && head > 0 || (rtl || s.bold) && least > pairGap) || s.overlapping && values
 }
-
-// middleOf returns the horizontal centre of a cell.
-func middleOf(c pdftext.Cell) float64 { return (c.X0 + c.X1) / 2 }

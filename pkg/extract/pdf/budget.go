@@ -1,12 +1,5 @@
 package pdf
 
-import (
-	"strings"
-	"unicode"
-
-	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
-)
-
 // Limits on the use of PDFium. They depend on the number of earlier calls and on their results, never on time, so that
 // a file yields the same text on every machine.
 const (
@@ -65,30 +58,4 @@ func (b *pdfiumBudget) record(text pdfiumPage) {
 	default:
 		b.failures, b.sinceLast = 0, 0
 	}
-}
-
-// hasMeaning reports whether a character was decoded. For an unknown character, pdftext returns a marker. PDFium
-// returns 0, a private-use character or the number of the glyph. Glyph numbers are usually so small that they are the
-// codes of control characters.
-func hasMeaning(r rune) bool {
-	return r != unicode.ReplacementChar && !unicode.Is(unicode.Co, r) && (!unicode.IsControl(r) || unicode.IsSpace(r))
-}
-
-// meaningful removes undecoded characters from the given lines. Otherwise a page that neither reader can decode would
-// yield text that consists mostly of such characters.
-func meaningful(lines []pdftext.Line) []pdftext.Line {
-	var out []pdftext.Line
-	for _, line := range lines {
-		var cells []pdftext.Cell
-		for _, c := range line.Cells {
-			words := strings.FieldsFunc(c.Text, func(r rune) bool { return unicode.IsSpace(r) || !hasMeaning(r) })
-			if len(words) > 0 {
-				cells = append(cells, pdftext.Cell{Text: strings.Join(words, " "), X0: c.X0, X1: c.X1})
-			}
-		}
-		if line.Cells = cells; len(cells) > 0 {
-			out = append(out, line)
-		}
-	}
-	return out
 }

@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
 func TestPDFiumBudget(t *testing.T) {
@@ -47,16 +45,5 @@ func TestPDFiumBudget(t *testing.T) {
 				t.Errorf("of the next pages (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestMeaningful(t *testing.T) {
-	t.Parallel()
-	lines := []pdftext.Line{
-		{Cells: []pdftext.Cell{{Text: "\ufffd\ufffd\uf041"}, {Text: "\x01\x02"}}, Y: 3},
-		{Cells: []pdftext.Cell{{Text: "a\ufffd\ufffdb c", X0: 1, X1: 2}, {Text: "\ufffd"}, {Text: "ж 中"}}, Y: 2, Size: 11},
-	}
-	if got := meaningful(lines); len(got) != 1 || got[0].Text() != "a b c\tж 中" || got[0].Y != 2 || got[0].Size != 11 || got[0].Cells[0].X1 != 2 {
-		t.Errorf("the meaningful lines are %+v", got)
 	}
 }

@@ -18,8 +18,7 @@ const (
 	dropCapTop     = 0.8 // maximum distance between the tops of the drop cap and the text
 	maxDropCapGap  = 1.5 // maximum gap between the drop cap and the text
 	indented       = 0.3 // maximum overlap between a drop cap and a line that is indented to make room for it
-	capitalHeight  = 0.72
-	maxDropCaps    = 50 // maximum number of drop caps per page
+	maxDropCaps    = 50  // maximum number of drop caps per page
 	maxSearchWords = 20_000
 )
 
@@ -84,7 +83,7 @@ func lineAfterInitial(initial pdftext.Line, lines []pdftext.Line) int {
 			continue
 		}
 		x0, x1 := line.Cells[0].X0, line.Cells[0].X1
-		top := math.Abs(line.Y + capitalHeight*line.Size - initial.Y - capitalHeight*initial.Size)
+		top := math.Abs(line.Y + pdftext.CapitalHeight*line.Size - initial.Y - pdftext.CapitalHeight*initial.Size)
 		if top > dropCapTop*line.Size || x0 < letter.X0-line.Size || x0 > letter.X1+maxDropCapGap*line.Size || x1 <= letter.X1 {
 			continue
 		}

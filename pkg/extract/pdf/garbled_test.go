@@ -7,8 +7,34 @@ import (
 
 	"github.com/sluice/sluice/pkg/extract/extracttest"
 	"github.com/sluice/sluice/pkg/extract/format"
-	"github.com/sluice/sluice/pkg/extract/pdf"
 	"github.com/sluice/sluice/pkg/extract/readtest"
+)
+
+var (
+	codeLines = []string{
+		"int fputc_unlocked(int c, FILE *fp) { return putc(c, fp); }", "xmlNodePtr cur = xmlDocGetRootElement(doc); if (cur == NULL) goto err;",
+		"for (k = 0; k < ncols; k++) { dst[k] = src[k] ^ msk; } memcpy(buf, dst, n);", "struct stat st; rc = fstat(fd, &st); if (rc) perror(fname); mmap(NULL, len);",
+		"strncpy(tmp, ptr, sz); strtok(tmp, sep); printf(fmt, idx, tmp); free(tmp);", "vfprintf(fp, fmt, args); fflush(fp); fclose(fp); pthread_mutex_unlock(mtx);",
+	}
+	assemblerLines = []string{
+		"push rbp; mov rbp, rsp; sub rsp, 16; xor eax, eax; test rdi, rdi; jne done;", "mov ecx, edx; shl ecx, 2; lea rbx, [rdi + rcx]; cmp rbx, rsi; jbe next;",
+		"movzx eax, byte ptr [rsi]; imul eax, eax, 31; add eax, ecx; inc rsi; dec edx;", "jnz loop; mov dword ptr [rbx], eax; pop rbx; leave; ret; nop; int; hlt; call exit;",
+		"MOVQ SPAN, CRX; PUSHQ CRX; XORPS XMMA, XMMB; CMPXCHG BYTEX, CRX; PREFETCH PTRX;", "push rbx; mov rbx, rsp; mov edx, ecx; shr edx, 4; and edx, 15; jmp next; ret;",
+	}
+	partLines = []string{
+		"QXVKZ-TRPLM-WSDFG BHNJK-XCVBN-PLMKT ZQWRT-HGFDS-MNBVC KJHGF-DSQPW-TYRVB", "XKZQV-MWTRB-LPDFG HJKNB-VCXZQ-WRTPL SDFGH-JKLMN-BVCXZ QWRTY-PSDFG-HJKLZ",
+		"VBNMQ-WRTPS-DFGHJ KLZXC-VBNMW-RTYPQ SDFGK-JHLZX-CVNBM TRWQP-LKJHG-FDSZX", "BNMVC-XZLKJ-HGFDS PTRWQ-MNBVX-CZLKH GFDSJ-PYTRW-QNMBV CXZKL-HJGFD-SPWTR",
+	}
+	formulaLines = []string{
+		"f(x) = sin(kx) + cos(ky) - exp(-mx^2) / sqrt(1 + x^2), dx/dt = ab - cd", "lim sup_{n} a_n <= lim inf_{n} b_n; ker(A) = im(B); rank(AB) <= min(n, m)",
+		"tr(AB) = tr(BA), det(AB) = det(A) det(B), arg(zw) = arg(z) + arg(w)", "grad f = (df/dx, df/dy), div rot v = 0, log(ab) = log a + log b, tan x = sin x / cos x",
+		"H(X, Y) = H(X) + H(Y | X), Var(X + Y) = Var X + Var Y + 2 Cov(X, Y), Pr(A | B)", "mod p, gcd(a, b) lcm(a, b) = ab, sgn(s) = sgn(t), cl(U) = int(V), ord(g) = n",
+	}
+	basesLines   = []string{"acgtgctagctaggctaacg ttgcatgcaaggctccatgc acgtgctagctaggctaacg", "gattacagattacaggcatc ccatgcatgcttagcatgca gattacagattacaggcatc", "ttgcatgcaaggctccatgc acgtgctagctaggctaacg ggcatccatgcatgcttagc"}
+	proteinLines = []string{
+		"MVHLTPEEKS AVTALWGKVN VDEVGGEALG RLLVVYPWTQ RFFESFGDLS TPDAVMGNPK", "VKAHGKKVLG AFSDGLAHLD NLKGTFATLS ELHCDKLHVD PENFRLLGNV LVCVLAHHFG", "KEFTPPVQAA YQKVVAGVAN ALAHKYHXXX MGLSDGEWQL VLNVWGKVEA DIPGHGQEVL",
+		"IRLFKGHPET LEKFDKFKHL KSEDEMKASE DLKKHGATVL TALGGILKKK GHHEAEIKPL", "AQSHATKHKI PVKYLEFISE CIIQVLQSKH PGDFGADAQG AMNKALELFR KDMASNYKEL",
+	}
 )
 
 // mappedPDF returns a page of text in a font with a ToUnicode map. The map gives each code from space to tilde the
@@ -63,20 +89,20 @@ func TestFontsWithoutUsableMapsAreReported(t *testing.T) {
 		to   func(rune) rune
 		want string // "" for no warning
 	}{
-		"a right map":                     {pdf.ProseLines, rightMap, ""},
-		"a map that is one off":           {pdf.ProseLines, shiftedMap(1), unlikely},
-		"a map that is two off":           {append(pdf.ProseLines, pdf.ProseLines...), shiftedMap(-2), unlikely},
-		"numbers of glyphs as characters": {append(pdf.ProseLines, pdf.ProseLines...), shiftedMap(-29), unlikely},
-		"a map to private characters":     {append([]string{"PAGE ONE OF THE RULES"}, pdf.ProseLines...), small, unmapped},
-		"no map, but codes of ASCII":      {pdf.ProseLines, nil, ""},               // PDFium reads these codes
-		"a few words that are one off":    {pdf.ProseLines[:1], shiftedMap(1), ""}, // too few words to be sure
-		"code":                            {pdf.CodeLines, rightMap, ""},
-		"a listing of assembler":          {pdf.AssemblerLines, rightMap, ""},
-		"part numbers":                    {pdf.PartLines, rightMap, ""},
-		"the same part numbers again":     {append(pdf.PartLines, pdf.PartLines...), rightMap, ""},
-		"formulas":                        {pdf.FormulaLines, rightMap, ""},
-		"a protein":                       {pdf.ProteinLines, rightMap, ""},
-		"sequences of bases":              {append(pdf.BasesLines, pdf.BasesLines...), rightMap, ""},
+		"a right map":                     {extracttest.ProseLines, rightMap, ""},
+		"a map that is one off":           {extracttest.ProseLines, shiftedMap(1), unlikely},
+		"a map that is two off":           {append(extracttest.ProseLines, extracttest.ProseLines...), shiftedMap(-2), unlikely},
+		"numbers of glyphs as characters": {append(extracttest.ProseLines, extracttest.ProseLines...), shiftedMap(-29), unlikely},
+		"a map to private characters":     {append([]string{"PAGE ONE OF THE RULES"}, extracttest.ProseLines...), small, unmapped},
+		"no map, but codes of ASCII":      {extracttest.ProseLines, nil, ""},               // PDFium reads these codes
+		"a few words that are one off":    {extracttest.ProseLines[:1], shiftedMap(1), ""}, // too few words to be sure
+		"code":                            {codeLines, rightMap, ""},
+		"a listing of assembler":          {assemblerLines, rightMap, ""},
+		"part numbers":                    {partLines, rightMap, ""},
+		"the same part numbers again":     {append(partLines, partLines...), rightMap, ""},
+		"formulas":                        {formulaLines, rightMap, ""},
+		"a protein":                       {proteinLines, rightMap, ""},
+		"sequences of bases":              {append(basesLines, basesLines...), rightMap, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -106,7 +132,7 @@ func TestPagesOfFontsWithoutMapsAreNamed(t *testing.T) {
 
 func TestAFileOfNothingButUnknownCharactersSaysSo(t *testing.T) {
 	t.Parallel()
-	doc, err := readtest.Parse(t, "a.pdf", mappedPDF(pdf.ProseLines, func(c rune) rune { return 0xe000 + c }))
+	doc, err := readtest.Parse(t, "a.pdf", mappedPDF(extracttest.ProseLines, func(c rune) rune { return 0xe000 + c }))
 	if format.KindOf(err) != format.NoText || !strings.Contains(err.Error(), "do not say which characters") {
 		t.Errorf("the error is %v; document: %v", err, doc)
 	}

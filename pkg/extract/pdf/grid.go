@@ -124,12 +124,9 @@ func (g *grid) framesPage(inside, all int) bool {
 	return g.parts == nil && len(g.ys) <= maxRules && inside > manyLines && inside*5 > all*3
 }
 
-// middleHeight is how far the vertical middle of a line lies above its baseline, as a multiple of its font size.
-const middleHeight = 0.3
-
 // atHeight reports whether a line is at the height of the grid and runs in the grid's direction.
 func (g *grid) atHeight(line pdftext.Line) bool {
-	y := line.Y + middleHeight*line.Size
+	y := line.Y + pdftext.MiddleHeight*line.Size
 	return line.Turn == g.turn && y <= g.top() && y >= g.bottom()
 }
 

@@ -18,7 +18,7 @@ type gridText struct {
 
 // rowAt returns the row of the grid that contains a line.
 func (g *grid) rowAt(line pdftext.Line) int {
-	y := line.Y + middleHeight*line.Size
+	y := line.Y + pdftext.MiddleHeight*line.Size
 	return sort.Search(g.rows()-1, func(r int) bool { return y >= g.ys[r+1] })
 }
 

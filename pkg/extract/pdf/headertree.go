@@ -84,7 +84,7 @@ func (h *headerTree) addRow(r alignedCells) bool {
 	for i, run := range slices.Backward(runs) {
 		c := r.cells[i]
 		first, last := h.nodes[run[0]], h.nodes[run[1]]
-		joined := headerNode{from: first.from, to: last.to, x0: min(first.x0, c.X0), x1: max(last.x1, c.X1), middle: middleOf(c), y: r.y, low: r.y}
+		joined := headerNode{from: first.from, to: last.to, x0: min(first.x0, c.X0), x1: max(last.x1, c.X1), middle: c.Middle(), y: r.y, low: r.y}
 		if run[0] < run[1] {
 			h.grouped = true
 			joined.x0, joined.x1, joined.middle = first.x0, last.x1, (first.middle+last.middle)/2
@@ -193,7 +193,7 @@ func (h *headerTree) cost(r alignedCells, c pdftext.Cell, from, to int, isBelow 
 			cost += ungroupedCost
 		}
 	}
-	middle, edge := middleOf(c), math.Abs(c.X0-first.x0)
+	middle, edge := c.Middle(), math.Abs(c.X0-first.x0)
 	if h.rtl {
 		edge = math.Abs(c.X1 - last.x1)
 	}

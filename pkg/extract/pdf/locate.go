@@ -120,7 +120,7 @@ func (l *locator) read(number int) ([]pdfmatch.Glyph, error) {
 		place = func(b pdftext.Box) pdftext.Box { return frame.FromTop(frame.Upright(b)) } // PDFium's positions are in the file's coordinates
 	}
 	var glyphs []pdfmatch.Glyph
-	for i, line := range readingOrder(placeFields(page.lines, page.fields, page.grids)) {
+	for i, line := range readingOrder(withFields(page)) {
 		slanted, cell := line.Slanted(), -1
 		begins := true
 		for _, g := range line.Glyphs() {

@@ -53,7 +53,7 @@ func read(p *format.Parser) error {
 			return err
 		}
 		l.links, l.grids = s.links(i), page.grids
-		page.lines = placeFields(page.lines, page.fields, page.grids)
+		page.lines = withFields(page)
 		if err := l.page(i+1, page.lines); err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/klippa-app/go-pdfium/requests"
 	"github.com/klippa-app/go-pdfium/structs"
 
+	"github.com/sluice/sluice/pkg/extract/pdf/pdfgarbled"
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
@@ -31,7 +32,7 @@ type pdfiumPage struct {
 	chars int // characters found on the page, without blanks
 	known int // characters that PDFium could decode
 
-	unknown unknownChars // undecoded characters that form words
+	unknown pdfgarbled.Unknown // undecoded characters that form words
 }
 
 // page reads a page; i is the page's 0-based index. It builds lines from the positions of PDFium's words, so that these
@@ -62,12 +63,12 @@ func (r *pdfiumReader) page(ctx context.Context, i int, hidden []pdftext.Box) (r
 	for _, u := range units {
 		if u == 0 || !isBlank(u) {
 			read.chars++
-			if hasMeaning(u) {
+			if pdfgarbled.IsDecoded(u) {
 				read.known++
 			}
 		}
 	}
-	read.unknown.addWords(units)
+	read.unknown.AddWords(units)
 	for from := 0; from < len(units); {
 		to := from + 1
 		for !endsWord(units[to-1]) && to < len(units) && !isBlank(units[to]) {

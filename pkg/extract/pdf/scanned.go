@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/pdf/pdfgarbled"
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 	"github.com/sluice/sluice/pkg/extract/scan"
 )
@@ -44,7 +45,7 @@ func needOf(p page) scanNeed {
 		return needText
 	case p.letters == 0:
 		return needNone
-	case p.unknown.isSignificant(), p.substituted:
+	case p.unknown.IsSignificant(), p.substituted:
 		return needDecoded
 	case p.drawn.layered:
 		return needCheck
@@ -74,7 +75,7 @@ type scannedPages struct {
 // recognised replaces the text of a page by the text that was recognised in its picture, if that is better; i is the
 // page's 0-based index.
 func (s *source) recognised(i int, p page) page {
-	p.substituted = !p.unknown.isSignificant() && hasSubstitutedLetters(p.lines)
+	p.substituted = !p.unknown.IsSignificant() && pdfgarbled.HasSubstitutedLetters(p.lines)
 	p.need = needOf(p)
 	found, ok := s.p.Src.Scans.Pages[i+1]
 	if !ok || p.need == needNone {
@@ -115,7 +116,7 @@ func (s *source) recognised(i int, p page) page {
 	}
 	p.lines, p.letters, p.confidence = scannedLines(found.Straight(), width, height), n, confidence
 	p.grids, p.image, p.broken, p.skipped = nil, false, false, skipNone
-	p.unseen, p.unknown, p.substituted = pdftext.Unseen{}, unknownChars{}, false
+	p.unseen, p.unknown, p.substituted = pdftext.Unseen{}, pdfgarbled.Unknown{}, false
 	return p
 }
 

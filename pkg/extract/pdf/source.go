@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/sluice/sluice/pkg/extract/format"
+	"github.com/sluice/sluice/pkg/extract/pdf/pdfgarbled"
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
@@ -48,10 +49,10 @@ type page struct {
 	skipped  skipReason // why PDFium did not read the page although its text is doubtful
 	fields   []pdftext.Field
 	unseen   pdftext.Unseen
-	unknown  unknownChars // characters that the reader could not decode
+	unknown  pdfgarbled.Unknown // characters that the reader could not decode
 	drawn    drawnPage
 
-	substituted bool // the letters look substituted; see hasSubstitutedLetters
+	substituted bool // the letters look substituted; see pdfgarbled.HasSubstitutedLetters
 
 	need       scanNeed // why the text must be recognised in the page's picture
 	tried      bool     // recognition was tried
@@ -135,7 +136,7 @@ func (s *source) readOwn(i int) (page, doubt) {
 	before := s.own.Stats
 	read, err := s.own.Page(s.p.Ctx, i)
 	page := page{lines: read.Lines, letters: letters(read.Lines), broken: err != nil, fields: read.Fields, unseen: read.Unseen}
-	page.unknown = unknownOf(read.Lines)
+	page.unknown = pdfgarbled.UnknownIn(read.Lines)
 	for _, f := range read.Fields {
 		page.letters += format.CountLetters(f.Value)
 	}
@@ -188,7 +189,7 @@ func (page page) withoutPDFium(why skipReason, d doubt) page {
 		page.broken = true
 	}
 	if !d.readable {
-		page.lines = meaningful(page.lines)
+		page.lines = pdfgarbled.WithoutUnknown(page.lines)
 	}
 	return page
 }

@@ -15,6 +15,9 @@ type Cell struct {
 	spots []spot
 }
 
+// Middle returns the centre of a cell along its line.
+func (c Cell) Middle() float64 { return (c.X0 + c.X1) / 2 }
+
 // spot is the position of one of a cell's glyphs, in the cell's text and along the line.
 type spot struct {
 	at     int32 // bytes from the start of the text

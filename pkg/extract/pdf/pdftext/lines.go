@@ -9,6 +9,12 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdffont"
 )
 
+// Heights above the baseline, as multiples of the font size, that fit most fonts.
+const (
+	MiddleHeight  = 0.3 // of the vertical middle of a line
+	CapitalHeight = 0.72
+)
+
 // Line is a run of text on one baseline.
 type Line struct {
 	Cells []Cell  // separated by wide gaps; at least one

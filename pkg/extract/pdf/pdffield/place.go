@@ -1,4 +1,5 @@
-package pdf
+// Package pdffield joins the values of a PDF's form fields to their labels on the page.
+package pdffield
 
 import (
 	"cmp"
@@ -24,14 +25,15 @@ const (
 // blankToFill matches the dots or underscores that a form prints where a value goes.
 var blankToFill = regexp.MustCompile(`[ \t]*(?:[_.…·‧]{3,}|(?:[_.] ){3,}[_.]?)[ \t]*$`)
 
-// placeFields joins the values of form fields to their labels: "Name: Smith", "☒ by post". A value without a label on
-// the page is labelled with the field's name and inserted at the field's position. In a table with fields, the column
-// names are the labels.
-func placeFields(lines []pdftext.Line, fields []pdftext.Field, grids []grid) []pdftext.Line {
+// Place joins the values of form fields to their labels: "Name: Smith", "☒ by post". A value without a label on the
+// page is labelled with the field's name and inserted at the field's position. In a table with fields, the column names
+// are the labels; inTables reports, for each of the given fields, whether it is in such a table. The given lines and
+// fields are not changed.
+func Place(lines []pdftext.Line, fields []pdftext.Field, inTables func([]pdftext.Line, []pdftext.Field) []bool) []pdftext.Line {
 	if len(fields) == 0 {
 		return lines
 	}
-	f := fieldPlacer{lines: slices.Clone(lines), fields: slices.Clone(fields[:min(len(fields), maxPageFields)])}
+	f := placer{lines: slices.Clone(lines), fields: slices.Clone(fields[:min(len(fields), maxPageFields)])}
 	for i := range f.lines {
 		f.lines[i].Cells = slices.Clone(f.lines[i].Cells)
 	}
@@ -41,7 +43,7 @@ func placeFields(lines []pdftext.Line, fields []pdftext.Field, grids []grid) []p
 		}
 		return cmp.Compare(b.Box.Y1, a.Box.Y1)
 	})
-	inTable := f.inTables(grids)
+	inTable := inTables(f.lines, f.fields)
 	for i, field := range f.fields {
 		if inTable[i] {
 			f.insertCell(field)
@@ -52,58 +54,8 @@ func placeFields(lines []pdftext.Line, fields []pdftext.Field, grids []grid) []p
 	return f.lines
 }
 
-// inTables reports, for each field, whether it is in a table of fields. In such a table, the first row names the
-// field's column. The field's row has at least two fields, and no other text after its first cell.
-func (f *fieldPlacer) inTables(grids []grid) []bool {
-	in := make([]bool, len(f.fields))
-	for g := range grids {
-		g := &grids[g]
-		if g.parts == nil || g.turn != 0 || len(f.lines)*len(f.fields) > maxGridWork {
-			continue
-		}
-		filled := make([]bool, g.rows()*g.columns())
-		for _, line := range f.lines {
-			if !g.atHeight(line) {
-				continue
-			}
-			r := g.rowAt(line)
-			for _, c := range line.Cells {
-				for _, w := range c.Words() {
-					if x := middleOf(w); x > g.left() && x < g.right() {
-						filled[r*g.columns()+columnIn(g.xs, x)] = true
-					}
-				}
-			}
-		}
-		inRow := map[int]int{} // by row: number of fields in empty cells below names
-		cells := make([]int, len(f.fields))
-		for i, field := range f.fields {
-			x, y := (field.Box.X0+field.Box.X1)/2, (field.Box.Y0+field.Box.Y1)/2
-			cells[i] = -1
-			if x <= g.left() || x >= g.right() || y >= g.ys[1] || y <= g.bottom() {
-				continue
-			}
-			r := g.rowAt(pdftext.Line{Y: y})
-			if k := columnIn(g.xs, x); filled[k] && !slices.Contains(filled[r*g.columns()+1:(r+1)*g.columns()], true) && !filled[r*g.columns()+k] {
-				cells[i] = r
-				inRow[r]++
-			}
-		}
-		for i, r := range cells {
-			in[i] = in[i] || r >= 0 && inRow[r] > 1
-		}
-	}
-	return in
-}
-
-// columnIn returns the index of the column that contains x. `xs` holds the borders of the columns in ascending order.
-func columnIn(xs []float64, x float64) int {
-	at, _ := slices.BinarySearch(xs, x)
-	return min(max(at-1, 0), len(xs)-2)
-}
-
 // insertCell inserts the value of a field in a table.
-func (f *fieldPlacer) insertCell(field pdftext.Field) {
+func (f *placer) insertCell(field pdftext.Field) {
 	text := field.Value
 	if field.Kind != pdftext.TextField {
 		text = markOf(field)
@@ -124,12 +76,12 @@ func markOf(field pdftext.Field) string {
 	return "☐"
 }
 
-type fieldPlacer struct {
+type placer struct {
 	lines  []pdftext.Line
 	fields []pdftext.Field
 }
 
-func (f *fieldPlacer) place(field pdftext.Field) {
+func (f *placer) place(field pdftext.Field) {
 	if field.Kind != pdftext.TextField {
 		f.placeBox(field)
 		return
@@ -183,7 +135,7 @@ func withColon(label pdftext.Cell) pdftext.Cell {
 }
 
 // placeBox joins a check box to its label: a mark for a ticked or an empty box is written next to the text.
-func (f *fieldPlacer) placeBox(field pdftext.Field) {
+func (f *placer) placeBox(field pdftext.Field) {
 	cell := pdftext.Placed(markOf(field), field.Box.X0, field.Box.X1)
 	if i, k := f.labelLeftOf(field, labelRight); i >= 0 && f.labelsBefore(field) {
 		cells := f.lines[i].Cells
@@ -233,7 +185,7 @@ func (f *fieldPlacer) placeBox(field pdftext.Field) {
 
 // labelsBefore reports whether the boxes in one row have their labels on the left. For this, each box must be much
 // nearer to the word before it than to the word after it.
-func (f *fieldPlacer) labelsBefore(field pdftext.Field) bool {
+func (f *placer) labelsBefore(field pdftext.Field) bool {
 	const nearer = 2
 	boxes := 0
 	for _, o := range f.fields {
@@ -250,7 +202,7 @@ func (f *fieldPlacer) labelsBefore(field pdftext.Field) bool {
 				for _, w := range c.Words() {
 					switch {
 					case isBoxSign(w.Text) || w.Text == "☒":
-					case middleOf(w) < o.Box.X0:
+					case w.Middle() < o.Box.X0:
 						if gap := max(o.Box.X0-w.X1, 0); gap < before {
 							before, label = gap, w.Text
 						}
@@ -271,12 +223,12 @@ func isBoxSign(s string) bool { return strings.Trim(s, "☐□❑❒") == "" }
 
 // atHeight reports whether a line is at the height of a box. For a tall box, the line must be at its top.
 func atHeight(line pdftext.Line, b pdftext.Box) bool {
-	middle := line.Y + middleHeight*line.Size
+	middle := line.Y + pdftext.MiddleHeight*line.Size
 	return line.Turn == 0 && middle > max(b.Y0, b.Y1-2*line.Size)-1 && middle < b.Y1+1
 }
 
 // boxBetween reports whether there is another field between a box and a position on its right.
-func (f *fieldPlacer) boxBetween(field pdftext.Field, x float64) bool {
+func (f *placer) boxBetween(field pdftext.Field, x float64) bool {
 	return slices.ContainsFunc(f.fields, func(o pdftext.Field) bool {
 		return o.Box.X0 >= field.Box.X1-1 && o.Box.X0 < x-1 && o.Box.Y0 < field.Box.Y1 && field.Box.Y0 < o.Box.Y1
 	})
@@ -284,7 +236,7 @@ func (f *fieldPlacer) boxBetween(field pdftext.Field, x float64) bool {
 
 // labelLeftOf finds the nearest cell with a word to the left of a field. It returns the index of the line, and of the
 // cell in that line. Both are -1 if no such word is closer than `within` points.
-func (f *fieldPlacer) labelLeftOf(field pdftext.Field, within float64) (at, cell int) {
+func (f *placer) labelLeftOf(field pdftext.Field, within float64) (at, cell int) {
 	at, cell = -1, -1
 	for i, line := range f.lines {
 		if !atHeight(line, field.Box) {
@@ -303,7 +255,7 @@ func (f *fieldPlacer) labelLeftOf(field pdftext.Field, within float64) (at, cell
 }
 
 // fieldOver reports whether another field at the same height lies between x and the left edge of the given field.
-func (f *fieldPlacer) fieldOver(field pdftext.Field, x float64) bool {
+func (f *placer) fieldOver(field pdftext.Field, x float64) bool {
 	return slices.ContainsFunc(f.fields, func(o pdftext.Field) bool {
 		return o.Box != field.Box && o.Box.X1 <= field.Box.X0+1 && o.Box.X0 >= x-labelSlack && o.Box.Y0 < field.Box.Y1 && field.Box.Y0 < o.Box.Y1
 	})
@@ -311,7 +263,7 @@ func (f *fieldPlacer) fieldOver(field pdftext.Field, x float64) bool {
 
 // labelOver finds the cell directly above a field. It returns the index of the line, and of the cell in that line, or
 // -1 if there is none.
-func (f *fieldPlacer) labelOver(field pdftext.Field) (at, cell int) {
+func (f *placer) labelOver(field pdftext.Field) (at, cell int) {
 	at, cell = -1, -1
 	least := math.Inf(1)
 	for i, line := range f.lines {
@@ -331,11 +283,11 @@ func (f *fieldPlacer) labelOver(field pdftext.Field) (at, cell int) {
 
 // labelUnder finds the cell directly below a field, and returns the same indexes as labelOver. It skips cells that are
 // nearer to a field below them.
-func (f *fieldPlacer) labelUnder(field pdftext.Field) (at, cell int) {
+func (f *placer) labelUnder(field pdftext.Field) (at, cell int) {
 	at, cell = -1, -1
 	least := math.Inf(1)
 	for i, line := range f.lines {
-		down := field.Box.Y0 - line.Y - capitalHeight*line.Size
+		down := field.Box.Y0 - line.Y - pdftext.CapitalHeight*line.Size
 		if line.Turn != 0 || down < -0.3*line.Size || down > labelAbove*line.Size || down >= least {
 			continue
 		}
@@ -355,7 +307,7 @@ func (f *fieldPlacer) labelUnder(field pdftext.Field) (at, cell int) {
 }
 
 // insert adds a line for a value without a label. The line comes after the one above the field.
-func (f *fieldPlacer) insert(field pdftext.Field, cell pdftext.Cell) {
+func (f *placer) insert(field pdftext.Field, cell pdftext.Cell) {
 	const usual = 10
 	size := min(usual, max(field.Box.Y1-field.Box.Y0, 1))
 	line := pdftext.Line{Cells: []pdftext.Cell{cell}, Filled: true, Size: size, Y: field.Box.Y1 - (min(field.Box.Y1-field.Box.Y0, 1.4*size)+0.7*size)/2}

@@ -1,42 +1,16 @@
-package pdf
+package pdfgarbled
 
 import (
 	"strings"
 	"testing"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/sluice/sluice/pkg/extract/extracttest"
+	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
 var (
-	ProseLines = []string{
-		"The keeper of the north gate opens it when the sun has risen over the", "hills, and he closes it again when the last of the carts has come in from",
-		"the fields. Nobody may pass after that without a letter of the council,", "which is read aloud by the guard and then kept in the iron box below the",
-		"stairs. In winter the gate stays closed on days of snow, since the road is", "not cleared before noon and the horses do not find their way.",
-	}
-	CodeLines = []string{
-		"int fputc_unlocked(int c, FILE *fp) { return putc(c, fp); }", "xmlNodePtr cur = xmlDocGetRootElement(doc); if (cur == NULL) goto err;",
-		"for (k = 0; k < ncols; k++) { dst[k] = src[k] ^ msk; } memcpy(buf, dst, n);", "struct stat st; rc = fstat(fd, &st); if (rc) perror(fname); mmap(NULL, len);",
-		"strncpy(tmp, ptr, sz); strtok(tmp, sep); printf(fmt, idx, tmp); free(tmp);", "vfprintf(fp, fmt, args); fflush(fp); fclose(fp); pthread_mutex_unlock(mtx);",
-	}
-	AssemblerLines = []string{
-		"push rbp; mov rbp, rsp; sub rsp, 16; xor eax, eax; test rdi, rdi; jne done;", "mov ecx, edx; shl ecx, 2; lea rbx, [rdi + rcx]; cmp rbx, rsi; jbe next;",
-		"movzx eax, byte ptr [rsi]; imul eax, eax, 31; add eax, ecx; inc rsi; dec edx;", "jnz loop; mov dword ptr [rbx], eax; pop rbx; leave; ret; nop; int; hlt; call exit;",
-		"MOVQ SPAN, CRX; PUSHQ CRX; XORPS XMMA, XMMB; CMPXCHG BYTEX, CRX; PREFETCH PTRX;", "push rbx; mov rbx, rsp; mov edx, ecx; shr edx, 4; and edx, 15; jmp next; ret;",
-	}
-	PartLines = []string{
-		"QXVKZ-TRPLM-WSDFG BHNJK-XCVBN-PLMKT ZQWRT-HGFDS-MNBVC KJHGF-DSQPW-TYRVB", "XKZQV-MWTRB-LPDFG HJKNB-VCXZQ-WRTPL SDFGH-JKLMN-BVCXZ QWRTY-PSDFG-HJKLZ",
-		"VBNMQ-WRTPS-DFGHJ KLZXC-VBNMW-RTYPQ SDFGK-JHLZX-CVNBM TRWQP-LKJHG-FDSZX", "BNMVC-XZLKJ-HGFDS PTRWQ-MNBVX-CZLKH GFDSJ-PYTRW-QNMBV CXZKL-HJGFD-SPWTR",
-	}
-	FormulaLines = []string{
-		"f(x) = sin(kx) + cos(ky) - exp(-mx^2) / sqrt(1 + x^2), dx/dt = ab - cd", "lim sup_{n} a_n <= lim inf_{n} b_n; ker(A) = im(B); rank(AB) <= min(n, m)",
-		"tr(AB) = tr(BA), det(AB) = det(A) det(B), arg(zw) = arg(z) + arg(w)", "grad f = (df/dx, df/dy), div rot v = 0, log(ab) = log a + log b, tan x = sin x / cos x",
-		"H(X, Y) = H(X) + H(Y | X), Var(X + Y) = Var X + Var Y + 2 Cov(X, Y), Pr(A | B)", "mod p, gcd(a, b) lcm(a, b) = ab, sgn(s) = sgn(t), cl(U) = int(V), ord(g) = n",
-	}
-	BasesLines   = []string{"acgtgctagctaggctaacg ttgcatgcaaggctccatgc acgtgctagctaggctaacg", "gattacagattacaggcatc ccatgcatgcttagcatgca gattacagattacaggcatc", "ttgcatgcaaggctccatgc acgtgctagctaggctaacg ggcatccatgcatgcttagc"}
-	ProteinLines = []string{
-		"MVHLTPEEKS AVTALWGKVN VDEVGGEALG RLLVVYPWTQ RFFESFGDLS TPDAVMGNPK", "VKAHGKKVLG AFSDGLAHLD NLKGTFATLS ELHCDKLHVD PENFRLLGNV LVCVLAHHFG", "KEFTPPVQAA YQKVVAGVAN ALAHKYHXXX MGLSDGEWQL VLNVWGKVEA DIPGHGQEVL",
-		"IRLFKGHPET LEKFDKFKHL KSEDEMKASE DLKKHGATVL TALGGILKKK GHHEAEIKPL", "AQSHATKHKI PVKYLEFISE CIIQVLQSKH PGDFGADAQG AMNKALELFR KDMASNYKEL",
-	}
 	irishLines = []string{"Tá an doras oscailte agus tá na daoine ag siúl isteach sa teach mór ar an", "gcnoc. Bhí an aimsir go breá inné, ach beidh sé fliuch amárach de réir mar a", "deirtear. Níl aon duine sa bhaile anois mar chuaigh siad go léir chuig an", "margadh chun bia agus éadaí a cheannach don gheimhreadh atá ag teacht."}
 	welshLines = []string{"Mae'r drws ar agor ac mae'r bobl yn cerdded i mewn i'r ysgol newydd wrth yr", "afon. Roedd hi'n bwrw glaw ddoe ond fe fydd hi'n braf yfory yn y gogledd.", "Nid oes neb gartref nawr oherwydd aeth pawb i'r farchnad i brynu bwyd a", "dillad ar gyfer y gaeaf sydd yn dod, meddai hen wraig y llyfrgell wrthym ni ddoe am y tywydd."}
 )
@@ -60,9 +34,9 @@ func TestSignsOfSymbolFontsAreNoLostText(t *testing.T) {
 		"emoji":                          {strings.Repeat("\U0001f600\U0001f601\U0001f602\U0001f603 ", 10), false},
 	}
 	for name, tt := range tests {
-		var u unknownChars
-		if u.addWords([]rune(tt.text)); u.isSignificant() != tt.want {
-			t.Errorf("%s: many unknown characters = %v (%+v)", name, u.isSignificant(), u)
+		var u Unknown
+		if u.AddWords([]rune(tt.text)); u.IsSignificant() != tt.want {
+			t.Errorf("%s: many unknown characters = %v (%+v)", name, u.IsSignificant(), u)
 		}
 	}
 }
@@ -70,7 +44,7 @@ func TestSignsOfSymbolFontsAreNoLostText(t *testing.T) {
 func TestLanguagesAreNotTakenForWrongMaps(t *testing.T) {
 	t.Parallel()
 	for name, lines := range map[string][]string{
-		"English": ProseLines, "Irish": irishLines, "Welsh": welshLines,
+		"English": extracttest.ProseLines, "Irish": irishLines, "Welsh": welshLines,
 		"Swahili":    {"Mlango wa mji hufunguliwa asubuhi na mapema na kufungwa jioni wakati magari ya mwisho yamefika.", "Hakuna mtu anayeruhusiwa kupita baada ya hapo bila barua ya baraza ambayo husomwa na mlinzi na kuwekwa", "katika sanduku la chuma chini ya ngazi kwa muda wa siku tatu au nne hadi mkuu atakapofika."},
 		"Basque":     {"Hiriko atea goizean goiz irekitzen da eta arratsean ixten da azken gurdiak soroetatik etorri direnean.", "Horren ondoren ezin da inor pasatu udalaren gutunik gabe, eta zaindariak ozen irakurtzen du gutuna eta gero", "eskaileren azpiko burdinazko kutxan gordetzen du hiru edo lau egunez nagusia iritsi arte."},
 		"Polish":     {"Brama miasta jest otwierana wcześnie rano i zamykana wieczorem, gdy ostatnie wozy wrócą z pól. Nikt nie może", "potem przejść bez listu od rady, który strażnik odczytuje na głos, a następnie przechowuje w żelaznej skrzyni", "pod schodami przez trzy lub cztery dni, aż przyjdzie burmistrz i go zabierze."},
@@ -99,5 +73,16 @@ func shifted(by rune) func(rune) rune {
 			return c
 		}
 		return 'a' + (c-'a'+by)%26
+	}
+}
+
+func TestWithoutUnknown(t *testing.T) {
+	t.Parallel()
+	lines := []pdftext.Line{
+		{Cells: []pdftext.Cell{{Text: "\ufffd\ufffd\uf041"}, {Text: "\x01\x02"}}, Y: 3},
+		{Cells: []pdftext.Cell{{Text: "a\ufffd\ufffdb c", X0: 1, X1: 2}, {Text: "\ufffd"}, {Text: "ж 中"}}, Y: 2, Size: 11},
+	}
+	if got := WithoutUnknown(lines); len(got) != 1 || got[0].Text() != "a b c\tж 中" || got[0].Y != 2 || got[0].Size != 11 || got[0].Cells[0].X1 != 2 {
+		t.Errorf("the decoded lines are %+v", got)
 	}
 }

@@ -1,0 +1,95 @@
+// Package pdfgarbled detects text of a PDF that was decoded wrongly.
+//
+// A font in a PDF may lack the map from its glyphs to characters, or have a wrong one. The page then looks right but its
+// text is garbage. There are two signs of this: words with undecoded characters ([Unknown]), and letter pairs that occur
+// in no language ([HasSubstitutedLetters]).
+package pdfgarbled
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
+)
+
+// IsDecoded reports whether a character was decoded. For an unknown character, pdftext returns a marker. PDFium
+// returns 0, a private-use character or the number of the glyph. Glyph numbers are usually so small that they are the
+// codes of control characters.
+func IsDecoded(r rune) bool {
+	return r != unicode.ReplacementChar && !unicode.Is(unicode.Co, r) && (!unicode.IsControl(r) || unicode.IsSpace(r))
+}
+
+// WithoutUnknown returns the given lines without undecoded characters, and without lines that consist of them. Otherwise a page that neither reader can decode would
+// yield text that consists mostly of such characters.
+func WithoutUnknown(lines []pdftext.Line) []pdftext.Line {
+	var out []pdftext.Line
+	for _, line := range lines {
+		var cells []pdftext.Cell
+		for _, c := range line.Cells {
+			words := strings.FieldsFunc(c.Text, func(r rune) bool { return unicode.IsSpace(r) || !IsDecoded(r) })
+			if len(words) > 0 {
+				cells = append(cells, pdftext.Cell{Text: strings.Join(words, " "), X0: c.X0, X1: c.X1})
+			}
+		}
+		if line.Cells = cells; len(cells) > 0 {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// Unknown counts the undecoded characters on a page that form words. Single undecoded characters, such as bullets,
+// arrows and other symbols, are not a loss of text.
+type Unknown struct {
+	chars   int // characters in all words
+	unknown int // unknown characters in words that contain several of them
+}
+
+// IsSignificant reports whether so many characters are unknown that a reader would notice the gaps in the page's text.
+func (u Unknown) IsSignificant() bool {
+	const aLine = 20
+	return u.unknown >= aLine || u.unknown > 0 && u.unknown*4 >= u.chars
+}
+
+// add counts the characters of a word. Code 0 is a character unknown to PDFium.
+func (u *Unknown) add(word []rune) {
+	const text = 3 // minimum number of unknown characters in a word for them to count
+	unknown, alike := 0, true
+	var first rune
+	for _, r := range word {
+		if r != 0 && IsDecoded(r) {
+			continue
+		}
+		if unknown++; unknown == 1 {
+			first = r
+		}
+		alike = alike && r == first
+	}
+	u.chars += len(word)
+	if drawn := alike && unicode.Is(unicode.Co, first); unknown >= text && !drawn { // a line of one repeated ornament is a drawing
+		u.unknown += unknown
+	}
+}
+
+// AddWords counts the characters of the words in `text`.
+func (u *Unknown) AddWords(text []rune) {
+	from := 0
+	for n, r := range text {
+		if unicode.IsSpace(r) {
+			u.add(text[from:n])
+			from = n + 1
+		}
+	}
+	u.add(text[from:])
+}
+
+// UnknownIn counts the undecoded characters in lines.
+func UnknownIn(lines []pdftext.Line) Unknown {
+	var u Unknown
+	for _, line := range lines {
+		for _, c := range line.Cells {
+			u.AddWords([]rune(c.Text))
+		}
+	}
+	return u
+}
