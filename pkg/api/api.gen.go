@@ -37,6 +37,27 @@ func (e AgentToolType) Valid() bool {
 	}
 }
 
+// Defines values for BoostType.
+const (
+	BoostTypeNumber  BoostType = "number"
+	BoostTypeRecency BoostType = "recency"
+	BoostTypeValue   BoostType = "value"
+)
+
+// Valid indicates whether the value is a known member of the BoostType enum.
+func (e BoostType) Valid() bool {
+	switch e {
+	case BoostTypeNumber:
+		return true
+	case BoostTypeRecency:
+		return true
+	case BoostTypeValue:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ChatChoiceFinishReason.
 const (
 	ChatChoiceFinishReasonLength    ChatChoiceFinishReason = "length"
@@ -1171,6 +1192,35 @@ type AgentToolType string
 // AnswerSentence a sentence of the answer, an item of a list, a row of a table or a block of code
 type AnswerSentence = evidence.Sentence
 
+// Boost Gives each document a factor from 1 to `factor`. recency: `factor` for a date of today, and after each `halfLifeDays` half of what is above 1. number: 1 + (factor - 1) * share, where the share of a number v is v/(v + `pivot`), or ln(1 + v)/ln(1 + `max`), at most 1. value: `factor` if the key has the value, or one of the values. Documents without the key have the factor 1. The factors are multiplied, to at most 100 and at least 0.01. A score s becomes 1 - (1 - s)^factor, or s * factor for factors below 1. A value of the wrong type is an error.
+type Boost struct {
+	// Factor default: 2
+	Factor *float64 `json:"factor,omitempty"`
+
+	// HalfLifeDays for recency; from an hour to a century
+	//
+	// Example: 90
+	HalfLifeDays *float64 `json:"halfLifeDays,omitempty"`
+
+	// Key key of metadata or a property, as in filters
+	//
+	// Example: datasource.changed_at
+	Key string `json:"key"`
+
+	// Max for number, instead of pivot; the number from which all of the boost applies
+	Max *float64 `json:"max,omitempty"`
+
+	// Pivot for number; the number that gets half of the boost
+	Pivot *float64  `json:"pivot,omitempty"`
+	Type  BoostType `json:"type"`
+
+	// Value for value; a string, number or boolean, or an array of up to 100
+	Value interface{} `json:"value,omitempty"`
+}
+
+// BoostType defines model for Boost.Type.
+type BoostType string
+
 // ChatChoice defines model for ChatChoice.
 type ChatChoice struct {
 	FinishReason ChatChoiceFinishReason `json:"finish_reason"`
@@ -1791,8 +1841,10 @@ type DatastoreCreate struct {
 
 // DatastoreExplanation defines model for DatastoreExplanation.
 type DatastoreExplanation struct {
-	Candidates  int    `json:"candidates"`
-	DatastoreId string `json:"datastore_id"`
+	// Boosts boosts of its documents
+	Boosts      []Boost `json:"boosts"`
+	Candidates  int     `json:"candidates"`
+	DatastoreId string  `json:"datastore_id"`
 
 	// Dense the search compared vectors
 	Dense bool `json:"dense"`
@@ -1871,6 +1923,9 @@ type DatastorePatch struct {
 
 // DatastoreQuery defines model for DatastoreQuery.
 type DatastoreQuery struct {
+	// Boosts rules that raise or lower the scores of documents; an empty array means none
+	Boosts *[]Boost `json:"boosts,omitempty"`
+
 	// Facets keys of metadata or properties, as in filters. The documents with a ranked chunk are counted by the 20 most frequent values of each key, and the response is an object with `facets`
 	//
 	// Example: ["team","document.language"]
@@ -2295,9 +2350,14 @@ type Fragment struct {
 // FragmentExplanation Scores of a fragment's best chunk at each stage. Ranks count from 1 over all candidates; null means that the stage did
 // not find it.
 type FragmentExplanation struct {
-	ChunkId     string `json:"chunk_id"`
-	DatastoreId string `json:"datastore_id"`
-	DenseRank   *int   `json:"dense_rank"`
+	// BoostFactors the factor of each boost, in the order of the datastore's `boosts`
+	BoostFactors []float64 `json:"boost_factors"`
+
+	// BoostScore change of the score by boosts
+	BoostScore  float64 `json:"boost_score"`
+	ChunkId     string  `json:"chunk_id"`
+	DatastoreId string  `json:"datastore_id"`
+	DenseRank   *int    `json:"dense_rank"`
 
 	// DenseScore cosine of the vectors of query and chunk
 	DenseScore float64 `json:"dense_score"`

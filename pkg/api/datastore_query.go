@@ -18,6 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/api/access"
 	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/api/problem"
+	"github.com/sluice/sluice/pkg/boost"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/lists"
 	"github.com/sluice/sluice/pkg/locate"
@@ -130,8 +131,12 @@ func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQu
 	if err != nil {
 		return retrieve.Result{}, err
 	}
+	boosts, err := boostsOf(body.Boosts)
+	if err != nil {
+		return retrieve.Result{}, err
+	}
 	req := retrieve.Request{
-		WorkspaceID: d.WorkspaceID, Datastores: []domain.Datastore{d}, Query: body.Query, TopK: cmp.Or(orZero(body.TopK), defaultTopK), Filters: filters, Where: where,
+		WorkspaceID: d.WorkspaceID, Boosts: boosts, Datastores: []domain.Datastore{d}, Query: body.Query, TopK: cmp.Or(orZero(body.TopK), defaultTopK), Filters: filters, Where: where,
 		Facets: orZero(body.Facets), Mode: domain.SearchMode(orZero(body.Mode)), Rerank: body.Rerank, MaxPerDatasource: orZero(body.MaxPerDatasource), Explain: explain,
 	}
 	if body.Queries != nil {
@@ -156,6 +161,19 @@ func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQu
 		selectFields(found.Fragments, *body.Fields)
 	}
 	return found, nil
+}
+
+// boostsOf reads boosts; nil means that the query has no such field.
+func boostsOf(list *[]Boost) ([]boost.Boost, error) {
+	if list == nil {
+		return nil, nil
+	}
+	text, err := json.Marshal(*list)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the boosts: %w", err)
+	}
+	boosts, faults := boost.ParseJSON(text, "boosts")
+	return boosts, problem.Invalid(faults)
 }
 
 // selectFields empties the fields of the fragments that are not selected.

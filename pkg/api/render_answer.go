@@ -73,15 +73,25 @@ func renderModelExplanation(m *domain.ExplainedModel) *ModelExplanation {
 func renderDatastoreExplanation(d domain.ExplainedDatastore) DatastoreExplanation {
 	return DatastoreExplanation{
 		DatastoreId: d.ID, Type: Engine(d.Engine), EmbeddingModel: d.Model, Lexical: d.Lexical, Dense: d.Dense, DenseWeight: d.DenseWeight,
-		Depth: d.Depth, Candidates: d.Candidates, Inactive: d.Inactive,
+		Depth: d.Depth, Candidates: d.Candidates, Inactive: d.Inactive, Boosts: renderBoosts(d.Boosts),
 	}
+}
+
+// renderBoosts renders boosts; nil means none.
+func renderBoosts(text json.RawMessage) []Boost {
+	out := []Boost{}
+	if text == nil || json.Unmarshal(text, &out) != nil { // the boosts were parsed, so they can be read
+		return []Boost{}
+	}
+	return out
 }
 
 func renderFragmentExplanation(f domain.ExplainedFragment) FragmentExplanation {
 	out := FragmentExplanation{
 		ChunkId: f.ChunkID, DatastoreId: f.DatastoreID,
 		LexicalScore: f.Lexical, LexicalRank: optional(f.LexicalRank), DenseScore: f.Dense, DenseRank: optional(f.DenseRank),
-		DocumentScore: f.Document, FusedScore: f.Fused, FusedRank: f.FusedRank, NeighbourScore: f.Neighbours, LinkListScore: 0 - f.LinkList, Rank: f.Rank, RerankedRank: optional(f.RerankedRank),
+		DocumentScore: f.Document, FusedScore: f.Fused, FusedRank: f.FusedRank, NeighbourScore: f.Neighbours, LinkListScore: 0 - f.LinkList,
+		BoostScore: f.Boost, BoostFactors: append([]float64{}, f.BoostFactors...), Rank: f.Rank, RerankedRank: optional(f.RerankedRank),
 		Terms: append([]string{}, f.Terms...), Merged: append([]string{}, f.Merged...), Duplicates: append([]string{}, f.Duplicates...),
 	}
 	if f.RerankedRank > 0 {

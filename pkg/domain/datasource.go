@@ -241,6 +241,8 @@ type ActiveDatasource struct {
 	CustomID         string
 	Place            Place  // place that serves its datastore, read at the same time as ActiveGeneration
 	ActiveGeneration uint64 // 0: no generation is active yet, so no rows may be shown
+	CreatedAt        time.Time
+	ChangedAt        time.Time // when its content, name, metadata or custom id last changed; zero: not since CreatedAt
 	MIMEType         string
 	SourceURL        string
 	FileName         string

@@ -47,7 +47,8 @@ type ExplainedDatastore struct {
 	Dense       bool    // the query's vector was searched
 	Depth       int     // candidates requested per leg
 	Candidates  int
-	Inactive    int // rows found that belong to no active generation
+	Inactive    int             // rows found that belong to no active generation
+	Boosts      json.RawMessage // boosts of its documents; nil: none
 }
 
 // ExplainedRerank describes how a query's candidates were reranked.
@@ -68,10 +69,12 @@ type ExplainedFragment struct {
 	DenseRank    int
 	Fused        float64 // weighted sum of both legs
 	FusedRank    int
-	Document     float64 // share of the query's words that its document contains, 0 to 1; part of the lexical score in Fused
-	Neighbours   float64 // score that adjacent chunks add, minus what they add to the best chunk of the document
-	LinkList     float64 // score deducted because the page is a list of links; 0 for other pages
-	Rank         int     // rank in the first stage
+	Document     float64   // share of the query's words that its document contains, 0 to 1; part of the lexical score in Fused
+	Neighbours   float64   // score that adjacent chunks add, minus what they add to the best chunk of the document
+	LinkList     float64   // score deducted because the page is a list of links; 0 for other pages
+	Boost        float64   // change of the score by boosts
+	BoostFactors []float64 // factor of each boost of the datastore
+	Rank         int       // rank in the first stage
 	Reranked     float64
 	RerankedRank int
 	Terms        []string // query terms in the chunk

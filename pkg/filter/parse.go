@@ -74,7 +74,7 @@ func (p *parser) fault(field, format string, args ...any) {
 func (p *parser) filter(v any, field string, depth int) *Filter {
 	object, ok := v.(map[string]any)
 	if !ok {
-		p.fault(field, "is %s; it must be an object such as %s", describe(v), example)
+		p.fault(field, "is %s; it must be an object such as %s", Describe(v), example)
 		return nil
 	}
 	if depth > MaxDepth {
@@ -88,7 +88,7 @@ func (p *parser) filter(v any, field string, depth int) *Filter {
 		p.fault(field+".type", "is missing; it must be one of %s", names(Ops))
 		return nil
 	case !isText || !slices.Contains(Ops, f.Op):
-		p.fault(field+".type", "is %s; it must be one of %s", describe(object["type"]), names(Ops))
+		p.fault(field+".type", "is %s; it must be one of %s", Describe(object["type"]), names(Ops))
 		return nil
 	}
 	switch f.Op {
@@ -113,7 +113,7 @@ const example = `{"type": "eq", "key": "team", "value": "docs"}`
 func (p *parser) closed(object map[string]any, field string, op Op, allowed ...string) {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains(allowed, name) && object[name] != nil {
-			p.fault(field+"."+shorten(name), "is unknown; a filter of the type %s has the fields %s", op, strings.Join(allowed, ", "))
+			p.fault(field+"."+Shorten(name), "is unknown; a filter of the type %s has the fields %s", op, strings.Join(allowed, ", "))
 		}
 	}
 }
@@ -124,7 +124,7 @@ func (p *parser) several(f *Filter, v any, field string, depth int) {
 	case v == nil:
 		p.fault(field, "is missing; it must be an array of filters")
 	case !ok:
-		p.fault(field, "is %s; it must be an array of filters", describe(v))
+		p.fault(field, "is %s; it must be an array of filters", Describe(v))
 	case len(list) == 0:
 		p.fault(field, "is an empty array; it must have at least one filter")
 	}
@@ -142,11 +142,11 @@ func (p *parser) key(f *Filter, v any, field string) {
 	case v == nil:
 		p.fault(field, "is missing; it must be the name of a metadata key, such as team or document.language")
 	case !ok || key == "":
-		p.fault(field, "is %s; it must be the name of a metadata key, such as team or document.language", describe(v))
+		p.fault(field, "is %s; it must be the name of a metadata key, such as team or document.language", Describe(v))
 	case len(key) > MaxKeyBytes:
 		p.fault(field, "has %d bytes; the limit is %d", len(key), MaxKeyBytes)
 	case strings.HasPrefix(key, PropertyPrefix) && !IsProperty(key):
-		p.fault(field, "is %s; the properties of a datasource are %s", describe(key), strings.Join(Properties, ", "))
+		p.fault(field, "is %s; the properties of a datasource are %s", Describe(key), strings.Join(Properties, ", "))
 	}
 	f.Key = key
 }
@@ -165,7 +165,7 @@ func (p *parser) values(f *Filter, v any, field string) {
 		p.fault(field, "is an array; %s compares with one value; use in for several", f.Op)
 		return
 	case !isList && (f.Op == In || f.Op == Nin):
-		p.fault(field, "is %s; it must be an array of values; use %s for one value", describe(v), map[Op]Op{In: Eq, Nin: Ne}[f.Op])
+		p.fault(field, "is %s; it must be an array of values; use %s for one value", Describe(v), map[Op]Op{In: Eq, Nin: Ne}[f.Op])
 		return
 	case isList && len(list) == 0:
 		p.fault(field, "is an empty array; it must have at least one value")
@@ -183,7 +183,7 @@ func (p *parser) values(f *Filter, v any, field string) {
 	for i, value := range f.Values {
 		if value.base() != f.Values[0].base() {
 			p.fault(fmt.Sprintf("%s[%d]", field, i), "is %s, but the first value is %s; the values must be of one type; combine filters with or for several",
-				describe(value.Any()), describe(f.Values[0].Any()))
+				Describe(value.Any()), Describe(f.Values[0].Any()))
 			return
 		}
 	}
@@ -194,13 +194,13 @@ func (p *parser) value(f *Filter, v any, field string) {
 	value, ok := ValueOf(v)
 	switch kind := value.base(); {
 	case !ok:
-		p.fault(field, "is %s; it must be a string, a number, true or false", describe(v))
+		p.fault(field, "is %s; it must be a string, a number, true or false", Describe(v))
 	case f.Op == Exists && kind != Bool:
-		p.fault(field, "is %s; exists has the value true or false", describe(v))
+		p.fault(field, "is %s; exists has the value true or false", Describe(v))
 	case f.Op == Prefix && (kind != Text || value.text == ""):
-		p.fault(field, "is %s; prefix compares with a text that is not empty", describe(v))
+		p.fault(field, "is %s; prefix compares with a text that is not empty", Describe(v))
 	case f.Op.Ordered() && kind == Bool:
-		p.fault(field, "is %s, but booleans have no order; use eq", describe(v))
+		p.fault(field, "is %s, but booleans have no order; use eq", Describe(v))
 	case (f.Op.Ordered() || f.Op == Prefix) && len(value.text) > MaxOrderBytes:
 		p.fault(field, "has %d bytes; the limit for %s is %d", len(value.text), f.Op, MaxOrderBytes)
 	}
@@ -215,13 +215,17 @@ func names(ops []Op) string {
 	return strings.Join(out, ", ")
 }
 
-// describe returns a short form of a JSON value for an error message.
-func describe(v any) string {
+// Describe returns a short form of a JSON value for an error message.
+func Describe(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return "missing or null"
 	case string:
-		return strconv.Quote(shorten(v))
+		return strconv.Quote(Shorten(v))
+	case float64:
+		if text, err := json.Marshal(v); err == nil { // without an exponent where possible
+			return string(text)
+		}
 	case []any:
 		return "an array"
 	case map[string]any:
@@ -230,7 +234,8 @@ func describe(v any) string {
 	return fmt.Sprint(v)
 }
 
-func shorten(s string) string {
+// Shorten returns the beginning of a text for an error message.
+func Shorten(s string) string {
 	const limit = 60
 	if len(s) <= limit {
 		return s

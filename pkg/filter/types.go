@@ -52,17 +52,17 @@ func (f *Filter) Conflict(have Kind) error {
 	if !kinds.single() {
 		return &Error{Key: f.Key, Message: fmt.Sprintf(
 			"the key %q has values of several types in this datastore (%s), so %s cannot compare them; give the key values of one type, or filter with exists",
-			shorten(f.Key), kinds, f.Op)}
+			Shorten(f.Key), kinds, f.Op)}
 	}
 	return &Error{Key: f.Key, Message: fmt.Sprintf("the key %q has %s in this datastore, but the filter compares it by %s with %s; compare it with %s",
-		shorten(f.Key), kinds, f.Op, f.compared(), advice[kinds])}
+		Shorten(f.Key), kinds, f.Op, f.compared(), advice[kinds])}
 }
 
 // compared describes the value that a condition compares with.
 func (f *Filter) compared() string {
 	want := f.Values[0]
 	name := map[Kind]string{Text: "the text ", Number: "the number ", Date: "the date "}[want.Kind()]
-	return name + describe(want.Any())
+	return name + Describe(want.Any())
 }
 
 var advice = map[Kind]string{
@@ -80,5 +80,5 @@ func Stale(key, datastoreID string) error {
 	}
 	return &Error{Key: key, Stale: true, Message: fmt.Sprintf(
 		"the filter needs %s on the key %q, which some content lacks, because an earlier version indexed it or its metadata has too many values; index it again: sluice replay --datastore %s",
-		what, shorten(key), datastoreID)}
+		what, Shorten(key), datastoreID)}
 }

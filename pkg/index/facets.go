@@ -56,6 +56,35 @@ func Facets(metadata map[string]any) ([]Facet, error) {
 	return out, nil
 }
 
+// ValuesOf returns the filterable values of one key, in no particular order. Unlike Values, it reads nothing else of the metadata.
+func ValuesOf(metadata map[string]any, key string) []filter.Value {
+	var out []filter.Value
+	add := func(value any) bool {
+		v, ok := filter.ValueOf(value)
+		if ok {
+			out = append(out, v)
+		}
+		return ok
+	}
+	field := func(value any) {
+		if list := reflect.ValueOf(value); !add(value) && list.IsValid() && list.Kind() == reflect.Slice {
+			for i := range min(list.Len(), MaxFacets) {
+				add(list.Index(i).Interface())
+			}
+		}
+	}
+	field(metadata[key])
+	for i := range key {
+		if key[i] != '.' {
+			continue
+		}
+		if object, ok := metadata[key[:i]].(map[string]any); ok {
+			field(object[key[i+1:]])
+		}
+	}
+	return out
+}
+
 // Values returns the filterable values of a row's metadata by key, for filter.Filter.Matches. Metadata with more than
 // MaxFacets values has none.
 func Values(metadata map[string]any) func(key string) []filter.Value {

@@ -9,6 +9,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/sluice/sluice/pkg/filter"
 	"github.com/sluice/sluice/pkg/index"
 )
 
@@ -48,5 +49,21 @@ func TestFacets_refuses_more_than_engines_hold(t *testing.T) {
 	}
 	if _, err := index.Facets(map[string]any{"a": many}); !errors.Is(err, index.ErrInvalid) {
 		t.Errorf("%d values: error %v, want ErrInvalid", len(many), err)
+	}
+}
+
+func TestValuesOfOneKey(t *testing.T) {
+	t.Parallel()
+	metadata := map[string]any{
+		"a": "x", "b": []any{1, "y", nil}, "c": map[string]any{"d": true, "e.f": []string{"z"}}, "c.d": 2, "g": nil, "h": map[string]any{"i": map[string]any{"j": 1}},
+	}
+	every := index.Values(metadata)
+	for _, key := range []string{"a", "b", "c", "c.d", "c.e.f", "g", "h.i", "h.i.j", "", ".", "missing"} {
+		want, got := every(key), index.ValuesOf(metadata, key)
+		slices.SortFunc(want, filter.Compare)
+		slices.SortFunc(got, filter.Compare)
+		if !slices.Equal(want, got) {
+			t.Errorf("%q has the values %v, want %v", key, got, want)
+		}
 	}
 }

@@ -22,7 +22,7 @@ func explain(req Request, found []datastoreResult, all []*candidate, s *selectio
 		e.Dropped.Inactive += f.dropped
 		d := domain.ExplainedDatastore{
 			ID: f.ds.ID, Engine: f.ds.Type, Model: f.ds.EmbeddingModel, Lexical: f.words, Dense: f.vector.vector != nil,
-			Depth: f.depth, Candidates: len(f.candidates), Inactive: f.dropped,
+			Depth: f.depth, Candidates: len(f.candidates), Inactive: f.dropped, Boosts: explainBoosts(req.boosts(&f.ds)),
 		}
 		switch {
 		case d.Dense && d.Lexical:
@@ -117,7 +117,8 @@ func (s stageRanks) fragment(p *mergedFragment) domain.ExplainedFragment {
 	f := domain.ExplainedFragment{
 		ChunkID: c.hit.Key, DatastoreID: c.ds.ID,
 		Lexical: c.hit.Lexical, LexicalRank: s.lexical[c], Dense: c.hit.Dense, DenseRank: s.dense[c],
-		Document: c.document, Fused: c.score, FusedRank: s.fused[c], Neighbours: c.final + c.taken - c.score, LinkList: c.taken, Rank: s.first[c],
+		Document: c.document, Fused: c.score, FusedRank: s.fused[c], Neighbours: c.final - c.boosted + c.taken - c.score, LinkList: c.taken,
+		Boost: c.boosted, BoostFactors: slices.Clone(c.factors()), Rank: s.first[c],
 		Reranked: c.reranked, RerankedRank: c.second,
 		Terms: c.hit.Terms[:min(len(c.hit.Terms), domain.MaxExplainedTerms)],
 	}

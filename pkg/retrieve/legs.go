@@ -21,6 +21,7 @@ type leg struct {
 	query  string
 	found  []datastoreResult
 	ranked []*candidate // best first
+	notes  []string     // values that boosts cannot use
 }
 
 // searchLegs searches for the whole query, and for each part of it. The first leg is the search for the whole query.
@@ -41,6 +42,7 @@ func (r *Retriever) searchLegs(ctx context.Context, req Request, filter index.Fi
 		q := &query{Retriever: r, Request: req, filter: filter, embed: func(model string) (embedding, error) { return vectors(ctx, model, i) }}
 		if legs[i].found, err = q.search(ctx); err == nil {
 			legs[i].ranked = fused(legs[i].found)
+			legs[i].notes, err = q.boost(legs[i].ranked)
 		}
 		return err
 	}

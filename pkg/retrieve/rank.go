@@ -47,6 +47,7 @@ func (r *Retriever) rank(ctx context.Context, legs []leg, req Request, selected 
 	if req.Explain {
 		res.Explanation = explain(req, legs[0].found, ranked, s, res, selected)
 		res.Explanation.Rerank = second
+		res.Explanation.Notes = append(res.Explanation.Notes, legs[0].notes...)
 	}
 	return res, nil
 }
@@ -94,6 +95,7 @@ func (r *Retriever) rerank(ctx context.Context, all []*candidate, s *selection, 
 		ranked = append(ranked, c)
 	}
 	rerankLinkLists(ranked)
+	rerankBoosted(ranked)
 	if len(ranked) > 0 {
 		lowest = ranked[len(ranked)-1].displayScore
 	}

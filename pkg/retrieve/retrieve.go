@@ -19,6 +19,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/boost"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/embed"
 	"github.com/sluice/sluice/pkg/filter"
@@ -85,6 +86,8 @@ type Options struct {
 	// are not listed have DefaultDenseWeight or, if they are built in, BuiltinDenseWeight.
 	Weights map[string]float64
 
+	Now func() time.Time // clock for the ages of boosted documents; nil: time.Now
+
 	// LexicalFallback lets a hybrid search continue with words alone if its embedding model is unreachable. By default
 	// the search fails with domain.CodeUnavailable, since results that depend on a server's health are surprising.
 	LexicalFallback bool
@@ -115,6 +118,10 @@ type Request struct {
 	Mode    domain.SearchMode // "" means hybrid
 	Rerank  *bool             // nil: rerank if possible; true: fail if that is not possible; false: do not rerank
 	Explain bool              // fill Result.Explanation
+
+	// Boosts change the scores of documents, at most boost.MaxBoosts. Nil means those of each datastore's settings; an empty
+	// list means none.
+	Boosts []boost.Boost
 
 	// MaxPerDatasource is the maximum number of fragments from one datasource, 1 to MaxTopK; 0 means no limit.
 	MaxPerDatasource int
@@ -169,6 +176,9 @@ type Retriever struct {
 func New(deps Deps, opts Options) *Retriever {
 	if opts.Timeout <= 0 {
 		opts.Timeout = 15 * time.Second
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
 	}
 	return &Retriever{deps: deps, opts: opts}
 }
@@ -272,6 +282,9 @@ func (r *Retriever) validate(req Request) (Request, error) {
 	}
 	if n := len(req.Parts); n > question.MaxParts {
 		faults = append(faults, domain.FieldError{Field: "parts", Message: fmt.Sprintf("has %d entries; the maximum is %d", n, question.MaxParts)})
+	}
+	if n := len(req.Boosts); n > boost.MaxBoosts {
+		faults = append(faults, domain.FieldError{Field: "boosts", Message: fmt.Sprintf("has %d boosts; the limit is %d", n, boost.MaxBoosts)})
 	}
 	faults = append(faults, facetFaults("facets", req.Facets)...)
 	if len(faults) > 0 {

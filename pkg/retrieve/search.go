@@ -30,11 +30,13 @@ type candidate struct {
 
 	numbers []int // indexes of the hit's terms among the query's terms; see numberWords
 
-	lexical  float64 // Lexical/MaxLexical, 0 to 1
-	document float64 // lexical score of its window, 0 to 1; see document.go
-	score    float64 // fused score; see fuse
-	final    float64 // score plus the neighbours' share, minus the deduction for link lists
-	taken    float64 // deduction from the final score for a link list
+	lexical  float64          // Lexical/MaxLexical, 0 to 1
+	document float64          // lexical score of its window, 0 to 1; see document.go
+	score    float64          // fused score; see fuse
+	final    float64          // score plus the neighbours' share, minus the deduction for link lists, boosted
+	taken    float64          // deduction from the final score for a link list
+	boost    *boostedDocument // nil: not boosted
+	boosted  float64          // change of the final score by boosts
 
 	second       int        // rank by the reranker, from 1; 0: not reranked
 	reranked     float64    // score by the reranker, 0 to 1
@@ -152,6 +154,9 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (datastoreResult
 		return datastoreResult{}, domain.Invalid("mode", "is %q, but datastore %q has no vectors; use %q or %q", q.Mode, ds.ID, domain.SearchLexical, domain.SearchHybrid)
 	}
 	depth, repeated := max(minDepth, depthPerTop*q.TopK), false
+	if len(q.boosts(&ds)) > 0 {
+		depth *= boostDepth
+	}
 	made, words, err := q.vectorFor(ctx, engine, ds, index.Query{Text: q.Query, Limit: depth, Filter: q.filter})
 	if err != nil {
 		return datastoreResult{}, fmt.Errorf("embedding the query for datastore %q: %w", ds.ID, err)

@@ -207,9 +207,9 @@ func testRetrieval(t *testing.T, open world.Open) {
 			made.ID: {
 				ID: made.ID, DatastoreID: w.StoreID, Type: domain.TypeFile, Name: made.Name, CustomID: "sku", Place: world.Serving,
 				ActiveGeneration: made.ActiveGeneration, MIMEType: "application/pdf", SourceURL: "https://x/", FileName: "x.pdf",
-				Metadata: map[string]any{"a": "b"},
+				CreatedAt: made.CreatedAt, Metadata: map[string]any{"a": "b"},
 			},
-			waiting.ID: {ID: waiting.ID, DatastoreID: w.StoreID, Type: domain.TypeFile, Name: waiting.Name, Place: world.Serving},
+			waiting.ID: {ID: waiting.ID, DatastoreID: w.StoreID, Type: domain.TypeFile, Name: waiting.Name, Place: world.Serving, CreatedAt: waiting.CreatedAt},
 		}, got)
 	})
 	world.Run(t, open, "more ids than one query takes are answered", func(t *testing.T, w *world.World) {

@@ -50,7 +50,7 @@ func (c *Resources) readActive(ctx context.Context, ids []string, out []*domain.
 	}
 	err := db.InLists(c.db.Read, missing, func(in string, args []any) error {
 		items, err := db.Collect(ctx, c.db.Read, scanActive, `SELECT d.id, d.datastore_id, d.group_id, d.type, d.name, d.custom_id,
-			d.active_generation, d.config, d.metadata, d.file_id, s.type, s.embedding_model
+			d.active_generation, d.config, d.metadata, d.file_id, d.created_at, s.type, s.embedding_model
 			FROM datasources d JOIN datastores s ON s.id = d.datastore_id AND s.deleted_at = 0 WHERE d.id `+in+` AND d.`+record.NotOfDeletedSite, args...)
 		if err != nil {
 			return fmt.Errorf("reading active generations: %w", err)
@@ -79,16 +79,16 @@ type sizedDatasource struct {
 
 func scanActive(s db.Scanner) (sizedDatasource, error) {
 	a := sizedDatasource{ActiveDatasource: &domain.ActiveDatasource{}}
-	var generation int64
+	var generation, createdAt int64
 	var config, metadata, fileID string
-	err := s.Scan(&a.ID, &a.DatastoreID, &a.GroupID, &a.Type, &a.Name, &a.CustomID, &generation, &config, &metadata, &fileID,
+	err := s.Scan(&a.ID, &a.DatastoreID, &a.GroupID, &a.Type, &a.Name, &a.CustomID, &generation, &config, &metadata, &fileID, &createdAt,
 		&a.Place.Engine, &a.Place.Model)
 	if err != nil {
 		return a, err
 	}
 	const fixed, perField = 512, 4 // decoded JSON takes several times the memory of its text
 	a.bytes = int64(fixed + len(a.Name) + len(a.CustomID) + perField*(len(config)+len(metadata)))
-	a.ActiveGeneration = uint64(generation)
+	a.ActiveGeneration, a.CreatedAt = uint64(generation), db.FromMicros(createdAt)
 	// Intern these texts, because a query compares them with those of its datastore for each hit.
 	a.DatastoreID, a.Place.Engine, a.Place.Model = record.Interned(a.DatastoreID), record.Interned(a.Place.Engine), record.Interned(a.Place.Model)
 	var read domain.DatasourceConfig
@@ -96,6 +96,7 @@ func scanActive(s db.Scanner) (sizedDatasource, error) {
 		return a, err
 	}
 	a.MIMEType, a.SourceURL, a.FileName, a.FileID, a.Document = read.MIMEType, read.SourceURL, read.FileName, fileID, read.Document
+	a.ChangedAt = read.ChangedAt
 	return a, db.FromJSON(metadata, &a.Metadata)
 }
 

@@ -1,0 +1,177 @@
+// Package boost implements boosts: rules that raise or lower the scores of documents by their metadata, such as their
+// age, their popularity or their team. See docs/retrieval.md.
+package boost
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/sluice/sluice/pkg/filter"
+)
+
+// Type is the type of a boost.
+type Type string
+
+// Types of boosts.
+const (
+	Recency Type = "recency" // by the age of a date
+	Number  Type = "number"  // by the size of a number
+	Value   Type = "value"   // by equality with one of several values
+)
+
+// Types lists all types.
+var Types = []Type{Recency, Number, Value}
+
+// Limits on boosts.
+const (
+	MaxBoosts       = 10             // boosts of a query or a datastore
+	MinFactor       = 0.1            // lowest factor of one boost
+	MaxFactor       = 10             // highest factor of one boost
+	DefaultFactor   = 2              // factor of a boost without one
+	MaxValues       = 100            // values of a Value boost
+	MaxTextBytes    = 256            // bytes of a text among them
+	MaxHalfLifeDays = 100 * 365.2425 // a century
+	// Limits on the product of several factors.
+	minProduct = 0.01
+	maxProduct = 100
+)
+
+// Boost is a rule that gives each document a factor between 1 and Factor. A document without a value has the factor 1.
+type Boost struct {
+	Type   Type
+	Key    string // metadata key, as in filters
+	Factor float64
+	// HalfLifeDays is for Recency: after this number of days, half of the boost is left.
+	HalfLifeDays float64
+	// Pivot is for Number: a value v has the share v/(v+Pivot) of the boost. It is 0 if Max is set.
+	Pivot float64
+	// Max is for Number: a value v has the share ln(1+v)/ln(1+Max) of the boost, at most all of it. It is 0 if Pivot is
+	// set.
+	Max float64
+	// Values is for Value: a document with one of them has all of the boost.
+	Values []filter.Value
+}
+
+// MarshalJSON implements json.Marshaler. Parse reads the result.
+func (b Boost) MarshalJSON() ([]byte, error) {
+	var value any
+	switch len(b.Values) {
+	case 0:
+	case 1:
+		value = b.Values[0]
+	default:
+		value = b.Values
+	}
+	return json.Marshal(struct {
+		Type         Type    `json:"type"`
+		Key          string  `json:"key"`
+		Factor       float64 `json:"factor"`
+		HalfLifeDays float64 `json:"halfLifeDays,omitempty"`
+		Pivot        float64 `json:"pivot,omitempty"`
+		Max          float64 `json:"max,omitempty"`
+		Value        any     `json:"value,omitempty"`
+	}{b.Type, b.Key, b.Factor, b.HalfLifeDays, b.Pivot, b.Max, value})
+}
+
+// Scorer computes the factors of a boost at one point in time.
+type Scorer struct {
+	Boost
+	now   time.Time
+	match *filter.Filter // for Value
+	test  func(filter.Value) bool
+}
+
+// Scorer returns a Scorer for the given time.
+func (b Boost) Scorer(now time.Time) Scorer {
+	s := Scorer{Boost: b, now: now}
+	if b.Type == Value {
+		s.match = &filter.Filter{Op: filter.In, Key: b.Key, Values: b.Values}
+		s.test = s.match.Test()
+	}
+	return s
+}
+
+// FactorFor returns the factor for a document whose key has the given values. Of several values, the one with the largest
+// share of the boost counts. It fails with a TypeError if the boost cannot use one of the values.
+func (s Scorer) FactorFor(values []filter.Value) (float64, error) {
+	var share float64
+	for _, v := range values {
+		of, ok := s.share(v)
+		if !ok {
+			return 1, &TypeError{Boost: s.Boost, Value: v}
+		}
+		share = max(share, of)
+	}
+	return 1 + (s.Factor-1)*share, nil
+}
+
+// share returns the share of the boost that a value has, 0 to 1. It returns false if the value has the wrong type.
+func (s Scorer) share(v filter.Value) (float64, bool) {
+	switch s.Type {
+	case Recency:
+		at, ok := v.Time()
+		age := max(s.now.Sub(at).Hours()/24, 0)
+		return math.Exp2(-age / s.HalfLifeDays), ok
+	case Number:
+		n := max(v.Number(), 0)
+		switch {
+		case v.Kind() != filter.Number:
+			return 0, false
+		case math.IsInf(n, 1):
+			return 1, true
+		case s.Pivot > 0:
+			return n / (n + s.Pivot), true
+		}
+		return min(math.Log1p(n)/math.Log1p(s.Max), 1), true
+	}
+	if s.match.Conflict(v.Kind()) != nil {
+		return 0, false
+	}
+	if s.test(v) {
+		return 1, true
+	}
+	return 0, true
+}
+
+// TypeError means that a document has a value that a boost cannot use.
+type TypeError struct {
+	Boost Boost
+	Value filter.Value
+}
+
+// Error implements error. The message continues the name of the boost's field.
+func (e *TypeError) Error() string {
+	uses := map[Type]string{
+		Recency: "a recency boost needs dates such as 2026-01-31",
+		Number:  "a number boost needs numbers, without quotation marks",
+	}[e.Boost.Type]
+	if uses == "" {
+		uses = fmt.Sprintf("it cannot be compared with %s", filter.Describe(e.Boost.Values[0].Any()))
+	}
+	return fmt.Sprintf("is %q, but a document has the value %s there; %s; change the metadata or leave the boost out",
+		filter.Shorten(e.Boost.Key), filter.Describe(e.Value.Any()), uses)
+}
+
+// Product returns the product of factors, within limits that keep any score comparable.
+func Product(factors []float64) float64 {
+	product := 1.0
+	for _, f := range factors {
+		product *= f
+	}
+	return min(max(product, minProduct), maxProduct)
+}
+
+// Apply returns a score of at most 1 after a boost. A factor above 1 takes part of the distance to 1, so that the score
+// never exceeds 1: a low score is nearly multiplied by the factor. A factor below 1 multiplies the score. Negative
+// scores are divided by the factor. The result rises with the score and with the factor.
+func Apply(score, factor float64) float64 {
+	switch {
+	case score <= 0:
+		return score / factor
+	case factor <= 1:
+		return score * factor
+	}
+	return 1 - math.Pow(1-min(score, 1), factor)
+}

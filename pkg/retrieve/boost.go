@@ -1,0 +1,172 @@
+package retrieve
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice/sluice/pkg/boost"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/filter"
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// Boosts change the final scores of the first stage, after the deduction for link lists. So they decide which candidates
+// are reranked. They change the reranker's scores in the same way.
+
+// boostDepth is how many times more candidates are searched for if scores are boosted. A document that a boost lifts
+// into the result may rank low without it.
+const boostDepth = 5
+
+// boosts returns the boosts of a datastore's documents: those of the request, if it has the field.
+func (req *Request) boosts(*domain.Datastore) []boost.Boost { return req.Boosts }
+
+// boostedDocument holds the factors for a document's scores.
+type boostedDocument struct {
+	factors []float64 // one per boost of its datastore
+	product float64
+}
+
+// boost applies the boosts to the candidates of a leg and sorts them again. It returns notes about values that the
+// boosts of settings cannot use. It fails with domain.CodeInvalid if a boost of the request cannot use a value.
+func (q *query) boost(all []*candidate) (notes []string, err error) {
+	if !slices.ContainsFunc(q.Datastores, func(ds domain.Datastore) bool { return len(q.boosts(&ds)) > 0 }) {
+		return nil, nil
+	}
+	now := q.opts.Now()
+	scorers := make(map[string][]boost.Scorer) // by datastore
+	documents := make(map[string]*boostedDocument)
+	for _, c := range all {
+		d := documents[c.source.ID]
+		if d == nil {
+			s, ok := scorers[c.ds.ID]
+			if !ok {
+				for _, b := range q.boosts(c.ds) {
+					s = append(s, b.Scorer(now))
+				}
+				scorers[c.ds.ID] = s
+			}
+			d = &boostedDocument{factors: make([]float64, len(s))}
+			for i := range s {
+				field := fmt.Sprintf("boosts[%d].key", i)
+				var wrong *boost.TypeError
+				d.factors[i], err = s[i].FactorFor(documentValues(c.source, s[i].Key))
+				switch {
+				case err == nil:
+				case !errors.As(err, &wrong):
+					return nil, err
+				case q.Boosts != nil && !strings.HasPrefix(s[i].Key, documentPrefix):
+					return nil, domain.Invalid(field, "%s", wrong.Error())
+				default: // the caller cannot change what a file says, or has not named the boost
+					notes = appendNote(notes, field+" "+wrong.Error())
+				}
+			}
+			d.product = boost.Product(d.factors)
+			documents[c.source.ID] = d
+		}
+		c.boost = d
+		before := c.final
+		c.final = boost.Apply(c.final, d.product)
+		c.boosted = c.final - before
+		c.displayScore = displayScore(c.final)
+	}
+	slices.SortFunc(all, (*candidate).compare)
+	return notes, nil
+}
+
+// maxBoostNotes is the maximum number of notes about values of the wrong type.
+const maxBoostNotes = 3
+
+func appendNote(notes []string, note string) []string {
+	if len(notes) < maxBoostNotes && !slices.Contains(notes, note) {
+		notes = append(notes, note)
+	}
+	return notes
+}
+
+// rerankBoosted applies the boosts to the reranker's scores, and sorts the candidates again.
+func rerankBoosted(reranked []*candidate) {
+	if !slices.ContainsFunc(reranked, func(c *candidate) bool { return c.boost != nil }) {
+		return
+	}
+	for _, c := range reranked {
+		if c.boost != nil {
+			c.displayScore = boost.Apply(c.displayScore, c.boost.product)
+		}
+	}
+	slices.SortStableFunc(reranked, func(a, b *candidate) int { return cmp.Compare(b.displayScore, a.displayScore) })
+	for i, c := range reranked {
+		c.second = i + 1
+	}
+}
+
+// documentPrefix begins the keys of metadata that was found in the document itself.
+const documentPrefix = "document."
+
+// documentValues returns the values of a key in the current metadata and properties of a datasource.
+func documentValues(d *domain.ActiveDatasource, key string) []filter.Value {
+	switch {
+	case filter.IsProperty(key):
+		if text := property(d, key); text != "" {
+			return []filter.Value{filter.TextOf(text)}
+		}
+		return nil
+	case strings.HasPrefix(key, documentPrefix):
+		return index.ValuesOf(domain.FragmentMetadata(d.Metadata, d.Document), key)
+	}
+	return index.ValuesOf(d.Metadata, key)
+}
+
+// property returns a property of a datasource as filters see it, or "" if it has none.
+func property(d *domain.ActiveDatasource, key string) string {
+	switch key {
+	case filter.PropertyID:
+		return d.ID
+	case filter.PropertyName:
+		return d.Name
+	case filter.PropertyType:
+		return string(d.Type)
+	case filter.PropertyCustomID:
+		return d.CustomID
+	case filter.PropertySite:
+		return d.GroupID
+	case filter.PropertySourceURL:
+		if d.Type == domain.TypeWebPage {
+			return d.SourceURL
+		}
+	case filter.PropertyMIMEType:
+		return d.MIMEType
+	case filter.PropertyCreated:
+		return d.CreatedAt.Format(time.RFC3339Nano)
+	case filter.PropertyChanged:
+		if d.ChangedAt.IsZero() {
+			return d.CreatedAt.Format(time.RFC3339Nano)
+		}
+		return d.ChangedAt.Format(time.RFC3339Nano)
+	}
+	return ""
+}
+
+// explainBoosts returns boosts as JSON, or nil if there are none.
+func explainBoosts(boosts []boost.Boost) json.RawMessage {
+	if len(boosts) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(boosts)
+	if err != nil {
+		return nil // unreachable: all numbers are finite
+	}
+	return text
+}
+
+// factors returns the factors of a candidate, or nil if nothing is boosted.
+func (c *candidate) factors() []float64 {
+	if c.boost == nil {
+		return nil
+	}
+	return c.boost.factors
+}
