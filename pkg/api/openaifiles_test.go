@@ -260,6 +260,9 @@ func TestFaultyRequestsToVectorStoresAreRejected(t *testing.T) {
 	for _, path := range []string{"/vs_" + missing, "/" + store + "/files/file-" + missing, "/" + store + "/files/x", "/" + store + "/file_batches/vsfb_" + missing, "/" + store + "/file_batches/x"} {
 		s.call("GET", "/v1/vector_stores"+path, nil).openAIFault(404)
 	}
+	if param, _ := s.call("POST", "/v1/vector_stores/"+store+"/files", object{"file_id": "file-" + missing}).openAIFault(404); param != "file_id" {
+		t.Error(param)
+	}
 	if param, _ := s.call("POST", "/v1/vector_stores", object{"file_ids": []string{file, "file-" + missing}}).openAIFault(404); param != "file_ids[1]" {
 		t.Errorf("the parameter is %s", param)
 	}

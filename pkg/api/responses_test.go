@@ -121,3 +121,31 @@ func TestResponsesListUnknownParameters(t *testing.T) {
 		t.Errorf("%v", effort)
 	}
 }
+
+func TestPanicInTheBackgroundFailsTheResponse(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	agent := s.newAgent()
+	s.answerer.answer = func(_ context.Context, _ answer.Request, emit func(string) error) (answer.Answer, error) {
+		must(t, emit("Thirty "))
+		panic("a fault of a reader")
+	}
+	id := s.respond(object{"model": agent, "background": true}).want(200).object().id()
+	s.call("GET", "/v1/responses/"+id+"?stream=true", nil).want(200) // ends with the response
+	failed := s.call("GET", "/v1/responses/"+id, nil).want(200).object()
+	if failed["status"] != "failed" || failed["error"].(map[string]any)["code"] != "server_error" {
+		t.Errorf("%v", failed)
+	}
+	if log := s.log.String(); !strings.Contains(log, "a fault of a reader") || !strings.Contains(log, "responses_test.go") {
+		t.Errorf("the log lacks the panic or its stack: %s", log)
+	}
+	if events := string(s.call("GET", "/v1/responses/"+id+"?stream=true", nil).want(200).body); !strings.Contains(events, "response.failed") {
+		t.Errorf("%s", events)
+	}
+
+	s.answerer.answer = nil
+	again := s.respond(object{"model": agent}).want(200).object() // the process has survived
+	if again["status"] != "completed" {
+		t.Errorf("%v", again)
+	}
+}

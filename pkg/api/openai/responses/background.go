@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -59,6 +60,7 @@ type job struct {
 var (
 	errStopping  = errors.New("the service is stopping")
 	errCancelled = errors.New("the response was cancelled or deleted")
+	errPanicked  = errors.New("answering the response panicked")
 )
 
 // NewRunner returns a Runner. `holder` is the id of the process among all that share the catalog.
@@ -169,7 +171,7 @@ func (s *Service) background(ctx context.Context, cancel context.CancelCauseFunc
 	slot, ok := s.Runner.gate.Enter(ctx, access.WorkspaceFlow(row.WorkspaceID))
 	if ok {
 		h.begin(ctx)
-		done = r.execute(ctx, func(steps ...events.Step) error {
+		done = r.executeGuarded(ctx, func(steps ...events.Step) error {
 			for _, step := range steps {
 				j.log.Add(step)
 			}
@@ -184,6 +186,18 @@ func (s *Service) background(ctx context.Context, cancel context.CancelCauseFunc
 	done.trace = j.log.Traced().Trace
 	done = s.finish(ctx, r, row, done)
 	j.log.Add(events.Step{Kind: events.Ended, Response: &done.response})
+}
+
+// executeGuarded is execute, but a panic fails the response. In the background, no HTTP handler recovers from panics, so
+// the panic would end the process.
+func (r *run) executeGuarded(ctx context.Context, send func(steps ...events.Step) error) (done outcome) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			r.service.Log.ErrorContext(ctx, "answering a response panicked", "response", r.response.ID, "panic", cause, "stack", string(debug.Stack()))
+			done = r.failed(ctx, outcome{response: r.response}, errPanicked)
+		}
+	}()
+	return r.execute(ctx, send)
 }
 
 // interrupted returns the outcome of a response that was cancelled, or whose process stops.

@@ -41,7 +41,7 @@ func renderBatch(b domain.FileBatch) batchObject {
 func (h *handler) createBatch(c *call) error {
 	var body struct {
 		FileIDs          []string       `json:"file_ids"`
-		Files            []batchFile    `json:"files"`
+		Files            []newFile      `json:"files"`
 		Attributes       map[string]any `json:"attributes"`
 		ChunkingStrategy *strategy      `json:"chunking_strategy"`
 	}
@@ -67,7 +67,7 @@ func (h *handler) createBatch(c *call) error {
 			openai.Ignored(c.gin, ignoredOf(attributes != nil, chunking != nil)...)
 		}
 		for i, f := range body.Files {
-			files = append(files, f.check(&faults, fmt.Sprintf("files[%d]", i)))
+			files = append(files, f.check(&faults, fmt.Sprintf("files[%d].", i)))
 		}
 	default:
 		for _, id := range fileIDs(&faults, "file_ids", body.FileIDs, maxBatch) {
@@ -87,20 +87,6 @@ func (h *handler) createBatch(c *call) error {
 		return c.storeError(err)
 	}
 	return c.replyFile(renderBatch(b))
-}
-
-// batchFile is an element of the field files.
-type batchFile struct {
-	FileID           string         `json:"file_id"`
-	Attributes       map[string]any `json:"attributes"`
-	ChunkingStrategy *strategy      `json:"chunking_strategy"`
-}
-
-func (f batchFile) check(faults *openai.Faults, field string) catalog.NewFile {
-	return catalog.NewFile{
-		FileID: fileID(faults, field+".file_id", f.FileID), Attributes: attributesOf(faults, field+".attributes", f.Attributes),
-		Chunking: chunkingOf(faults, field+".chunking_strategy", f.ChunkingStrategy),
-	}
 }
 
 // ignoredOf returns the parameters of a batch that have no effect, because each file has its own.

@@ -90,12 +90,23 @@ func (h *handler) errorCode(d domain.Datasource) string {
 	}
 }
 
-func (h *handler) addFile(c *call) error {
-	var body struct {
-		FileID           string         `json:"file_id"`
-		Attributes       map[string]any `json:"attributes"`
-		ChunkingStrategy *strategy      `json:"chunking_strategy"`
+// newFile is a file that a request adds to a vector store.
+type newFile struct {
+	FileID           string         `json:"file_id"`
+	Attributes       map[string]any `json:"attributes"`
+	ChunkingStrategy *strategy      `json:"chunking_strategy"`
+}
+
+// check checks the fields. `prefix` precedes their names in errors.
+func (f newFile) check(faults *openai.Faults, prefix string) catalog.NewFile {
+	return catalog.NewFile{
+		FileID: fileID(faults, prefix+"file_id", f.FileID), Attributes: attributesOf(faults, prefix+"attributes", f.Attributes),
+		Chunking: chunkingOf(faults, prefix+"chunking_strategy", f.ChunkingStrategy),
 	}
+}
+
+func (h *handler) addFile(c *call) error {
+	var body newFile
 	if err := openai.Decode(c.gin, &body); err != nil {
 		return err
 	}
@@ -104,10 +115,7 @@ func (h *handler) addFile(c *call) error {
 		return err
 	}
 	var faults openai.Faults
-	f := catalog.NewFile{
-		FileID: fileID(&faults, "file_id", body.FileID), Attributes: attributesOf(&faults, "attributes", body.Attributes),
-		Chunking: chunkingOf(&faults, "chunking_strategy", body.ChunkingStrategy),
-	}
+	f := body.check(&faults, "")
 	if err := faults.Err(); err != nil {
 		return err
 	}
@@ -120,7 +128,7 @@ func (h *handler) addFile(c *call) error {
 	}
 	d, err := h.await(c, store.ID, func() (domain.Datasource, error) { return h.Store.AddFile(c.ctx, c.ws, store.ID, f) })
 	if domain.CodeOf(err) == domain.CodeNotFound {
-		return h.missingFile(c, "file_id", []string{body.FileID})
+		return missingAt("file_id", body.FileID)
 	}
 	if err != nil {
 		return err

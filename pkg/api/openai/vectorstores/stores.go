@@ -143,14 +143,19 @@ func (h *handler) missingFile(c *call, field string, ids []string) error {
 			_, err = h.Store.File(c.ctx, c.ws, id)
 		}
 		if domain.CodeOf(err) == domain.CodeNotFound {
-			e := openai.File.NotFound(text)
-			return &domain.Error{Code: domain.CodeNotFound, Message: e.Error(), Fields: []domain.FieldError{{Field: fmt.Sprintf("%s[%d]", field, i), Message: e.Error()}}}
+			return missingAt(fmt.Sprintf("%s[%d]", field, i), text)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return domain.Errorf(domain.CodeNotFound, "a file was deleted in the meantime; list the files again")
+}
+
+// missingAt returns the error for a file that does not exist, whose id is in the given field.
+func missingAt(field, id string) error {
+	e := openai.File.NotFound(id)
+	return &domain.Error{Code: domain.CodeNotFound, Message: e.Error(), Fields: []domain.FieldError{{Field: field, Message: e.Error()}}}
 }
 
 func (h *handler) list(c *call) error {
