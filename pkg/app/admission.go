@@ -64,7 +64,7 @@ func newAdmission(c config.Config, r prometheus.Registerer) *admissionGates {
 		alone        time.Duration
 	}
 	searches := class{computedPerProcessor, computedShare(count, computedPerProcessor, count-1), c.AdmissionWait, aloneTime}
-	if c.HasRemoteIndex() || c.EmbedModel != "" || c.RerankURL != "" {
+	if c.HasRemoteIndex() || c.ServerEmbedModel() != "" || c.RerankURL != "" {
 		searches.perProcessor, searches.share = awaitedPerProcessor, awaitedShare
 	}
 	answers := searches

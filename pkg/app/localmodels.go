@@ -20,7 +20,7 @@ import (
 func (e *embedders) openLocal(c config.Config, log *slog.Logger) error {
 	if c.EmbedDir != "" {
 		where := transformer.Config{Directory: c.EmbedDir}
-		if c.EmbedModel == "" { // otherwise the prefixes belong to the server's model
+		if c.ServerEmbedModel() == "" { // otherwise the prefixes belong to the server's model
 			where.QueryPrefix, where.PassagePrefix = nilIfEmpty(c.QueryPrefix), nilIfEmpty(c.PassagePrefix)
 		}
 		if err := e.addLocal(where, log); err != nil {

@@ -12,7 +12,10 @@ import (
 	"github.com/sluice/sluice/pkg/embed/transformer/tinymodel"
 )
 
-const builtinModel = "builtin-en-256-v1"
+const (
+	builtinModel  = "builtin-en-256-v1"
+	builtinMiniLM = "builtin-minilm"
+)
 
 // modelAt writes a model to a directory. Its weights are derived from the seed.
 func modelAt(t *testing.T, seed uint64, directory ...string) string {
@@ -51,15 +54,18 @@ func TestTheDefaultModelFollowsTheConfiguration(t *testing.T) {
 		config config.Config
 		want   []string
 	}{
-		"nothing is configured":              {config.Config{DataDir: t.TempDir()}, []string{builtinModel}},
-		"models lie in the data directory":   {config.Config{DataDir: data}, []string{a, b, builtinModel}},
-		"a directory is named":               {config.Config{DataDir: data, EmbedDir: third}, []string{c, a, b, builtinModel}},
-		"the directory holds a known model":  {config.Config{DataDir: data, EmbedDir: modelAt(t, 2, t.TempDir())}, []string{b, a, builtinModel}},
-		"one of these is named":              {config.Config{DataDir: data, EmbedDir: filepath.Join(data, "models", "b")}, []string{b, a, builtinModel}},
-		"a server's model is named":          {config.Config{DataDir: data, EmbedModel: "m", OpenAIKey: "k"}, []string{"openai:m", a, b, builtinModel}},
-		"both are named":                     {config.Config{DataDir: t.TempDir(), EmbedDir: third, EmbedModel: "m", OpenAIKey: "k"}, []string{"openai:m", c, builtinModel}},
-		"prefixes beside both are not of it": {config.Config{DataDir: t.TempDir(), EmbedDir: third, EmbedModel: "m", OpenAIKey: "k", QueryPrefix: "query: "}, []string{"openai:m", c, builtinModel}},
-		"a prefix of queries":                {config.Config{DataDir: t.TempDir(), EmbedDir: third, QueryPrefix: "query: "}, []string{c, builtinModel}},
+		"nothing is configured":              {config.Config{DataDir: t.TempDir()}, []string{builtinModel, builtinMiniLM}},
+		"models lie in the data directory":   {config.Config{DataDir: data}, []string{a, b, builtinModel, builtinMiniLM}},
+		"a directory is named":               {config.Config{DataDir: data, EmbedDir: third}, []string{c, a, b, builtinModel, builtinMiniLM}},
+		"the directory holds a known model":  {config.Config{DataDir: data, EmbedDir: modelAt(t, 2, t.TempDir())}, []string{b, a, builtinModel, builtinMiniLM}},
+		"one of these is named":              {config.Config{DataDir: data, EmbedDir: filepath.Join(data, "models", "b")}, []string{b, a, builtinModel, builtinMiniLM}},
+		"a server's model is named":          {config.Config{DataDir: data, EmbedModel: "m", OpenAIKey: "k"}, []string{"openai:m", a, b, builtinModel, builtinMiniLM}},
+		"both are named":                     {config.Config{DataDir: t.TempDir(), EmbedDir: third, EmbedModel: "m", OpenAIKey: "k"}, []string{"openai:m", c, builtinModel, builtinMiniLM}},
+		"prefixes beside both are not of it": {config.Config{DataDir: t.TempDir(), EmbedDir: third, EmbedModel: "m", OpenAIKey: "k", QueryPrefix: "query: "}, []string{"openai:m", c, builtinModel, builtinMiniLM}},
+		"a prefix of queries":                {config.Config{DataDir: t.TempDir(), EmbedDir: third, QueryPrefix: "query: "}, []string{c, builtinModel, builtinMiniLM}},
+		"the best built-in model is named":   {config.Config{DataDir: data, EmbedModel: builtinMiniLM}, []string{builtinMiniLM, a, b, builtinModel}},
+		"the fastest one is named":           {config.Config{DataDir: data, EmbedModel: builtinModel}, []string{builtinModel, a, b, builtinMiniLM}},
+		"the fastest one comes first":        {config.Config{DataDir: data, EmbedDir: third, EmbedModel: "auto"}, []string{builtinModel, c, a, b, builtinMiniLM}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := ids(test.config); strings.Join(got, " ") != strings.Join(test.want, " ") {
@@ -67,7 +73,7 @@ func TestTheDefaultModelFollowsTheConfiguration(t *testing.T) {
 			}
 		})
 	}
-	if got := ids(config.Config{DataDir: data, EmbedDir: filepath.Join(data, "models", "b"), PassagePrefix: "passage: "}); len(got) != 4 || got[2] != b {
+	if got := ids(config.Config{DataDir: data, EmbedDir: filepath.Join(data, "models", "b"), PassagePrefix: "passage: "}); len(got) != 5 || got[2] != b {
 		t.Errorf("a prefix of passages hides the model that datastores were made with: %q", got)
 	}
 	if got := ids(config.Config{DataDir: t.TempDir(), EmbedDir: third, PassagePrefix: "passage: "})[0]; got == c {
@@ -89,8 +95,10 @@ func TestAnUnreadableModelStopsTheStartWithTheRemedy(t *testing.T) {
 		config config.Config
 		words  []string
 	}{
-		"there is no directory": {config.Config{EmbedDir: "/nowhere/at/all"}, []string{"SLUICE_EMBED_DIR", `"/nowhere/at/all"`, "no such file"}},
-		"the weights are torn":  {config.Config{EmbedDir: broken}, []string{"SLUICE_EMBED_DIR", filepath.Join(broken, "model.safetensors")}},
+		"there is no directory":            {config.Config{EmbedDir: "/nowhere/at/all"}, []string{"SLUICE_EMBED_DIR", `"/nowhere/at/all"`, "no such file"}},
+		"there is no such built-in model":  {config.Config{EmbedModel: "builtin-bert"}, []string{"SLUICE_EMBED_MODEL", `"builtin-bert"`, builtinModel, builtinMiniLM, "auto"}},
+		"there is no server for the model": {config.Config{EmbedModel: "bert"}, []string{"SLUICE_EMBED_MODEL", `"bert"`, "OPENAI_BASE_URL", builtinMiniLM}},
+		"the weights are torn":             {config.Config{EmbedDir: broken}, []string{"SLUICE_EMBED_DIR", filepath.Join(broken, "model.safetensors")}},
 		"an empty directory among the data": {config.Config{DataDir: data}, []string{filepath.Join(data, "models", "empty", "config.json") + " is missing",
 			"move " + filepath.Join(data, "models", "empty") + " elsewhere"}},
 	} {

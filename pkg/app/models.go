@@ -12,6 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/embed"
+	"github.com/sluice/sluice/pkg/embed/minilm"
 	embedopenai "github.com/sluice/sluice/pkg/embed/openai"
 	"github.com/sluice/sluice/pkg/embed/static"
 	"github.com/sluice/sluice/pkg/lists"
@@ -27,18 +28,23 @@ type embedders struct {
 	builtin extractive.WordVectors // the built-in model, which has vectors for single words
 }
 
-// openEmbedders opens the configured models and those in the data directory. Their order is: the server's model, the
-// model in SLUICE_EMBED_DIR, the models in the data directory by name, the built-in model. The first is the default for
-// new datastores.
+// openEmbedders opens the configured models and those in the data directory. Their order is: the built-in model that
+// SLUICE_EMBED_MODEL names, the server's model, the model in SLUICE_EMBED_DIR, the models in the data directory by name,
+// the built-in models. The first is the default for new datastores.
 func openEmbedders(c config.Config, log *slog.Logger) (*embedders, error) {
 	builtin, err := static.New()
 	if err != nil {
 		return nil, err
 	}
 	e := &embedders{byID: map[string]embed.Embedder{}, builtin: builtin}
-	if c.EmbedModel != "" {
+	builtins := []embed.Embedder{builtin, embed.Cached(minilm.New(), queryCache)}
+	if err := e.addChosen(c.BuiltinEmbedModel(), builtins); err != nil {
+		return nil, err
+	}
+	if c.ServerEmbedModel() != "" {
 		if !c.HasModelServer() {
-			return nil, fmt.Errorf("SLUICE_EMBED_MODEL is %q, but no model server is configured: set OPENAI_BASE_URL or OPENAI_API_KEY", c.EmbedModel)
+			return nil, fmt.Errorf("SLUICE_EMBED_MODEL is %q, but no model server is configured: set OPENAI_BASE_URL or OPENAI_API_KEY, or name a built-in model (%s, %s)",
+				c.EmbedModel, static.ID, minilm.ID)
 		}
 		remote, err := embedopenai.New(embedopenai.Config{
 			BaseURL: c.OpenAIBaseURL, APIKey: c.OpenAIKey, Model: c.EmbedModel, Dimensions: c.EmbedDims, Concurrency: max(8, 2*c.IngestConcurrency),
@@ -52,8 +58,28 @@ func openEmbedders(c config.Config, log *slog.Logger) (*embedders, error) {
 	if err := e.openLocal(c, log); err != nil {
 		return nil, err
 	}
-	e.add(builtin)
+	for _, m := range builtins {
+		e.add(m)
+	}
 	return e, nil
+}
+
+// addChosen adds the built-in model that SLUICE_EMBED_MODEL names, if any. With config.EmbedAuto, this is the model that
+// datastores have until they are moved.
+func (e *embedders) addChosen(name string, builtins []embed.Embedder) error {
+	if name == "" {
+		return nil
+	}
+	if name == config.EmbedAuto {
+		name = static.ID
+	}
+	ids := lists.Map(builtins, func(m embed.Embedder) string { return m.Model().ID })
+	i := slices.Index(ids, name)
+	if i < 0 {
+		return fmt.Errorf("SLUICE_EMBED_MODEL is %q, but there is no such built-in model: use %s, or %s", name, strings.Join(ids, ", "), config.EmbedAuto)
+	}
+	e.add(builtins[i])
+	return nil
 }
 
 // add adds a model unless it is already known.

@@ -15,7 +15,7 @@ import (
 // service is only degraded: without the embedding model, new documents wait, and without the chat model, answers
 // consist of quotations. Hosted services at default addresses are not checked.
 func modelChecks(c config.Config) (out []api.Check) {
-	if c.EmbedModel == "" && c.ChatModel == "" && len(c.ModelNames) == 0 {
+	if c.ServerEmbedModel() == "" && c.ChatModel == "" && len(c.ModelNames) == 0 {
 		return nil
 	}
 	for _, s := range chatProviders(c) {

@@ -74,7 +74,7 @@ type Config struct {
 	ChatTimeout   time.Duration
 	ChatAttempts  int
 
-	EmbedModel    string
+	EmbedModel    string // name of a model of the OpenAI-compatible server or of a built-in model, or EmbedAuto
 	EmbedDims     int
 	EmbedDir      string // directory of an embedding model that runs in this process
 	QueryPrefix   string // for the model in SLUICE_EMBED_MODEL or SLUICE_EMBED_DIR
@@ -244,7 +244,7 @@ func (c Config) check() error {
 	if c.MilvusAddr != "" && !strings.Contains(c.MilvusAddr, ":") {
 		return fmt.Errorf("MILVUS_ADDR %q must include a port, such as %s:19530", c.MilvusAddr, c.MilvusAddr)
 	}
-	if (c.QueryPrefix != "" || c.PassagePrefix != "") && c.EmbedModel == "" && c.EmbedDir == "" {
+	if (c.QueryPrefix != "" || c.PassagePrefix != "") && c.ServerEmbedModel() == "" && c.EmbedDir == "" {
 		return errors.New("SLUICE_EMBED_QUERY_PREFIX and SLUICE_EMBED_PASSAGE_PREFIX need a model: set SLUICE_EMBED_MODEL or SLUICE_EMBED_DIR")
 	}
 	if (c.RerankKey != "" || c.RerankModel != "") && c.RerankURL == "" {
@@ -265,6 +265,29 @@ func (c Config) HasEmbeddedIndex() bool {
 		return !c.HasRemoteIndex() || c.DatabaseURL == ""
 	}
 	return c.EmbeddedIndex == Yes
+}
+
+// EmbedAuto is the value of SLUICE_EMBED_MODEL with which datastores start with the fastest built-in model, and move to
+// the best one later.
+const EmbedAuto = "auto"
+
+// builtinPrefix begins the names of all built-in embedding models.
+const builtinPrefix = "builtin-"
+
+// ServerEmbedModel returns the name of the embedding model on the OpenAI-compatible server, or "" if none is configured.
+func (c Config) ServerEmbedModel() string {
+	if c.BuiltinEmbedModel() != "" {
+		return ""
+	}
+	return c.EmbedModel
+}
+
+// BuiltinEmbedModel returns EmbedModel if it names a built-in model or is EmbedAuto, else "".
+func (c Config) BuiltinEmbedModel() string {
+	if c.EmbedModel == EmbedAuto || strings.HasPrefix(c.EmbedModel, builtinPrefix) {
+		return c.EmbedModel
+	}
+	return ""
 }
 
 // HasModelServer reports whether an OpenAI-compatible server is configured.

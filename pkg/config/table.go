@@ -14,7 +14,7 @@ func startSettings(c *Config) Group {
 		{Env: "SLUICE_CHAT_MODEL", set: text(&c.ChatModel), Unset: "no model; answers quote the documents",
 			Doc: "Chat model that writes answers, as `model` or `provider:model`; providers are `openai`, `azure` and `anthropic`."},
 		{Env: "SLUICE_EMBED_MODEL", set: text(&c.EmbedModel), Unset: "the model in `SLUICE_EMBED_DIR`, else in `models` in the data directory, else the built-in model",
-			Doc: "Embedding model for new datastores, offered by the OpenAI-compatible server."},
+			Doc: "Embedding model for new datastores: one that the OpenAI-compatible server offers, `builtin-en-256-v1`, `builtin-minilm`, or `auto`, which moves datastores from the first built-in model to the second while processors are idle."},
 	}}
 }
 

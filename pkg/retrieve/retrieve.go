@@ -98,7 +98,7 @@ type Options struct {
 const (
 	DefaultDenseWeight = 0.5
 	BuiltinDenseWeight = 0.3
-	builtinPrefix      = "builtin-"
+	builtinPrefix      = "builtin-en-" // of the static models
 )
 
 // Request is a query. The caller must have checked that the datastores may be read.

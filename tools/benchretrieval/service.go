@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/sluice/sluice/tools/internal/bench"
 	"github.com/sluice/sluice/tools/local/engines"
@@ -17,6 +18,9 @@ type measured struct {
 	top     int            // number of fragments per query
 	closers []func() error // functions that stop what was started, in the order in which it was started
 }
+
+// builtinPrefix begins the names of built-in embedding models.
+const builtinPrefix = "builtin-"
 
 // start starts the service, and Milvus Lite if that engine is measured. The data directory is temporary unless s.keep
 // names one. The service does not read settings from this process's environment.
@@ -33,7 +37,9 @@ func start(ctx context.Context, s settings) (b *measured, err error) {
 	}
 	b.closers = append(b.closers, remove)
 	var environ []string
-	if s.model != "" {
+	if name := filepath.Base(s.model); strings.HasPrefix(name, builtinPrefix) {
+		environ = append(environ, "SLUICE_EMBED_MODEL="+name)
+	} else if s.model != "" {
 		environ = append(environ, "SLUICE_EMBED_DIR="+s.model)
 	}
 	if slices.Contains(s.engines, "milvus") {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/sluice/sluice/pkg/eval/service"
 )
@@ -66,6 +67,9 @@ func (b *measured) synched(ctx context.Context, id string) (int, error) {
 func modelName(s settings) string {
 	if s.model == "" {
 		return "built-in"
+	}
+	if name := filepath.Base(s.model); strings.HasPrefix(name, builtinPrefix) {
+		return name
 	}
 	return filepath.Base(filepath.Dir(s.model)) + "/" + filepath.Base(s.model)
 }

@@ -3,11 +3,11 @@ package transformer
 import "math"
 
 // fixedPoint multiplies matrices by the weights of linear layers in fixed point. Each row of both matrices is scaled,
-// so that its numbers become 16-bit integers and sums of products fit into 32 bits. The sums are scaled back. This
-// takes half as long as with floats, because processors have instructions for pairs of 16-bit integers. The relative
-// error of a sum of k products is about 1e-5 in practice, and at most √k/46000 if all rounding errors have the same
-// sign. It is relative to the product of the lengths of the two rows. This is seven bits more precise than bfloat16,
-// the format that other software uses for these models.
+// so that its numbers become 16-bit integers and sums of products fit into 32 bits. The sums are scaled back. On most
+// processors, this takes half as long as with floats, because they have instructions for pairs of 16-bit integers. The
+// relative error of a sum of k products is about 1e-5 in practice, and at most √k/46000 if all rounding errors have the
+// same sign. It is relative to the product of the lengths of the two rows. This is seven bits more precise than
+// bfloat16, the format that other software uses for these models.
 type fixedPoint struct {
 	// tile sets c[i*ldc+j] = bias[j] + rows[i] * columns[j] * Σ a[i*lda+p] * b(p, j) for all i < kernel.rows, j <
 	// kernel.cols and p < k. k is a multiple of fixedStep. b contains k/2 × kernel.cols pairs of numbers; the two
@@ -50,11 +50,31 @@ type fixedWeights struct {
 	bias    []float32
 }
 
+// newFixedWeights returns weights without values, and the number of rows of its panels, which is k and padding.
+func (kn *kernel) newFixedWeights(bias []float32, n, k int) (p *fixedWeights, wide int) {
+	wide, cols := roundUp(k, fixedStep), roundUp(n, kn.cols)
+	p = &fixedWeights{k: k, n: n, panels: make([]int16, cols*wide), columns: make([]float32, cols), bias: make([]float32, cols)}
+	copy(p.bias, bias)
+	return p, wide
+}
+
+// packIntegers packs weights that are integers of 8 bits, each multiplied by the scale of its row. They are stored as n
+// rows of k numbers, one row per output. A row of up to 129,000 numbers is shorter than fixedLength.
+func (kn *kernel) packIntegers(numbers []byte, scales, bias []float32, n, k int) *fixedWeights {
+	p, wide := kn.newFixedWeights(bias, n, k)
+	copy(p.columns, scales)
+	for j := range n {
+		panel := p.panels[j/kn.cols*kn.cols*wide:]
+		for i, v := range numbers[j*k:][:k] {
+			panel[(i/2*kn.cols+j%kn.cols)*2+i%2] = int16(int8(v))
+		}
+	}
+	return p
+}
+
 // packFixed packs weights that are stored as n rows of k numbers, one row per output.
 func (kn *kernel) packFixed(weight, bias []float32, n, k int) *fixedWeights {
-	wide, cols := roundUp(k, fixedStep), roundUp(n, kn.cols)
-	p := &fixedWeights{k: k, n: n, panels: make([]int16, cols*wide), columns: make([]float32, cols), bias: make([]float32, cols)}
-	copy(p.bias, bias)
+	p, wide := kn.newFixedWeights(bias, n, k)
 	for j := range n {
 		row := weight[j*k:][:k]
 		var squares float64

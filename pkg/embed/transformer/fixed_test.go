@@ -10,45 +10,6 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// fixedKernels returns the fixed-point kernels. The first one is implemented in plain Go and runs on every processor.
-func fixedKernels() []*kernel {
-	plain := *portable
-	plain.name = "plain"
-	plain.fixed = &fixedPoint{
-		tile: func(a []int16, lda int, b []int16, rows, columns, bias, c []float32, ldc, k int) {
-			for i := range plain.rows {
-				for j := range plain.cols {
-					var sum int32
-					for p := range k {
-						sum += int32(a[i*lda+p]) * int32(b[(p/2*plain.cols+j)*2+p%2])
-					}
-					c[i*ldc+j] = float32(sum)*rows[i]*columns[j] + bias[j]
-				}
-			}
-		},
-		extent: func(x []float32) (squares, top float32) {
-			for _, v := range x {
-				squares += v * v
-				top = max(top, v, -v)
-			}
-			return squares, top
-		},
-		round: func(to []int16, x []float32, factor float32) {
-			clear(to)
-			for i, v := range x {
-				to[i] = int16(math.RoundToEven(float64(v * factor)))
-			}
-		},
-	}
-	all := []*kernel{&plain}
-	for _, kn := range kernels() {
-		if kn.fixed != nil {
-			all = append(all, kn)
-		}
-	}
-	return all
-}
-
 // product multiplies in fixed point and returns the worst relative error: the error of a value divided by the product
 // of the lengths of its two rows.
 func product(t *testing.T, kn *kernel, a, weight, bias []float32, m, n, k int) (c []float32, worst float64) {
@@ -74,7 +35,7 @@ func product(t *testing.T, kn *kernel, a, weight, bias []float32, m, n, k int) (
 
 func TestFixedPointIsCloseForAnyShapeAndScale(t *testing.T) {
 	t.Parallel()
-	for _, kn := range fixedKernels() {
+	for _, kn := range kernels() {
 		for _, shape := range [][3]int{{1, 1, 1}, {3, 5, 7}, {6, 16, 16}, {13, 33, 17}, {97, 31, 48}, {200, 20, 31}, {7, 17, 1536}} {
 			for _, scale := range []float32{1, 1e-12, 1e12, 1e-18, 1e18} {
 				t.Run(fmt.Sprint(kn.name, shape, scale), func(t *testing.T) {
@@ -101,7 +62,7 @@ func TestFixedPointIsCloseForAnyShapeAndScale(t *testing.T) {
 // than zero.
 func TestFixedPointHoldsTheLargestSums(t *testing.T) {
 	t.Parallel()
-	for _, kn := range fixedKernels() {
+	for _, kn := range kernels() {
 		for _, k := range []int{1, 2, 384, 1536, 4096} {
 			for name, fill := range map[string]func(i int) float32{
 				"equal": func(int) float32 { return 0.37 }, "one": func(i int) float32 { return float32(1 - min(i, 1)) },
@@ -125,7 +86,7 @@ func TestFixedPointHoldsTheLargestSums(t *testing.T) {
 
 func TestFixedPointConfinesNaNToItsRow(t *testing.T) {
 	t.Parallel()
-	for _, kn := range fixedKernels() {
+	for _, kn := range kernels() {
 		for _, bad := range []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1))} {
 			const m, n, k = 3, 2, 20
 			r := rand.New(rand.NewPCG(5, 6))
@@ -202,7 +163,7 @@ func TestKernelsAgreeOnARealModel(t *testing.T) {
 }
 
 func BenchmarkMultiplyFixed(b *testing.B) {
-	for _, kn := range fixedKernels()[1:] {
+	for _, kn := range kernels()[1:] {
 		for _, shape := range [][2]int{{1152, 384}, {384, 384}, {1536, 384}, {384, 1536}} {
 			n, k := shape[0], shape[1]
 			b.Run(fmt.Sprintf("%s/%dx%d", kn.name, n, k), func(b *testing.B) {

@@ -14,7 +14,7 @@ type kernel struct {
 	// x[i] may exceed shift.
 	exp func(x []float32, shift float32) (sum float32)
 
-	// fixed multiplies by weights in fixed point. It is nil if floats are as fast.
+	// fixed multiplies by weights in fixed point.
 	fixed *fixedPoint
 
 	// gelu replaces each x[i] by x[i]·Φ(x[i]). Φ is the distribution function of the normal distribution.
@@ -25,35 +25,4 @@ type kernel struct {
 
 	// norm adds residual to row and normalises row. Both are as long as the weights of n.
 	norm func(n *layerNorm, row, residual []float32)
-}
-
-// portable is the kernel that runs on every processor.
-var portable = &kernel{name: "portable", rows: 2, cols: 4, tile: tilePortable, exp: expPortable, gelu: geluPortable,
-	largest: maxOf, norm: normPortable}
-
-// tilePortable computes 2 × 4 values at a time, because more would not fit into the registers of every processor.
-func tilePortable(a []float32, lda int, b, bias, c []float32, ldc, k int) {
-	a0, a1 := a[:k], a[lda:][:k]
-	c00, c01, c02, c03 := bias[0], bias[1], bias[2], bias[3]
-	c10, c11, c12, c13 := c00, c01, c02, c03
-	b = b[:4*k]
-	for p, v0 := range a0 {
-		v1 := a1[p]
-		w := (*[4]float32)(b)
-		b = b[4:]
-		w0 := w[0]
-		c00 += v0 * w0
-		c10 += v1 * w0
-		w1 := w[1]
-		c01 += v0 * w1
-		c11 += v1 * w1
-		w2 := w[2]
-		c02 += v0 * w2
-		c12 += v1 * w2
-		w3 := w[3]
-		c03 += v0 * w3
-		c13 += v1 * w3
-	}
-	*(*[4]float32)(c) = [4]float32{c00, c01, c02, c03}
-	*(*[4]float32)(c[ldc:]) = [4]float32{c10, c11, c12, c13}
 }

@@ -93,7 +93,7 @@ func extentWide(extent func(x *float32, n int) (squares, top float32)) func([]fl
 			squares, top = extent(&x[0], whole)
 		}
 		for _, v := range x[whole:] {
-			squares += v * v
+			squares += float32(v * v)
 			top = max(top, v, -v)
 		}
 		return squares, top

@@ -11,40 +11,25 @@ type packed struct {
 // roundUp returns the smallest multiple of `step` that is at least n.
 func roundUp(n, step int) int { return (n + step - 1) / step * step }
 
-// packLinear packs the weights of a linear layer. They are stored as n rows of k numbers, one row per output. A nil
-// bias stands for zeros.
-func (kn *kernel) packLinear(weight, bias []float32, n, k int) *packed {
-	p := &packed{k: k, n: n}
-	p.panels = make([]float32, roundUp(n, kn.cols)*k)
-	p.bias = make([]float32, roundUp(n, kn.cols))
-	copy(p.bias, bias)
-	kn.packRows(p.panels, weight, k, n, k)
-	return p
-}
-
-// linear is a linear layer. Its weights are in fixed point if the kernel supports that, otherwise in floats.
-type linear struct {
-	floats *packed
-	fixed  *fixedWeights
-}
+// linear is a linear layer. Its weights are in fixed point.
+type linear = fixedWeights
 
 // newLinear returns a layer with the given weights, which are stored as n rows of k numbers, one row per output. `bias`
 // has one number per output.
 func (kn *kernel) newLinear(weight, bias []float32, n, k int) *linear {
-	if kn.fixed != nil {
-		return &linear{fixed: kn.packFixed(weight, bias, n, k)}
-	}
-	return &linear{floats: kn.packLinear(weight, bias, n, k)}
+	return kn.packFixed(weight, bias, n, k)
+}
+
+// newIntegerLinear returns a layer whose weights are integers of 8 bits, each multiplied by the scale of its row. They
+// are stored as n rows of k numbers, one row per output. They are used without further rounding.
+func (kn *kernel) newIntegerLinear(numbers []byte, scales, bias []float32, n, k int) *linear {
+	return kn.packIntegers(numbers, scales, bias, n, k)
 }
 
 // apply feeds the first m rows of `a` through the layer and writes the output to `c`. The rows of `a` and `c` are
 // contiguous. Both slices must have room for whole tiles of rows; the content after row m is arbitrary.
 func (kn *kernel) apply(l *linear, w *workspace, c, a []float32, m int) {
-	if l.fixed != nil {
-		kn.multiplyFixed(c, l.fixed.n, a, l.fixed.k, m, l.fixed, &w.fixed, w.tile)
-		return
-	}
-	kn.multiply(c, l.floats.n, a, l.floats.k, m, l.floats, w.tile)
+	kn.multiplyFixed(c, l.n, a, l.k, m, l, &w.fixed, w.tile)
 }
 
 // packRows packs a matrix whose columns are stored as n rows of k numbers. The rows of `from` begin `stride` numbers

@@ -98,7 +98,7 @@ func (t tensor) transposed() tensor {
 			copy(data[(j*rows+i)*size:][:size], t.data[(i*columns+j)*size:])
 		}
 	}
-	return tensor{t.dtype, []int{columns, rows}, data}
+	return tensor{dtype: t.dtype, shape: []int{columns, rows}, data: data}
 }
 
 // fields calls the function `visit` with the number of each field in a message and with the field's value or bytes.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 const (
@@ -16,8 +17,12 @@ const (
 
 var errMalformed = errors.New("malformed")
 
-// parseSafetensors returns the floating-point tensors in a safetensors file, by their names. Other tensors, such as
-// position ids, are not weights and are skipped. The tensors share the memory of `data`.
+// Suffix of the name of a tensor that holds the scales of an int8 tensor's rows.
+const scaleSuffix = "_scale"
+
+// parseSafetensors returns the weights in a safetensors file, by their names. Weights are floating-point tensors, and
+// int8 tensors of two dimensions that have a float32 tensor with one scale per row; its name ends in scaleSuffix. Other
+// tensors, such as position ids, are skipped. The tensors share the memory of `data`.
 //
 // A file consists of the length of the header (8 bytes), the header (JSON) and the numbers.
 func parseSafetensors(data []byte) (map[string]tensor, error) {
@@ -50,7 +55,28 @@ func parseSafetensors(data []byte) (map[string]tensor, error) {
 			tensors[name] = t
 		}
 	}
-	return tensors, nil
+	return tensors, attachScales(tensors)
+}
+
+// attachScales gives each int8 tensor the scales of its rows. It removes int8 tensors that have no scales.
+func attachScales(tensors map[string]tensor) error {
+	for name, t := range tensors {
+		if t.dtype != int8s {
+			continue
+		}
+		s, ok := tensors[name+scaleSuffix]
+		if !ok {
+			delete(tensors, name)
+			continue
+		}
+		if len(t.shape) != 2 || len(t.data) == 0 || s.dtype != float32s || !slices.Equal(s.shape, t.shape[:1]) {
+			return fmt.Errorf("%w: tensor %q of shape %v has scales of shape %v; it needs one float32 per row", errMalformed, name, t.shape, s.shape)
+		}
+		t.scales = make([]float32, t.shape[0])
+		s.decode(t.scales, 0)
+		tensors[name] = t
+	}
+	return nil
 }
 
 func parseEntry(raw json.RawMessage, data []byte) (t tensor, ok bool, err error) {
@@ -69,6 +95,8 @@ func parseEntry(raw json.RawMessage, data []byte) (t tensor, ok bool, err error)
 		t.dtype = float16s
 	case "BF16":
 		t.dtype = bfloat16s
+	case "I8":
+		t.dtype = int8s
 	default:
 		return tensor{}, false, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unsafe"
 )
 
 const (
@@ -46,12 +47,21 @@ type settings struct {
 
 // directory is the directory of a model. Files outside it cannot be read through it.
 type directory struct {
-	root *os.Root
+	name  string
+	root  *os.Root
+	files map[string]string // content by name, if root is nil
 }
 
 // read returns the content of a file. The error is fs.ErrNotExist if the file does not exist. If the file is too large,
 // the error names the limit.
 func (d directory) read(name string, limit int64) ([]byte, error) {
+	if d.root == nil {
+		content, ok := d.files[name]
+		if !ok {
+			return nil, fmt.Errorf("reading %s: %w", d.path(name), fs.ErrNotExist)
+		}
+		return unsafe.Slice(unsafe.StringData(content), len(content)), nil // no caller modifies the bytes
+	}
 	info, err := d.root.Stat(name) // before the file is opened, because opening a pipe would block
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", d.path(name), withoutPath(err))
@@ -74,7 +84,7 @@ func (d directory) read(name string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-func (d directory) path(name string) string { return path.Join(d.root.Name(), name) }
+func (d directory) path(name string) string { return path.Join(d.name, name) }
 
 // withoutPath returns the error without the operation and the path, because the surrounding message already contains
 // them.
@@ -257,7 +267,7 @@ func (d directory) readLengths(s *settings) error {
 		s.maxTokens = min(s.maxTokens, int(tokens.MaxTokens))
 	}
 	if s.maxTokens < 3 {
-		return fmt.Errorf("%s: a maximum of %d tokens leaves no token for words; see max_seq_length, model_max_length and max_position_embeddings", d.root.Name(), s.maxTokens)
+		return fmt.Errorf("%s: a maximum of %d tokens leaves no token for words; see max_seq_length, model_max_length and max_position_embeddings", d.name, s.maxTokens)
 	}
 	return nil
 }

@@ -13,20 +13,25 @@ const (
 	float32s dtype = iota
 	float16s
 	bfloat16s
+	int8s // integers, each multiplied by the scale of its row
 )
 
 func (d dtype) size() int {
-	if d == float32s {
+	switch d {
+	case float32s:
 		return 4
+	case int8s:
+		return 1
 	}
 	return 2
 }
 
 // tensor is an array of numbers from a file, little-endian and in row-major order.
 type tensor struct {
-	dtype dtype
-	shape []int
-	data  []byte // its length matches dtype and shape
+	dtype  dtype
+	shape  []int
+	data   []byte    // its length matches dtype and shape
+	scales []float32 // of int8s: one number per row, which has at least one element
 }
 
 // decode decodes len(out) numbers from the tensor into `out`, starting with the number at index `first`.
@@ -47,6 +52,17 @@ func (t tensor) decode(out []float32, first int) {
 		data = data[:2*len(out)]
 		for i := range out {
 			out[i] = math.Float32frombits(uint32(binary.LittleEndian.Uint16(data[2*i:])) << 16)
+		}
+	case int8s:
+		width := len(t.data) / len(t.scales)
+		for len(out) > 0 {
+			row, column := first/width, first%width
+			n := min(len(out), width-column)
+			scale := t.scales[row]
+			for i, v := range data[:n] {
+				out[i] = float32(int8(v)) * scale
+			}
+			out, data, first = out[n:], data[n:], first+n
 		}
 	}
 }

@@ -9,8 +9,8 @@
 //
 // Batches are not padded: the tokens of several texts form one matrix, and only attention treats the texts separately.
 // Matrices are multiplied by a kernel that uses the processor's vector instructions (AVX-512, AVX2, NEON). Without
-// these, plain Go is used, which is about twenty times slower. With AVX2 and AVX-512, the weights are in fixed point
-// (see fixedPoint), and both instruction sets compute identical vectors.
+// these, plain Go is used, which is about twenty times slower. The weights are in fixed point (see fixedPoint), and all
+// kernels compute identical vectors.
 package transformer
 
 import (
@@ -39,6 +39,9 @@ type Config struct {
 	// sentence_bert_config.json, tokenizer_config.json and config_sentence_transformers.json. The directory is read
 	// only by Open.
 	Directory string
+
+	// Files contains the model's files by name, instead of a directory. They are not copied.
+	Files map[string]string
 
 	// QueryPrefix and PassagePrefix are prepended to queries and passages, for models that were trained with such
 	// prefixes ("query: ", "passage: "). nil selects the prefix in the model's configuration, which is often empty.
@@ -79,12 +82,15 @@ func Open(config Config) (*Embedder, error) {
 }
 
 func open(config Config, kn *kernel) (*Embedder, error) {
-	root, err := os.OpenRoot(config.Directory)
-	if err != nil {
-		return nil, fmt.Errorf("opening the embedding model's directory %q: %w", config.Directory, withoutPath(err))
+	d := directory{name: "built-in model", files: config.Files}
+	if config.Files == nil {
+		root, err := os.OpenRoot(config.Directory)
+		if err != nil {
+			return nil, fmt.Errorf("opening the embedding model's directory %q: %w", config.Directory, withoutPath(err))
+		}
+		defer root.Close()
+		d = directory{name: root.Name(), root: root}
 	}
-	defer root.Close()
-	d := directory{root}
 	s, err := d.readSettings()
 	if err != nil {
 		return nil, err
@@ -128,6 +134,7 @@ func open(config Config, kn *kernel) (*Embedder, error) {
 // configuration names only the base model.
 var modelNames = map[string]string{
 	"53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db": "all-MiniLM-L6-v2",
+	"1a55775f53449dac10a2bcbc312469fac40b96d53198c407081a831f81c98477": "multilingual-e5-small",
 }
 
 // readNetwork reads the weights and returns the network and their digest.
@@ -152,6 +159,9 @@ func (d directory) readNetwork(s *settings, kn *kernel) (*network, string, error
 		n, err := assemble(s, tensors, kn)
 		if err != nil {
 			return nil, "", fmt.Errorf("reading %s: %w", d.path(file.name), err)
+		}
+		if d.root != nil {
+			n.detachWords(data)
 		}
 		return n, digestOf(data), nil
 	}

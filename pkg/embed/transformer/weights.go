@@ -61,6 +61,14 @@ func (w *weights) norm(name string, width int, epsilon float64) layerNorm {
 
 // linear returns the layer with the given name, which has k inputs and n outputs.
 func (w *weights) linear(kn *kernel, name string, n, k int) *linear {
+	if t := w.tensors[w.prefix+name+".weight"]; t.dtype == int8s {
+		t = w.raw(name+".weight", n, k)
+		bias := w.values(name+".bias", n)
+		if w.err != nil {
+			return nil
+		}
+		return kn.newIntegerLinear(t.data, t.scales, bias, n, k)
+	}
 	weight, bias := w.values(name+".weight", n, k), w.values(name+".bias", n)
 	if w.err != nil {
 		return nil
@@ -71,21 +79,35 @@ func (w *weights) linear(kn *kernel, name string, n, k int) *linear {
 // attention returns the layers for queries, keys and values as one layer. It scales the weights of the queries, so that
 // the scores need not be divided later.
 func (w *weights) attention(kn *kernel, name string, hidden, heads int) *linear {
-	weight := make([]float32, 0, 3*hidden*hidden)
-	bias := make([]float32, 0, 3*hidden)
-	for _, part := range []string{"query", "key", "value"} {
-		weight = append(weight, w.values(name+"."+part+".weight", hidden, hidden)...)
+	parts := []string{"query", "key", "value"}
+	integers := !slices.ContainsFunc(parts, func(part string) bool {
+		return w.tensors[w.prefix+name+"."+part+".weight"].dtype != int8s
+	})
+	var weight, scales, bias []float32
+	var numbers []byte
+	for _, part := range parts {
+		if t := w.raw(name+"."+part+".weight", hidden, hidden); integers {
+			numbers, scales = append(numbers, t.data...), append(scales, t.scales...)
+		} else {
+			weight = append(weight, w.values(name+"."+part+".weight", hidden, hidden)...)
+		}
 		bias = append(bias, w.values(name+"."+part+".bias", hidden)...)
 	}
 	if w.err != nil {
 		return nil
 	}
 	scale := float32(1 / math.Sqrt(float64(hidden/heads)))
-	for i := range hidden * hidden {
-		weight[i] *= scale
-	}
 	for i := range hidden {
 		bias[i] *= scale
+	}
+	if integers {
+		for i := range hidden {
+			scales[i] *= scale
+		}
+		return kn.newIntegerLinear(numbers, scales, bias, 3*hidden, hidden)
+	}
+	for i := range hidden * hidden {
+		weight[i] *= scale
 	}
 	return kn.newLinear(weight, bias, 3*hidden, hidden)
 }
@@ -135,15 +157,13 @@ func assemble(s *settings, tensors map[string]tensor, kn *kernel) (*network, err
 	if w.err != nil {
 		return nil, w.err
 	}
-	// From here on, only the file's word vectors are needed. Copying them allows the rest of the file to be freed. If
-	// they make up most of the file, as in multilingual models, they are not copied, because a copy would double the
-	// memory for a while.
-	all := 0
-	for _, t := range tensors {
-		all += len(t.data)
-	}
-	if len(n.words.data) < all/4*3 {
+	return n, nil
+}
+
+// detachWords copies the word vectors, so that the rest of the file can be freed. If they make up most of the file, as
+// in multilingual models, they are not copied, because a copy would double the memory for a while.
+func (n *network) detachWords(file []byte) {
+	if len(n.words.data) < len(file)/4*3 {
 		n.words.data = slices.Clone(n.words.data)
 	}
-	return n, nil
 }
