@@ -26,8 +26,11 @@ func TestModelsAreListedTheDefaultFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if len(lines) != 3 || !strings.HasPrefix(lines[1], builtinModel+"  256") || !strings.HasSuffix(lines[1], "of new datastores") ||
-		!strings.Contains(lines[2], "sluice models pull all-MiniLM-L6-v2 (English, 384 dimensions; Apache-2.0; 91 MB)") {
+	begins := func(line int, want string) bool {
+		return len(lines) > line && strings.HasPrefix(strings.Join(strings.Fields(lines[line]), " "), want)
+	}
+	if len(lines) != 5 || !begins(1, builtinModel+" 256 default of new datastores") || !begins(2, builtinMiniLM+" 384") ||
+		!begins(4, "multilingual-e5-small not installed") || !strings.Contains(lines[3], "sluice models pull all-MiniLM-L6-v2 (English, 384 dimensions; Apache-2.0; 91 MB)") {
 		t.Errorf("printed\n%s", out)
 	}
 	modelAt(t, 1, dir, "models", "tiny")

@@ -67,7 +67,13 @@ func (d *download) attempt(ctx context.Context) error {
 	if err != nil {
 		return permanentError{fmt.Errorf("reading the partial file: %w", err)}
 	}
-	if have < d.file.Size {
+	switch {
+	case have == d.file.Size:
+	case d.file.Content != "":
+		if _, err := file.WriteString(d.file.Content[have:]); err != nil {
+			return permanentError{fmt.Errorf("writing to disk: %w", err)}
+		}
+	default:
 		if err := d.fetch(ctx, file, have); err != nil {
 			return err
 		}

@@ -27,6 +27,9 @@ type File struct {
 	Name   string // path within the model's directory, with slashes
 	Size   int64  // size in bytes
 	SHA256 string // hexadecimal
+
+	// Content is the content of a file that the publisher lacks, and that is not downloaded.
+	Content string
 }
 
 // Size returns the size of the model in bytes.
@@ -48,16 +51,35 @@ func Known() []Model {
 		Name: "all-MiniLM-L6-v2", About: "English, 384 dimensions", Licence: "Apache-2.0",
 		Origin: "sentence-transformers/all-MiniLM-L6-v2", Revision: "c9745ed1d9f207416be6d2e6f8de32d1f16199bf",
 		Files: []File{
-			{"config.json", 612, "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41"},
-			{"config_sentence_transformers.json", 116, "061ca9d39661d6c6d6de5ba27f79a1cd5770ea247f8d46412a68a498dc5ac9f3"},
-			{"modules.json", 349, "84e40c8e006c9b1d6c122e02cba9b02458120b5fb0c87b746c41e0207cf642cf"},
-			{"1_Pooling/config.json", 190, "4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23"},
-			{"sentence_bert_config.json", 53, "fc1993fde0a95c24ec6c022539d41cf6e2f7c9721e5415d6fb6897472a9cd4b7"},
-			{"tokenizer_config.json", 350, "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b"},
-			{"tokenizer.json", 466_247, "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"},
-			{"model.safetensors", 90_868_376, "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"},
+			{Name: "config.json", Size: 612, SHA256: "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41"},
+			{Name: "config_sentence_transformers.json", Size: 116, SHA256: "061ca9d39661d6c6d6de5ba27f79a1cd5770ea247f8d46412a68a498dc5ac9f3"},
+			{Name: "modules.json", Size: 349, SHA256: "84e40c8e006c9b1d6c122e02cba9b02458120b5fb0c87b746c41e0207cf642cf"},
+			{Name: "1_Pooling/config.json", Size: 190, SHA256: "4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23"},
+			{Name: "sentence_bert_config.json", Size: 53, SHA256: "fc1993fde0a95c24ec6c022539d41cf6e2f7c9721e5415d6fb6897472a9cd4b7"},
+			{Name: "tokenizer_config.json", Size: 350, SHA256: "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b"},
+			{Name: "tokenizer.json", Size: 466_247, SHA256: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"},
+			{Name: "model.safetensors", Size: 90_868_376, SHA256: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"},
+		},
+	}, {
+		Name: "multilingual-e5-small", About: "100 languages, 384 dimensions", Licence: "MIT",
+		Origin: "intfloat/multilingual-e5-small", Revision: "614241f622f53c4eeff9890bdc4f31cfecc418b3",
+		Files: []File{
+			{Name: "config.json", Size: 655, SHA256: "69137736cab8b8903a07fe8afaafdda25aac55415a12a55d1bffa9f581abf959"},
+			prompts(`{"prompts": {"query": "query: ", "passage": "passage: "}}`), // as the model's description requires
+			{Name: "modules.json", Size: 387, SHA256: "c6e29747481e8b5dd2b58401966aeac910de39092f90cda9a704b1545f902b04"},
+			{Name: "1_Pooling/config.json", Size: 200, SHA256: "987f7a67a38fa564c849bb5d277c52ab9088a84368fc0be31a354125aebb12a0"},
+			{Name: "sentence_bert_config.json", Size: 57, SHA256: "948201d8329907aae938fa62f9ceeed53f5694dacc2b87b9f3b78b37ee986529"},
+			{Name: "tokenizer_config.json", Size: 443, SHA256: "a1d6bc8734a6f635dc158508bef000f8e2e5a759c7d92f984b2c86e5ff53425b"},
+			{Name: "tokenizer.json", Size: 17_082_730, SHA256: "0b44a9d7b51c3c62626640cda0e2c2f70fdacdc25bbbd68038369d14ebdf4c39"},
+			{Name: "model.safetensors", Size: 470_641_600, SHA256: "1a55775f53449dac10a2bcbc312469fac40b96d53198c407081a831f81c98477"},
 		},
 	}}
+}
+
+// prompts returns a file with the prefixes of queries and passages, for a model that is published without it.
+func prompts(content string) File {
+	sum := sha256.Sum256([]byte(content))
+	return File{Name: "config_sentence_transformers.json", Size: int64(len(content)), SHA256: hex.EncodeToString(sum[:]), Content: content}
 }
 
 // Find returns the known model with the given name or origin.

@@ -380,6 +380,25 @@ func TestInvalidAddressesAreRefused(t *testing.T) {
 	}
 }
 
+func TestAFileThatThePublisherLacksIsWritten(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, nil)
+	const content = `{"prompts": {"query": "query: "}}`
+	sum := sha256.Sum256([]byte(content))
+	m := model()
+	m.Files = append(m.Files, pull.File{Name: "prompts.json", Size: int64(len(content)), SHA256: hex.EncodeToString(sum[:]), Content: content})
+	c := pull.Config{Base: s.URL, Dir: t.TempDir()}
+	for range 2 { // the second call verifies the files
+		directory, err := pull.Pull(t.Context(), c, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(filepath.Join(directory, "prompts.json")); err != nil || string(got) != content {
+			t.Errorf("the file is %q, error %v", got, err)
+		}
+	}
+}
+
 func TestKnownModelsAreCompleteAndPinned(t *testing.T) {
 	t.Parallel()
 	for _, m := range pull.Known() {
@@ -392,6 +411,9 @@ func TestKnownModelsAreCompleteAndPinned(t *testing.T) {
 		for _, f := range m.Files {
 			if sum, err := hex.DecodeString(f.SHA256); err != nil || len(sum) != sha256.Size || f.Size <= 0 || !filepath.IsLocal(f.Name) {
 				t.Errorf("%s: %+v", m.Name, f)
+			}
+			if sum := sha256.Sum256([]byte(f.Content)); f.Content != "" && (hex.EncodeToString(sum[:]) != f.SHA256 || int64(len(f.Content)) != f.Size) {
+				t.Errorf("%s: the digest of %s is not that of its content", m.Name, f.Name)
 			}
 		}
 	}
