@@ -251,6 +251,16 @@ func (g *Gate) Refused() time.Time {
 	return g.refused
 }
 
+// IsBusy reports whether any caller is admitted or waiting.
+func (g *Gate) IsBusy() bool {
+	if g == nil {
+		return false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.used > 0 || g.queued > 0
+}
+
 // Capacity returns the number of callers that can be admitted or waiting at the same time, or -1 if there is no limit.
 func (g *Gate) Capacity() int {
 	if g == nil || g.opts.Limit <= 0 || g.opts.Waiting < 0 {

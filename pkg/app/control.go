@@ -5,8 +5,18 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/control"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/embed/minilm"
+	"github.com/sluice/sluice/pkg/embed/static"
 )
+
+// isUpgrade reports whether a move only replaces the fastest built-in embedding model by the best one. Such a move runs
+// in the background, because the datastore can be searched well enough until it ends.
+func isUpgrade(from, to domain.Place) bool {
+	return from.Engine == to.Engine && from.Model == static.ID && to.Model == minilm.ID
+}
 
 // startControl starts the control loops, which read the catalog and drive the pipeline.
 func (s *Service) startControl(ctx context.Context) error {
@@ -21,7 +31,7 @@ func (s *Service) startControl(ctx context.Context) error {
 		Retention: s.config.ConversationRetention, Holding: s.backups.isHolding,
 	}
 	expirer := control.Expirer{Content: s.catalog, Log: s.log}
-	mover := control.Mover{Catalog: s.catalog, Log: s.log, Now: s.now}
+	mover := control.Mover{Catalog: s.catalog, Log: s.log, Now: s.now, Background: isUpgrade}
 	s.rescuer = &control.Rescuer{Waiting: s.catalog, Stream: s.broker, Log: s.log, Now: s.now}
 	s.auditor = &control.Auditor{
 		Catalog: s.catalog, Engines: controlledEngines{s.engines}, Originals: s.originals, JobLog: s.broker, Every: s.config.AuditEvery, Alarm: s.indexAlarm,
@@ -44,6 +54,10 @@ func (s *Service) startControl(ctx context.Context) error {
 	s.control.loop(sweeper.Run)
 	s.control.loop(expirer.Run)
 	s.control.loop(mover.Run)
+	if s.config.EmbedModel == config.EmbedAuto {
+		upgrader := control.Upgrader{Catalog: s.catalog, From: static.ID, To: minilm.ID, Log: s.log, Now: s.now}
+		s.control.loop(upgrader.Run)
+	}
 	s.control.loop(sites.Run)
 	s.control.loop(scheduler.Run)
 	s.control.loop(keeper.Run)

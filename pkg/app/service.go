@@ -125,6 +125,7 @@ func (s *Service) startWorkers(ctx context.Context) error {
 		s.deferClose(reader.Close)
 		ingestor := ingestWorker(s.config, s.options, s.originals, s.broker, reader, s.embedders, s.engines, s.stages, s.now)
 		ingestor.Yield = s.admission.backpressure.Wait
+		ingestor.Background = newBackground(func() bool { return s.admission.searches.IsBusy() || s.admission.answers.IsBusy() })
 		scans := scanWorker(s.config, ingestor)
 		s.checks = append(s.checks, scanCheck(reader, s.log))
 		for _, lane := range lanes {

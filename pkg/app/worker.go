@@ -141,6 +141,7 @@ func (w *Worker) startIngestor(ctx context.Context) error {
 	reader := newExtractor(w.config, "", w.scratch.Path(), w.log)
 	w.deferClose(reader.Close)
 	handler := ingestWorker(w.config, w.options, w.originals, w.broker, reader, models, w.engines, w.stages, w.now)
+	handler.Background = newBackground(nil)
 	w.checks = append(w.checks, scanCheck(reader, w.log))
 	w.work(ctx, domain.LaneIngest, handler.Handle)
 	w.work(ctx, domain.LaneScan, scanWorker(w.config, handler).Handle)

@@ -135,6 +135,12 @@ func ingestWorker(c config.Config, o Options, store *originals.Store, events ing
 	}
 }
 
+// newBackground returns the limit for re-embedding in the background: half of the processors, while `busy` returns
+// false.
+func newBackground(busy func() bool) *ingest.Background {
+	return ingest.NewBackground(processors.Count()/2, isUpgrade, busy)
+}
+
 // scanWorker returns a copy of the ingestor for scanned documents. It has a limit of its own on documents in memory, so
 // that documents which wait for text recognition do not occupy the places of others.
 func scanWorker(c config.Config, ingestor *ingest.Ingestor) *ingest.Ingestor {

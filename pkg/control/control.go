@@ -7,6 +7,7 @@
 //   - SiteWorker performs changes that affect many pages of a site;
 //   - Scheduler refreshes web content when it is due;
 //   - Mover moves datastores to another engine or model;
+//   - Upgrader starts moves to a better model;
 //   - StreamKeeper recreates lost streams;
 //   - Rescuer replaces lost jobs;
 //   - Auditor compares index, originals and catalog, and repairs differences;

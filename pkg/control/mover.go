@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -15,9 +16,9 @@ import (
 type Moves interface {
 	// Moving returns the datastores with an unfinished move.
 	Moving(ctx context.Context) ([]domain.Datastore, error)
-	// IssueMoves adds up to `limit` jobs of the move to the outbox, for content that has no such job yet. It returns
-	// the number of jobs added.
-	IssueMoves(ctx context.Context, datastoreID, moveID string, limit int) (int, error)
+	// IssueMovesWithin adds up to `limit` jobs of the move to the outbox, for content that has no such job yet, but none
+	// while the documents of unfinished jobs have `chunks` chunks or more. It returns the number of jobs added.
+	IssueMovesWithin(ctx context.Context, datastoreID, moveID string, limit int, chunks int64) (int, error)
 	MoveProgress(ctx context.Context, datastoreID string) (domain.MoveProgress, error)
 	// FinishMove switches searches to the new place if all content is there, and reports whether it switched them.
 	FinishMove(ctx context.Context, datastoreID, moveID string) (bool, error)
@@ -32,11 +33,20 @@ type Mover struct {
 	Now     func() time.Time
 	Every   time.Duration // polling interval; 0 means 1 s
 
+	// Background reports whether a move must use only processors that are otherwise idle. Of such a move, documents of
+	// about backgroundChunks chunks are in the queue at the same time. nil: no move is in the background.
+	Background func(from, to domain.Place) bool
+
 	loggedFailures map[string]string // move id → failures last logged by this process
 }
 
-// Maximum number of jobs created in one transaction.
-const moveBatch = 200
+const (
+	// Maximum number of jobs created in one transaction.
+	moveBatch = 200
+	// Number of chunks in the queue from which a background move adds no more jobs. The model in the process embeds
+	// about 50 to 100 per second and processor.
+	backgroundChunks = 500
+)
 
 // Run performs moves until ctx is done.
 func (m *Mover) Run(ctx context.Context) {
@@ -64,7 +74,11 @@ func (m *Mover) round(ctx context.Context) (more bool, err error) {
 }
 
 func (m *Mover) step(ctx context.Context, d domain.Datastore) (more bool, err error) {
-	issued, err := m.Catalog.IssueMoves(ctx, d.ID, d.Move.ID, moveBatch)
+	chunks := int64(math.MaxInt64)
+	if m.Background != nil && m.Background(d.Serving(), d.Move.To) {
+		chunks = backgroundChunks
+	}
+	issued, err := m.Catalog.IssueMovesWithin(ctx, d.ID, d.Move.ID, moveBatch, chunks)
 	if err != nil {
 		return false, fmt.Errorf("creating jobs: %w", err)
 	}

@@ -244,7 +244,10 @@ func (o *Outcome) activate(d *Datasource, store Datastore, ev Event) {
 		if ev.MIMEType != "" {
 			d.Config.MIMEType = ev.MIMEType
 		}
-		d.Config.Document, d.Config.TextID = ev.Document, ev.TextID
+		if ev.Move == "" || ev.Document != nil { // a move job that copies rows does not read the document
+			d.Config.Document = ev.Document
+		}
+		d.Config.TextID = ev.TextID
 		d.nameByDocument()
 		o.Changed = true
 	case ev.Generation < d.ActiveGeneration:

@@ -370,6 +370,17 @@ func TestApplyDuringAMove(t *testing.T) {
 	}
 }
 
+// A move job that copies rows does not read the document. Its rows may be active already when the event is applied.
+func TestCopiedRowsKeepTheDocument(t *testing.T) {
+	t.Parallel()
+	title := &DocumentInfo{Title: "Pumps"}
+	for move, want := range map[string]*DocumentInfo{"move": title, "": nil} {
+		d := source(func(d *Datasource) { d.ActiveGeneration, d.Config.Document = 4, title })
+		Apply(&d, settled(), event(EventSynched, "job-2", 6, func(ev *Event) { ev.Move, ev.TextID = move, "text" }))
+		equal(t, []any{uint64(6), want, "text"}, []any{d.ActiveGeneration, d.Config.Document, d.Config.TextID})
+	}
+}
+
 func TestAJobIsRoutedToWorkersOfItsPlaces(t *testing.T) {
 	t.Parallel()
 	equal(t, LaneCrawl, Job{Kind: JobCrawl, Places: []Place{here}}.Lane())

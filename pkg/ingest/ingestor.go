@@ -80,10 +80,12 @@ type Ingestor struct {
 	Admission *Admission   // limit for all jobs of the process; nil: no limit
 	Measure   Measure
 	Yield     func(context.Context) // called before a job and before each batch of texts, so that more urgent work can go first; may be nil
-	Languages []string              // of scanned pages, for jobs that name none; nil: the installed languages of a page's script
-	Events    Events
-	Now       func() time.Time
-	Log       *slog.Logger // default slog.Default()
+	// Background limits the re-embedding of content whose datastore moves to a better model; nil: no limit.
+	Background *Background
+	Languages  []string // of scanned pages, for jobs that name none; nil: the installed languages of a page's script
+	Events     Events
+	Now        func() time.Time
+	Log        *slog.Logger // default slog.Default()
 }
 
 func (i *Ingestor) logger() *slog.Logger {
@@ -99,6 +101,8 @@ func (i *Ingestor) logger() *slog.Logger {
 // a web page's text has not changed, the job ends in the same way after the extraction. Vectors of the same model are
 // copied from the previous version and from an interrupted run of the same job. The remaining texts are embedded, each
 // distinct text once.
+//
+// The job of a move to another model copies the active rows with new vectors, if they are all there.
 //
 // If pages of the document are scanned, a job of another kind than domain.JobScan ends with domain.EventPostponed, and a
 // scan job follows.
@@ -128,6 +132,10 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	if same {
 		return report.emit(ctx, report.event(domain.EventUnchanged))
 	}
+	if done, err := i.reembed(ctx, job, destinations, report); done || err != nil {
+		return err
+	}
+	defer i.Background.foreground()()
 	progress := startProgress(ctx, report, "extracting", i.logger())
 	defer progress.stop()
 	doc, leave, err := i.Admission.read(ctx, job.WorkspaceID, func() (*domain.Document, error) { return i.document(ctx, job, progress) })

@@ -3,6 +3,7 @@ package catalogtest
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/catalog/catalogtest/world"
@@ -85,6 +86,60 @@ func testMoves(t *testing.T, open world.Open) {
 		moving := world.Must(w.Moving(w.Ctx))(t)
 		world.Equal(t, []domain.Datastore{d}, moving)
 		world.Equal(t, d, readDatastore(w))
+	})
+	world.Run(t, open, "a move within bounds issues no jobs while those of enough chunks are unfinished", func(t *testing.T, w *world.World) {
+		for range 4 {
+			w.CreateFile()
+		}
+		for _, j := range w.PublishAll() {
+			w.End(j, domain.EventSynched, world.Chunks(5))
+		}
+		move := setPlace(w, placeB).Move
+		within := func(chunks int64) int {
+			return world.Must(w.IssueMovesWithin(w.Ctx, w.StoreID, move.ID, 1000, chunks))(t)
+		}
+		world.Equal(t, 2, within(6))
+		world.Equal(t, 0, within(6))
+		jobs := w.PublishAll()
+		world.Equal(t, 0, within(10))
+		w.End(jobs[0], domain.EventError)
+		world.Equal(t, 1, within(10))
+		w.End(jobs[1], domain.EventSynched, world.Chunks(5))
+		world.Equal(t, 0, within(5))
+		world.Equal(t, 1, within(1000))
+	})
+	world.Run(t, open, "a datastore is settled while no content is waiting, new or being moved", func(t *testing.T, w *world.World) {
+		settled := func(since time.Time) (ids []string) {
+			stores, next, err := w.SettledDatastores(w.Ctx, world.Serving.Model, since, "", 10)
+			if err != nil || next != "" {
+				t.Fatalf("continue after %q, error %v", next, err)
+			}
+			for _, d := range stores {
+				ids = append(ids, d.ID)
+			}
+			return ids
+		}
+		later := time.Now().Add(time.Hour)
+		world.Equal(t, []string(nil), settled(later))
+		d := w.CreateFile()
+		world.Equal(t, []string(nil), settled(later))
+		jobs := w.PublishAll()
+		world.Equal(t, []string(nil), settled(later))
+		w.End(jobs[0], domain.EventSynched, world.Chunks(5))
+		world.Equal(t, []string{w.StoreID}, settled(later))
+		world.Equal(t, []string(nil), settled(d.CreatedAt.Add(-time.Millisecond)))
+		stores, next, err := w.SettledDatastores(w.Ctx, world.Serving.Model, later, "", 1)
+		if err != nil || len(stores) != 1 || next != w.StoreID {
+			t.Errorf("%d datastores, continue after %q, error %v", len(stores), next, err)
+		}
+		if stores, _, err := w.SettledDatastores(w.Ctx, placeB.Model, later, "", 10); err != nil || len(stores) != 0 {
+			t.Errorf("%d datastores with another model, error %v", len(stores), err)
+		}
+		if stores, _, err := w.SettledDatastores(w.Ctx, world.Serving.Model, later, w.StoreID, 10); err != nil || len(stores) != 0 {
+			t.Errorf("%d datastores after the last one, error %v", len(stores), err)
+		}
+		setPlace(w, placeB)
+		world.Equal(t, []string(nil), settled(later))
 	})
 	world.Run(t, open, "what readers see is taken along, and then all of it is served from the new place at once", func(t *testing.T, w *world.World) {
 		first, second := w.Synch(w.CreateFile().ID), w.Synch(w.CreateFile().ID)

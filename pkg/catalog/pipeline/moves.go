@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
+	"time"
 
 	"github.com/sluice/sluice/pkg/catalog/db"
 	"github.com/sluice/sluice/pkg/catalog/record"
@@ -100,6 +102,46 @@ func (c *Pipeline) Moving(ctx context.Context) ([]domain.Datastore, error) {
 	return stores, nil
 }
 
+// SettledDatastores looks at up to `limit` datastores of all workspaces, by id, beginning after the given id. It returns
+// those that have the embedding model, no move, and content, none of which is waiting to be read or was added after
+// `since`. `next` is the id to continue after, or "" after the last datastore.
+func (c *Pipeline) SettledDatastores(ctx context.Context, model string, since time.Time, after string, limit int) (settled []domain.Datastore, next string, err error) {
+	stores, err := db.Collect(ctx, c.db.Read, record.ScanDatastore, `SELECT `+record.DatastoreColumns+` FROM datastores
+		WHERE id > ? AND deleted_at = 0 ORDER BY id LIMIT ?`, after, limit)
+	if err != nil {
+		return nil, "", fmt.Errorf("listing datastores: %w", err)
+	}
+	for _, d := range stores {
+		if d.EmbeddingModel != model || d.Move != nil {
+			continue
+		}
+		is, err := c.isSettled(ctx, d.ID, since)
+		if err != nil {
+			return nil, "", fmt.Errorf("looking for new content of datastore %s: %w", d.ID, err)
+		}
+		if is {
+			settled = append(settled, d)
+		}
+	}
+	if len(stores) == limit {
+		next = stores[limit-1].ID
+	}
+	return settled, next, nil
+}
+
+// isSettled reports whether a datastore has content, none of which is waiting to be read or was added after `since`.
+func (c *Pipeline) isSettled(ctx context.Context, datastoreID string, since time.Time) (bool, error) {
+	const with = `SELECT 1 FROM datasources WHERE datastore_id = ? AND `
+	if has, err := db.Exists(ctx, c.db.Read, with+`status = 'synched' LIMIT 1`, datastoreID); !has || err != nil {
+		return false, err
+	}
+	if waiting, err := db.Exists(ctx, c.db.Read, with+`status IN ('unsynched', 'pending', 'running') LIMIT 1`, datastoreID); waiting || err != nil {
+		return false, err
+	}
+	fresh, err := db.Exists(ctx, c.db.Read, with+`created_at > ? LIMIT 1`, datastoreID, db.Micros(since))
+	return !fresh && err == nil, err
+}
+
 // notMoved is the SQL condition for datasources whose content is not yet in the new place. It must be written in this
 // form for the partial index datasources_content to be used.
 const notMoved = `datastore_id = ? AND target_generation = 0 AND active_generation > 0`
@@ -108,6 +150,12 @@ const notMoved = `datastore_id = ? AND target_generation = 0 AND active_generati
 // selects datasources whose active content is not yet in the new place. It skips those that already got a job of this
 // move, and those that are waiting for another job. It does nothing if the move is over.
 func (c *Pipeline) IssueMoves(ctx context.Context, datastoreID, moveID string, limit int) (issued int, err error) {
+	return c.IssueMovesWithin(ctx, datastoreID, moveID, limit, math.MaxInt64)
+}
+
+// IssueMovesWithin is like IssueMoves, but issues no more jobs while the documents of the move's unfinished jobs have
+// `chunks` chunks or more. So new content never waits behind a long queue of the move's jobs.
+func (c *Pipeline) IssueMovesWithin(ctx context.Context, datastoreID, moveID string, limit int, chunks int64) (issued int, err error) {
 	err = c.db.Update(ctx, "issuing jobs of a move", func(t *db.Tx) error {
 		issued = 0
 		store, err := record.ShareDatastore(ctx, t, datastoreID)
@@ -117,6 +165,13 @@ func (c *Pipeline) IssueMoves(ctx context.Context, datastoreID, moveID string, l
 		if err != nil {
 			return fmt.Errorf("reading the datastore: %w", err)
 		}
+		unfinished := int64(0)
+		if chunks < math.MaxInt64 {
+			if err := t.QueryRow(ctx, `SELECT COALESCE(SUM(CASE WHEN chunks > 1 THEN chunks ELSE 1 END), 0) FROM datasources
+				WHERE `+notMoved+` AND move_id = ? AND status NOT IN ('synched', 'error')`, datastoreID, moveID).Scan(&unfinished); err != nil {
+				return fmt.Errorf("counting the chunks of unfinished jobs: %w", err)
+			}
+		}
 		// A move id in a row always belongs to the current move, because the end of a move clears it.
 		due, err := db.Collect(ctx, t, record.Scan, `SELECT `+record.Columns+` FROM datasources WHERE `+notMoved+` AND move_id = ''
 			AND place = 0 AND status IN ('synched', 'error') ORDER BY id LIMIT ?`+t.Lock, datastoreID, limit)
@@ -124,6 +179,11 @@ func (c *Pipeline) IssueMoves(ctx context.Context, datastoreID, moveID string, l
 			return fmt.Errorf("looking for datasources to move: %w", err)
 		}
 		for _, r := range due {
+			if unfinished >= chunks {
+				break
+			}
+			unfinished += max(r.Chunks, 1)
+			issued++
 			r.Resume = &domain.Resume{Status: r.Status, Error: r.Error}
 			r.MoveID = moveID
 			r.UpdatedAt = db.FromMicros(c.db.Stamp())
@@ -135,7 +195,6 @@ func (c *Pipeline) IssueMoves(ctx context.Context, datastoreID, moveID string, l
 				return err
 			}
 		}
-		issued = len(due)
 		return nil
 	})
 	if err != nil {

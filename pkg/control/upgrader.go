@@ -1,0 +1,100 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Upgrades is the part of the catalog that Upgrader uses.
+type Upgrades interface {
+	Moving(ctx context.Context) ([]domain.Datastore, error)
+	MoveProgress(ctx context.Context, datastoreID string) (domain.MoveProgress, error)
+	// SettledDatastores looks at up to `limit` datastores, by id, beginning after the given id. It returns those that
+	// have the embedding model, no move, and content, none of which is waiting or was added after `since`. `next` is
+	// the id to continue after, or "" after the last datastore.
+	SettledDatastores(ctx context.Context, model string, since time.Time, after string, limit int) (settled []domain.Datastore, next string, err error)
+	UpdateDatastore(ctx context.Context, workspaceID, id string, p domain.DatastorePatch) (domain.Datastore, error)
+}
+
+// Upgrader moves datastores from a fast embedding model to a better one, one at a time, once no content has been added
+// to the datastore for a while. So new content is searchable at once, with the fast model. Mover carries out the moves.
+//
+// If content of a datastore cannot be moved, its move is cancelled and not tried again for a day.
+type Upgrader struct {
+	Catalog  Upgrades
+	From, To string // ids of the models
+	Log      *slog.Logger
+	Now      func() time.Time
+
+	after   string               // id of the datastore that the last round looked at last
+	refused map[string]time.Time // datastores whose move was cancelled
+}
+
+const (
+	upgradeInterval  = 5 * time.Second
+	upgradeQuietTime = 20 * time.Second // how long a datastore must have got no new content
+	refusedUpgrade   = 24 * time.Hour   // how long a datastore keeps its model after its move was cancelled
+	upgradePage      = 100              // number of datastores that a round looks at
+)
+
+// Run starts moves until ctx is done.
+func (u *Upgrader) Run(ctx context.Context) {
+	runLoop(ctx, u.Log, nil, upgradeInterval, roundBound, u.round)
+}
+
+func (u *Upgrader) round(ctx context.Context) (more bool, err error) {
+	moving, err := u.Catalog.Moving(ctx)
+	if err != nil {
+		return false, fmt.Errorf("listing datastores that are being moved: %w", err)
+	}
+	for _, d := range moving {
+		if d.EmbeddingModel == u.From && d.Move.To == (domain.Place{Engine: d.Type, Model: u.To}) {
+			return false, u.cancelFailed(ctx, d)
+		}
+	}
+	settled, next, err := u.Catalog.SettledDatastores(ctx, u.From, u.Now().Add(-upgradeQuietTime), u.after, upgradePage)
+	if err != nil {
+		return false, fmt.Errorf("looking for datastores to re-embed: %w", err)
+	}
+	u.after = next
+	for _, d := range settled {
+		if at, ok := u.refused[d.ID]; ok && u.Now().Sub(at) < refusedUpgrade {
+			continue
+		}
+		_, err := u.Catalog.UpdateDatastore(ctx, d.WorkspaceID, d.ID, domain.DatastorePatch{EmbeddingModel: &u.To})
+		if domain.CodeOf(err) == domain.CodeNotFound { // deleted in the meantime
+			continue
+		}
+		if err != nil {
+			return false, fmt.Errorf("moving datastore %s to %s: %w", d.ID, u.To, err)
+		}
+		u.Log.InfoContext(ctx, "re-embedding a datastore in the background", "datastore", d.ID, "from", u.From, "to", u.To)
+		return false, nil
+	}
+	return false, nil
+}
+
+// cancelFailed cancels the move of a datastore if all content that is left cannot be moved.
+func (u *Upgrader) cancelFailed(ctx context.Context, d domain.Datastore) error {
+	p, err := u.Catalog.MoveProgress(ctx, d.ID)
+	if err != nil {
+		return fmt.Errorf("reading the progress of datastore %s: %w", d.ID, err)
+	}
+	if p.Failed == 0 || p.Done+p.Failed < p.Total {
+		return nil
+	}
+	if _, err := u.Catalog.UpdateDatastore(ctx, d.WorkspaceID, d.ID, domain.DatastorePatch{EmbeddingModel: &u.From}); err != nil {
+		return fmt.Errorf("cancelling the move of datastore %s: %w", d.ID, err)
+	}
+	if u.refused == nil {
+		u.refused = map[string]time.Time{}
+	}
+	u.refused[d.ID] = u.Now()
+	u.Log.WarnContext(ctx, "a datastore keeps its embedding model, because some content cannot be re-embedded: resync or delete that content",
+		"datastore", d.ID, "model", u.From, "failed", p.Failed, "of", p.Total, "cause", p.Cause)
+	return nil
+}
