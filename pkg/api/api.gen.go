@@ -310,6 +310,24 @@ func (e DatastoreMoveStatus) Valid() bool {
 	}
 }
 
+// Defines values for DatastoreQueryEncodingFormat.
+const (
+	DatastoreQueryEncodingFormatBase64 DatastoreQueryEncodingFormat = "base64"
+	DatastoreQueryEncodingFormatFloat  DatastoreQueryEncodingFormat = "float"
+)
+
+// Valid indicates whether the value is a known member of the DatastoreQueryEncodingFormat enum.
+func (e DatastoreQueryEncodingFormat) Valid() bool {
+	switch e {
+	case DatastoreQueryEncodingFormatBase64:
+		return true
+	case DatastoreQueryEncodingFormatFloat:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DatastoreQueryFields.
 const (
 	DatastoreQueryFieldsCustomId       DatastoreQueryFields = "custom_id"
@@ -1926,6 +1944,9 @@ type DatastoreQuery struct {
 	// Boosts rules that raise or lower the scores of documents; an empty array means none
 	Boosts *[]Boost `json:"boosts,omitempty"`
 
+	// EncodingFormat form of `vector`; by default, the service recognises it
+	EncodingFormat *DatastoreQueryEncodingFormat `json:"encoding_format,omitempty"`
+
 	// Facets keys of metadata or properties, as in filters. The documents with a ranked chunk are counted by the 20 most frequent values of each key, and the response is an object with `facets`
 	//
 	// Example: ["team","document.language"]
@@ -1958,8 +1979,10 @@ type DatastoreQuery struct {
 	// Queries more queries. All are searched, and they share the fragments; a fragment has its best score
 	Queries *[]string `json:"queries,omitempty"`
 
-	// Query Example: trial period
-	Query string `json:"query"`
+	// Query required, except with `vector` and mode dense
+	//
+	// Example: trial period
+	Query string `json:"query,omitempty"`
 
 	// Rectangles locate the fragments of PDFs on their pages. This reads the files again; default: false
 	Rectangles *bool `json:"rectangles,omitempty"`
@@ -1970,7 +1993,15 @@ type DatastoreQuery struct {
 
 	// TopK maximum number of fragments; default: 5
 	TopK *int `json:"topK,omitempty"`
+
+	// Vector Embedding of `query` by the datastore's embedding model, so that the model is not asked for it: numbers, or
+	// 32-bit little-endian floats in base64, as servers return them for `encoding_format: base64`. Base64 is faster.
+	// Not with mode lexical. A query with a vector is not split into its parts.
+	Vector *any `json:"vector,omitempty"`
 }
+
+// DatastoreQueryEncodingFormat form of `vector`; by default, the service recognises it
+type DatastoreQueryEncodingFormat string
 
 // DatastoreQueryFields defines model for DatastoreQuery.Fields.
 type DatastoreQueryFields string

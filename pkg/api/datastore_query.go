@@ -142,6 +142,12 @@ func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQu
 	if body.Queries != nil {
 		req.Parts = *body.Queries
 	}
+	if body.Vector != nil {
+		var fault string
+		if req.Vector, fault = jsonbody.Vector(*body.Vector, string(orZero(body.EncodingFormat))); fault != "" { // the rule of the operation has checked it
+			return retrieve.Result{}, domain.Invalid("vector", "%s", fault)
+		}
+	}
 	topK := req.TopK
 	if body.Offset != nil { // all pages are cut from the same result
 		req.TopK = retrieve.MaxTopK
@@ -260,7 +266,11 @@ func (s *server) searchDatastore(ctx context.Context, caller access.Caller, req 
 			return retrieve.Result{}, err
 		}
 	}
-	err = s.countSearch(caller.Account(req.WorkspaceID), strings.Join(append([]string{req.Query}, req.Parts...), "\n"), func() (err error) {
+	embedded := req.Parts
+	if req.Vector == nil {
+		embedded = append([]string{req.Query}, req.Parts...)
+	}
+	err = s.countSearch(caller.Account(req.WorkspaceID), strings.Join(embedded, "\n"), func() (err error) {
 		found, err = s.Retriever.Retrieve(ctx, req)
 		return err
 	})

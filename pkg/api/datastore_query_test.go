@@ -3,6 +3,7 @@ package api_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
@@ -431,5 +432,52 @@ func TestUnselectedFieldsOfFragmentsAreEmpty(t *testing.T) {
 	}
 	if got := s.call("POST", path, object{"query": "pump", "fields": []string{"text", "vector"}}).fault("fields[1]"); !strings.HasPrefix(got, `is "vector"; it must be one of text, source`) {
 		t.Errorf("an unknown field: %q", got)
+	}
+}
+
+func TestAVectorOfADatastoreQuery(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	got := s.asked()
+	encoded := base64.StdEncoding.EncodeToString([]byte{0, 0, 0x80, 0x3f, 0, 0, 0, 0xbf}) // 1 and -0.5
+	for _, path := range queryPaths(s.newDatastore()) {
+		for name, c := range map[string]struct {
+			body object
+			want []float32
+		}{
+			"none":                     {object{"query": "trial"}, nil},
+			"null":                     {object{"query": "trial", "vector": nil}, nil},
+			"numbers":                  {object{"query": "trial", "vector": []float64{1, -0.5}}, []float32{1, -0.5}},
+			"numbers by name":          {object{"query": "trial", "vector": []float64{1, -0.5}, "encoding_format": "float"}, []float32{1, -0.5}},
+			"base64":                   {object{"query": "trial", "vector": encoded}, []float32{1, -0.5}},
+			"base64 by name":           {object{"query": "trial", "vector": encoded, "encoding_format": "base64"}, []float32{1, -0.5}},
+			"a vector without a query": {object{"mode": "dense", "vector": encoded}, []float32{1, -0.5}},
+		} {
+			s.call("POST", path, c.body).want(200)
+			if diff := cmp.Diff(c.want, got.Vector); diff != "" {
+				t.Errorf("%s, %s (-want +got):\n%s", path, name, diff)
+			}
+		}
+		for name, c := range map[string]struct {
+			body         object
+			field, fault string
+		}{
+			"no query":                 {object{"topK": 1}, "query", "is required"},
+			"no query, hybrid":         {object{"vector": encoded}, "query", "is required"},
+			"no vector, dense":         {object{"mode": "dense"}, "query", "is required"},
+			"an object":                {object{"query": "a", "vector": object{}}, "vector", "is an object; it must be an array of 1 to 16,384 numbers, or 32-bit little-endian floats in base64"},
+			"texts":                    {object{"query": "a", "vector": []any{1, "b"}}, "vector", "is an array; it must be an array of 1 to 16,384 numbers, or 32-bit little-endian floats in base64"},
+			"no numbers":               {object{"query": "a", "vector": []any{}}, "vector", "is an array; it must be an array of 1 to 16,384 numbers, or 32-bit little-endian floats in base64"},
+			"not base64":               {object{"query": "a", "vector": "1, 2"}, "vector", "is not base64 (illegal base64 data at input byte 1); send 32-bit little-endian floats in base64, or an array of numbers"},
+			"half a number":            {object{"query": "a", "vector": "AAAAAAAA"}, "vector", "has 6 bytes in base64, which is not a multiple of 4; send 32-bit little-endian floats"},
+			"a string of numbers":      {object{"query": "a", "vector": encoded, "encoding_format": "float"}, "vector", "is a string, but encoding_format is float; send an array of numbers, or encoding_format base64"},
+			"an array in base64":       {object{"query": "a", "vector": []any{1}, "encoding_format": "base64"}, "vector", "is an array, but encoding_format is base64; send a string, or encoding_format float"},
+			"a format of no vector":    {object{"query": "a", "encoding_format": "base64"}, "encoding_format", "describes the field vector, which is missing; send vector or leave this field out"},
+			"a format that is unknown": {object{"query": "a", "vector": encoded, "encoding_format": "hex"}, "encoding_format", `is "hex"; it must be one of float, base64`},
+		} {
+			if got := s.call("POST", path, c.body).fault(c.field); got != c.fault {
+				t.Errorf("%s, %s: %q, want %q", path, name, got, c.fault)
+			}
+		}
 	}
 }

@@ -44,8 +44,8 @@ func TestAQueryWithAnUnknownFieldIsRefused(t *testing.T) {
 		})
 	}
 	for field, words := range map[string]string{
-		"topk": "is unknown; did you mean topK?", "top_k": "is unknown; did you mean topK?", "k": "is unknown; it must be one of boosts, facets, fields, filters, highlights, maxPerDatasource, minScore, mode, offset, queries, query, rectangles, rerank, topK",
-		"where": "is unknown; it must be one of boosts, facets, fields, filters, highlights, maxPerDatasource, minScore, mode, offset, queries, query, rectangles, rerank, topK",
+		"topk": "is unknown; did you mean topK?", "top_k": "is unknown; did you mean topK?", "k": "is unknown; it must be one of boosts, encoding_format, facets, fields, filters, highlights, maxPerDatasource, minScore, mode, offset, queries, query, rectangles, rerank, topK, vector",
+		"where": "is unknown; it must be one of boosts, encoding_format, facets, fields, filters, highlights, maxPerDatasource, minScore, mode, offset, queries, query, rectangles, rerank, topK, vector",
 	} {
 		if got := s.call("POST", "/datastores/"+datastore+"/query", `{"query": "a", "`+field+`": 3}`).fault(field); got != words {
 			t.Errorf("%s: got %q, want %q", field, got, words)

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/sluice/sluice/pkg/domain"
-	"github.com/sluice/sluice/pkg/embed"
 	"github.com/sluice/sluice/pkg/filter"
 	"github.com/sluice/sluice/pkg/index"
 )
@@ -172,24 +171,13 @@ func (r *Retriever) countIn(ctx context.Context, ds domain.Datastore, f index.Fi
 	return counts, nil
 }
 
-// spaceOf returns the space of a datastore's rows. If a model server has not reported its dimensions yet, spaceOf embeds
-// a word to learn them.
-func (r *Retriever) spaceOf(ctx context.Context, ds domain.Datastore) (index.Space, error) {
-	space := index.Space{DatastoreID: ds.ID, Model: ds.EmbeddingModel}
-	if ds.EmbeddingModel == "" {
-		return space, nil
+// spaceOf returns the space of a datastore's rows.
+func (r *Retriever) spaceOf(ctx context.Context, ds domain.Datastore) (space index.Space, err error) {
+	space = index.Space{DatastoreID: ds.ID, Model: ds.EmbeddingModel}
+	if ds.EmbeddingModel != "" {
+		space.Dimensions, err = r.dimensions(ctx, ds.EmbeddingModel)
 	}
-	e, err := r.deps.Embedders.Embedder(ds.EmbeddingModel)
-	if err != nil {
-		return space, fmt.Errorf("finding embedding model %q: %w", ds.EmbeddingModel, err)
-	}
-	if e.Model().Dimensions == 0 {
-		if _, err := e.Embed(ctx, []string{"word"}, embed.Query); err != nil {
-			return space, unavailable(err, "the embedding model %q cannot be reached; try again later", ds.EmbeddingModel)
-		}
-	}
-	space.Dimensions = e.Model().Dimensions
-	return space, nil
+	return space, err
 }
 
 // filterFault converts an error that says that a filter cannot be evaluated.

@@ -35,10 +35,12 @@ func (r *Retriever) searchLegs(ctx context.Context, req Request, filter index.Fi
 			legs = append(legs, leg{query: part})
 		}
 	}
-	vectors := r.embedLegs(legs, req.Mode)
+	vectors := r.embedLegs(legs, req)
 	search := func(ctx context.Context, i int) (err error) {
 		req := req
-		req.Query = legs[i].query
+		if req.Query = legs[i].query; i > 0 {
+			req.Vector = nil
+		}
 		q := &query{Retriever: r, Request: req, filter: filter, embed: func(model string) (embedding, error) { return vectors(ctx, model, i) }}
 		if legs[i].found, err = q.search(ctx); err == nil {
 			legs[i].ranked = fused(legs[i].found)

@@ -63,7 +63,7 @@ func (res *Result) degrade(note string) {
 // the other candidates in their previous order.
 func (r *Retriever) rerank(ctx context.Context, all []*candidate, s *selection, n int, req Request) ([]*candidate, domain.ExplainedRerank, error) {
 	var second domain.ExplainedRerank
-	if r.deps.Reranker == nil || req.Rerank != nil && !*req.Rerank || len(all) == 0 {
+	if r.deps.Reranker == nil || req.Rerank != nil && !*req.Rerank || len(all) == 0 || req.Query == "" {
 		return all, second, nil
 	}
 	second.Model = r.deps.Reranker.Model()

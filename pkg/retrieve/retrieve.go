@@ -105,7 +105,12 @@ const (
 type Request struct {
 	WorkspaceID string // every datastore must belong to it
 	Datastores  []domain.Datastore
-	Query       string // 1 to MaxQueryCharacters characters, also after normalisation (see analysis.NormalLength)
+	// Query has 1 to MaxQueryCharacters characters, also after normalisation (see analysis.NormalLength). It may be empty if
+	// Mode is dense and Vector is set.
+	Query string
+	// Vector is the query's embedding by the datastores' model, if the caller has it. The model is then not asked for it.
+	// It cannot be used with Mode lexical. The Query is not split into parts, unless Parts are given.
+	Vector []float32
 
 	// Parts are the questions that Query consists of, at most question.MaxParts. The parts are searched in addition to
 	// Query. Together, all these searches return at most TopK fragments. If Parts is nil, question.Parts finds them; if
@@ -228,7 +233,7 @@ func (r *Retriever) retrieve(ctx context.Context, req Request) (Result, error) {
 		res.Facets = emptyFacets(req.Facets)
 		return res, nil
 	}
-	if req.Parts == nil {
+	if req.Parts == nil && req.Vector == nil {
 		for _, p := range question.Parts(req.Query) {
 			req.Parts = append(req.Parts, p.Query)
 		}
@@ -252,9 +257,9 @@ func (r *Retriever) retrieve(ctx context.Context, req Request) (Result, error) {
 // validate returns the request with defaults applied, or an error that names every fault.
 func (r *Retriever) validate(req Request) (Request, error) {
 	var faults []domain.FieldError
-	req.Query = strings.TrimSpace(req.Query)
+	req.Query, req.Mode = strings.TrimSpace(req.Query), cmp.Or(req.Mode, domain.SearchHybrid)
 	switch n := utf8.RuneCountInString(req.Query); {
-	case n == 0:
+	case n == 0 && (req.Vector == nil || req.Mode != domain.SearchDense):
 		faults = append(faults, domain.FieldError{Field: "query", Message: "must not be empty"})
 	case n > MaxQueryCharacters:
 		faults = append(faults, domain.FieldError{Field: "query", Message: fmt.Sprintf("has %d characters; the maximum is %d", n, MaxQueryCharacters)})
@@ -265,17 +270,20 @@ func (r *Retriever) validate(req Request) (Request, error) {
 	if req.TopK < 1 || req.TopK > MaxTopK {
 		faults = append(faults, domain.FieldError{Field: "topK", Message: fmt.Sprintf("is %d; it must be from 1 to %d", req.TopK, MaxTopK)})
 	}
-	req.Mode = cmp.Or(req.Mode, domain.SearchHybrid)
 	switch req.Mode {
 	case domain.SearchHybrid, domain.SearchLexical, domain.SearchDense:
 	default:
 		faults = append(faults, domain.FieldError{Field: "mode", Message: fmt.Sprintf("is %.40q; it must be one of %s, %s, %s", req.Mode, domain.SearchHybrid, domain.SearchLexical, domain.SearchDense)})
 	}
+	faults = append(faults, vectorFaults(req)...)
 	if req.MaxPerDatasource < 0 || req.MaxPerDatasource > MaxTopK {
 		faults = append(faults, domain.FieldError{Field: "maxPerDatasource", Message: fmt.Sprintf("is %d; it must be from 1 to %d", req.MaxPerDatasource, MaxTopK)})
 	}
 	if req.Rerank != nil && *req.Rerank && r.deps.Reranker == nil {
 		faults = append(faults, domain.FieldError{Field: "rerank", Message: "is true, but no reranker is configured; set RERANK_URL or omit the field"})
+	}
+	if req.Rerank != nil && *req.Rerank && req.Query == "" {
+		faults = append(faults, domain.FieldError{Field: "rerank", Message: "is true, but there is no query for the reranker to read; send query or omit the field"})
 	}
 	if n := len(req.Datastores); n > MaxDatastores {
 		faults = append(faults, domain.FieldError{Field: "datastoreIds", Message: fmt.Sprintf("has %d datastores; the maximum is %d", n, MaxDatastores)})

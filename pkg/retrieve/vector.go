@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -36,25 +37,83 @@ type embedding struct {
 }
 
 // embedLegs returns a function that returns the embedding of a leg's query. All queries are embedded together when the
-// first embedding is needed, in one call for each model. All legs must have contexts that end at the same time.
-func (r *Retriever) embedLegs(legs []leg, mode domain.SearchMode) func(ctx context.Context, model string, i int) (embedding, error) {
+// first embedding is needed, in one call for each model. All legs must have contexts that end at the same time. If the
+// request has a vector, it is the embedding of the first leg.
+func (r *Retriever) embedLegs(legs []leg, req Request) func(ctx context.Context, model string, i int) (embedding, error) {
 	queries := lists.Map(legs, func(l leg) string { return l.query })
+	if req.Vector != nil {
+		queries = queries[1:]
+	}
 	var mu sync.Mutex
 	models := make(map[string]func() ([]embedding, error))
 	return func(ctx context.Context, model string, i int) (embedding, error) {
 		mu.Lock()
 		once := models[model]
 		if once == nil {
-			once = sync.OnceValues(func() ([]embedding, error) { return r.embedQueries(ctx, model, queries, mode) })
+			once = sync.OnceValues(func() ([]embedding, error) { return r.embedQueries(ctx, model, queries, req.Mode) })
 			models[model] = once
 		}
 		mu.Unlock()
+		if req.Vector != nil {
+			if i == 0 {
+				return r.givenVector(ctx, model, req)
+			}
+			i--
+		}
 		made, err := once()
 		if err != nil {
 			return embedding{}, err
 		}
 		return made[i], nil
 	}
+}
+
+// vectorFaults returns the faults in the request's vector.
+func vectorFaults(req Request) []domain.FieldError {
+	switch {
+	case req.Vector == nil:
+	case req.Mode == domain.SearchLexical:
+		return []domain.FieldError{{Field: "vector", Message: fmt.Sprintf("cannot be used with mode %s, which compares words; leave it out or use another mode", req.Mode)}}
+	case slices.ContainsFunc(req.Vector, func(x float32) bool { return math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) }):
+		return []domain.FieldError{{Field: "vector", Message: "has a component that is not a finite 32-bit number"}}
+	case isZero(req.Vector):
+		return []domain.FieldError{{Field: "vector", Message: "is empty or zero, so nothing can be compared with it"}}
+	}
+	return nil
+}
+
+// givenVector returns the request's vector as the embedding by a model. The vector must have the model's dimensions.
+func (r *Retriever) givenVector(ctx context.Context, model string, req Request) (embedding, error) {
+	if model == "" {
+		return embedding{}, domain.Invalid("vector", "cannot be used, because the datastore has no vectors; leave it out")
+	}
+	dimensions, err := r.dimensions(ctx, model)
+	if err != nil {
+		return embedding{}, err
+	}
+	if n := len(req.Vector); n != dimensions {
+		return embedding{}, domain.Invalid("vector", "has %d numbers; vectors of the datastore's embedding model %q have %d", n, model, dimensions)
+	}
+	qv := queryVector{dimensions: dimensions, vector: req.Vector, weight: r.weight(model), unfiltered: req.Vector}
+	if qv.weight == 0 {
+		qv.vector = nil
+	}
+	return qv.forMode(req.Mode, model), nil
+}
+
+// dimensions returns the number of dimensions of a model. If a model server has not reported it yet, dimensions embeds a
+// word to learn it.
+func (r *Retriever) dimensions(ctx context.Context, model string) (int, error) {
+	e, err := r.deps.Embedders.Embedder(model)
+	if err != nil {
+		return 0, fmt.Errorf("finding embedding model %q: %w", model, err)
+	}
+	if e.Model().Dimensions == 0 {
+		if _, err := e.Embed(ctx, []string{"word"}, embed.Query); err != nil {
+			return 0, unavailable(err, "the embedding model %q cannot be reached; try again later", model)
+		}
+	}
+	return e.Model().Dimensions, nil
 }
 
 // embedQueries embeds queries with a model. In a lexical search, it computes no vectors if their number of dimensions
@@ -104,7 +163,7 @@ type preparer interface {
 // vectorFor embeds the query for a datastore. Meanwhile, the index searches for the query's words.
 func (q *query) vectorFor(ctx context.Context, engine Searcher, ds domain.Datastore, request index.Query) (made embedding, words index.Prepared, err error) {
 	ready, ok := engine.(preparer)
-	if !ok || q.Mode != domain.SearchHybrid || ds.EmbeddingModel == "" {
+	if !ok || q.Mode != domain.SearchHybrid || ds.EmbeddingModel == "" || q.Vector != nil {
 		made, err = q.embed(ds.EmbeddingModel)
 		return made, nil, err
 	}

@@ -5,7 +5,6 @@
 package rules
 
 import (
-	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -22,8 +21,8 @@ var byOperation = map[string]func(body map[string]any) []domain.FieldError{
 	"CreateChatCompletion":  chatRule,
 	"QueryAgent":            queryAgentRule,
 	"QueryAgentAlias":       queryAgentRule,
-	"QueryDatastore":        jsonbody.FilterFaults,
-	"QueryDatastoreResults": jsonbody.FilterFaults,
+	"QueryDatastore":        queryDatastoreRule,
+	"QueryDatastoreResults": queryDatastoreRule,
 }
 
 // Faults applies the operation's rule to the body and returns the faults.

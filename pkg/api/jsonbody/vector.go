@@ -1,0 +1,44 @@
+package jsonbody
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// Vector returns the vector in a parsed field: an array of numbers, or a string with the base64 form of little-endian
+// 32-bit floats. The format is "float", "base64", or "" for either. If the field has another form, Vector returns the
+// fault instead, or neither if the schema reports that fault.
+func Vector(value any, format string) (vector []float32, fault string) {
+	switch v := value.(type) {
+	case string:
+		if format == "float" {
+			return nil, "is a string, but encoding_format is float; send an array of numbers, or encoding_format base64"
+		}
+		raw, err := base64.StdEncoding.DecodeString(v)
+		switch {
+		case err != nil:
+			return nil, fmt.Sprintf("is not base64 (%v); send 32-bit little-endian floats in base64, or an array of numbers", err)
+		case len(raw)%4 != 0:
+			return nil, fmt.Sprintf("has %d bytes in base64, which is not a multiple of 4; send 32-bit little-endian floats", len(raw))
+		}
+		vector = make([]float32, len(raw)/4)
+		for i := range vector {
+			vector[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
+		}
+	case []any:
+		if format == "base64" {
+			return nil, "is an array, but encoding_format is base64; send a string, or encoding_format float"
+		}
+		vector = make([]float32, len(v))
+		for i, x := range v {
+			n, isNumber := x.(float64)
+			if !isNumber {
+				return nil, "" // the schema reports it
+			}
+			vector[i] = float32(n)
+		}
+	}
+	return vector, ""
+}
