@@ -90,6 +90,17 @@ func checkVector(v []float32, dimensions int) error {
 	return nil
 }
 
+// CheckLimits returns an error if a limit of the query is out of range.
+func CheckLimits(q Query) error {
+	switch {
+	case q.Limit < 1 || q.Limit > MaxLimit:
+		return fmt.Errorf("%w: the limit %d is not between 1 and %d", ErrInvalid, q.Limit, MaxLimit)
+	case q.VectorLimit < 0 || q.VectorLimit > q.Limit:
+		return fmt.Errorf("%w: the limit %d of the vector leg is not between 0 and %d", ErrInvalid, q.VectorLimit, q.Limit)
+	}
+	return nil
+}
+
 // Unit returns a query's vector scaled to length one. It returns a zero vector unchanged, and fails with ErrInvalid if
 // the vector has the wrong number of dimensions or a component that is not a finite number.
 func Unit(v []float32, dimensions int) ([]float32, error) {

@@ -53,7 +53,10 @@ type Query struct {
 	Text   string
 	Vector []float32
 	Limit  int // candidates per leg, 1 to 10,000
-	Filter Filter
+	// VectorLimit is the number of candidates that the vector leg needs, at most Limit; 0 means Limit. An engine may return
+	// more, up to Limit, if that is cheap.
+	VectorLimit int
+	Filter      Filter
 	// Prepared may contain what the engine's Prepare returned for the same query before Vector was known. It only makes
 	// the search faster, and never changes the result. The engine ignores it if it belongs to another query or is older
 	// than the last write.
@@ -92,6 +95,8 @@ type Result struct {
 	// bm25.Repeated for terms that the query repeats. A term that occurs in no row has the highest weight, unless the
 	// query repeats others.
 	TermWeights map[string]float64
+	// VectorLimit is the limit of the vector leg, from Query.VectorLimit to Query.Limit; 0 if there was no such leg.
+	VectorLimit int
 
 	pooled *[]Hit // memory of Hits if it is from the pool, otherwise nil
 }

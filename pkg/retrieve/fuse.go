@@ -43,7 +43,9 @@ func fused(found []datastoreResult) []*candidate {
 		} else {
 			groups[k] = all[from:len(all):len(all)]
 		}
-		vectors[k] = space.vector
+		qv := space.vector
+		qv.unseen = vectors[k].unseen.plus(space.unseen)
+		vectors[k] = qv
 	}
 	fuse(groups, vectors)
 	for i, order := range orders {

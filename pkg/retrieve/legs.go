@@ -27,7 +27,7 @@ type leg struct {
 // searchLegs searches for the whole query, and for each part of it. The first leg is the search for the whole query.
 // The request's own permit allows one search at a time. Further legs are searched concurrently only if there are more
 // permits.
-func (r *Retriever) searchLegs(ctx context.Context, req Request, filter index.Filter) ([]leg, error) {
+func (r *Retriever) searchLegs(ctx context.Context, req Request, filter index.Filter, deep bool) ([]leg, error) {
 	legs := make([]leg, 1, 1+len(req.Parts))
 	legs[0].query = req.Query
 	for _, part := range req.Parts {
@@ -41,7 +41,7 @@ func (r *Retriever) searchLegs(ctx context.Context, req Request, filter index.Fi
 		if req.Query = legs[i].query; i > 0 {
 			req.Vector = nil
 		}
-		q := &query{Retriever: r, Request: req, filter: filter, embed: func(model string) (embedding, error) { return vectors(ctx, model, i) }}
+		q := &query{Retriever: r, Request: req, filter: filter, deep: deep, embed: func(model string) (embedding, error) { return vectors(ctx, model, i) }}
 		if legs[i].found, err = q.search(ctx); err == nil {
 			legs[i].ranked = fused(legs[i].found)
 			legs[i].notes, err = q.boost(legs[i].ranked)

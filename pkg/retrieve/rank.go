@@ -59,11 +59,16 @@ func (res *Result) degrade(note string) {
 	}
 }
 
+// reranks reports whether the result of a request is reranked.
+func (r *Retriever) reranks(req Request) bool {
+	return r.deps.Reranker != nil && (req.Rerank == nil || *req.Rerank) && req.Query != ""
+}
+
 // rerank reranks the best n candidates, or all if there are fewer. It returns them in the reranker's order, followed by
 // the other candidates in their previous order.
 func (r *Retriever) rerank(ctx context.Context, all []*candidate, s *selection, n int, req Request) ([]*candidate, domain.ExplainedRerank, error) {
 	var second domain.ExplainedRerank
-	if r.deps.Reranker == nil || req.Rerank != nil && !*req.Rerank || len(all) == 0 || req.Query == "" {
+	if len(all) == 0 || !r.reranks(req) {
 		return all, second, nil
 	}
 	second.Model = r.deps.Reranker.Model()

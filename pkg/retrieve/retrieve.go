@@ -238,8 +238,9 @@ func (r *Retriever) retrieve(ctx context.Context, req Request) (Result, error) {
 			req.Parts = append(req.Parts, p.Query)
 		}
 	}
+	deep := false
 	for tries := 1; ; tries++ {
-		legs, err := r.searchLegs(ctx, req, filter)
+		legs, err := r.searchLegs(ctx, req, filter, deep)
 		if err != nil {
 			return Result{}, err
 		}
@@ -247,7 +248,12 @@ func (r *Retriever) retrieve(ctx context.Context, req Request) (Result, error) {
 		if err == nil && len(req.Facets) > 0 {
 			res.Facets, err = r.facetsOf(ctx, legs, req, filter)
 		}
+		tooFew := err == nil && len(res.Fragments) < req.TopK && isShallow(legs)
 		release(legs)
+		if tooFew && !deep {
+			deep = true
+			continue
+		}
 		if again := (unreadRowsError{}); tries == maxPlaces || ctx.Err() != nil || !errors.As(err, &again) {
 			return res, err
 		}

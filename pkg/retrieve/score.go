@@ -87,22 +87,23 @@ func legWeightsOf(group []*candidate, qv queryVector, words bool, lexSpread floa
 	if !words {
 		l.words = 0
 	}
-	l.dense = qv.weight / max(cosineSpread(group), minDenseSpread)
-	l.cosineFloor = cosineFloor(group)
+	cosines := qv.unseen
+	for _, c := range group {
+		cosines = cosines.plus(cosineSample{1, c.hit.Dense, c.hit.Dense * c.hit.Dense})
+	}
+	l.dense = qv.weight / max(cosineSpread(cosines), minDenseSpread)
+	l.cosineFloor = cosineFloor(cosines)
 	return l
 }
 
-func cosineFloor(group []*candidate) float64 {
-	sum := priorCosine * priorCosines
-	for _, c := range group {
-		sum += c.hit.Dense
-	}
-	return min(sum/float64(len(group)+priorCosines), 0.95)
+func cosineFloor(s cosineSample) float64 {
+	return min((s.sum+priorCosine*priorCosines)/(s.n+priorCosines), 0.95)
 }
 
-func cosineSpread(group []*candidate) float64 {
-	s, n := spread(group, func(c *candidate) float64 { return c.hit.Dense }), float64(len(group))
-	return max(s, math.Sqrt((s*s*n+priorSpread*priorSpread*priorSpreads)/(n+priorSpreads)))
+func cosineSpread(s cosineSample) float64 {
+	mean := s.sum / s.n
+	variance := max(s.squares/s.n-mean*mean, 0)
+	return math.Sqrt(max(variance, (variance*s.n+priorSpread*priorSpread*priorSpreads)/(s.n+priorSpreads)))
 }
 
 // spread returns the standard deviation of a value over the candidates.

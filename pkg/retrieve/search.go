@@ -11,15 +11,6 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Search depths, in candidates per leg. The first depth suffices if nearly all rows belong to active generations. If an
-// index holds many other rows, as after a resync of everything, the search goes deeper.
-const (
-	minDepth    = 100
-	depthFactor = 5
-	maxDepth    = 10_000 // the maximum of index.Query.Limit
-	depthPerTop = 4      // candidates per requested fragment
-)
-
 // candidate is a hit in an active generation.
 type candidate struct {
 	hit    *index.Hit
@@ -63,6 +54,8 @@ type datastoreResult struct {
 	servedFrom domain.Place
 	ds         domain.Datastore // the datastore, with the place that was searched
 	depth      int              // depth of the last search, in candidates per leg
+	shallow    bool             // whether a deeper vector leg may find more candidates
+	unseen     cosineSample     // estimate of the cosines that it would find
 	buffer     *buffer          // the candidates' memory; nil if there are none
 }
 
@@ -77,6 +70,7 @@ type query struct {
 	*Retriever
 	Request
 	filter index.Filter
+	deep   bool                                  // whether all legs have the full depth
 	embed  func(model string) (embedding, error) // returns the query's vector, which is made once per model
 }
 
@@ -153,9 +147,10 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (datastoreResult
 	if ds.EmbeddingModel == "" && q.Mode == domain.SearchDense {
 		return datastoreResult{}, domain.Invalid("mode", "is %q, but datastore %q has no vectors; use %q or %q", q.Mode, ds.ID, domain.SearchLexical, domain.SearchHybrid)
 	}
-	depth, repeated := max(minDepth, depthPerTop*q.TopK), false
-	if len(q.boosts(&ds)) > 0 {
-		depth *= boostDepth
+	full, vectors := q.depths(len(q.boosts(&ds)) > 0)
+	depth, repeated := full, false
+	if q.Mode == domain.SearchDense {
+		depth = vectors
 	}
 	made, words, err := q.vectorFor(ctx, engine, ds, index.Query{Text: q.Query, Limit: depth, Filter: q.filter})
 	if err != nil {
@@ -169,7 +164,7 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (datastoreResult
 	}
 	space := index.Space{DatastoreID: ds.ID, Model: ds.EmbeddingModel, Dimensions: made.dimensions}
 	for {
-		found, err := engine.Search(ctx, space, index.Query{Text: text, Vector: made.vector, Limit: depth, Filter: q.filter, Prepared: words})
+		found, err := engine.Search(ctx, space, index.Query{Text: text, Vector: made.vector, Limit: depth, VectorLimit: vectors, Filter: q.filter, Prepared: words})
 		if err != nil {
 			return datastoreResult{}, unavailable(filterFault(fmt.Errorf("searching datastore %q: %w", ds.ID, err)),
 				"the index of datastore %q cannot be searched at the moment; try again later", ds.ID)
@@ -193,11 +188,21 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (datastoreResult
 			res.release()
 			continue
 		}
+		res.shallow = found.VectorLimit > 0 && found.VectorLimit < full && len(found.Hits) >= found.VectorLimit
+		if res.shallow && res.dropped > maxInactive {
+			depth, vectors = full, full
+			res.release()
+			continue
+		}
+		if res.shallow {
+			res.unseen = unseenCosines(res.candidates, found.VectorLimit, full)
+		}
 		exhausted := len(found.Hits) < depth || depth >= maxDepth
 		if exhausted || len(res.candidates) >= depth/2 {
 			return res, nil
 		}
 		depth = min(depth*depthFactor, maxDepth)
+		vectors = depth
 		res.release()
 	}
 }

@@ -28,6 +28,7 @@ type queryVector struct {
 	vector     []float32 // nil: only words are compared
 	weight     float64   // weight of the dense leg
 	unfiltered []float32 // the vector, even if the model hardly knows the query; nil if it knows none of the words
+	unseen     cosineSample
 }
 
 // embedding is the result of embedding the query with one model.

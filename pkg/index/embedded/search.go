@@ -19,12 +19,13 @@ import (
 	"github.com/sluice/sluice/pkg/processors"
 )
 
-// Maximum number of candidates per leg.
-const maxLimit = 10_000
+// If at most this many rows pass the filter, the vector leg returns as many candidates as the lexical leg, even if fewer
+// are needed.
+const smallRows = 1000
 
 // Search implements index.Index.
 func (x *Index) Search(ctx context.Context, id index.Space, q index.Query) (index.Result, error) {
-	if err := checkLimit(q.Limit); err != nil {
+	if err := index.CheckLimits(q); err != nil {
 		return index.Result{}, err
 	}
 	filter, err := lexical.NewFilter(q.Filter, id.DatastoreID)
@@ -65,7 +66,7 @@ func (x *Index) Search(ctx context.Context, id index.Space, q index.Query) (inde
 // Prepare runs a query's lexical leg while the query's vector is still being computed. Pass the result to Search in
 // Query.Prepared. It is nil if the maximum number of searches is already running, or if the space does not exist.
 func (x *Index) Prepare(ctx context.Context, id index.Space, q index.Query) (index.Prepared, error) {
-	if err := checkLimit(q.Limit); err != nil {
+	if err := index.CheckLimits(q); err != nil {
 		return nil, err
 	}
 	filter, err := lexical.NewFilter(q.Filter, id.DatastoreID)
@@ -90,13 +91,6 @@ func (x *Index) Prepare(ctx context.Context, id index.Space, q index.Query) (ind
 		return nil, fmt.Errorf("preparing to search the space of datastore %q: %w", id.DatastoreID, err)
 	}
 	return out, nil
-}
-
-func checkLimit(limit int) error {
-	if limit < 1 || limit > maxLimit {
-		return fmt.Errorf("%w: the limit %d is not between 1 and %d", index.ErrInvalid, limit, maxLimit)
-	}
-	return nil
 }
 
 // lexicalLeg is the result of searching one snapshot for a query's words.
@@ -147,28 +141,42 @@ func emptyResult(text string) index.Result {
 // searchLegs runs both legs of a search. It runs them concurrently if a processor is idle and no filter has to be
 // resolved first. The vector leg then runs in a new goroutine. Starting the goroutine takes at least 0.1 ms, and the
 // lexical leg need not wait for that.
-func searchLegs(ctx context.Context, v store.View, q index.Query, filter lexical.Filter, query []float32) (words *lexicalLeg, near []topk.Scored, err error) {
+func searchLegs(ctx context.Context, v store.View, q index.Query, filter lexical.Filter, query []float32) (words *lexicalLeg, near []topk.Scored, limit int, err error) {
 	dense := query != nil && v.Rows > 0
 	if !dense || !filter.IsEmpty() || q.Text == "" || q.Prepared != nil || v.Rows < vector.ParallelRows || int(vector.Running.Load()) >= processors.Count() {
 		if words, err = lexicalSearch(ctx, v, q, filter); err == nil && dense {
-			near, err = vector.Search(ctx, &v.Set, words.passing, query, q.Limit)
+			limit = vectorLimit(v, words.passing, q)
+			near, err = vector.Search(ctx, &v.Set, words.passing, query, limit)
 		}
-		return words, near, err
+		return words, near, limit, err
 	}
 	var both errgroup.Group
 	defer func() { _ = both.Wait() }() // also on errors and panics: the snapshot is released afterwards
+	limit = vectorLimit(v, nil, q)
 	both.Go(vector.Recovered(func() (err error) {
-		near, err = vector.Search(ctx, &v.Set, nil, query, q.Limit)
+		near, err = vector.Search(ctx, &v.Set, nil, query, limit)
 		return err
 	}))
 	words, err = lexicalSearch(ctx, v, q, filter)
 	fault := both.Wait()
-	return words, near, errors.Join(err, fault)
+	return words, near, limit, errors.Join(err, fault)
+}
+
+// vectorLimit returns the limit of the vector leg. A nil filter passes all rows.
+func vectorLimit(v store.View, passing bitmap.Set, q index.Query) int {
+	rows := int(v.Rows)
+	if passing != nil {
+		rows = passing.CountIn(v.Live, v.Slots)
+	}
+	if q.VectorLimit == 0 || rows <= smallRows {
+		return q.Limit
+	}
+	return q.VectorLimit
 }
 
 // searchView runs both legs and returns all hits from both, without duplicates.
 func searchView(ctx context.Context, v store.View, q index.Query, filter lexical.Filter, query []float32) (index.Result, error) {
-	leg, near, err := searchLegs(ctx, v, q, filter, query)
+	leg, near, limit, err := searchLegs(ctx, v, q, filter, query)
 	if err != nil {
 		return index.Result{}, err
 	}
@@ -182,7 +190,7 @@ func searchView(ctx context.Context, v store.View, q index.Query, filter lexical
 		slots = append(slots, s.Slot)
 	}
 	slices.Sort(slots)
-	found := index.Result{MaxLexical: words.Max, TermWeights: words.Weights}
+	found := index.Result{MaxLexical: words.Max, TermWeights: words.Weights, VectorLimit: limit}
 	if slots = slices.Compact(slots); len(slots) == 0 {
 		return found, nil
 	}

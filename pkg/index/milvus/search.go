@@ -36,8 +36,8 @@ func (x *Index) Search(ctx context.Context, s index.Space, q index.Query) (index
 }
 
 func (x *Index) search(ctx context.Context, s index.Space, q index.Query) (index.Result, error) {
-	if q.Limit < 1 || q.Limit > index.MaxLimit {
-		return index.Result{}, fmt.Errorf("%w: the limit %d is not between 1 and %d", index.ErrInvalid, q.Limit, index.MaxLimit)
+	if err := index.CheckLimits(q); err != nil {
+		return index.Result{}, err
 	}
 	expr, none, err := conditions(s.DatastoreID, q.Filter)
 	if err != nil {
@@ -90,7 +90,8 @@ func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID strin
 	var legs []vectorSearch
 	if vector != nil && col.dimensions > 0 {
 		padded := append(slices.Clone(vector), make([]float32, max(0, minDenseDimensions-len(vector)))...)
-		legs = append(legs, vectorSearch{doing: "searching by vector", field: fieldDense, vectors: []entity.Vector{entity.FloatVector(padded)}, expr: expr, limit: q.Limit, level: strongConsistency})
+		legs = append(legs, vectorSearch{doing: "searching by vector", field: fieldDense, vectors: []entity.Vector{entity.FloatVector(padded)}, expr: expr, limit: cmp.Or(q.VectorLimit, q.Limit), level: strongConsistency})
+		out.VectorLimit = cmp.Or(q.VectorLimit, q.Limit)
 	}
 	if lexical != nil && col.sparse {
 		legs = append(legs, vectorSearch{doing: "searching by words", field: fieldSparse, vectors: []entity.Vector{lexical}, expr: expr, limit: words.candidateLimit(q.Limit), level: strongConsistency})

@@ -1,0 +1,88 @@
+package retrieve
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Search depths, in candidates per leg. The full depth suffices if nearly all rows belong to active generations. If an
+// index holds many other rows, as after a resync of everything, the search goes deeper.
+//
+// The lexical leg always has the full depth, because only candidates count towards a window's score (see document.go).
+// The vector leg, whose candidates cost more, first searches for the nearest TopK rows and spareVectors more. On test
+// collections, rankings are the same as with the full depth. If duplicates or inactive rows leave too few fragments,
+// the search is repeated with the full depth.
+const (
+	minDepth     = 100
+	depthFactor  = 5
+	maxDepth     = 10_000 // the maximum of index.Query.Limit
+	depthPerTop  = 4      // candidates per requested fragment
+	spareVectors = 20
+	// Maximum number of inactive rows among the hits of a search that is not repeated with the full depth.
+	maxInactive = spareVectors / 4
+)
+
+// depths returns the full depth for a datastore, and the depth of the vector leg in the first search.
+func (q *query) depths(boosted bool) (full, vectors int) {
+	full = max(minDepth, depthPerTop*q.TopK)
+	if boosted {
+		full *= boostDepth
+	}
+	if boosted || q.deep || q.needsAllCandidates(q.Request) {
+		return full, full
+	}
+	return full, min(full, q.TopK+spareVectors)
+}
+
+// needsAllCandidates reports whether the request needs more candidates than it returns fragments: to count their
+// documents, to choose among documents, or to rerank them.
+func (r *Retriever) needsAllCandidates(req Request) bool {
+	return len(req.Facets) > 0 || req.MaxPerDatasource > 0 || r.reranks(req)
+}
+
+// isShallow reports whether a deeper search by vector may find more candidates.
+func isShallow(legs []leg) bool {
+	return slices.ContainsFunc(legs, func(l leg) bool {
+		return slices.ContainsFunc(l.found, func(f datastoreResult) bool { return f.shallow })
+	})
+}
+
+// cosineSample is the number, the sum and the sum of the squares of some cosines.
+type cosineSample struct{ n, sum, squares float64 }
+
+func (s cosineSample) plus(other cosineSample) cosineSample {
+	return cosineSample{s.n + other.n, s.sum + other.sum, s.squares + other.squares}
+}
+
+// unseenCosines estimates the cosines that a vector leg of the full depth would have found in addition to the nearest
+// `depth` rows. Scores are relative to the mean and the spread of the candidates' cosines (see fuse), and should not
+// depend on the depth. Among the nearest rows, cosines fall about linearly with the logarithm of the rank.
+func unseenCosines(candidates []candidate, depth, full int) cosineSample {
+	if len(candidates) < depth || depth < 4 || depth >= full {
+		return cosineSample{}
+	}
+	cosines := make([]float64, len(candidates))
+	for i := range candidates {
+		cosines[i] = candidates[i].hit.Dense
+	}
+	slices.SortFunc(cosines, func(a, b float64) int { return cmp.Compare(b, a) })
+	last := cosines[depth-1]
+	slope := (cosines[depth/4-1] - last) / math.Log(float64(depth)/float64(depth/4))
+	var unseen cosineSample
+	lowest := last
+	for rank := depth + 1; rank <= full; rank++ {
+		lowest = max(last-slope*math.Log(float64(rank)/float64(depth)), -1)
+		unseen = unseen.plus(cosineSample{1, lowest, lowest * lowest})
+	}
+	for _, c := range cosines[depth:] { // found by the lexical leg
+		if c < lowest {
+			break
+		}
+		unseen = unseen.plus(cosineSample{-1, -unseen.sum / unseen.n, -unseen.squares / unseen.n})
+		if unseen.n < 1 {
+			return cosineSample{}
+		}
+	}
+	return unseen
+}
