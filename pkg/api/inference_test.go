@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -299,7 +300,7 @@ type shortest struct{ err error }
 
 func (shortest) Model() string { return "shortest" }
 
-func (r shortest) Rerank(_ context.Context, _ string, passages []string) ([]retrieve.Reranked, error) {
+func (r shortest) Rerank(_ context.Context, _ string, passages []string, _ time.Time) ([]retrieve.Reranked, error) {
 	order := make([]retrieve.Reranked, len(passages))
 	for i, p := range passages {
 		order[i] = retrieve.Reranked{Index: i, Score: 1 / float64(len(p))}

@@ -18,7 +18,7 @@ func renderExplanation(e *domain.Explanation, withFragments bool) *Explanation {
 		Query: e.Query, Mode: SearchMode(e.Mode), TopK: e.TopK, MaxPerDatasource: optional(e.MaxPerDatasource),
 		Filters:    FilterExplanation{Datasources: e.Filters.Datasources, Metadata: object(e.Filters.Metadata), Where: renderWhere(e.Filters.Where)},
 		Datastores: lists.Map(e.Datastores, renderDatastoreExplanation),
-		Rerank:     RerankExplanation{Model: optional(e.Rerank.Model), Candidates: e.Rerank.Candidates, Error: optional(e.Rerank.Error)},
+		Rerank:     renderRerank(e.Rerank),
 		Terms:      e.Terms, Words: orEmpty(e.Words), Candidates: e.Candidates, Dropped: renderDropped(e.Dropped), Notes: append([]string{}, e.Notes...),
 		Model: renderModelExplanation(e.Model), Plan: renderPlanExplanation(e.Plan),
 	}
@@ -30,6 +30,13 @@ func renderExplanation(e *domain.Explanation, withFragments bool) *Explanation {
 		out.Fragments = &all
 	}
 	return out
+}
+
+func renderRerank(r domain.ExplainedRerank) RerankExplanation {
+	return RerankExplanation{
+		Model: optional(r.Model), Candidates: r.Candidates, Unscored: r.Unscored,
+		Milliseconds: float64(r.Took.Microseconds()) / 1000, Error: optional(r.Error),
+	}
 }
 
 // renderWhere renders a general filter, or returns nil if there is none.

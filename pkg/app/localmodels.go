@@ -35,6 +35,9 @@ func (e *embedders) openLocal(c config.Config, log *slog.Logger) error {
 		if c.PassagePrefix == "" && sameDirectory(dir, c.EmbedDir) {
 			continue // already opened above
 		}
+		if transformer.IsCrossEncoder(dir) {
+			continue // used if RERANK_MODEL names it
+		}
 		if err := e.addLocal(transformer.Config{Directory: dir}, log); err != nil {
 			return fmt.Errorf("%w; repair the model, or move %s elsewhere to start without it", err, dir)
 		}
@@ -44,6 +47,7 @@ func (e *embedders) openLocal(c config.Config, log *slog.Logger) error {
 
 func (e *embedders) addLocal(where transformer.Config, log *slog.Logger) error {
 	began := time.Now()
+	where.Priority = e.priority
 	m, err := transformer.Open(where)
 	if err != nil {
 		return err

@@ -21,7 +21,6 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 	"github.com/sluice/sluice/pkg/jobs/natsd"
 	"github.com/sluice/sluice/pkg/originals"
-	"github.com/sluice/sluice/pkg/rerank"
 	"github.com/sluice/sluice/pkg/seal"
 	"github.com/sluice/sluice/pkg/telemetry/instrument"
 )
@@ -30,12 +29,12 @@ func (s *Service) openModels(context.Context) (err error) {
 	if s.embedders, err = openEmbedders(s.config, s.log); err != nil {
 		return err
 	}
-	if s.config.RerankURL != "" { // no health check: if the reranker is down, only the order of results changes
-		client, err := rerank.New(rerank.Config{URL: s.config.RerankURL, APIKey: s.config.RerankKey, Model: s.config.RerankModel})
-		if err != nil {
-			return fmt.Errorf("RERANK_URL: %w", err)
-		}
-		s.reranker = instrument.NewReranker(client, s.metrics, s.log)
+	model, err := openReranker(s.config, s.embedders.priority, s.now, s.log)
+	if err != nil {
+		return err
+	}
+	if model != nil {
+		s.reranker = instrument.NewReranker(model, s.metrics, s.log)
 		s.deferClose(func() error { s.reranker.Close(); return nil })
 	}
 	s.models, err = openChatModels(s.config, s.embedders.builtin)

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sluice/sluice/pkg/embed/transformer/tinymodel"
 )
 
 // models runs sluice models and returns its output.
@@ -29,13 +31,18 @@ func TestModelsAreListedTheDefaultFirst(t *testing.T) {
 	begins := func(line int, want string) bool {
 		return len(lines) > line && strings.HasPrefix(strings.Join(strings.Fields(lines[line]), " "), want)
 	}
-	if len(lines) != 5 || !begins(1, builtinModel+" 256 default of new datastores") || !begins(2, builtinMiniLM+" 384") ||
+	if len(lines) < 5 || !begins(1, builtinModel+" 256 default of new datastores") || !begins(2, builtinMiniLM+" 384") ||
 		!begins(4, "multilingual-e5-small not installed") || !strings.Contains(lines[3], "sluice models pull all-MiniLM-L6-v2 (English, 384 dimensions; Apache-2.0; 91 MB)") {
 		t.Errorf("printed\n%s", out)
 	}
+	if !strings.Contains(out, "sluice models pull ms-marco-MiniLM-L6-v2 (reranker, English; Apache-2.0; 91 MB)") {
+		t.Errorf("the list lacks the reranker:\n%s", out)
+	}
 	modelAt(t, 1, dir, "models", "tiny")
+	tinymodel.Model{Kind: "bert", Pairs: true}.Write(t, filepath.Join(dir, "models", "tiny-pairs"))
 	out, err = models(t, nil, "list", "--data-dir", dir)
-	if lines = strings.Split(out, "\n"); err != nil || len(lines) < 3 || !strings.HasPrefix(lines[1], "local:tiny-bert@") || !strings.HasPrefix(lines[2], builtinModel) {
+	if lines = strings.Split(out, "\n"); err != nil || len(lines) < 4 || !strings.HasPrefix(lines[1], "local:tiny-bert@") || !strings.HasPrefix(lines[2], builtinModel) ||
+		!strings.Contains(strings.Join(strings.Fields(out), " "), "tiny-pairs reranker: set RERANK_MODEL=tiny-pairs") {
 		t.Errorf("printed\n%s, error %v", out, err)
 	}
 }

@@ -2,12 +2,17 @@ package app
 
 import (
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sluice/sluice/pkg/config"
+	"github.com/sluice/sluice/pkg/embed/transformer/tinymodel"
 )
 
 // newRerankServer speaks TEI's protocol. It likes what holds the word.
@@ -99,5 +104,52 @@ func TestARerankerOrdersFragmentsAndWhatAgentsRead(t *testing.T) {
 	}
 	if log := p.stderr.String(); !strings.Contains(log, "reranking failed") || strings.Contains(log, "key-of-the-reranker") {
 		t.Errorf("the log is\n%s", log)
+	}
+}
+
+// TestAModelInProcessReranks checks the way from the setting to the explanation. The tiny model's order is arbitrary.
+func TestAModelInProcessReranks(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t, "RERANK_MODEL=tiny-pairs", "SLUICE_RERANK_BUDGET=1m")
+	tinymodel.Model{Kind: "bert", Pairs: true}.Write(t, filepath.Join(p.dir, "models", "tiny-pairs"))
+	p.start()
+	store := p.newDatastore()
+	p.must(p.post("/api/datastores/upsert/"+store, map[string]any{"documents": []any{
+		map[string]any{"text": "Koalas sleep twenty hours a day.", "name": "koala"}, map[string]any{"text": "Whales sleep upright.", "name": "whale"},
+	}}, nil))
+	p.settled(store, time.Minute)
+	var got struct {
+		Explanation struct {
+			Rerank struct {
+				Model                string
+				Candidates, Unscored int
+				Milliseconds         float64
+			}
+		}
+	}
+	p.must(p.post("/datastores/"+store+"/query?explain=true", map[string]any{"query": "How do koalas sleep?", "rerank": true}, &got))
+	if e := got.Explanation.Rerank; e.Model != "tiny-pairs" || e.Candidates != 2 || e.Unscored != 0 || e.Milliseconds <= 0 {
+		t.Errorf("%+v", e)
+	}
+	if metrics := p.body("/metrics"); !strings.Contains(metrics, `sluice_rerank_requests_total{outcome="ok"} 1`) {
+		t.Error("the metrics lack the query")
+	}
+}
+
+func TestAMissingRerankerIsAnErrorThatNamesTheRemedy(t *testing.T) {
+	t.Parallel()
+	data, none := t.TempDir(), filepath.Join(t.TempDir(), "none")
+	modelAt(t, 1, data, "models", "embedder")
+	for name, want := range map[string]string{
+		"ms-marco-MiniLM-L6-v2":               "run sluice models pull ms-marco-MiniLM-L6-v2",
+		"cross-encoder/ms-marco-MiniLM-L6-v2": "run sluice models pull ms-marco-MiniLM-L6-v2",
+		"rerank-v3.5":                         "set RERANK_URL for a model on a server",
+		none:                                  none + " does not exist",
+		"embedder":                            `"classifier.weight"`,
+	} {
+		model, err := openReranker(config.Config{DataDir: data, RerankModel: name}, nil, time.Now, slog.New(slog.DiscardHandler))
+		if model != nil || err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "RERANK_MODEL") {
+			t.Errorf("%s: error %v lacks %q", name, err, want)
+		}
 	}
 }

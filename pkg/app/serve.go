@@ -113,7 +113,7 @@ func (s *Service) handler() (http.Handler, error) {
 	if s.reranker != nil {
 		deps.Reranker = s.reranker
 	}
-	finder := retrieve.New(deps, retrieve.Options{})
+	finder := retrieve.New(deps, retrieve.Options{RerankBudget: rerankBudget(s.config)})
 	models, compose := s.models, false
 	if chat, is := s.models.(chatModels); is {
 		models, compose = instrument.ChatModels(chat), true

@@ -1998,7 +1998,7 @@ type DatastoreQuery struct {
 	// Rectangles locate the fragments of PDFs on their pages. This reads the files again; default: false
 	Rectangles *bool `json:"rectangles,omitempty"`
 
-	// Rerank Whether a reranker reorders the best 50 candidates. By default, it does if the server has one (RERANK_URL), and
+	// Rerank Whether a reranker reorders the best 50 candidates. By default, it does if the server has one, and
 	// if it fails, the original order is returned. With true, the query fails if the reranker does.
 	Rerank *bool `json:"rerank,omitempty"`
 
@@ -2748,7 +2748,13 @@ type RerankExplanation struct {
 
 	// Error the reason why the fragments were not reranked
 	Error *string `json:"error"`
-	Model *string `json:"model"`
+
+	// Milliseconds time that it took
+	Milliseconds float64 `json:"milliseconds"`
+	Model        *string `json:"model"`
+
+	// Unscored candidates that kept their order because the time was up (SLUICE_RERANK_BUDGET)
+	Unscored int `json:"unscored"`
 }
 
 // Resync defines model for Resync.

@@ -85,6 +85,8 @@ type Config struct {
 	RerankKey   string
 	RerankModel string
 
+	RerankBudget time.Duration // time that a query may spend on reranking; 0: the reranker's default
+
 	IngestConcurrency int
 	CrawlConcurrency  int
 	CrawlDelay        time.Duration
@@ -247,8 +249,8 @@ func (c Config) check() error {
 	if (c.QueryPrefix != "" || c.PassagePrefix != "") && c.ServerEmbedModel() == "" && c.EmbedDir == "" {
 		return errors.New("SLUICE_EMBED_QUERY_PREFIX and SLUICE_EMBED_PASSAGE_PREFIX need a model: set SLUICE_EMBED_MODEL or SLUICE_EMBED_DIR")
 	}
-	if (c.RerankKey != "" || c.RerankModel != "") && c.RerankURL == "" {
-		return errors.New("RERANK_API_KEY and RERANK_MODEL need a reranker: set RERANK_URL")
+	if c.RerankKey != "" && c.RerankURL == "" {
+		return errors.New("RERANK_API_KEY needs a server: set RERANK_URL")
 	}
 	if !c.HasRemoteIndex() && c.EmbeddedIndex == No {
 		return errors.New("SLUICE_EMBEDDED_INDEX is false and MILVUS_ADDR is not set, so there is no index: set MILVUS_ADDR, or SLUICE_EMBEDDED_INDEX=auto")

@@ -107,10 +107,13 @@ func retrievalSettings(c *Config) Group {
 			Doc: "Text that the embedding model expects before a query, such as `query: `."},
 		{Env: "SLUICE_EMBED_PASSAGE_PREFIX", set: text(&c.PassagePrefix), Unset: "read from the model's directory",
 			Doc: "Text that the embedding model expects before a passage, such as `passage: `; another prefix counts as another model."},
-		{Env: "RERANK_URL", set: httpAddress(&c.RerankURL), Unset: "no reranking",
+		{Env: "RERANK_URL", set: httpAddress(&c.RerankURL), Unset: "no server",
 			Doc: "URL of a server that reranks the best 50 candidates, such as `https://api.cohere.com/v2/rerank`."},
 		{Env: "RERANK_API_KEY", Secret: true, set: text(&c.RerankKey), Doc: "API key for the reranker."},
-		{Env: "RERANK_MODEL", set: text(&c.RerankModel), Doc: "Model that the reranker should use, such as `rerank-v3.5`, if it offers several."},
+		{Env: "RERANK_MODEL", set: text(&c.RerankModel), Unset: "no reranking without `RERANK_URL`",
+			Doc: "With `RERANK_URL`, the model to use on the server, such as `rerank-v3.5`; without it, a model in process, by name (`ms-marco-MiniLM-L6-v2`) or directory."},
+		{Env: "SLUICE_RERANK_BUDGET", Default: "0s", set: delay(&c.RerankBudget),
+			Doc: "Time that a query may spend on reranking, after which a model in process orders the candidates that it has scored; `0s` means 300 ms in process and 5 s on a server."},
 	}}
 }
 

@@ -1,6 +1,9 @@
 package domain
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Explanation explains how the fragments of a query were found. It contains ids, numbers, words from the query, and
 // names and headings of documents, but no other content.
@@ -55,6 +58,8 @@ type ExplainedDatastore struct {
 type ExplainedRerank struct {
 	Model      string // "" if no reranker was used
 	Candidates int    // reranked candidates; 0 if reranking was skipped or failed
+	Unscored   int    // candidates that kept their order because the time was up
+	Took       time.Duration
 	Error      string // reason why the first stage's order was kept
 }
 

@@ -14,14 +14,17 @@ const (
 	maxPause    = time.Minute
 )
 
-// ErrPaused is the cause of the error that Rerank returns if it did not call the server because of recent failures.
-var ErrPaused = errors.New("the server failed repeatedly, so requests to it are paused")
+// ErrPaused is the cause of the error that Rerank returns if it did not call the server or the model because of recent
+// failures.
+var ErrPaused = errors.New("the reranker failed repeatedly, so it is paused")
 
-// breaker is a circuit breaker. It keeps queries from waiting for their time-out when the server does not respond.
+// breaker is a circuit breaker. It keeps queries from waiting for their time-out when the server does not respond, or
+// when the model in this process has too much to do.
 // After maxFailures failures, it opens for a pause. Then one query probes the server. While probes fail, the pauses
 // grow.
 type breaker struct {
-	now func() time.Time
+	now    func() time.Time
+	server string // name for messages: "the server" or "the model"
 
 	mu       sync.Mutex
 	failures int       // consecutive failures
@@ -42,7 +45,7 @@ func (b *breaker) admit() (attempt, error) {
 	defer b.mu.Unlock()
 	v := attempt{pauses: b.pauses, tries: b.pauses > 0}
 	if left := b.until.Sub(b.now()); v.tries && (left > 0 || b.probing) {
-		return v, &Error{Message: fmt.Sprintf("the server failed repeatedly; no requests are sent to it for %s", max(left, time.Second).Round(time.Second)), Err: ErrPaused}
+		return v, &Error{Message: fmt.Sprintf("%s failed repeatedly; it is not used for %s", b.server, max(left, time.Second).Round(time.Second)), Err: ErrPaused}
 	}
 	b.probing = v.tries
 	return v, nil

@@ -40,7 +40,7 @@ func newFailing(t *testing.T) *failing {
 func (f *failing) ask() (asked, well bool) {
 	f.t.Helper()
 	before := len(f.server.requests)
-	_, err := f.Rerank(f.t.Context(), "gate", []string{"0.1"})
+	_, err := f.Rerank(f.t.Context(), "gate", []string{"0.1"}, time.Time{})
 	asked = len(f.server.requests) > before
 	if asked == errors.Is(err, ErrPaused) {
 		f.t.Fatalf("asked: %v, error %v", asked, err)
@@ -131,7 +131,7 @@ func TestOneQueryProbesAPausedServer(t *testing.T) {
 	ask := func(ctx context.Context) chan error {
 		done := make(chan error, 1)
 		go func() {
-			_, err := client.Rerank(ctx, "gate", []string{"0.1"})
+			_, err := client.Rerank(ctx, "gate", []string{"0.1"}, time.Time{})
 			done <- err
 		}()
 		return done
@@ -140,7 +140,7 @@ func TestOneQueryProbesAPausedServer(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	first := ask(ctx)
 	<-entered
-	if err := <-ask(t.Context()); !errors.Is(err, ErrPaused) || !strings.Contains(err.Error(), "no requests are sent to it for 1s") {
+	if err := <-ask(t.Context()); !errors.Is(err, ErrPaused) || !strings.Contains(err.Error(), "it is not used for 1s") {
 		t.Errorf("while one tries, another gets %v", err)
 	}
 	leave()

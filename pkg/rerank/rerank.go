@@ -1,5 +1,6 @@
-// Package rerank asks a reranking server to order passages by their relevance to a query. It supports the wire formats
-// used by Cohere (v2), by Jina (and by vLLM and others), and by Hugging Face's text-embeddings-inference (TEI).
+// Package rerank orders passages by their relevance to a query, with a model in this process (Local) or on a server
+// (Client). It supports the wire formats used by Cohere (v2), by Jina (and by vLLM and others), and by Hugging Face's
+// text-embeddings-inference (TEI).
 package rerank
 
 import (
@@ -87,7 +88,7 @@ func New(c Config) (*Client, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	client := &Client{config: c, wait: sleep.For, breaker: breaker{now: c.Now}}
+	client := &Client{config: c, wait: sleep.For, breaker: breaker{now: c.Now, server: "the server"}}
 	f := formTEI
 	u.Path = strings.TrimSuffix(u.Path, "/")
 	base := strings.TrimSuffix(u.Path, "/rerank")
@@ -130,7 +131,9 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 // It fails with *Error if the server cannot be reached in time, rejects the request, or returns an invalid response,
 // and with ctx's error if ctx is done first. After two consecutive failures, calls fail at once with ErrPaused for 5
 // seconds. While the server keeps failing, these pauses grow to a minute.
-func (c *Client) Rerank(ctx context.Context, query string, passages []string) ([]Result, error) {
+//
+// At the time `until`, unless it is zero, the call fails as if the server had not answered.
+func (c *Client) Rerank(ctx context.Context, query string, passages []string, until time.Time) ([]Result, error) {
 	if len(passages) == 0 {
 		return nil, nil
 	}
@@ -145,6 +148,10 @@ func (c *Client) Rerank(ctx context.Context, query string, passages []string) ([
 	batches := (len(passages) + batch - 1) / batch
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(batches)*c.config.Timeout)
 	defer cancel()
+	if !until.IsZero() {
+		ctx, cancel = context.WithDeadline(ctx, until)
+		defer cancel()
+	}
 	texts := lists.Map(passages, func(p string) string { return truncate(p, MaxPassageBytes) })
 	scores, err := c.scores(ctx, truncate(query, MaxQueryBytes), texts)
 	c.breaker.record(visit, err, outer.Err() != nil)

@@ -29,7 +29,7 @@ func TestEachWireForm(t *testing.T) {
 			s := newServer(t, c.served)
 			client, _ := s.client(t, c.path)
 			for range 2 {
-				got, err := client.Rerank(t.Context(), "gate", []string{"0.2 a", "0.9 b", "0.5 c"})
+				got, err := client.Rerank(t.Context(), "gate", []string{"0.2 a", "0.9 b", "0.5 c"}, time.Time{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -59,7 +59,7 @@ func TestManyPassagesGoToTEIInBatches(t *testing.T) {
 	for i := range 70 {
 		passages = append(passages, fmt.Sprintf("0.%03d", i))
 	}
-	got, err := client.Rerank(t.Context(), "gate", passages)
+	got, err := client.Rerank(t.Context(), "gate", passages, time.Time{})
 	if err != nil || len(got) != 70 || len(s.requests) != 3 {
 		t.Fatalf("%d results, %d requests, %v", len(got), len(s.requests), err)
 	}
@@ -74,7 +74,7 @@ func TestRequestsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "/rerank")
 	client, _ := s.client(t, "")
-	if _, err := client.Rerank(t.Context(), strings.Repeat("門", MaxQueryBytes), []string{"0.5 " + strings.Repeat("é", MaxPassageBytes), "0.1 \xff"}); err != nil {
+	if _, err := client.Rerank(t.Context(), strings.Repeat("門", MaxQueryBytes), []string{"0.5 " + strings.Repeat("é", MaxPassageBytes), "0.1 \xff"}, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	body := s.requests[0].body
@@ -88,10 +88,10 @@ func TestRequestsAreBounded(t *testing.T) {
 	if texts[1] != "0.1 \ufffd" {
 		t.Errorf("%q", texts[1])
 	}
-	if _, err := client.Rerank(t.Context(), "gate", make([]string, MaxPassages+1)); err == nil {
+	if _, err := client.Rerank(t.Context(), "gate", make([]string, MaxPassages+1), time.Time{}); err == nil {
 		t.Error("too many passages were taken")
 	}
-	if got, err := client.Rerank(t.Context(), "gate", nil); got != nil || err != nil || len(s.requests) != 1 {
+	if got, err := client.Rerank(t.Context(), "gate", nil, time.Time{}); got != nil || err != nil || len(s.requests) != 1 {
 		t.Error("nothing was asked for, and the server asked")
 	}
 }
@@ -146,7 +146,7 @@ func TestHostileAnswers(t *testing.T) {
 				return true
 			}
 			client, _ := s.client(t, "")
-			got, err := client.Rerank(t.Context(), "gate", []string{"a", "b"})
+			got, err := client.Rerank(t.Context(), "gate", []string{"a", "b"}, time.Time{})
 			var failure *Error
 			if !errors.As(err, &failure) || !strings.Contains(err.Error(), c.words) || got != nil {
 				t.Errorf("%v, %v; want %q", got, err, c.words)
@@ -209,7 +209,7 @@ func TestTemporaryErrorsAreRetried(t *testing.T) {
 				return true
 			}
 			client, pauses := s.client(t, "/v1")
-			_, err := client.Rerank(t.Context(), "gate", []string{"0.1"})
+			_, err := client.Rerank(t.Context(), "gate", []string{"0.1"}, time.Time{})
 			if len(s.requests) != c.requests || (err == nil) != (c.words == "") || err != nil && !strings.Contains(err.Error(), c.words) {
 				t.Errorf("%d requests, %v", len(s.requests), err)
 			}
@@ -231,14 +231,14 @@ func TestRerankEndsInTime(t *testing.T) {
 		return true
 	}
 	client, _ := s.client(t, "", func(c *Config) { c.Timeout = 50 * time.Millisecond })
-	_, err := client.Rerank(t.Context(), "gate", []string{"a"})
+	_, err := client.Rerank(t.Context(), "gate", []string{"a"}, time.Time{})
 	var failure *Error
 	if !errors.As(err, &failure) || !strings.Contains(err.Error(), "did not answer in time") {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := client.Rerank(ctx, "gate", []string{"a"}); !errors.Is(err, context.Canceled) {
+	if _, err := client.Rerank(ctx, "gate", []string{"a"}, time.Time{}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
@@ -248,7 +248,7 @@ func TestAnUnreachableServer(t *testing.T) {
 	s := newServer(t)
 	client, pauses := s.client(t, "")
 	s.Close()
-	if _, err := client.Rerank(t.Context(), "gate", []string{"a"}); err == nil || !strings.Contains(err.Error(), "the connection failed") {
+	if _, err := client.Rerank(t.Context(), "gate", []string{"a"}, time.Time{}); err == nil || !strings.Contains(err.Error(), "the connection failed") {
 		t.Error(err)
 	}
 	if len(*pauses) != tries-1 {

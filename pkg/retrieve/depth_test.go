@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -77,7 +78,7 @@ func TestASearchIsAsDeepAsItsRequestNeeds(t *testing.T) {
 type secondStage struct{}
 
 func (secondStage) Model() string { return "second" }
-func (secondStage) Rerank(context.Context, string, []string) ([]Reranked, error) {
+func (secondStage) Rerank(context.Context, string, []string, time.Time) ([]Reranked, error) {
 	return nil, nil
 }
 

@@ -126,6 +126,8 @@ func (r *Retriever) rerankLegs(ctx context.Context, legs []leg, s *selection, re
 	total := seconds[0]
 	for _, s := range seconds[1:] {
 		total.Candidates += s.Candidates
+		total.Unscored += s.Unscored
+		total.Took = max(total.Took, s.Took)
 		total.Error = cmp.Or(total.Error, s.Error)
 	}
 	return total, err

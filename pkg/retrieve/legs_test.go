@@ -101,7 +101,7 @@ type orderer struct {
 }
 
 func (o *orderer) Model() string { return "orderer" }
-func (o *orderer) Rerank(_ context.Context, query string, passages []string) ([]Reranked, error) {
+func (o *orderer) Rerank(_ context.Context, query string, passages []string, _ time.Time) ([]Reranked, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.seen[query] = len(passages)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -70,7 +71,7 @@ type fixedReranker map[string]float64
 
 func (fixedReranker) Model() string { return "fixed" }
 
-func (r fixedReranker) Rerank(_ context.Context, _ string, passages []string) ([]Reranked, error) {
+func (r fixedReranker) Rerank(_ context.Context, _ string, passages []string, _ time.Time) ([]Reranked, error) {
 	out := make([]Reranked, 0, len(passages))
 	for _, score := range []float64{0.9, 0.8, 0.1} {
 		for i, p := range passages {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/lists"
@@ -65,7 +66,7 @@ func (r *Retriever) reranks(req Request) bool {
 }
 
 // rerank reranks the best n candidates, or all if there are fewer. It returns them in the reranker's order, followed by
-// the other candidates in their previous order.
+// the other candidates in their previous order. These include the candidates that the reranker had no time for.
 func (r *Retriever) rerank(ctx context.Context, all []*candidate, s *selection, n int, req Request) ([]*candidate, domain.ExplainedRerank, error) {
 	var second domain.ExplainedRerank
 	if len(all) == 0 || !r.reranks(req) {
@@ -77,7 +78,12 @@ func (r *Retriever) rerank(ctx context.Context, all []*candidate, s *selection, 
 		return nil, second, err
 	}
 	texts := lists.Map(best, passage)
-	order, err := r.deps.Reranker.Rerank(ctx, req.Query, texts)
+	began, until := time.Now(), time.Time{}
+	if r.opts.RerankBudget > 0 {
+		until = began.Add(r.opts.RerankBudget)
+	}
+	order, err := r.deps.Reranker.Rerank(ctx, req.Query, texts, until)
+	second.Took = time.Since(began)
 	if err == nil {
 		err = checkOrder(order, len(best))
 	}
@@ -86,12 +92,12 @@ func (r *Retriever) rerank(ctx context.Context, all []*candidate, s *selection, 
 	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), errTimeout): // the caller has cancelled the search
 		return nil, second, err
 	case req.Rerank != nil:
-		return nil, second, unavailable(err, "the reranker is unreachable; try again later, or omit rerank")
+		return nil, second, unavailable(err, "the reranker is unavailable; try again later, or omit rerank")
 	default:
-		second.Error = "the reranker is unreachable"
+		second.Error = "the reranker is unavailable"
 		return all, second, nil
 	}
-	second.Candidates = len(best)
+	second.Candidates, second.Unscored = len(order), len(best)-len(order)
 	ranked := make([]*candidate, 0, len(all))
 	lowest := 1.0
 	for i, o := range order {
@@ -121,8 +127,8 @@ func passage(c *candidate) string {
 	return c.hit.Context + "\n" + c.hit.Text
 }
 
-// checkOrder returns an error unless the order contains each of the n passages exactly once, with scores between 0 and
-// 1 that never increase.
+// checkOrder returns an error unless the order contains at least one of the n passages, none twice, and scores between 0
+// and 1 that never increase.
 func checkOrder(order []Reranked, n int) error {
 	seen := make([]bool, n)
 	last := 1.0
@@ -132,7 +138,7 @@ func checkOrder(order []Reranked, n int) error {
 		}
 		seen[o.Index], last = true, o.Score
 	}
-	if slices.Contains(seen, false) {
+	if len(order) == 0 {
 		return errOrder
 	}
 	return nil

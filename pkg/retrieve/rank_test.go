@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +20,7 @@ type rerankFunc func(ctx context.Context, passages []string) ([]Reranked, error)
 
 func (j rerankFunc) Model() string { return "cross" }
 
-func (j rerankFunc) Rerank(ctx context.Context, query string, passages []string) ([]Reranked, error) {
+func (j rerankFunc) Rerank(ctx context.Context, query string, passages []string, _ time.Time) ([]Reranked, error) {
 	return j(ctx, passages)
 }
 
@@ -97,7 +98,7 @@ func TestARerankerThatFails(t *testing.T) {
 	yes, no := true, false
 	for name, j := range map[string]rerankFunc{
 		"is away":               func(context.Context, []string) ([]Reranked, error) { return nil, errors.New("refused") },
-		"leaves passages out":   func(context.Context, []string) ([]Reranked, error) { return []Reranked{{0, 0.5}}, nil },
+		"scores nothing":        func(context.Context, []string) ([]Reranked, error) { return nil, nil },
 		"names a passage twice": func(context.Context, []string) ([]Reranked, error) { return []Reranked{{0, 0.5}, {0, 0.4}}, nil },
 		"names one that is not": func(context.Context, []string) ([]Reranked, error) { return []Reranked{{0, 0.5}, {2, 0.4}}, nil },
 		"scores beyond 1":       func(context.Context, []string) ([]Reranked, error) { return []Reranked{{0, 1.5}, {1, 0.4}}, nil },
@@ -113,7 +114,7 @@ func TestARerankerThatFails(t *testing.T) {
 			if e := res.Explanation; e.Rerank.Error == "" || e.Rerank.Candidates != 0 || len(e.Notes) != 1 || !strings.Contains(res.Degraded, "not reranked") {
 				t.Errorf("the failure is not reported: %+v", e)
 			}
-			if _, err := w.judged(t, j, func(r *Request) { r.Rerank = &yes }); domain.CodeOf(err) != domain.CodeUnavailable || !strings.Contains(err.Error(), "the reranker is unreachable") {
+			if _, err := w.judged(t, j, func(r *Request) { r.Rerank = &yes }); domain.CodeOf(err) != domain.CodeUnavailable || !strings.Contains(err.Error(), "the reranker is unavailable") {
 				t.Errorf("asked for expressly: %v", err)
 			}
 			res, err = w.judged(t, j, func(r *Request) { r.Rerank = &no })
@@ -129,7 +130,7 @@ func TestRerankingWhereThereIsNoReranker(t *testing.T) {
 	yes := true
 	w := newFixture(hit("a", 0, 9, 0))
 	_, err := w.retriever(Options{}).Retrieve(t.Context(), ask(func(r *Request) { r.Rerank = &yes }))
-	if domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), "rerank: is true, but no reranker is configured; set RERANK_URL or omit the field") {
+	if domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), "rerank: is true, but no reranker is configured; set RERANK_URL or RERANK_MODEL, or omit the field") {
 		t.Error(err)
 	}
 }
@@ -163,4 +164,39 @@ func TestRerankingIsSkippedWithoutTime(t *testing.T) {
 	if _, err := r.Retrieve(t.Context(), ask(func(r *Request) { r.Rerank = &yes })); domain.CodeOf(err) != domain.CodeUnavailable {
 		t.Errorf("asked for expressly: %v", err)
 	}
+}
+
+func TestCandidatesWithoutAScoreKeepTheirOrderBelowTheOthers(t *testing.T) {
+	t.Parallel()
+	w := newFixture(hit("a", 0, 9, 0.5), hit("b", 0, 5, 0.5), hit("c", 0, 3, 0.5), hit("d", 0, 1, 0.5))
+	var until time.Time
+	r := New(Deps{Indexes: w, Embedders: w, Catalog: w, Reranker: untilFunc(func(by time.Time) []Reranked {
+		until = by
+		return []Reranked{{Index: 1, Score: 0.8}, {Index: 0, Score: 0.2}} // c and d are not scored
+	})}, Options{RerankBudget: time.Hour})
+	res, err := r.Retrieve(t.Context(), ask(explained))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"b", "a", "c", "d"}, ids(res.Fragments)); diff != "" {
+		t.Error(diff)
+	}
+	if !slices.IsSortedFunc(res.Fragments, func(a, b domain.Fragment) int { return int(1e9 * (b.Score - a.Score)) }) {
+		t.Errorf("scores %+v", res.Fragments)
+	}
+	if e := res.Explanation.Rerank; e.Candidates != 2 || e.Unscored != 2 || e.Took < 0 || e.Error != "" {
+		t.Errorf("%+v", e)
+	}
+	if left := time.Until(until); left <= 0 || left > time.Hour {
+		t.Errorf("the time is up in %v", left)
+	}
+}
+
+// untilFunc is a reranker that calls a function of the time at which it must stop.
+type untilFunc func(until time.Time) []Reranked
+
+func (untilFunc) Model() string { return "cross" }
+
+func (f untilFunc) Rerank(_ context.Context, _ string, _ []string, until time.Time) ([]Reranked, error) {
+	return f(until), nil
 }

@@ -3,6 +3,7 @@ package retrieve
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // MaxReranked is the maximum number of first-stage candidates that are reranked.
@@ -10,8 +11,10 @@ const MaxReranked = 50
 
 // Reranker is the second stage of ranking: a model that reads query and passage together.
 type Reranker interface {
-	// Rerank returns all passages, best first. Scores are between 0 and 1 and never increase.
-	Rerank(ctx context.Context, query string, passages []string) ([]Reranked, error)
+	// Rerank returns the passages, best first. Scores are between 0 and 1 and never increase. At the time `until`,
+	// unless it is zero, Rerank stops: it returns the passages that it has scored, or fails if there are none. The
+	// passages are given in the order in which they should be scored.
+	Rerank(ctx context.Context, query string, passages []string, until time.Time) ([]Reranked, error)
 	// Model returns the name of the model.
 	Model() string
 }
@@ -22,4 +25,4 @@ type Reranked struct {
 	Score float64
 }
 
-var errOrder = errors.New("the reranker's order does not contain each passage exactly once")
+var errOrder = errors.New("the reranker's order contains a passage twice, one that was not sent, or none")

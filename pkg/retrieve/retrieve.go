@@ -88,6 +88,10 @@ type Options struct {
 
 	Now func() time.Time // clock for the ages of boosted documents; nil: time.Now
 
+	// RerankBudget is the time that a query may spend on reranking. Then the candidates that are scored are reordered,
+	// and the others follow in their previous order. 0 means no limit.
+	RerankBudget time.Duration
+
 	// LexicalFallback lets a hybrid search continue with words alone if its embedding model is unreachable. By default
 	// the search fails with domain.CodeUnavailable, since results that depend on a server's health are surprising.
 	LexicalFallback bool
@@ -286,7 +290,7 @@ func (r *Retriever) validate(req Request) (Request, error) {
 		faults = append(faults, domain.FieldError{Field: "maxPerDatasource", Message: fmt.Sprintf("is %d; it must be from 1 to %d", req.MaxPerDatasource, MaxTopK)})
 	}
 	if req.Rerank != nil && *req.Rerank && r.deps.Reranker == nil {
-		faults = append(faults, domain.FieldError{Field: "rerank", Message: "is true, but no reranker is configured; set RERANK_URL or omit the field"})
+		faults = append(faults, domain.FieldError{Field: "rerank", Message: "is true, but no reranker is configured; set RERANK_URL or RERANK_MODEL, or omit the field"})
 	}
 	if req.Rerank != nil && *req.Rerank && req.Query == "" {
 		faults = append(faults, domain.FieldError{Field: "rerank", Message: "is true, but there is no query for the reranker to read; send query or omit the field"})

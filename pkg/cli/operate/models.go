@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,13 +21,13 @@ import (
 	"github.com/sluice/sluice/pkg/embed/transformer"
 )
 
-// modelsCommand lists the configured embedding models and downloads known ones.
+// modelsCommand lists the configured embedding models and rerankers, and downloads known ones.
 func (p commands) modelsCommand() *cobra.Command {
 	models := &cobra.Command{
-		Use: "models list|pull NAME", Short: "List and download embedding models", GroupID: cli.GroupOperate,
+		Use: "models list|pull NAME", Short: "List and download embedding models and rerankers", GroupID: cli.GroupOperate,
 		DisableFlagsInUseLine: true,
-		Long: "Manage embedding models that run inside the service. They are stored in the folder models of the data directory;\n" +
-			"SLUICE_EMBED_DIR can name another folder. The service loads new models when it restarts.",
+		Long: "Manage embedding models and rerankers that run inside the service. They are stored in the folder models of the data\n" +
+			"directory; SLUICE_EMBED_DIR and RERANK_MODEL can name another folder. The service loads new models when it restarts.",
 	}
 	var dir, from string
 	configured := func(do func(context.Context, config.Config, []string) error) func(*cobra.Command, []string) error {
@@ -71,7 +72,7 @@ func (p commands) listModels(c config.Config) error {
 		return err
 	}
 	if p.JSON {
-		return p.PrintJSON(map[string]any{"data": newModelViews(here)})
+		return p.PrintJSON(map[string]any{"data": newModelViews(here, c)})
 	}
 	w := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "MODEL\tDIMENSIONS\t")
@@ -85,37 +86,62 @@ func (p commands) listModels(c config.Config) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\n", m.ID, dimensions, note)
 	}
+	for _, name := range rerankers(c) {
+		fmt.Fprintf(w, "%s\t\treranker: set RERANK_MODEL=%s\n", name, name)
+	}
 	for _, m := range pull.Known() {
-		if !isInstalled(here, m) {
+		if !isInstalled(here, c, m) {
 			fmt.Fprintf(w, "%s\t\tnot installed: sluice models pull %s (%s; %s; %d MB)\n", m.Name, m.Name, m.About, m.Licence, m.Size()/1e6)
 		}
 	}
 	return w.Flush()
 }
 
-// modelView is the JSON form of an embedding model.
-type modelView struct {
-	Model      string `json:"model"`
-	Dimensions int    `json:"dimensions,omitempty"` // absent: decided by the server
-	Default    bool   `json:"default"`              // default for new datastores
-	Here       bool   `json:"here"`                 // false: not installed, but available through models pull
+// rerankers returns the names of the rerankers in the data directory.
+func rerankers(c config.Config) (names []string) {
+	parent := filepath.Join(c.DataDir, datadir.Models)
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return nil // the embedding models were read, so it does not exist
+	}
+	for _, entry := range entries {
+		if name := entry.Name(); !strings.HasPrefix(name, ".") && transformer.IsCrossEncoder(filepath.Join(parent, name)) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
-func newModelViews(installed []embed.Model) []modelView {
+// modelView is the JSON form of an embedding model or a reranker.
+type modelView struct {
+	Model      string    `json:"model"`
+	Kind       pull.Kind `json:"kind"`
+	Dimensions int       `json:"dimensions,omitempty"` // absent: decided by the server
+	Default    bool      `json:"default"`              // default for new datastores
+	Here       bool      `json:"here"`                 // false: not installed, but available through models pull
+}
+
+func newModelViews(installed []embed.Model, c config.Config) []modelView {
 	var all []modelView
 	for n, m := range installed {
-		all = append(all, modelView{Model: m.ID, Dimensions: m.Dimensions, Default: n == 0, Here: true})
+		all = append(all, modelView{Model: m.ID, Kind: pull.Embedding, Dimensions: m.Dimensions, Default: n == 0, Here: true})
+	}
+	for _, name := range rerankers(c) {
+		all = append(all, modelView{Model: name, Kind: pull.Reranker, Here: true})
 	}
 	for _, m := range pull.Known() {
-		if !isInstalled(installed, m) {
-			all = append(all, modelView{Model: m.Name})
+		if !isInstalled(installed, c, m) {
+			all = append(all, modelView{Model: m.Name, Kind: m.Kind})
 		}
 	}
 	return all
 }
 
 // isInstalled reports whether a downloadable model is installed.
-func isInstalled(installed []embed.Model, known pull.Model) bool {
+func isInstalled(installed []embed.Model, c config.Config, known pull.Model) bool {
+	if known.Kind == pull.Reranker {
+		return slices.Contains(rerankers(c), known.Name)
+	}
 	return slices.ContainsFunc(installed, func(m embed.Model) bool { return strings.HasPrefix(m.ID, "local:"+known.Name+"@") })
 }
 
@@ -130,7 +156,7 @@ func (p commands) pullModel(ctx context.Context, c config.Config, name, from str
 		for _, m := range pull.Known() {
 			names = append(names, m.Name)
 		}
-		return cli.Misusedf("model %q cannot be downloaded by name; available: %s. To use another sentence-transformers model of the BERT or "+
+		return cli.Misusedf("model %q cannot be downloaded by name; available: %s. To use another sentence-transformers model or cross-encoder of the BERT or "+
 			"XLM-RoBERTa family, put its directory into %s", name, strings.Join(names, ", "), filepath.Join(c.DataDir, datadir.Models))
 	}
 	tenths := int64(0)
@@ -142,6 +168,9 @@ func (p commands) pullModel(ctx context.Context, c config.Config, name, from str
 	}}, m)
 	if err != nil {
 		return fmt.Errorf("%w\nwithout network access, copy the model's directory to %s", err, filepath.Join(c.DataDir, datadir.Models, m.Name))
+	}
+	if m.Kind == pull.Reranker {
+		return p.openPulledReranker(m, directory)
 	}
 	e, err := transformer.Open(transformer.Config{Directory: directory})
 	if err != nil {
@@ -159,5 +188,17 @@ Restart the service: new datastores will use the model.
 Move an existing datastore to it in its settings in the console (%[3]s), or with
   curl -X PATCH -H "Authorization: Bearer $SLUICE_API_KEY" %[3]s/datastores/ID -d '{"embeddingModel": "%[4]s"}'
 `, m.Name, directory, address, e.Model().ID)
+	return nil
+}
+
+// openPulledReranker opens a downloaded reranker to check that it works.
+func (p commands) openPulledReranker(m pull.Model, directory string) error {
+	if _, err := transformer.OpenCrossEncoder(transformer.CrossEncoderConfig{Directory: directory}); err != nil {
+		return fmt.Errorf("opening the downloaded model: %w", err)
+	}
+	if p.JSON {
+		return p.PrintJSON(map[string]any{"model": m.Name, "directory": directory})
+	}
+	fmt.Fprintf(p.Out, "Installed %[1]s in %[2]s.\nSet RERANK_MODEL=%[1]s and restart the service: it then reranks the best results of queries.\n", m.Name, directory)
 	return nil
 }

@@ -12,10 +12,20 @@ import (
 	"slices"
 )
 
+// Kind is the purpose of a model.
+type Kind string
+
+// Kinds of models.
+const (
+	Embedding Kind = "embedding"
+	Reranker  Kind = "reranker"
+)
+
 // Model describes a published model and its files.
 type Model struct {
+	Kind     Kind
 	Name     string // name in Sluice, which is also the name of the model's directory
-	About    string // language and dimensions
+	About    string // languages, and what else helps to choose it
 	Licence  string // licence under which the publisher offers the model
 	Origin   string // owner and name on Hugging Face
 	Revision string // commit in the repository
@@ -48,7 +58,7 @@ func (m Model) address(base string, f File) string {
 // Known returns the models that can be pulled.
 func Known() []Model {
 	return []Model{{
-		Name: "all-MiniLM-L6-v2", About: "English, 384 dimensions", Licence: "Apache-2.0",
+		Kind: Embedding, Name: "all-MiniLM-L6-v2", About: "English, 384 dimensions", Licence: "Apache-2.0",
 		Origin: "sentence-transformers/all-MiniLM-L6-v2", Revision: "c9745ed1d9f207416be6d2e6f8de32d1f16199bf",
 		Files: []File{
 			{Name: "config.json", Size: 612, SHA256: "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41"},
@@ -61,7 +71,7 @@ func Known() []Model {
 			{Name: "model.safetensors", Size: 90_868_376, SHA256: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"},
 		},
 	}, {
-		Name: "multilingual-e5-small", About: "100 languages, 384 dimensions", Licence: "MIT",
+		Kind: Embedding, Name: "multilingual-e5-small", About: "100 languages, 384 dimensions", Licence: "MIT",
 		Origin: "intfloat/multilingual-e5-small", Revision: "614241f622f53c4eeff9890bdc4f31cfecc418b3",
 		Files: []File{
 			{Name: "config.json", Size: 655, SHA256: "69137736cab8b8903a07fe8afaafdda25aac55415a12a55d1bffa9f581abf959"},
@@ -72,6 +82,24 @@ func Known() []Model {
 			{Name: "tokenizer_config.json", Size: 443, SHA256: "a1d6bc8734a6f635dc158508bef000f8e2e5a759c7d92f984b2c86e5ff53425b"},
 			{Name: "tokenizer.json", Size: 17_082_730, SHA256: "0b44a9d7b51c3c62626640cda0e2c2f70fdacdc25bbbd68038369d14ebdf4c39"},
 			{Name: "model.safetensors", Size: 470_641_600, SHA256: "1a55775f53449dac10a2bcbc312469fac40b96d53198c407081a831f81c98477"},
+		},
+	}, {
+		Kind: Reranker, Name: "ms-marco-MiniLM-L6-v2", About: "reranker, English", Licence: "Apache-2.0",
+		Origin: "cross-encoder/ms-marco-MiniLM-L6-v2", Revision: "c5ee24cb16019beea0893ab7796b1df96625c6b8",
+		Files: []File{
+			{Name: "config.json", Size: 794, SHA256: "380e02c93f431831be65d99a4e7e5f67c133985bf2e77d9d4eba46847190bacc"},
+			{Name: "tokenizer_config.json", Size: 1330, SHA256: "a5c2e5a7b1a29a0702cd28c08a399b5ecc110c263009d17f7e3b415f25905fd8"},
+			{Name: "tokenizer.json", Size: 711_396, SHA256: "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66"},
+			{Name: "model.safetensors", Size: 90_870_598, SHA256: "821d1aa69520101d6e0737f78a042ae25b19e5cb9160701909d10434f4aeb0ae"},
+		},
+	}, {
+		Kind: Reranker, Name: "mmarco-mMiniLMv2-L12-H384-v1", About: "reranker, 14 languages", Licence: "Apache-2.0",
+		Origin: "cross-encoder/mmarco-mMiniLMv2-L12-H384-v1", Revision: "1427fd652930e4ba29e8149678df786c240d8825",
+		Files: []File{
+			{Name: "config.json", Size: 891, SHA256: "cc2cfe51aa3fd759d21d21acf5dfd6994aa67a3c9210636d22e143699d336c77"},
+			{Name: "tokenizer_config.json", Size: 435, SHA256: "e7fbfbfa6347b4e414c1cee50d142e2c2f9a895dad68b068ae83a8b564c3837e"},
+			{Name: "tokenizer.json", Size: 17_082_660, SHA256: "62c24cdc13d4c9952d63718d6c9fa4c287974249e16b7ade6d5a85e7bbb75626"},
+			{Name: "model.safetensors", Size: 470_592_698, SHA256: "5daeca2481a76b5976a2bdc32f0a78532b6716da4f8cd3ff59460ef8d2f359b4"},
 		},
 	}}
 }

@@ -1,4 +1,4 @@
-// Package pull downloads embedding models from Hugging Face or a mirror. It supports only known models, for which it
+// Package pull downloads embedding models and rerankers from Hugging Face or a mirror. It supports only known models, for which it
 // pins the size and digest of each file.
 package pull
 

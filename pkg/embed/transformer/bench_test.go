@@ -69,7 +69,7 @@ func benchChunks() []string {
 	return chunks
 }
 
-// BenchmarkQueriesDuringAnImport embeds queries while passages use all cores, with and without queryPriority.
+// BenchmarkQueriesDuringAnImport embeds queries while passages use all cores, with and without Priority.
 func BenchmarkQueriesDuringAnImport(b *testing.B) {
 	directory := os.Getenv("SLUICE_TEST_MODEL")
 	if directory == "" {

@@ -81,33 +81,10 @@ func (n *network) fit(w *workspace, tokens, longest int) {
 // matrix without padding; only attention treats each text separately. run calls the callback `between` before each
 // layer. It fails only if ctx is done.
 func (n *network) run(ctx context.Context, w *workspace, texts [][]int32, vectors [][]float32, between func(context.Context)) error {
-	tokens, longest := 0, 0
-	for _, text := range texts {
-		tokens += len(text)
-		longest = max(longest, len(text))
-	}
-	n.fit(w, tokens, longest)
+	n.fitTexts(w, texts)
 	n.lookUp(w.x, texts)
-	size := tokens * n.hidden
-	for i := range n.layers {
-		between(ctx)
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		l := &n.layers[i]
-		n.kernel.apply(l.qkv, w, w.qkv, w.x, tokens)
-		first := 0
-		for _, text := range texts {
-			n.attend(w, first, len(text))
-			first += len(text)
-		}
-		// qkv is no longer needed, so its memory is reused for this layer's output.
-		n.kernel.apply(l.output, w, w.qkv, w.mixed, tokens)
-		l.attentionNorm.apply(n.kernel, w.x[:size], w.qkv)
-		n.kernel.apply(l.expand, w, w.wide, w.x, tokens)
-		n.activation(w.wide[:tokens*n.intermediate])
-		n.kernel.apply(l.contract, w, w.mixed, w.wide, tokens)
-		l.outputNorm.apply(n.kernel, w.x[:size], w.mixed)
+	if err := n.encode(ctx, w, texts, n.layers, between); err != nil {
+		return err
 	}
 	x := w.x
 	for i, text := range texts {
@@ -115,6 +92,51 @@ func (n *network) run(ctx context.Context, w *workspace, texts [][]int32, vector
 		x = x[len(text)*n.hidden:]
 	}
 	return nil
+}
+
+// fitTexts allocates memory for a batch. It returns the number of tokens in all texts.
+func (n *network) fitTexts(w *workspace, texts [][]int32) (tokens int) {
+	longest := 0
+	for _, text := range texts {
+		tokens += len(text)
+		longest = max(longest, len(text))
+	}
+	n.fit(w, tokens, longest)
+	return tokens
+}
+
+// encode feeds the tokens' vectors in w.x through layers of the network.
+func (n *network) encode(ctx context.Context, w *workspace, texts [][]int32, layers []layer, between func(context.Context)) error {
+	tokens := 0
+	for _, text := range texts {
+		tokens += len(text)
+	}
+	for i := range layers {
+		between(ctx)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n.kernel.apply(layers[i].qkv, w, w.qkv, w.x, tokens)
+		first := 0
+		for _, text := range texts {
+			n.attend(w, first, len(text), len(text))
+			first += len(text)
+		}
+		n.feedForward(w, &layers[i], tokens)
+	}
+	return nil
+}
+
+// feedForward computes the rest of a layer after attention, for the first `rows` rows of w.x and w.mixed.
+func (n *network) feedForward(w *workspace, l *layer, rows int) {
+	size := rows * n.hidden
+	// qkv is no longer needed, so its memory is reused for this layer's output.
+	n.kernel.apply(l.output, w, w.qkv, w.mixed, rows)
+	l.attentionNorm.apply(n.kernel, w.x[:size], w.qkv)
+	n.kernel.apply(l.expand, w, w.wide, w.x, rows)
+	n.activation(w.wide[:rows*n.intermediate])
+	n.kernel.apply(l.contract, w, w.mixed, w.wide, rows)
+	l.outputNorm.apply(n.kernel, w.x[:size], w.mixed)
 }
 
 // lookUp writes the first layer's input: one vector per token.
@@ -130,10 +152,10 @@ func (n *network) lookUp(x []float32, texts [][]int32) {
 	}
 }
 
-// attend computes the attention of one text. `first` is the row number of its first token. For each head and each
-// token, the values of all tokens are mixed, with weights that are computed from the token's query and the other
-// tokens' keys.
-func (n *network) attend(w *workspace, first, tokens int) {
+// attend computes the attention of the first `queries` tokens of one text. `first` is the row number of the text's first
+// token. For each head and each of these tokens, the values of all tokens are mixed, with weights that are computed from
+// the token's query and the other tokens' keys.
+func (n *network) attend(w *workspace, first, tokens, queries int) {
 	kn, hidden, size := n.kernel, n.hidden, n.hidden/n.heads
 	wide := roundUp(tokens, kn.cols)
 	keys := packed{k: size, n: wide, panels: w.keys, bias: w.zeros}
@@ -142,8 +164,8 @@ func (n *network) attend(w *workspace, first, tokens int) {
 		from := w.qkv[first*3*hidden+head*size:]
 		kn.packRows(w.keys, from[hidden:], 3*hidden, tokens, size)
 		kn.packColumns(w.values, from[2*hidden:], 3*hidden, size, tokens)
-		for row := 0; row < tokens; row += scoreRows {
-			rows := min(scoreRows, tokens-row)
+		for row := 0; row < queries; row += scoreRows {
+			rows := min(scoreRows, queries-row)
 			kn.multiply(w.scores, wide, from[row*3*hidden:], 3*hidden, rows, &keys, w.tile)
 			for i := range rows {
 				w.sums[i] = kn.softmax(w.scores[i*wide:][:tokens])

@@ -10,9 +10,10 @@ import (
 // progress even if queries keep arriving.
 const maxYieldTime = 50 * time.Millisecond
 
-// queryPriority lets queries run before passages, because users wait for queries and passages use all cores. Passages
-// check for queries between the layers of the network. A layer takes a few milliseconds.
-type queryPriority struct {
+// Priority lets queries run before passages, because users wait for queries and passages use all cores. Passages check
+// for queries between the layers of the network. A layer takes a few milliseconds. The models of a process can share one
+// Priority. NewPriority returns it.
+type Priority struct {
 	maxYield time.Duration
 	waiting  func() // test hook that is called when passages give way; may be nil
 
@@ -21,8 +22,11 @@ type queryPriority struct {
 	idle    chan struct{} // closed when no query is running
 }
 
+// NewPriority returns a Priority that is ready for use.
+func NewPriority() *Priority { return &Priority{maxYield: maxYieldTime} }
+
 // begin registers a running query. `end` must be called when the query is done.
-func (p *queryPriority) begin() {
+func (p *Priority) begin() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.queries++; p.queries == 1 {
@@ -30,7 +34,7 @@ func (p *queryPriority) begin() {
 	}
 }
 
-func (p *queryPriority) end() {
+func (p *Priority) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.queries--; p.queries == 0 {
@@ -39,7 +43,7 @@ func (p *queryPriority) end() {
 }
 
 // yield waits until no query is running, the maximum time has passed or ctx is done.
-func (p *queryPriority) yield(ctx context.Context) {
+func (p *Priority) yield(ctx context.Context) {
 	p.mu.Lock()
 	queries, idle := p.queries, p.idle
 	p.mu.Unlock()

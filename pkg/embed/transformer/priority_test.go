@@ -53,7 +53,7 @@ func TestPassagesProgressDuringManyQueries(t *testing.T) {
 func TestAYieldingPassageEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	p := queryPriority{maxYield: time.Hour, waiting: cancel}
+	p := Priority{maxYield: time.Hour, waiting: cancel}
 	p.begin()
 	p.yield(ctx)
 	p.end()
@@ -61,7 +61,7 @@ func TestAYieldingPassageEndsWithItsContext(t *testing.T) {
 
 func TestQueriesMayOverlap(t *testing.T) {
 	t.Parallel()
-	p := queryPriority{maxYield: time.Hour}
+	p := Priority{maxYield: time.Hour}
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {

@@ -22,6 +22,11 @@ var tinyModels = map[string]tinymodel.Model{
 	"unigram": {Kind: "xlm-roberta"},
 }
 
+var tinyRerankers = map[string]tinymodel.Model{
+	"bert-pairs":        {Kind: "bert", Pairs: true},
+	"xlm-roberta-pairs": {Kind: "xlm-roberta", Pairs: true},
+}
+
 // tinyDirectory writes the model to a new directory and returns its path.
 func tinyDirectory(tb testing.TB, m tinymodel.Model) string {
 	tb.Helper()
@@ -34,8 +39,10 @@ func TestModelsForTheReferenceAreWritten(t *testing.T) {
 	if *write == "" {
 		t.Skip("no directory is given with -write")
 	}
-	for name, m := range tinyModels {
-		m.Write(t, filepath.Join(*write, name))
+	for _, models := range []map[string]tinymodel.Model{tinyModels, tinyRerankers} {
+		for name, m := range models {
+			m.Write(t, filepath.Join(*write, name))
+		}
 	}
 }
 

@@ -22,7 +22,8 @@ type segmenter interface {
 type tokenizer struct {
 	segmenter     segmenter
 	before, after []int32
-	digest        string // digest of the tokeniser's file
+	digest        string          // digest of the tokeniser's file
+	processor     json.RawMessage // post_processor in tokenizer.json; nil if the tokeniser is vocab.txt
 }
 
 // tokens returns the tokens of the text and the special tokens around them, at most `limit` in total. `limit` must
@@ -137,7 +138,7 @@ func parseTokenizer(data []byte, words int) (*tokenizer, error) {
 	if err := json.Unmarshal(data, &file); err != nil {
 		return nil, err
 	}
-	t := &tokenizer{}
+	t := &tokenizer{processor: file.Processor}
 	var err error
 	switch file.Model.Type {
 	case "WordPiece", "":

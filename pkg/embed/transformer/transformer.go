@@ -55,6 +55,10 @@ type Config struct {
 	// Threads is the number of batches that are computed at the same time, separately for queries and for passages. The
 	// default is processors.Count.
 	Threads int
+
+	// Priority lets queries of this model run before passages of other models with the same Priority. If it is nil, the
+	// model has its own.
+	Priority *Priority
 }
 
 // Embedder is an embed.Embedder that runs a model in process. It is safe for concurrent use and need not be closed.
@@ -66,7 +70,7 @@ type Embedder struct {
 	maxTokens int
 	slots     [2]chan struct{} // one channel per purpose, so that queries do not wait behind a bulk import
 	spaces    sync.Pool        // of *workspace
-	priority  queryPriority
+	priority  *Priority
 }
 
 var _ embed.Embedder = (*Embedder)(nil)
@@ -95,7 +99,10 @@ func open(config Config, kn *kernel) (*Embedder, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Embedder{maxTokens: s.maxTokens}
+	if d.isClassifier() {
+		return nil, fmt.Errorf("%s: the model is a reranker or another classifier, not an embedding model; set RERANK_MODEL to the directory of a reranker", d.path("config.json"))
+	}
+	e := &Embedder{maxTokens: s.maxTokens, priority: cmp.Or(config.Priority, NewPriority())}
 	if config.MaxTokens > 0 {
 		e.maxTokens = min(e.maxTokens, config.MaxTokens)
 	}
@@ -117,7 +124,7 @@ func open(config Config, kn *kernel) (*Embedder, error) {
 		return nil, fmt.Errorf("a maximum of %d tokens leaves no token for words; this model needs at least %d", e.maxTokens, minimum)
 	}
 	var digest string
-	if e.network, digest, err = d.readNetwork(s, kn); err != nil {
+	if e.network, digest, err = d.readNetwork(s, kn, nil); err != nil {
 		return nil, err
 	}
 	e.model = embed.Model{ID: "local:" + cmp.Or(modelNames[digest], s.name) + "@" + e.identity(s, digest), Dimensions: s.hidden}
@@ -125,7 +132,6 @@ func open(config Config, kn *kernel) (*Embedder, error) {
 	for i := range e.slots {
 		e.slots[i] = make(chan struct{}, threads)
 	}
-	e.priority.maxYield = maxYieldTime
 	e.spaces.New = func() any { return new(workspace) }
 	return e, nil
 }
@@ -137,8 +143,9 @@ var modelNames = map[string]string{
 	"1a55775f53449dac10a2bcbc312469fac40b96d53198c407081a831f81c98477": "multilingual-e5-small",
 }
 
-// readNetwork reads the weights and returns the network and their digest.
-func (d directory) readNetwork(s *settings, kn *kernel) (*network, string, error) {
+// readNetwork reads the weights and returns the network and their digest. If the function `more` is not nil, it reads
+// further weights.
+func (d directory) readNetwork(s *settings, kn *kernel, more func(*network, map[string]tensor) error) (*network, string, error) {
 	for _, file := range []struct {
 		name  string
 		parse func([]byte) (map[string]tensor, error)
@@ -157,6 +164,9 @@ func (d directory) readNetwork(s *settings, kn *kernel) (*network, string, error
 			return nil, "", fmt.Errorf("reading %s: %w", d.path(file.name), err)
 		}
 		n, err := assemble(s, tensors, kn)
+		if err == nil && more != nil {
+			err = more(n, tensors)
+		}
 		if err != nil {
 			return nil, "", fmt.Errorf("reading %s: %w", d.path(file.name), err)
 		}

@@ -14,20 +14,27 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
+// Model is a reranking model in this process or on a server: a rerank.Local or a rerank.Client.
+type Model interface {
+	Model() string
+	Rerank(ctx context.Context, query string, passages []string, until time.Time) ([]rerank.Result, error)
+	Close()
+}
+
 // Reranker implements retrieve.Reranker. It counts requests by outcome and measures their duration.
 type Reranker struct {
-	*rerank.Client
+	model    Model
 	log      *slog.Logger
 	requests *prometheus.CounterVec
 	duration prometheus.Histogram
 }
 
 // NewReranker returns a reranker and registers its metrics.
-func NewReranker(client *rerank.Client, metrics prometheus.Registerer, log *slog.Logger) *Reranker {
+func NewReranker(model Model, metrics prometheus.Registerer, log *slog.Logger) *Reranker {
 	r := &Reranker{
-		Client: client, log: log,
+		model: model, log: log,
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "sluice_rerank_requests_total", Help: "Queries sent to the reranker, by outcome: ok; failed or skipped after failures, with results in their original order.",
+			Name: "sluice_rerank_requests_total", Help: "Queries sent to the reranker, by outcome: ok; partial, if its time was up; failed or skipped after failures, with results in their original order.",
 		}, []string{"outcome"}),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "sluice_rerank_duration_seconds", Help: "Time that the reranker took for a query, including retries.",
@@ -38,11 +45,17 @@ func NewReranker(client *rerank.Client, metrics prometheus.Registerer, log *slog
 	return r
 }
 
+// Model implements retrieve.Reranker.
+func (r *Reranker) Model() string { return r.model.Model() }
+
+// Close releases the model's resources.
+func (r *Reranker) Close() { r.model.Close() }
+
 // Rerank implements retrieve.Reranker.
-func (r *Reranker) Rerank(ctx context.Context, query string, passages []string) ([]retrieve.Reranked, error) {
+func (r *Reranker) Rerank(ctx context.Context, query string, passages []string, until time.Time) ([]retrieve.Reranked, error) {
 	began := time.Now()
 	within, span := telemetry.Start(ctx, spanRerank, telemetry.Number("sluice.passages", len(passages)))
-	order, err := r.Client.Rerank(within, query, passages)
+	order, err := r.model.Rerank(within, query, passages, until)
 	span.End(err)
 	switch {
 	case errors.Is(err, rerank.ErrPaused):
@@ -57,6 +70,10 @@ func (r *Reranker) Rerank(ctx context.Context, query string, passages []string) 
 		r.log.WarnContext(ctx, "reranking failed", "model", r.Model(), "error", err)
 		return nil, err
 	}
-	r.requests.WithLabelValues("ok").Inc()
+	outcome := "ok"
+	if len(order) < len(passages) {
+		outcome = "partial"
+	}
+	r.requests.WithLabelValues(outcome).Inc()
 	return lists.Map(order, func(o rerank.Result) retrieve.Reranked { return retrieve.Reranked(o) }), nil
 }

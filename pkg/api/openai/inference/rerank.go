@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -186,10 +187,10 @@ func (h *Handler) ranker(name string) (ranker, error) {
 }
 
 func (h *Handler) rankByReranker(ctx context.Context, _, query string, texts []string) ([]retrieve.Reranked, error) {
-	order, err := h.Reranker.Rerank(ctx, query, texts)
+	order, err := h.Reranker.Rerank(ctx, query, texts, time.Time{})
 	if err != nil && ctx.Err() == nil {
 		return nil, &domain.Error{
-			Code: domain.CodeUnavailable, Err: err, Message: "the reranker is unreachable; try again later, or name an embedding model as model",
+			Code: domain.CodeUnavailable, Err: err, Message: "the reranker is unavailable; try again later, or name an embedding model as model",
 		}
 	}
 	return order, err

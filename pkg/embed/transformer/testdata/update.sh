@@ -6,5 +6,9 @@ models=$(mktemp -d)
 trap 'rm -rf "$models"' EXIT
 (cd .. && go test -count=1 -run TestModelsForTheReferenceAreWritten . -write "$models")
 for model in "$models"/*; do
-	"${PYTHON:-python3}" reference.py "$model" texts.jsonl >"$(basename "$model").jsonl"
+	case $(basename "$model") in
+	*-pairs) texts=pairs.jsonl ;;
+	*) texts=texts.jsonl ;;
+	esac
+	"${PYTHON:-python3}" reference.py "$model" "$texts" >"$(basename "$model").jsonl"
 done

@@ -1,4 +1,4 @@
-// Package tinymodel generates sentence-transformers models of a few kilobytes for tests.
+// Package tinymodel generates sentence-transformers models and rerankers of a few kilobytes for tests.
 package tinymodel
 
 import (
@@ -21,6 +21,8 @@ type Model struct {
 	Kind   string         // "bert" or "xlm-roberta"
 	Format string         // number type of the weights: "F32", "F16" or "BF16"; default "F32"
 	First  bool           // whether it uses the vector of the first token instead of the mean
+	Pairs  bool           // whether it is a reranker (cross-encoder) instead of an embedding model
+	Labels int            // number of a reranker's outputs; default 1
 	Extra  map[string]any // values that replace or extend those in config.json
 	Seed   uint64         // seed of the weights
 }
@@ -29,7 +31,7 @@ type Model struct {
 const (
 	Hidden    = 24 // dimensions of the vectors
 	Positions = 64 // maximum number of tokens that the network accepts
-	Length    = 48 // maximum number of tokens according to sentence_bert_config.json
+	Length    = 48 // maximum number of tokens according to sentence_bert_config.json or, of a reranker, tokenizer_config.json
 
 	heads, wide, layers = 3, 40, 2
 )
@@ -73,8 +75,11 @@ func (m Model) Tokenizer() (file map[string]any, words int) {
 			"pre_tokenizer": map[string]any{"type": "Sequence", "pretokenizers": []any{
 				map[string]any{"type": "WhitespaceSplit"}, map[string]any{"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": true}}},
 			"post_processor": map[string]any{"type": "TemplateProcessing",
-				"single":         []any{map[string]any{"SpecialToken": map[string]any{"id": "<s>", "type_id": 0}}, map[string]any{"Sequence": map[string]any{"id": "A", "type_id": 0}}, map[string]any{"SpecialToken": map[string]any{"id": "</s>", "type_id": 0}}},
-				"pair":           []any{map[string]any{"Sequence": map[string]any{"id": "A", "type_id": 0}}, map[string]any{"Sequence": map[string]any{"id": "B", "type_id": 0}}},
+				"single": []any{map[string]any{"SpecialToken": map[string]any{"id": "<s>", "type_id": 0}}, map[string]any{"Sequence": map[string]any{"id": "A", "type_id": 0}}, map[string]any{"SpecialToken": map[string]any{"id": "</s>", "type_id": 0}}},
+				"pair": []any{
+					map[string]any{"SpecialToken": map[string]any{"id": "<s>", "type_id": 0}}, map[string]any{"Sequence": map[string]any{"id": "A", "type_id": 0}},
+					map[string]any{"SpecialToken": map[string]any{"id": "</s>", "type_id": 0}}, map[string]any{"SpecialToken": map[string]any{"id": "</s>", "type_id": 0}},
+					map[string]any{"Sequence": map[string]any{"id": "B", "type_id": 0}}, map[string]any{"SpecialToken": map[string]any{"id": "</s>", "type_id": 0}}},
 				"special_tokens": map[string]any{"<s>": map[string]any{"id": "<s>", "ids": []int{0}, "tokens": []string{"<s>"}}, "</s>": map[string]any{"id": "</s>", "ids": []int{2}, "tokens": []string{"</s>"}}}},
 			"model": map[string]any{"type": "Unigram", "unk_id": 3, "vocab": pieces, "byte_fallback": false},
 		}, len(pieces)
@@ -101,6 +106,9 @@ func (m Model) Config(words int) map[string]any {
 		"num_attention_heads": heads, "intermediate_size": wide, "hidden_act": "gelu", "layer_norm_eps": 1e-5, "vocab_size": words,
 		"max_position_embeddings": Positions, "pad_token_id": map[bool]int{true: 1}[m.Kind == "xlm-roberta"], "torch_dtype": "float32",
 	}
+	if m.Pairs {
+		config["architectures"] = []string{map[bool]string{true: "XLMRoberta", false: "Bert"}[m.Kind == "xlm-roberta"] + "ForSequenceClassification"}
+	}
 	maps.Copy(config, m.Extra)
 	return config
 }
@@ -122,10 +130,30 @@ func (m Model) shapes(words int) map[string][]int {
 		linears[name+"intermediate.dense"] = []int{wide, Hidden}
 		linears[name+"output.dense"] = []int{Hidden, wide}
 	}
+	top := map[string][]int{}
+	if m.Pairs {
+		classifier := "classifier"
+		if m.Kind == "xlm-roberta" {
+			top["classifier.dense"], classifier = []int{Hidden, Hidden}, "classifier.out_proj"
+		} else {
+			linears["pooler.dense"] = []int{Hidden, Hidden}
+		}
+		top[classifier] = []int{max(m.Labels, 1), Hidden}
+	}
 	for _, name := range norms {
 		shapes[name+".weight"], shapes[name+".bias"] = []int{Hidden}, []int{Hidden}
 	}
 	for name, shape := range linears {
+		shapes[name+".weight"], shapes[name+".bias"] = shape, shape[:1]
+	}
+	if m.Pairs { // the network's names have a prefix, the head's have none
+		prefixed := map[string][]int{}
+		for name, shape := range shapes {
+			prefixed[map[bool]string{true: "roberta.", false: "bert."}[m.Kind == "xlm-roberta"]+name] = shape
+		}
+		shapes = prefixed
+	}
+	for name, shape := range top {
 		shapes[name+".weight"], shapes[name+".bias"] = shape, shape[:1]
 	}
 	return shapes
@@ -172,6 +200,10 @@ func (m Model) Write(tb testing.TB, directory string) {
 	WriteFile(tb, directory, "tokenizer.json", tokenizer)
 	WriteFile(tb, directory, "config.json", m.Config(words))
 	WriteFile(tb, directory, "model.safetensors", m.Safetensors(tb, words))
+	if m.Pairs {
+		WriteFile(tb, directory, "tokenizer_config.json", map[string]any{"model_max_length": Length})
+		return
+	}
 	WriteFile(tb, directory, "sentence_bert_config.json", map[string]any{"max_seq_length": Length})
 	WriteFile(tb, directory, "1_Pooling/config.json", map[string]any{"pooling_mode_cls_token": m.First, "pooling_mode_mean_tokens": !m.First})
 }
