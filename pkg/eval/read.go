@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -29,8 +30,9 @@ type Document struct {
 type Question struct {
 	ID       string
 	Text     string
-	Relevant []string // custom ids, ids, names or addresses of the relevant datasources
-	Answers  []string // alternative answers; a relevant fragment contains one of them
+	Relevant []string        // custom ids, ids, names or addresses of the relevant datasources
+	Answers  []string        // alternative answers; a relevant fragment contains one of them
+	Filters  json.RawMessage // filters of the query, as in the API; nil: none
 }
 
 // Judgements maps questions to their documents' grades. A document with a grade of 0 or less is not relevant.
@@ -56,8 +58,8 @@ func ReadDocuments(r io.Reader, each func(Document) error) error {
 }
 
 // ReadQuestions reads questions, a JSON object per line with _id and text. As extensions, it also reads "relevant" (ids
-// of relevant documents) and "answer" (a text in relevant fragments, or alternative texts). A question without _id gets
-// its line number as id. Duplicate ids and a file without questions are errors.
+// of relevant documents), "answer" (a text in relevant fragments, or alternative texts) and "filters" (an object). A
+// question without _id gets its line number as id. Duplicate ids and a file without questions are errors.
 func ReadQuestions(r io.Reader) ([]Question, error) {
 	var questions []Question
 	seen := map[string]int{}
@@ -67,6 +69,7 @@ func ReadQuestions(r io.Reader) ([]Question, error) {
 			Text     string `json:"text"`
 			Relevant texts  `json:"relevant"`
 			Answer   texts  `json:"answer"`
+			Filters  object `json:"filters"`
 		}
 		if err := decode(line, &q); err != nil {
 			return err
@@ -87,7 +90,7 @@ func ReadQuestions(r io.Reader) ([]Question, error) {
 		if len(questions) == MaxQuestions {
 			return fmt.Errorf("there are more than %d questions", MaxQuestions)
 		}
-		questions = append(questions, Question{ID: string(q.ID), Text: q.Text, Relevant: q.Relevant, Answers: q.Answer})
+		questions = append(questions, Question{ID: string(q.ID), Text: q.Text, Relevant: q.Relevant, Answers: q.Answer, Filters: json.RawMessage(q.Filters)})
 		return nil
 	})
 	if err == nil && len(questions) == 0 {
@@ -186,6 +189,20 @@ func (l *label) UnmarshalJSON(b []byte) error {
 		return fmt.Errorf("the id %.80s is neither a string nor a whole number", b)
 	}
 	*l = label(strconv.FormatInt(number, 10))
+	return nil
+}
+
+// object is a JSON object.
+type object json.RawMessage
+
+func (o *object) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		return nil
+	}
+	if b[0] != '{' {
+		return fmt.Errorf("the filters %.80s are not a JSON object", b)
+	}
+	*o = object(slices.Clone(b))
 	return nil
 }
 

@@ -15,14 +15,17 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/eval"
 	"github.com/sluice/sluice/pkg/eval/compare"
+	"github.com/sluice/sluice/pkg/eval/misses"
 	"github.com/sluice/sluice/pkg/eval/service"
+	"github.com/sluice/sluice/pkg/eval/trial"
 )
 
 // evalSettings holds the flags of the eval command.
 type evalSettings struct {
 	datastore, queries, qrels, modes, out string
-	k, generate, concurrency              int
+	k, generate, concurrency, misses      int
 	json                                  bool
+	try                                   []string
 	remote                                cli.ConnectionFlags
 }
 
@@ -33,13 +36,17 @@ func (p commands) evalCommand() *cobra.Command {
 		Use: "eval --datastore DATASTORE --queries FILE | --generate N", Short: "Measure retrieval quality with your questions",
 		GroupID: cli.GroupMeasure, Args: cli.NoArguments, DisableFlagsInUseLine: true,
 		Long: "Run questions against a datastore and print nDCG, recall and MRR of each search mode with 95% confidence intervals,\n" +
-			"and the differences from hybrid. Nothing is changed. Questions are lines of JSON:\n\n" +
+			"and the differences from hybrid. Content is not changed. Questions are lines of JSON:\n\n" +
 			"  {\"_id\": \"1\", \"text\": \"How long is the warranty?\", \"relevant\": [\"manual\"], \"answer\": \"two years\"}\n\n" +
 			"Each question needs relevant (the datasources that should be found, by custom id, id, name or web address), answer\n" +
 			"(text that a correct passage contains), or both. With --generate, the chat model writes the questions from samples\n" +
-			"of the content; it is set by SLUICE_CHAT_MODEL and by OPENAI_BASE_URL or OPENAI_API_KEY.",
+			"of the content; it is set by SLUICE_CHAT_MODEL and by OPENAI_BASE_URL or OPENAI_API_KEY.\n\n" +
+			"A question may have filters, as in the API. --misses explains where expected results were lost. --try measures\n" +
+			"other settings on temporary copies of the texts, up to 1,000 documents and 8 MiB, and deletes the copies. Both suggest\n" +
+			"changes that were measured to be better.",
 		Example: "sluice eval --datastore Handbook --generate 200 --out q.jsonl\n" +
-			"sluice eval --datastore Handbook --queries q.jsonl --modes hybrid,lexical",
+			"sluice eval --datastore Handbook --queries q.jsonl --modes hybrid,lexical\n" +
+			"sluice eval --datastore Handbook --queries q.jsonl --misses 20",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s.json = p.JSON
 			return p.eval(cmd.Context(), s)
@@ -53,6 +60,8 @@ func (p commands) evalCommand() *cobra.Command {
 	flags.IntVar(&s.k, "k", 10, "number of results to evaluate per question, 1 to 100")
 	flags.IntVar(&s.generate, "generate", 0, "`number` of questions to generate from the content")
 	flags.StringVar(&s.out, "out", "", "new `file` to write generated questions to (default: standard output)")
+	flags.IntVar(&s.misses, "misses", 0, "`number` of questions without their expected result to explain, at most 200")
+	flags.StringArrayVar(&s.try, "try", nil, "`setting` to try on a temporary copy of the content: chunk=TOKENS or model=ID; repeatable")
 	flags.IntVar(&s.concurrency, "concurrency", 4, "number of questions asked at once")
 	s.remote.Flags(cmd)
 	return cmd
@@ -96,8 +105,18 @@ func (s evalSettings) check() error {
 		return errors.New("--out needs --generate")
 	case s.k < 1 || s.k > compare.MaxK:
 		return fmt.Errorf("--k %d: must be 1 to %d", s.k, compare.MaxK)
+	case s.misses < 0 || s.misses > maxMisses:
+		return fmt.Errorf("--misses %d: must be 0 to %d", s.misses, maxMisses)
+	case s.misses > 0 && s.generate > 0:
+		return errors.New("--misses cannot be combined with --generate: generate questions first, then measure with them")
 	case s.concurrency < 1 || s.concurrency > 64:
 		return fmt.Errorf("--concurrency %d: must be 1 to 64", s.concurrency)
+	}
+	if len(s.try) > trial.MaxSettings || len(s.try) > 0 && s.generate > 0 {
+		return fmt.Errorf("--try: use it with --queries, at most %d times", trial.MaxSettings)
+	}
+	if _, err := s.settings(); err != nil {
+		return fmt.Errorf("--try: %w", err)
 	}
 	if s.modes != "" {
 		if _, err := compare.ParseModes(s.modes); err != nil {
@@ -105,6 +124,19 @@ func (s evalSettings) check() error {
 		}
 	}
 	return nil
+}
+
+// settings returns the settings to try.
+func (s evalSettings) settings() ([]trial.Setting, error) {
+	var all []trial.Setting
+	for _, text := range s.try {
+		setting, err := trial.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, setting)
+	}
+	return all, nil
 }
 
 // openService connects to the service to measure.
@@ -146,6 +178,30 @@ func compareModes(ctx context.Context, sluice *service.Service, s evalSettings, 
 	if err != nil {
 		return err
 	}
+	var lost *misses.Result
+	if s.misses > 0 {
+		found, err := misses.Find(ctx, sluice, cases, misses.Options{DatastoreID: s.datastore, K: s.k, Max: s.misses, Concurrency: s.concurrency})
+		if err != nil {
+			return fmt.Errorf("explaining misses: %w", err)
+		}
+		lost = &found
+	}
+	var tried *compare.Report
+	if len(s.try) > 0 {
+		settings, err := s.settings()
+		if err != nil {
+			return cli.WithExit(cli.Misused, err)
+		}
+		measured, err := trial.Run(ctx, sluice, store, cases, settings, compare.Options{K: s.k, Concurrency: s.concurrency})
+		if err != nil {
+			return err
+		}
+		tried = &measured
+	}
+	suggestions := misses.Suggest(report)
+	if tried != nil {
+		suggestions = append(suggestions, misses.Suggest(*tried)...)
+	}
 	if s.json {
 		enc := json.NewEncoder(out)
 		enc.SetEscapeHTML(false)
@@ -154,12 +210,35 @@ func compareModes(ctx context.Context, sluice *service.Service, s evalSettings, 
 			Engine    string `json:"engine"`
 			Model     string `json:"embedding_model"`
 			compare.Report
-		}{store.ID, store.Type, store.EmbeddingModel, report})
+			Misses      *misses.Result      `json:"misses,omitempty"`
+			Tried       *compare.Report     `json:"tried,omitempty"`
+			Suggestions []misses.Suggestion `json:"suggestions,omitempty"`
+		}{store.ID, store.Type, store.EmbeddingModel, report, lost, tried, suggestions})
 	}
 	fmt.Fprintf(out, "Datastore %s (%s), engine %s, embedding model %s; %s in %s\n\n", cli.Printable(store.Name), store.ID, store.Type,
 		store.EmbeddingModel, cli.Counted(report.Questions, "question"), time.Since(began).Round(100*time.Millisecond))
-	return report.Write(out)
+	if err := report.Write(out); err != nil {
+		return err
+	}
+	if tried != nil {
+		fmt.Fprint(out, "\nTemporary copies of the content; hybrid has the present settings\n\n")
+		if err := tried.Write(out); err != nil {
+			return err
+		}
+	}
+	if lost != nil {
+		if err := lost.Write(out, s.k); err != nil {
+			return err
+		}
+	}
+	if lost == nil && tried == nil {
+		return nil
+	}
+	return misses.WriteSuggestions(out, suggestions)
 }
+
+// Maximum number of misses that are explained.
+const maxMisses = 200
 
 // Maximum number of datasources whose names are kept in memory, to match the judgements with the documents they name.
 const maxNames = 2_000_000

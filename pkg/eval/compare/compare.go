@@ -32,9 +32,9 @@ const (
 // Modes returns all modes.
 func Modes() []Mode { return []Mode{Lexical, Dense, Hybrid, Reranked} }
 
-func (m Mode) query(text string, topK int) service.Query {
+func (m Mode) query(c Case, topK int) service.Query {
 	rerank := m == Reranked
-	q := service.Query{Text: text, TopK: topK, Mode: string(m), Rerank: &rerank}
+	q := service.Query{Text: c.Question.Text, TopK: topK, Mode: string(m), Rerank: &rerank, Filters: c.Filters()}
 	if rerank {
 		q.Mode = string(Hybrid)
 	}
@@ -53,6 +53,30 @@ type Case struct {
 	Documents eval.Grades
 	// Of maps datasource ids to document names. A datasource that is not in the map is not relevant.
 	Of map[string]string
+}
+
+// Filters returns the filters of the question's query, or nil if it has none.
+func (c Case) Filters() *service.Filters {
+	if c.Question.Filters == nil {
+		return nil
+	}
+	return &service.Filters{JSON: c.Question.Filters}
+}
+
+// TopK returns the number of fragments that show which documents or passages are among the first k.
+func (c Case) TopK(k int) int {
+	if len(c.Documents) > 0 {
+		return min(MaxK, perDocument*k)
+	}
+	return k
+}
+
+// Hits reports whether a relevant document is among the first k documents of the fragments and an answer is in the first
+// k fragments, as far as the case has them.
+func (c Case) Hits(found []service.Fragment, k int) bool {
+	r := c.rank(found, k)
+	return (len(c.Documents) == 0 || eval.Recall(r.documents, c.Documents, k) > 0) &&
+		(len(c.Question.Answers) == 0 || slices.Contains(r.passages, answered))
 }
 
 // Limits on a comparison.
@@ -121,7 +145,7 @@ func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, erro
 func askAll(ctx context.Context, s Searcher, cases []Case, mode Mode, topK int, o Options, step func()) ([]rankings, error) {
 	answers := make([]rankings, len(cases))
 	ask := func(ctx context.Context, i int) error {
-		found, err := s.Query(ctx, o.DatastoreID, mode.query(cases[i].Question.Text, topK))
+		found, err := s.Query(ctx, o.DatastoreID, mode.query(cases[i], topK))
 		step()
 		if err != nil {
 			return fmt.Errorf("question %s: %w", cases[i].Question.ID, err)

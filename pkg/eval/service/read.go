@@ -2,6 +2,8 @@ package service
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"iter"
 
 	"github.com/sluice/sluice/pkg/client"
@@ -17,9 +19,31 @@ type Query struct {
 	Filters *Filters // nil: no filter
 }
 
-// Filters restrict a search to some documents.
+// Filters restrict a search to some documents. All of its fields must match.
 type Filters struct {
-	CustomIDs []string
+	CustomIDs     []string
+	DatasourceIDs []string
+	JSON          json.RawMessage // filters as in the API, without the ids above; nil: none
+}
+
+// request returns the filters of a request.
+func (f *Filters) request() (*client.Filters, error) {
+	if f == nil {
+		return nil, nil
+	}
+	out := &client.Filters{}
+	if f.JSON != nil {
+		if err := json.Unmarshal(f.JSON, out); err != nil {
+			return nil, fmt.Errorf("reading the filters %.200s: %w", f.JSON, err)
+		}
+	}
+	if len(f.CustomIDs) > 0 {
+		out.CustomIds = &f.CustomIDs
+	}
+	if len(f.DatasourceIDs) > 0 {
+		out.DatasourceIds = &f.DatasourceIDs
+	}
+	return out, nil
 }
 
 // Fragment is a search result, a part of a document.
@@ -34,11 +58,16 @@ type Fragment struct {
 	Offset         int // byte offset in the document's text
 }
 
+func (q Query) request() (client.DatastoreQuery, error) {
+	filters, err := q.Filters.request()
+	return client.DatastoreQuery{Query: q.Text, TopK: set(q.TopK), Mode: set(client.SearchMode(q.Mode)), Rerank: q.Rerank, Filters: filters}, err
+}
+
 // Query returns the fragments for a query, best first.
 func (s *Service) Query(ctx context.Context, datastoreID string, q Query) ([]Fragment, error) {
-	asked := client.DatastoreQuery{Query: q.Text, TopK: set(q.TopK), Mode: set(client.SearchMode(q.Mode)), Rerank: q.Rerank}
-	if q.Filters != nil {
-		asked.Filters = &client.Filters{CustomIds: &q.Filters.CustomIDs}
+	asked, err := q.request()
+	if err != nil {
+		return nil, err
 	}
 	found, err := s.client.QueryDatastore(ctx, datastoreID, asked)
 	if err != nil {
@@ -54,12 +83,71 @@ func (s *Service) Query(ctx context.Context, datastoreID string, q Query) ([]Fra
 	return fragments, nil
 }
 
+// Explained is the result of a query with its explanation.
+type Explained struct {
+	Fragments []ExplainedFragment // best first
+	Dropped   []DroppedChunk      // the best chunks that are not returned
+}
+
+// ExplainedFragment is a search result with its ranks.
+type ExplainedFragment struct {
+	Fragment
+	Ranks
+	Merged []string // ids of adjacent chunks whose text is part of the fragment
+}
+
+// Ranks are the ranks of a fragment's best chunk at each stage, from 1; 0 means that the stage did not find it.
+type Ranks struct {
+	Lexical, Dense int
+	Fused          int // by the weighted sum of both legs
+	Adjusted       int // after the shares of neighbouring chunks and deductions for lists of links
+	Reranked       int // by the reranker
+}
+
+// DroppedChunk is a candidate that is not returned.
+type DroppedChunk struct {
+	ChunkID string
+	Reason  string // such as duplicate or merged
+	For     string // id of the chunk that is returned in its place
+}
+
+// Explain returns the fragments for a query and how they were ranked.
+func (s *Service) Explain(ctx context.Context, datastoreID string, q Query) (Explained, error) {
+	asked, err := q.request()
+	if err != nil {
+		return Explained{}, err
+	}
+	found, err := s.client.ExplainQuery(ctx, datastoreID, asked)
+	if err != nil {
+		return Explained{}, err
+	}
+	var out Explained
+	for _, f := range found.Fragments {
+		out.Fragments = append(out.Fragments, ExplainedFragment{
+			Fragment: Fragment{
+				Text: f.Text, Score: f.Score, Source: f.Source, DatasourceID: f.DatasourceId, DatasourceName: f.DatasourceName,
+				CustomID: value(f.CustomId), ChunkID: f.ChunkId, Offset: f.Offset,
+			},
+			Ranks: Ranks{
+				Lexical: value(f.Explanation.LexicalRank), Dense: value(f.Explanation.DenseRank), Fused: f.Explanation.FusedRank,
+				Adjusted: f.Explanation.Rank, Reranked: value(f.Explanation.RerankedRank),
+			},
+			Merged: f.Explanation.Merged,
+		})
+	}
+	for _, d := range found.Explanation.Dropped.Chunks {
+		out.Dropped = append(out.Dropped, DroppedChunk{ChunkID: d.ChunkId, Reason: string(d.Reason), For: value(d.RepresentedBy)})
+	}
+	return out, nil
+}
+
 // Datastore describes a datastore.
 type Datastore struct {
 	ID             string
 	Name           string
 	Type           string // engine: embedded or milvus
 	EmbeddingModel string
+	ChunkTokens    int // target size of chunks
 }
 
 // Datastore returns one datastore.
@@ -69,7 +157,7 @@ func (s *Service) Datastore(ctx context.Context, id string) (Datastore, error) {
 }
 
 func datastoreOf(d client.Datastore) Datastore {
-	return Datastore{ID: d.Id, Name: d.Name, Type: string(d.Type), EmbeddingModel: d.EmbeddingModel}
+	return Datastore{ID: d.Id, Name: d.Name, Type: string(d.Type), EmbeddingModel: d.EmbeddingModel, ChunkTokens: d.Chunking.TargetTokens}
 }
 
 // Datasource is a document, page or web site in a datastore.
@@ -102,6 +190,12 @@ func (s *Service) Datastores(ctx context.Context, each func(Datastore) error) er
 func (s *Service) Datasources(ctx context.Context, datastoreID, status string, each func(Datasource) error) error {
 	return forEach(s.client.ListDatasources(ctx, &client.ListDatasourcesParams{DatastoreId: &datastoreID, Status: set(client.DatasourceStatus(status))}),
 		datasourceOf, each)
+}
+
+// Datasource returns one datasource.
+func (s *Service) Datasource(ctx context.Context, id string) (Datasource, error) {
+	d, err := s.client.GetDatasource(ctx, id)
+	return datasourceOf(value(d)), err
 }
 
 func datasourceOf(d client.Datasource) Datasource {

@@ -1,0 +1,230 @@
+// Package misses explains why questions miss their expected results: at which step of the way from the document to the
+// ranking a result was lost.
+package misses
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sluice/sluice/pkg/eval"
+	"github.com/sluice/sluice/pkg/eval/compare"
+	"github.com/sluice/sluice/pkg/eval/service"
+)
+
+// Limits on the work for one miss.
+const (
+	maxDatasources = 5        // expected datasources that are examined
+	maxChunks      = 20_000   // chunks that are read of them
+	maxBytes       = 32 << 20 // bytes of text that are read of them
+	maxAnswerQuery = 500      // characters of an answer that are searched for
+	depth          = compare.MaxK
+)
+
+// Reason says where an expected result was lost.
+type Reason string
+
+// Reasons in the order of the steps at which results are lost.
+const (
+	NotInDatastore Reason = "not_in_datastore" // the datastore has no such document
+	NotSearchable  Reason = "not_searchable"   // the document failed, was skipped or is not yet processed
+	NotExtracted   Reason = "not_extracted"    // the text of the document lacks the answer, or the document has no text
+	CutInTwo       Reason = "cut_in_two"       // the answer is only in the text of two neighbouring chunks together
+	FilteredOut    Reason = "filtered_out"     // a filter excludes the document, or its chunk counts as a near-duplicate
+	NotFound       Reason = "not_found"        // a leg does not have the chunk among its first candidates
+	RankedLow      Reason = "ranked_low"       // both legs have it, but it ranks below the results that count
+)
+
+// Reasons returns all reasons in the order of the steps.
+func Reasons() []Reason {
+	return []Reason{NotInDatastore, NotSearchable, NotExtracted, CutInTwo, FilteredOut, NotFound, RankedLow}
+}
+
+// Stage is the step of ranking at which a result was lost.
+type Stage string
+
+// Stages of ranking.
+const (
+	StageWords      Stage = "words"      // the search by words
+	StageMeaning    Stage = "meaning"    // the search by vectors
+	StageBoth       Stage = "both_legs"  // both searches
+	StageFusion     Stage = "fusion"     // the weighted sum of both
+	StageNeighbours Stage = "neighbours" // the shares of neighbouring chunks, and deductions for lists of links
+	StageReranking  Stage = "reranking"  // the reranker
+)
+
+// Ranks are the ranks of an expected chunk at each stage, from 1; 0 means that it has none.
+type Ranks struct {
+	Words    int `json:"words,omitempty"`
+	Meaning  int `json:"meaning,omitempty"`
+	Fused    int `json:"fused,omitempty"`
+	Adjusted int `json:"adjusted,omitempty"`
+	Reranked int `json:"reranked,omitempty"`
+}
+
+// Miss is a question that misses its expected results, with the reason.
+type Miss struct {
+	ID           string `json:"id"`
+	Question     string `json:"question"`
+	Reason       Reason `json:"reason"`
+	Stage        Stage  `json:"stage,omitempty"` // only of not_found and ranked_low
+	Ranks        Ranks  `json:"ranks,omitzero"`
+	DatasourceID string `json:"datasource_id,omitempty"` // of the expected document that came furthest
+	ChunkID      string `json:"chunk_id,omitempty"`      // of the expected chunk that came furthest
+	Detail       string `json:"detail"`                  // a sentence for people
+}
+
+// Service is the part of the service that is used.
+type Service interface {
+	Query(ctx context.Context, datastoreID string, q service.Query) ([]service.Fragment, error)
+	Explain(ctx context.Context, datastoreID string, q service.Query) (service.Explained, error)
+	Datasource(ctx context.Context, id string) (service.Datasource, error)
+	Chunks(ctx context.Context, datasourceID string, each func(service.Chunk) error) error
+}
+
+// Options configure Find.
+type Options struct {
+	DatastoreID string
+	K           int // number of results that count
+	Max         int // maximum number of misses that are explained
+	Concurrency int // simultaneous questions, at least 1
+}
+
+// Result is the result of Find.
+type Result struct {
+	Questions int    `json:"questions"`
+	Missed    int    `json:"missed"`
+	Misses    []Miss `json:"misses"` // the first ones, in the order of the questions
+}
+
+// Find asks all questions with the service's defaults, and explains the first o.Max misses. A question is a miss if none
+// of its relevant documents is among the first o.K documents, or if none of its answers is in the first o.K fragments.
+func Find(ctx context.Context, s Service, cases []compare.Case, o Options) (Result, error) {
+	missed := make([]bool, len(cases))
+	group, gctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(1, o.Concurrency))
+	for i, c := range cases {
+		if gctx.Err() != nil {
+			break
+		}
+		group.Go(func() error {
+			found, err := s.Query(gctx, o.DatastoreID, service.Query{Text: c.Question.Text, TopK: c.TopK(o.K), Filters: c.Filters()})
+			if err != nil {
+				return fmt.Errorf("question %s: %w", c.Question.ID, err)
+			}
+			missed[i] = !c.Hits(found, o.K)
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return Result{}, err
+	}
+	res := Result{Questions: len(cases)}
+	var explained []compare.Case
+	for i, c := range cases {
+		if missed[i] {
+			if res.Missed++; len(explained) < o.Max {
+				explained = append(explained, c)
+			}
+		}
+	}
+	res.Misses = make([]Miss, len(explained))
+	group, gctx = errgroup.WithContext(ctx)
+	group.SetLimit(max(1, o.Concurrency))
+	for i, c := range explained {
+		group.Go(func() error {
+			m, err := explain(gctx, s, c, o)
+			if err != nil {
+				return fmt.Errorf("question %s: %w", c.Question.ID, err)
+			}
+			m.ID, m.Question = c.Question.ID, c.Question.Text
+			res.Misses[i] = m
+			return nil
+		})
+	}
+	return res, group.Wait()
+}
+
+// Count returns the number of misses by reason.
+func (r Result) Count() map[Reason]int {
+	counts := map[Reason]int{}
+	for _, m := range r.Misses {
+		counts[m.Reason]++
+	}
+	return counts
+}
+
+// explain finds the reason of a miss. It follows the expected documents through the steps, and returns the reason of the
+// document that came furthest.
+func explain(ctx context.Context, s Service, c compare.Case, o Options) (Miss, error) {
+	ids := slices.Sorted(maps.Keys(c.Of))
+	if len(ids) == 0 && len(c.Documents) > 0 {
+		return Miss{Reason: NotInDatastore, Detail: fmt.Sprintf("The datastore has no document %q.", slices.Min(slices.Collect(maps.Keys(c.Documents))))}, nil
+	}
+	if len(ids) == 0 {
+		var err error
+		if ids, err = documentsWith(ctx, s, c.Question.Answers, o.DatastoreID); err != nil {
+			return Miss{}, err
+		}
+		if len(ids) == 0 {
+			return Miss{Reason: NotExtracted, Detail: "No document was found that contains the answer."}, nil
+		}
+	}
+	t := &tracer{Service: s, c: c, o: o}
+	var furthest Miss
+	for _, id := range ids[:min(len(ids), maxDatasources)] {
+		lost, targets, err := t.content(ctx, id)
+		if err != nil {
+			return Miss{}, err
+		}
+		if len(targets) > 0 {
+			t.targets = append(t.targets, target{id, targets})
+		} else if furthest.Reason == "" || slices.Index(Reasons(), lost.Reason) > slices.Index(Reasons(), furthest.Reason) {
+			furthest = lost
+		}
+	}
+	if len(t.targets) == 0 {
+		return furthest, nil
+	}
+	return t.ranking(ctx)
+}
+
+// documentsWith returns the datasources that may contain an answer: those of the fragments that are found by its words.
+// Those that certainly contain it come first.
+func documentsWith(ctx context.Context, s Service, answers []string, datastoreID string) (ids []string, err error) {
+	for _, answer := range answers {
+		found, err := s.Query(ctx, datastoreID, service.Query{Text: first(answer, maxAnswerQuery), TopK: depth, Mode: string(compare.Lexical)})
+		if err != nil {
+			return nil, err
+		}
+		slices.SortStableFunc(found, func(a, b service.Fragment) int {
+			return boolean(eval.ContainsAnswer(b.Text, answer)) - boolean(eval.ContainsAnswer(a.Text, answer))
+		})
+		for _, f := range found {
+			if !slices.Contains(ids, f.DatasourceID) {
+				ids = append(ids, f.DatasourceID)
+			}
+		}
+	}
+	return ids, nil
+}
+
+func boolean(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// first returns the first n characters of a text.
+func first(text string, n int) string {
+	for i := range text {
+		if n--; n < 0 {
+			return text[:i]
+		}
+	}
+	return text
+}
