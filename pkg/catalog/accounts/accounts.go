@@ -14,6 +14,7 @@ type Accounts struct {
 	db       *db.DB
 	limits   domain.Limits
 	lastUses sync.Map // key id → time.Time of the last stored use
+	keys     keyCache
 	queue    usageQueue
 	deferred deferredUsage
 }

@@ -96,7 +96,32 @@ var keyAndLimits = `SELECT ` + keyRow(new(domain.APIKey)).Columns("k.") + `, COA
 	FROM api_keys k LEFT JOIN limits l ON l.workspace_id = k.workspace_id AND l.key_id = k.id WHERE k.hash = ?`
 
 // KeyByHash returns the key whose secret has the hash; see domain.HashKey. Expired keys are not found.
+// The result is shared: callers must not change its scopes and limits.
 func (c *Accounts) KeyByHash(ctx context.Context, hash string) (domain.APIKey, error) {
+	version, cacheable := c.db.Version(ctx)
+	k, cached := domain.APIKey{}, false
+	if cacheable {
+		k, cached = c.keys.get(version, hash)
+	}
+	if !cached {
+		var err error
+		if k, err = c.readKey(ctx, hash); err != nil {
+			return domain.APIKey{}, err
+		}
+		if cacheable {
+			c.keys.put(version, hash, k)
+		}
+	}
+	if k.ExpiresAt != nil && !k.ExpiresAt.After(c.db.Now()) {
+		return domain.APIKey{}, noSuchKey()
+	}
+	return k, nil
+}
+
+func noSuchKey() error { return domain.Errorf(domain.CodeNotFound, "there is no such key") }
+
+// readKey reads the key whose secret has the hash, even if it has expired.
+func (c *Accounts) readKey(ctx context.Context, hash string) (domain.APIKey, error) {
 	var limits domain.Limits
 	rows, err := db.Collect(ctx, c.db.Read, func(s db.Scanner) (domain.APIKey, error) {
 		var metric domain.Metric
@@ -114,8 +139,8 @@ func (c *Accounts) KeyByHash(ctx context.Context, hash string) (domain.APIKey, e
 	if err != nil {
 		return domain.APIKey{}, fmt.Errorf("looking up a key: %w", err)
 	}
-	if len(rows) == 0 || rows[0].ExpiresAt != nil && !rows[0].ExpiresAt.After(c.db.Now()) {
-		return domain.APIKey{}, domain.Errorf(domain.CodeNotFound, "there is no such key")
+	if len(rows) == 0 {
+		return domain.APIKey{}, noSuchKey()
 	}
 	k := rows[0]
 	k.Limits = limits

@@ -36,12 +36,13 @@ type DB struct {
 	notices      *notices // nil: no other process shares the database
 	holds        holds
 
-	dialect dialect
-	name    string // for messages, without secrets
-	scope   string // distinguishes locks and notices of this catalog from those of other catalogs in the same database
-	write   *sql.DB
-	writer  *Pool
-	Read    *Pool
+	dialect  dialect
+	name     string // for messages, without secrets
+	scope    string // distinguishes locks and notices of this catalog from those of other catalogs in the same database
+	write    *sql.DB
+	writer   *Pool
+	Read     *Pool
+	versions *versionReader // nil: the version cannot be read
 	// groups combines the commits of several transactions. It is nil if each transaction has its own connection.
 	groups *groupCommit
 	// migrations opens a connection without the timeouts that apply to requests.
@@ -58,7 +59,11 @@ func (d *DB) closePools() error {
 	if d.observer != nil {
 		d.observer.Forget() // free its memory, because the driver refers to it until the process exits
 	}
-	return errors.Join(d.Read.close(), d.writer.close())
+	var err error
+	if d.versions != nil {
+		err = d.versions.close()
+	}
+	return errors.Join(err, d.Read.close(), d.writer.close())
 }
 
 // rebind replaces the placeholders ? outside quotes with $1, $2, … for engines with numbered placeholders.

@@ -15,7 +15,7 @@ import (
 
 var sqliteDialect = dialect{goose: goose.DialectSQLite3, prepares: true}
 
-// Number of connections for reading. Each caches up to 2 MiB of database pages.
+// Number of connections for reading, besides the one that reads versions. Each caches up to 2 MiB of database pages.
 const sqliteReaders = 4
 
 // openSQLite opens a database in a file. There is only one connection for writing, so write transactions never overlap.
@@ -54,9 +54,12 @@ func openSQLite(ctx context.Context, o Options) (*DB, error) {
 	if err := write.PingContext(ctx); err != nil { // create the file before a reader opens it
 		return nil, errors.Join(err, write.Close())
 	}
-	read, err := open(sqliteReaders, nil, "query_only(1)")
+	read, err := open(sqliteReaders+1, nil, "query_only(1)")
 	if err != nil {
 		return nil, errors.Join(err, write.Close())
+	}
+	if d.versions, err = newVersionReader(ctx, read); err != nil {
+		return nil, errors.Join(err, read.Close(), write.Close())
 	}
 	d.write, d.writer, d.Read = write, newPool(write, sqliteDialect), newPool(read, sqliteDialect)
 	d.migrations = func() (*sql.DB, error) { return writing(nil) }

@@ -1,0 +1,42 @@
+package accounts
+
+import (
+	"sync"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// maxCachedKeys is the maximum number of keys in memory. A full cache is cleared.
+const maxCachedKeys = 10_000
+
+// keyCache holds the keys that were read since the last commit of any process. So a key that another process revokes is
+// refused at the next request.
+type keyCache struct {
+	mu      sync.Mutex
+	version int64 // version of the database
+	byHash  map[string]domain.APIKey
+}
+
+// get returns the key, if it was read at the given version of the database.
+func (c *keyCache) get(version int64, hash string) (domain.APIKey, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.version != version {
+		return domain.APIKey{}, false
+	}
+	k, ok := c.byHash[hash]
+	return k, ok
+}
+
+// put adds a key that was read at the given version or later.
+func (c *keyCache) put(version int64, hash string, k domain.APIKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.version != version || len(c.byHash) >= maxCachedKeys {
+		c.version, c.byHash = version, nil
+	}
+	if c.byHash == nil {
+		c.byHash = make(map[string]domain.APIKey)
+	}
+	c.byHash[hash] = k
+}

@@ -1,0 +1,51 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// versionReader reads the version of a SQLite database, through one connection that is used for nothing else: SQLite's
+// data_version counts the commits of all other connections, in this process and others.
+type versionReader struct {
+	conn *sql.Conn
+
+	mu   sync.Mutex
+	read *sql.Stmt
+}
+
+func newVersionReader(ctx context.Context, pool *sql.DB) (*versionReader, error) {
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("connecting to read versions: %w", err)
+	}
+	read, err := conn.PrepareContext(ctx, `PRAGMA data_version`)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("preparing to read versions: %w", err), conn.Close())
+	}
+	return &versionReader{conn: conn, read: read}, nil
+}
+
+// close may be called twice.
+func (v *versionReader) close() error {
+	err := v.conn.Close()
+	if errors.Is(err, sql.ErrConnDone) {
+		err = nil
+	}
+	return errors.Join(v.read.Close(), err)
+}
+
+// Version returns a number that differs before and after each commit of any process, for caches of what is read. It
+// costs a fraction of a query. It returns false if the database has no such number, or it cannot be read.
+func (d *DB) Version(ctx context.Context) (version int64, ok bool) {
+	if d.versions == nil {
+		return 0, false
+	}
+	d.versions.mu.Lock()
+	defer d.versions.mu.Unlock()
+	err := d.versions.read.QueryRowContext(ctx).Scan(&version)
+	return version, err == nil
+}
