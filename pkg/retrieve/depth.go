@@ -23,16 +23,22 @@ const (
 	maxInactive = spareVectors / 4
 )
 
+// Depths returns the numbers of candidates by words and by vector that a plain search for topK fragments begins with.
+func Depths(topK int) (lexical, vectors int) {
+	full := max(minDepth, depthPerTop*topK)
+	return full, min(full, topK+spareVectors)
+}
+
 // depths returns the full depth for a datastore, and the depth of the vector leg in the first search.
 func (q *query) depths(boosted bool) (full, vectors int) {
-	full = max(minDepth, depthPerTop*q.TopK)
+	full, vectors = Depths(q.TopK)
 	if boosted {
 		full *= boostDepth
 	}
 	if boosted || q.deep || q.needsAllCandidates(q.Request) {
-		return full, full
+		vectors = full
 	}
-	return full, min(full, q.TopK+spareVectors)
+	return full, vectors
 }
 
 // needsAllCandidates reports whether the request needs more candidates than it returns fragments: to count their

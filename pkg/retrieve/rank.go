@@ -39,6 +39,7 @@ func (r *Retriever) rank(ctx context.Context, legs []leg, req Request, selected 
 	if len(legs) > 1 {
 		slices.SortStableFunc(s.picks, func(a, b *mergedFragment) int { return cmp.Compare(b.displayScore, a.displayScore) })
 	}
+	res.Fragments = slices.Grow(res.Fragments, len(s.picks))
 	for _, p := range s.picks {
 		res.Fragments = append(res.Fragments, p.fragment())
 		if second.Candidates > 0 {

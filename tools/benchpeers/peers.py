@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 import urllib.parse
 
 import numpy as np
@@ -283,12 +284,31 @@ class Bare:
 
 
 def processor_time(server):
-    """Returns the processor time of the server, or of this process if the store runs in it."""
+    """Returns the processor time of the server with its children, or of this process if the store runs in it."""
     if server is None:
         return time.process_time()
-    with open(f"/proc/{server}/stat") as stat:
-        fields = stat.read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    ticks = 0
+    for process in family(server):
+        ticks += sum(map(int, fields(process)[11:13]))
+    return (ticks + sum(map(int, fields(server)[13:15]))) / os.sysconf("SC_CLK_TCK")
+
+
+def fields(process):
+    """Returns the fields of a process's /proc/stat after its name."""
+    with open(f"/proc/{process}/stat") as stat:
+        return stat.read().rpartition(")")[2].split()
+
+
+def family(server):
+    """Returns the server and its children."""
+    found = [server]
+    for entry in os.listdir("/proc"):
+        try:
+            if entry.isdigit() and int(fields(entry)[1]) == server:
+                found.append(int(entry))
+        except OSError:  # it has ended
+            pass
+    return found
 
 
 def measure(ask, questions, truth, clients, seconds, server, once=False):
@@ -372,7 +392,7 @@ def main():
         gc.collect()
         time.sleep(float(sys.argv[5]))
         told["Figures"] = figures
-        told["Memory"] = anonymous(server) if server else anonymous() - before
+        told["Memory"] = sum(map(anonymous, family(server))) if server else anonymous() - before
         if "dense" in store.ways:
             sets = (w.fresh[at:at + w.fresh_ones] for at in range(0, len(w.fresh), w.fresh_ones))
             for name, embedder in (("fresh", OpenAI(sys.argv[6])), ("fresh bare", Bare(sys.argv[6]))):
@@ -380,6 +400,3 @@ def main():
                     figures[f"{name}/{clients}"] = measure(lambda text: store.dense({"vector": embedder.vector(text)}), next(sets), None, clients, seconds, server, once=True)
     print()
     print(json.dumps(told), flush=True)
-
-
-main()

@@ -26,8 +26,10 @@ func measureSluice(ctx context.Context, s settings, w *workload, embedder, dir s
 	if err != nil {
 		return nil, fmt.Errorf("measuring the index in process: %w", err)
 	}
-	alone.print(errs)
-	return []result{service, alone}, nil
+	for _, r := range alone {
+		r.print(errs)
+	}
+	return append([]result{service}, alone...), nil
 }
 
 // measureService starts a service in the directory `dir`, fills it, restarts it, and queries it. It returns the figures

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/sluice/sluice/tools/internal/bench"
 )
@@ -59,10 +60,14 @@ func writeTables(out io.Writer, s settings, results []result) {
 		case r.Absent != "":
 			absent = append(absent, row{r.Name, r, ""})
 		case r.hasFigures("hybrid"):
-			for _, way := range []string{"hybrid", "dense"} {
-				dense = append(dense, row{"**" + r.Name + ", " + way + "**", r, way})
+			mark := ""
+			if strings.HasPrefix(r.Name, "Sluice") {
+				mark = "**"
 			}
-			words = append(words, row{"**" + r.Name + "**", r, "words"})
+			for _, way := range []string{"hybrid", "dense"} {
+				dense = append(dense, row{mark + r.Name + ", " + way + mark, r, way})
+			}
+			words = append(words, row{mark + r.Name + mark, r, "words"})
 		case r.hasFigures("dense"):
 			dense = append(dense, row{r.Name, r, "dense"})
 		case r.hasFigures("words"):
@@ -128,4 +133,9 @@ func processorTime(f figure) string {
 	return fmt.Sprintf("%.1f ms", f.CPU*1000)
 }
 
-func times(f figure) string { return fmt.Sprintf("%.1f, %.1f", f.P50*1000, f.P99*1000) }
+func times(f figure) string {
+	if f.P50 <= 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f, %.1f", f.P50*1000, f.P99*1000)
+}
