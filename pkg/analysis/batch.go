@@ -3,8 +3,6 @@ package analysis
 import (
 	"strings"
 	"unicode/utf8"
-
-	"golang.org/x/text/unicode/norm"
 )
 
 // Batch counts the terms of texts that are stored in one write. It gives each term a number, so that later steps need
@@ -260,9 +258,7 @@ func (a *Analyzer) detect(text string) (Language, []*knownWord) {
 // ids calls f with the number of each term of a text, in reading order and with repetitions, at most MaxTerms times.
 // `known` is either nil or the words that the function detect returned for this text.
 func (a *Analyzer) ids(text string, lang Language, known []*knownWord, f func(id uint32)) {
-	if !norm.NFKC.IsNormalString(text) {
-		text = norm.NFKC.String(text)
-	}
+	text = normalised(text)
 	left := MaxTerms
 	s := splitter{emit: func(t token) bool {
 		if left > 0 {

@@ -1,10 +1,44 @@
 package analysis
 
 import (
+	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
+
+// normalised returns the NFKC form of a text. A superscript after a digit becomes a word of its own: in 12.5² and 10⁶ it
+// is a note mark or an exponent, and without a space the number would be another one.
+func normalised(text string) string {
+	if norm.NFKC.IsNormalString(text) {
+		return text
+	}
+	start := 0
+	var out strings.Builder
+	for i, r := range text {
+		if i > 0 && isRaised(r) && text[i-1] >= '0' && text[i-1] <= '9' {
+			out.WriteString(text[start:i])
+			out.WriteByte(' ')
+			start = i
+		}
+	}
+	if start > 0 {
+		out.WriteString(text[start:])
+		text = out.String()
+	}
+	return norm.NFKC.String(text)
+}
+
+// isRaised reports whether r is a superscript digit or letter.
+func isRaised(r rune) bool {
+	switch {
+	case r < 0xB2:
+		return false
+	case r == '²', r == '³', r == '¹', r >= 0x2070 && r <= 0x207F, r >= 0x2B0 && r <= 0x2B8, r >= 0x1D2C && r <= 0x1D61:
+		return true
+	}
+	return false
+}
 
 // NormalLength returns the number of characters of a text after the Unicode normalisation (NFKC) that Analyzer applies.
 // Normalisation may make a text longer: U+FDFA alone becomes 18 characters. Counting ends at about the limit.

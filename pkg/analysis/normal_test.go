@@ -56,3 +56,27 @@ func TestEveryCharacterThatGrowsIsCounted(t *testing.T) {
 		t.Errorf("%d characters grow", growing)
 	}
 }
+
+func TestASuperscriptIsNoPartOfItsNumber(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"12.5²":    "12|5|12.5|2",
+		"10⁶":      "10|6",
+		"1,234⁽²⁾": "1|234|1234|2",
+		"7ᵃ":       "7|a",
+		"m²":       "m2",
+		"x³y²":     "x3y2",
+		"²":        "2",
+	} {
+		got := analysis.Terms(text, analysis.English)
+		batch := new(analysis.Analyzer).Batch()
+		_, _, counts := batch.Count(analysis.Part{Text: text, Weight: 1})
+		var counted []string
+		for _, c := range counts {
+			counted = append(counted, batch.Terms()[c.Term])
+		}
+		if strings.Join(got, "|") != want || strings.Join(counted, "|") != want {
+			t.Errorf("%s has terms %q and, in a batch, %q, want %q", text, got, counted, want)
+		}
+	}
+}

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"golang.org/x/text/unicode/norm"
 )
 
 // tokenKind says how a token becomes a term.
@@ -35,9 +33,7 @@ const maxJoined = 8
 
 // tokens calls `emit` for each token of the text in reading order, until `emit` returns false.
 func tokens(text string, emit func(token) bool) {
-	if !norm.NFKC.IsNormalString(text) {
-		text = norm.NFKC.String(text)
-	}
+	text = normalised(text)
 	s := splitter{emit: emit}
 	for i := 0; i < len(text) && !s.stopped; {
 		i = s.next(text, i)

@@ -104,6 +104,9 @@ func (w *walker) inlineTo(b *strings.Builder, n *html.Node, links *[]domain.Bloc
 			w.part(b, c)
 			from := b.Len()
 			w.inlineTo(b, c, links)
+			if c.DataAtom == atom.Sup {
+				raise(b, from)
+			}
 			if c.DataAtom == atom.A && links != nil && len(*links) < domain.MaxBlockLinks {
 				text := b.String()[from:]
 				if link := (domain.BlockLink{Text: format.OneLine(text[:min(len(text), 4*format.MaxLinkText)]), URL: w.address(c)}); link.URL != "" && link.Text != "" {

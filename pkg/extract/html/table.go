@@ -289,19 +289,25 @@ func allHeads(r gridRow) bool {
 func (w *walker) emitRows(rows []gridRow) {
 	kept := make([]gridRow, 0, len(rows))
 	texts := make([][]string, 0, len(rows))
+	narrow := make([][]string, 0, len(rows)) // with the text of a wide cell in its first column only
 	for _, r := range rows {
 		if cells := r.texts(false); len(cells) > 0 {
-			kept, texts = append(kept, r), append(texts, cells)
+			kept, texts, narrow = append(kept, r), append(texts, table.JoinAmounts(cells)), append(narrow, table.JoinAmounts(r.narrow(cells)))
 		}
 	}
-	head := -1
+	head := -1 // last row of the header
+	var names []string
 	switch {
 	case len(kept) < 2:
 	case (kept[0].thead || allHeads(kept[0])) && table.Filled(texts[0]) > 1:
-		head = 0
+		head, names = 0, texts[0]
 	case len(kept[0].cells) > 2: // two columns without a header may also be pairs
-		if at, depth := table.HeaderRows(texts[:min(len(texts), table.HeaderSample)]); depth == 1 {
-			head = at
+		if at, depth := table.HeaderRows(narrow[:min(len(narrow), table.HeaderSample)]); depth > 0 {
+			rows := make([]table.ColumnNames, depth)
+			for k := range rows {
+				rows[k] = table.ColumnNames{Cells: texts[at+k], Exact: kept[at+k].hasWideCell()}
+			}
+			head, names = at+depth-1, table.JoinHeaders(rows)
 		}
 	}
 	var pairs *table.PairColumns
@@ -311,7 +317,7 @@ func (w *walker) emitRows(rows []gridRow) {
 	for i, r := range kept {
 		named := strings.Join(texts[i], "\t")
 		if head >= 0 && i > head {
-			named = table.NamedCells(texts[head], texts[i])
+			named = table.NamedCells(names, withoutRepeats(names, texts[i], narrow[i]))
 		}
 		if pairs != nil {
 			if line, ok := pairs.Line(texts[i]); ok {
@@ -320,6 +326,33 @@ func (w *walker) emitRows(rows []gridRow) {
 		}
 		w.emitRow(r, strings.Join(r.texts(true), "\t"), named)
 	}
+}
+
+// narrow returns the texts of a row's cells, as the method texts returns them, but the text of a cell that spans several
+// columns in the first one only.
+func (r gridRow) narrow(texts []string) []string {
+	out := slices.Clone(texts)
+	for i := 1; i < len(out); i++ {
+		if !r.cells[i].first && texts[i] == texts[i-1] {
+			out[i] = ""
+		}
+	}
+	return out
+}
+
+// withoutRepeats returns the texts of a row's cells without the repeated text of a cell that spans columns of the same
+// name. `narrow` has such a text only once.
+func withoutRepeats(names, texts, narrow []string) []string {
+	out := texts
+	for i := 1; i < min(len(names), len(texts)); i++ {
+		if names[i] == names[i-1] && texts[i] != narrow[i] {
+			if &out[0] == &texts[0] {
+				out = slices.Clone(texts)
+			}
+			out[i] = narrow[i]
+		}
+	}
+	return out
 }
 
 // texts returns the texts of a row's cells up to the last non-empty one. Cells that span several rows are repeated in

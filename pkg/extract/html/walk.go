@@ -188,6 +188,10 @@ func (w *walker) node(n *html.Node) {
 		w.buf.WriteByte('\n')
 	case atom.A:
 		w.anchor(n)
+	case atom.Sup:
+		from := w.buf.Len()
+		w.specialElement(n)
+		raise(&w.buf, from)
 	case atom.Img:
 		w.image(n)
 	case atom.Ruby:

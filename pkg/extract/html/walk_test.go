@@ -29,6 +29,11 @@ func TestMarkup(t *testing.T) {
 		"details are read, open or not":          {`<details><summary>Why?</summary><p>Because.</p></details>`, "[paragraph] Why?\n[paragraph] Because."},
 		"pages of scripts tell what these show":  {`<div id=app></div><noscript><p>` + strings.Repeat("The library opens at ten. ", 10) + `</p></noscript>`, "[paragraph] " + strings.TrimSpace(strings.Repeat("The library opens at ten. ", 10))},
 
+		"parts of an amount are joined": {`<table><tr><td><td colspan=3>2020<td colspan=3>2019<tr><td>Sales<td>$<td>1,234<td><td>$<td>9,876<td><tr><td>Loss<td><td>(567<td>)<td><td>(12.5<td>)%<tr><td>Tax<td>$<td>8<td><td>$<td>9<td></table>`,
+			"[table_row] 2020\t2020\t2020\t2019\t2019\t2019\n[table_row] Sales; 2020: $1,234; 2019: $9,876\n[table_row] Loss; 2020: (567); 2019: (12.5)%\n[table_row] Tax; 2020: $8; 2019: $9"},
+		"marks stay apart from numbers": {`<table><tr><th>A<th>B<tr><td>x<sup>a</sup><td>12.5<sup>2</sup><tr><td>y<td>1,234<sup>(2)</sup><tr><td>z<td>7<sup>*</sup></table><p>10<sup>6</sup> m<sup>2</sup>, the 1<sup>st</sup> of 5%<sup>b</sup></p>`,
+			"[table_row] A\tB\n[table_row] A: xa; B: 12.5²\n[table_row] A: y; B: 1,234 (2)\n[table_row] A: z; B: 7*\n[paragraph] 10⁶ m2, the 1st of 5%ᵇ"},
+
 		"heads that span rows name columns with those below": {`<table><tr><th rowspan=2>A<th colspan=2>B<tr><th>x<th>y<tr><td>1<td>2<td>3</table>`, "[table_row] A\tB x\tB y\n[table_row] A: 1; B x: 2; B y: 3"},
 	}
 	for name, tt := range tests {

@@ -53,6 +53,11 @@ func (w *Table) Add(row Row) error {
 	if empty {
 		return nil
 	}
+	if !w.Plain {
+		for i, text := range table.JoinAmounts(lists.Map(row.Cells, func(c Cell) string { return c.Text })) {
+			row.Cells[i].Text = text
+		}
+	}
 	if w.decided {
 		return w.write(row)
 	}

@@ -64,6 +64,9 @@ func (w *Writer) Add(r Row) error {
 	if len(row) == 0 {
 		return nil
 	}
+	if r.Number == 0 && !w.Plain { // in spreadsheets, units have columns of their own
+		row = JoinAmounts(row)
+	}
 	r.Cells = row
 	if w.Decided && r.Header {
 		w.Decided = false
