@@ -14,6 +14,13 @@ type chunkLocation struct {
 	pages   tokenCount[int]
 	heads   tokenCount[headingContext]
 	entries tokenCount[definedTerm]
+	tables  tokenCount[placedLabel] // captions; "" for text outside tables
+}
+
+// placedLabel is a label of some text, and the headings above it.
+type placedLabel struct {
+	headingContext
+	label string
 }
 
 // definedTerm identifies a term that the document defines, and the headings above its definition.
@@ -42,6 +49,17 @@ func (s *chunkLocation) headings(other headingContext) headingContext {
 		at.anchor = e.term
 	}
 	return at
+}
+
+// largestLabel returns the label of most of the text below the given headings.
+func largestLabel(labels tokenCount[placedLabel], at headingContext) string {
+	var below tokenCount[string]
+	for i, l := range labels.keys {
+		if l.path == at.path && l.ctx == at.ctx {
+			below.add(l.label, labels.tokens[i])
+		}
+	}
+	return below.largest("")
 }
 
 // tokenCount counts tokens by key.

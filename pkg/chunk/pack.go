@@ -16,6 +16,7 @@ type packer struct {
 	opts     Options
 	location location
 	header   *tableHeader // of the current table; nil outside tables
+	caption  tableCaption // of the current table
 	table    bool         // whether the previous block was a table row
 
 	top    int   // smallest heading level of the document, or 0 without headings
@@ -58,11 +59,13 @@ func (p *packer) addBlock(b domain.Block, offset int) error {
 	if err := p.breakBefore(b); err != nil {
 		return err
 	}
+	newTable := !p.table || b.Sheet != p.location.sheet
 	if b.Kind == domain.BlockHeading || b.Sheet != p.location.sheet || b.Apart || !p.placed {
 		p.location.enter(b)
 		p.placed, p.heads = true, headingContext{path: p.location.path(), ctx: p.location.context(), anchor: p.location.at.Anchor()}
 	}
 	pieces := p.pieces(b)
+	p.caption.enter(b, newTable)
 	if b.Kind == domain.BlockTableRow {
 		p.trackTable(b, offset)
 	} else {
@@ -166,6 +169,7 @@ func (p *packer) add(b domain.Block, s piece, offset int, first bool) error {
 	}
 	if b.Kind != domain.BlockHeading {
 		d.location.add(b.Page, p.heads, b.Anchor, s.tokens)
+		d.location.tables.add(placedLabel{p.heads, p.caption.path}, s.tokens)
 	}
 	d.kind = b.Kind
 	d.tokens += s.tokens
@@ -220,7 +224,7 @@ func (p *packer) flush() error {
 	p.chunks = append(p.chunks, domain.Chunk{
 		Ordinal: len(p.chunks),
 		Text:    text,
-		Context: at.ctx,
+		Context: d.context(at, text),
 		Heading: appendTo(d.rows.appendTo(at.path), d.time),
 		Anchor:  d.anchor(at.anchor),
 		Page:    d.location.pages.largest(d.page),

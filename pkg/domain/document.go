@@ -149,7 +149,10 @@ const (
 type Chunk struct {
 	Ordinal int    // from 0, in reading order
 	Text    string // returned to callers; at most MaxChunkBytes
-	Context string // document title and heading path; indexed with Text but not returned as text
+	// Context is indexed with Text but is not returned as text. It consists of the document's title, the parties of a
+	// contract, the heading path and section labels. After a ContextSeparator, which is missing otherwise, it has the
+	// caption of a table and defined terms. These are only for the search by words.
+	Context string
 	Heading string // heading path of most of the chunk, joined by " > "; for a sheet, also the row numbers of the chunk ("Prices > rows 4 to 5"); for subtitles, the time at which it begins
 	Anchor  string // unescaped URL fragment of Heading, of the term that the chunk defines, or of its time; "" if there is none
 	Page    int    // page that contains most of the chunk; 0 if the format has no pages
@@ -160,6 +163,9 @@ type Chunk struct {
 	// indexed by older versions.
 	Runs TextRuns
 }
+
+// ContextSeparator is between the two parts of Chunk.Context.
+const ContextSeparator = "\n"
 
 // MaxChunkBytes is the maximum size of a chunk's text in bytes. This is Milvus's limit, and every engine must accept
 // texts of this size.

@@ -25,7 +25,7 @@ type Row struct {
 	Ordinal      int    // at most math.MaxInt32
 	CustomID     string
 	Text         string // at most domain.MaxChunkBytes long
-	Context      string // title and heading path; searched together with Text
+	Context      string // domain.Chunk.Context; searched together with Text
 	Heading      string
 	Anchor       string // unescaped URL fragment of Heading in a web page
 	Page         int

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -152,9 +153,10 @@ func (w *writer) written() (places []domain.Place) {
 }
 
 // EmbeddedText returns the text that is embedded for a chunk. It includes the title and headings, because a chunk often
-// does not name its subject.
+// does not name its subject. It does not include the caption of a table: all chunks of the table have it, so it would
+// make their vectors alike.
 func EmbeddedText(context, text string) string {
-	if context == "" {
+	if context, _, _ = strings.Cut(context, domain.ContextSeparator); context == "" {
 		return text
 	}
 	return context + "\n" + text
