@@ -80,7 +80,7 @@ func (c *Chunker) Sized(sizes domain.Chunking) *Chunker {
 //
 // Chunks fails with domain.CodeTooLarge if the document has more than Options.MaxChunks chunks.
 func (c *Chunker) Chunks(doc *domain.Document) ([]domain.Chunk, error) {
-	p := packer{opts: c.opts, location: newLocation(doc.Title), top: minHeadingLevel(doc.Blocks), slides: doc.MIMEType == typePptx || doc.MIMEType == typeODP}
+	p := packer{opts: c.opts, location: newLocation(doc), top: minHeadingLevel(doc.Blocks), slides: doc.MIMEType == typePptx || doc.MIMEType == typeODP}
 	offset := 0
 	for i, block := range doc.Blocks {
 		if i > 0 {

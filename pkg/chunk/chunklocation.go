@@ -11,10 +11,11 @@ type headingContext struct {
 // location is the page and the heading path to which most of its text belongs. The place where the chunk begins does
 // not matter.
 type chunkLocation struct {
-	pages   tokenCount[int]
-	heads   tokenCount[headingContext]
-	entries tokenCount[definedTerm]
-	tables  tokenCount[placedLabel] // captions; "" for text outside tables
+	pages    tokenCount[int]
+	heads    tokenCount[headingContext]
+	entries  tokenCount[definedTerm]
+	sections tokenCount[placedLabel] // labels of sections without headings
+	tables   tokenCount[placedLabel] // captions; "" for text outside tables
 }
 
 // placedLabel is a label of some text, and the headings above it.

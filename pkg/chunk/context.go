@@ -6,16 +6,19 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// context returns what is indexed with the chunk's text: the title and the headings and, after a
-// domain.ContextSeparator, the caption of a table. A caption that is in the text is omitted, since a chunk with more
-// context than its neighbours would rank below them.
+// context returns the text that is indexed with the chunk's own: the title, the subject of the document, the headings
+// and the labels of sections. After a domain.ContextSeparator follow the caption of a table, and the terms that the
+// chunk defines. Labels and captions that are in the text are omitted, since a chunk with more context than its
+// neighbours would rank below them.
 func (d *draft) context(at headingContext, text string) string {
 	text = strings.Join(strings.Fields(text), " ")
+	context := appendMissing(at.ctx, largestLabel(d.location.sections, at), text)
 	details := appendMissing("", largestLabel(d.location.tables, at), text)
+	details = appendTo(details, strings.Join(d.defined[:min(len(d.defined), maxDefinitions)], ", "))
 	if details == "" {
-		return at.ctx
+		return context
 	}
-	return at.ctx + domain.ContextSeparator + details
+	return context + domain.ContextSeparator + details
 }
 
 // appendMissing appends those parts of a path to a context that are not in the text.

@@ -20,13 +20,14 @@ const pathSeparator = " > "
 
 // location is the packer's current location in the document.
 type location struct {
-	title string
-	sheet string
-	at    domain.HeadingPath
+	title   string
+	subject string // parties and date of a contract
+	sheet   string
+	at      domain.HeadingPath
 }
 
-func newLocation(title string) location {
-	return location{title: oneLine(title, maxTitleBytes)}
+func newLocation(doc *domain.Document) location {
+	return location{title: oneLine(doc.Title, maxTitleBytes), subject: subject(doc.Blocks)}
 }
 
 // enter updates the location with the sheet of a block and, if the block is a heading, with the heading.
@@ -42,17 +43,13 @@ func (p *location) enter(b domain.Block) {
 // path returns the heading path.
 func (p *location) path() string { return strings.Join(p.at.Path(), pathSeparator) }
 
-// context returns the title followed by the heading path. A heading that repeats the title is omitted.
+// context returns the title, the subject and the heading path. A heading that repeats the title is omitted.
 func (p *location) context() string {
 	path := p.path()
-	switch {
-	case path == "" || path == p.title:
-		return p.title
-	case p.title == "" || strings.HasPrefix(path, p.title+pathSeparator):
-		return path
-	default:
-		return p.title + pathSeparator + path
+	if path == p.title {
+		path = ""
 	}
+	return appendTo(appendTo(p.title, p.subject), strings.TrimPrefix(path, p.title+pathSeparator))
 }
 
 // oneLine joins the words of s by single spaces and truncates the result to at most `limit` bytes, at a grapheme

@@ -15,6 +15,7 @@ import (
 type packer struct {
 	opts     Options
 	location location
+	sections sections
 	header   *tableHeader // of the current table; nil outside tables
 	caption  tableCaption // of the current table
 	table    bool         // whether the previous block was a table row
@@ -38,6 +39,7 @@ type draft struct {
 	page         int             // page of the first piece
 	heads        headingContext  // headings above the first piece of text; while the chunk has only headings, those at the last heading
 	location     chunkLocation   // location of the pieces that are not headings
+	defined      []string        // terms that the text defines
 	sheet        string
 	rows         rows
 	time         string           // time of the first piece in a recording; "" if it has none
@@ -56,7 +58,7 @@ func (d *draft) empty() bool { return d.text.Len() == 0 }
 
 // addBlock splits a block into pieces and packs them.
 func (p *packer) addBlock(b domain.Block, offset int) error {
-	if err := p.breakBefore(b); err != nil {
+	if err := p.breakBefore(b, p.sections.enter(b)); err != nil {
 		return err
 	}
 	newTable := !p.table || b.Sheet != p.location.sheet
@@ -97,9 +99,10 @@ func (p *packer) pieces(b domain.Block) []piece {
 }
 
 // breakBefore closes the current chunk if the block must begin a new one. A new sheet, a top-level heading and a new
-// slide always begin a new chunk. Other headings and new pages begin one only if the current chunk is not small. A code
-// block begins one if the whole block would not fit. A chunk that contains only headings stays open for their text.
-func (p *packer) breakBefore(b domain.Block) error {
+// slide always begin a new chunk. Other headings, new pages and sections without headings begin one only if the current
+// chunk is not small. A code block begins one if the whole block would not fit. A chunk that contains only headings
+// stays open for their text.
+func (p *packer) breakBefore(b domain.Block, section bool) error {
 	d := &p.cur
 	if b.Apart { // the headings before the block do not apply to it
 		return p.flush()
@@ -110,6 +113,7 @@ func (p *packer) breakBefore(b domain.Block) error {
 	switch {
 	case b.Sheet != d.sheet,
 		b.Kind == domain.BlockHeading && (b.Level <= p.top || d.tokens >= p.opts.TargetTokens/4),
+		section && d.tokens >= p.opts.TargetTokens/4,
 		b.Page != d.page && (p.slides || d.tokens >= p.opts.TargetTokens/4),
 		b.Kind == domain.BlockCode && d.tokens+Tokens(b.Text) > p.opts.MaxTokens:
 		return p.next()
@@ -169,7 +173,11 @@ func (p *packer) add(b domain.Block, s piece, offset int, first bool) error {
 	}
 	if b.Kind != domain.BlockHeading {
 		d.location.add(b.Page, p.heads, b.Anchor, s.tokens)
+		d.location.sections.add(placedLabel{p.heads, p.sections.path}, s.tokens)
 		d.location.tables.add(placedLabel{p.heads, p.caption.path}, s.tokens)
+		if b.Kind != domain.BlockTableRow && b.Kind != domain.BlockCode {
+			d.defined = append(d.defined, definedTerms(text)...)
+		}
 	}
 	d.kind = b.Kind
 	d.tokens += s.tokens

@@ -1,0 +1,173 @@
+package chunk
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Contracts and filings often mark their sections by words only: "ARTICLE 8", "8.2 Termination for Cause. Either party
+// may …". The readers see paragraphs there, not headings. The functions in this file find such sections, because a
+// clause rarely repeats the subject of its section. A section label becomes part of a chunk's context, but not of its
+// heading path, which remains what the document marks as headings.
+
+// Limits on section labels.
+const (
+	maxRunInBytes   = 80  // of a title at the start of a paragraph
+	maxSectionBytes = 240 // of the labels of all levels together
+	sectionLevels   = 5
+	maxSectionText  = 4 << 10 // of text to which a label applies, if no other label follows
+)
+
+// sections tracks the labels of the sections around the current block.
+type sections struct {
+	labels [sectionLevels]string // by level; level 0 is the outermost
+	open   bool                  // whether the last block was a label of level 0, which the next one continues
+	path   string                // the labels, joined
+	text   int                   // bytes since the last label
+}
+
+// enter processes the next block and reports whether the path has changed.
+func (s *sections) enter(b domain.Block) bool {
+	before := s.path
+	if s.text += len(b.Text); s.text > maxSectionText {
+		*s = sections{}
+	}
+	switch b.Kind {
+	case domain.BlockHeading:
+		*s = sections{}
+		return before != ""
+	case domain.BlockParagraph, domain.BlockListItem:
+	default:
+		s.open = false
+		return false
+	}
+	label, level := sectionLabel(b.Text)
+	if level < 0 || level == 1 && b.Kind == domain.BlockListItem { // a single number also counts the items of lists
+		s.open = false
+		return false
+	}
+	if level == 0 && s.open && !divisionWord.MatchString(label) { // the title after "ARTICLE 8"
+		label = oneLine(s.labels[0]+" "+label, maxSectionBytes)
+	}
+	s.open, s.text = level == 0, 0
+	s.labels[level] = label
+	clear(s.labels[level+1:])
+	var parts []string
+	for _, l := range s.labels {
+		if l != "" {
+			parts = append(parts, l)
+		}
+	}
+	s.path = oneLine(strings.Join(parts, pathSeparator), maxSectionBytes)
+	return s.path != before
+}
+
+var (
+	// divisionWord matches the start of a label that names a division of the document, such as "ARTICLE IV" or "Note
+	// 3".
+	divisionWord = regexp.MustCompile(`(?i)^(?:article|section|item|note|part|exhibit|schedule|annex|appendix|chapter|amendment|addendum|attachment|statement of work|work order|` +
+		`artikel|abschnitt|anlage|anhang|kapitel|teil|annexe|chapitre|titre|artículo|anexo|capítulo|cláusula|sección|artigo|articolo|allegato|capitolo|` +
+		`bijlage|hoofdstuk|załącznik|rozdział|статья|приложение|глава|раздел)\s+(?:(?:no|nr|n)\.?\s*|№\s*)?(?:\d{1,3}[a-z]?|[ivxlc]{1,7}|[a-z])(?:[.:)\s–—-]|$)`)
+	paragraphSign = regexp.MustCompile(`^§+\s*\d`)
+	chineseNumber = regexp.MustCompile(`^第\s*[0-9〇一二三四五六七八九十百]+\s*[条條章节節編编]`)
+	// clauseNumber matches the number of a clause: "8.", "8.2", "8.2.1." or "8)".
+	clauseNumber = regexp.MustCompile(`^(\d{1,3}(?:\.\d{1,3}){0,3})[.)]?\s+`)
+)
+
+// sectionLabel returns the label with which a paragraph begins a section, and its level. The level is -1 if the
+// paragraph begins none.
+func sectionLabel(text string) (label string, level int) {
+	text = strings.TrimSpace(text)
+	if short := len(text) <= maxLabelBytes; short && !endsSentence(text) {
+		switch {
+		case divisionWord.MatchString(text), paragraphSign.MatchString(text), chineseNumber.MatchString(text), isCapitals(text):
+			return oneLine(text, maxLabelBytes), 0
+		}
+	}
+	if text == "" || text[0] < '0' || text[0] > '9' {
+		return "", -1
+	}
+	number := clauseNumber.FindStringSubmatch(text[:min(len(text), 2*maxRunInBytes)])
+	if number == nil {
+		return "", -1
+	}
+	level = min(1+strings.Count(number[1], "."), sectionLevels-1)
+	rest := text[len(number[0]):]
+	end := titleEnd(rest)
+	if end < 0 {
+		return "", -1
+	}
+	return oneLine(number[1]+" "+rest[:end], maxLabelBytes), level
+}
+
+// titleEnd returns the length of the title at the start of a numbered clause, or -1 if the clause has no title. A title
+// is short, its words are capitalised, and a full stop or colon or the end of the paragraph follows it.
+func titleEnd(text string) int {
+	end := strings.IndexAny(text[:min(len(text), maxRunInBytes)], ".:\n")
+	if end < 0 {
+		if len(text) > maxRunInBytes {
+			return -1
+		}
+		end = len(text)
+	}
+	words := strings.Fields(text[:end])
+	if len(words) == 0 || len(words) > 9 {
+		return -1
+	}
+	for i, word := range words {
+		first, _ := utf8.DecodeRuneInString(strings.TrimLeft(word, "(“\"„«"))
+		if unicode.IsLower(first) && (i == 0 || utf8.RuneCountInString(word) > 4) {
+			return -1
+		}
+	}
+	if strings.IndexFunc(text[:end], unicode.IsLetter) < 0 {
+		return -1
+	}
+	return end
+}
+
+func endsSentence(text string) bool {
+	last, _ := utf8.DecodeLastRuneInString(text)
+	return unicode.Is(unicode.STerm, last) || strings.ContainsRune(":;,", last)
+}
+
+// isCapitals reports whether a text is written in capital letters, as titles are.
+func isCapitals(text string) bool {
+	upper := 0
+	for _, r := range text {
+		switch {
+		case unicode.IsLower(r):
+			return false
+		case unicode.IsUpper(r):
+			upper++
+		}
+	}
+	return upper >= 5 && upper*2 > utf8.RuneCountInString(text)
+}
+
+// definingVerbs are the words between a quoted term and its definition.
+var definingVerbs = []string{"means", "shall mean", "has the meaning", "have the meaning", "shall have the meaning", "refers to", "is defined", "bedeutet", "bezeichnet", "meint",
+	"désigne", "signifie", "s'entend", "significa", "se refiere", "indica", "betekent", "oznacza", "означает", "指", "是指"}
+
+// definition matches a quoted term and the verb of its definition.
+var definition = regexp.MustCompile(`[“"„«「]\s?([^“”"„«»「」\n]{2,60}?)\s?[”"“»」]\s?(?:\([^()]{1,60}\)\s)?(?:` + strings.Join(definingVerbs, "|") + `)`)
+
+// maxDefinitions is the maximum number of defined terms in the context of a chunk.
+const maxDefinitions = 4
+
+// definedTerms returns the terms that a text defines, at most maxDefinitions.
+func definedTerms(text string) []string {
+	if !strings.ContainsAny(text, "“\"„«「") || !slices.ContainsFunc(definingVerbs, func(verb string) bool { return strings.Contains(text, verb) }) {
+		return nil
+	}
+	var terms []string
+	for _, m := range definition.FindAllStringSubmatch(text, maxDefinitions) {
+		terms = append(terms, m[1])
+	}
+	return terms
+}
