@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/lists"
 )
@@ -19,7 +20,9 @@ func (r *Retriever) rank(ctx context.Context, legs []leg, req Request, selected 
 		for _, space := range legs[i].found {
 			res.degrade(space.degraded)
 			for term, w := range space.termWeights {
-				res.TermWeights[term] = max(res.TermWeights[term], w)
+				if !analysis.IsPageTerm(term) { // no word of an answer
+					res.TermWeights[term] = max(res.TermWeights[term], w)
+				}
 			}
 		}
 	}

@@ -153,7 +153,7 @@ type Result struct {
 	Fragments []domain.Fragment
 	// FirstScores holds each fragment's score before reranking. It is nil if the result is not reranked.
 	FirstScores []float64
-	// TermWeights holds the weight of each analysed query term (see index.Result). If several spaces were searched, it is
+	// TermWeights holds the weight of each analysed word of the query (see index.Result). If several spaces were searched, it is
 	// the highest value in any of them.
 	TermWeights map[string]float64
 	// Candidates is the number of chunks that were ranked. In a small datastore, all chunks are ranked.

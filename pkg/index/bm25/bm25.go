@@ -12,6 +12,8 @@ const (
 	// ContextWeight is the weight of a word in a row's context, relative to a word in its text: a title says more than
 	// a sentence.
 	ContextWeight = 2
+	// PageWeight is how often the term of its page counts in a row. It does not count towards the row's length.
+	PageWeight = 2
 	// MaxTerms is the maximum number of query terms that are scored. If a query has more, only the rarest are scored.
 	// With this limit, a set of terms fits into a uint64, with one bit per term.
 	MaxTerms = 64

@@ -120,7 +120,7 @@ func lexicalSearch(ctx context.Context, v store.View, q index.Query, filter lexi
 	}
 	var terms []analysis.QueryTerm
 	if q.Text != "" {
-		terms = analysis.Query(q.Text, v.Languages())
+		terms = append(analysis.Query(q.Text, v.Languages()), analysis.PageTerms(q.Text)...)
 	}
 	if leg.words, err = words.Query(ctx, terms); err != nil {
 		return nil, err

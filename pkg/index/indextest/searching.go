@@ -109,6 +109,27 @@ func (s *suite) searching() map[string]func(*testing.T) {
 				t.Errorf("terms: %v and %v", both.Terms, common.Terms)
 			}
 		},
+		"a query that names a page prefers the rows on that page": func(t *testing.T) {
+			s.requireLexical(t)
+			x, sp := s.open(t), space()
+			rows := []index.Row{row("ds", 1, 0, "the harbour"), row("ds", 1, 1, "the harbour"), row("ds", 1, 2, "the harbour"), row("ds", 1, 3, "the mountain on page 12")}
+			for i := range 3 {
+				rows[i].Page = 11 + i
+			}
+			mustWrite(t, x, sp, rows...)
+			r := mustSearch(t, x, sp, index.Query{Text: "harbour on page 12"})
+			first, named, other, text := find(t, r.Hits, "ds:1:0"), find(t, r.Hits, "ds:1:1"), find(t, r.Hits, "ds:1:2"), find(t, r.Hits, "ds:1:3")
+			if named.Lexical < 1.5*first.Lexical || first.Lexical != other.Lexical || named.Length != first.Length {
+				t.Errorf("the row on the page has score %v and length %d, the others %v and %v, length %d", named.Lexical, named.Length, first.Lexical, other.Lexical, first.Length)
+			}
+			if r.TermWeights["page 12"] == 0 || slices.Contains(text.Terms, "page 12") || !slices.Contains(named.Terms, "page 12") {
+				t.Errorf("terms %v and %v, weights %v", named.Terms, text.Terms, r.TermWeights)
+			}
+			unnamed := mustSearch(t, x, sp, index.Query{Text: "harbour"})
+			if a, b := find(t, unnamed.Hits, "ds:1:0"), find(t, unnamed.Hits, "ds:1:1"); a.Lexical != b.Lexical {
+				t.Errorf("without a page in the query the scores are %v and %v", a.Lexical, b.Lexical)
+			}
+		},
 		"hits say how often they have each word, inflected or in their context too, and how long they are": func(t *testing.T) {
 			s.requireLexical(t)
 			x, sp := s.open(t), space()

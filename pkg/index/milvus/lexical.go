@@ -64,6 +64,9 @@ func countTerms(r *index.Row, lang analysis.Language, words *analysis.Analyzer) 
 		has[termHash(t)] += bm25.ContextWeight
 		length += bm25.ContextWeight
 	}
+	if page := analysis.PageTerm(r.Page); page != "" {
+		has[termHash(page)] += bm25.PageWeight
+	}
 	return has, length
 }
 

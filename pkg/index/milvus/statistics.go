@@ -220,7 +220,7 @@ func (x *Index) question(ctx context.Context, col *collection, datastoreID, text
 	if err != nil {
 		return lexicalQuery{}, err
 	}
-	words := analysis.Query(text, c.languages)
+	words := append(analysis.Query(text, c.languages), analysis.PageTerms(text)...)
 	having := make([]float64, len(words))
 	var unknown []int
 	for i, w := range words {

@@ -65,6 +65,9 @@ func (w *Preparer) Prepare(r *index.Row) (*Prepared, error) {
 	}
 	p := &Prepared{row: r, metadata: metadata}
 	p.lang, p.terms.Length, p.terms.Terms = w.Words.Count(analysis.Part{Text: r.Text, Weight: 1}, analysis.Part{Text: r.Context, Weight: bm25.ContextWeight})
+	if page := analysis.PageTerm(r.Page); page != "" {
+		p.terms.Terms = append(p.terms.Terms, analysis.TermCount{Term: w.Words.Name(page), Count: bm25.PageWeight})
+	}
 	filters, err := lexical.Facets(r)
 	if err != nil {
 		return nil, err
