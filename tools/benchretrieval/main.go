@@ -57,7 +57,7 @@ func parse(args []string, errs io.Writer) (settings, error) {
 	flags.List(&s.collections, "collections", "BENCH_COLLECTIONS", "", "comma-separated collections")
 	flags.List(&s.engines, "engines", "BENCH_ENGINES", "embedded,milvus", "comma-separated engines: embedded, milvus", "embedded", "milvus")
 	flags.List(&s.modes, "modes", "BENCH_MODES", "hybrid,lexical,dense", "comma-separated modes: hybrid, lexical, dense", "hybrid", "lexical", "dense")
-	flags.List(&s.parts, "parts", "", "collections,passages", "measurements: collections, passages, joined (questions of several parts)", "collections", "passages", "joined")
+	flags.List(&s.parts, "parts", "", "collections,passages", "measurements: collections, passages, joined (questions of several parts), long (generated contracts and annual reports)", "collections", "passages", "joined", "long")
 	flags.Path(&s.model, "model", "BENCH_MODEL", "", "name of a built-in model, or folder of a sentence-transformers model; default: the default model")
 	flags.Path(&s.keep, "keep", "BENCH_KEEP", "", "data directory to keep and reuse, so that content is not indexed twice")
 	flags.Path(&s.runs, "runs", "", "", "folder for the results: a file of question, document and score for each collection, engine and mode")

@@ -71,6 +71,11 @@ func measure(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 			return err
 		}
 	}
+	if slices.Contains(s.parts, "long") {
+		if err := b.measureLong(ctx, s, &text, errs); err != nil {
+			return err
+		}
+	}
 	return bench.Publish(out, s.write, "bench-retrieval", text.String())
 }
 

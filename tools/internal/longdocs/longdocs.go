@@ -1,0 +1,83 @@
+// Package longdocs generates long contracts and annual reports, and questions about them. The documents share most of
+// their wording, as real ones do: only its party, section or table distinguishes a passage from those in other
+// documents. The same seed always gives the same documents.
+package longdocs
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// Document is a generated document. Its type follows from the extension of its name.
+type Document struct {
+	Name string
+	Text string
+}
+
+// Question is a question with one right passage.
+type Question struct {
+	Kind     string // such as "clause of a party"; figures are averaged per kind
+	Text     string
+	Document string // name of the document with the right passage
+	Answer   string // the right passage is one that contains this text, apart from white space
+}
+
+// Set is a set of documents with questions.
+type Set struct {
+	Name      string
+	Documents []Document
+	Questions []Question
+}
+
+// writer makes the documents of a set.
+type writer struct {
+	*rand.Rand
+	set Set
+}
+
+func newWriter(name string, seed uint64) *writer {
+	return &writer{Rand: rand.New(rand.NewPCG(seed, 1)), set: Set{Name: name}}
+}
+
+func (w *writer) pick(from []string) string { return from[w.IntN(len(from))] }
+
+func (w *writer) ask(kind, document, answer, format string, values ...any) {
+	w.set.Questions = append(w.set.Questions, Question{Kind: kind, Document: document, Answer: answer, Text: fmt.Sprintf(format, values...)})
+}
+
+// amount returns an amount of money with thousands separators.
+func (w *writer) amount(from, to int) string { return grouped(from + w.IntN(to-from)) }
+
+// grouped formats a number with commas between thousands. Negative numbers are in parentheses, as in accounts.
+func grouped(n int) string {
+	if n < 0 {
+		return "(" + grouped(-n) + ")"
+	}
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// date returns a date in a given year.
+func (w *writer) date(year int) string {
+	return fmt.Sprintf("%s %d, %d", w.pick(months), 1+w.IntN(28), year)
+}
+
+var months = strings.Fields("January February March April May June July August September October November December")
+
+// company returns a name that no other document has.
+func (w *writer) company(i int) string {
+	return names[i%len(names)] + " " + fields[(i/len(names)+i)%len(fields)] + " " + forms[i%len(forms)]
+}
+
+var names = strings.Fields(`Alderbrook Bexley Calloway Dunmore Eastvale Fairholm Glenrock Hartwell Ironbridge Jessamine Kestrel Larkfield
+	Marlowe Northgate Oakhurst Pemberton Quillan Ravenswood Stonehaven Thornbury Umberland Vantage Westmere Yarrow Zephyr Ashcombe
+	Briarwood Cresswell Dovedale Elmsford Foxglove Greystone Hollins Inverness Juniper Kingsway Lindale Merrivale Newcombe Orchard`)
+
+var (
+	fields = []string{"Logistics", "Biosciences", "Energy", "Software", "Foods", "Materials", "Networks", "Properties", "Robotics", "Textiles"}
+	forms  = []string{"Inc.", "LLC", "Corporation", "Ltd.", "Holdings, Inc.", "L.P.", "GmbH", "plc"}
+)
