@@ -34,7 +34,7 @@ const (
 	needNone    scanNeed = iota
 	needText             // the page has no text, but pictures or shapes
 	needMore             // a picture covers the page, which has little other text
-	needDecoded          // the page's fonts have no usable character map, or a wrong one
+	needDecoded          // the font of much of the page's text has no usable character map, or a wrong one
 	needCheck            // the page's text is an invisible layer over its picture
 )
 
@@ -45,7 +45,7 @@ func needOf(p page) scanNeed {
 		return needText
 	case p.letters == 0:
 		return needNone
-	case p.unknown.IsSignificant(), p.substituted:
+	case p.unknown.IsLarge(), p.substituted:
 		return needDecoded
 	case p.drawn.layered:
 		return needCheck

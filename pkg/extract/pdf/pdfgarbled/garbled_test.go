@@ -18,25 +18,26 @@ var (
 func TestSignsOfSymbolFontsAreNoLostText(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		text string
-		want bool
+		text  string
+		want  bool // significant
+		large bool
 	}{
-		"no text":                        {"", false},
-		"text":                           {"Open at noon", false},
-		"bullets":                        {strings.Repeat("\uf0b7 Item ", 200), false},
-		"arrows, in pairs":               {strings.Repeat("a \uf0e0\uf0e1 b ", 200), false},
-		"a line of one ornament":         {strings.Repeat("\uf02d", 200) + " text", false},
-		"a word in a long text":          {strings.Repeat("gate ", 200) + "\ufffd\ufffd\ufffd\ufffd", false},
-		"a line in a long text":          {strings.Repeat("gate ", 200) + strings.Repeat("\ufffd", 20), true},
-		"a word in hardly any text":      {"gate \ufffd\ufffd\ufffd\ufffd", true},
-		"numbers of glyphs":              {strings.Repeat("gate \x01\x02\x03 ", 10), true},
-		"characters that are unassigned": {strings.Repeat("gate \x00\x00\x00\x00 ", 10), true},
-		"emoji":                          {strings.Repeat("\U0001f600\U0001f601\U0001f602\U0001f603 ", 10), false},
+		"no text":                        {"", false, false},
+		"text":                           {"Open at noon", false, false},
+		"bullets":                        {strings.Repeat("\uf0b7 Item ", 200), false, false},
+		"arrows, in pairs":               {strings.Repeat("a \uf0e0\uf0e1 b ", 200), false, false},
+		"a line of one ornament":         {strings.Repeat("\uf02d", 200) + " text", false, false},
+		"a word in a long text":          {strings.Repeat("gate ", 200) + "\ufffd\ufffd\ufffd\ufffd", false, false},
+		"a line in a long text":          {strings.Repeat("gate ", 200) + strings.Repeat("\ufffd", 20), true, false},
+		"a word in hardly any text":      {"gate \ufffd\ufffd\ufffd\ufffd", true, true},
+		"numbers of glyphs":              {strings.Repeat("gate \x01\x02\x03 ", 10), true, true},
+		"characters that are unassigned": {strings.Repeat("gate \x00\x00\x00\x00 ", 10), true, true},
+		"emoji":                          {strings.Repeat("\U0001f600\U0001f601\U0001f602\U0001f603 ", 10), false, false},
 	}
 	for name, tt := range tests {
 		var u Unknown
-		if u.AddWords([]rune(tt.text)); u.IsSignificant() != tt.want {
-			t.Errorf("%s: many unknown characters = %v (%+v)", name, u.IsSignificant(), u)
+		if u.AddWords([]rune(tt.text)); u.IsSignificant() != tt.want || u.IsLarge() != tt.large {
+			t.Errorf("%s: significant = %v, large = %v (%+v)", name, u.IsSignificant(), u.IsLarge(), u)
 		}
 	}
 }

@@ -51,6 +51,14 @@ func (u Unknown) IsSignificant() bool {
 	return u.unknown >= aLine || u.unknown > 0 && u.unknown*4 >= u.chars
 }
 
+// IsLarge reports whether so much of the page is unknown that text recognised in its picture is better than the decoded
+// text. Recognition makes mistakes too, in languages that are not set above all, so a page with a few undecoded lines
+// keeps its text.
+func (u Unknown) IsLarge() bool {
+	const tenth = 10
+	return u.IsSignificant() && u.unknown*tenth >= u.chars
+}
+
 // add counts the characters of a word. Code 0 is a character unknown to PDFium.
 func (u *Unknown) add(word []rune) {
 	const text = 3 // minimum number of unknown characters in a word for them to count
