@@ -47,7 +47,6 @@ func (e *embedders) openLocal(c config.Config, log *slog.Logger) error {
 
 func (e *embedders) addLocal(where transformer.Config, log *slog.Logger) error {
 	began := time.Now()
-	where.Priority = e.priority
 	m, err := transformer.Open(where)
 	if err != nil {
 		return err

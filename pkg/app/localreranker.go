@@ -23,8 +23,8 @@ import (
 const localRerankBudget = 300 * time.Millisecond
 
 // openReranker opens the configured reranker: a server's or, without RERANK_URL, a model in this process. It returns nil
-// if none is configured. `priority` is that of the embedding models.
-func openReranker(c config.Config, priority *transformer.Priority, now func() time.Time, log *slog.Logger) (instrument.Model, error) {
+// if none is configured.
+func openReranker(c config.Config, now func() time.Time, log *slog.Logger) (instrument.Model, error) {
 	if c.RerankURL != "" { // no health check: if the reranker is down, only the order of results changes
 		client, err := rerank.New(rerank.Config{URL: c.RerankURL, APIKey: c.RerankKey, Model: c.RerankModel})
 		if err != nil {
@@ -37,7 +37,7 @@ func openReranker(c config.Config, priority *transformer.Priority, now func() ti
 	}
 	directory := rerankerDirectory(c)
 	began := time.Now()
-	encoder, err := transformer.OpenCrossEncoder(transformer.CrossEncoderConfig{Directory: directory, Priority: priority})
+	encoder, err := transformer.OpenCrossEncoder(transformer.CrossEncoderConfig{Directory: directory})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, missingReranker(c, directory)
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/sluice/sluice/pkg/embed/minilm"
 	embedopenai "github.com/sluice/sluice/pkg/embed/openai"
 	"github.com/sluice/sluice/pkg/embed/static"
-	"github.com/sluice/sluice/pkg/embed/transformer"
 	"github.com/sluice/sluice/pkg/lists"
 )
 
@@ -27,8 +26,6 @@ type embedders struct {
 	byID    map[string]embed.Embedder
 	order   []string               // ids of the models, the default first
 	builtin extractive.WordVectors // the built-in model, which has vectors for single words
-
-	priority *transformer.Priority // of all models that run in this process
 }
 
 // openEmbedders opens the configured models and those in the data directory. Their order is: the built-in model that
@@ -39,7 +36,7 @@ func openEmbedders(c config.Config, log *slog.Logger) (*embedders, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &embedders{byID: map[string]embed.Embedder{}, builtin: builtin, priority: transformer.NewPriority()}
+	e := &embedders{byID: map[string]embed.Embedder{}, builtin: builtin}
 	builtins := []embed.Embedder{builtin, embed.Cached(minilm.New(), queryCache)}
 	if err := e.addChosen(c.BuiltinEmbedModel(), builtins); err != nil {
 		return nil, err

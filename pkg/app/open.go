@@ -29,7 +29,7 @@ func (s *Service) openModels(context.Context) (err error) {
 	if s.embedders, err = openEmbedders(s.config, s.log); err != nil {
 		return err
 	}
-	model, err := openReranker(s.config, s.embedders.priority, s.now, s.log)
+	model, err := openReranker(s.config, s.now, s.log)
 	if err != nil {
 		return err
 	}

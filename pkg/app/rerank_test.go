@@ -147,7 +147,7 @@ func TestAMissingRerankerIsAnErrorThatNamesTheRemedy(t *testing.T) {
 		none:                                  none + " does not exist",
 		"embedder":                            `"classifier.weight"`,
 	} {
-		model, err := openReranker(config.Config{DataDir: data, RerankModel: name}, nil, time.Now, slog.New(slog.DiscardHandler))
+		model, err := openReranker(config.Config{DataDir: data, RerankModel: name}, time.Now, slog.New(slog.DiscardHandler))
 		if model != nil || err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "RERANK_MODEL") {
 			t.Errorf("%s: error %v lacks %q", name, err, want)
 		}

@@ -76,7 +76,7 @@ func BenchmarkQueriesDuringAnImport(b *testing.B) {
 		b.Skip("SLUICE_TEST_MODEL names no model")
 	}
 	for _, maxYield := range []time.Duration{0, maxYieldTime} {
-		e, err := Open(Config{Directory: directory})
+		e, err := Open(Config{Directory: directory, Priority: NewPriority()})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -32,7 +32,8 @@ type CrossEncoderConfig struct {
 	// Threads is the number of batches that are computed at the same time; default processors.Count.
 	Threads int
 
-	// Priority lets pairs be scored before passages of embedding models with the same Priority. It may be nil.
+	// Priority lets pairs be scored before passages of embedding models with the same Priority. The default is shared by
+	// the models of the process.
 	Priority *Priority
 }
 
@@ -68,7 +69,7 @@ func openCrossEncoder(config CrossEncoderConfig, kn *kernel) (*CrossEncoder, err
 			return nil, err
 		}
 	}
-	c := &CrossEncoder{maxTokens: s.maxTokens, priority: cmp.Or(config.Priority, NewPriority())}
+	c := &CrossEncoder{maxTokens: s.maxTokens, priority: cmp.Or(config.Priority, processPriority)}
 	if config.MaxTokens > 0 {
 		c.maxTokens = min(c.maxTokens, config.MaxTokens)
 	}

@@ -11,8 +11,7 @@ import (
 const maxYieldTime = 50 * time.Millisecond
 
 // Priority lets queries run before passages, because users wait for queries and passages use all cores. Passages check
-// for queries between the layers of the network. A layer takes a few milliseconds. The models of a process can share one
-// Priority. NewPriority returns it.
+// for queries between the layers of the network. A layer takes a few milliseconds. NewPriority returns one.
 type Priority struct {
 	maxYield time.Duration
 	waiting  func() // test hook that is called when passages give way; may be nil
@@ -21,6 +20,10 @@ type Priority struct {
 	queries int
 	idle    chan struct{} // closed when no query is running
 }
+
+// processPriority is the priority of all models in this process whose configuration has no other, because they share the
+// processors.
+var processPriority = NewPriority()
 
 // NewPriority returns a Priority that is ready for use.
 func NewPriority() *Priority { return &Priority{maxYield: maxYieldTime} }

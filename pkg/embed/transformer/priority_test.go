@@ -11,7 +11,7 @@ import (
 
 func TestPassagesYieldToQueriesBetweenLayers(t *testing.T) {
 	t.Parallel()
-	e := mustOpen(t, Config{Threads: 1}, tinyModels["mean"], nil)
+	e := mustOpen(t, Config{Threads: 1, Priority: NewPriority()}, tinyModels["mean"], nil)
 	waiting := make(chan struct{}, 100)
 	e.priority.maxYield, e.priority.waiting = time.Hour, func() { waiting <- struct{}{} }
 
@@ -41,7 +41,7 @@ func TestPassagesYieldToQueriesBetweenLayers(t *testing.T) {
 
 func TestPassagesProgressDuringManyQueries(t *testing.T) {
 	t.Parallel()
-	e := mustOpen(t, Config{}, tinyModels["mean"], nil)
+	e := mustOpen(t, Config{Priority: NewPriority()}, tinyModels["mean"], nil)
 	e.priority.maxYield = time.Millisecond
 	e.priority.begin()
 	defer e.priority.end()

@@ -56,8 +56,8 @@ type Config struct {
 	// default is processors.Count.
 	Threads int
 
-	// Priority lets queries of this model run before passages of other models with the same Priority. If it is nil, the
-	// model has its own.
+	// Priority lets queries of this model run before passages of all models with the same Priority. The default is shared
+	// by the models of the process.
 	Priority *Priority
 }
 
@@ -102,7 +102,7 @@ func open(config Config, kn *kernel) (*Embedder, error) {
 	if d.isClassifier() {
 		return nil, fmt.Errorf("%s: the model is a reranker or another classifier, not an embedding model; set RERANK_MODEL to the directory of a reranker", d.path("config.json"))
 	}
-	e := &Embedder{maxTokens: s.maxTokens, priority: cmp.Or(config.Priority, NewPriority())}
+	e := &Embedder{maxTokens: s.maxTokens, priority: cmp.Or(config.Priority, processPriority)}
 	if config.MaxTokens > 0 {
 		e.maxTokens = min(e.maxTokens, config.MaxTokens)
 	}
