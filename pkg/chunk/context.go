@@ -11,9 +11,11 @@ import (
 // chunk defines. Labels and captions that are in the text are omitted, since a chunk with more context than its
 // neighbours would rank below them.
 func (d *draft) context(at headingContext, text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	context := appendMissing(at.ctx, largestLabel(d.location.sections, at), text)
-	details := appendMissing("", largestLabel(d.location.tables, at), text)
+	section, caption := largestLabel(d.location.sections, at), largestLabel(d.location.tables, at)
+	if section != "" || caption != "" {
+		text = strings.Join(strings.Fields(text), " ")
+	}
+	context, details := appendMissing(at.ctx, section, text), appendMissing("", caption, text)
 	details = appendTo(details, strings.Join(d.defined[:min(len(d.defined), maxDefinitions)], ", "))
 	if details == "" {
 		return context

@@ -180,7 +180,7 @@ func (w *writer) statements(i int, out *layout, about string) {
 	for n := range count {
 		work, city := w.pick(works), w.pick(cities)
 		out.title(fmt.Sprintf("STATEMENT OF WORK NO. %d", n+1))
-		out.text(fmt.Sprintf("This Statement of Work describes %s for the site in %s. Capitalized terms have the meanings that the Agreement gives them.", work, city))
+		out.text(fmt.Sprintf("This Statement of Work describes %s for the site in %s. Capitalised terms have the meanings that the Agreement gives them.", work, city))
 		days, fee, lead := 5+w.IntN(400), w.amount(20_000, 800_000), w.pick(names)+" "+w.pick(names)
 		acceptance := fmt.Sprintf("The Customer shall test each Deliverable within %d days after delivery. A Deliverable is accepted if the Customer does not reject it in writing within this period, stating each respect in which it does not conform to its specification.", days)
 		fees := fmt.Sprintf("The Fees for the work under this Statement of Work are $%s, payable in equal monthly instalments, and include all materials, licenses and taxes other than value added tax.", fee)

@@ -36,7 +36,7 @@ var (
 var risks = []string{
 	"Our operating results may fluctuate from quarter to quarter because of changes in demand, in the timing of orders and in the mix of products and services that our customers buy, and comparisons between periods may not be meaningful.",
 	"We depend on a limited number of suppliers for certain components. If a supplier cannot deliver on time, we may be unable to meet our obligations to customers, and our revenue and reputation would suffer.",
-	"Our business is subject to complex and changing laws on privacy, export, labor and the environment. Compliance is costly, and a failure to comply may result in fines, in orders to change our practices and in a loss of customers.",
+	"Our business is subject to complex and changing laws on privacy, export, employment and the environment. Compliance is costly, and a failure to comply may result in fines, in orders to change our practices and in a loss of customers.",
 	"We may not be able to attract and retain the employees whom we need. Competition for engineers is intense, particularly in the cities where our largest sites are located.",
 	"An interruption of our information systems, whether by an attack, a failure of equipment or an error, may delay shipments and expose confidential data of our customers and employees.",
 	"We hold goodwill and intangible assets from acquisitions. If the expected cash flows of the acquired businesses decline, we may have to record a charge for impairment.",
