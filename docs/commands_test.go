@@ -40,9 +40,10 @@ func TestMain(m *testing.M) {
 // hangs is the time limit for a page. Successful pages never take that long.
 const hangs = 5 * time.Minute
 
-// preamble makes a shell stop at the first command that fails, for example because the service rejects a request.
+// preamble makes a shell stop at the first command that fails, for example because the service rejects a request. A busy
+// machine may make the service answer 503, so curl tries again, as clients should.
 const preamble = `set -euo pipefail
-curl() { command curl --fail-with-body --max-time 120 "$@"; }
+curl() { command curl --fail-with-body --retry 5 --max-time 120 "$@"; }
 auth="Authorization: Bearer $SLUICE_API_KEY"
 API=$SLUICE_URL
 `

@@ -50,10 +50,9 @@ func RunChecks(ctx context.Context, checks []Check, log *slog.Logger) []Dependen
 }
 
 // run performs the check. It does not wait for a check that ignores ctx; that check's goroutine ends when the check
-// returns.
+// returns. A note that takes too long is left out, and does not make the dependency count as down.
 func (c Check) run(ctx context.Context, log *slog.Logger) DependencyCheck {
-	answer := make(chan error, 1)
-	note := "" // read only after the goroutine has sent its answer
+	answer, noted := make(chan error, 1), make(chan string, 1)
 	go func() {
 		defer func() {
 			if cause := recover(); cause != nil {
@@ -61,16 +60,24 @@ func (c Check) run(ctx context.Context, log *slog.Logger) DependencyCheck {
 			}
 		}()
 		err := c.Ready(ctx)
-		if err == nil && c.Note != nil {
-			note = c.Note(ctx)
-		}
 		answer <- err
+		if err == nil && c.Note != nil {
+			defer func() { _ = recover() }()
+			noted <- c.Note(ctx)
+		}
 	}()
 	var err error
+	note := ""
 	select {
 	case err = <-answer:
 	case <-ctx.Done():
 		err = ctx.Err()
+	}
+	if err == nil && c.Note != nil {
+		select {
+		case note = <-noted:
+		case <-ctx.Done():
+		}
 	}
 	if err == nil {
 		return DependencyCheck{Name: c.Name, Status: DependencyCheckStatusOk, Note: optional(note)}
