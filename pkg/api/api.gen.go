@@ -1873,7 +1873,11 @@ type DatastoreExplanation struct {
 	// Depth candidates requested from each search
 	Depth          int    `json:"depth"`
 	EmbeddingModel string `json:"embedding_model"`
-	Inactive       int    `json:"inactive"`
+
+	// Evidence Reasons for dense_weight. Missing if the weight is the average: the search was not hybrid, or there were fewer than 40
+	// candidates.
+	Evidence *EvidenceExplanation `json:"evidence,omitempty"`
+	Inactive int                  `json:"inactive"`
 
 	// Lexical the search compared words
 	Lexical bool `json:"lexical"`
@@ -2117,6 +2121,22 @@ type Empty map[string]interface{}
 
 // Engine the search engine
 type Engine string
+
+// EvidenceExplanation Reasons for dense_weight. Missing if the weight is the average: the search was not hybrid, or there were fewer than 40
+// candidates.
+type EvidenceExplanation struct {
+	// Agreement documents that the best ten candidates of both searches have in common, divided by ten; lowers the weight
+	Agreement float64 `json:"agreement"`
+
+	// AverageWeight weight of the model, lowered if it does not know all words of the query
+	AverageWeight float64 `json:"average_weight"`
+
+	// RarestWord the best candidate by words contains the rarest word of the query; lowers the weight
+	RarestWord bool `json:"rarest_word"`
+
+	// Symbols to what extent the best candidates by words consist of numbers and symbols, 0 to 1; lowers the weight
+	Symbols float64 `json:"symbols"`
+}
 
 // ExplainedFragment defines model for ExplainedFragment.
 type ExplainedFragment struct {

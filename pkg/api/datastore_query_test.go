@@ -111,10 +111,11 @@ func explanation() *domain.Explanation {
 	selected := 3
 	return &domain.Explanation{
 		Query: "how long trial", Mode: domain.SearchHybrid, TopK: 5, MaxPerDatasource: 2,
-		Filters:    domain.ExplainedFilters{Datasources: &selected, Metadata: map[string]any{"lang": "en"}},
-		Datastores: []domain.ExplainedDatastore{{ID: "store", Engine: domain.EngineEmbedded, Model: model, Lexical: true, Dense: true, DenseWeight: 0.35, Depth: 200, Candidates: 9}},
-		Rerank:     domain.ExplainedRerank{Model: "cross", Candidates: 9, Unscored: 3, Took: 12500 * time.Microsecond},
-		Terms:      map[string]float64{"trial": 2.5}, Words: map[string][]string{"trial": {"trial", "trials"}}, Candidates: 9,
+		Filters: domain.ExplainedFilters{Datasources: &selected, Metadata: map[string]any{"lang": "en"}},
+		Datastores: []domain.ExplainedDatastore{{ID: "store", Engine: domain.EngineEmbedded, Model: model, Lexical: true, Dense: true, DenseWeight: 0.35, Depth: 200, Candidates: 9,
+			Evidence: &domain.ExplainedEvidence{AverageWeight: 0.3, Symbols: 0.125, RarestWord: true, Agreement: 0.1}}},
+		Rerank: domain.ExplainedRerank{Model: "cross", Candidates: 9, Unscored: 3, Took: 12500 * time.Microsecond},
+		Terms:  map[string]float64{"trial": 2.5}, Words: map[string][]string{"trial": {"trial", "trials"}}, Candidates: 9,
 		Fragments: []domain.ExplainedFragment{{
 			ChunkID: fragment.ChunkID, DatastoreID: "store", Lexical: 4, LexicalRank: 1, Dense: 0.5, Document: 0.25, Fused: 0.7, FusedRank: 1, Rank: 2,
 			Reranked: 0.75, RerankedRank: 1, Terms: []string{"trial"}, Merged: []string{"c2"}, Duplicates: []string{"c3"},

@@ -81,7 +81,15 @@ func renderDatastoreExplanation(d domain.ExplainedDatastore) DatastoreExplanatio
 	return DatastoreExplanation{
 		DatastoreId: d.ID, Type: Engine(d.Engine), EmbeddingModel: d.Model, Lexical: d.Lexical, Dense: d.Dense, DenseWeight: d.DenseWeight,
 		Depth: d.Depth, Candidates: d.Candidates, Inactive: d.Inactive, Boosts: renderBoosts(d.Boosts),
+		Evidence: renderEvidence(d.Evidence),
 	}
+}
+
+func renderEvidence(e *domain.ExplainedEvidence) *EvidenceExplanation {
+	if e == nil {
+		return nil
+	}
+	return &EvidenceExplanation{AverageWeight: e.AverageWeight, Symbols: e.Symbols, RarestWord: e.RarestWord, Agreement: e.Agreement}
 }
 
 // renderBoosts renders boosts; nil means none.

@@ -50,8 +50,18 @@ type ExplainedDatastore struct {
 	Dense       bool    // the query's vector was searched
 	Depth       int     // candidates requested per leg
 	Candidates  int
-	Inactive    int             // rows found that belong to no active generation
-	Boosts      json.RawMessage // boosts of its documents; nil: none
+	Inactive    int                // rows found that belong to no active generation
+	Boosts      json.RawMessage    // boosts of its documents; nil: none
+	Evidence    *ExplainedEvidence // reasons for DenseWeight; nil: it is AverageWeight
+}
+
+// ExplainedEvidence says why the weight of the dense leg differs from its average.
+type ExplainedEvidence struct {
+	// AverageWeight is the model's weight, lowered if it does not know all words of the query.
+	AverageWeight float64
+	Symbols       float64 // extent to which the best candidates by words are numbers and symbols, 0 to 1; lowers the weight
+	RarestWord    bool    // whether the best candidate by words contains the rarest word of the query; lowers the weight
+	Agreement     float64 // share of documents among the best ten candidates of both legs; lowers the weight
 }
 
 // ExplainedRerank describes how a query's candidates were reranked.

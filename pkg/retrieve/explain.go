@@ -23,6 +23,7 @@ func explain(req Request, found []datastoreResult, all []*candidate, s *selectio
 		d := domain.ExplainedDatastore{
 			ID: f.ds.ID, Engine: f.ds.Type, Model: f.ds.EmbeddingModel, Lexical: f.words, Dense: f.vector.vector != nil,
 			Depth: f.depth, Candidates: len(f.candidates), Inactive: f.dropped, Boosts: explainBoosts(req.boosts(&f.ds)),
+			Evidence: f.evidence.explained(),
 		}
 		switch {
 		case d.Dense && d.Lexical:

@@ -102,7 +102,7 @@ func TestScoresOfSeveralModelsAreNumbers(t *testing.T) {
 			}
 			found = append(found, space)
 		}
-		for _, c := range fused(found) {
+		for _, c := range fused(t.Context(), found) {
 			if finiteOrZero(c.final) != c.final || !(c.displayScore >= 0 && c.displayScore <= 1) {
 				t.Fatalf("seed %d: %+v", seed, c)
 			}

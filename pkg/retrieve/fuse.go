@@ -2,6 +2,7 @@ package retrieve
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -16,8 +17,12 @@ type comparableKind struct {
 	words bool
 }
 
+func (res *datastoreResult) kind() comparableKind {
+	return comparableKind{res.ds.EmbeddingModel, res.words}
+}
+
 // fused scores the candidates from all spaces and returns them, best first.
-func fused(found []datastoreResult) []*candidate {
+func fused(ctx context.Context, found []datastoreResult) []*candidate {
 	groups := make(map[comparableKind][]*candidate)
 	vectors := make(map[comparableKind]queryVector)
 	orders := make([][]*candidate, len(found))
@@ -37,7 +42,7 @@ func fused(found []datastoreResult) []*candidate {
 		for j := range space.candidates {
 			all = append(all, &space.candidates[j])
 		}
-		k := comparableKind{space.ds.EmbeddingModel, space.words}
+		k := space.kind()
 		if group, ok := groups[k]; ok {
 			groups[k] = append(group, all[from:]...)
 		} else {
@@ -47,6 +52,7 @@ func fused(found []datastoreResult) []*candidate {
 		qv.unseen = vectors[k].unseen.plus(space.unseen)
 		vectors[k] = qv
 	}
+	weighEvidence(ctx, found, groups, vectors)
 	fuse(groups, vectors)
 	for i, order := range orders {
 		if found[i].nearest {

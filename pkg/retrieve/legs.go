@@ -43,7 +43,7 @@ func (r *Retriever) searchLegs(ctx context.Context, req Request, filter index.Fi
 		}
 		q := &query{Retriever: r, Request: req, filter: filter, deep: deep, embed: func(model string) (embedding, error) { return vectors(ctx, model, i) }}
 		if legs[i].found, err = q.search(ctx); err == nil {
-			legs[i].ranked = fused(legs[i].found)
+			legs[i].ranked = fused(ctx, legs[i].found)
 			legs[i].notes, err = q.boost(legs[i].ranked)
 		}
 		return err

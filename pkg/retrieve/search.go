@@ -40,6 +40,7 @@ type candidate struct {
 type datastoreResult struct {
 	candidates  []candidate
 	vector      queryVector
+	evidence    *evidence // nil: the weight of the vectors was not adjusted
 	degraded    string
 	words       bool // whether the engine compared the query's words
 	nearest     bool // mode dense: only the distance to the query's vector counts
@@ -63,6 +64,7 @@ type datastoreResult struct {
 type origin struct {
 	engine Searcher
 	space  index.Space
+	rarest string // the query's term with the largest weight
 }
 
 // query is one search of several datastores.
@@ -175,7 +177,7 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (datastoreResult
 			made.vector, made.weight = made.unfiltered, 1
 			continue
 		}
-		res, err := q.activeHits(ctx, ds, found, &origin{engine, space})
+		res, err := q.activeHits(ctx, ds, found, &origin{engine, space, rarestTerm(found.TermWeights)})
 		if err != nil {
 			return datastoreResult{}, err
 		}

@@ -274,7 +274,7 @@ func BenchmarkChoose(b *testing.B) {
 					space.candidates[i].compared, space.candidates[i].duplicateOf = false, nil
 				}
 				s := newSelection(Request{TopK: top})
-				if err := s.choose(b.Context(), fused(found)); err != nil {
+				if err := s.choose(b.Context(), fused(b.Context(), found)); err != nil {
 					b.Fatal(err)
 				}
 			}
