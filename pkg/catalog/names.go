@@ -13,8 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/sites"
 )
 
-// Aliases of the types in the stores' method signatures. With them, users of a Catalog need not import the stores'
-// packages.
+// These are aliases of the types in the stores' method signatures. Thanks to them, users of a Catalog need not import
+// the stores' packages.
 type (
 	// ActiveState is maintenance.ActiveState.
 	ActiveState = maintenance.ActiveState

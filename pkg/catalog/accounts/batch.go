@@ -56,8 +56,8 @@ func (y *usageQueue) count(ctx context.Context, a domain.Account, uses map[domai
 	return own.errs[a]
 }
 
-// store calls the given function with the whole batch. If that fails, it calls the function again for each account
-// separately, so that an error with one account does not lose the usage of the others.
+// store calls the parameter `store` with the usage of the whole batch. If that fails, it calls `store` again for each
+// account separately, so that an error with one account does not lose the usage of the others.
 func (t *usageBatch) store(ctx context.Context, store func(context.Context, []accountUses) error) {
 	t.done = true
 	all := t.ordered()

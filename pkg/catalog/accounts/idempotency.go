@@ -101,9 +101,10 @@ func (c *Accounts) BeginIdempotent(ctx context.Context, ws, key, requestHash str
 }
 
 // take claims the key if the key is free, or if the process that claimed it has not renewed its claim in time. It also
-// takes over a claim with a renewal time in the future, which means that the clock was set back. Each of its two SQL
+// takes over a claim with a renewal time in the future, which means that the clock was set back. Each of the two SQL
 // statements checks and claims in one step, so only one of several concurrent requests succeeds, even in different
-// processes. While the status is 0, the body column contains the holder of the claim.
+// processes. As long as a row has status 0, which means that there is no response yet, its body column contains the
+// holder of the claim.
 func (c *Claim) take(ctx context.Context, t *db.Tx, now time.Time) (bool, error) {
 	fresh, err := t.Exec(ctx, `INSERT INTO idempotency_keys (workspace_id, key, request_hash, status, body, begun_at, expires_at)
 		VALUES (?, ?, ?, 0, ?, ?, ?) ON CONFLICT DO NOTHING`, c.ws, c.key, c.requestHash, c.holder, db.Micros(now), c.expires)
@@ -169,7 +170,8 @@ func (c *Accounts) FinishIdempotent(ctx context.Context, claim *Claim, r StoredR
 }
 
 // ReleaseIdempotent ends an execution of the request that has no response to store, but may have changed something. The
-// key stays reserved for the same request. The request can be repeated immediately; its next claim has Repeated set.
+// key stays reserved for the same request. The request can be repeated immediately; the claim of the next execution
+// then has Repeated set.
 func (c *Accounts) ReleaseIdempotent(ctx context.Context, claim *Claim) error {
 	return c.db.Update(ctx, "releasing the claim to an idempotency key", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE idempotency_keys SET begun_at = 0, body = '' WHERE `+claimedByHolder, claim.ws, claim.key, claim.holder)

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Limits returns the limits that SetLimits has stored for the workspace or for one of its keys. They do not include
-// Options.Limits. The key need not exist.
+// Limits returns the limits that SetLimits has stored for the account: those of the key if a.KeyID is set, otherwise
+// those of the workspace. They do not include Options.Limits. The key need not exist.
 func (c *Accounts) Limits(ctx context.Context, a domain.Account) (domain.Limits, error) {
 	return readLimits(ctx, c.db.Read, a)
 }
@@ -68,7 +68,7 @@ func setLimits(ctx context.Context, t *db.Tx, a domain.Account, limits domain.Li
 	return nil
 }
 
-// accountLimits returns the limits of a workspace, including Options.Limits, and those of a key.
+// accountLimits returns two sets of limits: those of the workspace, combined with Options.Limits, and those of the key.
 func (c *Accounts) accountLimits(ctx context.Context, q db.Querier, a domain.Account) (ofWorkspace, ofKey domain.Limits, err error) {
 	set, err := readLimits(ctx, q, domain.Account{WorkspaceID: a.WorkspaceID})
 	if err != nil {

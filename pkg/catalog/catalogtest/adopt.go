@@ -15,8 +15,8 @@ func adoptJob(w *world.World, j domain.Job) catalog.Adopted {
 	return what
 }
 
-// lateJob returns a job that is in the job log but not in the database, because the database was restored from an older
-// copy.
+// lateJob returns a job that is in the job log but unknown to the database, as happens after the database was restored
+// from an older copy.
 func lateJob(w *world.World, d domain.Datasource, generation uint64) domain.Job {
 	d.Original = &domain.Original{Key: "late", SHA256: "late", Size: 9, MIMEType: "text/plain", Name: "late.txt"}
 	d.Name, d.CustomID, d.Metadata = "Late", "late", map[string]any{"v": "late"}

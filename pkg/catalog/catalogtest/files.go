@@ -28,7 +28,7 @@ func add(w *world.World, storeID string, f domain.File) domain.Datasource {
 	return world.Must(w.AddFile(w.Ctx, w.WS, storeID, catalog.NewFile{FileID: f.ID}))(w.T)
 }
 
-// deletable returns the keys of originals that a sweeper would delete now, and finishes all sweeps.
+// deletable returns the keys of originals that a sweeper would delete now. It also finishes all queued sweeps.
 func deletable(w *world.World) []string {
 	w.T.Helper()
 	keys := []string{}
@@ -165,7 +165,7 @@ func testFiles(t *testing.T, open world.Open) {
 	})
 }
 
-// sorted returns the keys so that the one of the given owner is first.
+// sorted returns the keys, with the key of the given owner first.
 func sorted(keys []string, owner string) []string {
 	slices.SortFunc(keys, func(a, b string) int {
 		switch {

@@ -240,7 +240,7 @@ func testSharedLostRequest(t *testing.T, open OpenShared) {
 	}
 }
 
-// claimedBy starts the request in all processes concurrently, and counts those that get the claim.
+// claimedBy makes all processes start the same request concurrently, and returns how many of them get the claim.
 func claimedBy(w *world.World, all []*catalog.Catalog, key string) int {
 	w.T.Helper()
 	n := 0

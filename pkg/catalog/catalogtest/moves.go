@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// placeB is the place to which the test's datastores move; placeC is a third place.
+// placeB is the place (engine and embedding model) to which the test's datastores move. placeC is a third place.
 var (
 	placeB = domain.Place{Engine: domain.EngineMilvus, Model: "model-2"}
 	placeC = domain.Place{Engine: domain.EngineMilvus, Model: "model-3"}
@@ -29,7 +29,7 @@ func readDatastore(w *world.World) domain.Datastore {
 	return d
 }
 
-// issue adds the jobs of the move to the outbox, publishes them, and returns them.
+// issue adds the jobs that carry out the move to the outbox, publishes them, and returns them.
 func issue(w *world.World, move *domain.Move) []domain.Job {
 	w.T.Helper()
 	world.Must(w.IssueMoves(w.Ctx, w.StoreID, move.ID, 1000))(w.T)
@@ -48,7 +48,8 @@ func finish(w *world.World, moveID string) bool {
 	return switched
 }
 
-// sweptPlaces returns the places in which a sweep of the whole datastore is queued, and the field Below of each sweep.
+// sweptPlaces returns the places in which a sweep of the whole datastore is queued. It maps each place to the sweep's
+// Below, the limit on the generations that the sweep deletes.
 func sweptPlaces(w *world.World) map[domain.Place]uint64 {
 	w.T.Helper()
 	out := map[domain.Place]uint64{}

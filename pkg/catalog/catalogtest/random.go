@@ -44,7 +44,7 @@ type history struct {
 	alive  []string       // ids known to callers
 	events []domain.Event // in transit
 	jobs   []domain.Job   // published
-	// written lists, for each datasource, which generations were completely written to which places.
+	// written lists, for each datasource, the generations whose rows were written completely, and the place of each.
 	written map[string][]version
 }
 
@@ -207,7 +207,7 @@ func (h *history) workOnce() {
 	}
 }
 
-// stop stops the crawl of a random datasource, if it has one.
+// stop picks a random datasource and stops its crawl, if it has one.
 func (h *history) stop() {
 	h.T.Helper()
 	if id, any := pick(h, h.alive); any {

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// NewAgent creates an agent in the test's workspace that answers from the datastores.
+// NewAgent creates an agent in the test's workspace. The agent answers from the given datastores.
 func NewAgent(w *world.World, datastores ...string) domain.Agent {
 	w.T.Helper()
 	a := world.Must(w.CreateAgent(w.Ctx, domain.Agent{

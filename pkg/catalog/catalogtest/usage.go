@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// AccountOf returns the account that consists of the test's workspace and the given key.
+// AccountOf returns the account for the test's workspace and the given key.
 func AccountOf(w *world.World, key string) domain.Account {
 	return domain.Account{WorkspaceID: w.WS, KeyID: key}
 }

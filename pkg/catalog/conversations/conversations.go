@@ -234,7 +234,7 @@ func (c *Store) Messages(ctx context.Context, conversationID string, limit int) 
 	return ms, nil
 }
 
-// Number of messages per batch of EachMessage. It is small because a message may be as long as an answer.
+// Number of messages that EachMessage reads per batch. It is small because a message may contain a whole answer.
 const messageBatch = 20
 
 // EachMessage calls f with every message of the conversation, oldest first, until f fails, and returns f's error. It

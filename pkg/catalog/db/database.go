@@ -26,7 +26,7 @@ type dialect struct {
 // topics maps each topic to the channel that signals it.
 type topics map[string]chan struct{}
 
-// DB has a pool for writes and a pool for reads.
+// DB is an open database, with a pool of connections for writes and one for reads.
 type DB struct {
 	Log          *slog.Logger
 	clock        func() time.Time

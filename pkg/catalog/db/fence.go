@@ -5,9 +5,9 @@ import "context"
 // fenceKey is the context key of a Fence.
 type fenceKey struct{}
 
-// Fence is run in a transaction after its last statement. If it fails, the transaction is rolled back. It protects
-// against a process that was considered dead and continues: what the fence locks and checks, such as a lease, stays
-// valid until the commit.
+// Fence is run in a transaction after its last statement. If the fence fails, the transaction is rolled back. A fence
+// protects against a process that was considered dead but is still running: it locks and checks, for example, that
+// process's lease, which then cannot change until the commit.
 type Fence func(ctx context.Context, t *Tx) error
 
 // WithFence returns a context whose transactions run the fence. A nil fence removes ctx's fence.

@@ -98,7 +98,7 @@ func takeHold(ctx context.Context, conn *pgx.Conn, key int64) error {
 	}
 }
 
-// set records why the resource is not held, or nil if it is held. It returns the value recorded before.
+// set records why the resource is not held, or nil if it is held. It returns the previously recorded error.
 func (h *hold) set(fault error) (was error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -66,7 +66,7 @@ func (l *List) Page(p Page) (text string, args []any, limit int, err error) {
 }
 
 // CutPage drops the additional row that Page has selected, and returns the cursor of the next page, or "" after the
-// last page.
+// last page. The function `at` returns the position of an item.
 func CutPage[T any](l List, items []T, limit int, at func(T) cursor.Position) ([]T, string) {
 	if len(items) <= limit {
 		return items, ""

@@ -94,8 +94,8 @@ func openPostgres(ctx context.Context, o Options) (*DB, error) {
 // connectPause is the pause between attempts to reach a server that does not answer yet.
 const connectPause = 250 * time.Millisecond
 
-// While the server does not answer, the log reports this after firstReport and then every reportEvery. The first report
-// may come during the first attempt to connect, because an attempt can take twice connectTimeout.
+// While the server does not answer, this is logged after firstReport and then every reportEvery. The first message may
+// come during the first attempt to connect, because an attempt can take twice connectTimeout.
 const (
 	firstReport = 2 * time.Second
 	reportEvery = 10 * time.Second

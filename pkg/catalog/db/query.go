@@ -93,8 +93,8 @@ func timeoutError(ctx context.Context, err error) error {
 // never be reached. It keeps a mistake from using ever more memory.
 const maxStatements = 512
 
-// Pool is a pool of connections. If the dialect requires it, the pool prepares each statement once and keeps the
-// prepared statement.
+// Pool is a pool of connections. If the dialect calls for prepared statements, the pool prepares each statement once
+// and keeps it.
 type Pool struct {
 	db      *sql.DB
 	dialect dialect

@@ -19,7 +19,7 @@ type Column struct {
 	use  use
 }
 
-// use is a set of flags. They say whether a column is included in statements that read, insert or update rows.
+// use is a set of flags for a column. They say whether statements that read, insert or update rows include the column.
 type use uint8
 
 const (
@@ -37,7 +37,7 @@ func Fixed(name string, at any) Column { return Column{name, at, reads | inserts
 // ReadOnly returns a column that is read, but is not written when a row is stored. Other statements update it.
 func ReadOnly(name string, at any) Column { return Column{name, at, reads} }
 
-// Derived returns a column that is stored only for indexes and never read.
+// Derived returns a column that is inserted and updated, but never read into a variable. It exists only for indexes.
 func Derived(name string, at any) Column { return Column{name, at, inserts | updates} }
 
 // Row lists the columns of a row. In a statement, the columns and their arguments have the same order.
@@ -90,7 +90,7 @@ func ScanRow[T any](row func(*T) Row) func(Scanner) (T, error) {
 	}
 }
 
-// InsertText returns the statement that inserts the row unless its key exists.
+// InsertText returns a statement that inserts the row, or does nothing if a row with the same key exists.
 func (r Row) InsertText(table string) string {
 	names := r.names(inserts, "", "")
 	return `INSERT INTO ` + table + ` (` + strings.Join(names, ", ") + `) VALUES (?` + strings.Repeat(", ?", len(names)-1) + `) ON CONFLICT DO NOTHING`

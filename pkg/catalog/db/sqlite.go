@@ -15,7 +15,8 @@ import (
 
 var sqliteDialect = dialect{goose: goose.DialectSQLite3, prepares: true}
 
-// Number of connections for reading, besides the one that reads versions. Each caches up to 2 MiB of database pages.
+// Number of connections for reading, not counting the one that reads the database's version. Each caches up to 2 MiB of
+// database pages.
 const sqliteReaders = 4
 
 // openSQLite opens a database in a file. There is only one connection for writing, so write transactions never overlap.

@@ -25,7 +25,7 @@ type Tx struct {
 	locals     map[any]any     // see Local
 }
 
-// stmt returns the prepared statement, or nil if the statement must be passed to the driver as text.
+// stmt returns the prepared statement for the text, or nil if the text itself must be passed to the driver.
 func (t *Tx) stmt(ctx context.Context, text string) *sql.Stmt {
 	if !t.db.dialect.prepares {
 		return nil
@@ -116,8 +116,8 @@ func Local[T any](t *Tx, init func() T) T {
 // Timeout for a statement that changes all datasources of a datastore.
 const extendedTimeout = 15 * time.Minute
 
-// ExtendTimeout sets a longer timeout for the remaining statements of the transaction. Changes to large datastores need
-// it.
+// ExtendTimeout sets a longer timeout for the remaining statements of the transaction, as needed for changes to large
+// datastores.
 func (t *Tx) ExtendTimeout(ctx context.Context) error {
 	if !t.db.dialect.shared {
 		return nil

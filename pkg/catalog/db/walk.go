@@ -8,8 +8,8 @@ import (
 )
 
 // Walk reads a complete table in batches, in the order of a key. No transaction stays open while the caller processes
-// rows. Text is the statement for one batch. Its arguments are Args, then the key of the last row read, then the batch
-// size.
+// rows. Text is the statement for one batch. The statement's arguments are Args, then the key of the last row read,
+// then the batch size.
 type Walk[T any] struct {
 	Text  string
 	Args  []any

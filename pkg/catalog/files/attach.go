@@ -38,7 +38,8 @@ func (c *Files) AddFile(ctx context.Context, ws, datastoreID string, f NewFile) 
 	return out[0].Datasource, nil
 }
 
-// added is a file that was added to a datastore. If the file does not exist, missing is set instead of the datasource.
+// added is the result of adding one file to a datastore. If the file does not exist, `missing` is set instead of the
+// datasource.
 type added struct {
 	domain.Datasource
 	missing bool
@@ -101,7 +102,8 @@ func (c *Files) add(ctx context.Context, t *db.Tx, ws, datastoreID string, files
 	return out, err
 }
 
-// lockFiles reads those of the files that exist, and locks them against deletion until the transaction ends.
+// lockFiles reads the given files, and locks them against deletion until the transaction ends. Files that do not exist
+// are absent from the result.
 func lockFiles(ctx context.Context, t *db.Tx, ws string, files []NewFile) (map[string]domain.File, error) {
 	var ids []string
 	for _, f := range files {
@@ -153,8 +155,8 @@ func sameAttributes(a, b map[string]any) bool {
 	return len(a) == 0 && len(b) == 0 || maps.EqualFunc(a, b, func(a, b any) bool { return reflect.DeepEqual(a, b) })
 }
 
-// StoredFile returns the datasource of a datastore that was created from the file with the given id. The id may also be
-// that of a datasource that was created without a file.
+// StoredFile returns the datasource that was created in a datastore from the file with the given id. For a datasource
+// that was created without a file, pass the id of the datasource itself.
 func (c *Files) StoredFile(ctx context.Context, ws, datastoreID, fileID string) (domain.Datasource, error) {
 	r, err := record.Scan(c.db.Read.QueryRow(ctx, `SELECT `+record.Columns+` FROM datasources
 		WHERE file_id = ? AND file_id <> '' AND datastore_id || '' = ? AND workspace_id || '' = ? AND `+record.NotDeleted+` ORDER BY id LIMIT 1`,
@@ -174,8 +176,8 @@ func (c *Files) FileDatasource(ctx context.Context, ws, fileID string) (domain.D
 	return r.Datasource, db.MapNotFound(err, "file", fileID)
 }
 
-// FilesOfStore returns a page of a datastore's files that have one of the statuses, and reports whether more follow. If
-// there are no statuses, all files are selected.
+// FilesOfStore returns a page of a datastore's files that have one of the given statuses, and reports whether more
+// follow. If no statuses are given, all files are selected.
 func (c *Files) FilesOfStore(ctx context.Context, ws, datastoreID string, statuses []domain.Status, p Page) ([]domain.Datasource, bool, error) {
 	if _, err := record.DatastoreOf(ctx, c.db.Read, ws, datastoreID, ""); err != nil {
 		return nil, false, err

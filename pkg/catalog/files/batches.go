@@ -79,9 +79,9 @@ func (c *Files) readBatch(ctx context.Context, ws, datastoreID, id string) (doma
 	return b, db.MapNotFound(err, "batch", id)
 }
 
-// FilesOfBatch returns a page of a batch's files that have one of the statuses, in the order in which they were sent if
-// p.Ascending is set, and reports whether more follow. If there are no statuses, all files are selected. A file that
-// did not exist counts as failed.
+// FilesOfBatch returns a page of a batch's files that have one of the given statuses, and reports whether more follow.
+// If p.Ascending is set, the files are in the order in which the client sent them. If no statuses are given, all files
+// are selected. A file that did not exist counts as failed.
 func (c *Files) FilesOfBatch(ctx context.Context, ws, datastoreID, id string, statuses []domain.Status, p Page) ([]domain.StoredFile, bool, error) {
 	if _, err := c.readBatch(ctx, ws, datastoreID, id); err != nil {
 		return nil, false, err

@@ -14,11 +14,11 @@ import (
 // much later than the recorded activity says, so that it never expires early.
 const activityInterval = 20 * time.Second
 
-// maxActive is the maximum number of datastores whose last recording is remembered.
+// maxActive is the maximum number of datastores for which a process remembers when it last recorded activity.
 const maxActive = 10_000
 
-// Used records that datastores were searched. It writes only if a datastore has properties of a vector store, and not
-// more often than activityInterval.
+// Used records that datastores were searched. For each datastore, it writes at most once per activityInterval, and only
+// if the datastore has properties of a vector store.
 func (c *Files) Used(ctx context.Context, datastoreIDs ...string) error {
 	for _, id := range datastoreIDs {
 		if !c.isDue(id) {
@@ -46,7 +46,8 @@ func (c *Files) Used(ctx context.Context, datastoreIDs ...string) error {
 	return nil
 }
 
-// isDue reports whether the activity of a datastore must be recorded, and assumes that the caller does so.
+// isDue reports whether the activity of a datastore must be recorded now. If so, the caller must record it, because
+// isDue takes note that this was done.
 func (c *Files) isDue(datastoreID string) bool {
 	now := c.db.Now()
 	c.mu.Lock()
@@ -167,8 +168,8 @@ func (c *Files) expireStores(ctx context.Context) (int, error) {
 	return len(ids), nil
 }
 
-// emptyStores removes the next content of expired vector stores. Content that was added later through other interfaces
-// stays.
+// emptyStores removes the next batch of content from expired vector stores. Content that was added after the expiry
+// through other interfaces stays.
 func (c *Files) emptyStores(ctx context.Context) (int, error) {
 	type store struct {
 		owned

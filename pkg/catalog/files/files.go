@@ -61,7 +61,7 @@ func scanFile(s db.Scanner) (f domain.File, err error) {
 	return f, err
 }
 
-// optionalTime returns the time of a column in which 0 means none.
+// optionalTime converts a stored time in microseconds. It converts 0, which stands for "no time", to the zero time.
 func optionalTime(micros int64) time.Time {
 	if micros == 0 {
 		return time.Time{}
@@ -129,11 +129,11 @@ func (c *Files) DeleteFile(ctx context.Context, ws, id string) error {
 	return c.removeFile(ctx, ws, id)
 }
 
-// Number of datasources that are listed at a time for removal.
+// Number of a deleted file's datasources that are read at a time in order to remove them.
 const removalBatch = 200
 
-// removeFile removes a deleted file from its datastores, and then its row and its original. It can be repeated after a
-// failure.
+// removeFile removes a deleted file from its datastores, and then deletes the file's row and original. If it fails, it
+// can be called again.
 func (c *Files) removeFile(ctx context.Context, ws, id string) error {
 	for {
 		ids, err := db.Collect(ctx, c.db.Read, db.ScanString, `SELECT id FROM datasources

@@ -18,7 +18,7 @@ type Page struct {
 	After, Before string
 }
 
-// position is the position of an object in a list.
+// position is the position of an object in a list that is ordered by creation time.
 type position struct {
 	at int64
 	id string
@@ -30,7 +30,7 @@ func list[T any](ctx context.Context, q db.Querier, l db.List, p Page, scan func
 	return listBy(ctx, q, l, `created_at, id`, p, scan, find)
 }
 
-// listBy is like list for other columns of the position.
+// listBy is like list, but the caller names the columns that determine an object's position.
 func listBy[T any](ctx context.Context, q db.Querier, l db.List, columns string, p Page, scan func(db.Scanner) (T, error), find func(id string) (position, error)) (page []T, more bool, err error) {
 	field, id := "after", p.After
 	ascending := p.Ascending

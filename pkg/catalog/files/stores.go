@@ -31,7 +31,7 @@ func (o *optionsRow) row() db.Row {
 	}
 }
 
-// touch records activity at the given time, from which the store's lifetime begins again.
+// touch records activity at the given time, and restarts the vector store's lifetime from then.
 func (o *optionsRow) touch(at int64) {
 	o.lastActiveAt, o.expiresAt = at, 0
 	if o.ExpiresDays > 0 && o.expiredAt == 0 {
@@ -151,7 +151,7 @@ func (c *Files) VectorStores(ctx context.Context, ws string, p Page) ([]domain.V
 	return out, more, c.count(ctx, shown...)
 }
 
-// storeCount is the number of datasources of a datastore that have a given status, and the size of their texts.
+// storeCount is the number of datasources in a datastore that have a given status, and the total size of their text.
 type storeCount struct {
 	datastoreID string
 	status      domain.Status

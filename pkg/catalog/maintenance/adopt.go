@@ -73,7 +73,7 @@ func (c *Maintenance) Adopt(ctx context.Context, job domain.Job) (Adopted, error
 	return what, nil
 }
 
-// includesJob reports whether the record already reflects this job or a later one.
+// includesJob reports whether the record already reflects the given job or a later job of the same datasource.
 func includesJob(r *record.Record, job domain.Job) bool {
 	if job.ID == r.JobID || job.Generation <= max(r.Seen, r.ActiveGeneration, r.Fence) {
 		return true
@@ -140,15 +140,17 @@ func adoptUnknown(ctx context.Context, t *db.Tx, job domain.Job) (Adopted, error
 	return AdoptedUnknown, record.Enqueue(ctx, t, next, record.PriorityReplay)
 }
 
-// isDeleted reports whether the datastore or the datasource of a job was deleted. The datasource is unknown.
+// isDeleted reports whether the datastore or the datasource of a job was deleted. It is called if the catalog does not
+// contain the datasource.
 //
-// The log can contain a job for a datasource whose sweep is complete. When a job replaces an earlier one of its
-// datasource, NATS removes the earlier job without recording that on disk. If the datasource is deleted, NATS records
-// the removal of the last job only. After a crash, the earlier job is in the log again. isDeleted then queues another
-// sweep.
+// The log can contain a job for a datasource whose data has already been swept. When a job replaces an earlier one of
+// its datasource, NATS removes the earlier job without recording that on disk. If the datasource is then deleted, NATS
+// records only the removal of the last job. After a crash, the earlier job is in the log again. isDeleted then queues
+// another sweep.
 //
-// Such a job is not newer than the catalog. If no other process writes the catalog, that is enough to recognise it,
-// because the service takes over newer jobs at its start, before it publishes any.
+// Such a job can be recognised by its generation, which is not higher than the highest one known to the catalog. This
+// is sufficient if no other process writes to the catalog, because the service takes over newer jobs at its start,
+// before it publishes any.
 func isDeleted(ctx context.Context, t *db.Tx, job domain.Job) (bool, error) {
 	sweeping, err := db.Exists(ctx, t, `SELECT 1 FROM sweeps WHERE datastore_id = ? AND datasource_id IN ('', ?) AND jobs = 1 LIMIT 1`,
 		job.DatastoreID, job.DatasourceID)

@@ -18,7 +18,7 @@ type ActiveState struct {
 }
 
 // EachActive calls f for every datasource of the datastore, oldest first, until f fails, and returns f's error. Audits
-// use it to compare the catalog with the index. Changes that are made during the call may be missed.
+// use it to compare the catalog with the index. It may miss changes that are made while it runs.
 func (c *Maintenance) EachActive(ctx context.Context, datastoreID string, f func(ActiveState) error) error {
 	type item struct {
 		ActiveState

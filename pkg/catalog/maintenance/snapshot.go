@@ -129,17 +129,17 @@ func SchemaVersion() (newest int64, err error) {
 // Number of originals that EachOriginal holds in memory at a time.
 const snapshotPage = 500
 
-// filesSchema is the first version of the schema with files.
+// filesSchema is the first schema version that has a table of files.
 const filesSchema = 13
 
-// notShared is the SQL condition for datasources whose original does not belong to a file, and was not selected for a
-// datasource with a lower id.
+// notShared is the SQL condition that selects each original only once. It excludes datasources whose original belongs
+// to an existing file, or to a datasource with a lower id that was created from the same file.
 const notShared = ` AND (file_id = '' OR NOT EXISTS (SELECT 1 FROM files f WHERE f.id = datasources.file_id AND f.original_key = datasources.original_key)
 	AND NOT EXISTS (SELECT 1 FROM datasources e WHERE e.file_id <> '' AND e.file_id = datasources.file_id AND e.original_key = datasources.original_key
 		AND e.id < datasources.id))`
 
 // EachOriginal calls f once for every original that a datasource, a file or a part of an upload refers to, until f
-// fails, and returns f's error. ownerID is the id of one of them.
+// fails, and returns f's error. If several of these refer to the original, ownerID is the id of one of them.
 func (s *Snapshot) EachOriginal(ctx context.Context, f func(ownerID string, o domain.Original) error) error {
 	if s.Schema < filesSchema {
 		return s.eachOriginal(ctx, `datasources WHERE original_key <> ''`, f)

@@ -74,8 +74,8 @@ func (c *Pipeline) ApplyAll(ctx context.Context, evs []domain.Event) ([]Applied,
 	return out, nil
 }
 
-// isServedGeneration reports whether the generation is the active one of a datasource. A generation that becomes active
-// when the datastore's move is finished counts, too.
+// isServedGeneration reports whether the generation is a datasource's active one, or will become active when the
+// datastore's move is finished.
 func isServedGeneration(d domain.Datasource, generation uint64) bool {
 	return d.ActiveGeneration == generation || d.Target != nil && d.Target.Generation == generation
 }
@@ -202,7 +202,8 @@ func (c *Pipeline) apply(ctx context.Context, t *db.Tx, ev domain.Event) (Applie
 }
 
 // isSameForSite reports whether a change to a page cannot affect its site, because the page's status has stayed the
-// same. A move changes every page. Checking the whole site after each of these changes would take quadratic time.
+// same. It saves checks of the site: a move changes every page, and checking the whole site after each of these changes
+// would take quadratic time.
 func isSameForSite(before, after record.Record) bool {
 	return after.GroupID != "" && before.OwnStatus().Terminal() && before.OwnStatus() == after.OwnStatus()
 }
@@ -320,7 +321,8 @@ func enqueueNext(ctx context.Context, t *db.Tx, r record.Record, out domain.Outc
 	}
 }
 
-// queueOrphanSweeps queues sweeps of a job's results if its datasource has been deleted in the meantime.
+// queueOrphanSweeps queues sweeps of the results of the event's job, if its datasource has been deleted in the
+// meantime.
 func queueOrphanSweeps(ctx context.Context, t *db.Tx, ev domain.Event) error {
 	sweeps := domain.OrphanSweeps(ev)
 	if len(sweeps) == 0 {

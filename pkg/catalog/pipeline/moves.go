@@ -58,7 +58,7 @@ func placeSweep(d domain.Datastore, p domain.Place, mark uint64) domain.Sweep {
 	return domain.Sweep{WorkspaceID: d.WorkspaceID, DatastoreID: d.ID, Place: p, Below: mark + 1}
 }
 
-// cancelMove cancels the datastore's move and discards the rows that the move has already written.
+// cancelMove cancels the datastore's move and queues a sweep of the rows that the move has already written.
 func cancelMove(ctx context.Context, t *db.Tx, d *domain.Datastore, mark uint64) error {
 	if err := t.ExtendTimeout(ctx); err != nil {
 		return err
@@ -75,8 +75,8 @@ func cancelMove(ctx context.Context, t *db.Tx, d *domain.Datastore, mark uint64)
 }
 
 // endMoveJobs ends the move jobs of a datastore that have failed or are still in the outbox. Their datasources get back
-// the status that they had before. If a job was published in the meantime, it will have no effect. A datasource in
-// flight gets back its status when its job ends.
+// the status that they had before the move job. A job that is published in the meantime has no effect. If a job is
+// already in the stream, its datasource gets back its status when the job ends.
 func endMoveJobs(ctx context.Context, t *db.Tx, datastoreID string) error {
 	if _, err := t.Exec(ctx, `DELETE FROM outbox WHERE datasource_id IN
 		(SELECT id FROM datasources WHERE datastore_id = ? AND place = 1 AND resume_status <> '')`, datastoreID); err != nil {
@@ -102,9 +102,10 @@ func (c *Pipeline) Moving(ctx context.Context) ([]domain.Datastore, error) {
 	return stores, nil
 }
 
-// SettledDatastores looks at up to `limit` datastores of all workspaces, by id, beginning after the given id. It returns
-// those that have the embedding model, no move, and content, none of which is waiting to be read or was added after
-// `since`. `next` is the id to continue after, or "" after the last datastore.
+// SettledDatastores checks up to `limit` datastores of all workspaces, ordered by id, beginning after the id `after`.
+// It returns those that use the given embedding model, are not being moved, and have content. None of this content may
+// be waiting to be read or have been added after `since`. `next` is the id to continue after, or "" after the last
+// datastore.
 func (c *Pipeline) SettledDatastores(ctx context.Context, model string, since time.Time, after string, limit int) (settled []domain.Datastore, next string, err error) {
 	stores, err := db.Collect(ctx, c.db.Read, record.ScanDatastore, `SELECT `+record.DatastoreColumns+` FROM datastores
 		WHERE id > ? AND deleted_at = 0 ORDER BY id LIMIT ?`, after, limit)
@@ -129,7 +130,7 @@ func (c *Pipeline) SettledDatastores(ctx context.Context, model string, since ti
 	return settled, next, nil
 }
 
-// isSettled reports whether a datastore has content, none of which is waiting to be read or was added after `since`.
+// isSettled reports whether a datastore has content, and none of it is waiting to be read or was added after `since`.
 func (c *Pipeline) isSettled(ctx context.Context, datastoreID string, since time.Time) (bool, error) {
 	const with = `SELECT 1 FROM datasources WHERE datastore_id = ? AND `
 	if has, err := db.Exists(ctx, c.db.Read, with+`status = 'synched' LIMIT 1`, datastoreID); !has || err != nil {
@@ -153,8 +154,8 @@ func (c *Pipeline) IssueMoves(ctx context.Context, datastoreID, moveID string, l
 	return c.IssueMovesWithin(ctx, datastoreID, moveID, limit, math.MaxInt64)
 }
 
-// IssueMovesWithin is like IssueMoves, but issues no more jobs while the documents of the move's unfinished jobs have
-// `chunks` chunks or more. So new content never waits behind a long queue of the move's jobs.
+// IssueMovesWithin is like IssueMoves, but stops issuing jobs while the documents of the move's unfinished jobs have at
+// least `chunks` chunks in total. So new content never waits behind a long queue of the move's jobs.
 func (c *Pipeline) IssueMovesWithin(ctx context.Context, datastoreID, moveID string, limit int, chunks int64) (issued int, err error) {
 	err = c.db.Update(ctx, "issuing jobs of a move", func(t *db.Tx) error {
 		issued = 0

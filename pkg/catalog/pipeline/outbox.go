@@ -28,16 +28,17 @@ func (c *Pipeline) OutboxBacklog(ctx context.Context) (due int64, oldest time.Ti
 	return due, oldest, nil
 }
 
-// Outbox does the same as Next, without a window.
+// Outbox is like Next without a window: it returns due jobs regardless of how many jobs are in the stream.
 func (c *Pipeline) Outbox(ctx context.Context, limit int) ([]domain.Job, error) {
 	return c.Next(ctx, nil, limit)
 }
 
 // Next returns up to `limit` due jobs in the order in which they should be published: by priority, then round robin by
 // workspace, then oldest first. It leaves out jobs for workspaces that have already used up their share of the window.
-// The returned jobs count as jobs in the window. Scan jobs have a separate window: as many as fit into it are returned in
-// addition. Without a window, the limit includes them. The round robin continues where the last call ended,
-// so a small limit is as fair as a large one. Jobs stay in the outbox until Published is called.
+// The returned jobs count as jobs in the window. Scan jobs have a window of their own; those that fit into it are
+// returned in addition to the limit. Without a window, scan jobs count towards the limit. The round robin continues
+// where the last call ended, so a small limit is as fair as a large one. Jobs stay in the outbox until Published is
+// called.
 func (c *Pipeline) Next(ctx context.Context, w *Window, limit int) ([]domain.Job, error) {
 	var jobs []domain.Job
 	for _, p := range []record.Priority{record.PriorityFresh, record.PriorityPages, record.PriorityReplay} {
@@ -123,8 +124,8 @@ type queue struct {
 	seq       int64
 }
 
-// queues returns an empty queue for each workspace that has due jobs of the priority and room in the window, but no
-// more than `limit` queues. It starts with the workspace that follows the one served last.
+// queues returns an empty queue for each workspace that has due jobs of the priority and room in the window, but at
+// most `limit` queues. The first queue is for the workspace after the one served last.
 func (c *Pipeline) queues(ctx context.Context, p record.Priority, w *Window, now int64, limit int) ([]*queue, error) {
 	var out []*queue
 	first := c.last[p]
@@ -164,7 +165,7 @@ func (c *Pipeline) queues(ctx context.Context, p record.Priority, w *Window, now
 	return out, nil
 }
 
-// extend reads up to n more jobs of the queue, and reports whether it found that many.
+// extend reads up to n more jobs into the queue, and reports whether it found n.
 func (c *Pipeline) extend(ctx context.Context, p record.Priority, q *queue, now int64, n int) (bool, error) {
 	type item struct {
 		job            domain.Job
@@ -280,7 +281,8 @@ func (c *Pipeline) InFlightByWorkspace(ctx context.Context) (InFlight, error) {
 		workspace string
 		kind      domain.JobKind
 	}
-	// Counting here keeps the database from sorting. There are only as many rows as fit into the windows.
+	// Count the jobs here, because a GROUP BY would make the database sort. There are only as many rows as fit into the
+	// windows.
 	jobs, err := db.Collect(ctx, c.db.Read, func(s db.Scanner) (j job, err error) { return j, s.Scan(&j.workspace, &j.kind) },
 		`SELECT workspace_id, job_kind FROM datasources WHERE place = 2 AND place <> 1 AND `+record.Live+` AND `+record.NotDeleted)
 	if err != nil {
@@ -321,7 +323,7 @@ func (c *Pipeline) RaiseMark(ctx context.Context, t *db.Tx, generation uint64) e
 }
 
 // MarkStored records in this process that the stored highest generation is at least the given one, so that RaiseMark
-// can skip a write. MarkStored must be called after the commit.
+// can skip a write. MarkStored must be called only after the transaction that stored it was committed.
 func (c *Pipeline) MarkStored(generation uint64) {
 	for {
 		have := c.generation.Load()
@@ -331,7 +333,7 @@ func (c *Pipeline) MarkStored(generation uint64) {
 	}
 }
 
-// withoutDeletedSites removes jobs of pages whose site was deleted.
+// withoutDeletedSites returns the jobs without those for pages whose site was deleted.
 func (c *Pipeline) withoutDeletedSites(ctx context.Context, jobs []domain.Job) ([]domain.Job, error) {
 	if !slices.ContainsFunc(jobs, func(j domain.Job) bool { return j.GroupID != "" }) {
 		return jobs, nil

@@ -35,9 +35,10 @@ func (c *Pipeline) Sweeps(ctx context.Context, limit int) ([]SweepTask, error) {
 	return tasks, c.keepUsed(ctx, tasks)
 }
 
-// keepUsed removes from the sweeps the originals that something still uses: that of a file stays until the file and
-// all its datasources are gone. Each of them queues a sweep when it is deleted, and the last one finds the original
-// unused. No original becomes used again afterwards, because only an existing file can be added to a datastore.
+// keepUsed removes originals that are still used from the sweeps. The original of a file is used until the file and all
+// its datasources are deleted. Each of these deletions queues a sweep, and only the last of these sweeps finds the
+// original unused. After that, the original cannot become used again, because only an existing file can be added to a
+// datastore.
 func (c *Pipeline) keepUsed(ctx context.Context, tasks []SweepTask) error {
 	var owners []string
 	for _, task := range tasks {

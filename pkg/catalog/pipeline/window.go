@@ -10,8 +10,8 @@ type Window struct {
 	scans *Window // for scan jobs; nil: no room for them
 }
 
-// NewWindow returns a window with room for `size` jobs. It already contains the jobs counted in inFlight, by workspace.
-// `share` says how many of the free places each workspace must leave to others; see admission.Options.Share.
+// NewWindow returns a window with room for `size` jobs. It already contains the jobs in inFlight, which counts them by
+// workspace. `share` says how much of the free room each workspace must leave to others; see admission.Options.Share.
 func NewWindow(size int, share float64, inFlight map[string]int) *Window {
 	w := &Window{free: size, share: share, held: inFlight}
 	for _, n := range inFlight {
@@ -20,14 +20,14 @@ func NewWindow(size int, share float64, inFlight map[string]int) *Window {
 	return w
 }
 
-// WithScans returns the window with room for `size` scan jobs in addition. It already contains the jobs counted in
-// inFlight, by workspace.
+// WithScans returns the window with additional room for `size` scan jobs. It already contains the scan jobs in
+// inFlight, which counts them by workspace.
 func (w *Window) WithScans(size int, inFlight map[string]int) *Window {
 	w.scans = NewWindow(size, w.share, inFlight)
 	return w
 }
 
-// Free returns the number of jobs that the window still has room for, besides scan jobs.
+// Free returns the number of further jobs, other than scan jobs, that the window has room for.
 func (w *Window) Free() int { return w.free }
 
 // FreeScans returns the number of scan jobs that the window still has room for.
@@ -38,8 +38,8 @@ func (w *Window) FreeScans() int {
 	return max(w.scans.free, 0)
 }
 
-// take counts another job of the workspace and returns true. It returns false if the workspace has already used up its
-// share.
+// take adds a job of the workspace to the window and returns true. It returns false if the workspace has already used
+// up its share of the window.
 func (w *Window) take(workspace string) bool {
 	if w == nil {
 		return true

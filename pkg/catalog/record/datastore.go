@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Interned returns the canonical copy of a text, so that equal texts share memory and can be compared quickly.
+// Interned returns the canonical copy of a string, so that equal strings share memory and can be compared quickly.
 func Interned[T ~string](text T) T { return unique.Make(text).Value() }
 
 // datastoreRow returns the columns of a datastore. m is the datastore's move. If there is no move, the id of m is "".

@@ -77,9 +77,9 @@ func IsDeleted(ctx context.Context, q db.Querier, d domain.Datasource) (bool, er
 	return db.Exists(ctx, q, `SELECT 1 FROM doomed_sites WHERE site_id = ?`, SiteOf(d))
 }
 
-// RemoveNext continues an unfinished removal by one batch, and reports whether there is more to remove. It calls `next`
-// to find the object to remove; `next` returns sql.ErrNoRows if there is none. Since there usually is none, the first
-// call of `next` is made without a transaction.
+// RemoveNext continues an unfinished removal by one batch, and reports whether there is more to remove. The function
+// `next` returns the object to remove, or sql.ErrNoRows if there is none. `remove` then removes a batch of the object's
+// data. Usually there is nothing to remove, so RemoveNext first calls `next` without a transaction.
 func RemoveNext[T any](ctx context.Context, d *db.DB, action string, next func(context.Context, db.Querier) (T, error), remove func(*db.Tx, T) error) (more bool, err error) {
 	if _, err := next(ctx, d.Read); errors.Is(err, sql.ErrNoRows) {
 		return false, nil

@@ -14,8 +14,8 @@ import (
 // Priority orders jobs in the outbox: lower numbers first.
 type Priority int
 
-// Priorities. A job that continues the work of another job has PriorityFresh, so that work that has begun is finished
-// first.
+// Priorities of jobs. A job that continues the work of another job gets PriorityFresh, so that work in progress is
+// finished before new work begins.
 const (
 	PriorityFresh  Priority = 0 // content that a user has just added or changed
 	PriorityPages  Priority = 1 // pages found by the crawl of a site

@@ -11,9 +11,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Accept sets the record's status to waiting for a job, and returns this job, which the caller must publish. Accept
-// copies ID, Kind, Force, Crawl and Move from the job `requested`, and derives the other fields from the record and the
-// datastore.
+// Accept gives the datasource the status of one that is waiting for a job, and returns this job, which the caller must
+// publish. Accept copies ID, Kind, Force, Crawl and Move from the job `requested`, and derives the other fields from
+// the record and the datastore.
 func (r *Record) Accept(requested domain.Job, store domain.Datastore) domain.Job {
 	var job domain.Job
 	switch {
@@ -65,7 +65,7 @@ const (
 	InStream Location = 2 // in flight
 )
 
-// Record is a datasource with the internal fields of the catalog.
+// Record is a datasource as the catalog stores it, including fields that only the catalog uses.
 type Record struct {
 	domain.Datasource
 	JobKind  domain.JobKind
@@ -141,8 +141,8 @@ func (r *Record) row(p *encodedParts) db.Row {
 	}
 }
 
-// stored returns the row to store. In addition to row, it contains columns for indexes and filters. `touched` is the
-// time of the last activity of the datasource or its job, in microseconds since 1970.
+// stored returns the row to store. In addition to the columns of the method row, it contains columns for indexes and
+// filters. `touched` is the time of the last activity of the datasource or its job, in microseconds since 1970.
 func (r *Record) stored(touched int64) db.Row {
 	p := encodedParts{touched: touched}
 	if r.Target != nil {
@@ -262,11 +262,11 @@ func ReadAll(ctx context.Context, t *db.Tx, ids []string) (map[string]Record, er
 	return out, err
 }
 
-// OwnStatus is the SQL expression for a datasource's status regardless of moves. While the datasource has a move job,
-// this is the status that it had before the job. Sites use it to count their pages.
+// OwnStatus is the SQL expression for a datasource's status as if there were no moves. While the datasource has a move
+// job, this is the status that it had before the job. It is used to count the pages of a site by status.
 const OwnStatus = `CASE WHEN resume_status <> '' THEN resume_status ELSE status END`
 
-// OwnStatus returns the datasource's status regardless of moves. While the datasource has a move job, this is the
+// OwnStatus returns the datasource's status as if there were no moves. While the datasource has a move job, this is the
 // status that it had before the job.
 func (r *Record) OwnStatus() domain.Status {
 	if r.Resume != nil {

@@ -26,12 +26,12 @@ const (
 	SweepCrawls  = 2
 )
 
-// dueAtOnce is a due time before all others. Withdrawn jobs should be deleted from the stream before workers receive
-// them.
+// dueAtOnce is a due time earlier than all others, for sweeps of withdrawn jobs. These jobs should be deleted from the
+// stream before workers receive them.
 const dueAtOnce = -1
 
-// QueueSweep queues a sweep, even if an equal sweep is already queued. The other sweep may be in progress, and would
-// then miss data that was written since it began.
+// QueueSweep queues a sweep, even if an equal sweep is already queued. The earlier sweep may already be in progress,
+// and would then miss data that was written since it began.
 func QueueSweep(ctx context.Context, t *db.Tx, s domain.Sweep) error {
 	if s.ID == "" {
 		s.ID = domain.NewID()

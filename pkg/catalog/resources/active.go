@@ -10,9 +10,9 @@ import (
 )
 
 // ActiveOf returns what retrieval needs to know about each datasource, or nil for a datasource that does not exist.
-// Retrieval must drop hits of missing datasources. It must also drop hits that were found in a place other than Place,
-// or that do not belong to ActiveGeneration. These two fields are consistent, because a move changes both in one
-// transaction. The returned values are shared and must not be changed.
+// Retrieval must drop hits of missing datasources. It must also drop hits that were found in a place other than the
+// datasource's Place, or whose generation is not its ActiveGeneration. These two fields are consistent, because a move
+// changes both in one transaction. The returned values are shared and must not be changed.
 func (c *Resources) ActiveOf(ctx context.Context, datasourceIDs []string) ([]*domain.ActiveDatasource, error) {
 	out := make([]*domain.ActiveDatasource, len(datasourceIDs))
 	if c.db.IsShared() {
@@ -89,7 +89,7 @@ func scanActive(s db.Scanner) (sizedDatasource, error) {
 	const fixed, perField = 512, 4 // decoded JSON takes several times the memory of its text
 	a.bytes = int64(fixed + len(a.Name) + len(a.CustomID) + perField*(len(config)+len(metadata)))
 	a.ActiveGeneration, a.CreatedAt = uint64(generation), db.FromMicros(createdAt)
-	// Intern these texts, because a query compares them with those of its datastore for each hit.
+	// Intern these strings, because a query compares them with those of its datastore for each hit.
 	a.DatastoreID, a.Place.Engine, a.Place.Model = record.Interned(a.DatastoreID), record.Interned(a.Place.Engine), record.Interned(a.Place.Model)
 	var read domain.DatasourceConfig
 	if err := db.FromJSON(config, &read); err != nil {
@@ -128,8 +128,9 @@ func (c *Resources) ResolveFilters(ctx context.Context, datastoreIDs []string, f
 	return out, nil
 }
 
-// resolve finds the datasources whose `column` contains one of the values. If a datasource is a site, its pages are
-// found as well. resolve adds 1 to selected[id] for each datasource found.
+// resolve finds the datasources whose `column` contains one of the values. If such a datasource is a site, its pages
+// are found as well. resolve adds 1 to selected[id] for each datasource found, so the caller can tell which ones match
+// several conditions.
 func (c *Resources) resolve(ctx context.Context, selected map[string]int, datastoreIDs []string, column string, values []string) error {
 	type match struct{ id, kind string }
 	scan := db.Scan(func(m *match) []any { return []any{&m.id, &m.kind} })

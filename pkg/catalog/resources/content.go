@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Replacement is new content for an existing datasource. A nil field leaves the old value unchanged.
+// Replacement is new content for an existing datasource. If a field is nil, the datasource keeps its old value.
 type Replacement struct {
 	Name     *string
 	Metadata *map[string]any
@@ -19,10 +19,10 @@ type Replacement struct {
 	Priority record.Priority
 }
 
-// ReplaceContent gives the datasource new content. An ingest job is put into the outbox, the status becomes unsynched,
-// and the old original is swept. Active content stays searchable until the job is done. It returns the changed
-// datasource with the new JobID. It fails with domain.CodeInvalid for a web_site, because a site has no content of its
-// own.
+// ReplaceContent gives the datasource new content. It puts an ingest job into the outbox, sets the status to unsynched,
+// and queues a sweep of the old original. Active content stays searchable until the job is done. ReplaceContent returns
+// the changed datasource with the new JobID. It fails with domain.CodeInvalid for a web_site, because a site has no
+// content of its own.
 func (c *Resources) ReplaceContent(ctx context.Context, ws, id string, n Replacement) (domain.Datasource, error) {
 	n.Job.Kind = domain.JobIngest
 	var r record.Record
@@ -78,8 +78,8 @@ func (c *Resources) Requeue(ctx context.Context, ws, id string, job domain.Job, 
 	})
 }
 
-// Description is a change to a datasource's name, metadata, custom id or fetch settings. A nil field leaves the old
-// value unchanged.
+// Description is a change to a datasource's name, metadata, custom id or fetch settings. If a field is nil, the
+// datasource keeps its old value.
 type Description struct {
 	Name     *string
 	Metadata *map[string]any

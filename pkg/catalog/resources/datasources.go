@@ -71,8 +71,9 @@ func (c *Resources) UpsertDatasources(ctx context.Context, in []NewDatasource) (
 	})
 }
 
-// createDatasources stores datasources of one workspace in one transaction. First it calls `begin`, if that is not nil,
-// for each of their datastores, ordered by id. Then it calls `one` for each datasource to store it.
+// createDatasources stores datasources of one workspace in one transaction. First it calls `begin`, unless that is nil,
+// with the id of each of their datastores, in the order of the ids. Then it calls `one` with each datasource to store
+// it.
 func (c *Resources) createDatasources(ctx context.Context, in []NewDatasource, begin func(context.Context, *db.Tx, string) error, one func(context.Context, *db.Tx, NewDatasource, domain.Datastore) (record.Record, error)) ([]domain.Datasource, error) {
 	var out []domain.Datasource
 	if len(in) == 0 {
@@ -106,8 +107,8 @@ func (c *Resources) createDatasources(ctx context.Context, in []NewDatasource, b
 	return out, err
 }
 
-// lockDatastores locks the datastores of the new datasources `in`. It then calls `begin`, if that is not nil, for each
-// datastore, ordered by id.
+// lockDatastores locks the datastores of the new datasources `in`. It then calls `begin`, unless that is nil, with the
+// id of each datastore, in the order of the ids.
 func lockDatastores(ctx context.Context, t *db.Tx, in []NewDatasource, begin func(context.Context, *db.Tx, string) error) error {
 	var stores []string
 	for _, n := range in {
@@ -167,8 +168,8 @@ func (c *Resources) Datasources(ctx context.Context, ws string, f DatasourceFilt
 	if f.DatastoreID == "" && f.GroupID == "" {
 		l.And(`workspace_id = ?`, ws)
 	} else {
-		// Written as an expression, the condition cannot use the index by workspace. The index by datastore or by site
-		// may select far fewer rows.
+		// Write the condition as an expression, so that the database does not use the index by workspace. The index by
+		// datastore or by site may select far fewer rows.
 		l.And(`workspace_id || '' = ?`, ws)
 	}
 	if f.DatastoreID != "" {

@@ -68,7 +68,8 @@ func (c *Resources) DatastoreByID(ctx context.Context, id string) (domain.Datast
 	return d, db.MapNotFound(err, "datastore", id)
 }
 
-// ServingPlace returns the place (engine and embedding model) from which a datastore of any workspace is served.
+// ServingPlace returns the place (engine and embedding model) from which queries to a datastore of any workspace are
+// answered.
 func (c *Resources) ServingPlace(ctx context.Context, id string) (domain.Place, error) {
 	var p domain.Place
 	err := c.db.Read.QueryRow(ctx, `SELECT type, embedding_model FROM datastores WHERE id = ? AND deleted_at = 0`, id).Scan(&p.Engine, &p.Model)
@@ -112,9 +113,9 @@ func (c *Resources) EachDatastore(ctx context.Context, f func(domain.Datastore) 
 	return w.Run(ctx, c.db.Read, f)
 }
 
-// UpdateDatastore applies the patch and returns the changed datastore. A patch that names a place (engine and embedding
-// model) other than the one in use starts a move, or replaces the move in progress. A patch that names the place in use
-// cancels the move in progress. A datastore without datasources is switched immediately.
+// UpdateDatastore applies the patch and returns the changed datastore. If the patch names a place (engine and embedding
+// model) other than the one in use, a move to that place starts and replaces any move in progress. If it names the
+// place in use, a move in progress is cancelled. A datastore without datasources switches immediately.
 func (c *Resources) UpdateDatastore(ctx context.Context, ws, id string, p domain.DatastorePatch) (domain.Datastore, error) {
 	var d domain.Datastore
 	err := c.db.Update(ctx, "changing a datastore", func(t *db.Tx) (err error) {

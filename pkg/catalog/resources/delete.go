@@ -26,8 +26,8 @@ func (c *Resources) DeleteDatasource(ctx context.Context, ws, id string) (domain
 	return r.Datasource, err
 }
 
-// DeleteIf deletes the datasource d and reports whether it did. It does nothing if the datasource was given another job
-// after d was read, or is waiting for a job.
+// DeleteIf deletes the datasource d and reports whether it did. It does nothing if the datasource is waiting for a job,
+// or was given another job after the caller read d.
 func (c *Resources) DeleteIf(ctx context.Context, d domain.Datasource) (bool, error) {
 	deleted := false
 	err := c.db.Update(ctx, "deleting a datasource", func(t *db.Tx) error {

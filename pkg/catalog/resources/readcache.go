@@ -12,8 +12,8 @@ import (
 // changed.
 const maxChanged = 4096
 
-// ReadCache caches the data that queries need. It is used with SQLite, where only one process changes this data. Other
-// processes, such as the commands for keys, repairs and replays, change nothing that is cached. The cache always
+// ReadCache caches the data that queries need. It is used only with SQLite, where only one process changes this data:
+// other processes, such as the commands for keys, repairs and replays, change nothing that is cached. The cache always
 // reflects the last commit. Each commit invalidates only the rows that it changes. Invalidating everything after each
 // upload would cost a busy process a third of its time.
 type ReadCache struct {
@@ -172,7 +172,8 @@ func (m *ReadCache) reserve(bytes int64) bool {
 	return true
 }
 
-// getDatastore returns a cached datastore or, if it is not cached, the version under which to cache it.
+// getDatastore returns a cached datastore. If it is not cached, getDatastore returns the version that the caller must
+// pass to putDatastore after reading it.
 func (m *ReadCache) getDatastore(id string) (d domain.Datastore, ok bool, version uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

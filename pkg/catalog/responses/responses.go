@@ -30,7 +30,7 @@ func New(d *db.DB) *Responses {
 	return &Responses{db: d, kept: MaxKept, due: map[string]int{}}
 }
 
-// prunes reports whether it is time to delete the oldest responses of the workspace.
+// prunes reports whether it is time to delete the oldest responses of the workspace; see MaxKept.
 func (s *Responses) prunes(ws string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,12 +65,13 @@ var (
 	scan       = db.ScanRow(row)
 )
 
-// unfinished is the condition for responses that are answered in the background. It matches that of an index.
+// unfinished is the SQL condition for responses that are still being answered in the background. It must be the same as
+// the condition of the partial index, so that the index is used.
 const unfinished = `status IN ('queued', 'in_progress')`
 
-// CreateResponse stores a response. If it has ended, its items are appended to the conversation in the same
-// transaction. CreateResponse fails with domain.CodeNotFound if the conversation has been deleted, and with
-// domain.CodeConflict if there is a response with the id.
+// CreateResponse stores a response. If the response is already complete, its items are appended to the conversation in
+// the same transaction. CreateResponse fails with domain.CodeNotFound if the conversation has been deleted, and with
+// domain.CodeConflict if there already is a response with the same id.
 func (s *Responses) CreateResponse(ctx context.Context, r domain.StoredResponse, conversationID string, items ...domain.ConversationItem) error {
 	if r.HeldUntil.IsZero() {
 		r.HeldUntil = db.FromMicros(0)
@@ -97,8 +98,8 @@ func (s *Responses) Response(ctx context.Context, ws, id string) (domain.StoredR
 	return r, db.MapNotFound(err, "response", id)
 }
 
-// HoldResponse gives a response the status and extends its holder's time. It returns false if the response has ended,
-// was deleted, or has another holder. The holder must then stop answering it.
+// HoldResponse sets the status of a response, and lets its holder continue until the given time. It returns false if
+// the response has ended, was deleted, or has another holder. The caller must then stop answering it.
 func (s *Responses) HoldResponse(ctx context.Context, id, holder string, status domain.ResponseStatus, until time.Time) (held bool, err error) {
 	err = s.db.Update(ctx, "holding a response", func(t *db.Tx) error {
 		n, err := t.Exec(ctx, `UPDATE responses SET status = ?, held_until = ? WHERE id = ? AND holder = ? AND `+unfinished,
@@ -109,9 +110,10 @@ func (s *Responses) HoldResponse(ctx context.Context, id, holder string, status 
 	return held && err == nil, err
 }
 
-// FinishResponse stores the end of a response that its holder has answered, and appends its items to the conversation,
-// all in one transaction. If the response has ended in another way, such as by being cancelled, or was deleted,
-// FinishResponse changes nothing and returns false. If the conversation was deleted, it fails with domain.CodeNotFound.
+// FinishResponse stores the final state of a response that its holder has answered, and appends the items to the
+// conversation, all in one transaction. If the response was deleted or has already ended, for example because it was
+// cancelled, FinishResponse changes nothing and returns false. If the conversation was deleted, FinishResponse fails
+// with domain.CodeNotFound.
 func (s *Responses) FinishResponse(ctx context.Context, r domain.StoredResponse, conversationID string, items ...domain.ConversationItem) (stored bool, err error) {
 	err = s.db.Update(ctx, "finishing a response", func(t *db.Tx) error {
 		n, err := t.Exec(ctx, `UPDATE responses SET status = ?, body = ?, trace = ?, held_until = 0 WHERE id = ? AND holder = ? AND `+unfinished,
@@ -124,8 +126,8 @@ func (s *Responses) FinishResponse(ctx context.Context, r domain.StoredResponse,
 	return stored && err == nil, err
 }
 
-// CancelResponse gives an unfinished response the status cancelled and returns the response. It returns a response that
-// has ended unchanged.
+// CancelResponse gives an unfinished response the status cancelled and returns the response. If the response has
+// already ended, CancelResponse returns it unchanged.
 func (s *Responses) CancelResponse(ctx context.Context, ws, id string) (r domain.StoredResponse, err error) {
 	err = s.db.Update(ctx, "cancelling a response", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE responses SET status = ? WHERE workspace_id = ? AND id = ? AND `+unfinished, string(domain.ResponseCancelled), ws, id)
@@ -168,8 +170,8 @@ func (s *Responses) ForgetResponses(ctx context.Context, before time.Time) (more
 	return more && err == nil, err
 }
 
-// FailAbandoned gives the status failed to unfinished responses whose holder has not extended its time, because its
-// process has died.
+// FailAbandoned gives the status failed to unfinished responses whose time was not extended, because the process that
+// held them has died.
 func (s *Responses) FailAbandoned(ctx context.Context) error {
 	now := db.Micros(s.db.Now().Add(-db.ClockSkew))
 	const abandoned = unfinished + ` AND held_until < ?`

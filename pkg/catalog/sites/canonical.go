@@ -10,11 +10,12 @@ import (
 )
 
 // canonical decides whether the fetched page r is left out in favour of the page at its canonical address. It returns
-// the id of that page, or "" if r stays. If the site does not contain the canonical address yet, canonical adds it.
+// the id of that page, or "" if r is kept. If the site does not contain the canonical address yet, canonical adds it.
 //
-// r is left out only if the texts of both pages are similar, or if the other text is still unknown. If r has content
-// and the other page does not, r stays until the other page has content; see QueueYield. If neither has content, r is
-// left out. It is fetched again if the texts turn out to differ; see the method release.
+// r is left out only if the text of both pages is similar, or if the text of the other page is still unknown. If r has
+// content and the other page does not, r is kept until the other page has content; see QueueYield. If neither has
+// content, r is left out. It is fetched again if its text turns out to differ from that of the other page; see the
+// method release.
 func (c *Sites) canonical(ctx context.Context, t *db.Tx, site, r record.Record, store domain.Datastore, f domain.Fetched) (string, error) {
 	id, said := domain.ChildID(site.ID, f.Canonical), r.Config
 	said.Canonical, said.TextHash, said.Sketch = f.Canonical, f.TextHash, f.Sketch
@@ -42,7 +43,7 @@ func (c *Sites) canonical(ctx context.Context, t *db.Tx, site, r record.Record, 
 	return id, nil
 }
 
-// areSimilar reports whether the texts of two pages are similar enough for one page to replace the other.
+// areSimilar reports whether the text of two pages is similar enough for one page to replace the other.
 func areSimilar(a, b domain.DatasourceConfig) bool {
 	return a.TextHash != "" && a.TextHash == b.TextHash || textid.IsSimilar(a.Sketch, b.Sketch)
 }
@@ -108,8 +109,9 @@ func queueYieldTo(ctx context.Context, t *db.Tx, siteID, pageID string) error {
 	return queueWork(ctx, t, siteTask{siteID: siteID, kind: workYield, pageID: pageID})
 }
 
-// skipNonCanonical leaves out the pages that name the task's page as canonical and have similar texts. It does nothing
-// if the task's page has no content. It does not leave out a page that the task's page names as its own canonical page.
+// skipNonCanonical works on the task's page. It leaves out the pages that name this page as canonical and have similar
+// text. It does nothing if the task's page has no content. It does not leave out a page that the task's page names as
+// its own canonical page.
 func (w *siteWork) skipNonCanonical(ctx context.Context) error {
 	keeper, exists, err := record.Find(ctx, w.t, w.task.pageID)
 	if err != nil || !exists {

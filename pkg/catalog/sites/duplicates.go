@@ -119,8 +119,8 @@ func Release(ctx context.Context, t *db.Tx, before, after domain.Datasource) err
 	return QueueRelease(ctx, t, after, change)
 }
 
-// QueueRelease queues work on the pages that were left out as duplicates of the given page, which has changed. If there
-// are none, it does nothing.
+// QueueRelease is called when the given page has changed. It queues work on the pages that were left out as duplicates
+// of this page. If there are none, it does nothing.
 func QueueRelease(ctx context.Context, t *db.Tx, page domain.Datasource, change domain.PageChange) error {
 	stands, err := db.Exists(ctx, t, `SELECT 1 FROM datasources WHERE duplicate_of = ? AND duplicate_of <> '' LIMIT 1`, page.ID)
 	if err != nil || !stands {

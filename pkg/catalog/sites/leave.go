@@ -36,7 +36,7 @@ func BlockReturn(ctx context.Context, t *db.Tx, page record.Record) error {
 	})
 }
 
-// removePages removes pages that are no longer part of the site, according to its newest crawl.
+// removePages removes pages that no longer belong to the site, because its newest crawl did not find them.
 func removePages(ctx context.Context, t *db.Tx, site record.Record, pages []record.Record, generation uint64) error {
 	if len(pages) == 0 {
 		return nil

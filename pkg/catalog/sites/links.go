@@ -75,7 +75,8 @@ func linksOf(ctx context.Context, t *db.Tx, pageIDs []string) (map[string][]stri
 	return out, nil
 }
 
-// pagesWithLinks returns the ids of the pages whose links are stored, including pages known to have no links.
+// pagesWithLinks returns the ids of those pages whose links are stored. They include pages that were found to have no
+// links.
 func pagesWithLinks(ctx context.Context, t *db.Tx, pageIDs []string) (map[string]bool, error) {
 	known := make(map[string]bool, len(pageIDs))
 	err := db.InLists(t, pageIDs, func(in string, args []any) error {

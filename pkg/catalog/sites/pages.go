@@ -12,13 +12,13 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// reasonPageLimit is the reason for leaving out an address that exceeds the site's page limit. Besides this limit, the
-// catalog checks the depth and the patterns, because only the catalog knows the current settings, and whether there is
-// a shorter path to the address.
+// reasonPageLimit is the reason for leaving out an address that exceeds the site's page limit. The catalog checks this
+// limit, the depth and the patterns itself, because only the catalog knows the current settings, and whether there is a
+// shorter path to the address.
 const reasonPageLimit = "past the site's limit of pages"
 
 // Discovered adds the links in an event to the site as pages, each with a crawl job. It returns the number of jobs put
-// into the outbox. `from` is the datasource that the event is about.
+// into the outbox. `from` is the page or site in which the links were found.
 func (c *Sites) Discovered(ctx context.Context, t *db.Tx, siteID string, from record.Record, store domain.Datastore, ev domain.Event, out domain.Outcome) (int, error) {
 	site, exists, err := record.Find(ctx, t, siteID)
 	if err != nil || !exists {
@@ -155,8 +155,9 @@ func (c *Sites) addPages(ctx context.Context, t *db.Tx, site *record.Record, sto
 	return queued, refused, CountPage(ctx, t, site.ID, added)
 }
 
-// requestPage puts the crawl job of a known page into the outbox, for the site's newest crawl. If the page's active
-// content comes from its last fetch, the job is a conditional request: an unchanged page is not sent again.
+// requestPage puts the crawl job for a known page into the outbox, as part of the site's newest crawl. If the page's
+// active content comes from its last fetch, the job makes a conditional request, so an unchanged page is not sent
+// again.
 func requestPage(ctx context.Context, t *db.Tx, site record.Record, page *record.Record, store domain.Datastore) error {
 	return requestWith(ctx, t, site, page, store, domain.NewPageJob(site.Datasource, page.Datasource, site.RunID, store))
 }
@@ -172,9 +173,9 @@ func requestWith(ctx context.Context, t *db.Tx, site record.Record, page *record
 }
 
 // updateDepth is called when a crawl finds a shorter path from the root to a page that it has already requested. The
-// depth limits how far links are followed from the page. If the page's job is still in the outbox, updateDepth changes
-// the depth in the job. Otherwise it fetches the page again if the shorter path makes a difference: if the page's links
-// can now be followed, or if the page was left out because of its depth.
+// length of this path, the page's depth, limits how far links are followed from the page. If the page's job is still in
+// the outbox, updateDepth changes the depth in the job. Otherwise it fetches the page again if the shorter path makes a
+// difference: if the page's links can now be followed, or if the page was left out because of its depth.
 func updateDepth(ctx context.Context, t *db.Tx, site record.Record, page *record.Record, store domain.Datastore, depth int) error {
 	deepest := site.Config.Scope(true).MaxDepth
 	counts := depth < deepest || depth == deepest && page.Config.Depth > deepest

@@ -55,7 +55,8 @@ func (c *Sites) SiteProgress(ctx context.Context, siteIDs ...string) (map[string
 	return out, nil
 }
 
-// statusCounter returns the field of p that counts pages with the given status.
+// statusCounter returns the field of p that counts pages with the given status. Synched pages are counted in one of two
+// fields, depending on `unchanged`.
 func statusCounter(p *domain.SiteProgress, s domain.Status, unchanged bool) *int64 {
 	switch {
 	case s == domain.StatusSkipped:

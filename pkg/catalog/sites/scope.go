@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// scopeBatch is the number of pages per transaction when a scope is applied.
+	// scopeBatch is the number of pages per transaction when changed settings are applied to the pages of a site.
 	scopeBatch = 50
 	// linkBatch is the number of addresses per transaction when stored links are evaluated. It is exceeded only if a
 	// single page has more addresses.
@@ -206,7 +206,7 @@ func (w *siteWork) refetch(ctx context.Context, p *record.Record) error {
 	return requestWith(ctx, w.t, w.site, p, w.store, job)
 }
 
-// dropExcess leaves out pages beyond the site's limit, starting with those found last.
+// dropExcess leaves out the pages that exceed the site's page limit, starting with those that were found last.
 func (w *siteWork) dropExcess(ctx context.Context) error {
 	var pages int64
 	if err := w.t.QueryRow(ctx, `SELECT pages FROM datasources WHERE id = ?`, w.site.ID).Scan(&pages); err != nil {

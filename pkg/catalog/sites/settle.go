@@ -75,7 +75,7 @@ func storeSite(ctx context.Context, t *db.Tx, site record.Record, at time.Time) 
 	return &site.Datasource, nil
 }
 
-// cappedAt is the prefix of the warning on a site that exceeds its page limit.
+// cappedAt is the beginning of the warning on a site that has more pages than its limit.
 const cappedAt = "The site has more pages than its limit of "
 
 // settlePages sets the site's status according to the results of its pages.

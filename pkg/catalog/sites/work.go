@@ -26,7 +26,8 @@ const (
 	workNamed   workKind = 8 // fetch left-out pages again if the text of their canonical page, only now known, differs
 )
 
-// workOf maps each kind of change to a page to the work that it causes on the changed page's left-out duplicates.
+// workOf maps each kind of change to a page to the work that it causes. The work concerns the duplicates that were left
+// out in favour of the changed page.
 var workOf = map[domain.PageChange]workKind{domain.PageLost: workRelease, domain.PageKnown: workNamed, domain.PageDiffers: workCompare}
 
 func changeOf(kind workKind) domain.PageChange {
@@ -61,7 +62,7 @@ type SiteBatch struct {
 	More        bool     // the task is not complete
 }
 
-// queueWork queues work on pages of a site, for the site's current crawl.
+// queueWork queues work on pages of a site. The work belongs to the site's current crawl.
 func queueWork(ctx context.Context, t *db.Tx, w siteTask) error {
 	t.Wake(record.TopicSites)
 	return t.Queue(ctx, db.Write{
@@ -179,7 +180,7 @@ func (w *siteWork) pages(ctx context.Context, condition string, args ...any) ([]
 	return pages, nil
 }
 
-// QueueRest queues work on the pages that the site's crawl has not found, if there are any.
+// QueueRest queues work on the pages that the site's crawl did not find, if there are any.
 func QueueRest(ctx context.Context, t *db.Tx, site record.Record) error {
 	if site.Crawl == nil || site.Crawl.MissingPages == domain.RestKept {
 		return nil
@@ -196,8 +197,8 @@ func QueueRest(ctx context.Context, t *db.Tx, site record.Record) error {
 	return nil
 }
 
-// handleMissing removes the pages that the crawl has not found, or fetches them again. The field MissingPages of the
-// crawl decides which.
+// handleMissing handles the pages that the crawl did not find. The crawl's field MissingPages decides whether they are
+// removed or fetched again.
 func (w *siteWork) handleMissing(ctx context.Context) (err error) {
 	var rest []record.Record
 	for _, other := range []string{`<`, `>`} {
@@ -228,8 +229,8 @@ func (w *siteWork) handleMissing(ctx context.Context) (err error) {
 	return removePages(ctx, w.t, w.site, left, 0)
 }
 
-// splitReferenced divides pages that the newest crawl has not found. `kept` contains pages that stay, because this
-// crawl has left out a duplicate in their favour. `left` contains the others, which no longer belong to the site.
+// splitReferenced divides pages that the newest crawl did not find into two groups. The pages in `kept` stay, because
+// this crawl has left out a duplicate in their favour. The pages in `left` no longer belong to the site.
 func (w *siteWork) splitReferenced(ctx context.Context, pages []record.Record) (kept, left []record.Record, err error) {
 	for _, p := range pages {
 		stands, err := db.Exists(ctx, w.t, `SELECT 1 FROM datasources WHERE duplicate_of = ? AND duplicate_of <> '' AND run_id = ? LIMIT 1`, p.ID, w.site.RunID)
@@ -256,8 +257,9 @@ func (w *siteWork) refetchPages(ctx context.Context, pages []record.Record) erro
 	return nil
 }
 
-// release queues another fetch of the pages that were left out in favour of the task's page. A task of kind workRelease
-// is queued when that page has lost its content. If the page has content again, release does nothing.
+// release works on the pages that were left out in favour of the task's page, and queues another fetch of those that
+// may no longer be duplicates. A task of kind workRelease is queued when the task's page has lost its content. If that
+// page has content again by now, release does nothing for such a task.
 func (w *siteWork) release(ctx context.Context) error {
 	keeper, exists, err := record.Find(ctx, w.t, w.task.pageID)
 	if err != nil {

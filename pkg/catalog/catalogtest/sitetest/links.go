@@ -23,7 +23,7 @@ func linked(paths ...string) (world.Pages, []string) {
 	return p, urls
 }
 
-// searchable returns the sorted addresses of the site's pages that have content.
+// searchable returns the addresses of those pages of the site that have content, sorted.
 func searchable(w *world.World, site domain.Datasource, p world.Pages) []string {
 	w.T.Helper()
 	out := []string{}
@@ -276,7 +276,7 @@ func testScopes(t *testing.T, open world.Open) {
 	})
 }
 
-// leads returns the field Config.Lead of the page at each of the urls.
+// leads returns Config.Lead of the page at each of the urls; see domain.DatasourceConfig.
 func leads(w *world.World, site domain.Datasource, urls []string) (out []int) {
 	w.T.Helper()
 	for _, u := range urls {

@@ -25,7 +25,7 @@ func twoBatches() (p world.Pages, urls []string) {
 	return p, urls
 }
 
-// listed creates a site with many pages, and crawls it.
+// listed creates a site, simulates the discovery of the urls, and crawls the site until no jobs are left.
 func listed(w *world.World, p world.Pages, urls []string) domain.Datasource {
 	w.T.Helper()
 	site := w.CreateSite(domain.DatasourceConfig{})

@@ -18,7 +18,7 @@ func OK(t testing.TB, err error) {
 	}
 }
 
-// Must requires that a call has no error, and returns its result: Must(call())(t).
+// Must returns the result of a call, and fails the test if the call returned an error. It is used as Must(call())(t).
 func Must[T any](v T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
@@ -27,7 +27,7 @@ func Must[T any](v T, err error) func(testing.TB) T {
 	}
 }
 
-// Refused requires that a call fails with a code: Refused(call())(t, code).
+// Refused fails the test unless a call returned an error with the given code. It is used as Refused(call())(t, code).
 func Refused[T any](_ T, err error) func(testing.TB, domain.Code) {
 	return func(t testing.TB, want domain.Code) {
 		t.Helper()

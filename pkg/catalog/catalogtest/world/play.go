@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/textid"
 )
 
-// Pages maps each address of a site to the response that simulated crawlers and ingestors get. Addresses without a
-// response do not exist.
+// Pages maps each address of a site to the response that simulated workers get when they fetch it. Addresses that are
+// not in the map do not exist.
 type Pages map[string]Answer
 
 // Answer is the result of fetching an address.
@@ -89,7 +89,7 @@ func (w *World) Crawl(j domain.Job, p Pages) {
 	}
 }
 
-// WorkOnSites performs all queued work on sites, and returns the number of batches.
+// WorkOnSites performs all queued work on sites, and returns the number of batches that this took.
 func (w *World) WorkOnSites() (batches int) {
 	w.T.Helper()
 	for {

@@ -37,7 +37,7 @@ func (w *World) ClearSweeps() {
 	}
 }
 
-// Active returns, by id, the data that queries need about datasources.
+// Active returns the data that queries need about the datasources with the given ids, by id.
 func (w *World) Active(ctx context.Context, ids []string) (map[string]domain.ActiveDatasource, error) {
 	found, err := w.ActiveOf(ctx, ids)
 	out := make(map[string]domain.ActiveDatasource, len(found))
@@ -106,7 +106,8 @@ func Run(t *testing.T, open Open, name string, test func(t *testing.T, w *World)
 	})
 }
 
-// RunLong is like Run, but is skipped with -short, with which the race detector runs.
+// RunLong is like Run, but the subtest is skipped with the flag -short. Tests with the race detector are run with that
+// flag.
 func RunLong(t *testing.T, open Open, name string, test func(t *testing.T, w *World)) {
 	t.Run(name, func(t *testing.T) {
 		if testing.Short() {
