@@ -24,10 +24,10 @@ const IgnoredHeader = "Sluice-Ignored-Parameters"
 // Maximum number of unknown parameters listed in the header.
 const maxIgnored = 20
 
-// Decode decodes the JSON body of a request into `into`, a pointer to a struct. Names of fields are case-sensitive, and
-// null counts as absent, except for types that implement json.Unmarshaler. Fields that the struct does not have are
-// ignored and listed in IgnoredHeader: OpenAI's clients may send parameters that are newer than this service. Such a
-// type should return domain.Invalid errors.
+// Decode decodes the JSON body of a request into `into`, a pointer to a struct. Field names are case-sensitive. Fields
+// that the struct does not have are ignored and listed in IgnoredHeader, because OpenAI's clients may send parameters
+// that are newer than this service. null counts as absent, except for fields whose type implements json.Unmarshaler;
+// such a type should return domain.Invalid errors.
 func Decode(c *gin.Context, into any) error {
 	object, err := BodyOf(c)
 	if err != nil {
@@ -41,7 +41,8 @@ func Decode(c *gin.Context, into any) error {
 	return nil
 }
 
-// BodyOf returns the JSON body of a request. Use Decode, unless the fields are not known.
+// BodyOf returns the JSON object in the body of a request. Use it only if the names of the fields are not known in
+// advance; otherwise use Decode.
 func BodyOf(c *gin.Context) (map[string]any, error) {
 	body, ok := c.Request.Body.(*transfer.Checked)
 	if !ok {
@@ -54,7 +55,7 @@ func BodyOf(c *gin.Context) (map[string]any, error) {
 	return object, nil
 }
 
-// Ignored lists further parameters in IgnoredHeader. Call it before the response begins.
+// Ignored adds parameter names to the header IgnoredHeader. Call it before the response begins.
 func Ignored(c *gin.Context, names ...string) {
 	if len(names) == 0 {
 		return

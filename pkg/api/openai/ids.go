@@ -12,8 +12,8 @@ import (
 type Kind struct {
 	Prefix string
 	Name   string // as in error messages
-	// Field is the parameter with the id. If it is set, a text that cannot be an id is an invalid request, as with
-	// OpenAI; otherwise it is treated like the id of an object that does not exist.
+	// Field is the name of the parameter that contains the id. If it is set, a malformed id is reported as an invalid
+	// request, as OpenAI does. Otherwise a malformed id is reported as the id of an object that does not exist.
 	Field string
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Page is the request for a page of a list. After and Before are ids of objects in the list; they are empty if the
-// caller gave none.
+// Page describes which part of a list a client requests. If After is set, it is the id of an object, and the page
+// begins after that object; Before works in the other direction. Both are empty if the client sent neither.
 type Page struct {
 	Limit     int
 	Ascending bool // oldest first

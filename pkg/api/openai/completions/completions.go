@@ -1,5 +1,5 @@
-// Package completions translates OpenAI's older text completions to chat completions and back, for clients that know no
-// chat. The prompt is the question.
+// Package completions translates OpenAI's older text completions to chat completions and back, for clients that do not
+// support chat completions. The prompt is the question.
 package completions
 
 import (
@@ -19,14 +19,14 @@ import (
 
 const promptField = "prompt"
 
-// shared are the fields that a chat completion has, too, with the same meaning.
+// shared lists the fields that have the same meaning in a completion and in a chat completion.
 var shared = []string{
 	"model", "max_tokens", "temperature", "top_p", "presence_penalty", "frequency_penalty", "stop", "stream", "stream_options", "user", "n", "logit_bias",
 	"conversationId", "filters", "store",
 }
 
-// refused are the fields that agents do not support and that would change the answer, with the values that have no
-// effect.
+// refused lists the fields that would change the answer but that agents do not support, so they are rejected. Each
+// field is accepted with the listed values, because these have no effect.
 var refused = map[string][]any{
 	"suffix": {""}, "echo": {false}, "best_of": {1.0}, "logprobs": {},
 }
@@ -80,7 +80,7 @@ func promptOf(value any) (text, fault string) {
 	}
 }
 
-// Rename replaces the names of fields of the chat completion in faults by those of the completion.
+// Rename changes the fields named in the faults of a chat completion to the corresponding fields of the completion.
 func Rename(faults []domain.FieldError) []domain.FieldError {
 	renamed := slices.Clone(faults)
 	for i, f := range renamed {

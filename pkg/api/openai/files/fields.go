@@ -11,7 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/api/upload"
 )
 
-// purposes are the purposes that clients may give a file. They make no difference, except for the expiry of batches.
+// purposes lists the values that a client may send as a file's purpose. They are only stored, except that a file with
+// the purpose "batch" expires by default.
 var purposes = []string{"assistants", "batch", "evals", "fine-tune", "user_data", "vision"}
 
 // Limits of a file's lifetime.
@@ -61,7 +62,7 @@ func expiryOfForm(form *upload.Form) *expiry {
 	return &expiry{Anchor: anchor, Seconds: n}
 }
 
-// keepForOf returns how long a file is kept; 0 until it is deleted.
+// keepForOf returns how long a file is kept. 0 means that the file never expires.
 func keepForOf(fault faultFunc, purpose string, e *expiry) time.Duration {
 	switch {
 	case e == nil && purpose == "batch":

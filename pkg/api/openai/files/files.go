@@ -31,7 +31,7 @@ type Store interface {
 	FilesOf(ctx context.Context, ws, purpose string, p catalog.FilePage) (page []domain.File, more bool, err error)
 	// DeleteFile deletes the file and removes it from all vector stores.
 	DeleteFile(ctx context.Context, ws, id string) error
-	// FileDatasource returns a datasource that was created without a file.
+	// FileDatasource returns a datasource that was not created from a File.
 	FileDatasource(ctx context.Context, ws, id string) (domain.Datasource, error)
 	DeleteDatasource(ctx context.Context, ws, id string) (domain.Datasource, error)
 	// CheckStorage fails with domain.CodeUsageLimit if the workspace has reached its storage limit.
@@ -168,8 +168,8 @@ func (h *handler) close(form *upload.Form) {
 	}
 }
 
-// dropRefused removes content if err means that the catalog rejected its row. After any other error, the row may have
-// been stored, so the content stays, and an audit removes it later if nothing refers to it.
+// dropRefused removes stored content if err means that the catalog has rejected the row for that content. After any
+// other error, the row may have been stored, so the content stays; an audit removes it later if no row refers to it.
 func (h *handler) dropRefused(ctx context.Context, err error, o domain.Original) {
 	switch domain.CodeOf(err) {
 	case domain.CodeNotFound, domain.CodeConflict, domain.CodeInvalid, domain.CodeUsageLimit, domain.CodeTooLarge:
@@ -205,7 +205,8 @@ func (h *handler) list(c *gin.Context) error {
 	return openai.Reply(c, openai.NewList(shown, more, func(o object) string { return o.ID }))
 }
 
-// find returns the file with the id in the path. A datasource that was created without a file is shown as one.
+// find returns the file with the id in the request's path. If the id belongs to a datasource that was not created from
+// a File, find returns the datasource, and a File that describes it.
 func (h *handler) find(c *gin.Context) (f domain.File, d domain.Datasource, err error) {
 	ctx, caller := access.CallerOf(c)
 	id, err := openai.File.Parse(c.Param("id"))

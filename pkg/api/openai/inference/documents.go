@@ -90,7 +90,7 @@ func (d document) echo() any {
 	return d.fields
 }
 
-// blank returns the index of the first text without any character but white space, or -1 if there is none.
+// blank returns the index of the first text that is empty or consists of white space, or -1 if there is none.
 func blank(texts []string) int {
 	return slices.IndexFunc(texts, func(text string) bool { return strings.TrimSpace(text) == "" })
 }

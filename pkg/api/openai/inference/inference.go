@@ -124,7 +124,7 @@ func (h *Handler) embedTexts(ctx context.Context, flow string, e embed.Embedder,
 // Maximum size of a piece in bytes, unless it has only one text. A transformer embeds that much in one batch.
 const maxPiece = 2 << 10
 
-// pieces yields the texts in order, in pieces of at most `size` bytes or one text.
+// pieces yields the texts in order, in groups of at most `size` bytes. A text that is longer forms a group alone.
 func pieces(texts []string, size int) func(yield func([]string) bool) {
 	return func(yield func([]string) bool) {
 		for from := 0; from < len(texts); {

@@ -35,7 +35,7 @@ func (h *Handler) List() []Model {
 	return models
 }
 
-// Find returns the model that the name means, and whether there is one. See shortName for the names.
+// Find returns the model with the given id or short name, and whether it exists. See shortName.
 func (h *Handler) Find(name string) (Model, bool) {
 	models := h.List()
 	for _, matches := range []func(Model) bool{
@@ -49,9 +49,9 @@ func (h *Handler) Find(name string) (Model, bool) {
 	return Model{}, false
 }
 
-// shortName returns the name of an embedding model as its publisher writes it, without the source and the digest that
-// Sluice adds: all-MiniLM-L6-v2 for local:all-MiniLM-L6-v2@8030773b089d, and text-embedding-3-small for
-// openai:text-embedding-3-small. If several models have the same short name, it means the first one.
+// shortName returns an embedding model's name as its publisher writes it, without the source and the digest that Sluice
+// adds: all-MiniLM-L6-v2 for local:all-MiniLM-L6-v2@8030773b089d, and text-embedding-3-small for
+// openai:text-embedding-3-small. If several models share a short name, it refers to the first of them.
 func shortName(id string) string {
 	source, name, found := strings.Cut(id, ":")
 	if !found || source != "local" && source != "openai" {
@@ -66,7 +66,7 @@ func shortName(id string) string {
 	return name
 }
 
-// embedder returns the embedding model that the name means, or the default model if the name is empty.
+// embedder returns the embedding model with the given id or short name, or the default model if the name is empty.
 func (h *Handler) embedder(name string) (embed.Embedder, error) {
 	ids := []string{cmp.Or(name, h.Models[0])}
 	for _, id := range h.Models {
@@ -82,7 +82,7 @@ func (h *Handler) embedder(name string) (embed.Embedder, error) {
 	return nil, unknownModel(name, h.Models)
 }
 
-// unknownModel returns the error for a name that means no model.
+// unknownModel returns the error for a name that is not the name of any model.
 func unknownModel(name string, known []string) error {
 	const shown = 20
 	names := lists.Map(known[:min(len(known), shown)], func(id string) string { return jsonbody.Describe(id) })

@@ -87,7 +87,8 @@ type rerankMeta struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// rerankV1 serves POST /v1/rerank. Documents are returned unless the client does not want them, as by Jina and vLLM.
+// rerankV1 serves POST /v1/rerank. As in Jina's and vLLM's APIs, the response contains the documents unless the client
+// asks to leave them out.
 func (h *Handler) rerankV1(c *gin.Context) error { return h.rerank(c, "1", true) }
 
 // rerankV2 serves POST /v2/rerank, which only Cohere has. Documents are returned only if the client wants them.
@@ -160,8 +161,8 @@ type ranker struct {
 	rank func(ctx context.Context, flow, query string, texts []string) ([]retrieve.Reranked, error)
 }
 
-// ranker returns the ranker that the name means. Embedding models can rank too, so that the endpoint works without a
-// reranker; the response says so.
+// ranker returns the ranker with the given name. Embedding models can rank too, so that the endpoint works without a
+// reranker. In that case the response contains a warning.
 func (h *Handler) ranker(name string) (ranker, error) {
 	if h.Reranker != nil && (name == "" || name == h.Reranker.Model()) {
 		return ranker{model: h.Reranker.Model(), readsPairs: true, rank: h.rankByReranker}, nil

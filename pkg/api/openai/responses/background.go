@@ -63,14 +63,15 @@ var (
 	errPanicked  = errors.New("answering the response panicked")
 )
 
-// NewRunner returns a Runner. `holder` is the id of the process among all that share the catalog.
+// NewRunner returns a Runner. `holder` is the id of this process. It must be unique among the processes that share the
+// catalog.
 func NewRunner(holder string) *Runner {
 	r := &Runner{holder: holder, jobs: map[string]*job{}, counts: map[string]int{}, gate: admission.New(admission.Options{Limit: maxRunning, Waiting: -1, Share: 1, Alone: time.Second})}
 	r.ctx, r.stop = context.WithCancelCause(context.Background())
 	return r
 }
 
-// Close stops answering. Responses that have not ended get the status failed.
+// Close stops answering responses. Those that are still queued or in progress get the status failed.
 func (r *Runner) Close() error {
 	r.mu.Lock()
 	r.closed = true
@@ -120,14 +121,15 @@ func (r *Runner) start(row domain.StoredResponse, prepare func(j *job) error, do
 	return j, nil
 }
 
-// find returns the job of a response, or nil if this process does not answer it.
+// find returns the job that is answering the response, or nil if the response is not being answered in this process.
 func (r *Runner) find(id string) *job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.jobs[id]
 }
 
-// createBackground stores a response and answers it in the background. `release` releases the conversation.
+// createBackground stores a response and answers it in the background. It calls `release`, which unlocks the
+// conversation, once the response has ended or if it cannot be stored.
 func (s *Service) createBackground(ctx context.Context, c *gin.Context, r *run, release func()) error {
 	if r.params.stream {
 		if err := admit.OpenStream(ctx, r.request.Agent.WorkspaceID); err != nil {
@@ -188,8 +190,8 @@ func (s *Service) background(ctx context.Context, cancel context.CancelCauseFunc
 	j.log.Add(events.Step{Kind: events.Ended, Response: &done.response})
 }
 
-// executeGuarded is execute, but a panic fails the response. In the background, no HTTP handler recovers from panics, so
-// the panic would end the process.
+// executeGuarded works like execute, but turns a panic into a failed response. In the background, no HTTP handler
+// recovers from panics, so a panic would end the process.
 func (r *run) executeGuarded(ctx context.Context, send func(steps ...events.Step) error) (done outcome) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -200,7 +202,8 @@ func (r *run) executeGuarded(ctx context.Context, send func(steps ...events.Step
 	return r.execute(ctx, send)
 }
 
-// interrupted returns the outcome of a response that was cancelled, or whose process stops.
+// interrupted returns the outcome of a response that was cancelled, or that was still being answered when the process
+// stopped.
 func (r *run) interrupted(done outcome, cause error) outcome {
 	done.err, done.response.Error = cause, nil
 	done.response.Status = domain.ResponseCancelled
@@ -211,7 +214,8 @@ func (r *run) interrupted(done outcome, cause error) outcome {
 	return done
 }
 
-// finish stores the end of a response. If it was cancelled or deleted in the meantime, finish returns that outcome.
+// finish stores the end of a response and returns the outcome. If the response was cancelled or deleted in the
+// meantime, nothing is stored, and the outcome is that of a cancelled response.
 func (s *Service) finish(ctx context.Context, r *run, row domain.StoredResponse, done outcome) outcome {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTimeout)
 	defer cancel()

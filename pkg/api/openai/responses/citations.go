@@ -9,9 +9,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// annotations returns the citations in the text of an answer. The index of an annotation is where its mark is in the
-// text, in characters (Unicode code points). If the answer has no marks, it is the end of each sentence that a source
-// supports.
+// annotations returns the citations of an answer. The index of a citation is a position in the text, counted in
+// characters (Unicode code points): the position of the citation mark or, in an answer without marks, the end of the
+// sentence that the source supports.
 func (r *run) annotations(text string, a answer.Answer) []object.Annotation {
 	var out []object.Annotation
 	at, characters := 0, 0

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// maxNewItems is the maximum number of items that a request may add to a conversation, as OpenAI documents it.
+// maxNewItems is the maximum number of items that a request may add to a conversation. OpenAI documents the same limit.
 const maxNewItems = 20
 
 // conversationObject is a conversation as clients see it.
@@ -35,8 +35,8 @@ func shownConversation(c domain.ItemConversation) conversationObject {
 	return out
 }
 
-// conversation returns a conversation that the caller may see. If `field` is not empty, the id comes from this
-// parameter of a body.
+// conversation returns the conversation with the given id. It fails if the caller may not see that conversation. If the
+// id comes from a field of the request's body, `field` is the name to use in the error; otherwise it is "".
 func (s *Service) conversation(ctx context.Context, caller access.Caller, field, id string) (domain.ItemConversation, error) {
 	bare, err := conversationKind.Parse(id)
 	var c domain.ItemConversation

@@ -89,8 +89,8 @@ const (
 	lockWait  = 5 * time.Second // time limit for renewing or releasing it
 )
 
-// lock makes sure that only one response at a time is answered in a conversation: each must see the items of the one
-// before. `release` must be called once.
+// lock ensures that a conversation answers only one response at a time, because each response must see the items of the
+// previous one. The caller must call `release` exactly once.
 func (s *Service) lock(ctx context.Context, conversationID string) (release func(), err error) {
 	holder := s.NewID()
 	// Agent queries lock the ids that their callers choose. With the prefix, no other workspace can take this lock.
@@ -185,8 +185,8 @@ func (s *Service) checkModel(p params, d dialogue) error {
 	return nil
 }
 
-// agent returns the agent that answers, and whether it is one of the workspace's agents. For a chat model, it is an
-// agent without settings.
+// agent returns the agent that will answer. If the request names an agent of a workspace as its model, isAgent is true.
+// If it names a chat model, the result is an agent that exists only for this response and has default settings.
 func (s *Service) agent(ctx context.Context, caller access.Caller, p params) (agent domain.Agent, isAgent bool, err error) {
 	if domain.ValidID(strings.ToLower(p.model)) {
 		agent, err = s.Backend.Agent(ctx, strings.ToLower(p.model))
@@ -228,7 +228,8 @@ func (s *Service) checkVisitor(p params) error {
 	return s.Backend.VisitorFault(p.maxTokens)
 }
 
-// checkVisitorDialogue makes the checks of checkVisitor for stored items, which the input refers to or which precede it.
+// checkVisitorDialogue rejects what checkVisitor rejects, but in items that are already stored: items that the input
+// refers to, and earlier items of the conversation.
 func checkVisitorDialogue(d dialogue) error {
 	switch {
 	case d.instructions != "":
@@ -266,8 +267,8 @@ func (s *Service) selectStores(ctx context.Context, caller access.Caller, agent 
 	return nil
 }
 
-// maxChatHistory is the maximum number of tokens of earlier messages to a chat model. The model's context window is
-// usually smaller.
+// maxChatHistory is the maximum number of tokens of earlier messages that are sent to a chat model. In practice, the
+// context window of the model is smaller.
 const maxChatHistory = 1 << 20
 
 // newRequest returns the question for the answerer.
@@ -364,7 +365,8 @@ func (s *Service) keep(ctx context.Context, r *run, done outcome) error {
 	return s.Store.CreateResponse(ctx, row, r.conversationID(), items...)
 }
 
-// row returns a response as it is stored, and the items for its conversation. Only a response with a result adds items.
+// row returns the response as it will be stored, and the items to add to its conversation. A response that failed or
+// was cancelled adds no items.
 func (r *run) row(done outcome) (domain.StoredResponse, []domain.ConversationItem, error) {
 	row := domain.StoredResponse{
 		ID: r.response.ID, WorkspaceID: r.caller.Workspace(), KeyID: r.caller.Key.ID, Status: done.response.Status,
@@ -391,7 +393,7 @@ func (r *run) row(done outcome) (domain.StoredResponse, []domain.ConversationIte
 	return row, items, nil
 }
 
-// conversationID returns the stored id of the conversation, or "".
+// conversationID returns the conversation's id without its prefix, or "" if the response belongs to no conversation.
 func (r *run) conversationID() string { return openai.BareID(r.params.conversation) }
 
 // shown returns the response as the client sees it.

@@ -44,12 +44,13 @@ func (s *Service) load(ctx context.Context, caller access.Caller, id string) (st
 	return s.decode(r)
 }
 
-// mayRead reports whether the caller may see what the key has created.
+// mayRead reports whether the caller may see a response or conversation that was created with the key keyID.
 func (s *Service) mayRead(caller access.Caller, keyID string) bool {
 	return caller.MayRead(caller.Workspace()) || caller.Key.ID == keyID
 }
 
-// requireChange rejects a change of what another key has created, unless the caller's key has the scope write.
+// requireChange fails if the caller may not change a response or conversation that was created with the key keyID: this
+// requires the same key, or one with the scope write.
 func requireChange(caller access.Caller, keyID string) error {
 	if caller.Key.Can(domain.ScopeWrite) || caller.Key.ID == keyID {
 		return nil
@@ -62,7 +63,8 @@ func (s *Service) expired(r domain.StoredResponse) bool {
 	return s.Now().Sub(r.CreatedAt) > Retention
 }
 
-// decode reads the parts of a stored response. A response whose process has died has failed.
+// decode parses the JSON in the row of a stored response. If the process that was answering the response has died, the
+// result has the status failed.
 func (s *Service) decode(r domain.StoredResponse) (out stored, err error) {
 	out.StoredResponse = r
 	if err := json.Unmarshal([]byte(r.Body), &out.body); err != nil {
@@ -160,8 +162,8 @@ func (r stored) output() []json.RawMessage {
 	return out
 }
 
-// resolve replaces references in the input by the items that they name: items of the conversation, or of the output or
-// input of a stored response.
+// resolve replaces each reference in the input by the item it refers to. That item belongs to the conversation, or to
+// the input or output of a stored response.
 func (s *Service) resolve(ctx context.Context, caller access.Caller, p *params) error {
 	for n, i := range p.input {
 		if i.kind != object.TypeReference {

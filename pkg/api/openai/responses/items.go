@@ -171,7 +171,8 @@ func readOutput(o jsonbody.Object) string {
 	return strings.Join(texts, "\n")
 }
 
-// storedItem reads an item that was stored. Items of other kinds are returned without text.
+// storedItem parses an item that was stored. It reads the text of messages, function calls and their results only;
+// items of any other type are returned without text.
 func storedItem(raw json.RawMessage) item {
 	var v struct {
 		Type, Role, Name, Arguments, Output string
@@ -197,7 +198,7 @@ func storedItem(raw json.RawMessage) item {
 	return i
 }
 
-// dialogue is what items say: the question, the messages before it, and the function calls after it.
+// dialogue holds the meaning of a list of items: the question, the messages before it, and the function calls after it.
 type dialogue struct {
 	question     string
 	field        string // name of the parameter that contains the question; "input" if it is an earlier one
@@ -272,7 +273,7 @@ func readDialogue(items []item) (d dialogue, err error) {
 	return d, nil
 }
 
-// joinCalls makes one turn of function calls that follow one another, as the model wrote them.
+// joinCalls merges consecutive turns that contain function calls into one turn, which is how the model wrote them.
 func joinCalls(turns []chat.Turn) []chat.Turn {
 	var out []chat.Turn
 	for _, t := range turns {

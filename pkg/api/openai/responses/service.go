@@ -1,8 +1,8 @@
-// Package responses implements OpenAI's Responses and Conversations API.
+// Package responses implements OpenAI's Responses API and Conversations API.
 //
-// A response is an answer of the answerer to the last message of the input; the messages before it are the conversation
-// so far. The model is an agent or a chat model. Responses are kept for Retention, and can be continued and streamed
-// again.
+// To create a response, the service answers the last message of the input and uses the messages before it as the
+// conversation so far. The model is an agent or a chat model. Responses are kept for Retention, and can be continued
+// and streamed again.
 package responses
 
 import (
@@ -47,13 +47,14 @@ type Backend interface {
 	Datastore(ctx context.Context, workspaceID, id string) (domain.Datastore, error)
 	// QueryFault returns the reason why a question is too long, or "".
 	QueryFault(query string) string
-	// VisitorFault rejects a request to an agent of another workspace that sets more tokens than visitors may.
+	// VisitorFault is called for a request to an agent of another workspace. It fails if the request allows a longer
+	// answer, in tokens, than visitors may request.
 	VisitorFault(maxTokens *int) error
-	// Admit counts the question and returns the function that answers it. It fails if a limit is reached.
+	// Admit counts the question and returns the function that answers it. It fails if a usage limit has been reached.
 	Admit(ctx context.Context, r answer.Request) (Ask, error)
 	// Explain converts an error to one that clients may see.
 	Explain(ctx context.Context, err error) *domain.Error
-	// Sources returns fragments in the form in which all endpoints return them, as JSON.
+	// Sources returns the fragments as JSON, in the format that all endpoints use.
 	Sources(sources []domain.Fragment) ([]byte, error)
 }
 

@@ -75,10 +75,11 @@ func streamOf(c *gin.Context) (stream bool, after int, err error) {
 	return stream, after, nil
 }
 
-// pollInterval is how often a response is read that another process is answering.
+// pollInterval is how often the catalog is checked for the end of a response that another process is answering.
 const pollInterval = time.Second
 
-// streamStored streams a response that has ended. If another process is still answering it, streamStored waits.
+// streamStored streams a stored response. If another process is still answering it, streamStored first waits until the
+// response has ended.
 func (s *Service) streamStored(ctx context.Context, w http.ResponseWriter, caller access.Caller, r stored, results bool, after int) error {
 	stream := sse.New(w, s.WriteTimeout)
 	stop := stream.KeepAlive(s.Heartbeat)

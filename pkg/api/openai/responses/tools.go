@@ -72,7 +72,8 @@ func readTools(o jsonbody.Object) (t tools) {
 	return t
 }
 
-// shownTool returns a tool as it is returned. A function has all its fields, because clients expect them.
+// shownTool returns a tool as responses contain it. A function has all its fields, even those that the request left
+// out, because clients expect them.
 func shownTool(tool jsonbody.Object) json.RawMessage {
 	fields := maps.Clone(tool.Fields())
 	if fields["type"] == toolFunction {

@@ -7,8 +7,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// awaitTime is how long a request waits for a file to be processed. OpenAI's clients ask for the status anyway, but
-// programs that search without asking find small files at once.
+// awaitTime is how long a request that adds a file waits until the file is processed. OpenAI's clients poll for the
+// status anyway, but thanks to this wait, a program that does not poll can search small files at once.
 const awaitTime = time.Second
 
 // maxAwaited is the maximum number of unfinished files in a vector store for which a request waits. If more files are

@@ -89,7 +89,8 @@ func (h *handler) createBatch(c *call) error {
 	return c.replyFile(renderBatch(b))
 }
 
-// ignoredOf returns the parameters of a batch that have no effect, because each file has its own.
+// ignoredOf returns the names of those parameters of a batch that are ignored because each file in the batch has values
+// of its own.
 func ignoredOf(attributes, chunking bool) (names []string) {
 	if attributes {
 		names = append(names, "attributes")
@@ -177,7 +178,7 @@ func (h *handler) listBatchFiles(c *call) error {
 	return c.reply(openai.NewList(shown, more, func(o fileObject) string { return o.ID }))
 }
 
-// renderMissing shows a file of a batch that did not exist.
+// renderMissing renders an entry of a batch for which no file exists. It looks like a file that failed.
 func renderMissing(id string, b domain.FileBatch, store domain.Datastore) fileObject {
 	if domain.ValidID(id) {
 		id = openai.File.ID(id)

@@ -25,11 +25,11 @@ type Store interface {
 	DeleteDatastore(ctx context.Context, ws, id string) (domain.Datastore, error)
 
 	File(ctx context.Context, ws, id string) (domain.File, error)
-	// AddFile adds a file to a datastore. If the datastore has the file already, new attributes or another chunking are
-	// applied, and a file that failed is processed again.
+	// AddFile adds a file to a datastore. If the file is in the datastore already, AddFile applies new attributes or
+	// chunk sizes, and processes the file again if it had failed.
 	AddFile(ctx context.Context, ws, datastoreID string, f catalog.NewFile) (domain.Datasource, error)
-	// StoredFile returns the datasource that was created from the file, or the datasource with that id if it was
-	// created without a file.
+	// StoredFile returns the datasource that was created from the file fileID. If there is none, it returns the
+	// datasource whose own id is fileID, provided that it was not created from a File.
 	StoredFile(ctx context.Context, ws, datastoreID, fileID string) (domain.Datasource, error)
 	// UnfinishedFiles returns how many files of a datastore are not processed yet, but at most `limit`.
 	UnfinishedFiles(ctx context.Context, datastoreID string, limit int) (int, error)

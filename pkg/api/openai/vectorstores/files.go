@@ -23,8 +23,8 @@ const (
 	statusCancelled  = "cancelled"
 )
 
-// statuses are the statuses of datasources that have each status of files. A page of a web site that was left out is
-// shown as cancelled.
+// statuses maps each status of a file to the statuses of datasources that are shown as that status. Skipped
+// datasources, which are pages of web sites, are shown as cancelled.
 var statuses = map[string][]domain.Status{
 	statusInProgress: {domain.StatusUnsynched, domain.StatusPending, domain.StatusRunning},
 	statusCompleted:  {domain.StatusSynched},
@@ -59,7 +59,7 @@ type lastError struct {
 	Message string `json:"message"`
 }
 
-// publicID returns the id of the file that a datasource is shown as.
+// publicID returns the file id under which OpenAI's clients see the datasource.
 func publicID(d domain.Datasource) string {
 	if id := d.FileID(); id != "" {
 		return openai.File.ID(id)
@@ -139,7 +139,8 @@ func (h *handler) addFile(c *call) error {
 // pollHeader tells OpenAI's clients after how many milliseconds to ask for the status again.
 const pollHeader = "openai-poll-after-ms"
 
-// replyFile sends a file or a batch. Clients that wait for it ask soon again, because most files need little time.
+// replyFile sends a file or a batch. It asks clients that wait for the file to poll again soon, because most files are
+// processed quickly.
 func (c *call) replyFile(v any) error {
 	c.gin.Header(pollHeader, "250")
 	return c.reply(v)

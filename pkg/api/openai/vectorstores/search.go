@@ -121,7 +121,8 @@ func (h *handler) search(c *call) error {
 	return c.reply(out)
 }
 
-// searchRequest checks the body of a search. The result lacks the query and the datastore.
+// searchRequest checks the body of a search and converts it, except for the query and the datastore, which the caller
+// must set.
 func (h *handler) searchRequest(body searchBody) (r retrieve.Request, threshold float64, err error) {
 	var faults openai.Faults
 	switch n := len(body.Query); {
@@ -178,7 +179,7 @@ func fieldsOf(err error) []domain.FieldError {
 	return e.Fields
 }
 
-// rewritten returns the questions that a query is searched as: itself and the parts that it consists of.
+// rewritten returns the queries to search for: the query itself and, if it consists of several questions, each of them.
 func rewritten(query string) []string {
 	out := []string{query}
 	for _, p := range question.Parts(query) {

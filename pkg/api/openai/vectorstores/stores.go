@@ -135,7 +135,8 @@ func (h *handler) create(c *call) error {
 	return c.reply(render(v))
 }
 
-// missingFile returns the error for a list of files of which at least one does not exist.
+// missingFile returns the error for a request that lists at least one file that does not exist. `field` is the list's
+// name in the request.
 func (h *handler) missingFile(c *call, field string, ids []string) error {
 	for i, text := range ids {
 		id, err := openai.File.Parse(text)

@@ -5,7 +5,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// terminal names the last event of a response. OpenAI documents no event for a cancelled response.
+// terminal returns the name of a response's last event. OpenAI documents no event for a cancelled response.
 func terminal(status domain.ResponseStatus) string {
 	switch status {
 	case domain.ResponseCompleted:

@@ -18,7 +18,8 @@ type Log struct {
 	changed chan struct{} // closed when steps are added
 }
 
-// rest collects the pieces of an output item, so that an answer in very many pieces needs little memory.
+// rest joins the pieces of one output item that Log.Add holds back. Joined, even a very large number of pieces needs
+// little memory.
 type rest struct {
 	first  Step // the first piece
 	output Output
@@ -28,8 +29,8 @@ type rest struct {
 // NewLog returns an empty log.
 func NewLog() *Log { return &Log{changed: make(chan struct{})} }
 
-// Add appends a step. A step of the kind Ended is the last. Pieces beyond MaxPieces are held back until then, and
-// become one piece for each output item.
+// Add appends a step. A step of the kind Ended must be the last. After MaxPieces pieces, Add holds further pieces back
+// until the response ends. It then appends them as one piece for each output item.
 func (l *Log) Add(s Step) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,8 +92,8 @@ func (l *Log) Traced() Tracer {
 	return l.tracer
 }
 
-// Read returns the steps from the given number on. If there are none yet, it waits for one. `ended` means that no
-// others follow.
+// Read returns all steps whose number is at least `from`. If there are none yet, it waits for one. `ended` is true if
+// no more steps will follow.
 func (l *Log) Read(ctx context.Context, from int) (steps []Step, ended bool, err error) {
 	for {
 		l.mu.Lock()

@@ -18,7 +18,8 @@ type Trace struct {
 // MaxPieces is the maximum number of pieces in a trace. A Log joins pieces beyond it.
 const MaxPieces = 20_000
 
-// Output names an output item: its type and, for function calls, its number.
+// Output identifies an output item by its type and, for a function call, by the position of the call among all function
+// calls.
 type Output struct {
 	Kind string
 	Call int
@@ -64,8 +65,8 @@ func (t *Tracer) Add(s Step) {
 	}
 }
 
-// Replay returns the steps of a response that has ended. The rest of each output item that the trace does not contain
-// is one piece.
+// Replay returns the steps of a response that has ended, so that it can be streamed again. Text of an output item that
+// the trace does not cover becomes one piece at the end of that item.
 func Replay(r object.Response, trace Trace) []Step {
 	params := r
 	params.Status = domain.ResponseInProgress
@@ -121,7 +122,8 @@ type pieces struct {
 	begun []bool // whether steps contain a piece of the item
 }
 
-// next appends the step of the next piece of an item. It ignores pieces that do not fit the items.
+// next appends a step with the next `size` bytes of the output item at `index`. It ignores an index that is out of
+// range or refers to a file search.
 func (p *pieces) next(steps []Step, index, size int) []Step {
 	if index < 0 || index >= len(p.items) || p.items[index].Type == object.TypeFileSearchCall {
 		return steps

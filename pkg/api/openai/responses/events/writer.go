@@ -103,7 +103,8 @@ type header struct {
 	Sequence int    `json:"sequence_number"`
 }
 
-// event queues an event. `data` returns the event with the header.
+// event queues an event. It calls `data` with the event's header and encodes the result, unless the client has asked
+// for later events only.
 func (w *Writer) event(name string, data func(header) any) error {
 	h := header{name, w.sequence}
 	w.sequence++
@@ -157,7 +158,8 @@ func (w *Writer) begin(item object.Item, call int) (index int, err error) {
 	return index, w.event("response.output_item.added", func(h header) any { return itemEvent{h, index, item} })
 }
 
-// find returns the index of the output item of a kind, or -1. call is the number of a function call, otherwise 0.
+// find returns the index of an output item, or -1 if it does not exist yet. `kind` is the item's type, and `call` the
+// position of a function call among all function calls, or 0 for other types.
 func (w *Writer) find(kind string, call int) int {
 	for i, o := range w.output {
 		if o.kind == kind && o.call == call {
@@ -213,7 +215,7 @@ type textEvent struct {
 	Logprobs     []string `json:"logprobs"`
 }
 
-// text queues the events of a piece of the message.
+// text queues the events for a piece of the message's text.
 func (w *Writer) text(piece string) error {
 	index := w.find(object.TypeMessage, 0)
 	if index < 0 {
@@ -235,7 +237,7 @@ type argumentsEvent struct {
 	Delta string `json:"delta"`
 }
 
-// call queues the events of a piece of a function call.
+// call queues the events for a piece of a function call.
 func (w *Writer) call(d chat.CallDelta) error {
 	index := w.find(object.TypeFunctionCall, d.Index)
 	if index < 0 {

@@ -123,7 +123,7 @@ var prefixes = map[string]string{TypeMessage: "msg_", TypeFileSearchCall: "fs_",
 // ItemID returns the id of a new item. `unique` must be different for each item.
 func ItemID(kind, unique string) string { return prefixes[kind] + unique }
 
-// OutputID returns the id of an output item of a response, from which ResponseOf finds the response again.
+// OutputID returns the id of a response's output item. ResponseOf can derive the response's id from it.
 func OutputID(kind, responseID string, index int) string {
 	return ItemID(kind, strings.TrimPrefix(responseID, ResponsePrefix)+"_"+strconv.Itoa(index))
 }
@@ -139,8 +139,8 @@ const inputMark = "i"
 // ResponsePrefix is the prefix of the ids of responses.
 const ResponsePrefix = "resp_"
 
-// ResponseOf returns the id of the response that an input or output item belongs to, or "" if the id cannot be that of
-// such an item.
+// ResponseOf returns the id of the response that an input or output item belongs to. It returns "" if itemID does not
+// have the form of such an item's id.
 func ResponseOf(itemID string) string {
 	_, rest, _ := strings.Cut(itemID, "_")
 	id, index, ok := strings.Cut(rest, "_")
