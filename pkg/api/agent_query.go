@@ -238,24 +238,24 @@ func (t *agentRequest) answer(ctx context.Context, emit func(string) error) (ans
 	return t.visibleAnswer(answer), err
 }
 
-// locate adds the rectangles of the answer's spans in PDFs, if the request asks for them. It is called after the text
-// has been sent, so that it does not delay the text.
+// locate adds the positions of the passages that support the answer, as rectangles on PDF pages, if the request asks
+// for them. It is called after the text has been sent, so that it does not delay the text.
 func (t *agentRequest) locate(ctx context.Context, a answer.Answer) {
 	if t.rectangles {
 		t.server.locateSpans(ctx, t.request.Agent.WorkspaceID, a)
 	}
 }
 
-// locateSpans adds the rectangles of the spans in PDFs.
+// locateSpans adds the positions of the passages that support the answer, as rectangles on PDF pages.
 func (s *server) locateSpans(ctx context.Context, workspaceID string, a answer.Answer) {
 	if s.Locator != nil {
 		s.Locator.LocateSpans(ctx, workspaceID, locate.Answer{Sources: a.Sources, Sentences: a.Sentences})
 	}
 }
 
-// visibleAnswer returns the answer as the caller may see it: without the parts that the caller may not read, and with
-// the conversation id that the caller sent. If the caller may not read all datastores, the explanation keeps only
-// counts and the scores of the sources.
+// visibleAnswer returns the answer without anything that the caller may not read, and with the conversation id as the
+// caller sent it. For a caller who may not read all datastores, it reduces the answer's explanation to counts and the
+// scores of the sources.
 func (t *agentRequest) visibleAnswer(a answer.Answer) answer.Answer {
 	if t.named.callerID != "" && a.ConversationID != "" {
 		a.ConversationID = t.named.callerID
@@ -299,8 +299,8 @@ func (t *agentRequest) count(ctx context.Context, a answer.Answer) {
 	})
 }
 
-// filtersOf returns the filters of a request. It fails with domain.CodeInvalid if they have faults that the rule for the
-// request's body has not found.
+// filtersOf converts the filters of a request. It fails with domain.CodeInvalid if they contain a fault that the
+// validation of the body did not find.
 func filtersOf(f *Filters) (domain.Filters, *filter.Filter, error) {
 	if f == nil {
 		return domain.Filters{}, nil, nil
@@ -347,12 +347,13 @@ func visitorRule(body AgentQuery, maxTokens int) error {
 	return nil
 }
 
-// agentNames converts a parameter's name in the answer package to its name in agent queries. The two are the same.
+// agentNames returns a parameter's name in agent queries, given its name in the answer package. The two names are
+// always equal; the function exists to be passed to onIgnored.
 func agentNames(name string) string { return name }
 
-// onIgnored registers the function `set`, which receives the value of openai.IgnoredHeader. If parameters were ignored, `set`
-// is called before the first piece of the answer; otherwise it is not called. The function `rename` converts the names
-// of parameters to those of the endpoint.
+// onIgnored registers `set`, which is called before the first piece of the answer if any parameters were ignored. `set`
+// receives the value for the header openai.IgnoredHeader: the names of the ignored parameters, as converted by `rename`
+// from their names in the answer package to those of the endpoint.
 func (t *agentRequest) onIgnored(rename func(string) string, set func(names string)) {
 	t.request.Ignored = func(names []string) {
 		renamed := make([]string, len(names))

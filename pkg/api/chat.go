@@ -95,7 +95,8 @@ func (s *server) newChat(ctx context.Context, caller access.Caller, body ChatReq
 	return t, nil
 }
 
-// model returns the agent whose id a chat completion names as its model, if the caller may query the agent.
+// model returns the agent with the given id, which a chat completion sent as its model. It fails if the caller may not
+// query the agent.
 func (s *server) model(ctx context.Context, caller access.Caller, id string) (domain.Agent, error) {
 	agent, err := s.agentToQuery(ctx, caller, id)
 	if domain.CodeOf(err) == domain.CodeNotFound {
@@ -215,7 +216,8 @@ func renderModel(a domain.Agent) ChatModel {
 	return ChatModel{Id: a.ID, Object: ChatModelObjectModel, Created: a.CreatedAt.Unix(), OwnedBy: "sluice", Name: a.Name, Description: a.Description}
 }
 
-// renderOtherModel renders a model of the process. It is as old as the service, whose age OpenAI's form cannot express.
+// renderOtherModel renders a model that is not an agent. The field `created` is left at 0, because these models have no
+// creation time.
 func renderOtherModel(m inference.Model) ChatModel {
 	return ChatModel{Id: m.ID, Object: ChatModelObjectModel, OwnedBy: "sluice", Name: m.ID, Description: m.Description}
 }

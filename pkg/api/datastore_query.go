@@ -169,7 +169,7 @@ func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQu
 	return found, nil
 }
 
-// boostsOf reads boosts; nil means that the query has no such field.
+// boostsOf converts the boosts of a query. `list` is nil if the query has none.
 func boostsOf(list *[]Boost) ([]boost.Boost, error) {
 	if list == nil {
 		return nil, nil
@@ -182,7 +182,7 @@ func boostsOf(list *[]Boost) ([]boost.Boost, error) {
 	return boosts, problem.Invalid(faults)
 }
 
-// selectFields empties the fields of the fragments that are not selected.
+// selectFields clears those fields of each fragment that the client has not selected.
 func selectFields(fragments []domain.Fragment, fields []DatastoreQueryFields) {
 	for i, f := range fragments {
 		kept := domain.Fragment{ChunkID: f.ChunkID, Score: f.Score, Rectangles: f.Rectangles, Highlights: f.Highlights}
@@ -217,7 +217,8 @@ func selectFields(fragments []domain.Fragment, fields []DatastoreQueryFields) {
 	}
 }
 
-// cut keeps the fragments that have at least the given score: topK of them, after those that `offset` skips.
+// cut drops the fragments whose score is below minScore. From the rest, it skips the first `offset` fragments and keeps
+// the next topK.
 func cut(found *retrieve.Result, offset, topK int, minScore float64) {
 	n := 0
 	for i, f := range found.Fragments {

@@ -77,6 +77,6 @@ type Check struct {
 	Ready func(ctx context.Context) error
 	// Degrades means that the service stays ready if the dependency is down, because it can still do part of its work.
 	Degrades bool
-	// Note describes a limitation of a dependency that is up. It returns "" if there is none. Note may be nil.
+	// Note returns a sentence about a limitation of a dependency that is up, or "" if there is none. It may be nil.
 	Note func(ctx context.Context) string
 }

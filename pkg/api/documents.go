@@ -57,7 +57,8 @@ func (s *server) UpsertDocuments(ctx context.Context, r UpsertDocumentsRequestOb
 	return UpsertDocuments200JSONResponse{Ids: lists.Map(results, func(r DocumentResult) string { return r.Id }), Results: results}, nil
 }
 
-// checkedItems returns the results of checking the items of the request's batch, of which `n` were accepted.
+// checkedItems returns the results of checking each item of the request's batch. If the body was not checked item by
+// item, it returns n results without faults.
 func checkedItems(ctx context.Context, n int) []jsonbody.Item {
 	if c, ok := ctx.(*gin.Context); ok {
 		if body, ok := c.Request.Body.(*transfer.Checked); ok {
@@ -67,8 +68,8 @@ func checkedItems(ctx context.Context, n int) []jsonbody.Item {
 	return make([]jsonbody.Item, n)
 }
 
-// resultsOf returns the result of each document that was sent. `items` has an element for each of them; `places` has,
-// for each accepted document, the position of its datasource in `batch` and in `stored`.
+// resultsOf returns one result for each document that was sent. `items` holds the check of each document. For each
+// document that was accepted, `places` holds the index of the datasource in `batch` and in `stored`.
 func (s *server) resultsOf(items []jsonbody.Item, batch []*upsertItem, places []int, stored []domain.Datasource) []DocumentResult {
 	last := make([]int, len(batch)) // for each datasource, the last of its documents
 	for n, place := range places {
@@ -135,9 +136,9 @@ func (s *server) upsert(ctx context.Context, store domain.Datastore, batch []*up
 	return stored, nil
 }
 
-// storedUpserts returns the datasources of the batch if an earlier run of the request has stored them. A run stores
-// either all of them or none. The earlier run has stored them if it created one of the datasources, or queued the
-// newest job of one. The other datasources may have changed since then.
+// storedUpserts returns the batch's datasources if an earlier run of the request has stored them, and otherwise fails
+// with domain.CodeNotFound. A run stores either all datasources or none. So one datasource that an earlier run created,
+// or whose newest job it queued, proves that all were stored, even if others have changed since.
 func (s *server) storedUpserts(ctx context.Context, batch []*upsertItem) ([]domain.Datasource, error) {
 	for i, u := range batch {
 		d, err := s.Datasources.Datasource(ctx, u.datasource.WorkspaceID, u.datasource.ID)

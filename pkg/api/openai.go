@@ -31,8 +31,8 @@ type FileStore interface {
 	vectorstores.Store
 }
 
-// openAIEndpoints returns the endpoints that the OpenAPI document does not describe: those of OpenAI's API, and of
-// other projects.
+// openAIEndpoints returns the endpoints that the OpenAPI document does not describe: the endpoints of OpenAI's API and
+// of other projects' APIs.
 func (s *server) openAIEndpoints() []openai.Endpoint {
 	others := neighbours.New(neighbours.Deps{
 		Converter: s.Converter, Search: s.searchForNeighbours, Version: s.options.Version, MaxBytes: s.options.MaxUploadBytes,
@@ -187,7 +187,8 @@ func (b responsesBackend) Sources(sources []domain.Fragment) ([]byte, error) {
 	return encoded, nil
 }
 
-// operationsOf returns the operations of endpoints, by method and Gin route, once for each base path.
+// operationsOf returns the operations of the endpoints. The keys of the map consist of a method and a Gin route; each
+// endpoint has one entry for every base path.
 func operationsOf(endpoints []openai.Endpoint) map[string]*document.Operation {
 	out := map[string]*document.Operation{}
 	for _, e := range endpoints {

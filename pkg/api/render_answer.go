@@ -39,7 +39,7 @@ func renderRerank(r domain.ExplainedRerank) RerankExplanation {
 	}
 }
 
-// renderWhere renders a general filter, or returns nil if there is none.
+// renderWhere converts a filter condition from its stored JSON, or returns nil if there is none.
 func renderWhere(text json.RawMessage) *FilterCondition {
 	var out FilterCondition
 	if text == nil || json.Unmarshal(text, &out) != nil { // the filter was parsed, so it can be read

@@ -43,7 +43,7 @@ const (
 	actionRefused = "key.refused"
 )
 
-// RecordUse logs the use of a key, unless a use from the same address was logged recently.
+// RecordUse logs the use of a key, unless it has recently logged a use of the same key from the same address.
 func (a *Audit) RecordUse(ctx context.Context, caller Caller) {
 	if a.count(a.lastUse, caller, useInterval) > 0 {
 		a.Record(ctx, actionUse, caller, Host(caller.Remote))
@@ -58,9 +58,9 @@ func (a *Audit) RecordRefusal(ctx context.Context, caller Caller) {
 	}
 }
 
-// count counts a request from the caller. If the last log entry about the caller is at least as old as `every`, or
-// there is none yet, count returns the number of requests since that entry, to be logged in a new one. Otherwise it
-// returns 0.
+// count counts a request by the caller's key from the caller's address. If the last log entry for this key and address
+// is at least as old as `every`, or there is none yet, count returns the number of requests since then, which the
+// caller must log. Otherwise it returns 0.
 func (a *Audit) count(entries map[string]*entry, caller Caller, every time.Duration) int {
 	name, now := caller.Key.ID+" "+Host(caller.Remote), a.now()
 	a.mu.Lock()

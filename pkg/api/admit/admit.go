@@ -145,8 +145,8 @@ func classOf(method, path string) string {
 	}
 }
 
-// classOfOpenAI returns the class of a request to OpenAI's API that is not a GET or DELETE. Requests to the endpoints of
-// models count as answers, because they may be as expensive.
+// classOfOpenAI returns the class of a request to OpenAI's API that is not a GET or DELETE. Requests to embed or rank
+// texts are in the same class as answers, because they may be as expensive.
 func classOfOpenAI(path string) string {
 	segments := strings.Split(strings.TrimPrefix(path, problem.OpenAIPath), "/")
 	last := segments[len(segments)-1]
@@ -238,8 +238,9 @@ func limitWrites(w http.ResponseWriter, limit time.Duration) {
 	}
 }
 
-// permit holds the slots of an admitted request. The slot of its class is released when the response begins, or while
-// the request waits for a slow body. Apart from the timer for a slow body, only the request's goroutine uses it.
+// permit holds the slots of an admitted request. The slot of the request's class is released when the response begins,
+// or while the server waits for a slow body. Only the request's goroutine uses a permit, apart from the timer for a
+// slow body.
 type permit struct {
 	http.ResponseWriter
 	server     *handler

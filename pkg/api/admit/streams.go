@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Values of admission.Options.Share for open streams. They leave some streams for other workspaces and keys.
+// Values of admission.Options.Share for open streams. They keep one workspace or key from taking all streams.
 const (
 	shareOfWorkspace = 1 // a workspace may have as many streams as remain free: half of all if no other workspace has any
 	shareOfKey       = 2 // a key may have a third of all streams
@@ -33,7 +33,8 @@ func newStreams(limit int) *streams {
 	return &streams{limit: limit, workspaces: gate(shareOfWorkspace), keys: gate(shareOfKey), visitors: gate(shareOfWorkspace)}
 }
 
-// open takes the slots for a new stream to the caller and returns them.
+// open takes a slot for a new stream from the share of the caller and another from the share of the workspace. It
+// returns the two slots, or an error if one of the shares is used up.
 func (s *streams) open(ctx context.Context, caller access.Caller, workspace string) ([]*admission.Slot, error) {
 	if s == nil {
 		return nil, nil

@@ -23,9 +23,10 @@ func (op *Operation) CheckBody(value any) []domain.FieldError {
 	return faults
 }
 
-// CheckBatch works like CheckBody, but also takes and returns the faults that were found when the body was parsed. If
-// the body has a batch, it removes harmless faults and faulty items from the batch, and returns the result of each item
-// that was sent. The faults it returns then concern the whole body.
+// CheckBatch works like CheckBody, but also accepts the faults that were found when the body was parsed, as `parsed`.
+// If the body contains a batch, faulty items are removed from the batch, and `items` holds the result of checking each
+// item that was sent, with warnings for faults that could be repaired. In that case, `faults` holds only the faults for
+// which the whole body must be rejected.
 func (op *Operation) CheckBatch(value any, parsed []domain.FieldError) (faults []domain.FieldError, items []jsonbody.Item) {
 	body, _ := value.(map[string]any)
 	field, items, parsed := rules.CleanBatch(op.ID, body, parsed)
@@ -37,7 +38,7 @@ func (op *Operation) CheckBatch(value any, parsed []domain.FieldError) (faults [
 }
 
 // CheckQuery validates the query string against the operation's parameters. It returns the parameters that are not
-// empty, with times converted to date-times.
+// empty, and replaces plain dates in time parameters by full date-times.
 func (op *Operation) CheckQuery(in url.Values) (url.Values, []domain.FieldError) {
 	out := url.Values{}
 	faults := misspeltParameters(op, in)

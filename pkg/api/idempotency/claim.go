@@ -66,9 +66,9 @@ func CreateOnce[T any](ctx context.Context, find, create func() (T, error)) (T, 
 	return made, err
 }
 
-// WithJobID gives the job an id that is derived from the request and n, but only in the request's first run. A repeated
-// run that finds a job with this id knows that the first run was accepted. A repeated run's own job keeps its id;
-// otherwise late events from the first run's job would be taken for events of the new job.
+// WithJobID returns the job with an id that is derived from the request and n, if this is the first run of the request.
+// A later run that finds a job with this id knows that the first run was accepted. The job of a later run keeps its own
+// id; otherwise late events of the first run's job would be taken for events of the new one.
 func WithJobID(ctx context.Context, job domain.Job, n int) domain.Job {
 	if claim := claimOf(ctx); claim != nil && !claim.Repeated {
 		job.ID = acceptedJobID(claim, n)

@@ -126,10 +126,10 @@ func (k *Responses) serveOnce(c *gin.Context, claim *accounts.Claim, secret bool
 // claimTimeout is the time-out for storing a change to a claim.
 const claimTimeout = 5 * time.Second
 
-// renewClaim renews the claim at intervals. The returned function `release` ends the renewing, and waits until it has
-// stopped.
+// renewClaim renews the claim at intervals until `release` is called. `release` waits for a renewal in progress.
 func (k *Responses) renewClaim(ctx context.Context, claim *accounts.Claim) (release func()) {
-	// Renewing continues even if the client disconnects, and does not require what it renews.
+	// The claim is renewed even after the client has disconnected. The renewal must not depend on the claim that it
+	// renews, so the context is used without it.
 	ctx, cancel := context.WithCancel(accounts.WithoutClaim(context.WithoutCancel(ctx)))
 	var keeping sync.WaitGroup
 	keeping.Go(func() {

@@ -10,8 +10,9 @@ import (
 // maxFilterValues is the maximum number of alternatives in one metadata filter. The schema sets the same limit for ids.
 const maxFilterValues = 1000
 
-// Where returns the condition or combination in filters, which may have other fields besides. It returns nil if there is
-// none. `field` is the name of the filters in the request.
+// Where parses the condition or combination of conditions in a request's filters, and ignores the other fields of
+// `filters`. It returns nil if there is no condition. `field` is the name of the filters in the request, for error
+// messages.
 func Where(filters map[string]any, field string) (*filter.Filter, []domain.FieldError) {
 	condition := make(map[string]any)
 	for _, name := range []string{"type", "key", "value", "filters", "filter"} {

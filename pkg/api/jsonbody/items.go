@@ -13,9 +13,9 @@ type Item struct {
 	Faults   []domain.FieldError // reasons for rejecting the item; empty if it is accepted
 }
 
-// SplitItems adds each fault of an item in the array body[field] to that item, and removes the faulty items from the
-// array. `items` has one element for each item of the array. SplitItems returns the faults that make it reject the
-// whole body: those outside the array, and all faults if no item is valid. If there are any, the body stays unchanged.
+// SplitItems assigns each fault in the array body[field] to the element of `items` that it concerns, and removes the
+// faulty items from the array. It returns the faults for which the whole body must be rejected: all faults, if one of
+// them is outside the array or if no item is valid. In that case the body stays unchanged.
 func SplitItems(body map[string]any, field string, items []Item, faults []domain.FieldError) []domain.FieldError {
 	list, _ := body[field].([]any)
 	rejected := 0

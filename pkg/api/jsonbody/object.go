@@ -48,7 +48,9 @@ func (o Object) Fields() map[string]any { return o.fields }
 // Names returns the names of all fields, sorted.
 func (o Object) Names() []string { return slices.Sorted(maps.Keys(o.fields)) }
 
-// wrong adds a fault for a field that has the wrong type. It reports whether the field is missing or wrong.
+// wrong adds a fault if the field is present and `ok` is false, which means that its value has the wrong type. `want`
+// describes the right type. The result is true if the caller cannot use the value, because it is missing or has the
+// wrong type.
 func (o Object) wrong(name string, ok bool, want string) bool {
 	if !ok && o.Has(name) {
 		o.Fault(name, "is %s; it must be %s", Describe(o.fields[name]), want)

@@ -97,7 +97,8 @@ func (p *parser) value(path string, depth int) (any, error) {
 	}
 }
 
-// token returns the next token of the value at a path. If the text is not UTF-8, it checks the token.
+// token returns the next token of the value at the given path. If the body is not valid UTF-8, token adds a fault at
+// this path if the invalid bytes are in this token.
 func (p *parser) token(path string) (json.Token, error) {
 	token, err := p.dec.Token()
 	if p.raw != nil {
@@ -110,7 +111,7 @@ func (p *parser) token(path string) (json.Token, error) {
 	return token, err
 }
 
-// skip reads the rest of the object or array at a path whose first token has been read.
+// skip reads to the end of the object or array at the given path. Its opening bracket has already been read.
 func (p *parser) skip(path string) error {
 	for open := 1; open > 0; {
 		token, err := p.token(path)

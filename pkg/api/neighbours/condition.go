@@ -25,7 +25,7 @@ type condition struct {
 
 const conditionField = "metadata_condition"
 
-// operators are Dify's operators with the same meaning as an operator of the grammar of filters.
+// operators maps Dify's comparison operators to the equivalent operators of package filter.
 var operators = map[string]filter.Op{
 	"is": filter.Eq, "=": filter.Eq, "is not": filter.Ne, "≠": filter.Ne, "!=": filter.Ne,
 	">": filter.Gt, "≥": filter.Gte, ">=": filter.Gte, "<": filter.Lt, "≤": filter.Lte, "<=": filter.Lte,
@@ -33,7 +33,7 @@ var operators = map[string]filter.Op{
 	"start with": filter.Prefix, "contains": filter.Contains,
 }
 
-// numeric are the operators whose value is a number that Dify may send as a string.
+// numeric lists the operators that compare numbers. Dify may send such a number as a string.
 var numeric = []string{"=", "≠", "!=", ">", "≥", ">=", "<", "≤", "<="}
 
 // filter returns the conditions as a filter, or their faults. The receiver may be nil.
@@ -68,7 +68,8 @@ func (c *conditions) filter() (*filter.Filter, []domain.FieldError) {
 	return found, faults
 }
 
-// translate returns the condition in the grammar of filters. The field of a fault is relative to the condition.
+// translate returns the condition as the JSON object that package filter parses. The field named in a fault is relative
+// to the condition.
 func (c condition) translate() (map[string]any, *domain.FieldError) {
 	names, isList := c.Name.([]any)
 	if !isList {

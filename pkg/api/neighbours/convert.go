@@ -136,7 +136,7 @@ func (r *received) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// limitedPart is a part of a form that may have at most `left` bytes more.
+// limitedPart is a part of a form. Reading more than `left` further bytes fails.
 type limitedPart struct {
 	*multipart.Part
 	left int64
@@ -151,8 +151,9 @@ func (p *limitedPart) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// refuse returns the error of convert for pkg/api to send. If the file cannot be converted, and not because of its format
-// or its size, refuse sends the error itself, with the status 422 that the clients of these APIs know.
+// refuse returns the error that pkg/api sends for a failed conversion. If the file could not be read, for example
+// because it is encrypted, refuse itself sends the response, with the status 422 that the clients of these APIs expect,
+// and returns nil.
 func refuse(c *gin.Context, err error) error {
 	var refused *format.Error
 	if !errors.As(err, &refused) {
@@ -173,7 +174,7 @@ func refuse(c *gin.Context, err error) error {
 	return nil
 }
 
-// pagesOf returns the text of each page that has any, by its number. It returns nil if the format has no pages.
+// pagesOf returns the numbers and the texts of all pages that have text. It returns nil if the format has no pages.
 func pagesOf(d *domain.Document) (numbers []int, texts []string) {
 	from := 0
 	for i, b := range d.Blocks {

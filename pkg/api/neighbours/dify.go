@@ -86,7 +86,8 @@ func (h *Handler) retrieval(c *gin.Context) error {
 	return openai.Reply(c, map[string]any{"records": records})
 }
 
-// recordMetadata returns the metadata of the fragment's datasource, and where the fragment is in it.
+// recordMetadata returns the metadata that Dify shows with a fragment: that of the datasource, and the page and heading
+// where the fragment was found.
 func recordMetadata(f domain.Fragment) map[string]any {
 	m := map[string]any{"datasource_id": f.DatasourceID}
 	for name, value := range map[string]string{"source": f.Source, "custom_id": f.CustomID, "heading": f.Heading, "mime_type": f.MIMEType} {

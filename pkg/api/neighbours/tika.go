@@ -142,6 +142,6 @@ func (h *Handler) write(c *gin.Context, contentType, body string) {
 	c.Header("Content-Length", strconv.Itoa(len(body)))
 	c.Header("Cache-Control", "no-store")
 	c.Status(http.StatusOK)
-	// In pieces, because the time limit applies to each. An error means that the client has disconnected.
+	// Write in pieces, because the time limit applies to each piece. An error means that the client has disconnected.
 	_, _ = io.Copy(struct{ io.Writer }{transfer.TimedWriter(c.Writer, h.WriteTimeout)}, strings.NewReader(body))
 }

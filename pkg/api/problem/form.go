@@ -179,7 +179,7 @@ const (
 	difyNoKnowledge  = 2001 // no datastore with the id
 )
 
-// writeDify sends an error to Dify. Dify shows the message to users, and tells an invalid key by the status 403.
+// writeDify sends an error to Dify. Dify shows the message to users, and recognises an invalid key by the status 403.
 func writeDify(w http.ResponseWriter, e *domain.Error) {
 	status := statuses[e.Code].status
 	code := status

@@ -16,9 +16,9 @@ const maxDocumentName = 500
 // batchFields maps operation ids to the field that holds a batch. An item that has faults is rejected alone.
 var batchFields = map[string]string{"UpsertDocuments": "documents"}
 
-// CleanBatch removes harmless faults from the items of the operation's batch, and reports each change as a warning of
-// its item. `parsed` holds the faults that were found when the body was parsed; the result holds those that remain. For
-// operations without a batch, and for bodies in which it is no array, `field` is empty.
+// CleanBatch repairs harmless faults in the items of the operation's batch, and adds a warning for each change to the
+// item's result in `items`. `parsed` holds the faults that were found when the body was parsed; `faults` holds those
+// that remain. If the operation has no batch, or the batch is not an array, `field` is empty.
 func CleanBatch(operationID string, body map[string]any, parsed []domain.FieldError) (
 	field string, items []jsonbody.Item, faults []domain.FieldError,
 ) {
