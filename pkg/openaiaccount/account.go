@@ -137,8 +137,8 @@ func (e *Unreadable) Error() string { return e.err.Error() }
 // Unwrap returns the cause.
 func (e *Unreadable) Unwrap() error { return e.err }
 
-// ConcernsObject reports whether an error concerns only the object that was requested, such as a file: others may be
-// read. It does not if the server cannot be reached, is overloaded or does not accept the key.
+// ConcernsObject reports whether an error concerns only the requested object, such as a file, so that other objects may
+// still be readable. It returns false if the server cannot be reached, is overloaded or rejects the key.
 func ConcernsObject(err error) bool {
 	if _, ok := errors.AsType[*Unreadable](err); ok {
 		return true
@@ -226,7 +226,8 @@ func (a *Account) Text(ctx context.Context, storeID, fileID string) (string, err
 	}
 }
 
-// pages yields the objects of a list, which has pages.
+// pages yields all objects of a list, and requests the list page by page. `id` returns the id of an object, at which
+// the next page continues.
 func pages[T any](ctx context.Context, a *Account, id func(T) string, path ...string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		query := url.Values{"limit": {fmt.Sprint(pageSize)}, "order": {"asc"}}

@@ -2,15 +2,15 @@ package openaiaccount
 
 import "strings"
 
-// Bounds on the overlap of two chunks, in bytes. A shorter one may be a coincidence, and a longer one is not looked for;
-// OpenAI's chunks have at most 4,096 tokens and overlap by at most half of that.
+// Bounds on the overlap of two chunks, in bytes. A shorter overlap may be a coincidence. Longer overlaps are not looked
+// for, because OpenAI's chunks have at most 4,096 tokens and overlap by at most half of that.
 const (
 	minOverlap = 20
 	maxOverlap = 32 << 10
 )
 
-// join joins chunks to one text. Text that is at the end of a chunk and at the beginning of the next occurs once. Chunks
-// that do not overlap are separated by an empty line.
+// join joins chunks to one text. Where the end of a chunk is repeated at the beginning of the next one, the repeated
+// text appears once. Chunks that do not overlap are separated by an empty line.
 func join(chunks []string) string {
 	var text strings.Builder
 	before := ""
@@ -28,8 +28,8 @@ func join(chunks []string) string {
 	return text.String()
 }
 
-// overlap returns the length of the longest text that is both at the end of a and at the beginning of b, up to
-// maxOverlap. It is the last value of the prefix function of b and the end of a (Knuth, Morris and Pratt).
+// overlap returns the length of the longest text, up to maxOverlap, that is both the end of a and the beginning of b.
+// It uses the prefix function of Knuth, Morris and Pratt.
 func overlap(a, b string) int {
 	a, b = a[max(0, len(a)-maxOverlap):], b[:min(len(b), maxOverlap)]
 	borders := make([]int, len(b)) // of each prefix of b: the length of its longest border
