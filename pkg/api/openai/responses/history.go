@@ -63,8 +63,8 @@ func (s *Service) expired(r domain.StoredResponse) bool {
 	return s.Now().Sub(r.CreatedAt) > Retention
 }
 
-// decode parses the JSON in the row of a stored response. If the process that was answering the response has died, the
-// result has the status failed.
+// decode parses the JSON in the row of a stored response. If the process that was answering the response has died, decode
+// sets the status to failed.
 func (s *Service) decode(r domain.StoredResponse) (out stored, err error) {
 	out.StoredResponse = r
 	if err := json.Unmarshal([]byte(r.Body), &out.body); err != nil {
