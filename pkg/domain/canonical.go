@@ -1,8 +1,8 @@
 package domain
 
-// HasCanonical reports whether a page of the site names the page with the given id as its canonical page. Some sites
-// wrongly name their root as the canonical page of every page. So HasCanonical ignores the root as a canonical page,
-// unless SameAddress returns true for the addresses of the page and the root.
+// HasCanonical reports whether a page of the site d names the page with the given id as its canonical page. Some sites
+// wrongly name their root as the canonical page of every page. HasCanonical therefore ignores the root as a canonical
+// page, unless the page itself has the same address as the root (see SameAddress).
 func (d *Datasource) HasCanonical(page DatasourceConfig, id string) bool {
 	root := d.Config.Scope(false).Root
 	return page.Canonical != "" && ChildID(d.ID, page.Canonical) == id &&
@@ -10,8 +10,8 @@ func (d *Datasource) HasCanonical(page DatasourceConfig, id string) bool {
 }
 
 // MayBeReplacedBy reports whether a fetched page, d, may be left out in favour of target, the page that d names as
-// canonical. `similar` reports whether the two pages have similar texts. Until target has been fetched, `similar` is
-// ignored. A page with active content is kept until target has content, too, or until target has been processed.
+// canonical. `similar` says whether the two pages have similar texts; it is ignored until target has been fetched. If d
+// has active content, d is kept until target has content, too, or until the processing of target has ended.
 func (d *Datasource) MayBeReplacedBy(target Datasource, similar bool) bool {
 	switch {
 	case !target.Alive() || target.DuplicateOf == d.ID:
@@ -23,9 +23,9 @@ func (d *Datasource) MayBeReplacedBy(target Datasource, similar bool) bool {
 	}
 }
 
-// IsReplacedBy reports whether a page of the site is left out in favour of keeper, a page with content. This requires
-// that the page names keeper as canonical, that keeper does not name the page as canonical, and that the texts of the
-// two pages are similar.
+// IsReplacedBy reports whether a page of the site d is left out in favour of keeper, another page with content. This is
+// so if the page names keeper as canonical, keeper does not name the page as canonical, and `similar` says that the two
+// pages have similar texts.
 func (d *Datasource) IsReplacedBy(page, keeper Datasource, similar bool) bool {
 	return page.ID != keeper.ID && page.GroupID == d.ID && similar &&
 		d.HasCanonical(page.Config, keeper.ID) && !d.HasCanonical(keeper.Config, page.ID)
@@ -34,10 +34,10 @@ func (d *Datasource) IsReplacedBy(page, keeper Datasource, similar bool) bool {
 // maxCanonicals is the maximum length of a chain of canonical addresses.
 const maxCanonicals = 8
 
-// CanonicalCycle follows the canonical addresses of pages, starting with the page `from`, and reports whether one of
-// them is the page with the given id. The caller must not replace the pages of such a cycle; they would replace one
-// another forever. The result is false if `from` itself names that page, because the caller keeps one of the two. The
-// function `read` returns the page with an id, or nil if the page does not exist.
+// CanonicalCycle follows canonical addresses from the page `from` and reports whether they lead to the page with the
+// given id. If they do, the caller must not replace either page, because the pages would replace one another forever.
+// The result is false if `from` itself names the page with the given id as canonical, because in that case the caller
+// keeps one of the two. CanonicalCycle calls `read` to get the page with an id, or nil if there is none.
 func (d *Datasource) CanonicalCycle(from Datasource, id string, read func(id string) (*Datasource, error)) (bool, error) {
 	for hop := range maxCanonicals {
 		if from.Config.Canonical == "" {
@@ -71,7 +71,7 @@ func BestPage(pages []DatasourceConfig) int {
 	return best
 }
 
-// PageChange is the effect of a page's completed job on pages that were left out in favour of that page.
+// PageChange says what the end of a page's job means for the pages that were left out as duplicates of that page.
 type PageChange int
 
 // Values of PageChange.
@@ -82,7 +82,8 @@ const (
 	PageDiffers                   // its content or redirect has changed: pages with its former content are fetched again
 )
 
-// ChangeFrom returns the effect of the job that changed the page from `before` to d.
+// ChangeFrom returns what a job that changed the page from `before` to d means for the pages that were left out as
+// duplicates of d.
 func (d *Datasource) ChangeFrom(before Datasource) PageChange {
 	switch {
 	case d.GroupID == "":
@@ -100,8 +101,8 @@ func (d *Datasource) ChangeFrom(before Datasource) PageChange {
 	}
 }
 
-// FetchesAgain reports whether a page that was left out in favour of another one, the keeper, must be fetched again
-// after a change to the keeper. `similar` reports whether the two pages have similar texts.
+// FetchesAgain reports whether a page of the site d must be fetched again after a change to the page keeperID, in
+// favour of which the page was left out. `similar` says whether the two pages have similar texts.
 func (d *Datasource) FetchesAgain(page Datasource, keeperID string, change PageChange, similar bool) bool {
 	if page.Status != StatusSkipped || page.GroupID != d.ID {
 		return false

@@ -91,7 +91,7 @@ type APIKey struct {
 	Limits      Limits // limits set for this key; nil: none
 }
 
-// Can reports whether the key has the scope; write includes read.
+// Can reports whether the key grants the scope. A key with the scope write also grants read.
 func (k APIKey) Can(s Scope) bool {
 	for _, have := range k.Scopes {
 		if have == s || (s == ScopeRead && have == ScopeWrite) {

@@ -25,8 +25,8 @@ const (
 	StatusRunning   Status = "running"
 	StatusSynched   Status = "synched"
 	StatusError     Status = "error"
-	// StatusSkipped is the status of a page that is deliberately left out, for example because it asks not to be
-	// indexed or duplicates another page.
+	// StatusSkipped is the status of a page that is deliberately left out, for example because it duplicates another
+	// page or asks not to be indexed.
 	StatusSkipped Status = "skipped"
 )
 
@@ -78,9 +78,10 @@ type Processing struct {
 	Fingerprint      string // fingerprint of the active generation; see Version
 	Inputs           string // inputs of the active generation; see Job.Inputs; "" if unknown
 
-	// Target is the datasource's generation in the place that the datastore is moving to, or nil if there is none.
+	// Target describes the copy of the datasource in the place that its datastore is moving to. It is nil if there is
+	// no such copy.
 	Target *Target
-	// MoveID is the id of the latest move for which a job was queued to copy the active generation.
+	// MoveID is the id of the latest move for which a job was queued to copy the datasource's active generation.
 	MoveID string
 	// Resume is the state to restore when the newest job, a move job, has ended. It is nil if the newest job is of
 	// another kind or has succeeded.
@@ -140,9 +141,9 @@ type DatasourceConfig struct {
 	// Access holds additional headers for requests to the site, or is nil if there are none. Pages of a site use their
 	// site's headers.
 	Access *SiteAccess `json:"access,omitempty"`
-	// Results of a page's last fetch: the address that Redirects led to (empty if it is SourceURL), the canonical
-	// address that the page names, the time of its last change according to the sitemap, and whether a browser was
-	// needed.
+	// Results of the page's last fetch. FinalURL is the address that Redirects led to, or empty if it is SourceURL.
+	// Canonical is the canonical address that the page names, LastMod the time of the page's last change according to
+	// the sitemap, and Rendered says whether a browser was needed.
 	FinalURL  string     `json:"final_url,omitempty"`
 	Redirects []Redirect `json:"redirects,omitempty"`
 	Canonical string     `json:"canonical_url,omitempty"`
@@ -153,12 +154,12 @@ type DatasourceConfig struct {
 	Sketch   []byte `json:"sketch,omitempty"`
 	// TextID identifies the text that the active content was made from; see Event.TextID.
 	TextID string `json:"text_id,omitempty"`
-	// LinksKnown tells whether the links found by the last fetch are stored. If not, the page is fetched
-	// unconditionally, because a "not modified" response contains no links.
+	// LinksKnown says whether the links found by the last fetch are stored. If not, the next request for the page is
+	// unconditional, because a "not modified" response contains no links.
 	LinksKnown bool `json:"links_known,omitempty"`
-	// Lead is 0 for pages that match the site's include patterns, and for the root. Other pages are read only for their
-	// links. For them, Lead is the number of consecutive pages of this kind at the end of the path from the root to the
-	// page, including the page itself.
+	// Lead limits how far links are followed through pages that match none of the site's include patterns. Such pages
+	// are read only for their links. Lead is 0 for the root and for matching pages. For another page, it is the number
+	// of consecutive pages without a match at the end of the path from the root, including the page itself.
 	Lead int `json:"lead,omitempty"`
 	// NamedByDocument is true if the caller gave no name, so that the page is named after its document's title.
 	NamedByDocument bool `json:"named_by_document,omitempty"`
@@ -222,8 +223,8 @@ type Original struct {
 	Name     string `json:"name"`      // file name or address; a hint for the format
 }
 
-// Filters restrict a query. The values of one field are alternatives, and all fields must match. Metadata filters
-// require the value of a top-level key to equal a string, number or boolean.
+// Filters restrict a query to some documents. The values of one field are alternatives, and a document must match all
+// fields that are set. A metadata filter requires that the value of a top-level key equals a string, number or boolean.
 type Filters struct {
 	CustomIDs     []string
 	DatasourceIDs []string

@@ -33,8 +33,8 @@ type Datastore struct {
 // Serving returns the place that readers are served from.
 func (d Datastore) Serving() Place { return Place{Engine: d.Type, Model: d.EmbeddingModel} }
 
-// Places returns the places for new content: the one that serves readers and, during a move, the destination of the
-// move.
+// Places returns the places that new content is written to: the one that serves readers and, during a move, also the
+// move's destination.
 func (d Datastore) Places() []Place {
 	if d.Move == nil {
 		return []Place{d.Serving()}
@@ -54,7 +54,8 @@ type DatastorePatch struct {
 	OCRLanguages   *OCRLanguages  // of scans read from now on
 }
 
-// Destination returns the place that the patch names or, if it names none, the place that serves readers.
+// Destination returns the place to which the patch moves the datastore. A part that the patch leaves open, the engine
+// or the model, is taken from the place that serves readers. `named` is false if the patch leaves both open.
 func (p DatastorePatch) Destination(d Datastore) (to Place, named bool) {
 	to = d.Serving()
 	assignIf(&to.Engine, p.Type)
@@ -62,7 +63,7 @@ func (p DatastorePatch) Destination(d Datastore) (to Place, named bool) {
 	return to, p.Type != nil || p.EmbeddingModel != nil
 }
 
-// Apply sets the fields of the patch, except those that start a move.
+// Apply sets the fields of the patch in d, except Type and EmbeddingModel, which start a move.
 func (p DatastorePatch) Apply(d *Datastore) {
 	assignIf(&d.Name, p.Name)
 	assignIf(&d.Description, p.Description)

@@ -25,7 +25,7 @@ type Block struct {
 	Level int       `json:"l,omitempty"` // heading: 1 to 6; list item: nesting level from 1
 	Page  int       `json:"p,omitempty"` // page or slide from 1; 0 if the format has none
 	Sheet string    `json:"s,omitempty"` // spreadsheet: the sheet's name
-	// Apart means that the block does not belong to the headings before it. An example is the first block of a slide
+	// Apart means that the headings before this block do not apply to it. An example is the first block of a slide
 	// without a title.
 	Apart bool `json:"x,omitempty"`
 	Row   int  `json:"r,omitempty"` // row number, from 1, in a spreadsheet, csv or JSON Lines file; 0 elsewhere
@@ -46,8 +46,8 @@ const TimeAnchor = "t="
 // BlockSeparator separates the blocks in a document's text.
 const BlockSeparator = "\n\n"
 
-// JoinBlocks returns the blocks as text for people: consecutive table rows and list items are on adjacent lines, and an
-// empty line is between other blocks.
+// JoinBlocks returns the text of the blocks for people to read. Consecutive table rows and list items are on adjacent
+// lines; an empty line separates all other blocks.
 func JoinBlocks(blocks []Block) string {
 	var text strings.Builder
 	for i, b := range blocks {
@@ -86,11 +86,12 @@ type Document struct {
 	// LinkList marks a document that is a list of links, such as an index, a table of contents, or a source listing
 	// that links to its documentation. The answers are on the linked pages.
 	LinkList bool `json:"link_list,omitempty"`
-	// Recognised holds the mean confidence, from 0 to 1, of each page whose text was recognised in its picture (OCR).
+	// Recognised maps the number of each page whose text was recognised in a picture (OCR) to the mean confidence, from
+	// 0 to 1.
 	Recognised map[int]float64 `json:"recognised,omitempty"`
 }
 
-// SetRecognised records that the text of a page was recognised in its picture, with the given mean confidence.
+// SetRecognised records that a page's text was recognised in a picture, and with which mean confidence.
 func (d *Document) SetRecognised(page int, confidence float64) {
 	if d.Recognised == nil {
 		d.Recognised = map[int]float64{}
@@ -149,9 +150,9 @@ const (
 type Chunk struct {
 	Ordinal int    // from 0, in reading order
 	Text    string // returned to callers; at most MaxChunkBytes
-	// Context is indexed with Text but is not returned as text. It consists of the document's title, the parties of a
-	// contract, the heading path and section labels. After a ContextSeparator, which is missing otherwise, it has the
-	// caption of a table and defined terms. These are only for the search by words.
+	// Context is indexed together with Text but is not part of the text that a query returns. Its first part holds the
+	// document's title, the parties of a contract, the heading path and section labels. If there is a ContextSeparator,
+	// a second part follows it, which only the search by words uses: the caption of a table and defined terms.
 	Context string
 	Heading string // heading path of most of the chunk, joined by " > "; for a sheet, also the row numbers of the chunk ("Prices > rows 4 to 5"); for subtitles, the time at which it begins
 	Anchor  string // unescaped URL fragment of Heading, of the term that the chunk defines, or of its time; "" if there is none
@@ -159,8 +160,8 @@ type Chunk struct {
 	Offset  int    // byte offset of the chunk in the document's text (blocks joined by "\n\n")
 	Tokens  int    // number of tokens as counted by the chunker
 
-	// Runs map Text to positions in the document's text. They are nil if the positions are unknown, as for chunks
-	// indexed by older versions.
+	// Runs map parts of Text to their positions in the document's text. They are nil if the positions are unknown, as
+	// for chunks that older versions indexed.
 	Runs TextRuns
 }
 

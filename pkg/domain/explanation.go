@@ -36,7 +36,8 @@ const (
 type ExplainedFilters struct {
 	Datasources *int           // number of datasources selected by custom ids and datasource ids, including pages of sites; nil: no filter
 	Metadata    map[string]any // keys with their required values
-	// Where is the general filter as JSON in canonical form, or nil if there is none; see package filter.
+	// Where is the request's condition on metadata (see package filter) as JSON in canonical form, or nil if there is
+	// none.
 	Where json.RawMessage
 }
 

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// File is an uploaded original that may belong to any number of datastores, as OpenAI's clients use it. In each of
-// these, a datasource refers to the file and shares its original.
+// File is an uploaded original that may belong to any number of datastores, as in OpenAI's API. In each of these
+// datastores, a datasource refers to the file and shares its original.
 type File struct {
 	ID          string
 	WorkspaceID string
@@ -58,7 +58,8 @@ type FileChunking struct {
 	OverlapTokens int `json:"overlap_tokens"`
 }
 
-// Chunking returns the chunk sizes. The ratio of the target to the maximum is that of the defaults.
+// Chunking returns chunk sizes for the requested maximum. The target size has the same ratio to the maximum as in the
+// defaults.
 func (c FileChunking) Chunking() Chunking {
 	limit := min(c.MaxTokens, MaxChunkTokens)
 	return Chunking{TargetTokens: max(limit*DefaultChunkTokens/DefaultMaxChunkTokens, MinChunkTokens), MaxTokens: limit}
@@ -98,14 +99,15 @@ type FileBatch struct {
 	Missing     int64 // files that did not exist when the batch was created
 }
 
-// StoredFile is a file in a datastore: a datasource, or a file of a batch that did not exist.
+// StoredFile is a file in a datastore. It is usually a datasource. In a file batch, it may also be the id of a file
+// that did not exist when the batch was created.
 type StoredFile struct {
 	Datasource
 	MissingFileID string // id of the file that did not exist; "" for a datasource
 }
 
-// Owner returns the id in the original's key: that of the datasource or file for which the original was stored. It
-// returns "" if the key contains no id.
+// Owner returns the id of the datasource or file for which the original was stored. The id is the first part of the
+// original's key. Owner returns "" if the key contains no id.
 func (o *Original) Owner() string {
 	if o == nil {
 		return ""
@@ -117,8 +119,8 @@ func (o *Original) Owner() string {
 	return id
 }
 
-// FileID returns the id of the file that the datasource was created from, or "" if it was created without one. A
-// datasource that was restored from the job log knows its file only by the owner of its original.
+// FileID returns the id of the File that the datasource was created from, or "" if it was created without one. After a
+// datasource has been restored from the job log, Config.FileID is empty, so FileID uses the owner of the original.
 func (d *Datasource) FileID() string {
 	if d.Config.FileID != "" || d.Type != TypeFile {
 		return d.Config.FileID
@@ -135,14 +137,14 @@ func (d *Datasource) SharesOriginal() bool {
 	return owner != "" && owner == d.FileID()
 }
 
-// AttachedID returns the id of the datasource that adds a file to a datastore. It is the same in every attempt, so that
-// a file is in a datastore at most once.
+// AttachedID returns the id of the datasource that represents a file in a datastore. The id depends only on the
+// arguments, so adding the file again does not create a second datasource.
 func AttachedID(datastoreID, fileID string) string {
 	return DerivedID("attached", datastoreID, fileID)
 }
 
-// CancelUnread ends the processing of a datasource without searchable content. Results of its unfinished job are
-// refused.
+// CancelUnread ends the processing of a datasource that has no searchable content. If its job is still running, the
+// job's results will be refused.
 func (d *Datasource) CancelUnread(at time.Time) {
 	d.finish(StatusSkipped, at)
 	d.Error, d.JobID, d.Resume = "cancelled before it was read", NewID(), nil

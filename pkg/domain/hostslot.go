@@ -12,7 +12,8 @@ type Pace struct {
 // HostSlot is the answer to a crawler's request for a slot at a host.
 type HostSlot struct {
 	Granted bool
-	// Wait is the time until the request may start or, if the slot is not granted, until it is worth asking again.
+	// Wait is how long to wait before starting the request. If no slot was granted, it is how long to wait before
+	// asking again.
 	Wait time.Duration
 	// Release releases a granted slot. The caller must call it once, when the request is complete. It is nil if the
 	// slot was not granted.

@@ -128,7 +128,7 @@ type Event struct {
 	// LeftOut counts addresses that were left out, by reason. It is set in discovered events and in a site's synched
 	// event.
 	LeftOut map[string]int `json:"left_out,omitempty"`
-	// Force is set in the postponed event of an ingest job: the field of the job.
+	// Force is set in the postponed event of an ingest job. It has the value of the job's Force field.
 	Force bool `json:"force,omitempty"`
 	// The next fields are set in the postponed events of crawl jobs. Until is when the next job is due, Tries is how many fetches have
 	// failed so far, Since is when the first one failed (zero if none did), and Crawl is the job's CrawlSpec.
@@ -138,14 +138,15 @@ type Event struct {
 	Crawl  *CrawlSpec `json:"crawl,omitempty"`
 	Chunks int64      `json:"chunks,omitempty"` // synched
 	Bytes  int64      `json:"bytes,omitempty"`  // synched: text bytes
-	// EmbedTokens is set in synched events: the number of tokens that this run of the job newly embedded.
+	// EmbedTokens is set in synched events. It is the number of tokens for which this run of the job computed new
+	// embeddings.
 	EmbedTokens int64  `json:"embed_tokens,omitempty"`
 	MIMEType    string `json:"mime_type,omitempty"` // synched: detected type of the content
 	// Document is set in synched events. It describes the content and how it was read.
 	Document *DocumentInfo `json:"document,omitempty"`
-	// Fingerprint is set in synched and unchanged events. In synched events, it is the fingerprint of the rows written;
-	// see Version. In unchanged events, it is set if the bytes of a page have changed but the text has not, and is the
-	// page's new fingerprint.
+	// Fingerprint is set in synched events, where it is the fingerprint of the rows written (see Version). In an
+	// unchanged event, it is set only if the bytes of a page have changed but its text has not; then it is the page's
+	// new fingerprint.
 	Fingerprint string `json:"fingerprint,omitempty"`
 	// TextID is set in synched events: a hash of the written rows' text and of the document's properties. It does not
 	// depend on markup, generation times, view counters or tokens in the page. It is "" for content other than web
@@ -188,7 +189,7 @@ type Fetched struct {
 	// pages; see package textid. Both are empty if the page is not HTML or has no text.
 	TextHash string `json:"text_hash,omitempty"`
 	Sketch   []byte `json:"sketch,omitempty"`
-	// LinksKnown reports whether the page's links were reported. They are reported in discovered events with Parts.
+	// LinksKnown says whether the page's links were reported. The links are in discovered events; see Event.Parts.
 	LinksKnown bool `json:"links_known,omitempty"`
 }
 
@@ -202,6 +203,6 @@ type Redirect struct {
 type Link struct {
 	URL   string `json:"url"` // normalised
 	Depth int    `json:"depth"`
-	// LastMod is the time of the page's last change according to its sitemap; zero if unknown.
+	// LastMod is when the page last changed according to its sitemap, or zero if that is unknown.
 	LastMod time.Time `json:"last_mod,omitzero"`
 }

@@ -17,8 +17,8 @@ const metaLanguage = "language"
 // only with the datasource.
 const maxFoundMetadata = 2 << 10
 
-// FragmentMetadata returns the metadata of a fragment, which filters can use and readers can see. It is a copy of the
-// caller's metadata (`given`), with the document's metadata, title and language added. doc may be nil.
+// FragmentMetadata returns the metadata of a fragment, which filters can use and readers can see. It copies `given`,
+// the caller's metadata, and adds the document's own metadata, title and language from doc, which may be nil.
 func FragmentMetadata(given map[string]any, doc *DocumentInfo) map[string]any {
 	if doc == nil {
 		return given

@@ -28,8 +28,8 @@ func NewMoveJob(d Datasource, store Datastore) Job {
 	return j
 }
 
-// newScanJob returns the job that follows a postponed ingest job. The argument `force` is Job.Force, and `move` is
-// Job.Move.
+// newScanJob returns the scan job that replaces a postponed ingest job. `force` and `move` are the values of the ingest
+// job's Force and Move fields.
 func newScanJob(id string, force bool, move string, d Datasource, store Datastore) Job {
 	j := newIngestJob(id, d, store)
 	j.Kind, j.Force = JobScan, force
@@ -39,8 +39,8 @@ func newScanJob(id string, force bool, move string, d Datasource, store Datastor
 	return j
 }
 
-// NewCrawlJob returns a job that fetches a page or discovers a site. The request for a page is conditional only if
-// readers see the content from the last fetch. Otherwise a "not modified" response would leave readers with older
+// NewCrawlJob returns a job that fetches a page or discovers the pages of a site. The request for a page is conditional
+// only if readers see the content of the last fetch. Otherwise a "not modified" response would leave readers with older
 // content.
 func NewCrawlJob(d Datasource, store Datastore) Job {
 	j := newJob(NewID(), JobCrawl, d, store)
@@ -56,9 +56,9 @@ func NewCrawlJob(d Datasource, store Datastore) Job {
 	return j
 }
 
-// NewPageJob returns the crawl job of a site's page. Its id is derived from the site's job and the page, so that
-// discovering the page again in the same crawl adds no job. If the page's links are needed but not stored, it is
-// fetched unconditionally.
+// NewPageJob returns the job that fetches a page of a site. The job's id is derived from the site's job and the page,
+// so that a crawl that discovers the page twice adds only one job. If the page's links are needed but not stored, the
+// request for the page is unconditional.
 func NewPageJob(site, page Datasource, siteJobID string, store Datastore) Job {
 	j := NewCrawlJob(page, store)
 	j.ID = PageJobID(siteJobID, page.ID)

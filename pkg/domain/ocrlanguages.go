@@ -9,7 +9,8 @@ import (
 // FieldOCRLanguages is the name of the API field, as used in the faults that CheckOCRLanguages returns.
 const FieldOCRLanguages = "ocrLanguages"
 
-// MaxOCRLanguages is the maximum number of languages in which the text of scans is recognised. Each takes time.
+// MaxOCRLanguages is the maximum number of languages in which the text of scans is recognised. Each language adds to
+// the time per page.
 const MaxOCRLanguages = 6
 
 var ocrLanguagePattern = regexp.MustCompile(`^[a-z]{3}(_[A-Za-z]{2,10}){0,2}$`)
@@ -17,7 +18,8 @@ var ocrLanguagePattern = regexp.MustCompile(`^[a-z]{3}(_[A-Za-z]{2,10}){0,2}$`)
 // IsOCRLanguage reports whether a name has the form of Tesseract's names of languages, such as "deu" and "chi_sim".
 func IsOCRLanguage(name string) bool { return ocrLanguagePattern.MatchString(name) }
 
-// OCRLanguages are Tesseract's names of languages, joined by commas. It is "" for the setting of the service.
+// OCRLanguages holds the names of languages as Tesseract knows them, joined by commas. "" means that the languages
+// configured for the service are used.
 type OCRLanguages string
 
 // Names returns the names, or nil if there are none.
@@ -28,7 +30,7 @@ func (l OCRLanguages) Names() []string {
 	return strings.Split(string(l), ",")
 }
 
-// Check returns a fault for each name that is none, and for too many names.
+// Check returns a fault for each entry that is not a language name, and another fault if there are too many entries.
 func (l OCRLanguages) Check() []FieldError {
 	var faults []FieldError
 	names := l.Names()

@@ -28,8 +28,8 @@ func (s SiteScope) Patterns() Patterns {
 	return Patterns{include: compileGlobs(s.Include), exclude: compileGlobs(s.Exclude)}
 }
 
-// Refuses returns the reason why the patterns refuse a path, or "" if they accept it. The path is unescaped, like
-// url.URL.Path. Exclude patterns take precedence over include patterns.
+// Refuses returns the reason why the patterns exclude a path, or "" if they include it. The path must be unescaped, as
+// in url.URL.Path. Exclude patterns take precedence over include patterns.
 func (p Patterns) Refuses(path string) string {
 	switch {
 	case matchesAny(p.exclude, path):

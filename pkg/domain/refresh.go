@@ -154,7 +154,7 @@ var cronFields = [5]cronField{
 	{name: "day of week", max: 6, names: ", or sun to sat; Sunday is 0", bits: func(s *cron.SpecSchedule) uint64 { return s.Dow }},
 }
 
-// cronParser parses expressions in the same way as the NATS server, which contains a copy of this parser.
+// cronParser accepts the same expressions as the NATS server, which contains a copy of this parser.
 var cronParser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
 
 // cronPart matches one item in a field's list. The parser would accept more forms, some of them with surprising

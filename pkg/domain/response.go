@@ -29,7 +29,8 @@ type StoredResponse struct {
 	Status      ResponseStatus
 	Background  bool
 
-	// Holder is the process that answers the response in the background, until HeldUntil unless it extends that time.
+	// Holder is the id of the process that is answering the response in the background. Unless that process extends
+	// HeldUntil in time, it is considered dead.
 	Holder    string
 	HeldUntil time.Time
 

@@ -24,7 +24,8 @@ type Facet struct {
 	Values   []FacetValue // the most frequent values first
 }
 
-// FacetValue is a value and the number of documents that have it. A document with a list counts for each of its items.
+// FacetValue is a value of a metadata key, with the number of documents that have this value. If a document's value is
+// a list, the document counts once for each item.
 type FacetValue struct {
 	Value any // string, float64 or bool; a text may be cut
 	Count int

@@ -20,7 +20,7 @@ const MinSecretBytes = 12
 // Secrets are the operator's secrets, which have no recognisable form. The zero value contains none.
 type Secrets struct{ known []string } // longest first
 
-// NewSecrets returns the secrets of at least MinSecretBytes bytes.
+// NewSecrets returns a Secrets that hides those of the given secrets that have at least MinSecretBytes bytes.
 func NewSecrets(secrets ...string) Secrets {
 	known := slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return len(s) < MinSecretBytes })
 	slices.SortFunc(known, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // because one may contain another

@@ -18,7 +18,7 @@ type Crawl struct {
 	Widened      bool           `json:"widened,omitempty"`   // the settings were changed to include more pages after discovery had started
 }
 
-// Stopped reports whether the site's owner has stopped the crawl. It returns false for nil.
+// Stopped reports whether a user has stopped the crawl. It returns false if c is nil.
 func (c *Crawl) Stopped() bool { return c != nil && !c.StoppedAt.IsZero() }
 
 // MissingPolicy says what happens to pages of a site that its newest crawl has not found, once discovery is complete.
@@ -34,8 +34,8 @@ const (
 // Maximum number of different reasons in Crawl.LeftOut.
 const maxLeftOut = 50
 
-// addLeftOut adds numbers of left-out addresses, by reason. Once LeftOut has maxLeftOut different reasons, the numbers
-// for further reasons are dropped.
+// addLeftOut adds to LeftOut the numbers of addresses that were left out, by reason. Once LeftOut contains maxLeftOut
+// reasons, further reasons are dropped.
 func (c *Crawl) addLeftOut(counts map[string]int) {
 	for _, reason := range slices.Sorted(maps.Keys(counts)) {
 		if _, known := c.LeftOut[reason]; !known && len(c.LeftOut) >= maxLeftOut {
@@ -48,8 +48,8 @@ func (c *Crawl) addLeftOut(counts map[string]int) {
 	}
 }
 
-// AddLeftOut adds counts of left-out addresses, by reason, to the site's crawl. It reports whether there were any
-// counts.
+// AddLeftOut adds to the site's crawl the numbers of addresses that were left out, by reason. It returns false if
+// counts is empty.
 func (d *Datasource) AddLeftOut(counts map[string]int) bool {
 	if len(counts) == 0 {
 		return false
@@ -182,8 +182,8 @@ func (d *Datasource) Alive() bool {
 	return d.Status != StatusSkipped && (d.Status != StatusError || d.ActiveGeneration > 0)
 }
 
-// TextName returns a name for the content of the page: the hash of its text or, if that is unknown, of its bytes. Pages
-// with equal names have the same content. The result is "" for a page that was never fetched.
+// TextName returns a name that identifies the page's content: the hash of its text or, if that is unknown, of its
+// bytes. If two pages have the same name, they have the same content. The name of a page that was never fetched is "".
 func (d *Datasource) TextName() string {
 	switch {
 	case d.Original == nil:
@@ -219,9 +219,10 @@ func (s SiteScope) LeftOutReason(why, address string) string {
 	return address + " was skipped: " + why + "."
 }
 
-// IsBetterThan reports whether this page should be kept instead of another one with the same content. A page that was
-// fetched without a redirect is better than one that redirects, and the target of a redirect is better than its start.
-// Otherwise the page with fewer links from the root is better, then the page with the shorter address.
+// IsBetterThan reports whether this page, rather than another page with the same content, should be kept. A page that
+// was fetched without a redirect is better than one that redirects, and the target of a redirect is better than the
+// page that redirects to it. Otherwise the page with fewer links between it and the root is better, or else the page
+// with the shorter address.
 func (c DatasourceConfig) IsBetterThan(than DatasourceConfig) bool {
 	leads, target := c.FinalURL == than.SourceURL, than.FinalURL == c.SourceURL
 	switch {

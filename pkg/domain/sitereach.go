@@ -11,9 +11,9 @@ type SiteReach struct {
 	patterns *Patterns
 }
 
-// Judge decides whether a link becomes a page. If not, `why` is the reason. Otherwise `why` is "", and the second
-// result is the Lead of the new page (see DatasourceConfig.Lead): the parameter `lead` if the page matches no include
-// pattern, or else 0.
+// Judge decides whether a link becomes a page of the site. If not, `why` is the reason. Otherwise `why` is "", and the
+// second result is the Lead of the new page (see DatasourceConfig.Lead). That is 0 for the root and for a page that
+// matches an include pattern, and `lead` for any other page.
 func (r *SiteReach) Judge(l Link, lead int) (why string, _ int) {
 	if SameAddress(l.URL, r.Scope.Root) {
 		return "", 0 // the root is always read for its links

@@ -12,26 +12,27 @@ type AnswerSentence struct {
 	Spans       []SourceSpan `json:"spans,omitempty"`
 }
 
-// SourceSpan is a part of a source that supports a sentence. Its JSON form leaves out what RestoreSpans derives from the
-// source.
+// SourceSpan is a part of a source that supports a sentence. Its JSON form has only the fields that RestoreSpans cannot
+// derive from the source.
 type SourceSpan struct {
 	Source   int       `json:"source"` // index in the answer's sources
 	Citation int       `json:"-"`      // number of the source in the answer; 0 if the answer cites nothing
 	In       TextRange `json:"in"`     // bytes in Fragment.Text
 
-	// Original is the location in the document's text, in bytes like Fragment.Offset. It is nil if the location is
-	// unknown, as for chunks of older versions.
+	// Original is the location of the span in the document's text, in bytes. It is nil if the location is unknown, as
+	// for chunks that older versions indexed.
 	Original *TextRange `json:"-"`
 	Text     string     `json:"-"` // the document's text at Original, or the fragment's text if the location is unknown
 
-	// Page and Rectangles locate the span on a page of a PDF. They are empty for other formats, and unless they were
-	// requested.
+	// Page and Rectangles locate the span on a page of a PDF. They are empty for other formats, or if the request did
+	// not ask for them.
 	Page       int             `json:"-"`
 	Rectangles []PageRectangle `json:"-"`
 }
 
-// SourceSpans returns a range of the text of a source as spans: one for each part that is contiguous in the document's
-// text, or a single span if the location is unknown. index is the source's index in the answer's sources.
+// SourceSpans returns the given range of a source's text as spans. Each span is contiguous in the document's text. If
+// the location in the document is unknown, the result is a single span. `index` is the index of the source in the
+// answer's sources.
 func SourceSpans(source Fragment, index int, in TextRange) []SourceSpan {
 	span := SourceSpan{Source: index, Citation: source.Citation, In: in, Text: source.Text[in.Start:in.End]}
 	located := source.Runs.Locate(source.Text, in)
@@ -46,7 +47,8 @@ func SourceSpans(source Fragment, index int, in TextRange) []SourceSpan {
 	return out
 }
 
-// RestoreSpans completes spans that were read from their JSON form. It drops spans that are not within a source.
+// RestoreSpans sets the fields of spans that are not part of their JSON form. It drops spans whose source or range does
+// not exist.
 func RestoreSpans(sentences []AnswerSentence, sources []Fragment) {
 	for i := range sentences {
 		kept := make([]SourceSpan, 0, len(sentences[i].Spans))

@@ -22,8 +22,9 @@ type TextRuns []TextRun
 // maxEncodedRuns is the maximum length of encoded runs, in bytes. Longer ones are not stored.
 const maxEncodedRuns = 16 << 10
 
-// Add appends a run. text and document are the offsets at which it begins in the two texts. The previous run ends
-// there. If the new run merely continues the previous run, Add does nothing. After the last Add, call End.
+// Add appends a run that begins at the offset `text` in the chunk's text and at the offset `document` in the document's
+// text. The previous run ends where the new one begins. If the new run merely continues the previous one, Add does
+// nothing. After the last Add, call End.
 func (r *TextRuns) Add(text, document int) {
 	if n := len(*r); n > 0 {
 		last := &(*r)[n-1]
@@ -51,8 +52,8 @@ func (r TextRuns) End(length int) TextRuns {
 	return r
 }
 
-// Clip returns the runs of text[start:end] for another text that contains this part. `moved` is the part's offset in
-// that text minus `start`.
+// Clip returns the runs within text[start:end], for use with another text that contains this part. `moved` is how many
+// bytes later the part begins in the other text.
 func (r TextRuns) Clip(start, end, moved int) TextRuns {
 	var out TextRuns
 	for _, run := range r {
@@ -133,8 +134,8 @@ func (r TextRuns) Encode(offset int) string {
 // one line break.
 func impliedShift(run int) int { return min(run, 1) }
 
-// DecodeTextRuns returns the runs that Encode returned for a chunk with this offset and length of text, or nil if the
-// encoded text is empty or damaged.
+// DecodeTextRuns returns the runs that Encode has encoded. `offset` and `length` are those of the chunk's text in the
+// document. It returns nil if `encoded` is empty or damaged.
 func DecodeTextRuns(encoded string, offset, length int) TextRuns {
 	if encoded == "" || len(encoded) > maxEncodedRuns {
 		return nil

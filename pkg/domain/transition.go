@@ -15,8 +15,8 @@ type Sweep struct {
 	From, Below  uint64   // rows of generations [From, Below) are deleted; Below 0: no rows; From 0 and Below AllGenerations: all rows
 	Originals    []string // keys in the store of originals
 	Jobs         bool     // the datasource's messages are deleted from the job stream
-	// If Crawls is not 0, the datasource's crawl jobs with lower generations are deleted from the job stream. These
-	// jobs were withdrawn, and their results would be refused. Deleting them early saves requests.
+	// Crawls, if it is not 0, is the generation below which the datasource's crawl jobs are deleted from the job
+	// stream. These jobs were withdrawn, and their results would be refused, so deleting them saves requests.
 	Crawls uint64
 }
 
@@ -93,9 +93,9 @@ func Apply(d *Datasource, store Datastore, ev Event) Outcome {
 	return Outcome{}
 }
 
-// OrphanSweeps returns sweeps that delete the results of a job whose datasource was deleted. ev is an event of this
-// job. The sweeps keep later generations, because a datasource with the same id may have been created since. This
-// happens with pages of sites.
+// OrphanSweeps returns the sweeps that delete the results of a job whose datasource no longer exists. ev is an event of
+// that job. Later generations are kept, because a datasource with the same id may have been created since, as happens
+// with the pages of a site.
 func OrphanSweeps(ev Event) []Sweep {
 	base := Sweep{WorkspaceID: ev.WorkspaceID, DatastoreID: ev.DatastoreID, DatasourceID: ev.DatasourceID}
 	switch ev.Type {
@@ -162,7 +162,7 @@ func applyUnchanged(d *Datasource, ev Event, current bool) Outcome {
 	return Outcome{Changed: true, Settled: true}
 }
 
-// finishUnchanged ends the datasource's job, which found the active content up to date.
+// finishUnchanged ends the datasource's job after the job has found that the active content is up to date.
 func (d *Datasource) finishUnchanged(at time.Time) {
 	d.finish(StatusSynched, at)
 	d.LastSynch = &at
@@ -191,7 +191,7 @@ func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcom
 	}
 	switch {
 	case d.Target != nil && d.Target.Generation < d.ActiveGeneration:
-		// Readers now see a newer generation, which is not in the new place, so the move must request it again.
+		// Readers now see a newer generation. It is not in the move's destination yet, so a new job must copy it there.
 		d.Target, d.MoveID = nil, ""
 	case d.Target == nil && serves:
 		d.MoveID = "" // even if this job overtook a move job
@@ -213,9 +213,8 @@ func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcom
 	return out
 }
 
-// isCurrentIn reports whether the generation is the one to keep in place p. In the place that serves
-// readers, this is the active generation; in the place that the datastore is moving to, it is the generation of
-// d.Target.
+// isCurrentIn reports whether a generation must be kept in place p. In the place that serves readers, this is the
+// active generation; in the place that the datastore is moving to, it is the generation of d.Target.
 func (d *Datasource) isCurrentIn(store Datastore, p Place, generation uint64) bool {
 	switch {
 	case p == store.Serving():
@@ -298,8 +297,8 @@ func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome 
 			d.Progress.Stage = ev.Progress.Stage
 		}
 	case store.Move != nil && store.Move.ID == ev.Move:
-		// A failed move takes nothing away from readers, but the datastore's move cannot be completed without this
-		// datasource. Keep Resume, so that cancelling the move can restore the old state.
+		// A failed move job takes nothing away from readers. But without this datasource, the datastore's move cannot
+		// be completed. Keep Resume, so that cancelling the move can restore the datasource's state.
 		d.finish(StatusError, ev.At)
 		d.Error = "The document could not be moved to " + store.Move.To.String() + ": " + ev.Error
 	default:
@@ -308,8 +307,9 @@ func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome 
 	return out
 }
 
-// sweepOvertaken sweeps the rows of a failed job that a newer job has overtaken. If the datasource is waiting for a job
-// or has content, sweepOvertaken does nothing, because a later job's end sweeps these rows with all older generations.
+// sweepOvertaken sweeps the rows that a failed job has written, if a newer job has overtaken it. It does nothing if the
+// datasource is waiting for a job or has content, because at the end of a later job these rows are swept together with
+// all older generations.
 func sweepOvertaken(d *Datasource, ev Event, current bool) (out Outcome) {
 	if current || !d.Status.Terminal() || d.ActiveGeneration > 0 || d.Target != nil {
 		return out

@@ -14,9 +14,9 @@ const maxRedirects = 10
 // MaxPostponed is the longest time that a job can be postponed.
 const MaxPostponed = 24 * time.Hour
 
-// applyDiscovered returns an Outcome with the discovered links. For a site, it ignores the links unless the event comes
-// from the site's newest job. For a page, it accepts all links. The catalog later drops them if the site is no longer
-// in the crawl that requested the page.
+// applyDiscovered returns an Outcome with the links in the event. The links of a site are ignored unless the event
+// comes from the site's newest job. The links of a page are always accepted; the catalog later drops them unless the
+// crawl that requested the page is still the site's current crawl.
 func applyDiscovered(d *Datasource, ev Event, current bool) Outcome {
 	if d.Type != TypeWebSite {
 		return Outcome{Links: ev.Links, LeftOut: ev.LeftOut}
@@ -207,8 +207,8 @@ func applySitemap(d *Datasource, store Datastore, ev Event, current bool) Outcom
 	return out
 }
 
-// removeContent removes the active content of the datasource and its original. Generations up to the given one, and all
-// generations known so far, can no longer become active. Rows of later jobs stay.
+// removeContent removes the active content of the datasource, and its original. After that, the given generation, all
+// lower ones and all generations known so far can no longer become active. Rows that later jobs write are not removed.
 func (o *Outcome) removeContent(d *Datasource, generation uint64) {
 	last := max(generation, d.ActiveGeneration, d.Fence)
 	if d.Target != nil {
