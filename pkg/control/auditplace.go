@@ -102,8 +102,9 @@ func (a *audit) sweepAbandoned(ctx context.Context, store domain.Datastore) erro
 	return nil
 }
 
-// run compares every datasource. If `count` is set, run also counts the datasources. The caller sets `count` only for
-// the first place of each datastore, so that no datasource is counted twice.
+// run compares the index with the catalog for every datasource of the datastore. If `count` is set, run also counts the
+// datasources. The caller sets `count` only for the first place of each datastore, so that no datasource is counted
+// twice.
 func (a *placeAudit) run(ctx context.Context, count bool) error {
 	err := a.Catalog.EachActive(ctx, a.store.ID, func(state catalog.ActiveState) error {
 		if count {

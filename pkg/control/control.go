@@ -3,7 +3,7 @@
 //   - Dispatcher publishes jobs from the outbox to the job stream, limited by a window;
 //   - Applier applies the workers' events to the catalog;
 //   - Sweeper removes obsolete rows, originals and messages;
-//   - Expirer removes files, uploads and vector stores whose time is over;
+//   - Expirer removes expired files and uploads, and the content of expired vector stores;
 //   - SiteWorker performs changes that affect many pages of a site;
 //   - Scheduler refreshes web content when it is due;
 //   - Mover moves datastores to another engine or model;

@@ -28,8 +28,9 @@ type Outbox interface {
 	OutboxWake() <-chan struct{}
 }
 
-// Publisher publishes a job and returns its generation. Publishing a job again within the duplicate window returns the
-// same generation. It is safe for concurrent use.
+// Publisher publishes a job and returns its generation. If the same job is published again within the stream's
+// duplicate window, it is stored only once, and Publisher returns the same generation. Publisher is safe for concurrent
+// use.
 type Publisher interface {
 	Publish(ctx context.Context, job domain.Job) (generation uint64, err error)
 }
@@ -57,12 +58,12 @@ const (
 	parallelPublishes = 16
 	// How long a job that the stream has refused waits before it is published again. Meanwhile, other jobs overtake it.
 	refusedDelay = 30 * time.Second
-	// windowShare keeps a part of the window free for other workspaces: a workspace with n jobs in it gets another only
-	// while more than windowShare*n are free. So a single workspace can fill four fifths of the window, a second one
-	// four fifths of the remainder, and so on. See admission.Options.Share.
+	// windowShare keeps a part of the window free for other workspaces: a workspace with n jobs in the window gets
+	// another one only while more than windowShare*n of the window's slots are free. So a single workspace can fill
+	// four fifths of the window, a second one four fifths of the remainder, and so on. See admission.Options.Share.
 	windowShare = 0.25
-	// Number of scan jobs in the stream, in addition to the window: a part of the window's size, but not less than
-	// minScans. A few are enough, because each takes seconds.
+	// The stream may hold Window/scanShare scan jobs, but at least minScans, in addition to the Window other jobs. A
+	// few are enough, because each takes seconds.
 	scanShare = 4
 	minScans  = 4
 )
@@ -86,8 +87,8 @@ func (d *Dispatcher) round(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("reading the outbox: %w", err)
 	}
-	// After a crash between publishing and marking, jobs are published again. The stream recognises their ids and drops
-	// the duplicates.
+	// After a crash between publishing jobs and marking them as published, the jobs are published again. The stream
+	// recognises their ids and drops the duplicates.
 	published := due[:0:0]
 	for wave := range slices.Chunk(due, parallelPublishes) {
 		stored, failed := d.publish(ctx, wave)

@@ -36,7 +36,8 @@ func NewHub(announce func(datastoreID, datasourceID string)) *Hub {
 	return &Hub{announce: announce, watchers: map[*watcher]struct{}{}, closed: make(chan struct{})}
 }
 
-// Close ends all current and future watches. It may be called twice.
+// Close ends all current watches. After that, the channels that Watch returns are closed immediately. Close may be
+// called twice.
 func (h *Hub) Close() { h.once.Do(func() { close(h.closed) }) }
 
 // Changed notifies the datastore's watchers in this process, and the hubs of other processes. It never blocks.

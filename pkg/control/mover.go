@@ -16,8 +16,9 @@ import (
 type Moves interface {
 	// Moving returns the datastores with an unfinished move.
 	Moving(ctx context.Context) ([]domain.Datastore, error)
-	// IssueMovesWithin adds up to `limit` jobs of the move to the outbox, for content that has no such job yet, but none
-	// while the documents of unfinished jobs have `chunks` chunks or more. It returns the number of jobs added.
+	// IssueMovesWithin adds up to `limit` jobs of the move to the outbox, for content that has no such job yet. It adds
+	// none while the documents of unfinished jobs have at least `chunks` chunks in total. It returns the number of jobs
+	// added.
 	IssueMovesWithin(ctx context.Context, datastoreID, moveID string, limit int, chunks int64) (int, error)
 	MoveProgress(ctx context.Context, datastoreID string) (domain.MoveProgress, error)
 	// FinishMove switches searches to the new place if all content is there, and reports whether it switched them.
@@ -25,16 +26,17 @@ type Moves interface {
 }
 
 // Mover moves datastores to another engine or embedding model. It rebuilds the active content in the new place, and
-// lets searches use that place once it has all content. The catalog holds the state of each move, so a move continues
-// after a restart and in other processes.
+// switches searches to that place once all content is there. The catalog holds the state of each move, so a move
+// continues after a restart and in other processes.
 type Mover struct {
 	Catalog Moves
 	Log     *slog.Logger
 	Now     func() time.Time
 	Every   time.Duration // polling interval; 0 means 1 s
 
-	// Background reports whether a move must use only processors that are otherwise idle. Of such a move, documents of
-	// about backgroundChunks chunks are in the queue at the same time. nil: no move is in the background.
+	// Background reports whether a move is background work, which may use only processors that are otherwise idle. Only
+	// a few jobs of such a move are queued at a time; see backgroundChunks. If Background is nil, no move is background
+	// work.
 	Background func(from, to domain.Place) bool
 
 	loggedFailures map[string]string // move id → failures last logged by this process
@@ -43,8 +45,8 @@ type Mover struct {
 const (
 	// Maximum number of jobs created in one transaction.
 	moveBatch = 200
-	// Number of chunks in the queue from which a background move adds no more jobs. The model in the process embeds
-	// about 50 to 100 per second and processor.
+	// A background move adds no more jobs while the documents of its unfinished jobs have this many chunks. A model
+	// that runs in the process embeds about 50 to 100 chunks per second and processor.
 	backgroundChunks = 500
 )
 

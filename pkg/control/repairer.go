@@ -87,7 +87,7 @@ func (r *Repairer) round(ctx context.Context) (more bool, err error) {
 	return true, nil
 }
 
-// repair runs all steps. It continues after errors and returns all of them.
+// repair performs all parts of a repair, even if some of them fail, and returns all errors.
 func (r *Repairer) repair(ctx context.Context, prune bool, note Note) error {
 	var faults []error
 	said := 0
@@ -129,7 +129,7 @@ func (r *Repairer) reschedule(ctx context.Context, note Note) error {
 }
 
 // summary returns the last line of a repair's output. `consistent` says whether the repair was complete and found no
-// differences.
+// differences between catalog, index and originals.
 func (r Report) summary(consistent bool) string {
 	var parts []string
 	part := func(n int64, format string) {

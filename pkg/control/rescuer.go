@@ -71,7 +71,7 @@ func (r *Rescuer) timeout() time.Duration {
 	return r.Timeout
 }
 
-// Rescue checks all datasources that have been without events for the given time, and returns the number of jobs that
+// Rescue checks all datasources whose jobs have sent no events for the time `quiet`. It returns the number of jobs that
 // it created.
 func (r *Rescuer) Rescue(ctx context.Context, quiet time.Duration) (total int, err error) {
 	for {

@@ -49,7 +49,7 @@ const (
 	// Interval between comparisons of the schedules with the catalog. A lost schedule is restored within this time,
 	// which is a tenth of the shortest refresh interval.
 	scheduleEvery = time.Minute
-	// Minimum pause between two comparisons, so that an import of many web sites does not cause one comparison for each
+	// Minimum pause between two comparisons, so that an import of many web sites does not cause one comparison per
 	// site.
 	schedulePause = time.Second
 	// Number of schedules read at a time.

@@ -20,7 +20,7 @@ type Sweeps interface {
 	RemoveDeleted(ctx context.Context) (more bool, err error)
 	// ForgetConversations deletes the next batch of conversations without messages since the given time.
 	ForgetConversations(ctx context.Context, since time.Time) (more bool, err error)
-	// ForgetItemConversations does the same with conversations of OpenAI's API.
+	// ForgetItemConversations does the same as ForgetConversations, for the conversations of OpenAI's API.
 	ForgetItemConversations(ctx context.Context, since time.Time) (more bool, err error)
 	// ForgetResponses deletes the next batch of responses created before the given time.
 	ForgetResponses(ctx context.Context, before time.Time) (more bool, err error)
@@ -55,8 +55,8 @@ type Sweeper struct {
 	// GuardedNow is the clock for deciding whether data is old enough to be deleted. After a jump of the system clock,
 	// it may lag behind Now. If it is nil, Now is used.
 	GuardedNow func() time.Time
-	// Holding reports whether originals must stay because a backup is reading them. Sweeps of originals are then
-	// deferred. If Holding is nil, they are never deferred.
+	// Holding reports whether originals must not be deleted, because a backup is reading them. Sweeps of originals are
+	// then deferred. If Holding is nil, they are never deferred.
 	Holding func() bool
 }
 

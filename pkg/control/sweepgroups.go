@@ -15,7 +15,7 @@ const (
 	// Time limit for a group of sweeps. It is well below that of a round, so that hanging sweeps do not block later
 	// ones.
 	sweepBound = time.Minute
-	// Delay of a sweep whose originals must stay for now.
+	// Delay of a sweep whose originals must stay while a backup reads them.
 	holdDelay = 15 * time.Second
 )
 

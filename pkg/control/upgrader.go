@@ -13,17 +13,19 @@ import (
 type Upgrades interface {
 	Moving(ctx context.Context) ([]domain.Datastore, error)
 	MoveProgress(ctx context.Context, datastoreID string) (domain.MoveProgress, error)
-	// SettledDatastores looks at up to `limit` datastores, by id, beginning after the given id. It returns those that
-	// have the embedding model, no move, and content, none of which is waiting or was added after `since`. `next` is
-	// the id to continue after, or "" after the last datastore.
+	// SettledDatastores checks up to `limit` datastores, ordered by id, beginning after the id `after`. It returns
+	// those that use the given embedding model, are not being moved, and have content. None of this content may be
+	// waiting to be read or have been added after `since`. `next` is the id to continue after, or "" after the last
+	// datastore.
 	SettledDatastores(ctx context.Context, model string, since time.Time, after string, limit int) (settled []domain.Datastore, next string, err error)
 	UpdateDatastore(ctx context.Context, workspaceID, id string, p domain.DatastorePatch) (domain.Datastore, error)
 }
 
-// Upgrader moves datastores from a fast embedding model to a better one, one at a time, once no content has been added
-// to the datastore for a while. So new content is searchable at once, with the fast model. Mover carries out the moves.
+// Upgrader moves datastores from a fast embedding model to a better one, one datastore at a time. New content is
+// embedded with the fast model first, so that it is searchable at once. The datastore is moved once no content has been
+// added to it for a while. Mover carries out the moves.
 //
-// If content of a datastore cannot be moved, its move is cancelled and not tried again for a day.
+// If some content of a datastore cannot be moved, the move is cancelled and not tried again for a day.
 type Upgrader struct {
 	Catalog  Upgrades
 	From, To string // ids of the models
@@ -78,7 +80,7 @@ func (u *Upgrader) round(ctx context.Context) (more bool, err error) {
 	return false, nil
 }
 
-// cancelFailed cancels the move of a datastore if all content that is left cannot be moved.
+// cancelFailed cancels the move of a datastore if none of the remaining content can be moved.
 func (u *Upgrader) cancelFailed(ctx context.Context, d domain.Datastore) error {
 	p, err := u.Catalog.MoveProgress(ctx, d.ID)
 	if err != nil {
