@@ -162,7 +162,7 @@ func jobMessage(job domain.Job) (*nats.Msg, error) {
 	return &nats.Msg{Subject: jobSubject(job.Lane(), job.DatastoreID, job.DatasourceID), Data: data, Header: traced(job.Trace)}, nil
 }
 
-// traced returns headers that mark a message as part of a trace, in the format that tracing tools read.
+// traced returns message headers that contain the given trace, in the format that tracing tools read.
 func traced(trace string) nats.Header {
 	h := nats.Header{}
 	if trace != "" {

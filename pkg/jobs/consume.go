@@ -33,8 +33,8 @@ const (
 	// catalogPanics is the number of panics after which an event is dropped. Otherwise it would block all later events.
 	// control.Rescuer later finds the datasource that is waiting for the dropped event.
 	catalogPanics = 5
-	// batchWait is the maximum wait for the other events of a batch. The server has them already, as it reported with
-	// the first event.
+	// batchWait is the maximum wait for the other events of a batch. The server already has these events: it reported
+	// their number with the first one.
 	batchWait = 250 * time.Millisecond
 )
 

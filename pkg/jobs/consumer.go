@@ -82,7 +82,7 @@ func (b *Broker) discardAhead(ctx context.Context, stream string, c *jetstream.C
 	return errAhead
 }
 
-// start returns the position in the stream at which a new consumer starts.
+// start returns where in the stream a new consumer starts.
 func (b *Broker) start(ctx context.Context, stream, consumer string) (jetstream.DeliverPolicy, uint64, error) {
 	last, err := b.checkpointOf(ctx, consumer)
 	if errors.Is(err, ErrStreamLost) {

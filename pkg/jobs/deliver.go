@@ -66,9 +66,9 @@ func (w *worker) deliver(msg jetstream.Msg) {
 	d.settle(func(ctx context.Context) (Result, error) { return d.end(ctx, err) })
 }
 
-// settle runs one step that records what happens to a job. The step gets up to SettleTimeout, even during a shutdown.
-// If it cannot be completed, the job is delivered again. If the step returns a result, settle passes the result to the
-// observer.
+// settle calls `step`, a function that records what happens to a job, for example by acknowledging the job. The
+// function gets up to SettleTimeout, even during a shutdown. If it fails, the job is delivered again. If it returns a
+// result, settle passes the result to the observer.
 func (d *delivery) settle(step func(context.Context) (Result, error)) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.stopping), d.opts.SettleTimeout)
 	defer cancel()
@@ -368,8 +368,8 @@ func (d *delivery) failedTooOften() string {
 	return clip(fmt.Sprintf("Gave up after %d attempts. The last error: %s", d.counts.Failures, d.counts.LastError))
 }
 
-// deadLetter stores a dead letter, reports the error to users, and acknowledges the job, in this order. If a step
-// fails, the job is delivered again, and its attempt counts prevent another run.
+// deadLetter stores a dead letter, reports the error to users, and acknowledges the job, in this order. If any of these
+// actions fails, the job is delivered again, and its attempt counts prevent another run.
 func (d *delivery) deadLetter(ctx context.Context, reason string) (Result, error) {
 	d.log.Warn("giving up on a job", "failures", d.counts.Failures, "crashes", d.counts.crashes(), "reason", reason)
 	job := d.job
@@ -406,7 +406,7 @@ func (d *delivery) deadLetterForeign(ctx context.Context, why error) (Result, er
 	return d.finish(ctx, Dead, why)
 }
 
-// report emits the error event that ends a job. If `stage` is not "", the event contains it.
+// report emits the error event that ends a job. The event contains `stage` unless that is "".
 func (d *delivery) report(ctx context.Context, text, stage string) error {
 	ev := d.event(domain.EventError)
 	ev.Error = text

@@ -34,7 +34,7 @@ var (
 )
 
 // Permanent marks an error that a retry cannot fix, such as an unreadable file or a deleted page. The job ends
-// immediately with status error, and users see the error's message. It returns nil if err is nil.
+// immediately with status error, and users see the error's message. Permanent returns nil if err is nil.
 func Permanent(err error) error {
 	if err == nil {
 		return nil
@@ -49,7 +49,7 @@ func IsPermanent(err error) bool {
 }
 
 // RetryAfter marks a temporary error that lasts at least d, such as a rate limit with a stated delay. The job waits for
-// d or for its usual growing delay, whichever is longer. It returns nil if err is nil.
+// d or for its usual growing delay, whichever is longer. RetryAfter returns nil if err is nil.
 func RetryAfter(d time.Duration, err error) error {
 	if err == nil {
 		return nil
@@ -57,8 +57,8 @@ func RetryAfter(d time.Duration, err error) error {
 	return &retryError{after: d, err: err}
 }
 
-// Snooze marks an error which means that the work could not start yet, for example because other crawlers are using the
-// host. The job is delivered again after d, and the run does not count as an attempt. It returns nil if err is nil.
+// Snooze marks the error of a run that could not start its work yet, for example because other crawlers are using the
+// host. The job is delivered again after d, and the run does not count as an attempt. Snooze returns nil if err is nil.
 func Snooze(d time.Duration, err error) error {
 	if err == nil {
 		return nil
@@ -66,7 +66,7 @@ func Snooze(d time.Duration, err error) error {
 	return &snoozeError{after: d, err: err}
 }
 
-// Rescheduled marks an error with which a handler says that a new job will do the work later. The current job is
+// Rescheduled marks the error that a handler returns if a new job will do the work later. The current job is
 // acknowledged although its work is not done. err is the reason. Rescheduled returns nil if err is nil.
 func Rescheduled(err error) error {
 	if err == nil {

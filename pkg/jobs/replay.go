@@ -51,8 +51,8 @@ func (b *Broker) LastJobs(ctx context.Context, from uint64, f func(domain.Job) e
 	})
 }
 
-// findNewer looks up each datasource's newest job. It raises the datasource's entry in `newest` to this job's
-// generation. The keys of `newest` are the filters that allLanesFilter returns.
+// findNewer looks up the newest job of each datasource, and raises the datasource's entry in `newest` to the generation
+// of this job. The keys of `newest` are the filters that allLanesFilter returns.
 func (b *Broker) findNewer(ctx context.Context, subjects []string, newest map[string]uint64) error {
 	if len(subjects) == 0 {
 		return nil

@@ -13,7 +13,7 @@ const (
 	MaxHold = 24 * time.Hour
 	// maxSlots is the maximum number of concurrent requests to a host, whatever its pace allows.
 	maxSlots = 512
-	// Maximum delay between two requests, and maximum duration of a slot.
+	// Maximum delay between two requests to a host, and maximum time that a slot may be held.
 	maxSlotDelay, maxSlotLease = time.Hour, time.Hour
 	defaultSlotLease           = 2 * time.Minute
 	// slotWait is how long a crawler waits before it asks again when all slots at a host are taken. Most requests
@@ -109,7 +109,7 @@ func lease(pace domain.Pace) time.Duration {
 	return min(pace.Lease, maxSlotLease)
 }
 
-// release removes a slot and reports whether it existed.
+// release removes the slot with the given id and reports whether it existed.
 func (s *hostState) release(id string) bool {
 	before := len(s.Leases)
 	s.Leases = slices.DeleteFunc(s.Leases, func(l slotLease) bool { return l.ID == id })

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// stateMaxAge is how long a host's state is used without reading it again.
+	// stateMaxAge is how long this process may use the state of a host without reading it again.
 	stateMaxAge = time.Second
 	// writeTries is the maximum number of attempts at a write that conflicts with other crawlers' writes. Each conflict
 	// means that another crawler has succeeded. Therefore writes rarely need many attempts, even with a dozen crawlers
@@ -38,7 +38,7 @@ const (
 	maxSlotLateness = 50 * time.Millisecond
 	// entryMargin is how long an entry outlives the state in it, to allow for clock differences.
 	entryMargin = 10 * time.Second
-	// Maximum length of a host's name in an entry, in bytes.
+	// Maximum number of bytes of a host's name that are stored in its entry.
 	maxHostShown = 256
 )
 
@@ -167,8 +167,9 @@ func (t *HostSlots) attempt(h *slotHost, batch []*slotRequest) (again []*slotReq
 	if err != nil {
 		return nil, err
 	}
-	// If all slots are taken according to an older state, read the state again, because a slot may have been released
-	// since. Refusals for other reasons need no second reading: the time at which a slot starts can only become later.
+	// If all slots are taken according to a state that was read earlier, read the state again, because a slot may have
+	// been released since. For refusals for other reasons, this is unnecessary: the time at which a slot starts can
+	// only become later.
 	if !changed && !fresh && isAnyFull(answers) {
 		if err := t.load(h); err != nil {
 			return nil, err
@@ -215,7 +216,7 @@ func (t *HostSlots) apply(h *slotHost, batch []*slotRequest) (next hostState, an
 }
 
 // deliver answers the requests in an applied batch. A slot that starts too late is reserved again, and a slot that will
-// not be used is released. deliver returns these requests for the next batch.
+// not be used is released. deliver returns the requests that do this, for the next batch.
 func (t *HostSlots) deliver(h *slotHost, batch []*slotRequest, answers []slotResult) (again []*slotRequest) {
 	now, _, _ := t.clock.estimate()
 	t.mu.Lock()
@@ -336,8 +337,8 @@ func (t *HostSlots) store(h *slotHost, next hostState) error {
 	return nil
 }
 
-// slotsConfig returns the configuration of TURNS. States are kept in memory, because crawling a host with a limited
-// pace takes two writes per page. An entry expires when its state no longer has any effect.
+// slotsConfig returns the configuration of TURNS. The states of hosts are kept in memory, because crawling a host with
+// a limited pace takes two writes per page. An entry expires when its state no longer has any effect.
 func (o Options) slotsConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:              streamSlots,

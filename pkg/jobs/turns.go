@@ -66,9 +66,9 @@ func (t *fairGate) forget(generation uint64) {
 	delete(t.returned, generation)
 }
 
-// delay returns the time after which a returned job is delivered again. The stream delivers returned jobs before new
-// ones, so the delay is long enough for twice as many jobs as have been returned. Otherwise returned jobs alone would
-// keep the worker busy.
+// delay returns how long a returned job waits until it is delivered again. The stream delivers returned jobs before new
+// ones. So the delay is long enough for the stream to deliver twice as many jobs as have been returned. Otherwise
+// returned jobs alone would keep the worker busy.
 func (t *fairGate) delay(generation uint64, now time.Time) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()

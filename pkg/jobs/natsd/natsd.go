@@ -105,7 +105,8 @@ const (
 	requestsTimeout    = 2 * time.Second  // maximum wait for running requests before a shutdown
 )
 
-// run removes damaged files and starts a server. The processes that use the consumers recreate them from checkpoints.
+// run removes damaged files and starts a server. Consumers whose files were removed are recreated from checkpoints by
+// the processes that use them.
 func (s *Server) run(ctx context.Context, opts *server.Options) error {
 	if err := s.awaitStopped(ctx); err != nil {
 		return err
@@ -194,8 +195,9 @@ func (s *Server) waitReady(ctx context.Context, srv *server.Server, started <-ch
 	return nil
 }
 
-// end waits for running requests, such as the creation of a stream, and stops the server. A stream whose creation is
-// still running when the server shuts down is never closed: it would go on writing to its files, even after a restart.
+// end waits for requests in progress, such as the creation of a stream, and then stops the server. If the server shut
+// down while a stream was being created, that stream would never be closed, and would go on writing to its files even
+// after a restart.
 func end(srv *server.Server) {
 	for deadline := time.Now().Add(requestsTimeout); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		info, err := srv.Jsz(nil)

@@ -93,12 +93,12 @@ func (s *Server) checkStream(dir string) error {
 	return nil
 }
 
-// checkBlocks removes a stream's index if a message's sequence number is damaged. Without the index, the server
-// compares all messages with their checksums, and drops the damaged message and those behind it in the same block. With
-// the index, the server would trust the sequence, and would allocate memory for all sequences up to it until the
-// process is killed.
+// checkBlocks removes a stream's index if the sequence number of a message is damaged. Without the index, the server
+// compares all messages with their checksums. It then drops the damaged message and all messages after it in the same
+// block. With the index, the server would trust the damaged number, and would allocate memory for all sequence numbers
+// up to it until the process is killed.
 //
-// The originals are not checked, because their blocks may take up hundreds of gigabytes.
+// The stream of originals is not checked, because its blocks may take up hundreds of gigabytes.
 func (s *Server) checkBlocks(dir, stream string) error {
 	if strings.HasPrefix(stream, objectsPrefix) {
 		return nil
@@ -135,8 +135,8 @@ const (
 	maxSequenceGap = 1 << 24 // above what a block can hold, and still cheap for the server
 )
 
-// hasPlausibleSequences returns false if a sequence in a block of messages is far above the one before. It accepts a
-// block that ends in the middle of a message, because the server detects that by itself.
+// hasPlausibleSequences returns false if a sequence number in a block of messages is far above the previous one. It
+// accepts a block that ends in the middle of a message, because the server detects that by itself.
 func hasPlausibleSequences(path string) (bool, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -197,8 +197,8 @@ var (
 	errNewer   = errors.New("it was written by a newer version of NATS")
 )
 
-// checkConfig verifies the configuration in a directory against its checksum, whose key is the given name, and decodes
-// the configuration.
+// checkConfig reads the configuration in a directory, verifies its checksum, and decodes it. The checksum is keyed with
+// the given name.
 func checkConfig[Config any](dir, name string) error {
 	text, err := os.ReadFile(filepath.Join(dir, metaFile))
 	if err != nil {

@@ -61,7 +61,7 @@ func ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamCon
 	return stream, false, err
 }
 
-// replicasError adds a remedy to the server's error about replicas.
+// replicasError adds a hint about the number of servers to the server's error about replicas.
 func replicasError(err error, replicas int) error {
 	var api *jetstream.APIError
 	if !errors.As(err, &api) {
