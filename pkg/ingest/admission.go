@@ -68,7 +68,7 @@ func (r *Admission) read(ctx context.Context, workspace string, read func() (*do
 	return doc, room.Leave, nil
 }
 
-// weightOf returns the weight of a document. A short document has the weight 1.
+// weightOf returns how much a document counts towards the limit. A short document has the weight 1.
 func weightOf(doc *domain.Document) int {
 	size := 0
 	for _, b := range doc.Blocks {

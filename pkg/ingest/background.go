@@ -8,8 +8,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Background limits the re-embedding of content that no reader waits for, so that it uses processors that are otherwise
-// idle. Jobs for new content and queries take precedence. With a nil Background, no work is in the background.
+// Background limits the re-embedding of content that no reader is waiting for, so that it uses only processors that are
+// otherwise idle. Jobs for new content and queries take precedence. If a *Background is nil, no work counts as
+// background work.
 type Background struct {
 	applies func(from, to domain.Place) bool
 	busy    func() bool
@@ -20,21 +21,22 @@ type Background struct {
 const (
 	// backgroundPoll is the interval at which background work checks whether the process is idle.
 	backgroundPoll = 20 * time.Millisecond
-	// backgroundMaxWait is how long background work gives way before each step. Because of this limit, it makes
-	// progress in a process that is never idle.
+	// backgroundMaxWait limits how long background work waits for the process to become idle before it embeds its next
+	// few texts. Because of this limit, it makes progress even in a process that is never idle.
 	backgroundMaxWait = 250 * time.Millisecond
 )
 
-// NewBackground returns a Background for the moves for which `applies` returns true. Up to `slots` goroutines work at the
-// same time. While busy returns true, they pause. busy may be nil.
+// NewBackground returns a Background for moves between places for which `applies` returns true. Up to `slots`
+// goroutines do background work at the same time. They pause while `busy` returns true; `busy` may be nil.
 func NewBackground(slots int, applies func(from, to domain.Place) bool, busy func() bool) *Background {
 	return &Background{applies: applies, busy: busy, slots: make(chan struct{}, max(slots, 1))}
 }
 
-// isFor reports whether a move is in the background.
+// isFor reports whether a move between two places is background work.
 func (b *Background) isFor(from, to domain.Place) bool { return b != nil && b.applies(from, to) }
 
-// foreground registers a job that takes precedence. The caller must call `end` when the job is done.
+// foreground registers a job that takes precedence over background work. The caller must call `end` when the job is
+// done.
 func (b *Background) foreground() (end func()) {
 	if b == nil {
 		return func() {}
@@ -43,8 +45,8 @@ func (b *Background) foreground() (end func()) {
 	return func() { b.running.Add(-1) }
 }
 
-// enter waits until the process is idle, but not longer than backgroundMaxWait, and until a slot is free. The caller
-// must call `leave` after a short step.
+// enter waits for a free slot, and then until the process is idle, but at most for backgroundMaxWait. The caller then
+// does a small piece of background work and must call `leave`.
 func (b *Background) enter(ctx context.Context) (leave func(), err error) {
 	select {
 	case b.slots <- struct{}{}:

@@ -56,7 +56,8 @@ func (c *Crawler) Handle(ctx context.Context, job domain.Job) error {
 	if job.Type == domain.TypeWebSite {
 		stage, do = "discovering", c.site
 	}
-	// A page of a site reports no progress: it takes only a moment, and the site's own progress is enough.
+	// Do not report the progress of a page that belongs to a site: fetching it takes only a moment, and users see the
+	// progress of the whole site.
 	if job.GroupID == "" {
 		if err := report.progress(ctx, domain.EventRunning, stage, 0, 0); err != nil {
 			return err
@@ -69,7 +70,8 @@ func (c *Crawler) Handle(ctx context.Context, job domain.Job) error {
 	return c.classify(ctx, do(ctx, job, report), job, report)
 }
 
-// withAccess returns a context that makes the job's requests carry the headers of its site, if there are any.
+// withAccess returns a context that adds the headers stored for the job's site, if there are any, to the job's
+// requests.
 func (c *Crawler) withAccess(ctx context.Context, job domain.Job) (context.Context, error) {
 	sealed := job.Crawl.Access
 	if sealed == nil {
@@ -90,12 +92,12 @@ const (
 	// so in the catalog.
 	maxStreamWait = time.Second
 	defaultTries  = 20
-	// faultTries is the maximum number of attempts after status 500. They take about two minutes. Usually the page
-	// itself is broken, and its site cannot finish before the last attempt.
+	// faultTries is the maximum number of attempts if a page has status 500. These attempts take about two minutes.
+	// Usually the page itself is broken, and its site cannot finish before the last attempt.
 	faultTries = 8
 	// The delay between attempts doubles from firstRetry to lastRetry.
 	firstRetry, lastRetry = time.Second, 10 * time.Minute
-	// minTries is the minimum number of attempts, however long the host asks to wait. After these attempts, the total
+	// minTries is the minimum number of attempts, even if the host asks for long waits. After these attempts, the total
 	// time is limited to the maximum number of attempts times lastRetry. Without this limit, a host that always answers
 	// "retry tomorrow" would keep its site from ever finishing.
 	minTries = 3
@@ -176,9 +178,10 @@ func (c *Crawler) postpone(ctx context.Context, report reporter, p postponement)
 	return jobs.Rescheduled(p.cause)
 }
 
-// site emits a site's page addresses in groups, with one event per group. The last event says whether the crawl must
-// follow the links of the pages in it. This is known only at the end of the discovery, so site emits each group only
-// when the next one arrives or the discovery ends. If links must be followed, the discovery has found only the root.
+// site emits the addresses of a site's pages in groups, with one event per group. The last event also says whether the
+// crawl must follow the links on these pages. This is known only at the end of the discovery, so site emits each group
+// only when the next one arrives or the discovery ends. If links must be followed, the discovery has found only the
+// root.
 func (c *Crawler) site(ctx context.Context, job domain.Job, report reporter) error {
 	var held []domain.Link
 	emit := func(follow bool) error {
@@ -299,8 +302,8 @@ func linkScope(spec *domain.CrawlSpec) *domain.SiteScope {
 	return &site
 }
 
-// reportLinks reports the links on a page. If `stored` is true, the catalog stores the links, so reportLinks sends a
-// report even if there are no links.
+// reportLinks reports the links on a page. If `stored` is true, the catalog stores the page's links, so reportLinks
+// sends a report even if there are no links.
 func reportLinks(ctx context.Context, report reporter, page crawl.Page, stored bool) error {
 	refused := leftOut(page.Refused)
 	parts := (len(page.Links) + domain.MaxLinksPerEvent - 1) / domain.MaxLinksPerEvent

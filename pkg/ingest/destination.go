@@ -15,8 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// destination is an embedding model, with the places in which a job stores the model's vectors. Text is embedded once
-// for all of these places.
+// destination is an embedding model, together with the places in which a job stores the vectors from this model. Text
+// is embedded once for all of these places.
 type destination struct {
 	datastore string
 	model     string
@@ -38,8 +38,8 @@ type engine struct {
 	dropped bool // accessed only by the writer
 }
 
-// destinations groups the job's places by model. The model of the first place comes first. Optional places that this
-// process cannot write to are dropped.
+// destinations groups the job's places by model. The model of the first place comes first. It leaves out places that
+// this process cannot write to, unless the job needs them; see continueWithout.
 func (i *Ingestor) destinations(ctx context.Context, job domain.Job) ([]*destination, error) {
 	var out []*destination
 	byModel := make(map[string]*destination)
@@ -100,9 +100,9 @@ func isUnchanged(ctx context.Context, job domain.Job, equal bool, d *destination
 	return rows == p.Chunks, nil
 }
 
-// findGeneration looks through the spaces of a model. It returns the space that holds the most rows of the given
-// generation, and the number of these rows. The argument `dimensions` is 0 if it is not known yet. A model server
-// reports it only with its first answer.
+// findGeneration searches the model's spaces. It returns the space that holds the most rows of the given generation,
+// and the number of these rows. `dimensions` is the length of the model's vectors, or 0 if it is not known yet, because
+// a model server reports it only with its first answer.
 func findGeneration(ctx context.Context, idx Index, job domain.Job, model string, dimensions int, generation uint64) (space index.Space, rows int64, err error) {
 	spaces, err := idx.Spaces(ctx, job.DatastoreID)
 	if err != nil {

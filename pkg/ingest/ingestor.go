@@ -80,7 +80,8 @@ type Ingestor struct {
 	Admission *Admission   // limit for all jobs of the process; nil: no limit
 	Measure   Measure
 	Yield     func(context.Context) // called before a job and before each batch of texts, so that more urgent work can go first; may be nil
-	// Background limits the re-embedding of content whose datastore moves to a better model; nil: no limit.
+	// Background limits the re-embedding of content whose datastore is being moved to a better model. If it is nil,
+	// there is no limit.
 	Background *Background
 	Languages  []string // of scanned pages, for jobs that name none; nil: the installed languages of a page's script
 	Events     Events
@@ -102,10 +103,11 @@ func (i *Ingestor) logger() *slog.Logger {
 // copied from the previous version and from an interrupted run of the same job. The remaining texts are embedded, each
 // distinct text once.
 //
-// The job of a move to another model copies the active rows with new vectors, if they are all there.
+// If the job moves content to another model, and the index has all active rows of the content, Handle copies these rows
+// with new vectors and does not read the content.
 //
-// If pages of the document are scanned, a job of another kind than domain.JobScan ends with domain.EventPostponed, and a
-// scan job follows.
+// If the document has scanned pages, only a job of kind domain.JobScan processes it. Any other job ends with
+// domain.EventPostponed, and a scan job follows.
 //
 // If a place other than the first cannot be written, Handle drops it after a few attempts. The final event names the
 // places that were written.
@@ -195,7 +197,8 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	return report.emit(ctx, ev)
 }
 
-// languages returns the languages of the job's scanned pages.
+// languages returns the languages in which text is recognised on the job's scanned pages: those that the job names or,
+// if it names none, i.Languages.
 func (i *Ingestor) languages(job domain.Job) []string {
 	if names := job.Languages.Names(); len(names) > 0 {
 		return names
@@ -203,8 +206,8 @@ func (i *Ingestor) languages(job domain.Job) []string {
 	return i.Languages
 }
 
-// document reads the job's original. In a job other than a scan job, it fails with an error of kind extract.Scanned if
-// text must be recognised in pictures.
+// document reads the job's original. If the document has pictures whose text must be recognised, document fails with an
+// error of kind extract.Scanned, except in a scan job.
 func (i *Ingestor) document(ctx context.Context, job domain.Job, progress *progress) (*domain.Document, error) {
 	if job.Original == nil {
 		return nil, jobs.Permanent(errors.New("the content was not stored; upload it again"))

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/filter"
 )
 
-// rowMetadata returns the metadata of a document's rows: the metadata of its fragments, and the properties of its
-// datasource, by which filters can select.
+// rowMetadata returns the metadata of the rows of a document: the metadata of its parts, and those properties of the
+// datasource that filters can select by.
 func rowMetadata(job domain.Job, doc *domain.Document) map[string]any {
 	out := withoutProperties(domain.FragmentMetadata(job.Metadata, doc.Info()))
 	if job.CreatedAt.IsZero() { // a job of an earlier version; without PropertyID, the properties count as unknown
@@ -32,8 +32,8 @@ func rowMetadata(job domain.Job, doc *domain.Document) map[string]any {
 
 func formatProperty(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) }
 
-// withoutProperties returns a copy of metadata, which may be nil, without values that filters would take for properties
-// of the datasource.
+// withoutProperties returns a copy of metadata without the values that filters would mistake for properties of the
+// datasource. `metadata` may be nil.
 func withoutProperties(metadata map[string]any) map[string]any {
 	out := maps.Clone(metadata)
 	if out == nil {

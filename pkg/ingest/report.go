@@ -36,7 +36,7 @@ func (r reporter) progress(ctx context.Context, t domain.EventType, stage string
 	return r.emit(ctx, ev)
 }
 
-// skip reports that the page was read but is skipped, and why.
+// skip reports that the page was fetched but is left out of the index, and why.
 func (r reporter) skip(ctx context.Context, reason string) error {
 	ev := r.event(domain.EventSkipped)
 	ev.Error = reason

@@ -56,7 +56,7 @@ type vectorCache struct {
 func (i *Ingestor) openVectorCaches(ctx context.Context, job domain.Job, destinations []*destination) error {
 	for _, d := range destinations {
 		if p := job.Previous; p != nil && p.Generation > 0 && p.Chunks > 0 && p.Place.Model == d.model {
-			// Copying is optional: ignore an engine that this process does not have.
+			// Copying vectors is optional, so ignore an engine that this process does not have.
 			if idx, err := i.Indexes.Index(p.Place.Engine); err == nil {
 				if err := d.addVectorCache(ctx, idx, job, p.Generation); err != nil {
 					return err
