@@ -110,7 +110,7 @@ type buffer struct {
 	err  error // returned by later Reads
 }
 
-// read reads from the current chunk. At its end, `fetch` sets the next one.
+// read reads from the current chunk. At the end of that chunk, read calls `fetch`, which must set the next one.
 func (b *buffer) read(p []byte, fetch func() error) (int, error) {
 	if len(b.rest) == 0 && b.err == nil {
 		b.err = fetch()
@@ -123,7 +123,8 @@ func (b *buffer) read(p []byte, fetch func() error) (int, error) {
 	return n, nil
 }
 
-// fetch reads the next chunk. It returns io.EOF after the last one if the digest matches.
+// fetch reads the next chunk. After the last chunk, it returns io.EOF if the digest of the content matches, and
+// ErrCorrupt otherwise.
 func (r *reader) fetch() error {
 	if r.chunks == r.info.Chunks {
 		if r.size != r.info.Size || hex.EncodeToString(r.hash.Sum(nil)) != r.sum {

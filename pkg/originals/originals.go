@@ -28,8 +28,8 @@ const (
 	streamName  = "OBJ_" + Bucket
 	chunkPrefix = "$O." + Bucket + ".C."
 	metaPrefix  = "$O." + Bucket + ".M."
-	// unusedSubject is the subject of chunks that do not exist, because no Put uses the id "none". Synchronising the
-	// leader needs such a subject.
+	// unusedSubject is a subject on which no chunks exist, because no Put uses the id "none". quorum.Reader.Sync needs
+	// such a subject.
 	unusedSubject = chunkPrefix + "none"
 )
 

@@ -95,7 +95,7 @@ func (s *Store) Put(ctx context.Context, key string, r io.Reader, o PutOptions) 
 var errBroken = errors.New("the server cannot write to its store")
 
 // withBrokenCancel returns a context that is cancelled once the server cannot store anything. The caller must call
-// `done`.
+// `done` when it no longer needs the context.
 func (s *Store) withBrokenCancel(ctx context.Context) (_ context.Context, done func()) {
 	if s.opts.Broken == nil {
 		return ctx, func() {}
@@ -239,9 +239,9 @@ func (p *put) seal(ctx context.Context, o domain.Original, sum []byte) error {
 	return nil
 }
 
-// clean removes the chunks that the Put stored. It keeps them and returns true if the original was sealed and only the
-// answer was lost, for example because the server was killed. In that case, a Put of the same content may have found
-// the original and rely on it.
+// clean removes the chunks that the Put stored. If the original was completed after all, and only the server's answer
+// was lost, for example because the server was killed, clean keeps the chunks and returns true. Another Put of the same
+// content may already have found the original and rely on it.
 func (p *put) clean(ctx context.Context, timeout time.Duration) (sealed bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()

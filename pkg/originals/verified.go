@@ -17,10 +17,10 @@ import (
 )
 
 // Verified returns the content of an original, or ErrNotFound, after it has read the content to its end and compared
-// the digest. If the copy on one server is damaged, Verified reads those on the others. It fails with ErrCorrupt if no
-// server has an undamaged copy, and with a temporary error if a server that may have one does not answer. The reader
-// reads the content again and verifies each chunk; content that consists of a single chunk is read only once. Otherwise
-// the reader is like that of Get.
+// the digest. If the copy on one server is damaged, Verified reads the copies on the other servers. It fails with
+// ErrCorrupt if no server has an undamaged copy, and with a temporary error if a server that may have one does not
+// answer. The returned reader reads the content a second time and verifies each chunk; content that consists of a
+// single chunk is read only once. Otherwise the reader is like that of Get.
 func (s *Store) Verified(ctx context.Context, key string) (io.ReadCloser, error) {
 	info, sum, err := s.find(ctx, key)
 	if err != nil {
@@ -142,15 +142,16 @@ func (s *Store) chunk(ctx context.Context, key string, c chunk) (content []byte,
 // errNoServer means that the copies on all servers are damaged.
 var errNoServer = errors.New("originals: no server has an undamaged copy")
 
-// eachServer calls `try` for one server in the cluster after another, with a stream that this server answers from its
-// own copy. It stops when the function succeeds or fails with ErrNotFound, and returns that result. If all copies are
+// eachServer calls `try` for one server of the cluster after another. It passes a stream through which `try` reads that
+// server's own copy. It stops when `try` succeeds or fails with ErrNotFound, and returns that result. If all copies are
 // damaged, it returns errNoServer. If a server could not be asked, it fails with quorum.ErrUnavailable instead.
 func (s *Store) eachServer(ctx context.Context, try func(jetstream.Stream) error) error {
 	if err := s.askEachServer(ctx, try); !errors.Is(err, errNoServer) {
 		return err
 	}
-	// Until a server that was just started, or has just stopped being the leader, answers direct gets itself, another
-	// server answers in its place, maybe from a damaged copy. So wait until each answers itself, and ask again.
+	// A server that has just started, or has just stopped being the leader, does not answer direct gets for a moment.
+	// Another server then answers in its place, perhaps from a damaged copy. So wait until each server answers by
+	// itself, and then ask all of them again.
 	info, err := s.stream.Info(ctx)
 	if err != nil {
 		return fmt.Errorf("the copies that could be read are damaged: %w: %w", quorum.ErrUnavailable, err)
@@ -174,7 +175,8 @@ const directGetDelay = 2500 * time.Millisecond
 func (s *Store) askEachServer(ctx context.Context, try func(jetstream.Stream) error) error {
 	var unreachable error
 	servers := s.js.Conn().Servers()
-	// The connection learns of the other servers from its own server, which may have just started.
+	// The connection learns the addresses of the other servers from the server that it is connected to. If that server
+	// has just started, it may not know all of them yet.
 	if replicas := s.stream.CachedInfo().Config.Replicas; len(servers) < replicas {
 		unreachable = fmt.Errorf("only %d of %d NATS servers are known: name them all in NATS_URL", len(servers), replicas)
 	}
