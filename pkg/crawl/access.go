@@ -90,8 +90,8 @@ func WithAsker(ctx context.Context, origin string) context.Context {
 	return context.WithValue(ctx, askerKey{}, origin)
 }
 
-// forBrowser prepares a request that a document in a browser sends. Only requests to the origin of the Access need
-// this. Such a request gets the headers if its method is GET or HEAD and the document comes from the same origin.
+// forBrowser prepares a request that a document in a browser sends. It changes only requests to the origin of the
+// Access. Such a request gets the headers if its method is GET or HEAD and the document comes from the same origin.
 // Otherwise it is sent without the headers and without cookies, because the site may have set the cookies in response
 // to the headers.
 func (a *Access) forBrowser(req *http.Request) *http.Request {

@@ -6,7 +6,8 @@ import (
 )
 
 const (
-	// Number of consecutive failures after which the host is probed, to distinguish a failing host from failing pages.
+	// Number of consecutive failed requests to a host after which the host is probed, to find out whether the host or
+	// only some of its pages fail.
 	breakerFailures = 3
 	minPause        = 5 * time.Second
 	maxPause        = 10 * time.Minute
@@ -127,7 +128,7 @@ func (b *breaker) lastServed(host string) string {
 	return ""
 }
 
-// pauseLeft returns how long the host remains paused, as far as this process knows.
+// pauseLeft returns how long the host will still be paused, as far as this process knows.
 func (b *breaker) pauseLeft(host string, now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()

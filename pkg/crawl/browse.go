@@ -111,8 +111,8 @@ func (b *browsing) fetchResource(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// count counts a request and reports whether it is the one for the page itself. It fails after maxRenderRequests
-// requests.
+// count counts a request and reports whether it is the request for the page itself, which comes first. It fails after
+// maxRenderRequests requests.
 func (b *browsing) count(req *http.Request) (first bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

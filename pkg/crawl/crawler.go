@@ -117,7 +117,8 @@ func (c *Crawler) Close() {
 	c.close()
 }
 
-// begin ties an operation to both the caller's context and the crawler's lifetime.
+// begin returns a context for one operation. The context is cancelled when the caller's context is done or the crawler
+// is closed. The caller must call the returned function when the operation ends, because Close waits for it.
 func (c *Crawler) begin(ctx context.Context) (context.Context, func(), error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

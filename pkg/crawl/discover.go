@@ -18,8 +18,8 @@ import (
 
 // Discovery is the result of Discover.
 type Discovery struct {
-	// Complete means that every page of the site has been listed: all sitemaps were read completely, and none is a
-	// feed, which lists only new pages. A known page that was not listed no longer belongs to the site.
+	// Complete means that every page of the site has been listed: all sitemaps were read to the end, and none of them
+	// is a feed, which lists only new pages. A known page that was not listed no longer belongs to the site.
 	Complete bool
 	// Follow means that there is no sitemap: the root was emitted, and the links of the site's pages must be followed.
 	Follow bool
@@ -38,7 +38,7 @@ type Discovery struct {
 	Problems []string
 }
 
-// LeftOut returns the field Refused with strings as keys, for use in events.
+// LeftOut returns the counts in Refused with strings as keys, for use in events.
 func (d Discovery) LeftOut() map[string]int {
 	out := make(map[string]int, len(d.Refused))
 	for why, n := range d.Refused {
@@ -182,7 +182,7 @@ func (d *discovery) readGiven(ctx context.Context, at string, derived bool) erro
 	return permanent(at, "the sitemap %s is empty", at)
 }
 
-// search reads the site's sitemaps. If there are none, it emits the root and sets Discovery.Follow.
+// search reads the site's sitemaps. If the site has none, search emits the root and sets Discovery.Follow.
 func (d *discovery) search(ctx context.Context) error {
 	root := d.scope.Root
 	err := ignoreLimitReached(d.sitemapsOf(ctx, root))

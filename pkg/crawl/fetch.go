@@ -24,7 +24,8 @@ type PageRequest struct {
 	// WantLinks requests the page's links within Scope. Without a Scope there are none.
 	WantLinks bool
 	Scope     *domain.SiteScope
-	// PastPatterns includes links that the patterns of Scope reject, for a caller that applies the patterns itself.
+	// PastPatterns includes links that the patterns of Scope reject. It is for callers that apply the patterns
+	// themselves.
 	PastPatterns bool
 	// Depth is the number of links between the root of the site and the page.
 	Depth int

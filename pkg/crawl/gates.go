@@ -23,8 +23,8 @@ type gate struct {
 }
 
 // enter waits, for at most p.slot, for a permit to ask for a slot at the host. The caller must call `leave` to return
-// the permit. If no permit became free in time, or if the expected wait exceeds p.queue, this function is nil. The
-// argument `width` is the number of permits; 0 means that no permit is needed. `minimum` is the minimum interval
+// the permit. If no permit became free in time, or if the expected wait exceeds p.queue, enter returns a nil `leave`
+// and no error. `width` is the number of permits; 0 means that no permit is needed. `minimum` is the minimum interval
 // between two requests to the host.
 func (g *gates) enter(ctx context.Context, host string, width int, minimum time.Duration, p maxWaits) (leave func(), err error) {
 	if width == 0 {
@@ -56,8 +56,8 @@ func (g *gates) enter(ctx context.Context, host string, width int, minimum time.
 	}, nil
 }
 
-// join adds a request to the queue. It returns nil if the expected wait exceeds `limit`. The expected wait is based on
-// the recent pace of the queue, and on the time since the queue last moved.
+// join adds a request to the queue for the host. It returns nil if the expected wait exceeds `limit`. The expected wait
+// is based on the recent pace of the queue, and on the time since the queue last moved.
 func (g *gates) join(host string, width int, minimum, limit time.Duration) *gate {
 	g.mu.Lock()
 	defer g.mu.Unlock()

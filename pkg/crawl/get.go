@@ -91,7 +91,8 @@ func (c *client) retrieve(ctx context.Context, r retrieval) (response, error) {
 	}
 }
 
-// step sends one request. It returns the next address if the response is a redirect, or nil otherwise.
+// step sends one request of the fetch. If the response is a redirect, step returns its target; otherwise it returns
+// nil.
 func (c *client) step(ctx context.Context, col *colly.Collector, h *hop, u *url.URL, header http.Header) (*url.URL, error) {
 	col.WithTransport(h)
 	hdr := make(http.Header)

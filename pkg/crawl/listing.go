@@ -24,9 +24,9 @@ const (
 // errTooManySitemaps means that an index lists more sitemaps than the crawler reads for one site.
 var errTooManySitemaps = errors.New("too many sitemaps for one site")
 
-// read reads the entries of one sitemap and of the sitemaps that it lists. If the sitemap itself fails, read returns an
-// error. If one of the listed sitemaps fails permanently, read reports a problem. If `admit` is true, addresses below
-// the sitemap's directory become part of the site; see scope.Scope.Add.
+// read reads the entries of one sitemap and of the sitemaps that it lists. If the sitemap itself cannot be read, read
+// returns an error. If a listed sitemap fails permanently, read only reports a problem. If `admit` is true, addresses
+// below the sitemap's directory become part of the site; see scope.Scope.Add.
 func (d *discovery) read(ctx context.Context, at string, level int, admit bool) error {
 	key, err := weburl.Normalise(at)
 	if err != nil {
@@ -107,7 +107,8 @@ const (
 	maxMisses = 3
 )
 
-// looksLikeSitemap reports whether an entry of a urlset looks like another sitemap. Some sites list sitemaps there.
+// looksLikeSitemap reports whether an entry of a list of pages looks like another sitemap, because some sites list
+// sitemaps there. `already` is the number of earlier entries of the list that looked so.
 func (d *discovery) looksLikeSitemap(e sitemap.Entry, already int) bool {
 	if e.Feed || e.Alternate || already >= maxMaybe || d.misses >= maxMisses {
 		return false

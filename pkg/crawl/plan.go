@@ -206,9 +206,9 @@ func (p *plan) discover(spec domain.CrawlSpec) error {
 	return nil
 }
 
-// add queues an address for the next level, unless it is already known or the limit is reached. If the address matches
-// an include pattern, `lead` is 0. Otherwise, `lead` is the number of consecutive pages without a match on the path to
-// the address, counting the address itself. Addresses without a match do not count towards the limit.
+// add queues an address for the next level of the crawl, unless it is already known or the limit is reached. If the
+// address matches an include pattern, `lead` is 0. Otherwise, `lead` is the number of consecutive pages without a match
+// on the path to the address, counting the address itself. Addresses without a match do not count towards the limit.
 func (p *plan) add(l domain.Link, from string, lead int) {
 	switch {
 	case p.known[l.URL] != nil:

@@ -17,8 +17,8 @@ import (
 const (
 	// maxCrawlDelay is the maximum interval between two requests. A longer Crawl-delay is reduced to it.
 	maxCrawlDelay = time.Minute
-	// slotLease is how long a slot may be held before it is reclaimed. Few requests take longer, and a killed crawler
-	// blocks its host no longer than this.
+	// slotLease is how long a slot may be held before other crawlers may use it. Few requests take longer, and a
+	// crawler that was killed blocks its slot no longer than this.
 	slotLease = 30 * time.Second
 	// minPollInterval is the minimum interval between requests for a slot.
 	minPollInterval = 10 * time.Millisecond
@@ -51,8 +51,8 @@ func newPoliteness(o Options) *politeness {
 	return p
 }
 
-// maxWaits holds the maximum times that a fetch waits for a host. `queue` is for the wait in this process's queue, and
-// `slot` for the wait for a slot after that.
+// maxWaits says how long a fetch may wait for a host: first, at most `queue`, in this process's queue for the host, and
+// then, at most `slot`, for a slot.
 type maxWaits struct{ slot, queue time.Duration }
 
 // Maximum wait in a queue. A longer wait would occupy a worker that could fetch pages of other hosts.
@@ -75,9 +75,9 @@ func (p *politeness) maxWaitsOf(ctx context.Context) maxWaits {
 	return maxWaits{slot: p.maxWait, queue: maxQueueWait}
 }
 
-// acquire waits for a slot at the host. The argument `delay` is the minimum interval that the host requests. It applies
-// if it is longer than the configured interval. acquire returns a deferred *Error if the fetch would have to wait too
-// long for the slot, or the context's error if ctx is done first. The caller must call `release` once.
+// acquire waits for a slot at the host. `delay` is the minimum interval between two requests that the host demands. It
+// applies if it is longer than the configured interval. acquire returns a deferred *Error if the fetch would have to
+// wait too long for the slot, or the context's error if ctx is done first. The caller must call `release` once.
 func (p *politeness) acquire(ctx context.Context, host, u string, delay time.Duration) (release func(), err error) {
 	pace := p.pace
 	pace.Delay = max(pace.Delay, min(delay, maxCrawlDelay))

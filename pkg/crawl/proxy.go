@@ -19,7 +19,7 @@ import (
 // proxyName is the name of the proxy in messages. Its address is not shown, because it may hold a password.
 const proxyName = "the proxy in SLUICE_CRAWL_PROXY"
 
-// errProxy is the error for a response in which a proxy refuses to connect.
+// errProxy is the error for a response in which the proxy itself refuses a connection.
 type errProxy struct {
 	status     int
 	retryAfter time.Duration // 0: not given
@@ -49,8 +49,8 @@ func (o Options) httpProxy() bool {
 	return o.Proxy != nil && (o.Proxy.Scheme == "http" || o.Proxy.Scheme == "https")
 }
 
-// checkProxy returns an error for a response in which an HTTP proxy requests a password. It ignores responses through a
-// tunnel, because they come from the server.
+// checkProxy returns an error if an HTTP proxy responds that it requires a password. It does not look at responses that
+// come through a tunnel, because those come from the server.
 func (o Options) checkProxy(req *http.Request, res *http.Response) error {
 	if !o.httpProxy() || req.URL.Scheme != "http" || res.StatusCode != http.StatusProxyAuthRequired {
 		return nil

@@ -9,7 +9,8 @@ import (
 const (
 	// maxRetryDelay is the maximum delay until a fetch tries again to get a slot.
 	maxRetryDelay = 10 * time.Minute
-	// minRetryStep is the minimum interval between two retries at a host for which no delay between requests is set.
+	// minRetryStep is the minimum interval between the retries of two fetches at a host for which no delay between
+	// requests is set.
 	minRetryStep = 50 * time.Millisecond
 )
 
@@ -41,7 +42,7 @@ func (c *retrySchedule) next(host string, wait, step time.Duration, now time.Tim
 	return at.Sub(now)
 }
 
-// forget removes hosts without a future retry. The caller must hold mu.
+// forget removes the hosts at which no further retries are scheduled. The caller must hold mu.
 func (c *retrySchedule) forget(now time.Time) {
 	kept := make(map[string]time.Time)
 	for host, at := range c.hosts {

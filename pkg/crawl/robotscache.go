@@ -42,7 +42,7 @@ func (c *robotsCache) check(ctx context.Context, u *url.URL) (robots.File, error
 	return r, nil
 }
 
-// robotsCache caches robots.txt per scheme, host and port, for all fetches in the process.
+// robotsCache caches the robots.txt of each combination of scheme, host and port, for all fetches in the process.
 type robotsCache struct {
 	product   string
 	userAgent string
@@ -188,7 +188,8 @@ func (c *robotsCache) evict() {
 
 func (c *robotsCache) full() bool { return len(c.hosts) >= maxRobotsHosts || c.bytes > maxRobotsCache }
 
-// count adds the size of a host's rules to the total size of the cache, unless the host has been evicted.
+// count adds the size of a host's rules to the total size of the cache, unless the host has been evicted in the
+// meantime.
 func (c *robotsCache) count(key string, e *robotsEntry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -253,7 +253,8 @@ func attr(n *html.Node, name string) string {
 	return v
 }
 
-// attributeOf returns the value of the element's first attribute with one of the names.
+// attributeOf returns the value of the element's first attribute that has one of the given names, and whether there is
+// one.
 func attributeOf(n *html.Node, names ...string) (string, bool) {
 	for _, a := range n.Attr {
 		for _, name := range names {

@@ -11,9 +11,9 @@ import (
 // HostSlots schedules requests to hosts. Together, all crawlers that share a HostSlots keep to each host's pace.
 // Package slotstest contains tests for all implementations.
 type HostSlots interface {
-	// Reserve reserves the next slot at the host if the slot starts within maxWait. It returns at once. The caller must
-	// wait for HostSlot.Wait before it sends the request. If no slot is granted, HostSlot.Wait is positive and says
-	// when to ask again. No capacity is used in this case.
+	// Reserve reserves the next slot at the host if the slot starts within maxWait. It does not wait for that start:
+	// the caller must wait for HostSlot.Wait before it sends the request. If no slot is granted, HostSlot.Wait is
+	// positive and says when to ask again, and no capacity is used.
 	Reserve(ctx context.Context, host string, pace domain.Pace, maxWait time.Duration) (domain.HostSlot, error)
 	// Hold blocks all slots at the host until the given time. It never shortens an existing hold.
 	Hold(ctx context.Context, host string, until time.Time) error
@@ -109,7 +109,7 @@ func (l *LocalSlots) host(name string, now time.Time) *localHost {
 	return h
 }
 
-// expire removes expired slots, and returns the earliest expiry of the others.
+// expire removes expired slots, and returns the earliest expiry of those that are left.
 func (h *localHost) expire(now time.Time) (first time.Time) {
 	for id, ends := range h.leases {
 		switch {

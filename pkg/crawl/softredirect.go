@@ -154,8 +154,8 @@ func resolveRedirect(base *weburl.Base, target string, at *url.URL) *url.URL {
 	return u
 }
 
-// A script leaves the page by assigning to location, location.href or location.pathname, or by calling location.replace
-// or location.assign.
+// A script redirects the visitor by assigning to location, location.href or location.pathname, or by calling
+// location.replace or location.assign.
 var (
 	locationAssignment = regexp.MustCompile(`(?:^|[^\w.$])(?:(?:window|document|self|top|parent|globalThis)\s*\.\s*)*location\s*` +
 		`(?:(?:\.\s*(?:href|pathname)\s*)?=\s*(?:new\s+URL\s*\(\s*)?(?:[^=\s])|\.\s*(?:replace|assign)\s*\(\s*(?:new\s+URL\s*\(\s*)?\S)`)
@@ -164,8 +164,8 @@ var (
 	bracketed = regexp.MustCompile(`\[\s*["'](location|href|pathname|replace|assign)["']\s*\]`)
 	// comments matches comments in scripts. Two slashes after a colon or a quotation mark belong to an address.
 	comments = regexp.MustCompile(`(?s)/\*.*?\*/|(?m:(?:^|[\s;{}(),])//[^\n]*)`)
-	// locationVariable matches names of variables that hold the old address's fragment or query. Scripts append these
-	// to the target.
+	// locationVariable matches names of variables that hold the fragment or the query of the page's own address.
+	// Scripts append these to the redirect's target.
 	locationVariable = regexp.MustCompile(`(?i)hash|search|anchor|quer|frag|param`)
 	// unsupportedTarget matches the targets of scripts that turn away unsupported browsers.
 	unsupportedTarget = regexp.MustCompile(`(?i)unsupported|outdated|no-?js|no-?script|old-?browser|upgrade-?browser|browser-?(?:upgrade|update|support)`)
@@ -197,8 +197,8 @@ func scriptTargets(script string, at *url.URL) []string {
 	return out
 }
 
-// evaluate returns the value of a concatenation of strings and known variables at the beginning of a script. The last
-// term may be the fragment or query of the old address, which is ignored.
+// evaluate returns the value of the expression at the beginning of a script, if it is a concatenation of strings and
+// known variables. The last term may be the fragment or query of the page's own address, which is ignored.
 func evaluate(script string, known map[string]string) (string, bool) {
 	var b strings.Builder
 	for s := script; ; {
@@ -220,7 +220,7 @@ func evaluate(script string, known map[string]string) (string, bool) {
 			}
 			value, ok := known[name]
 			if !ok {
-				// A variable with an unknown value is allowed only as the last term.
+				// A variable whose value is unknown is allowed only as the last term of the expression.
 				term := s[:len(s)-len(strings.TrimLeftFunc(s, func(c rune) bool { return c != ';' && c != '\n' }))]
 				return b.String(), b.Len() > 0 && locationVariable.MatchString(term) && !strings.Contains(term, "/")
 			}

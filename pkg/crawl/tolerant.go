@@ -47,8 +47,8 @@ func (t *transport) checked(req *http.Request, res *http.Response, err error) (*
 }
 
 // newTolerantTransport returns a copy of a transport whose connections drop malformed header lines. Each connection
-// serves only one response, because the copy cannot tell where a body ends. The copy speaks HTTP/1.1, the only version
-// with header lines.
+// serves only one response, because the code that drops lines cannot tell where a body ends. The copy speaks HTTP/1.1,
+// because later versions have no header lines.
 func newTolerantTransport(of *http.Transport) *http.Transport {
 	t := of.Clone()
 	t.DisableKeepAlives = true
@@ -113,7 +113,7 @@ func (c *cleanConn) Read(p []byte) (int, error) {
 	return c.in.Read(p)
 }
 
-// cleanHeader reads a response's header and the headers of interim responses before it. It returns them without
+// cleanHeader reads the header of a response, and those of any interim responses before it. It returns them without
 // malformed lines. It fails for a header larger than maxHeaderBytes.
 func cleanHeader(in *bufio.Reader) ([]byte, error) {
 	var (

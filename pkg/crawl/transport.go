@@ -27,8 +27,8 @@ const sniffedBytes = 512
 // Number of bytes in a page that are searched for an encoding declaration if the header does not declare one.
 const charsetBytes = 64 << 10
 
-// hop is the transport that colly uses for one request in a fetch. It enforces robots.txt, waits for a slot at the
-// host, decompresses the body, limits its size and stores it. colly receives only HTML.
+// hop is the transport that colly uses for one request of a fetch. It enforces robots.txt, waits for a slot at the
+// host, decompresses the body, limits the size of the body and stores it. colly receives only HTML.
 type hop struct {
 	client  *client
 	ctx     context.Context

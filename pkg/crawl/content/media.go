@@ -28,7 +28,8 @@ func IsMedia(p string) bool {
 	return mediaExtensions[strings.ToLower(path.Ext(p))] && !strings.Contains(path.Base(p), ":")
 }
 
-// IsDownloadOf reports whether a link with these attributes is a download of a file without text.
+// IsDownloadOf reports whether a link with these attributes points to a file without text: its type has no text, or it
+// is marked as a download and the file's extension is that of a file without text.
 func IsDownloadOf(href, mediaType string, download bool) bool {
 	if mediaType != "" && IsBinary(Declared(mediaType).Media) {
 		return true

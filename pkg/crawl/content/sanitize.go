@@ -10,9 +10,9 @@ import (
 )
 
 // A page can be designed to make the HTML parser very slow. The parser reopens an unclosed formatting element in every
-// following paragraph, so a few kilobytes can become millions of elements. It also compares the attributes of each
-// additional body element with those of all earlier ones. Sanitize renames such elements before the page is parsed for
-// links and title. The stored content is not changed.
+// following paragraph, so a few kilobytes can become millions of elements. If a page has several body elements, the
+// parser compares the attributes of each with those of all earlier ones. Sanitize renames such elements before the page
+// is parsed for links and title. The stored content is not changed.
 
 const (
 	// maxHTMLTags is the maximum number of "<" characters that are parsed per page.
@@ -27,8 +27,8 @@ const (
 	maxBodies = 16
 )
 
-// formatting contains the names of the elements that the parser reopens. Links are left out, because only one can be
-// open at a time.
+// formatting contains the names of the formatting elements that the parser reopens. Links are not included, although
+// the parser reopens them too, because only one link can be open at a time.
 var formatting = wordset.Of(`b big code em font i nobr s small strike strong tt u`)
 
 // Length of the longest name in `formatting`.

@@ -91,7 +91,7 @@ func Effective(header string, head []byte, names ...string) Type {
 	return t
 }
 
-// isDownload reports whether a type is generic: servers use such types for downloads of unknown content.
+// isDownload reports whether a media type is a generic one, which servers use for downloads of any kind.
 func isDownload(media string) bool {
 	switch media {
 	case "application/octet-stream", "binary/octet-stream", "application/x-download", "application/force-download",
@@ -113,7 +113,8 @@ func byName(matches func(*format.Format) bool, names []string, otherwise string)
 	return otherwise
 }
 
-// isPacked reports whether files of a format are zip files. Sniffing cannot distinguish them from other zip files.
+// isPacked reports whether files of a format are zip containers. Their first bytes do not distinguish them from other
+// zip files.
 func isPacked(f *format.Format) bool { return f.Packed }
 
 // isTextFormat reports whether a format is text other than HTML and plain text. Sniffing reports such formats as plain

@@ -38,7 +38,8 @@ func (s *Site) Add(n int) []string {
 	return out
 }
 
-// alter changes n plain pages, spread over the site. Each call chooses different pages.
+// alter calls `change` for n plain pages, spread over the site, and returns their addresses. Each call of alter chooses
+// different pages.
 func (s *Site) alter(n int, change func(*page)) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,8 +65,8 @@ func (s *Site) alter(n int, change func(*page)) []string {
 	return out
 }
 
-// RemoveOriginals removes n pages that have duplicates, in the same way as Remove. It returns the addresses of these
-// pages, and of the duplicates that a crawl must store in their place.
+// RemoveOriginals removes n pages that have duplicates, as Remove does. It returns the addresses of the removed pages,
+// and of the duplicates that a crawl must store instead (heirs).
 func (s *Site) RemoveOriginals(n int) (removed, heirs []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

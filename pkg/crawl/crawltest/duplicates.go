@@ -53,7 +53,7 @@ func (s *Site) addDuplicates(lab *page) {
 }
 
 // inFavourOf adds a variant of the page p at the given address. The variant names p as its canonical page, and its text
-// differs from that of p in one line.
+// is the same as that of p except for one line.
 func (s *Site) inFavourOf(p, hub *page, address string) {
 	c := s.register(hub, address, Expectation{Outcome: Skipped, Reason: Canonical, InFavourOf: p.address})
 	c.text, c.note = p.text, "This is another version of the page."

@@ -63,7 +63,7 @@ func (s *Site) addEncodings(lab *page) {
 				x.send(c.header, body)
 			}
 		}
-		// The header is wrong but takes precedence, so only ASCII letters are decoded correctly.
+		// The header names the wrong charset but takes precedence, so only ASCII letters are decoded correctly.
 		s.page(hub, fmt.Sprintf("/e/header-lies-%d", i)).answer = func(x *exchange) { x.send("text/html; charset=koi8-r", []byte(x.body)) }
 		s.page(hub, fmt.Sprintf("/e/no-type-%d", i)).answer = func(x *exchange) { x.send("", []byte(x.body)) }
 		s.page(hub, fmt.Sprintf("/e/octets-%d", i)).answer = func(x *exchange) { x.send("application/octet-stream", []byte(x.body)) }

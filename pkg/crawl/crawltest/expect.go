@@ -62,7 +62,7 @@ type Expectation struct {
 	Depth      int    // minimum number of links from the root
 }
 
-// leftOut is a link that the crawler must not follow. ref is the link as it is written in the page.
+// leftOut is a link that the crawler must not follow. `ref` is the link as it appears in the page.
 type leftOut struct {
 	ref    string
 	reason Reason
@@ -105,7 +105,8 @@ func (s *Site) Expected(way Way) map[string]Expectation {
 	return out
 }
 
-// Pages returns the addresses that must be stored as pages, each with the word that only its text contains.
+// Pages returns the addresses that must be stored as pages. It maps each address to a word that occurs only in the text
+// of this page.
 func (s *Site) Pages(way Way) map[string]string {
 	out := make(map[string]string)
 	for u, e := range s.Expected(way) {

@@ -47,7 +47,7 @@ func Formats(n int) string {
 	return "<p>" + b.String()
 }
 
-// Bodies returns HTML that opens n body elements, all different.
+// Bodies returns HTML that opens n body elements, each with a different attribute.
 func Bodies(n int) string {
 	var b strings.Builder
 	for i := range n {

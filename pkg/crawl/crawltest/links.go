@@ -56,7 +56,7 @@ func (s *Site) addLinks(lab *page) {
 	}
 }
 
-// list adds the link from the last call of refuse to the sitemap as well.
+// list adds a link to the sitemap as well: the one that the last call of refuse added.
 func (s *Site) list() { s.left[len(s.left)-1].listed = true }
 
 // shell adds a page whose text is created by a script.

@@ -77,8 +77,8 @@ func (s *Site) absolute(href string) string {
 	return href
 }
 
-// fill replaces {own} and {foreign} by schemes and hosts, which are unknown when pages are created. The caller holds
-// mu.
+// fill replaces {own} and {foreign} with the addresses of the site and of the other site, which are unknown when pages
+// are created. The caller holds mu.
 func (s *Site) fill(text string) string {
 	return strings.NewReplacer("{own}", s.base, "{foreign}", s.foreign).Replace(text)
 }

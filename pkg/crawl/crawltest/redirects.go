@@ -70,12 +70,13 @@ func (s *Site) addLoops(hub *page, i int) {
 	s.register(hub, itself, e).answer = redirect(http.StatusMovedPermanently, itself)
 }
 
-// hop adds a redirect that is only reachable from another redirect.
+// hop adds a redirect that can be reached only through another redirect.
 func (s *Site) hop(address string, code int, to string) {
 	s.pages[address] = &page{address: address, text: address, answer: redirect(code, to)}
 }
 
-// hidden adds an address that can be reached only through a redirect. It has the same content as the page `of`.
+// hidden adds an address that can be reached only through a redirect. It has the same content as the page given by
+// `of`.
 func (s *Site) hidden(address string, of *page) *page {
 	p := &page{address: address, text: of.text, lang: of.lang}
 	s.pages[address] = p

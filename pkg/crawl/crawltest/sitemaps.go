@@ -35,7 +35,7 @@ type entry struct {
 	mod time.Time
 }
 
-// entries returns the entries of the sitemap with the given number.
+// entries returns the entries of the sitemap kinds[kind].
 func (s *Site) entries(kind int) []entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()

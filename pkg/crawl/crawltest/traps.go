@@ -63,7 +63,7 @@ func (s *Site) addTraps(lab *page) {
 	s.list()
 }
 
-// addFacets adds a shop in which each page offers one more filter.
+// addFacets adds a shop whose pages show the results of filters. Each page links to pages with one more filter.
 func (s *Site) addFacets(hub *page) {
 	shop := s.page(hub, "/shop/")
 	facets := []struct {

@@ -39,7 +39,7 @@ func (e *RefusedError) Error() string {
 	return text
 }
 
-// exemption says how the configuration can allow a range.
+// exemption says whether and how the configuration can allow addresses in a special range.
 type exemption int
 
 const (

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// date is a day, a month (day 0) or a week (its Monday) in an address.
+// date is a day, a month (with day 0) or a week (given by its Monday) that an address contains.
 type date struct {
 	year, month, day int
 	padded           bool   // month and day have two digits
@@ -167,7 +167,7 @@ func numbers(parts []string, last int) (date, bool) {
 // weekForm matches a week in ISO 8601 ("W48") or in German notation ("KW48").
 var weekForm = regexp.MustCompile(`^(?i:w|kw)([0-9]{1,2})$`)
 
-// weekOf returns the Monday of a week. The first week of a year is the one that contains 4 January.
+// weekOf returns the Monday of a week of a year. The first week of a year is the one that contains 4 January.
 func weekOf(year string, week, last int) (date, bool) {
 	y, err := strconv.Atoi(year)
 	if err != nil || len(year) != 4 || y < firstYear || y > last || week < 1 || week > 53 {

@@ -69,8 +69,8 @@ func isFarDate(u *url.URL) bool {
 
 func isCalendarWord(w string) bool { return calendars[w] || w == "date" || w == "datum" }
 
-// isStep reports whether the link between two addresses leads further into a trap. Such links go from one date in a
-// calendar to another, or add another filter to a catalogue.
+// isStep reports whether a link from one address to another leads further into a trap. Such a link goes from one date
+// in a calendar to another, or adds another filter to the page of a catalogue.
 func isStep(from, to *url.URL, now time.Time) bool {
 	if from == nil || domain.BareHost(from) != domain.BareHost(to) {
 		return false
@@ -78,8 +78,8 @@ func isStep(from, to *url.URL, now time.Time) bool {
 	return isCalendarLink(from, to, now) || from.Path == to.Path && addsFilters(from, to)
 }
 
-// hasRepeatedSegments reports whether a group of segments occurs twice in a row, or a single segment three times.
-// Numbers are exempt: /volume/1/1/1 is the first article of the first issue.
+// hasRepeatedSegments reports whether a path contains the same group of segments twice in a row, or the same segment
+// three times in a row. Numbers are exempt: /volume/1/1/1 is the first article of the first issue.
 func hasRepeatedSegments(segments []string) bool {
 	for i := range segments {
 		for n := 1; i+2*n <= len(segments); n++ {
@@ -123,8 +123,8 @@ const (
 // paging contains the names of parameters that select a page in a finite list.
 var paging = wordset.Of(`page p pg paged pagenum pageno page_no page_num seite start offset skip limit cursor after before`)
 
-// addsFilters reports whether a link adds filters to the parameters of the linking page, and so exceeds the normal
-// number of parameters. Such a link keeps all of the page's parameters, and adds at least one that is not for paging.
+// addsFilters reports whether a link adds filters to the parameters of the linking page, and then has more parameters
+// than is normal. Such a link keeps all of the page's parameters, and adds at least one that is not for paging.
 func addsFilters(from, to *url.URL) bool {
 	had, has := parameters(from), parameters(to)
 	limit := maxAddedFilters

@@ -39,7 +39,7 @@ type Budget struct {
 	listed int
 }
 
-// NewBudget returns a budget that measures time with the clock `now`. Limits of 0 select the defaults.
+// NewBudget returns a budget with the given limits, and with `now` as its clock. Limits of 0 select the defaults.
 func NewBudget(l Limits, now func() time.Time) *Budget {
 	l = l.withDefaults()
 	return &Budget{Limits: l, began: now(), now: now, bytes: l.Bytes}

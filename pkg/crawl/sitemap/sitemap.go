@@ -135,10 +135,10 @@ func (s *budgetReader) Read(p []byte) (int, error) {
 
 var declaredEncoding = regexp.MustCompile(`^\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']`)
 
-// decoderFor selects a decoder by the first bytes or, if they are inconclusive, by the declared encoding. It ignores a
-// declaration of UTF-16 if the letters have only one byte, as some libraries write them. If the declared name is
-// unknown, the text is read as UTF-8. Bytes and characters that are invalid in XML become blanks. Otherwise one of them
-// would make the whole sitemap unreadable.
+// decoderFor returns a decoder for the text that begins with `head`. It looks at the first bytes and, if they are
+// inconclusive, at the encoding that the XML declares. It ignores a declaration of UTF-16 if the letters have only one
+// byte, as some libraries write them. If the declared name is unknown, the text is read as UTF-8. Bytes and characters
+// that are invalid in XML become blanks. Otherwise one of them would make the whole sitemap unreadable.
 func decoderFor(head []byte) transform.Transformer {
 	switch {
 	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte("<\x00")):

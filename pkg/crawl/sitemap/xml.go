@@ -174,11 +174,11 @@ func (x *xmlReader) end() error {
 	return nil
 }
 
-// maxTranslations is the maximum number of translations read for one page.
+// maxTranslations is the maximum number of translations that are read from the entry of one page.
 const maxTranslations = 200
 
-// translation returns the address of an xhtml:link to the page in another language, or "" for other links, such as
-// those to mobile versions.
+// translation returns the address in an xhtml:link if that address is the page in another language. For other links,
+// such as those to mobile versions, it returns "".
 func translation(t xml.StartElement) string {
 	var href, rel, lang string
 	for _, a := range t.Attr {
@@ -197,7 +197,8 @@ func translation(t xml.StartElement) string {
 	return href
 }
 
-// atomHref returns the address of an Atom link to the entry's page.
+// atomHref returns the address in an Atom link if the link points to the page that the entry is about. Otherwise it
+// returns "".
 func atomHref(t xml.StartElement) string {
 	href, rel := "", "alternate"
 	for _, a := range t.Attr {
@@ -224,8 +225,8 @@ func isPermanentLink(t xml.StartElement) bool {
 	return true
 }
 
-// tokenLimiter fails if one token is too long, because the XML decoder keeps a whole token in memory. The field `taken`
-// counts the bytes of the current token; readXML resets it before each token.
+// tokenLimiter is a reader that fails if one XML token is too long, because the XML decoder keeps a whole token in
+// memory. The field `taken` counts the bytes of the current token; readXML resets it before each token.
 type tokenLimiter struct {
 	r     io.Reader
 	taken int

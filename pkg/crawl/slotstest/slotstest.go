@@ -70,7 +70,8 @@ func (c *clock) pass(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// fleet is a group of crawlers with shared hosts. Each request for a slot comes from the next crawler of the group.
+// fleet is a group of crawlers that share the slots of hosts. Successive requests for a slot come from its crawlers in
+// turn.
 type fleet struct {
 	*clock
 	slots []crawl.HostSlots

@@ -1,5 +1,5 @@
-// Package weburl parses web addresses as browsers do, and normalises each to the spelling that identifies its page. It
-// is the lowest of the crawler's packages: all others may import it.
+// Package weburl parses web addresses as browsers do, and normalises each address to one spelling, so that all
+// spellings of a page's address become equal. It is the lowest of the crawler's packages: all others may import it.
 package weburl
 
 import (
@@ -30,10 +30,11 @@ var (
 	ErrTooLong = errors.New("the address is longer than 2,048 bytes")
 )
 
-// Normalise returns the spelling of an address that identifies its page. It parses the address as browsers do, and
-// removes the fragment, the user name, tracking parameters and session ids. Characters are percent-encoded only where
-// needed, in upper case. A trailing slash is kept, because /a and /a/ are different pages on some servers. The order of
-// parameters is kept too. Only http and https addresses are valid. Normalise(Normalise(x)) is Normalise(x).
+// Normalise returns the normal form of an address, which is the same for all spellings of the address of a page. It
+// parses the address as browsers do, and removes the fragment, the user name, tracking parameters and session ids.
+// Characters are percent-encoded only where needed, in upper case. A trailing slash is kept, because /a and /a/ are
+// different pages on some servers. The order of parameters is kept too. Only http and https addresses are valid.
+// Normalise(Normalise(x)) is Normalise(x).
 func Normalise(raw string) (string, error) {
 	_, s, err := (*Base)(nil).Normalise(raw)
 	return s, err
@@ -56,7 +57,7 @@ func (b *Base) Normalise(ref string) (*url.URL, string, error) {
 	return u, s, nil
 }
 
-// Base is an address that references are resolved against. A nil Base resolves only absolute addresses.
+// Base is the address against which relative references are resolved. A nil Base resolves only absolute addresses.
 type Base struct{ parsed *whatwg.Url }
 
 // NewBase returns the Base for the address s, or nil if s is not an address.
@@ -152,7 +153,8 @@ func canonicalEscapes(s string) string {
 	return b.String()
 }
 
-// EscapedByte returns the byte that is escaped at the beginning of a string.
+// EscapedByte returns the byte that is percent-encoded at the beginning of a string. It returns false if the string
+// does not begin with an escape.
 func EscapedByte(s string) (c byte, ok bool) {
 	if len(s) < 3 || s[0] != '%' || !isHex(s[1]) || !isHex(s[2]) {
 		return 0, false
@@ -221,8 +223,8 @@ func indexFold(s, name string) int {
 // Minimum length of a session id in a segment. ASP.NET uses 24 letters and digits.
 const minSegmentSession = 20
 
-// dropSessionSegment removes a path segment such as "/(S(…))", which holds a session id. The segment may contain other
-// tokens as well: "/(A(…)S(…))".
+// dropSessionSegment removes a path segment such as "/(S(…))", in which ASP.NET puts the session id. The segment may
+// contain other tokens as well: "/(A(…)S(…))".
 func dropSessionSegment(p string) string {
 	for from := 0; ; {
 		i := strings.Index(p[from:], "/(")
@@ -282,7 +284,7 @@ func canonicalQuery(q string) string {
 	return strings.Join(kept, "&")
 }
 
-// trackers are parameters that record where a visitor came from.
+// trackers are the names of parameters that only record where a visitor came from.
 var trackers = map[string]bool{
 	"gclid": true, "gclsrc": true, "dclid": true, "gbraid": true, "wbraid": true, "fbclid": true, "msclkid": true,
 	"yclid": true, "ysclid": true, "twclid": true, "ttclid": true, "li_fat_id": true, "igshid": true, "igsh": true,
@@ -300,7 +302,7 @@ func isTracking(key string) bool {
 	return trackers[key] || slices.ContainsFunc(trackerFamilies, func(f string) bool { return strings.HasPrefix(key, f) })
 }
 
-// sessions are parameters that always contain a session id.
+// sessions are the names of parameters whose value is always a session id.
 var sessions = map[string]bool{
 	"jsessionid": true, "phpsessid": true, "asp.net_sessionid": true, "sessionid": true, "session_id": true,
 	"cfid": true, "cftoken": true, "zenid": true, "oscsid": true, "xtcsid": true, "sessid": true, "session-id": true,
