@@ -30,8 +30,10 @@ func Straightened(g *image.Gray) *image.Gray {
 // point is a dark point of a reduced picture.
 type point struct{ x, y float64 }
 
-// skewOf returns the angle of a page's lines in degrees, positive if they go down, or 0 if it is not clear. At the
-// right angle, the projection of all dark points alternates most strongly between lines and the space between them.
+// skewOf returns the angle of a page's lines in degrees, or 0 if the angle is unclear. The angle is positive if the
+// lines go down to the right. For each of many angles, skewOf counts the dark points in rows that are inclined by that
+// angle. At the angle of the lines, the counts of adjacent rows differ most, because rows lie either on a line or
+// between lines.
 func skewOf(g *image.Gray) float64 {
 	points := inkOf(g)
 	if len(points) < minInk {
@@ -54,7 +56,8 @@ func skewOf(g *image.Gray) float64 {
 	return best
 }
 
-// inkOf returns dark points of a picture, reduced to sampleWidth. A point is dark if it is much darker than the mean.
+// inkOf reduces a picture to sampleWidth and returns its dark points. A point is dark if it is much darker than the
+// mean.
 func inkOf(g *image.Gray) []point {
 	w, h := g.Rect.Dx(), g.Rect.Dy()
 	step := max(w/sampleWidth, 1)
@@ -88,7 +91,8 @@ func inkOf(g *image.Gray) []point {
 	return points
 }
 
-// sharpness measures how clearly the points form lines at an angle, in degrees.
+// sharpness measures how clearly the points form lines at the given angle, in degrees. Only comparisons between angles
+// are meaningful.
 func sharpness(points []point, angle float64) float64 {
 	slope := math.Tan(angle * math.Pi / 180)
 	low, high := math.Inf(1), math.Inf(-1)

@@ -105,7 +105,7 @@ func (h *hocr) start(p *Page, t xml.StartElement) error {
 	return nil
 }
 
-// end closes an element. It reports whether the element was a word with text.
+// end handles the end of an element. It reports whether the element was a word that contains text.
 func (h *hocr) end(p *Page) bool {
 	closes := h.word != nil && h.depth == h.at
 	h.depth--
@@ -123,7 +123,8 @@ func (h *hocr) end(p *Page) bool {
 	return true
 }
 
-// lineOf returns a line without words. hOCR gives the baseline relative to the lower left corner of the line's box.
+// lineOf returns a line that does not contain any words yet. hOCR states the position of a baseline relative to the
+// lower left corner of the line's box.
 func lineOf(box [4]float64, props map[string]string, column int) Line {
 	const descent = 0.22 // part of a line's height below its baseline, if hOCR does not say where the baseline is
 	l := Line{Left: box[0], Size: box[3] - box[1], Column: column}
@@ -160,7 +161,7 @@ func numbers(value string) []float64 {
 	return out
 }
 
-// boxOf returns the box with the given corners; ok is false if it has no area or is out of range.
+// boxOf parses a box. It returns false if the box has no area or is too large.
 func boxOf(value string) (box [4]float64, ok bool) {
 	n := numbers(value)
 	if len(n) != 4 || n[0] < 0 || n[1] < 0 || n[2] <= n[0] || n[3] <= n[1] || n[2] > maxPixels || n[3] > maxPixels {

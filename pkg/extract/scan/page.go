@@ -68,7 +68,8 @@ func (p Page) Letters() int {
 	return n
 }
 
-// Confidence returns the mean confidence of the page's letters, from 0 to 1, or 0 if there are none.
+// Confidence returns the mean confidence over all letters and digits on the page, from 0 to 1. It returns 0 if there
+// are none.
 func (p Page) Confidence() float64 {
 	letters, sum := 0, 0.0
 	for _, l := range p.Lines {
@@ -91,7 +92,7 @@ func (p Page) Quality() float64 {
 	return float64(p.Letters()) * c * c
 }
 
-// Bounds below which recognised text is noise: a picture, a pattern or dirt rather than writing.
+// Minimum confidences. Recognised text below them is probably not writing, but part of a picture, a pattern or dirt.
 const (
 	minPageConfidence = 0.4  // mean confidence of the letters on a page
 	minLineConfidence = 0.3  // mean confidence of the letters on a line
@@ -117,11 +118,12 @@ func (p Page) WithoutNoise() Page {
 	return p
 }
 
-// minSlopeWidth is the minimum width of a line whose slope says something about the page, as a multiple of its size.
+// minSlopeWidth is the minimum width of a line from which the page's slope is measured, as a multiple of the line's
+// size. The slopes of shorter lines are too inaccurate.
 const minSlopeWidth = 6
 
-// Slope returns the slope of the page's lines: the median over all letters. A page that was put straight onto the
-// scanner has the slope 0.
+// Slope returns the slope of the page's lines: the median over all letters. It is 0 for a page that lay straight on the
+// scanner.
 func (p Page) Slope() float64 {
 	type weighted struct {
 		slope float64
@@ -157,8 +159,8 @@ func (p Page) Slope() float64 {
 // maxSlope is the largest slope that Straight corrects: about 11°. Steeper lines are not a skewed page.
 const maxSlope = 0.2
 
-// Straight returns the page with the positions that it would have if the paper had not been skewed: all of them are
-// turned around the centre of the page.
+// Straight returns the page with the positions that its words would have if the paper had lain straight on the scanner.
+// To this end, it rotates all positions around the centre of the page.
 func (p Page) Straight() Page {
 	slope := p.Slope()
 	if slope == 0 || math.Abs(slope) > maxSlope {
