@@ -2,8 +2,8 @@ package tesseract
 
 import "slices"
 
-// languagesOf lists Tesseract's languages of the scripts other than Latin, by the names of its model for orientation,
-// most widely used languages first.
+// languagesOf lists the languages of each script other than Latin, the most widely used first. Scripts have the names
+// that Tesseract's orientation model reports; languages have the names of Tesseract's language models.
 var languagesOf = map[string][]string{
 	"Arabic":     {"ara", "fas", "urd", "pus", "uig", "snd", "kur_ara"},
 	"Armenian":   {"hye"},
@@ -36,7 +36,7 @@ var languagesOf = map[string][]string{
 	"Tibetan":    {"bod", "dzo"},
 }
 
-// latin is Tesseract's name of the script of all languages that languagesOf does not list.
+// latin is Tesseract's name for the Latin script. Languages that languagesOf does not list are assumed to use it.
 const latin = "Latin"
 
 // ScriptOf returns the name of the script that a language is written in.
@@ -52,9 +52,10 @@ func ScriptOf(language string) string {
 // common lists the Latin languages that are preferred if a datastore names none.
 var common = []string{"eng", "deu", "fra", "spa", "ita", "por", "nld", "pol"}
 
-// Choose returns the installed languages to try on a page in the given script, and the wanted ones that are not
-// installed. If the script is "", it is not known yet, and all wanted languages are tried. If `wanted` has no installed
-// language of the script, the installed languages of the script are candidates, the most widely used first.
+// Choose returns the languages in which to recognise a page, and the wanted languages that are not installed. It
+// chooses the wanted languages that are installed and use the given script, or all that are installed if `script` is
+// "", which means unknown. If there are none, it chooses up to three installed languages of the script, the most widely
+// used first. An unknown script then counts as Latin.
 func Choose(installed, wanted []string, script string) (chosen, missing []string) {
 	unknown := script == ""
 	if unknown {

@@ -79,8 +79,8 @@ func (p *Program) Path() string { return p.path }
 // Missing tells users why text cannot be recognised, or returns "" if the program exists.
 func (p *Program) Missing() string { return p.missing }
 
-// Check runs the program, unless an earlier call has succeeded. It returns the program's version and the languages that
-// it knows, without the models for orientation.
+// Check runs the program, unless an earlier call of Check has succeeded. It returns the program's version and the
+// languages for which models are installed. Models for orientation do not count as languages.
 func (p *Program) Check(ctx context.Context) (version string, languages []string, err error) {
 	if p.path == "" {
 		return "", nil, errors.New(p.missing)
@@ -119,14 +119,14 @@ func (p *Program) learn(ctx context.Context) error {
 // maxVersion is the maximum length of the program's version, in bytes.
 const maxVersion = 100
 
-// knowsOrientation reports whether the model for orientation is installed. It needs a successful call of Check.
+// knowsOrientation reports whether the orientation model is installed. Check must have succeeded before.
 func (p *Program) knowsOrientation() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Contains(p.languages, orientation)
 }
 
-// parseLanguages reads the output of --list-langs: a title, and a language in each line.
+// parseLanguages reads the output of --list-langs, which has a title and then one language per line.
 func parseLanguages(out string) []string {
 	var languages []string
 	for line := range strings.Lines(out) {
@@ -174,8 +174,8 @@ type Layout struct {
 	Script     string  // "Latin", "Cyrillic", …; "" if unknown
 }
 
-// Layout finds the orientation and the script of a page. It returns the zero value if the program knows neither, for
-// example because there is too little text. It rewinds the file first.
+// Layout determines the orientation and the script of a page. It returns the zero value if they cannot be determined,
+// for example because the page has too little text. It rewinds the file first.
 func (p *Program) Layout(ctx context.Context, picture *os.File) (Layout, error) {
 	if !p.knowsOrientation() {
 		return Layout{}, nil
