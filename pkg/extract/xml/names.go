@@ -2,8 +2,8 @@ package xml
 
 import "github.com/sluice/sluice/pkg/wordset"
 
-// The names of elements in DocBook, DITA, JATS, TEI and similar formats. Each is used for the same purpose in all of
-// them, or in only one.
+// Names of elements in DocBook, DITA, JATS, TEI and similar formats. No name has different meanings in two of these
+// formats, so one list serves all of them.
 var (
 	// documents are the root elements of documents.
 	documents = wordset.Of(`book article chapter part appendix section refentry topic concept task reference troubleshooting glossentry dita TEI`)
@@ -16,11 +16,11 @@ var (
 		choices dl def-list qandaset glosslist`)
 	// numbered are the lists whose items have numbers.
 	numbered = wordset.Of(`orderedlist ol procedure substeps steps`)
-	// terms are the words that the following items define.
+	// terms are the elements that contain a term. The definition of the term follows in another element.
 	terms = wordset.Of(`term dt glossterm`)
 	// code holds text whose line breaks count.
 	code = wordset.Of(`programlisting screen literallayout codeblock msgblock pre preformat eg address`)
-	// captioned are elements whose titles are captions and not headings.
+	// captioned are elements whose title is a caption, not a heading.
 	captioned = wordset.Of(`table informaltable figure informalfigure example informalexample fig table-wrap boxed-text formalpara note tip warning caution
 		important hazardstatement sidebar equation variablelist itemizedlist orderedlist procedure blockquote simpletable list media supplementary-material lg`)
 	// rows are the rows of tables.

@@ -10,7 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/ooxml"
 )
 
-// put emits a paragraph with the pending label. Within a list, paragraphs are items.
+// put emits a paragraph, preceded by the label of its list item if there is one. Paragraphs within a list become list
+// items.
 func (w *walker) put(text string, kind domain.BlockKind, links []domain.BlockLink) error {
 	if text = strings.TrimSpace(text); text == "" {
 		return nil
@@ -161,7 +162,7 @@ func (w *walker) list(n *node) error {
 	return walk(n)
 }
 
-// item emits an item. Its label in JATS is an element of its own.
+// item emits a list item. In JATS, the label of an item is a separate element.
 func (w *walker) item(n *node) error {
 	defer func() { w.label = "" }()
 	if label := n.child("label"); label != nil {
@@ -174,7 +175,8 @@ func (w *walker) item(n *node) error {
 	return err
 }
 
-// content emits the content of an item, a cell or a note: text, or paragraphs and other elements.
+// content emits the content of a list item, a table cell or a note. The content is either text, or paragraphs and other
+// elements.
 func (w *walker) content(n *node) error {
 	if n.isMixed() {
 		return w.paragraph(n)
@@ -266,7 +268,7 @@ func (t *grid) row(n *node, header bool) error {
 	return t.out.Add(row)
 }
 
-// text returns the text of a cell, and adds the cell's links to the row.
+// text returns the text of the cell c, and adds the links in the cell to the row.
 func (t *grid) text(c *node, row *ooxml.Row) string {
 	var texts []string
 	inner := *t.w
@@ -297,7 +299,7 @@ func trailingNumber(s string) int {
 	return count(s[len(strings.TrimRight(s, "0123456789")):], 0)
 }
 
-// count returns a number in an attribute, at most MaxColumns, or the default value.
+// count returns the number in the attribute s, but at most MaxColumns. It returns `otherwise` if s is not a number.
 func count(s string, otherwise int) int {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 0 {

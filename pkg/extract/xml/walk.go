@@ -128,7 +128,8 @@ func (w *walker) heading(title *node) error {
 	return w.emit(domain.Block{Kind: domain.BlockHeading, Level: min(w.level, 6), Text: text})
 }
 
-// information records the metadata of the document. It emits the title of an article, and abstracts.
+// information records the metadata of the document that an element contains. It emits the title of an article, and
+// abstracts, as text.
 func (w *walker) information(n *node) error {
 	if n.name == "front" {
 		for _, c := range n.children {
@@ -210,7 +211,8 @@ func (n *node) person() string {
 	return given.words() + " " + family.words()
 }
 
-// date returns a date with its parts in the order of ISO 8601. Other dates are returned as written.
+// date returns the date in an element. If the date is divided into year, month and day, it is returned in the format of
+// ISO 8601, otherwise as written.
 func (n *node) date() string {
 	year := n.child("year")
 	if year == nil {
@@ -231,8 +233,8 @@ func (n *node) date() string {
 	return date
 }
 
-// each calls the function take with the descendants of an element. If take returns false, the content of the
-// descendant is left out.
+// each calls `take` with each descendant that is an element. If `take` returns false, the descendants of that element
+// are left out.
 func (n *node) each(take func(*node) bool) {
 	for _, c := range n.children {
 		if c.name != "" && take(c) {

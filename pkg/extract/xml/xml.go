@@ -191,8 +191,8 @@ func (n *node) hasText() bool {
 	return false
 }
 
-// words returns the text of an element and its descendants on one line, without footnotes and terms for the index. Elements without text between them are
-// separated by spaces, as the parts of a name are.
+// words returns the text of an element and its descendants on one line. Footnotes and index terms are left out. If an
+// element contains only elements, such as the parts of a name, their texts are separated by spaces.
 func (n *node) words() string {
 	var b strings.Builder
 	n.appendWords(&b)
@@ -213,7 +213,7 @@ func (n *node) appendWords(b *strings.Builder) {
 	}
 }
 
-// isMixed reports whether text is next to an element's children.
+// isMixed reports whether the element directly contains text, possibly in addition to child elements.
 func (n *node) isMixed() bool {
 	for _, c := range n.children {
 		if c.name == "" && strings.TrimSpace(c.text) != "" {
@@ -223,15 +223,16 @@ func (n *node) isMixed() bool {
 	return false
 }
 
-// isProse reports whether the file is a document: it has a paragraph with two words or more, and its root is that of a
-// document with a title, or at least a third of its text is in paragraphs.
+// isProse reports whether the file is a document, not data. At least one paragraph must have two or more words. In
+// addition, the root must be that of a document with a title, or at least a third of the text must be in paragraphs.
 func (n *node) isProse() bool {
 	all, inside, sentences := n.weigh(false)
 	titled := n.child("title", "info", "front", "teiHeader") != nil
 	return sentences > 0 && (documents[n.name] && titled || inside*3 >= all)
 }
 
-// weigh counts the bytes of all text and of the text in paragraphs, and the paragraphs that have several words.
+// weigh returns the number of bytes of all text, the number of bytes of text in paragraphs, and the number of
+// paragraphs that have more than one word. `within` says whether the element is inside a paragraph.
 func (n *node) weigh(within bool) (all, inside, sentences int) {
 	size := len(strings.TrimSpace(n.text))
 	all = size
