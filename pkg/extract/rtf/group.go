@@ -22,7 +22,7 @@ const (
 	label                   // number or bullet of a list item
 )
 
-// group is the state of a group. A group inherits the state of the group around it.
+// group is the state of an RTF group, which is text in braces. A group inherits the state of the group around it.
 type group struct {
 	to              destination
 	begun           bool // whether it has text or words
@@ -90,12 +90,13 @@ func (r *reader) close() error {
 	return err
 }
 
-// skips are destinations without text for readers, besides those that the file marks as optional.
+// skips lists destinations whose text is not meant for readers. Destinations that the file marks as optional are
+// skipped as well, unless optionals lists them.
 var skips = wordset.Of(`colortbl filetbl revtbl pict objdata nonshppict shprslt nonesttables xe tc rxe bkmkstart bkmkend listtable listoverridetable
 	list listname leveltext levelnumbers rsidtbl generator template private userprops xmlnstbl themedata colorschememapping datastore latentstyles htmltag mhtmltag sp objclass objname
 	ftnsep ftnsepc aftnsep aftnsepc ftncn aftncn formfield falt panose`)
 
-// optionals are destinations that the file marks as optional and that are read.
+// optionals lists destinations that are read although the file marks them as optional.
 var optionals = wordset.Of(`shppict shpinst shptxt do dptxbxtext ud moMath moMathPara fldinst listtext pntext nesttableprops annotation upr`)
 
 // destinationWord handles a word that names a destination. It returns false for other words.
@@ -175,8 +176,8 @@ func (r *reader) destinationWord(word string) (bool, error) {
 	return true, nil
 }
 
-// collect makes the current group collect its text for a destination. It returns nil if the text of the group is
-// skipped.
+// collect starts collecting the text of the current group, for the given destination, and returns the collected text.
+// It returns nil if the group is not visible, because then its text is skipped or already being collected.
 func (r *reader) collect(to destination) *strings.Builder {
 	g := r.group()
 	if g.to != visible {

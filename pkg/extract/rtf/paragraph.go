@@ -46,7 +46,7 @@ type cellDefinition struct {
 	right bool // with the cell to the left
 }
 
-// take returns the text of the paragraph and its links, and clears them.
+// take returns the text and the links of the current paragraph, and clears both.
 func (f *flow) take() (string, []domain.BlockLink) {
 	text, links := strings.TrimSpace(f.text.String()), f.links
 	f.text.Reset()
@@ -54,7 +54,7 @@ func (f *flow) take() (string, []domain.BlockLink) {
 	return text, links
 }
 
-// endParagraph emits the paragraph, or adds it to the cell that it is in.
+// endParagraph ends the current paragraph. It emits the paragraph or, within a table, adds it to the current cell.
 func (r *reader) endParagraph() error {
 	f, g := r.flow, r.group()
 	text, links := f.take()
@@ -101,7 +101,7 @@ func (r *reader) endParagraph() error {
 	return f.emitAfter(&f.after)
 }
 
-// emitAfter emits the blocks that follow a paragraph or table.
+// emitAfter emits and clears the blocks, such as footnotes, that had to wait for the end of a paragraph or table.
 func (f *flow) emitAfter(after *[]domain.Block) error {
 	blocks := *after
 	*after = nil
@@ -216,8 +216,8 @@ func (r *reader) endLink(g group) {
 	}
 }
 
-// nested reads the current group as a flow of its own. The mark is written before its first paragraph. The function
-// done receives its blocks.
+// nested reads the current group as a separate flow, so that its paragraphs do not mix with those around it. `mark` is
+// put before the first paragraph. At the end of the group, nested calls `done` with the blocks of the flow.
 func (r *reader) nested(done func([]domain.Block) error, mark string) {
 	g := r.group()
 	if g.to != visible {
@@ -279,7 +279,8 @@ func (r *reader) comment() error {
 	return nil
 }
 
-// margin reads a header or footer. Text that several sections repeat is read once; footers follow the body.
+// margin reads a header or footer. Text that occurs in several sections is read only once. Headers are emitted after
+// the current paragraph, and footers after the body.
 func (r *reader) margin(header bool) error {
 	outer := r.flow
 	r.nested(func(blocks []domain.Block) error {

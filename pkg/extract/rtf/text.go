@@ -52,10 +52,10 @@ func charsetName(set int) string {
 	return ""
 }
 
-// maxPending is the number of bytes of text from which the text is decoded.
+// maxPending is the number of undecoded bytes of text at which they are decoded, even if the text continues.
 const maxPending = 4096
 
-// byte adds a byte of text in the encoding of the current font.
+// byte adds one byte of text. It will be decoded with the encoding of the current font.
 func (r *reader) byte(c byte) error {
 	if r.fallback > 0 {
 		r.fallback--
@@ -101,8 +101,8 @@ func (r *reader) decode() error {
 	return r.put(text)
 }
 
-// symbolText returns the character for a byte in a font of symbols: letters of the font Symbol are Greek, everything
-// beyond ASCII is written as a bullet.
+// symbolText returns the character that a byte stands for in the Symbol font and similar ones. Letters become Greek
+// letters, and bytes beyond ASCII become bullets.
 func symbolText(c byte) string {
 	const upper, lower = "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ", "αβχδεφγηιϕκλμνοπθρστυϖωξψζ"
 	switch {
@@ -116,7 +116,7 @@ func symbolText(c byte) string {
 	return string(rune(c))
 }
 
-// unicode adds a character that is written as a number, and skips its replacement for older readers.
+// unicode adds the character with the given code, and skips the characters that replace it in older readers.
 func (r *reader) unicode(number int) error {
 	if err := r.decode(); err != nil {
 		return err
@@ -152,7 +152,7 @@ func (r *reader) text(s string) error {
 	return r.put(s)
 }
 
-// maxCollected is the maximum size in bytes of the text of an invisible destination, such as a title.
+// maxCollected is the maximum size in bytes of text that is not shown in the document itself, such as a title.
 const maxCollected = 8 << 10
 
 // put adds decoded text to the destination of the current group.

@@ -15,7 +15,7 @@ var characters = map[string]string{
 	"ldblquote": "“", "rdblquote": "”", "bullet": "•", "emspace": " ", "enspace": " ", "qmspace": " ", "nestcell": "\t", "nestrow": "\n",
 }
 
-// word handles a control word. `number` is its parameter, if `has` is set.
+// word handles a control word. `has` says whether the word has a parameter, and `number` is that parameter.
 func (r *reader) word(word string, number int, has bool) error {
 	if word == "u" {
 		return r.unicode(number)
@@ -83,10 +83,12 @@ func (r *reader) characterWord(word string, number int, on bool) bool {
 	return true
 }
 
-// maxFallback is the maximum number of characters that replace a number in older readers.
+// maxFallback is the maximum number of replacement characters, for older readers, that may follow a character that is
+// written as a number.
 const maxFallback = 16
 
-// paragraphWord handles a word that sets a property of paragraphs or tables, or that ends one.
+// paragraphWord handles a word that sets a property of paragraphs or tables, or that ends a paragraph or a part of a
+// table.
 func (r *reader) paragraphWord(word string, number int) error {
 	g, t := r.group(), &r.flow.table
 	switch word {
@@ -127,7 +129,7 @@ func (r *reader) paragraphWord(word string, number int) error {
 	return nil
 }
 
-// outlineLevel returns the level of a heading, from 0, or noOutline.
+// outlineLevel returns the 0-based level of a heading, or noOutline if `number` is not a level.
 func outlineLevel(number int) int {
 	if number < 0 || number > 8 {
 		return noOutline
@@ -175,8 +177,8 @@ func (r *reader) styleWord(word string, number int) {
 	}
 }
 
-// named handles the name of a style. Headings without a level are known by the English names that all programs but Word
-// write.
+// named handles the name of a style. A style without an outline level is recognised as a heading by its English name,
+// such as "heading 1", which all programs other than Word write.
 func (r *reader) named(name string) {
 	g := r.group()
 	name = strings.ToLower(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(name), ";")))
@@ -202,7 +204,7 @@ func (g *group) dateWord(word string, number int) {
 	}
 }
 
-// dateText returns a date in the format used in metadata, or "" if it is none.
+// dateText formats a date for the document's metadata. It returns "" if the date is not valid.
 func dateText(d *[5]int) string {
 	if d[0] < 1970 || d[1] < 1 || d[1] > 12 || d[2] < 1 || d[2] > 31 || d[3] > 23 || d[4] > 59 {
 		return ""
@@ -210,7 +212,8 @@ func dateText(d *[5]int) string {
 	return fmt.Sprintf("%04d-%02d-%02dT%02d:%02d:00", d[0], d[1], d[2], d[3], d[4])
 }
 
-// hyperlink returns the address in the instruction of a field, or "" if the field is no link to another document.
+// hyperlink returns the address to which a field with this instruction links, or "" if the field is not a link to
+// another document.
 func hyperlink(instruction string) string {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(instruction), "HYPERLINK")
 	if !ok {
