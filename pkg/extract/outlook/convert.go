@@ -19,7 +19,7 @@ type converter struct {
 	left int64 // number of bytes that may still be read from streams, which may overlap in a hostile file
 }
 
-// part is a part of the converted message: its header fields and its body.
+// part is a part of the converted message, with its own header fields and body.
 type part struct {
 	header [][2]string
 	body   []byte
@@ -60,7 +60,8 @@ func (c *converter) message(s *storage, header int, nesting int) ([]byte, error)
 	return c.mixed(fields, append(parts, attached...)), nil
 }
 
-// bodies returns the text of a message. Package mail chooses between plain text and HTML.
+// bodies returns the text of a message in all forms that the message contains. Package mail chooses between plain text
+// and HTML.
 func (c *converter) bodies(m *properties) []part {
 	var alternatives []part
 	if text := m.text(tagBody); strings.TrimSpace(text) != "" {
@@ -88,7 +89,8 @@ func (c *converter) bodies(m *properties) []part {
 	return []part{{header: [][2]string{{"Content-Type", "multipart/alternative; boundary=" + boundary}}, body: joined(alternatives, boundary)}}
 }
 
-// recipients returns the recipients by the name of the header field.
+// recipients returns the recipients of a message. The key of the map is the header field in which they are listed: To
+// or Cc.
 func (c *converter) recipients(s *storage, m *properties) (map[string][]string, error) {
 	all := map[string][]string{}
 	for _, child := range s.children {
@@ -110,7 +112,8 @@ func (c *converter) recipients(s *storage, m *properties) (map[string][]string, 
 	return all, nil
 }
 
-// maxRecipients is the maximum number of recipients that are read. Package mail cuts long lists earlier.
+// maxRecipients is the maximum number of recipients that are read for one header field. Package mail shortens long
+// lists anyway.
 const maxRecipients = 1000
 
 // attachments converts the attachments of a message.
@@ -147,7 +150,8 @@ func (c *converter) attachments(s *storage, m *properties, nesting int) ([]part,
 	return parts, nil
 }
 
-// attachedMessage converts an attached message or, if a program embedded an object instead, warns.
+// attachedMessage converts an attached message. If the attachment is an object that a program embedded, attachedMessage
+// only adds a warning.
 func (c *converter) attachedMessage(s *storage, a *properties, nesting int) ([]part, error) {
 	if s.streams[propertiesStream] == nil {
 		c.p.Out.Warn("embedded objects were skipped; upload them as separate files")
@@ -164,7 +168,8 @@ func (c *converter) attachedMessage(s *storage, a *properties, nesting int) ([]p
 	return []part{{header: [][2]string{{"Content-Type", "message/rfc822"}}, body: message}}, nil
 }
 
-// attachmentHeader returns the type and the name of an attachment. Pictures within the text are marked as such.
+// attachmentHeader returns the header fields that describe an attachment: its type and its name. They also mark
+// pictures that the text displays.
 func (c *converter) attachmentHeader(a, message *properties) [][2]string {
 	kind := strings.ToLower(strings.TrimSpace(a.text(tagMIME)))
 	if media, _, err := mime.ParseMediaType(kind); err != nil || !strings.Contains(media, "/") || strings.HasPrefix(media, "multipart/") || strings.HasPrefix(media, "message/") {

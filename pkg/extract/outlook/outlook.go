@@ -28,7 +28,8 @@ var Format = format.Format{
 // magic begins every compound file, the container of Outlook messages and of old Office documents.
 var magic = []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
 
-// propertiesName is the name of a stream that only messages have, in the directory of the container.
+// propertiesName is the name, in UTF-16, of a stream that every message contains. Other compound files do not contain
+// it.
 var propertiesName = wide("__properties_version1.0")
 
 // wide returns an ASCII text as UTF-16.

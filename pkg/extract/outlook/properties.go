@@ -65,7 +65,7 @@ const (
 	typeBinary = 0x0102
 )
 
-// properties holds the properties of a message, a recipient or an attachment.
+// properties holds the properties (in the sense of MAPI) of a message, a recipient or an attachment.
 type properties struct {
 	fixed   map[uint32]uint64 // values of fixed size, by identifier and type
 	values  map[uint32][]byte // other values
@@ -80,7 +80,8 @@ var streamed = map[uint32]bool{
 	tagMIME: true, tagContentID: true, tagSMTP: true, tagSenderSMTP: true, tagRepresentingSMTP: true,
 }
 
-// properties reads the properties in a storage. Recipients and attachments have the encoding of their message.
+// properties reads the properties in a storage. `header` is the size of the header of its property stream. Recipients
+// and attachments use the text encoding of the message they belong to, `message`.
 func (c *converter) properties(s *storage, header int, message *properties) (*properties, error) {
 	m := &properties{fixed: map[uint32]uint64{}, values: map[uint32][]byte{}}
 	if f := s.streams[propertiesStream]; f != nil {
@@ -170,7 +171,7 @@ func (m *properties) text(id uint32) string {
 	return ""
 }
 
-// smtp returns an address, or "" if the property is missing or has an address of another system.
+// smtp returns an Internet mail address, or "" if the property is missing or is an address in another mail system.
 func (m *properties) smtp(id uint32) string {
 	a := strings.TrimSpace(m.text(id))
 	if !strings.Contains(a, "@") || strings.ContainsAny(a, " <>\"\r\n\t,;") || len(a) > 320 {
@@ -181,7 +182,7 @@ func (m *properties) smtp(id uint32) string {
 
 func (m *properties) binary(id uint32) []byte { return m.values[id<<16|typeBinary] }
 
-// html returns the HTML of a message and its encoding.
+// html returns the HTML body of a message and the name of its encoding.
 func (m *properties) html() (page []byte, label string) {
 	if data := m.binary(tagHTML); data != nil {
 		return data, m.htmlTag
@@ -195,7 +196,7 @@ func (m *properties) refersTo(id string) bool {
 	return strings.Contains(string(page), "cid:"+id)
 }
 
-// number returns an integer or a truth value, or 0 if the property is missing.
+// number returns a property that is an integer or a boolean, or 0 if it is missing.
 func (m *properties) number(id uint32) uint32 {
 	for _, kind := range []uint32{0x0003, 0x000b} {
 		if v, ok := m.fixed[id<<16|kind]; ok {
@@ -205,7 +206,7 @@ func (m *properties) number(id uint32) uint32 {
 	return 0
 }
 
-// time returns the first of the times that the message has.
+// time returns the first of the given properties that holds a time. It returns the zero time if none does.
 func (m *properties) time(ids ...uint32) time.Time {
 	const epoch = 116444736000000000 // 1970 in units of 100 nanoseconds since 1601
 	for _, id := range ids {
