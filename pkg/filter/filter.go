@@ -1,5 +1,5 @@
-// Package filter implements the grammar of filters: parsing, canonical form, types, and evaluation on one row. Filters
-// for OpenAI's vector stores are filters of this grammar, too. See docs/retrieval.md.
+// Package filter implements filters on metadata: parsing, canonical form, type checks, and evaluation on one row.
+// Filters in the format of OpenAI's vector stores are accepted, too. See docs/retrieval.md.
 package filter
 
 import (

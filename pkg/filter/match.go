@@ -33,14 +33,14 @@ func (f *Filter) Matches(values func(key string) []Value) bool {
 	return some != f.Negative()
 }
 
-// Negative reports whether a condition matches the rows in which no value passes Test.
+// Negative reports whether the condition is negated: it matches a row if none of the row's values passes Test.
 func (f *Filter) Negative() bool {
 	return f.Op == Ne || f.Op == Nin || f.Op == Exists && !f.Values[0].Bool()
 }
 
-// Test returns the function that tests one value of a condition's key. A row matches the condition if one of its values
-// passes or, if the condition is Negative, if none does. A Contains condition has a test for each of its values: use
-// Split first.
+// Test returns a function that tests one value of the condition's key. A row matches the condition if at least one of
+// its values passes or, for a Negative condition, if none does. Contains conditions would need several tests; call
+// Split first to remove them.
 func (f *Filter) Test() func(Value) bool {
 	switch f.Op {
 	case Exists:
@@ -54,8 +54,8 @@ func (f *Filter) Test() func(Value) bool {
 	return equalsAny(f.Values)
 }
 
-// Split returns an equivalent filter without Contains conditions: each becomes an And of Eq conditions. It shares parts
-// with f.
+// Split returns an equivalent filter without Contains conditions: each of them becomes an And of Eq conditions. The
+// result may share parts with f, so neither filter may be modified afterwards.
 func (f *Filter) Split() *Filter {
 	switch {
 	case f == nil:
@@ -76,7 +76,8 @@ func (f *Filter) Split() *Filter {
 	return out
 }
 
-// ordered returns the test of a comparison by order.
+// ordered returns the function that tests whether a value is less or greater than the condition's value, as its
+// operator requires.
 func (f *Filter) ordered() func(Value) bool {
 	want := f.Values[0]
 	kind := want.Kind()
@@ -138,7 +139,8 @@ func equals(want Value) func(Value) bool {
 	}
 }
 
-// Dated reports whether one of a condition's values is a date. An equal value may then have another text.
+// Dated reports whether one of the condition's values is a date. Two texts can represent the same date, so such a
+// condition may match a value whose text is different.
 func (f *Filter) Dated() bool {
 	return slices.ContainsFunc(f.Values, func(v Value) bool { return v.Kind() == Date })
 }

@@ -15,9 +15,8 @@ import (
 // maxFaults is the maximum number of faults that Parse reports.
 const maxFaults = 10
 
-// Parse reads a filter from a decoded JSON value, that is, from an object. It returns nil for null. `field` is the name
-// of the value in the request. Faults name their field by a path that starts with it. If there are faults, the filter is
-// nil.
+// Parse reads a filter from a decoded JSON object. It returns nil for null, or if the filter has faults. `field` is the
+// name of the filter in the request. The paths of faulty fields begin with this name.
 func Parse(v any, field string) (*Filter, []domain.FieldError) {
 	if v == nil {
 		return nil, nil
@@ -48,8 +47,8 @@ func ParseJSON(data []byte, field string) (*Filter, []domain.FieldError) {
 	return Parse(v, field)
 }
 
-// IsFilter reports whether an object is a filter of this grammar, because it has one of the fields that only the
-// grammar has.
+// IsFilter reports whether an object is a filter as described by this package. It is one if it has at least one of the
+// fields that only such filters have.
 func IsFilter(object map[string]any) bool {
 	for _, field := range []string{"type", "key", "value", "filters", "filter"} {
 		if _, ok := object[field]; ok {
@@ -109,7 +108,7 @@ func (p *parser) filter(v any, field string, depth int) *Filter {
 
 const example = `{"type": "eq", "key": "team", "value": "docs"}`
 
-// closed reports fields of an object that filters of its type do not have. A null field counts as missing.
+// closed adds a fault for each field that filters with the operator do not have. A null field counts as missing.
 func (p *parser) closed(object map[string]any, field string, op Op, allowed ...string) {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains(allowed, name) && object[name] != nil {

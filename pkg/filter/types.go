@@ -25,8 +25,8 @@ func AsError(err error) *Error {
 	return nil
 }
 
-// Refuses returns the kinds of values that a condition's key must not have, because the condition cannot compare them.
-// Only comparisons by order distinguish dates from other texts.
+// Refuses returns the kinds of values that the condition cannot compare, so that its key must not have values of these
+// kinds. Only comparisons by order distinguish between dates and other texts.
 func (f *Filter) Refuses() Kind {
 	if len(f.Values) == 0 || f.Op == Exists {
 		return 0

@@ -91,8 +91,8 @@ func ValueOf(v any) (Value, bool) {
 	return Value{}, false
 }
 
-// Identity returns the string by which values are compared for equality. Equal numbers have the same identity, and
-// values of different kinds have different ones. FromIdentity is the inverse.
+// Identity returns a string that identifies the value: two values are equal if they have the same identity. Values of
+// different kinds have different identities. FromIdentity is the inverse.
 func (v Value) Identity() string {
 	switch v.kind {
 	case Number:
@@ -182,7 +182,8 @@ func (v Value) Time() (time.Time, bool) {
 // base returns Text, Number or Bool.
 func (v Value) base() Kind { return max(v.kind, Text) }
 
-// same reports whether two metadata values have the same identity. Dates are compared as texts.
+// same reports whether two values are equal (see Identity). Two dates are equal only if they are written in the same
+// way.
 func (v Value) same(w Value) bool {
 	return v.base() == w.base() && v.number == w.number && v.text == w.text
 }
