@@ -101,7 +101,7 @@ func (r *reader) decode() error {
 	return r.put(text)
 }
 
-// symbolText returns the character that a byte stands for in the Symbol font and similar ones. Letters become Greek
+// symbolText returns the character that a byte represents in the Symbol font and similar ones. Letters become Greek
 // letters, and bytes beyond ASCII become bullets.
 func symbolText(c byte) string {
 	const upper, lower = "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ", "αβχδεφγηιϕκλμνοπθρστυϖωξψζ"
