@@ -23,7 +23,7 @@ const (
 	MaxStopBytes           = 1000     // per stop sequence
 )
 
-// Request is one question to an agent. Nil overrides keep the agent's settings.
+// Request is one question to an agent. An override that is nil leaves the agent's setting unchanged.
 type Request struct {
 	Agent          domain.Agent
 	Query          string // 1 to retrieve.MaxQueryCharacters characters

@@ -39,8 +39,8 @@ func (p *Program) importCommand() *cobra.Command {
 		Long: "Add documents from an export of another system, from a list of web addresses (one per line), or from a folder, as\n" +
 			"with ingest. An export contains JSON objects: one after the other (JSONL), in an array, or in nested lists such as\n" +
 			"datastores or documents, as in Chaindesk's exports. Use - for standard input.\n\n" +
-			"By default, the text is in the field text, content, pageContent, page_content, body or config.text; the name in name\n" +
-			"or title; the id in custom_id, id or _id; the source in source, url or config.source_url. A document with a web\n" +
+			"By default, the text is in text, content, pageContent, page_content, body or config.text; the name is in name\n" +
+			"or title; the id is in custom_id, id or _id; the source is in source, url or config.source_url. A document with a web\n" +
 			"address but no text is a page that the service fetches. The id becomes the custom id (without an id, a hash of the\n" +
 			"content), so that the next run sends only new and changed documents.",
 		Example: "sluice import articles.jsonl --datastore Articles --text-field body --id-field slug\n" +

@@ -168,7 +168,7 @@ func (a *accountFiles) verify(ctx context.Context, s *upload) (missing, err erro
 	return missing, nil
 }
 
-// accountFault adds an exit code to an error of the account's server.
+// accountFault adds an exit code to an error that the API of the OpenAI account has returned.
 func accountFault(err error) error {
 	if err == nil {
 		return nil

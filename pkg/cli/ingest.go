@@ -112,7 +112,7 @@ func (p *Program) ingestCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ingest PATH|URL… --datastore DATASTORE", Short: "Add files, folders, web pages and web sites", GroupID: GroupUse,
 		Long: "Add files, folders, web pages and, with --site, web sites, and wait until they are searchable. Patterns must be\n" +
-			"quoted, as in 'docs/**/*.md'. The path of a file, as written, becomes its custom id. Unchanged files are not sent\n" +
+			"quoted, as in 'docs/**/*.md'. A file's path, as given here, becomes its custom id. Unchanged files are not sent\n" +
 			"again. A changed file replaces its old version as soon as the new one is searchable. Hidden files, empty files and\n" +
 			"unsupported types are skipped in folders.",
 		Example: "sluice ingest handbook/ --datastore Handbook --create --watch\n" +

@@ -27,7 +27,7 @@ func serviceSettings(c *Config) Group {
 		{Env: "SLUICE_ADMIN_KEY", Secret: true, set: passphrase(&c.AdminKey), Unset: "no key; profiling is off, and backups work only locally",
 			Doc: "Operator's key, 16 to 512 characters, that allows profiling (`/debug/pprof/`) and remote backups, both of which expose all content."},
 		{Env: "SLUICE_SECRET_KEY", Secret: true, set: secretKey(&c.SecretKey), Unset: "`secret-key` in the data directory; none in a fleet",
-			Doc: "Key of at least 32 random characters that encrypts the headers of protected sites; all api and crawler processes need the same key."},
+			Doc: "Key of at least 32 random characters that encrypts the request headers stored for protected sites; all api and crawler processes need the same key."},
 		{Env: "SLUICE_CORS_ORIGINS", set: origins(&c.CORSOrigins), Unset: "only the service's own origin",
 			Doc: "Comma-separated origins of web pages that may call every endpoint with an API key; `*` allows any."},
 		{Env: "SLUICE_HOSTS", set: names(&c.Hosts), Unset: "only loopback names, such as `localhost`",
@@ -64,7 +64,7 @@ func providerSettings(c *Config) Group {
 func answerSettings(c *Config) Group {
 	named := func(env, name string) Setting {
 		return Setting{
-			Env: env, Doc: "Chat model for the model name `" + name + "`.", Unset: "`SLUICE_CHAT_MODEL`",
+			Env: env, Doc: "Chat model to use if a request names the model `" + name + "`.", Unset: "`SLUICE_CHAT_MODEL`",
 			set: func(v string) error {
 				if v != "" {
 					c.ModelNames[name] = v
@@ -90,7 +90,7 @@ func answerSettings(c *Config) Group {
 			Doc: "Maximum tokens from earlier messages in a prompt; 0 sends none."},
 		{Env: "SLUICE_CHAT_START_TIMEOUT", Default: "60s", set: duration(&c.ChatStart),
 			Doc: "Time limit for the first word of an answer, including retries."},
-		{Env: "SLUICE_CHAT_STALL_TIMEOUT", Default: "30s", set: duration(&c.ChatStall), Doc: "Longest pause that a model may make within an answer."},
+		{Env: "SLUICE_CHAT_STALL_TIMEOUT", Default: "30s", set: duration(&c.ChatStall), Doc: "How long a model may pause within an answer."},
 		{Env: "SLUICE_CHAT_TIMEOUT", Default: "5m", set: duration(&c.ChatTimeout), Doc: "Time limit for a whole answer."},
 		{Env: "SLUICE_CHAT_ATTEMPTS", Default: "3", set: number(&c.ChatAttempts, 1, 10),
 			Doc: "Maximum attempts to get the first word of an answer; an answer that has begun is not retried."},
@@ -129,7 +129,7 @@ func storageSettings(c *Config) Group {
 		{Env: "SLUICE_EMBEDDED_INDEX", Default: "auto", set: enum((*string)(&c.EmbeddedIndex), string(Auto), string(Yes), string(No)),
 			Doc: "Whether this process opens the embedded index: `true`, `false`, or `auto` (if Milvus is not configured or the catalog is SQLite); only one api process can open it."},
 		{Env: "SLUICE_CACHE_MEMORY", Default: "0", set: sizeOrNone(&c.CacheMemory, 1<<20),
-			Doc: "Memory for the caches of a process; 0 means 120 MiB, and more for index postings on large machines."},
+			Doc: "Memory for the caches of a process; 0 means 120 MiB, but 1/64 of the machine's memory for index postings if that is more."},
 	}}
 }
 
@@ -235,7 +235,7 @@ func overloadSettings(c *Config) Group {
 		{Env: "SLUICE_LIMIT_UPLOADS", Default: "0", set: number(&c.LimitUploads, 0, maxConcurrent),
 			Doc: "Maximum concurrent requests that upload content, of which one workspace gets at most half; 0 means 32 per processor."},
 		{Env: "SLUICE_LIMIT_REQUESTS", Default: "0", set: number(&c.LimitRequests, 0, maxConcurrent),
-			Doc: "Maximum concurrent requests of all other kinds, except `/healthz`, `/readyz` and `/metrics`; 0 means 32 per processor."},
+			Doc: "Maximum concurrent requests that are no searches, answers or uploads, except `/healthz`, `/readyz` and `/metrics`; 0 means 32 per processor."},
 		{Env: "SLUICE_LIMIT_OPEN", Default: "4096", set: number(&c.LimitOpen, 1, 1_000_000), Doc: "Maximum open streams, of which one workspace gets at most half and one key a third."},
 		{Env: "SLUICE_ADMISSION_WAIT", Default: "25ms", set: duration(&c.AdmissionWait),
 			Doc: "Longest time that a query may wait in the queue before it is rejected with 503; ten times longer for other requests and at the start of a burst."},

@@ -262,7 +262,7 @@ func (d *discovery) problem(format string, args ...any) {
 }
 
 // errLimitReached ends the reading of sitemaps once one of the limits is reached. Discovery.Problems names the limit.
-var errLimitReached = errors.New("the limit for all sitemaps of a site is reached")
+var errLimitReached = errors.New("the site's sitemaps together exceed a limit")
 
 // limitReached adds a problem that describes the given limit, ahead of all other problems, and returns errLimitReached.
 func (d *discovery) limitReached(limit string) error {

@@ -147,7 +147,7 @@ func Alternatives(key string, value any) ([]string, error) {
 	}
 	list := reflect.ValueOf(value)
 	if !list.IsValid() || list.Kind() != reflect.Slice {
-		return nil, fmt.Errorf("%w: the filter %q must be a string, a number, a boolean or a list of these", ErrInvalid, key)
+		return nil, fmt.Errorf("%w: the value of the filter %q must be a string, a number, a boolean or a list of these", ErrInvalid, key)
 	}
 	out := make([]string, 0, list.Len())
 	for i := range list.Len() {

@@ -19,8 +19,8 @@ import (
 // repository is the base address of files outside the documentation.
 const repository = "https://github.com/sluice/sluice/blob/main/"
 
-// markdown parses and renders Markdown. It drops HTML in the source, and writes no inline styles, because the policy
-// would block them.
+// markdown parses and renders Markdown. It drops HTML in the source, and writes no inline styles, because the
+// Content Security Policy would block them.
 var markdown = goldmark.New(goldmark.WithExtensions(
 	extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)), extension.Strikethrough, extension.Linkify))
 

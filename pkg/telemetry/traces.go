@@ -38,7 +38,7 @@ func Open(ctx context.Context, process, version string, getenv func(string) stri
 	}
 	exporter, err := otlptracehttp.New(ctx)
 	if err != nil {
-		return nil, nil, fmt.Errorf("creating the exporter of traces: %w", err)
+		return nil, nil, fmt.Errorf("creating the trace exporter: %w", err)
 	}
 	about, err := resource.New(ctx, resource.WithAttributes(
 		attribute.String("service.namespace", "sluice"), attribute.String("service.name", "sluice-"+process), attribute.String("service.version", version),

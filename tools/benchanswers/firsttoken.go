@@ -77,7 +77,7 @@ func measureFirstToken(ctx context.Context, s settings, out, errs io.Writer) (er
 // adminKey is the operator's key of the services, for profiles.
 const adminKey = "operator-of-the-benchmark"
 
-// writeProfile writes a CPU profile of the service over the next seconds, for `go tool pprof`.
+// writeProfile records a CPU profile of the service for ten seconds and writes it to a file for `go tool pprof`.
 func writeProfile(ctx context.Context, b *bench.Service, path string) error {
 	const seconds = 10
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s/debug/pprof/profile?seconds=%d", b.Address, seconds), nil)

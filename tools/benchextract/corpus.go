@@ -98,7 +98,7 @@ func sharedDocuments(data string) ([]document, error) {
 func sharedPages(data string) ([]document, error) {
 	files, err := filepath.Glob(filepath.Join(data, "web", "*.html.gz"))
 	if err != nil {
-		return nil, fmt.Errorf("listing the pages to measure on: %w", err)
+		return nil, fmt.Errorf("listing the pages to measure: %w", err)
 	}
 	var docs []document
 	for _, f := range files {

@@ -102,8 +102,8 @@ func tortureAll(ctx context.Context, s settings, out, errs io.Writer) error {
 	return nil
 }
 
-// tortureOne reads all copies of one document and returns the outcomes, including those of harmful copies. An error
-// means that the test itself failed.
+// tortureOne reads all damaged copies of one document and returns the outcomes, including crashes and exceeded limits.
+// An error means that the test itself failed.
 func tortureOne(ctx context.Context, x *extract.Extractor, d document, s tortureSettings, deaths *crashLog) ([]outcome, error) {
 	data, err := d.content()
 	if err != nil {

@@ -32,7 +32,8 @@ func checkExtractMemory(f *faults, where string, environment map[string]string, 
 // DrawMemory of pkg/extract.
 const drawMemory = 2 << 30
 
-// checkDrawMemory checks that an api process's memory limit suffices if both children that draw pages use their maximum.
+// checkDrawMemory checks that an api process's memory limit suffices even if both child processes that draw pages use
+// all the memory they may.
 func checkDrawMemory(f *faults, where string, limit int64) {
 	if need := int64(drawMemory + ownMemory); limit < need {
 		f.add("%s: drawing pages and the process itself may need %s, and the limit leaves %s", where, units.BytesSize(float64(need)), units.BytesSize(float64(limit)))

@@ -51,7 +51,8 @@ func checkRelease(r *rendered, repo repository, f *faults) {
 	f.require(strings.Contains(r.notes, "rollout status"), "the notes do not say how to see that it runs")
 }
 
-// isBrowser reports whether a deployment is the browser, which runs untrusted scripts, and not a process of Sluice.
+// isBrowser reports whether a deployment is the browser (which runs untrusted scripts) rather than one of Sluice's own
+// processes.
 func isBrowser(d *appsv1.Deployment) bool {
 	return d.Spec.Template.Labels["app.kubernetes.io/component"] == "browser"
 }

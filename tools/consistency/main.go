@@ -200,7 +200,7 @@ func chosen(faults []fleet.Fault, parts []string) []fleet.Fault {
 	})
 }
 
-// check runs workers and faults at the same time, and then the final checks. f is nil for a fleet that runs elsewhere.
+// check runs the workers while faults are injected, and then the final checks. f is nil if the fleet runs elsewhere.
 func (s settings) check(ctx context.Context, r *run, faults []fleet.Fault, f *fleet.Fleet) error {
 	loading, stop := context.WithTimeout(ctx, s.duration)
 	defer stop()

@@ -199,7 +199,7 @@ func licences(dir string) ([]string, error) {
 		names = append(names, known...)
 	}
 	if len(names) == 0 {
-		return nil, errors.New("has no file with a licence")
+		return nil, errors.New("has no licence file")
 	}
 	slices.Sort(names)
 	return slices.Compact(names), nil

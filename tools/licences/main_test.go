@@ -36,7 +36,7 @@ func TestAModuleWithoutALicenceIsAnError(t *testing.T) {
 		}
 	}
 	text, err := document([]module{{"a.example/with", "v1.0.0", with}, {"a.example/without", "v1.0.0", without}})
-	if !strings.Contains(string(text), "## MPL-2.0\n\n```text\na.example/with\n```\n") || err == nil || !strings.Contains(err.Error(), "a.example/without v1.0.0: has no file with a licence") {
+	if !strings.Contains(string(text), "## MPL-2.0\n\n```text\na.example/with\n```\n") || err == nil || !strings.Contains(err.Error(), "a.example/without v1.0.0: has no licence file") {
 		t.Errorf("%v\n%s", err, text)
 	}
 }

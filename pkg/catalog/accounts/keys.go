@@ -74,7 +74,7 @@ func (c *Accounts) Keys(ctx context.Context, ws string) ([]domain.APIKey, error)
 	}
 	limits, err := db.Collect(ctx, c.db.Read, scanUse, `SELECT key_id, metric, value FROM limits WHERE workspace_id = ?`, ws)
 	if err != nil {
-		return nil, fmt.Errorf("reading the limits of keys: %w", err)
+		return nil, fmt.Errorf("reading the limits of API keys: %w", err)
 	}
 	for i := range keys {
 		for _, u := range limits {

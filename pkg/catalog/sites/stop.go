@@ -138,7 +138,7 @@ func withdraw(ctx context.Context, t *db.Tx, pages []record.Record) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("taking pages from the outbox: %w", err)
+		return fmt.Errorf("removing pages from the outbox: %w", err)
 	}
 	return nil
 }

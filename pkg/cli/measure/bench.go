@@ -263,7 +263,7 @@ func benchUploads(ctx context.Context, s benchSettings, retrying, loaded *servic
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), benchGrace)
 		defer cancel()
 		if failed := retrying.DeleteDatastore(ctx, store.ID); failed != nil {
-			err = errors.Join(err, fmt.Errorf("deleting datastore %s with the uploads: %w", store.ID, failed))
+			err = errors.Join(err, fmt.Errorf("deleting datastore %s and its uploads: %w", store.ID, failed))
 		}
 	}()
 	uploads, err := loadtest.NewUploads(ctx, loaded, store.ID, item)

@@ -36,7 +36,7 @@ func (p commands) evalCommand() *cobra.Command {
 		Use: "eval --datastore DATASTORE --queries FILE | --generate N", Short: "Measure retrieval quality with your questions",
 		GroupID: cli.GroupMeasure, Args: cli.NoArguments, DisableFlagsInUseLine: true,
 		Long: "Run questions against a datastore and print nDCG, recall and MRR of each search mode with 95% confidence intervals,\n" +
-			"and the differences from hybrid. Content is not changed. Questions are lines of JSON:\n\n" +
+			"and the differences from hybrid. Nothing is changed. Each question is a line of JSON:\n\n" +
 			"  {\"_id\": \"1\", \"text\": \"How long is the warranty?\", \"relevant\": [\"manual\"], \"answer\": \"two years\"}\n\n" +
 			"Each question needs relevant (the datasources that should be found, by custom id, id, name or web address), answer\n" +
 			"(text that a correct passage contains), or both. With --generate, the chat model writes the questions from samples\n" +

@@ -27,7 +27,7 @@ func (n *Names) Add(d service.Datasource) {
 	}
 }
 
-// find returns the ids of the datasources with a name. If several datasources share the name, each of them is correct.
+// find returns the ids of the datasources with the given name. If several share it, any of them counts as correct.
 func (n *Names) find(name string) []string {
 	if n == nil {
 		return nil

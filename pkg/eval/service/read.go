@@ -34,7 +34,7 @@ func (f *Filters) request() (*client.Filters, error) {
 	out := &client.Filters{}
 	if f.JSON != nil {
 		if err := json.Unmarshal(f.JSON, out); err != nil {
-			return nil, fmt.Errorf("reading the filters %.200s: %w", f.JSON, err)
+			return nil, fmt.Errorf("parsing the filters %.200s: %w", f.JSON, err)
 		}
 	}
 	if len(f.CustomIDs) > 0 {

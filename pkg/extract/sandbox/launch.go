@@ -57,7 +57,7 @@ func Run(ctx context.Context, p Program, in *os.File) ([]byte, error) {
 	}
 	order, err := json.Marshal(launch{Path: p.Path, Args: p.Args, Env: p.Env, Files: p.Files, Memory: p.Memory, CPUSeconds: uint64(p.CPU.Seconds()) + 1})
 	if err != nil {
-		return nil, fmt.Errorf("encoding the order to start %s: %w", p.Path, err)
+		return nil, fmt.Errorf("encoding the request to start %s: %w", p.Path, err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -89,7 +89,7 @@ func (s *suite) filling() map[string]func(*testing.T) {
 			for _, h := range hits {
 				stays := h.DatasourceID == "ds-2" || h.DatasourceID == "ds-3"
 				if stays && !h.Complete {
-					t.Errorf("the row of hit %s is not read", h.Key)
+					t.Errorf("the row of hit %s was not filled", h.Key)
 				}
 				if want := fmt.Sprint("first text ", h.Ordinal); h.Complete && h.Text != want {
 					t.Errorf("hit %s has the text %q, want %q", h.Key, h.Text, want)

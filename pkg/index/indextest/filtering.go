@@ -63,7 +63,7 @@ func (s *suite) filtering() map[string]func(*testing.T) {
 			all := mustSearch(t, x, sp, index.Query{Text: "glacier river", Limit: 200})
 			some := mustSearch(t, x, sp, index.Query{Text: "glacier river", Limit: 200, Filter: index.Filter{DatasourceIDs: []string{"ds-2"}}})
 			if len(some.Hits) == 0 || some.MaxLexical != all.MaxLexical {
-				t.Errorf("%d hits, maximum %v, without filter %v", len(some.Hits), some.MaxLexical, all.MaxLexical)
+				t.Errorf("got %d hits with a maximum score of %v; the maximum without the filter is %v", len(some.Hits), some.MaxLexical, all.MaxLexical)
 			}
 			for _, h := range some.Hits {
 				if want := find(t, all.Hits, h.Key); !s.isClose(h.Lexical, want.Lexical) {
