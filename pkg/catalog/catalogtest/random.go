@@ -128,7 +128,8 @@ func (h *history) requeue() {
 	world.Must(h.Requeue(h.Ctx, h.WS, id, job, catalog.PriorityReplay))(h.T)
 }
 
-// publish sends some jobs to the stream. Sometimes the dispatcher dies before it can record this.
+// publish sends some jobs to the stream. Sometimes it then skips the call that records this, like a dispatcher that
+// dies.
 func (h *history) publish() {
 	h.T.Helper()
 	jobs := world.Must(h.Outbox(h.Ctx, 1+h.rand.IntN(4)))(h.T)
@@ -185,7 +186,8 @@ func (h *history) eventsOf(j domain.Job, seq uint64) []domain.Event {
 	return append(out, end)
 }
 
-// deliver applies an event out of order, and sometimes keeps it to deliver it again.
+// deliver applies a random event, so events arrive out of order. Sometimes it keeps the event, to deliver it again
+// later.
 func (h *history) deliver() {
 	h.T.Helper()
 	if len(h.events) == 0 {

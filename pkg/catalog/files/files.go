@@ -1,6 +1,6 @@
-// Package files stores the objects that OpenAI's clients know besides datastores and datasources: files, uploads in
-// parts, batches, and the additional properties of vector stores. A vector store is a datastore, and a file in it is a
-// datasource that shares the file's original. The package imports db, record, accounts, sites and resources.
+// Package files stores the objects that only OpenAI's API has: files, uploads in parts, batches, and the additional
+// properties of vector stores. A vector store is a datastore, and a file in it is a datasource that shares the file's
+// original. The package imports db, record, accounts, sites and resources.
 package files
 
 import (

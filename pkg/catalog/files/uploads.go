@@ -138,7 +138,7 @@ func (c *Files) UploadParts(ctx context.Context, uploadID string) ([]domain.Uplo
 }
 
 // CompleteUpload stores the file of a pending upload and removes the parts. If the upload is already completed, nothing
-// changes, and its own file is returned.
+// changes, and the file that it was completed with is returned.
 func (c *Files) CompleteUpload(ctx context.Context, ws, id string, f domain.File) (u domain.Upload, stored domain.File, err error) {
 	err = c.db.Update(ctx, "completing an upload", func(t *db.Tx) error {
 		return c.accounts.WithinStorage(ctx, t, ws, func() (err error) {

@@ -244,8 +244,8 @@ func stoppedSince(ctx context.Context, t *db.Tx, page record.Record) (bool, erro
 	return site.Crawl.Stopped() && page.QueuedAt <= db.Micros(site.Crawl.StoppedAt), nil
 }
 
-// queueSiteWork queues the work on a site that is needed after a job has finished, either the site's own job or that of
-// one of its pages.
+// queueSiteWork is called after a job for a site or for one of its pages has finished. It queues the work on the site's
+// pages that is needed as a result.
 func queueSiteWork(ctx context.Context, t *db.Tx, before, after record.Record) error {
 	if after.Type == domain.TypeWebSite {
 		if !after.DiscoveryDone || before.DiscoveryDone {
@@ -305,9 +305,9 @@ func storeOutcome(ctx context.Context, t *db.Tx, r *record.Record, ev domain.Eve
 	return record.QueueSweeps(ctx, t, out.Sweeps)
 }
 
-// enqueueNext puts the job that follows from an event into the outbox. The job gets the highest priority, so that work
-// in progress is finished first; scan jobs have a priority of their own. A postponed job waits until it is due. If a postponed job fetches a page of a site, it
-// gets PriorityPages.
+// enqueueNext puts the job that follows from an event into the outbox. Usually the job gets the highest priority, so
+// that work in progress is finished first. Scan jobs have a priority of their own. A postponed job is not published
+// before it is due, and gets PriorityPages if it fetches a page of a site.
 func enqueueNext(ctx context.Context, t *db.Tx, r record.Record, out domain.Outcome) error {
 	switch {
 	case out.Next.Kind == domain.JobScan:

@@ -129,8 +129,8 @@ type queue struct {
 func (c *Pipeline) queues(ctx context.Context, p record.Priority, w *Window, now int64, limit int) ([]*queue, error) {
 	var out []*queue
 	first := c.last[p]
-	// The first query does not check due times; otherwise it would have to scan all jobs of a workspace in which many
-	// jobs are not due.
+	// The first query does not check due times. Otherwise it would have to scan all jobs of a workspace, even if most
+	// of them are not due.
 	const next = `SELECT workspace_id FROM outbox WHERE priority = ? AND workspace_id > ?`
 	const due = `SELECT workspace_id FROM outbox WHERE priority = ? AND workspace_id = ? AND not_before <= ? LIMIT 1`
 	after, wrapped := first, false

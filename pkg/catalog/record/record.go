@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Accept gives the datasource the status of one that is waiting for a job, and returns this job, which the caller must
+// Accept changes the record so that the datasource is waiting for a job, and returns this job, which the caller must
 // publish. Accept copies ID, Kind, Force, Crawl and Move from the job `requested`, and derives the other fields from
 // the record and the datastore.
 func (r *Record) Accept(requested domain.Job, store domain.Datastore) domain.Job {

@@ -15,7 +15,7 @@ import (
 
 const pageC = "https://pumps.example/c"
 
-// twoBatches returns more pages than two batches of work on a site contain.
+// twoBatches returns a site with so many pages that work on all of them takes more than two batches.
 func twoBatches() (p world.Pages, urls []string) {
 	p = world.Pages{}
 	for i := range 450 {

@@ -143,7 +143,7 @@ func (w *World) NewWorkspace() string {
 // Serving is the place from which searches read the test's datastores.
 var Serving = domain.Place{Engine: domain.EngineEmbedded, Model: "model-1"}
 
-// Settled returns the test's datastore as it is while no move is in progress.
+// Settled returns the test's datastore in the state that it has when no move is in progress.
 func (w *World) Settled() domain.Datastore {
 	return domain.Datastore{ID: w.StoreID, WorkspaceID: w.WS, Type: Serving.Engine, EmbeddingModel: Serving.Model}
 }
