@@ -122,7 +122,7 @@ func (s *Scheduler) Reconcile(ctx context.Context) (done Reconciled, err error) 
 type scheduled struct{ datastoreID, datasourceID string }
 
 // set makes the stored schedule of a datasource match its row in the catalog, and deletes the schedule from `strays`.
-// After all rows, `strays` contains the schedules that the catalog lacks.
+// Once set has been called for all rows, only schedules that the catalog lacks are left in `strays`.
 func (s *Scheduler) set(ctx context.Context, row catalog.Refresh, strays map[scheduled]string, done *Reconciled) error {
 	refresh, err := domain.ParseRefresh(row.Schedule)
 	if err != nil {
