@@ -76,7 +76,7 @@ func (c *Crawler) Discover(ctx context.Context, spec domain.CrawlSpec, emit func
 	return c.discover(ctx, spec, emit, nil)
 }
 
-// discover implements Discover. It calls `refused`, which may be nil, for each rejected address.
+// discover implements Discover. It calls `refused`, which may be nil, with each rejected address and the reason.
 func (c *Crawler) discover(ctx context.Context, spec domain.CrawlSpec, emit func([]domain.Link) error, refused func(string, scope.Refusal)) (Discovery, error) {
 	ctx, done, err := c.begin(ctx)
 	if err != nil {

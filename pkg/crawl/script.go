@@ -23,7 +23,7 @@ const (
 	emptyNotice = 250 // a page that asks the reader to enable JavaScript, possibly at length
 )
 
-// Limits on how much of a page is examined, because a hostile page may be built to make this slow.
+// Limits on how much of a page is examined, because a hostile page may be designed to make the examination slow.
 const (
 	maxTexts = 2000 // pieces of text
 	maxRoots = 16   // elements that scripts could fill
@@ -163,7 +163,8 @@ func isCode(n *html.Node) bool {
 	t, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(attr(n, "type"))), ";")
 	switch {
 	case t == "", t == "module", strings.HasSuffix(t, "javascript"), strings.HasSuffix(t, "ecmascript"):
-		// The type may also be one such as "…-text/javascript", which loaders give to scripts that they defer.
+		// Types that only end in "javascript", such as "…-text/javascript", count as well. Loaders give such types to
+		// scripts that they defer.
 		return attr(n, "src") != "" || n.FirstChild != nil
 	}
 	return false

@@ -180,8 +180,8 @@ func (g Guard) checkPort(port uint16) error {
 	return nil
 }
 
-// CheckURL rejects an address that is forbidden whatever its host name resolves to. Callers use it before they connect,
-// to get a clear error early.
+// CheckURL rejects an address that can be recognised as forbidden without a name lookup, for example by its scheme or
+// port. Callers use it before they connect, to get a clear error early.
 func (g Guard) CheckURL(u *url.URL) error {
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return fmt.Errorf("%s cannot be fetched: only http and https addresses are supported", u.Redacted())

@@ -71,7 +71,7 @@ func dateOf(u *url.URL, last int) (date, bool) {
 	return monthFirst(segments, last)
 }
 
-// monthFirst parses 11/2026 or 11-2026 at the end of a path.
+// monthFirst parses a month followed by a year, as in 11/2026 or 11-2026, at the end of a path.
 func monthFirst(segments []string, last int) (date, bool) {
 	parts := strings.Split(segments[len(segments)-1], "-")
 	if len(parts) == 1 {
@@ -131,8 +131,8 @@ func dashed(s string, last int) (date, bool) {
 	return d, ok
 }
 
-// numbers parses a year, a month and optionally a day; a month name and a year; or a year and a week. `last` is the
-// last valid year.
+// numbers converts the parts of a date to a date. The parts are a year, a month and optionally a day; or a month name
+// and a year; or a year and a week. `last` is the last valid year.
 func numbers(parts []string, last int) (date, bool) {
 	parts = slices.Clone(parts)
 	if len(parts) == 2 && months[strings.ToLower(parts[0])] > 0 {

@@ -94,8 +94,9 @@ func (s *Scope) InPath(u *url.URL) bool {
 	return slices.ContainsFunc(s.prefixes, func(prefix string) bool { return hasPathPrefix(p, prefix) })
 }
 
-// Resolve normalises a link found on the page `base` and checks whether it belongs to the site at the given depth. If
-// the root uses https, http links to its host are changed to https, so that each page has one address.
+// Resolve normalises a link found on the page `base`, and returns its address. If the address does not belong to the
+// site at the given depth, Resolve returns the reason instead. If the root uses https, http links to its host are
+// changed to https, so that each page has one address.
 func (s *Scope) Resolve(base *weburl.Base, ref string, depth int) (string, Refusal) {
 	n, why := s.ResolveLink(base, ref, depth)
 	if why != "" {

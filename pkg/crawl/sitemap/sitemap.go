@@ -33,7 +33,7 @@ const (
 )
 
 var (
-	// ErrNotSitemap means that the content is something else, such as a page for readers.
+	// ErrNotSitemap means that the content is not a sitemap, but for example a page for readers.
 	ErrNotSitemap = errors.New("not a sitemap")
 	// ErrTooManyEntries means that a file has more entries than the protocol allows. The entries up to that limit were
 	// passed on.
