@@ -32,7 +32,7 @@ type attemptCounts struct {
 // crashes returns the number of runs that were started but never ended, because their worker died.
 func (t attemptCounts) crashes() int { return max(0, t.Starts-t.Failures-t.HandBacks) }
 
-// errRevision means that another process has written the entry since this one read it.
+// errRevision means that another process has written the entry since this process read it.
 var errRevision = errors.New("jobs: another worker has changed the entry")
 
 // attemptStore stores the attempt counts of unfinished jobs and the checkpoints of consumers. Entries of finished jobs

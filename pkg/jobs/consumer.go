@@ -61,8 +61,8 @@ var errAhead = errors.New("the consumer's position was beyond the last message")
 
 // discardAhead deletes a consumer that is positioned beyond the last message of its stream, and then fails with
 // errAhead. Such a consumer would skip all messages up to that position. The cause is damage to the consumer's file, or
-// the loss of the stream's last messages. In a cluster the servers agree on positions, and one that lags may report an
-// old last message.
+// the loss of the stream's last messages. In a cluster, discardAhead does nothing: the servers agree on positions, but
+// a lagging server may report an old last message.
 func (b *Broker) discardAhead(ctx context.Context, stream string, c *jetstream.ConsumerInfo) error {
 	if c.Cluster != nil && len(c.Cluster.Replicas) > 0 {
 		return nil

@@ -33,8 +33,8 @@ func (w *worker) deliver(msg jetstream.Msg) {
 		return
 	}
 	if !w.claim(meta.Sequence.Stream) {
-		// Another slot of this worker is running the job. It also extends the lease of this delivery, because all
-		// deliveries of a message share one lease.
+		// Another slot of this worker is running the job. That slot also extends the lease of this delivery, because
+		// all deliveries of a message share one lease.
 		w.opts.Observe(Outcome{Lane: w.lane, Kind: w.lane.Kind(), Generation: meta.Sequence.Stream, Result: Held})
 		return
 	}
@@ -126,8 +126,9 @@ func (d *delivery) count(ctx context.Context, f func(*attemptCounts)) error {
 	})
 }
 
-// begin counts the run that is about to start, or abandons the job if it has failed or crashed its worker too often.
-// The count is stored before the run, so that it includes a run that kills its worker.
+// begin counts the run that is about to start. It abandons the job instead if the job has failed or crashed its worker
+// too often. If `run` is false, the job must not be run now, and `result` says what was done with it. The count is
+// stored before the run, so that it includes a run that kills its worker.
 func (d *delivery) begin(ctx context.Context) (result Result, run bool, err error) {
 	// Most jobs are delivered for the first time: writing first saves a read.
 	err = persist(ctx, func() error {

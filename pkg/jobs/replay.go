@@ -72,8 +72,8 @@ func (b *Broker) findNewer(ctx context.Context, subjects []string, newest map[st
 	return nil
 }
 
-// decodeJob decodes a message from JOBS and checks that the job matches the message's subject. The job's lane may
-// differ from the lane that would be chosen today.
+// decodeJob decodes a message from JOBS and checks that the job matches the message's subject. The lane in the subject
+// may differ from the lane that this version would choose for the job.
 func decodeJob(subject string, data []byte) (domain.Job, error) {
 	to, err := parseSubject(subject)
 	if err != nil {

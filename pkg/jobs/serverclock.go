@@ -53,7 +53,8 @@ func (c *serverClock) now(ctx context.Context) (time.Time, error) {
 	return now, nil
 }
 
-// estimate returns the time derived from the last answer, and the age of that answer.
+// estimate returns the time derived from the last answer, and the age of that answer. `known` is false if there has
+// been no answer yet.
 func (c *serverClock) estimate() (now time.Time, age time.Duration, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -260,8 +260,8 @@ func rejectConflicts(batch []*slotRequest) (rest []*slotRequest) {
 	return rest
 }
 
-// failed answers the waiting callers with an error. It returns the requests that must be retried, because other
-// crawlers need their effects: the releases and the longest hold.
+// failed passes an error to the callers that are waiting for the batch. It returns the requests that must be retried,
+// because other crawlers need their effects: the releases and the longest hold.
 func (t *HostSlots) failed(h *slotHost, batch []*slotRequest, err error) (rest []*slotRequest) {
 	t.log.Debug("could not update the state of a host", "host", h.name, "error", err)
 	var hold *slotRequest

@@ -24,7 +24,7 @@ const (
 	codeStoreFailed           = 10077 // wraps "maximum bytes exceeded", "maximum messages exceeded" and disk errors
 )
 
-// publishError maps the server's error codes to this package's errors.
+// publishError converts errors of the server about a message to this package's errors, according to their codes.
 func publishError(err error) error {
 	var api *jetstream.APIError
 	if err == nil || errors.Is(err, ErrUnavailable) || !errors.As(err, &api) {

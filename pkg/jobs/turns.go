@@ -25,7 +25,7 @@ type fairGate struct {
 
 const (
 	gateWait = 200 * time.Millisecond
-	// maxReturn is the longest time after which a returned job is delivered again.
+	// maxReturn is the maximum delay before a returned job is delivered again.
 	maxReturn = 30 * time.Second
 )
 
@@ -39,8 +39,8 @@ func newFairGate(o WorkerOptions) *fairGate {
 	}
 }
 
-// acquireSlot waits for a slot for the job. If there is none, it returns the job to the stream. This does not count as
-// an attempt.
+// acquireSlot waits a moment for a slot for the job. If none becomes free, it returns the job to the stream and reports
+// false. This does not count as an attempt.
 func (d *delivery) acquireSlot() (*admission.Slot, bool) {
 	ctx, cancel := context.WithTimeout(d.stopping, d.turns.wait)
 	defer cancel()

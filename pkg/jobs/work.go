@@ -171,7 +171,7 @@ func (b *Broker) Work(ctx context.Context, lane domain.Lane, o WorkerOptions, h 
 	return nil
 }
 
-// worker holds what all slots in a call to Work share.
+// worker holds the state that all slots of one call to Work share.
 type worker struct {
 	broker   *Broker
 	lane     domain.Lane
