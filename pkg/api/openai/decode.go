@@ -80,8 +80,8 @@ func headerText(text string) string {
 	}, text)
 }
 
-// DecodeValue decodes a value that was parsed from JSON. A value of the wrong type fails with domain.CodeInvalid, which
-// names the field.
+// DecodeValue decodes a value that was parsed from JSON. If the value has the wrong type, it fails with
+// domain.CodeInvalid, and the error names the field.
 func DecodeValue(value, into any) error {
 	encoded, err := json.Marshal(value)
 	if err != nil {
@@ -98,7 +98,8 @@ func DecodeValue(value, into any) error {
 	return err
 }
 
-// aJSON describes a kind of JSON value, as encoding/json names it.
+// aJSON returns a phrase for error messages, such as "a number", for a kind of JSON value. `kind` comes from an error
+// of encoding/json.
 func aJSON(kind string) string {
 	switch kind, rest, _ := strings.Cut(kind, " "); kind {
 	case "object", "array":
@@ -115,7 +116,7 @@ func aJSON(kind string) string {
 	}
 }
 
-// aType describes the JSON values that a Go type can hold.
+// aType returns a phrase for error messages, such as "a whole number", for the JSON values that a Go type can hold.
 func aType(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Bool:

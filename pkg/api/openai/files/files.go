@@ -25,7 +25,7 @@ import (
 
 // Store stores files and uploads.
 type Store interface {
-	// StoreFile stores a file, which expires after keepFor unless that is 0.
+	// StoreFile stores a file. The file expires after keepFor, or never if keepFor is 0.
 	StoreFile(ctx context.Context, f domain.File, keepFor time.Duration) (domain.File, error)
 	File(ctx context.Context, ws, id string) (domain.File, error)
 	FilesOf(ctx context.Context, ws, purpose string, p catalog.FilePage) (page []domain.File, more bool, err error)
@@ -82,7 +82,7 @@ func Endpoints(d Deps) []openai.Endpoint {
 
 type handler struct{ Deps }
 
-// maxFiles is the maximum length of a page of files, and its default, as with OpenAI.
+// maxFiles is the maximum length of a page of files, and also the default. OpenAI has the same limit and default.
 const maxFiles = 10_000
 
 // object is a file as OpenAI's clients see it.

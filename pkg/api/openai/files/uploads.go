@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// maxPart is the maximum size of a part in bytes, as with OpenAI.
+// maxPart is the maximum size of a part in bytes. OpenAI has the same limit.
 const maxPart = 64 << 20
 
 // uploadObject is an upload as OpenAI's clients see it.

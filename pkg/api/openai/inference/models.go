@@ -51,7 +51,7 @@ func (h *Handler) Find(name string) (Model, bool) {
 
 // shortName returns an embedding model's name as its publisher writes it, without the source and the digest that Sluice
 // adds: all-MiniLM-L6-v2 for local:all-MiniLM-L6-v2@8030773b089d, and text-embedding-3-small for
-// openai:text-embedding-3-small. If several models share a short name, it refers to the first of them.
+// openai:text-embedding-3-small. If several models share a short name, that name refers to the first of them.
 func shortName(id string) string {
 	source, name, found := strings.Cut(id, ":")
 	if !found || source != "local" && source != "openai" {

@@ -162,7 +162,7 @@ type ranker struct {
 }
 
 // ranker returns the ranker with the given name. Embedding models can rank too, so that the endpoint works without a
-// reranker. In that case the response contains a warning.
+// reranker. If an embedding model ranks, the response contains a warning.
 func (h *Handler) ranker(name string) (ranker, error) {
 	if h.Reranker != nil && (name == "" || name == h.Reranker.Model()) {
 		return ranker{model: h.Reranker.Model(), readsPairs: true, rank: h.rankByReranker}, nil

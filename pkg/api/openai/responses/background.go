@@ -28,7 +28,8 @@ const (
 	maxHeld      = 64 << 20 // bytes of their input
 )
 
-// Times of responses in the background. If the process dies, they fail after holdTime and holdGrace.
+// Times for responses that are answered in the background. If a process dies, its unfinished responses count as failed
+// once holdTime and then holdGrace have passed without a renewal.
 const (
 	holdTime  = 30 * time.Second
 	holdRenew = 5 * time.Second // also the longest time until a cancellation in another process takes effect

@@ -89,8 +89,8 @@ const (
 	lockWait  = 5 * time.Second // time limit for renewing or releasing it
 )
 
-// lock ensures that a conversation answers only one response at a time, because each response must see the items of the
-// previous one. The caller must call `release` exactly once.
+// lock ensures that only one response at a time is answered in a conversation, because each response must see the items
+// of the previous one. The caller must call `release` exactly once.
 func (s *Service) lock(ctx context.Context, conversationID string) (release func(), err error) {
 	holder := s.NewID()
 	// Agent queries lock the ids that their callers choose. With the prefix, no other workspace can take this lock.

@@ -49,8 +49,8 @@ func (s *Service) mayRead(caller access.Caller, keyID string) bool {
 	return caller.MayRead(caller.Workspace()) || caller.Key.ID == keyID
 }
 
-// requireChange fails if the caller may not change a response or conversation that was created with the key keyID: this
-// requires the same key, or one with the scope write.
+// requireChange fails unless the caller may change a response or conversation that was created with the key keyID. The
+// caller needs the same key, or a key with the scope write.
 func requireChange(caller access.Caller, keyID string) error {
 	if caller.Key.Can(domain.ScopeWrite) || caller.Key.ID == keyID {
 		return nil
@@ -63,8 +63,8 @@ func (s *Service) expired(r domain.StoredResponse) bool {
 	return s.Now().Sub(r.CreatedAt) > Retention
 }
 
-// decode parses the JSON in the row of a stored response. If the process that was answering the response has died, decode
-// sets the status to failed.
+// decode parses the JSON in the row of a stored response. If the process that was answering the response has died, the
+// response counts as failed.
 func (s *Service) decode(r domain.StoredResponse) (out stored, err error) {
 	out.StoredResponse = r
 	if err := json.Unmarshal([]byte(r.Body), &out.body); err != nil {
@@ -162,8 +162,8 @@ func (r stored) output() []json.RawMessage {
 	return out
 }
 
-// resolve replaces each reference in the input by the item it refers to. That item belongs to the conversation, or to
-// the input or output of a stored response.
+// resolve replaces each reference in the input with the item that it refers to. The item belongs to the conversation,
+// or to the input or output of a stored response.
 func (s *Service) resolve(ctx context.Context, caller access.Caller, p *params) error {
 	for n, i := range p.input {
 		if i.kind != object.TypeReference {

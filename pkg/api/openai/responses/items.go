@@ -198,7 +198,7 @@ func storedItem(raw json.RawMessage) item {
 	return i
 }
 
-// dialogue holds the meaning of a list of items: the question, the messages before it, and the function calls after it.
+// dialogue is a list of items, divided into the question, the messages before it, and the function calls after it.
 type dialogue struct {
 	question     string
 	field        string // name of the parameter that contains the question; "input" if it is an earlier one

@@ -183,7 +183,7 @@ const (
 	codeInvalid   = "invalid_prompt"
 )
 
-// failed returns the outcome of a response that failed, or was cancelled because the client has left.
+// failed returns the outcome of a response that failed, or that was cancelled because the client disconnected.
 func (r *run) failed(ctx context.Context, done outcome, err error) outcome {
 	done.err = err
 	done.response.CompletedAt, done.response.IncompleteDetails = nil, nil

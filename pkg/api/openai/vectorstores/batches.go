@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// maxBatch is the maximum number of files of a batch, as with OpenAI.
+// maxBatch is the maximum number of files in a batch. OpenAI has the same limit.
 const maxBatch = 2000
 
 // batchObject is a file batch as OpenAI's clients see it.
@@ -110,7 +110,8 @@ func (c *call) batchIDs() (storeID, batchID string, err error) {
 	return storeID, batchID, err
 }
 
-// batchError replaces the catalog's error for a batch that does not exist.
+// batchError replaces the catalog's error for a missing batch with the error that OpenAI's clients expect. It returns
+// all other errors unchanged.
 func (c *call) batchError(err error) error {
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		return openai.FileBatch.NotFound(c.gin.Param("batch_id"))

@@ -123,7 +123,7 @@ var prefixes = map[string]string{TypeMessage: "msg_", TypeFileSearchCall: "fs_",
 // ItemID returns the id of a new item. `unique` must be different for each item.
 func ItemID(kind, unique string) string { return prefixes[kind] + unique }
 
-// OutputID returns the id of a response's output item. ResponseOf can derive the response's id from it.
+// OutputID returns the id of a response's output item. Given that id, ResponseOf returns the id of the response.
 func OutputID(kind, responseID string, index int) string {
 	return ItemID(kind, strings.TrimPrefix(responseID, ResponsePrefix)+"_"+strconv.Itoa(index))
 }
