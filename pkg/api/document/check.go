@@ -38,7 +38,7 @@ func (op *Operation) CheckBatch(value any, parsed []domain.FieldError) (faults [
 }
 
 // CheckQuery validates the query string against the operation's parameters. It returns the parameters that are not
-// empty, and replaces plain dates in time parameters by full date-times.
+// empty. Plain dates in time parameters are replaced with full date-times.
 func (op *Operation) CheckQuery(in url.Values) (url.Values, []domain.FieldError) {
 	out := url.Values{}
 	faults := misspeltParameters(op, in)

@@ -19,7 +19,8 @@ type Object struct {
 	faults *[]domain.FieldError
 }
 
-// NewObject returns the reader of an object that Parse has returned. `path` is the path of the object in the body.
+// NewObject returns an Object that reads `fields`, a JSON object that Parse has returned. `path` is the path of that
+// object in the body.
 func NewObject(fields map[string]any, path string) Object {
 	return Object{fields: fields, path: path, faults: new([]domain.FieldError)}
 }
@@ -58,7 +59,8 @@ func (o Object) wrong(name string, ok bool, want string) bool {
 	return !ok
 }
 
-// Text returns a string of at most `limit` bytes, or nil if the field is missing or has a fault.
+// Text returns the value of a string field. It returns nil if the field is missing or has a fault, such as more than
+// `limit` bytes.
 func (o Object) Text(name string, limit int) *string {
 	text, ok := o.fields[name].(string)
 	if o.wrong(name, ok, "a string") {
@@ -71,7 +73,8 @@ func (o Object) Text(name string, limit int) *string {
 	return &text
 }
 
-// OneOf returns a string that must be one of the allowed ones. It returns the first of them if the field is missing.
+// OneOf returns the value of a string field, which must be one of the allowed values. If the field is missing, OneOf
+// returns the first allowed value.
 func (o Object) OneOf(name string, allowed ...string) string {
 	text, ok := o.fields[name].(string)
 	if o.wrong(name, ok && slices.Contains(allowed, text), "one of: "+strings.Join(allowed, ", ")) {
@@ -80,7 +83,7 @@ func (o Object) OneOf(name string, allowed ...string) string {
 	return text
 }
 
-// Bool returns true or false, or `missing` if the field is missing.
+// Bool returns the value of a boolean field, or `missing` if the field is missing.
 func (o Object) Bool(name string, missing bool) bool {
 	value, ok := o.fields[name].(bool)
 	if o.wrong(name, ok, "true or false") {
@@ -89,7 +92,8 @@ func (o Object) Bool(name string, missing bool) bool {
 	return value
 }
 
-// Number returns a number from `low` to `high`, or nil if the field is missing or has a fault.
+// Number returns the value of a number field, which must be from `low` to `high`. It returns nil if the field is
+// missing or has a fault.
 func (o Object) Number(name string, low, high float64) *float64 {
 	value, ok := o.fields[name].(float64)
 	if o.wrong(name, ok && value >= low && value <= high, fmt.Sprintf("a number from %s to %s", decimal(low), decimal(high))) {
@@ -100,7 +104,8 @@ func (o Object) Number(name string, low, high float64) *float64 {
 
 func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// Int returns a whole number from `low` to `high`, or nil if the field is missing or has a fault.
+// Int returns the value of a field with a whole number, which must be from `low` to `high`. It returns nil if the field
+// is missing or has a fault.
 func (o Object) Int(name string, low, high int) *int {
 	value, ok := o.fields[name].(float64)
 	ok = ok && value == math.Trunc(value) && value >= float64(low) && value <= float64(high)
@@ -110,7 +115,8 @@ func (o Object) Int(name string, low, high int) *int {
 	return new(int(value))
 }
 
-// List returns an array of at most `limit` items, or nil if the field is missing or has a fault.
+// List returns the value of an array field. It returns nil if the field is missing or has a fault, such as more than
+// `limit` items.
 func (o Object) List(name string, limit int) []any {
 	list, ok := o.fields[name].([]any)
 	if o.wrong(name, ok, "an array") {
@@ -123,7 +129,8 @@ func (o Object) List(name string, limit int) []any {
 	return list
 }
 
-// Strings returns the strings of an array of at most `limit` items. It adds a fault for each item that is not a string.
+// Strings returns the strings in an array field, which may have at most `limit` items. It adds a fault for each item
+// that is not a string.
 func (o Object) Strings(name string, limit int) []string {
 	var texts []string
 	for i, item := range o.List(name, limit) {
@@ -137,15 +144,16 @@ func (o Object) Strings(name string, limit int) []string {
 	return texts
 }
 
-// Object returns an object. `ok` is false if the field is missing or has a fault; the returned object is then empty.
+// Object returns the value of an object field. If the field is missing or has a fault, `ok` is false, and the returned
+// object is empty.
 func (o Object) Object(name string) (inner Object, ok bool) {
 	fields, ok := o.fields[name].(map[string]any)
 	o.wrong(name, ok, "an object")
 	return Object{fields: fields, path: Join(o.path, name), faults: o.faults}, ok
 }
 
-// Objects returns the objects of an array of at most `limit` items. It adds a fault for each item that is not an
-// object.
+// Objects returns the objects in an array field, which may have at most `limit` items. It adds a fault for each item
+// that is not an object.
 func (o Object) Objects(name string, limit int) []Object {
 	var objects []Object
 	for i, item := range o.List(name, limit) {

@@ -8,8 +8,8 @@ import (
 )
 
 // Vector returns the vector in a parsed field: an array of numbers, or a string with the base64 form of little-endian
-// 32-bit floats. `format` is "float" or "base64" if only one of these forms is allowed, or "". If the value is in
-// neither form, `fault` says why; it is empty for values that the schema rejects anyway.
+// 32-bit floats. `format` is "float" or "base64" if only one of these forms is allowed, and "" if both are. If the
+// value has neither form, `fault` says why; it is empty for values that the schema rejects anyway.
 func Vector(value any, format string) (vector []float32, fault string) {
 	switch v := value.(type) {
 	case string:
