@@ -117,7 +117,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("the account's server answered %d: %s", e.Status, cmp.Or(e.Message, http.StatusText(e.Status)))
 }
 
-// Unreachable is the error for a request without a response.
+// Unreachable is the error for a request that got no response.
 type Unreachable struct{ err error }
 
 // Error implements error.
@@ -299,8 +299,8 @@ func (a *Account) try(ctx context.Context, query url.Values, read func(body io.R
 	}
 }
 
-// send sends one request. If it fails, send returns how long to wait before it may be repeated, or -1 if a repetition
-// would fail too.
+// send sends one request. If it fails, send returns how long to wait before sending the request again, or -1 if it
+// would fail again.
 func (a *Account) send(ctx context.Context, address string, read func(body io.Reader) error) (after time.Duration, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
