@@ -82,8 +82,7 @@ const (
 	PageDiffers                   // its content or redirect has changed: pages with its former content are fetched again
 )
 
-// ChangeFrom returns what a job that changed the page from `before` to d means for the pages that were left out as
-// duplicates of d.
+// ChangeFrom returns the PageChange for a job that has changed the page from `before` to d.
 func (d *Datasource) ChangeFrom(before Datasource) PageChange {
 	switch {
 	case d.GroupID == "":

@@ -33,8 +33,8 @@ type Datastore struct {
 // Serving returns the place that readers are served from.
 func (d Datastore) Serving() Place { return Place{Engine: d.Type, Model: d.EmbeddingModel} }
 
-// Places returns the places that new content is written to: the one that serves readers and, during a move, also the
-// move's destination.
+// Places returns the places that new content is written to (see Place): the one that serves readers and, during a move,
+// also the move's destination.
 func (d Datastore) Places() []Place {
 	if d.Move == nil {
 		return []Place{d.Serving()}
@@ -54,8 +54,8 @@ type DatastorePatch struct {
 	OCRLanguages   *OCRLanguages  // of scans read from now on
 }
 
-// Destination returns the place to which the patch moves the datastore. A part that the patch leaves open, the engine
-// or the model, is taken from the place that serves readers. `named` is false if the patch leaves both open.
+// Destination returns the place (see Place) to which the patch moves the datastore. If the patch does not set the
+// engine or the model, the value of the place that serves readers is used. `named` is false if the patch sets neither.
 func (p DatastorePatch) Destination(d Datastore) (to Place, named bool) {
 	to = d.Serving()
 	assignIf(&to.Engine, p.Type)

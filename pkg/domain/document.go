@@ -91,7 +91,7 @@ type Document struct {
 	Recognised map[int]float64 `json:"recognised,omitempty"`
 }
 
-// SetRecognised records that a page's text was recognised in a picture, and with which mean confidence.
+// SetRecognised records the mean confidence of a page whose text was recognised in a picture.
 func (d *Document) SetRecognised(page int, confidence float64) {
 	if d.Recognised == nil {
 		d.Recognised = map[int]float64{}
