@@ -155,7 +155,7 @@ func (s *storage) child(name string) *storage {
 	return nil
 }
 
-// text returns a text, or "" if the property is missing.
+// text returns the value of a text property, or "" if the property is missing.
 func (m *properties) text(id uint32) string {
 	if data, ok := m.values[id<<16|typeWide]; ok {
 		units := make([]uint16, len(data)/2)

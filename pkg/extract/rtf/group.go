@@ -176,8 +176,9 @@ func (r *reader) destinationWord(word string) (bool, error) {
 	return true, nil
 }
 
-// collect starts collecting the text of the current group, for the given destination, and returns the collected text.
-// It returns nil if the group is not visible, because then its text is skipped or already being collected.
+// collect starts to collect the text of the current group for the destination `to`, and returns the builder that
+// receives the text. It returns nil if the group is not visible, because then its text is skipped or already being
+// collected.
 func (r *reader) collect(to destination) *strings.Builder {
 	g := r.group()
 	if g.to != visible {

@@ -52,7 +52,7 @@ func charsetName(set int) string {
 	return ""
 }
 
-// maxPending is the number of undecoded bytes of text at which they are decoded, even if the text continues.
+// maxPending is the maximum number of bytes of text that are collected before they are decoded.
 const maxPending = 4096
 
 // byte adds one byte of text. It will be decoded with the encoding of the current font.

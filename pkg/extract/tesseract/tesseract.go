@@ -35,7 +35,7 @@ const (
 // Off is the setting that turns text recognition off.
 const Off = "off"
 
-// Program is the installed program. It is safe for concurrent use.
+// Program runs the installed Tesseract program. It is safe for concurrent use.
 type Program struct {
 	path    string // "" if there is none
 	missing string // why there is none, for users

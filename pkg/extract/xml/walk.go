@@ -128,8 +128,8 @@ func (w *walker) heading(title *node) error {
 	return w.emit(domain.Block{Kind: domain.BlockHeading, Level: min(w.level, 6), Text: text})
 }
 
-// information records the metadata of the document that an element contains. It emits the title of an article, and
-// abstracts, as text.
+// information records the metadata in an element as metadata of the document. It also emits the title of an article,
+// and abstracts.
 func (w *walker) information(n *node) error {
 	if n.name == "front" {
 		for _, c := range n.children {
@@ -211,8 +211,8 @@ func (n *node) person() string {
 	return given.words() + " " + family.words()
 }
 
-// date returns the date in an element. If the date is divided into year, month and day, it is returned in the format of
-// ISO 8601, otherwise as written.
+// date returns the date in an element. A date that is divided into year, month and day is returned in the format of ISO
+// 8601, and any other date as written.
 func (n *node) date() string {
 	year := n.child("year")
 	if year == nil {
@@ -234,7 +234,7 @@ func (n *node) date() string {
 }
 
 // each calls `take` with each descendant that is an element. If `take` returns false, the descendants of that element
-// are left out.
+// are skipped.
 func (n *node) each(take func(*node) bool) {
 	for _, c := range n.children {
 		if c.name != "" && take(c) {
