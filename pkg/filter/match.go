@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Matches evaluates the filter on one row. `values` returns the values of a key, without duplicates. A nil filter
-// matches every row.
+// Matches evaluates the filter on one row. `values` returns the row's values for a key, without duplicates. A nil
+// filter matches every row.
 //
-// The result for keys of mixed types, or for a comparison with a value of another type, is that no such value matches.
-// Engines report these cases as an Error instead; see Check.
+// If a condition compares values of different types, such as a text with a number, the comparison is false. Engines
+// instead fail with an Error for such a filter; see Conflict.
 func (f *Filter) Matches(values func(key string) []Value) bool {
 	if f == nil {
 		return true

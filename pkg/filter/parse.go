@@ -47,8 +47,7 @@ func ParseJSON(data []byte, field string) (*Filter, []domain.FieldError) {
 	return Parse(v, field)
 }
 
-// IsFilter reports whether an object is a filter as described by this package. It is one if it has at least one of the
-// fields that only such filters have.
+// IsFilter reports whether an object is a filter: it has at least one of the fields that only filters have.
 func IsFilter(object map[string]any) bool {
 	for _, field := range []string{"type", "key", "value", "filters", "filter"} {
 		if _, ok := object[field]; ok {
@@ -108,7 +107,7 @@ func (p *parser) filter(v any, field string, depth int) *Filter {
 
 const example = `{"type": "eq", "key": "team", "value": "docs"}`
 
-// closed adds a fault for each field that filters with the operator do not have. A null field counts as missing.
+// closed adds a fault for each field that a filter with the operator `op` cannot have. A null field counts as missing.
 func (p *parser) closed(object map[string]any, field string, op Op, allowed ...string) {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains(allowed, name) && object[name] != nil {

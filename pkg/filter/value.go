@@ -132,10 +132,10 @@ func (v Value) Kind() Kind {
 	return Text
 }
 
-// Text returns a text, or "" for other values.
+// Text returns the value if it is a text, and otherwise "".
 func (v Value) Text() string { return v.text }
 
-// Number returns a number, or 1 for true, or 0.
+// Number returns the value if it is a number. It returns 1 for true, and 0 for false and for texts.
 func (v Value) Number() float64 { return v.number }
 
 // Bool reports whether the value is true.
