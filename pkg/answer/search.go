@@ -55,11 +55,13 @@ func (a *Answerer) search(ctx context.Context, req Request, stores []domain.Data
 		found = again
 	}
 	p.TermWeights, p.Candidates = found.TermWeights, found.Candidates
+	shown := found.Fragments
 	if m := req.MinScore; m != nil {
-		p.Fragments = slices.DeleteFunc(p.Fragments, func(f domain.Fragment) bool { return f.Score < *m })
+		low := func(f domain.Fragment) bool { return f.Score < *m }
+		p.Fragments, shown = slices.DeleteFunc(p.Fragments, low), slices.DeleteFunc(slices.Clone(shown), low)
 	}
 	if req.OnSearch != nil {
-		if err := req.OnSearch(p.Search, p.Fragments); err != nil {
+		if err := req.OnSearch(p.Search, shown); err != nil {
 			return nil, err
 		}
 	}

@@ -149,3 +149,39 @@ func TestPanicInTheBackgroundFailsTheResponse(t *testing.T) {
 		t.Errorf("%v", again)
 	}
 }
+
+func TestMissingPredecessorsHaveOpenAIsCodes(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	agent := s.newAgent()
+	code := func(a *response) any { return a.object()["error"].(map[string]any)["code"] }
+	previous := s.respond(object{"model": agent, "previous_response_id": "resp_" + domain.NewID()}).want(400)
+	if got := code(previous); got != "previous_response_not_found" {
+		t.Errorf("%v", got)
+	}
+	if got := code(s.respond(object{"model": agent, "previous_response_id": "resp_" + domain.NewID(), "conversation": "conv_x"}).want(400)); got != "invalid_request" {
+		t.Errorf("%v", got)
+	}
+	for id, status := range map[string]int{"conv_" + domain.NewID(): 404, "conv_x": 404, "x": 400, "resp_" + domain.NewID(): 400} {
+		if param, message := s.respond(object{"model": agent, "conversation": id}).openAIFault(status); param != "conversation" {
+			t.Errorf("%s: %s: %s", id, param, message)
+		}
+	}
+}
+
+func TestGoClientsSendStreamInTheBody(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	path := "/v1/responses/" + s.respond(object{"model": s.newAgent()}).want(200).object().id()
+	for body, want := range map[any]string{
+		`{"stream":true}`: "text/event-stream", `{"stream":false}`: "application/json", `{"stream":`: "application/json",
+		`{"pad":"` + strings.Repeat("x", 2000) + `","stream":true}`: "application/json",
+	} {
+		if got := s.call("GET", path, body).want(200).header.Get("Content-Type"); !strings.HasPrefix(got, want) {
+			t.Errorf("%.40s: %s, want %s", body, got, want)
+		}
+	}
+	if rest := string(s.call("GET", path+"?starting_after=0", `{"stream":true}`).want(200).body); strings.Contains(rest, "response.created") {
+		t.Errorf("%s", rest)
+	}
+}

@@ -208,6 +208,17 @@ func TestResponsesNeedNoChatModel(t *testing.T) {
 			t.Errorf("%+v", reference)
 		}
 	})
+	t.Run("lists results that are not relevant", func(t *testing.T) {
+		got := p.respond(t, map[string]any{"model": "gpt-4o-mini", "input": "Who discovered penicillin?", "tools": []any{search}, "include": []string{"file_search_call.results"}})
+		if found := got.item(t, "file_search_call").Results; len(found) == 0 || len(got.item(t, "message").Content[0].Annotations) > 0 {
+			t.Errorf("%+v", got)
+		}
+		strict := map[string]any{"type": "file_search", "vector_store_ids": []string{"vs_" + store}, "ranking_options": map[string]any{"score_threshold": 0.9}}
+		got = p.respond(t, map[string]any{"model": "gpt-4o-mini", "input": "Who discovered penicillin?", "tools": []any{strict}, "include": []string{"file_search_call.results"}})
+		if found := got.item(t, "file_search_call").Results; len(found) > 0 {
+			t.Errorf("%+v", found)
+		}
+	})
 	t.Run("can be an agent's", func(t *testing.T) {
 		var agent struct{ ID string }
 		p.must(p.post("/agents", map[string]any{"name": "a", "datastoreIds": []string{store}}, &agent))

@@ -152,6 +152,11 @@ func openAIKind(e *domain.Error) (kind, code string) {
 			return openAIInvalid, "model_not_found"
 		}
 		return openAIInvalid, "not_found"
+	case domain.CodeInvalid:
+		if errors.Is(e, ErrNoPreviousResponse) {
+			return openAIInvalid, "previous_response_not_found"
+		}
+		return openAIInvalid, strings.ToLower(string(e.Code))
 	case domain.CodeUnavailable, domain.CodeInternal:
 		return "server_error", strings.ToLower(string(e.Code))
 	default:

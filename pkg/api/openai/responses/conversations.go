@@ -3,6 +3,7 @@ package responses
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -40,6 +41,9 @@ func shownConversation(c domain.ItemConversation) conversationObject {
 func (s *Service) conversation(ctx context.Context, caller access.Caller, field, id string) (domain.ItemConversation, error) {
 	bare, err := conversationKind.Parse(id)
 	var c domain.ItemConversation
+	if err != nil && field != "" && !strings.HasPrefix(id, conversationKind.Prefix) {
+		return c, domain.Invalid(field, "is %s; it must be the id of a conversation, which begins with %s", jsonbody.Describe(id), conversationKind.Prefix)
+	}
 	if err == nil {
 		c, err = s.Store.ItemConversation(ctx, caller.Workspace(), bare)
 	}

@@ -125,7 +125,10 @@ func (s *Service) chain(ctx context.Context, caller access.Caller, id string) ([
 			break // it was deleted, or has expired
 		}
 		if domain.CodeOf(err) == domain.CodeNotFound {
-			return nil, domain.Invalid("previous_response_id", "is %s; there is no response with this id", jsonbody.Describe(id))
+			why := "is " + jsonbody.Describe(id) + "; there is no response with this id"
+			return nil, &domain.Error{
+				Code: domain.CodeInvalid, Message: why, Fields: []domain.FieldError{{Field: "previous_response_id", Message: why}}, Err: problem.ErrNoPreviousResponse,
+			}
 		}
 		if err != nil {
 			return nil, err

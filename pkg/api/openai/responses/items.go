@@ -207,6 +207,11 @@ type dialogue struct {
 	instructions string
 }
 
+// callTurn returns the turn of a function call.
+func callTurn(i item) chat.Turn {
+	return chat.Turn{Role: domain.RoleAssistant, Calls: []chat.ToolCall{{ID: i.callID, Name: i.name, Arguments: i.text}}}
+}
+
 // readDialogue reads the items of a conversation, oldest first. The last message of the user is the question.
 func readDialogue(items []item) (d dialogue, err error) {
 	var instructions []string
@@ -218,18 +223,23 @@ func readDialogue(items []item) (d dialogue, err error) {
 		}
 		faults = append(faults, domain.FieldError{Field: field, Message: fmt.Sprintf(format, args...)})
 	}
-	open := map[string]item{} // function calls without a result
-	answered := false         // the last message is the assistant's
+	open := map[string]item{}  // function calls since the question, without a result
+	known := map[string]item{} // all function calls without a result
+	answered := false          // the last message is the assistant's
 	for _, i := range items {
 		switch {
 		case i.kind == object.TypeFunctionCall:
-			d.after = append(d.after, chat.Turn{Role: domain.RoleAssistant, Calls: []chat.ToolCall{{ID: i.callID, Name: i.name, Arguments: i.text}}})
-			open[i.callID] = i
+			d.after = append(d.after, callTurn(i))
+			open[i.callID], known[i.callID] = i, i
 		case i.kind == object.TypeFunctionOutput:
-			if _, known := open[i.callID]; !known {
+			call, isKnown := known[i.callID]
+			if !isKnown {
 				fault(i, "has the call_id %s, but no function call with this id comes before it", jsonbody.Describe(i.callID))
+			} else if _, isOpen := open[i.callID]; !isOpen { // a message of the user came between the call and its result
+				d.after = append(d.after, callTurn(call))
 			}
 			delete(open, i.callID)
+			delete(known, i.callID)
 			d.after, answered = append(d.after, chat.Turn{Role: domain.RoleUser, Text: i.text, ResultOf: i.callID}), false
 		case i.kind != object.TypeMessage || strings.TrimSpace(i.text) == "":
 		case i.role == roleAssistant:

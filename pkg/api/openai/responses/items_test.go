@@ -71,6 +71,10 @@ func TestItemsBecomeADialogue(t *testing.T) {
 			`[{"role":"user","content":"W?"},{"type":"function_call","call_id":"a","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"a","output":"1"},{"role":"assistant","content":"One."},{"role":"user","content":"And?"}]`,
 			"user: W?\nassistant: One.\nquestion: And?",
 		},
+		"the result of a call before the question": {
+			`[{"role":"user","content":"W?"},{"type":"function_call","call_id":"a","name":"f","arguments":"{}"},{"role":"user","content":"And?"},{"type":"function_call_output","call_id":"a","output":"1"}]`,
+			"user: W?\nquestion: And?\na=f({})\na gives 1",
+		},
 		"a search that is sent back": {
 			`[{"role":"user","content":"W?"},{"type":"file_search_call","id":"fs_1","status":"completed","queries":["w"],"results":null},{"role":"assistant","content":"X."},{"role":"user","content":"Y?"}]`,
 			"user: W?\nassistant: X.\nquestion: Y?",
@@ -115,6 +119,7 @@ func TestFaultyItemsAreNamed(t *testing.T) {
 		`[{"role":"user","content":"Q?"},{"role":"assistant","content":"A."}]`:                                "ends with a message of the assistant",
 		`[{"role":"user","content":"Q?"},{"type":"function_call_output","call_id":"c","output":"x"}]`:         `input[1]: has the call_id "c"`,
 		`[{"role":"user","content":"Q?"},{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}]`: `input[1]: calls the function "f"`,
+		`[{"role":"user","content":"Q?"},{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"x"},{"type":"function_call_output","call_id":"c","output":"y"}]`: `input[3]: has the call_id "c"`,
 	} {
 		o := parse(t, `{"input":`+input+`}`)
 		items := readInput(o)

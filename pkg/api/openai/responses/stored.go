@@ -3,6 +3,7 @@ package responses
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -54,11 +55,26 @@ func shown(r object.Response, results bool) object.Response {
 	return r.WithoutResults()
 }
 
+// maxGetBody is the maximum size in bytes of the body of a GET request that is read.
+const maxGetBody = 1 << 10
+
+// bodyAsksForStream reports whether the body contains the parameter stream. OpenAI's client for Go sends it there, even
+// with GET.
+func bodyAsksForStream(r *http.Request) bool {
+	var body struct {
+		Stream bool `json:"stream"`
+	}
+	text, err := io.ReadAll(io.LimitReader(r.Body, maxGetBody))
+	return err == nil && json.Unmarshal(text, &body) == nil && body.Stream
+}
+
 // streamOf reads the parameters stream and starting_after.
 func streamOf(c *gin.Context) (stream bool, after int, err error) {
 	after = -1
 	switch text := c.Query("stream"); text {
-	case "", "false":
+	case "":
+		stream = bodyAsksForStream(c.Request)
+	case "false":
 	case "true":
 		stream = true
 	default:
