@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -106,11 +108,17 @@ func TestTheOfficialOpenAIClientKeepsFilesInVectorStores(t *testing.T) {
 // added in batches. In the end every acknowledged file is completed exactly once.
 func TestAcceptedFilesSurviveAKill(t *testing.T) {
 	t.Parallel()
-	rounds := 12
+	rounds, perRound := 12, 6
 	if testing.Short() {
 		rounds = 3
 	}
-	const perRound = 6
+	if total := os.Getenv("TEST_KILLED_FILES"); total != "" { // make check-kills
+		n, err := strconv.Atoi(total)
+		if err != nil || n < 1 {
+			t.Fatalf("TEST_KILLED_FILES is %q; it must be a number of files", total)
+		}
+		rounds, perRound = 30, (n+29)/30
+	}
 	random := rand.New(rand.NewPCG(2026, 34))
 	p := newProgram(t)
 	p.start()
@@ -122,13 +130,13 @@ func TestAcceptedFilesSurviveAKill(t *testing.T) {
 	var batches []string // acknowledged
 	inBatches := map[string]bool{}
 	for round := range rounds {
-		life := time.Duration(50+random.IntN(350)) * time.Millisecond
+		life := time.Duration(50+random.IntN(350)) * time.Millisecond * time.Duration((perRound+5)/6)
 		killed := make(chan struct{})
 		timer := time.AfterFunc(life, func() { _ = p.cmd.Process.Kill(); close(killed) })
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		var fresh []string
 		for n := range perRound {
-			f := &file{word: fmt.Sprintf("wombat%02dx%02d", round, n)}
+			f := &file{word: fmt.Sprintf("wombat%02dx%03d", round, n)}
 			text := "This note mentions " + f.word + " once."
 			if n%3 == 2 {
 				f.id = uploadInParts(ctx, client, f.word+".txt", text)
@@ -160,13 +168,13 @@ func TestAcceptedFilesSurviveAKill(t *testing.T) {
 			rest = append(rest, f.id)
 		}
 	}
-	if len(rest) > 0 {
-		b, err := client.VectorStores.FileBatches.New(t.Context(), made.ID, openai.VectorStoreFileBatchNewParams{FileIDs: rest})
+	for part := range slices.Chunk(rest, 2000) {
+		b, err := client.VectorStores.FileBatches.New(t.Context(), made.ID, openai.VectorStoreFileBatchNewParams{FileIDs: part})
 		p.must(err)
 		batches = append(batches, b.ID)
 	}
 	store := strings.TrimPrefix(made.ID, "vs_")
-	p.settled(store, 2*time.Minute)
+	p.settled(store, 2*time.Minute+time.Duration(len(files))*100*time.Millisecond)
 	for _, id := range batches {
 		b, err := client.VectorStores.FileBatches.Get(t.Context(), made.ID, id)
 		p.must(err)
@@ -175,7 +183,7 @@ func TestAcceptedFilesSurviveAKill(t *testing.T) {
 		}
 	}
 	seen := map[string]int{}
-	for pages := client.VectorStores.Files.ListAutoPaging(t.Context(), made.ID, openai.VectorStoreFileListParams{Limit: openai.Int(7)}); pages.Next(); {
+	for pages := client.VectorStores.Files.ListAutoPaging(t.Context(), made.ID, openai.VectorStoreFileListParams{Limit: openai.Int(int64(min(perRound+1, 100)))}); pages.Next(); {
 		seen[pages.Current().ID]++
 	}
 	for _, f := range files {
