@@ -67,8 +67,16 @@ engines-down: ## stop these engines; their data stays in data/local
 	@go run ./tools/local down
 
 .PHONY: check-clients
-check-clients: ## test a service with published clients and retrievers for Python and Node (OpenAI, MCP, LangChain, LlamaIndex), and with clients from five generators
+check-clients: ## test a service with published clients for Python, Node, Go and Java (OpenAI, AI SDK, MCP, LangChain, LlamaIndex …), and with clients from five generators
 	tools/check-clients.sh
+
+.PHONY: check-suites
+check-suites: ## test a service with the compliance tests of Open Responses and with tests of Llama Stack, which are cloned: OPENRESPONSES, LLAMA_STACK
+	tools/check-suites.sh
+
+.PHONY: check-kills
+check-kills: ## kill the service 30 times during uploads and file batches of KILLED_FILES files (default 10,000)
+	TEST_KILLED_FILES=$(or $(KILLED_FILES),10000) go test -count=1 -timeout 60m -run TestAcceptedFilesSurviveAKill -v ./pkg/app
 
 .PHONY: check-contract
 check-contract: ## test a service against its OpenAPI document with schemathesis: CONTRACT_EXAMPLES, CONTRACT_SEED

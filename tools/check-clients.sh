@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Starts a service, runs published clients of other projects against it, and fails if a client does not get what it expects:
-#   openai, cohere, tika, tika-client, LangChain's and LlamaIndex's classes for embeddings (Python), openai (Node), mcp (Python), @modelcontextprotocol/sdk and the inspector's command line (Node);
+#   openai for Python, Node, Go and Java; Vercel's AI SDK, litellm, openai-agents, LangChain's and LlamaIndex's classes for OpenAI;
+#   cohere, tika, tika-client, mcp (Python), @modelcontextprotocol/sdk and the inspector's command line (Node);
 #   @microsoft/fetch-event-source and ChaindeskRetriever (Node), DataberryRetriever (Python);
 #   clients generated from /openapi.json by openapi-generator, openapi-python-client, openapi-typescript, ogen and oapi-codegen;
 #   the examples in docs/examples for JavaScript, LangChain and LlamaIndex.
-# Needs Go, Python 3 with venv, Node 20 or newer, and the package registries. The clients are installed in a temporary
-# directory, or in one that is kept: check-clients.sh [DIRECTORY].
+# Needs Go, Python 3 with venv, Node 20 or newer, Java 17 with Maven, and the package registries. The clients are installed in a
+# temporary directory, or in one that is kept: check-clients.sh [DIRECTORY].
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,14 +19,14 @@ else
   work=$(cd "$work" && pwd)
   keep=yes
 fi
-service=
+started=() # process ids
 finish() {
   status=$?
-  if [ -n "$service" ]; then
-    kill "$service" 2>/dev/null || true
-    wait "$service" 2>/dev/null || true
-  fi
-  if [ $status -ne 0 ] && [ -f "$work/service.log" ]; then tail -n 40 "$work/service.log" >&2; fi
+  for process in "${started[@]}"; do
+    kill "$process" 2>/dev/null || true
+    wait "$process" 2>/dev/null || true
+  done
+  if [ $status -ne 0 ]; then tail -n 40 "$work"/service*.log >&2 || true; fi
   if [ -z "$keep" ]; then rm -rf "$work"; fi
   exit $status
 }
@@ -34,6 +35,10 @@ trap finish EXIT
 echo "== the clients"
 if [ ! -x "$work/python/bin/python" ]; then python3 -m venv "$work/python"; fi
 "$work/python/bin/pip" install --quiet --disable-pip-version-check -r tools/clients/requirements.txt
+# These need other versions of the same packages.
+for venv in frameworks newest; do if [ ! -x "$work/$venv/bin/python" ]; then python3 -m venv "$work/$venv"; fi; done
+"$work/frameworks/bin/pip" install --quiet --disable-pip-version-check -r tools/clients/frameworks.txt
+"$work/newest/bin/pip" install --quiet --disable-pip-version-check 'openai>=3,<4'
 mkdir -p "$work/node"
 cp tools/clients/package.json tools/clients/*.mjs "$work/node/"
 (cd "$work/node" && npm install --silent --no-audit --no-fund)
@@ -43,25 +48,51 @@ cp tools/clients/retrievers/* "$work/retrievers/"
 
 echo "== the service"
 CGO_ENABLED=0 go build -o "$work/api" ./cmd/api
-rm -rf "$work/data"
-export SLUICE_API_KEY=sk_clients_only_0123456789abcdef0123456789abcdef SLUICE_DATA_DIR=$work/data SLUICE_LOG_LEVEL=warn
-port=$("$work/python/bin/python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-SLUICE_ADDR=127.0.0.1:$port "$work/api" >"$work/service.log" 2>&1 &
-service=$!
-export SLUICE_URL=http://127.0.0.1:$port
-for _ in $(seq 150); do
-  if curl -fsS "$SLUICE_URL/readyz" >/dev/null 2>&1; then break; fi
-  if ! kill -0 "$service" 2>/dev/null; then echo "the service ended" >&2; exit 1; fi
-  sleep 0.2
-done
-made=$("$work/python/bin/python" tools/clients/content.py)
-export CHECK_AGENT=${made% *} DATASTORE=${made#* } CHECK_BINARY=$work/api
+export SLUICE_API_KEY=sk_clients_only_0123456789abcdef0123456789abcdef SLUICE_LOG_LEVEL=warn
+port() { "$work/python/bin/python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+# serve NAME SETTING… starts a service, adds content, and sets `url` and `made`, the ids of an agent and a datastore.
+serve() {
+  local at
+  at=127.0.0.1:$(port)
+  rm -rf "$work/data-$1"
+  env SLUICE_DATA_DIR="$work/data-$1" SLUICE_ADDR="$at" "${@:2}" "$work/api" >"$work/service-$1.log" 2>&1 &
+  started+=($!)
+  url=http://$at
+  for _ in $(seq 150); do
+    if curl -fsS "$url/readyz" >/dev/null 2>&1; then break; fi
+    if ! kill -0 "${started[-1]}" 2>/dev/null; then echo "the service ended" >&2; exit 1; fi
+    sleep 0.2
+  done
+  made=$(SLUICE_URL=$url "$work/python/bin/python" tools/clients/content.py)
+}
+model=$(port)
+"$work/python/bin/python" tools/clients/chat_model.py "$model" &
+started+=($!)
+serve model SLUICE_CHAT_MODEL=openai:small OPENAI_API_KEY=none "OPENAI_BASE_URL=http://127.0.0.1:$model/v1"
+export MODEL_URL=$url MODEL_DATASTORE=${made#* }
+serve quoting
+export SLUICE_URL=$url CHECK_AGENT=${made% *} DATASTORE=${made#* } CHECK_BINARY=$work/api
 
 for client in openai_client openai_files responses_client models_client neighbours_client mcp_client databerry_client; do
   echo "== Python: $client"
   "$work/python/bin/python" "tools/clients/$client.py"
 done
-for client in openai_client models_client mcp_client; do
+for client in openai_files responses_client; do
+  echo "== Python, newest: $client"
+  "$work/newest/bin/python" "tools/clients/$client.py"
+done
+echo "== Python: frameworks_client"
+LITELLM_LOCAL_MODEL_COST_MAP=True "$work/frameworks/bin/python" -W ignore tools/clients/frameworks_client.py
+echo "== Go: openai-go"
+mkdir -p "$work/go"
+cp tools/clients/openai_go/go.mod.txt "$work/go/go.mod"
+cp tools/clients/openai_go/main.go.txt "$work/go/main.go"
+(cd "$work/go" && go mod tidy 2>"$work/tidy.log" && CGO_ENABLED=0 go run .) || { cat "$work/tidy.log" >&2; exit 1; }
+echo "== Java: openai-java"
+mkdir -p "$work/java"
+cp tools/clients/openai_java/* "$work/java/"
+(cd "$work/java" && mvn -q -B dependency:copy-dependencies -DoutputDirectory=lib && javac -cp 'lib/*' -d classes Check.java && java -cp 'classes:lib/*' Check)
+for client in openai_client openai_files responses_client models_client ai_sdk mcp_client; do
   echo "== Node: $client"
   (cd "$work/node" && node "$client.mjs")
 done
