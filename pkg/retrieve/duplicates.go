@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"math/bits"
 	"slices"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -55,17 +56,20 @@ var foldASCII = func() (table [utf8.RuneSelf]byte) {
 // letters seldom match.
 func hashNonASCII(r rune) byte { return 0x80 | byte(uint32(r)*0x9E3779B1>>25) }
 
-// fingerprint returns the fingerprint of a text. It reuses the buffers of f.
+// fingerprint returns the fingerprint of a text, which is valid until f is released.
 func (f *duplicateFinder) fingerprint(text string) *textFingerprint {
 	o := new(textFingerprint)
-	letters, digits := f.letters[:0], f.digits[:0]
+	if f.buffer == nil {
+		f.buffer = fingerprintPool.Get().(*fingerprintBuffer)
+	}
+	letters, digits := f.buffer.letters[:0], f.buffer.digits[:0]
 	skip := uint64(sampleRate - 1)
 	if len(text) < shortText {
 		skip = 0
 	}
-	o.windows = make([]uint64, 0, len(text)/int(skip+1)+1) // rarely exceeded
-	var window uint64                                      // the last windowRunes letters and digits
-	number := false                                        // whether the previous character continues a number
+	o.windows = f.buffer.take(len(text)/int(skip+1) + 1) // rarely exceeded
+	var window uint64                                    // the last windowRunes letters and digits
+	number := false                                      // whether the previous character continues a number
 	for _, r := range text {
 		var digit bool
 		var letter byte
@@ -103,7 +107,7 @@ func (f *duplicateFinder) fingerprint(text string) *textFingerprint {
 		letters = append(letters, text...)
 	}
 	o.whole, o.numbers = maphash.Bytes(seed, letters), maphash.Bytes(seed, digits)
-	f.letters, f.digits = letters, digits
+	f.buffer.letters, f.buffer.digits = letters, digits
 	return o
 }
 
@@ -168,8 +172,39 @@ func (o *textFingerprint) isDuplicate(other *textFingerprint) bool {
 type duplicateFinder struct {
 	outlines []*textFingerprint
 	of       []*candidate
+	buffer   *fingerprintBuffer // nil until needed
+}
 
-	letters, digits []byte // buffers of fingerprint
+// release returns the memory of the fingerprints to the pool. The finder must not be used afterwards.
+func (f *duplicateFinder) release() {
+	if f.buffer != nil && cap(f.buffer.letters) <= maxPooledLetters {
+		f.buffer.hashes = f.buffer.hashes[:0]
+		fingerprintPool.Put(f.buffer)
+	}
+	f.buffer, f.outlines, f.of = nil, nil, nil
+}
+
+// fingerprintBuffer is the memory that the fingerprints of a result need.
+type fingerprintBuffer struct {
+	letters, digits []byte
+	hashes          []uint64 // in use up to its length
+}
+
+const (
+	pooledHashes     = 4096 // a result of 20 fragments rarely has more
+	maxPooledLetters = 64 << 10
+)
+
+var fingerprintPool = sync.Pool{New: func() any { return &fingerprintBuffer{hashes: make([]uint64, 0, pooledHashes)} }}
+
+// take returns an empty slice with the given capacity.
+func (b *fingerprintBuffer) take(capacity int) []uint64 {
+	used := len(b.hashes)
+	if capacity > cap(b.hashes)-used {
+		return make([]uint64, 0, capacity)
+	}
+	b.hashes = b.hashes[:used+capacity]
+	return b.hashes[used : used : used+capacity]
 }
 
 // isRepeated reports whether the candidate repeats a better one. A candidate repeats a better one if their texts are

@@ -118,7 +118,9 @@ func (r *Retriever) rerankLegs(ctx context.Context, legs []leg, s *selection, re
 		l, req := &legs[i], req
 		req.Query = l.query
 		group.Go(func() (err error) {
-			l.ranked, seconds[i], err = r.rerank(ctx, l.ranked, newSelection(req), MaxReranked/len(legs), req)
+			s := newSelection(req)
+			defer s.duplicates.release()
+			l.ranked, seconds[i], err = r.rerank(ctx, l.ranked, s, MaxReranked/len(legs), req)
 			return err
 		})
 	}

@@ -27,6 +27,7 @@ func (r *Retriever) rank(ctx context.Context, legs []leg, req Request, selected 
 		}
 	}
 	s := newSelection(req)
+	defer s.duplicates.release()
 	second, err := r.rerankLegs(ctx, legs, s, req)
 	if err != nil {
 		return Result{}, err

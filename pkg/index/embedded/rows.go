@@ -129,7 +129,8 @@ func (x *Index) Fill(ctx context.Context, id index.Space, hits []*index.Hit) err
 	if len(wanted) == 0 {
 		return ctx.Err()
 	}
-	err := x.use(ctx, id, false, func(s *store.Space) error {
+	// Search has just checked that the files are in place.
+	err := x.useWith(ctx, id, false, x.acquire, func(s *store.Space) error {
 		return s.ReadLazy(ctx, func(v store.View) error { return v.Fill(ctx, wanted) })
 	})
 	if err != nil && !errors.Is(err, store.ErrNotFound) {

@@ -73,10 +73,15 @@ func (x *Index) path(key spaceKey) string { return filepath.Join(x.dir, key.data
 // use calls f with the open space, opening it if necessary. A missing space is created if `create` is set. Otherwise,
 // the method fails with store.ErrNotFound.
 func (x *Index) use(ctx context.Context, id index.Space, create bool, f func(*store.Space) error) error {
+	return x.useWith(ctx, id, create, x.acquireIntact, f)
+}
+
+// useWith is like use, but gets the space from the function `acquire`.
+func (x *Index) useWith(ctx context.Context, id index.Space, create bool, acquire func(context.Context, index.Space, bool) (*handle, error), f func(*store.Space) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	h, err := x.acquireIntact(ctx, id, create)
+	h, err := acquire(ctx, id, create)
 	if err != nil {
 		x.reportDamage(ctx, id, err)
 		return err
