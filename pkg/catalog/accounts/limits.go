@@ -131,8 +131,8 @@ func limitsStorage(limits domain.Limits) bool {
 	return limits[domain.MetricStoredBytes] > 0 || limits[domain.MetricStoredChunks] > 0
 }
 
-// checkChunks fails if the workspace has reached its chunk limit. Until the limit is reached, content is accepted even
-// though the workspace may then exceed the limit: the number of chunks is unknown until the content is read.
+// checkChunks fails if the workspace has reached its chunk limit. A workspace below the limit may add content of any
+// size, and may thereby exceed the limit, because the number of chunks is unknown until the content is read.
 func checkChunks(limits domain.Limits, chunks int64) error {
 	if limit := limits[domain.MetricStoredChunks]; limit > 0 && chunks >= limit {
 		return limitReached("chunks", limit, chunks)

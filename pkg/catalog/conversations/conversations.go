@@ -135,7 +135,7 @@ func (c *Store) ConversationsByCallerID(ctx context.Context, ws, agentID, visito
 	return vs, nil
 }
 
-// ConversationFilter selects conversations. Empty fields select all.
+// ConversationFilter selects conversations. An empty field matches everything.
 type ConversationFilter struct {
 	AgentID   string
 	VisitorID string

@@ -65,7 +65,7 @@ func (e *OlderError) Error() string {
 		"add the content again to an empty data directory or database, or keep using the program that wrote this one", e.Have, e.Oldest)
 }
 
-// Versions returns the oldest and the newest schema version of the migrations.
+// Versions returns the oldest and the newest schema version among the migrations.
 func Versions(schema fs.FS) (oldest, newest int64, err error) {
 	names, err := fs.Glob(schema, "*.sql")
 	for _, name := range names {

@@ -33,8 +33,8 @@ func (p Page) limit() (int, error) {
 	return p.Limit, nil
 }
 
-// List builds a SELECT for one page of a list. The conditions are constant texts with placeholders, so that only a few
-// different statements have to be prepared.
+// List builds a SELECT for one page of a list. The SQL of the conditions must be constant, with placeholders for
+// values, so that only a few different statements have to be prepared.
 type List struct {
 	Name           cursor.List
 	Columns, Table string

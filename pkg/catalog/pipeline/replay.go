@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// ReplayFilter selects datasources to process again. Empty fields select all.
+// ReplayFilter selects datasources to process again. An empty field matches everything.
 type ReplayFilter struct {
 	WorkspaceID  string
 	DatastoreID  string

@@ -24,7 +24,7 @@ type NewDatasource struct {
 	Priority   record.Priority
 }
 
-// DatasourceFilter selects datasources for a list. Empty fields select all.
+// DatasourceFilter selects datasources for a list. An empty field matches everything.
 type DatasourceFilter struct {
 	DatastoreID string
 	Status      domain.Status

@@ -19,8 +19,8 @@ type Responses struct {
 	due map[string]int // by workspace: number of responses to store until the oldest are deleted
 }
 
-// MaxKept is the maximum number of responses of a workspace. If there are more, the oldest are deleted after at most
-// pruneInterval new responses in each process.
+// MaxKept is the maximum number of responses that are kept for a workspace. Each process deletes the excess, oldest
+// responses first, after every pruneInterval new responses.
 const MaxKept = 100_000
 
 const pruneInterval = 1000

@@ -194,7 +194,7 @@ func testScopes(t *testing.T, open world.Open) {
 		site := follows(w, p, root, domain.DatasourceConfig{Include: []string{"/blog/"}, MaxDepth: 10})
 		w.IsGone(domain.ChildID(site.ID, all[4]))
 		world.Equal(t, 1, w.Get(site.ID).Crawl.LeftOut[domain.LeftNotIncluded])
-		// When the root links to the fourth page directly, that page's links are followed again.
+		// If the root links to the fourth page directly, the links on the fourth page are followed again.
 		p[root] = world.Answer{Content: "new", Links: []string{all[1], all[3]}}
 		crawlAgain(w, site, partial, root)
 		w.RunWorkers(p)
