@@ -76,10 +76,10 @@ type Auditor struct {
 
 // Scope is the extent of an audit. Periodic audits use the zero value.
 type Scope struct {
-	// Thorough also verifies all checksums in the index and the digests of all originals, to find damage before a query
-	// or a reader does.
+	// Thorough makes the audit verify all checksums in the index and the digests of all originals, to find damage
+	// before a query or a reader does.
 	Thorough bool
-	// Prune deletes datasources that have neither rows nor an original.
+	// Prune makes the audit delete datasources that have neither rows nor an original.
 	Prune bool
 }
 
