@@ -109,8 +109,8 @@ func (c *Crawler) discover(ctx context.Context, spec domain.CrawlSpec, emit func
 	return d.result, err
 }
 
-// siteScope completes the site definition in the job. The result `derived` is true if the job names no root. The site
-// is then determined by the location of its sitemap.
+// siteScope returns the scope of the site that the job describes. If the job names no root, siteScope derives the root
+// from the location of the sitemap, and `derived` is true.
 func siteScope(spec domain.CrawlSpec) (s domain.SiteScope, derived bool, err error) {
 	if spec.Site != nil {
 		s = *spec.Site

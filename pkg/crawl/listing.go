@@ -108,7 +108,7 @@ const (
 )
 
 // looksLikeSitemap reports whether an entry of a list of pages looks like another sitemap, because some sites list
-// sitemaps there. `already` is the number of earlier entries of the list that looked so.
+// sitemaps there. `already` is the number of earlier entries of the list that looked like sitemaps.
 func (d *discovery) looksLikeSitemap(e sitemap.Entry, already int) bool {
 	if e.Feed || e.Alternate || already >= maxMaybe || d.misses >= maxMisses {
 		return false

@@ -180,9 +180,9 @@ func (p *plan) addPage(it *planned) error {
 	return p.resume(it)
 }
 
-// settle adds the pages that redirect, those with better addresses first. They are added last, so that another page
-// with the same content takes precedence. When a page is added, pages that waited for its outcome are judged and may
-// turn out to redirect, too. So settle continues until no such page is left.
+// settle adds the pages that redirect, those with better addresses first. They are added after all other pages, so that
+// another page with the same content takes precedence. Some pages are judged only once a redirecting page has been
+// added, and may turn out to redirect as well. So settle continues until no page that redirects is left.
 func (p *plan) settle() error {
 	for len(p.moved) > 0 {
 		moved := p.moved

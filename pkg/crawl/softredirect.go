@@ -162,7 +162,8 @@ var (
 	variables = regexp.MustCompile("(?:\\b(?:var|let|const)\\s+|[,;]\\s*)([A-Za-z_$][\\w$]*)\\s*=\\s*(?:\"([^\"\\\\\\n]*)\"|'([^'\\\\\\n]*)'|`([^`$\\\\]*)`)")
 	// bracketed matches properties that are named by a string: window["location"].
 	bracketed = regexp.MustCompile(`\[\s*["'](location|href|pathname|replace|assign)["']\s*\]`)
-	// comments matches comments in scripts. Two slashes after a colon or a quotation mark belong to an address.
+	// comments matches comments in scripts. Two slashes after a colon or a quotation mark do not begin a comment,
+	// because they are part of an address.
 	comments = regexp.MustCompile(`(?s)/\*.*?\*/|(?m:(?:^|[\s;{}(),])//[^\n]*)`)
 	// locationVariable matches names of variables that hold the fragment or the query of the page's own address.
 	// Scripts append these to the redirect's target.

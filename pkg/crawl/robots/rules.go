@@ -129,8 +129,8 @@ func normalise(s string, pattern bool) string {
 			const digits = "0123456789ABCDEF"
 			b.WriteString(string([]byte{'%', digits[c>>4], digits[c&15]}))
 		}
-		// In a pattern such as "/*url=", the asterisk may stand for text with a question mark. So "=" after an asterisk
-		// also marks the query.
+		// In a pattern such as "/*url=", the text that the asterisk stands for may contain the question mark. So "="
+		// after an asterisk also shows that the query has begun.
 		query = query || !escaped && (c == '?' || c == '=' && star)
 	}
 	return b.String()
