@@ -73,13 +73,14 @@ func (i *Ingestor) reembed(ctx context.Context, job domain.Job, destinations []*
 	}
 	progress.stop()
 	ev := report.event(domain.EventSynched)
-	// Inputs describes the job's settings, which may have changed since the rows were made.
+	// Leave Inputs empty: it would describe the job's settings, which may have changed since the rows were made.
 	ev.Chunks, ev.Bytes, ev.Fingerprint, ev.TextID, ev.Inputs = copied, bytes, p.Fingerprint, p.TextID, ""
 	ev.EmbedTokens = d.tokens.Load()
 	return true, report.emit(ctx, ev)
 }
 
-// embedInBackground returns the vectors of the texts. It gives way to other work of the process.
+// embedInBackground returns the vectors of the texts. Before each batch of texts, it waits while the process has other
+// work, but at most for backgroundMaxWait.
 func (i *Ingestor) embedInBackground(ctx context.Context, d *destination, texts []string) (vectors [][]float32, err error) {
 	for len(texts) > 0 {
 		n := min(backgroundTexts, len(texts))

@@ -15,13 +15,13 @@ import (
 const (
 	// Number of rows read at a time: 3 MB with the largest vectors.
 	vectorPage = 256
-	// Maximum memory for a cache's vectors, in bytes: 10,000 vectors of 384 dimensions, or 1,300 of 3,072. Further
-	// vectors are read again when needed.
+	// Maximum size of the vectors in a cache, in bytes. This is enough for 10,000 vectors of 384 dimensions, or 1,300
+	// of 3,072. Further vectors are read again when needed.
 	vectorCacheBytes = 16 << 20
 	// Maximum number of index reads for one batch. A batch needs more only if its chunks have moved to scattered
 	// positions. Embedding the remaining chunks again is then cheaper.
 	maxVectorReads = 16
-	// Maximum gap, in unneeded rows, between two rows that are read together.
+	// Two rows are read together if at most this many rows that are not needed lie between them.
 	maxVectorGap = 32
 	// optionalFailures is the number of attempts of a job that may fail because of an engine that the job does not
 	// need. Later attempts continue without that engine. Such an engine holds only vectors that the job could copy, or
