@@ -171,8 +171,8 @@ func (d *delivery) begin(ctx context.Context) (result Result, run bool, err erro
 
 // crashDelay returns how long to wait before running a job whose worker died during the last run. The first crash may
 // be a coincidence and causes no delay. From the second crash on, the delay doubles with each crash. So a job that
-// kills its workers does this less and less often. A job that merely happened to run during several crashes is not
-// abandoned right away.
+// crashes its workers is run less and less often, and a job that merely happened to be running during several crashes
+// is not abandoned right away.
 func (d *delivery) crashDelay() time.Duration {
 	n := d.counts.crashes()
 	if n < 2 {
@@ -312,8 +312,8 @@ func (d *delivery) postpone(ctx context.Context, later *snoozeError) (Result, er
 // Timeout for storing the count, and for sending the message, when a job is returned to the stream.
 const handBackTimeout = 2 * time.Second
 
-// handBack returns an interrupted job for immediate redelivery. If the count cannot be stored now, the run will count
-// as a crash, which is better than keeping the job.
+// handBack returns an interrupted job to the stream for immediate redelivery. If storing the attempt counts fails,
+// handBack returns the job anyway, and this run counts as a crash.
 func (d *delivery) handBack(ctx context.Context, runErr error) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, handBackTimeout)
 	defer cancel()

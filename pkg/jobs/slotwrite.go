@@ -30,7 +30,7 @@ const (
 	// writePause is the maximum pause between two attempts at a write. Pauses are random, and on average grow with each
 	// attempt.
 	writePause = 64 * time.Millisecond
-	// failedPause is the maximum pause after a failed batch.
+	// failedPause is the maximum pause before requests are retried after a failed batch.
 	failedPause = time.Second
 	// maxSlotLateness is how late a slot may start because its write took a long time. A late request could come too
 	// close to the next one, whose slot was scheduled from the planned start. So a slot is reserved again if it is
