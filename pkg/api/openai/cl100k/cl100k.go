@@ -1,5 +1,5 @@
-// Package cl100k converts tokens of OpenAI's encoding cl100k_base to text. OpenAI's embedding models use this encoding,
-// and LangChain and other clients send the tokens of a text instead of the text, whichever model they name.
+// Package cl100k converts tokens of OpenAI's encoding cl100k_base to text. OpenAI's embedding models use this encoding.
+// LangChain and some other clients send such tokens instead of text, whichever model they name.
 package cl100k
 
 import (

@@ -31,9 +31,9 @@ var refused = map[string][]any{
 	"suffix": {""}, "echo": {false}, "best_of": {1.0}, "logprobs": {},
 }
 
-// Translate returns the body of the chat completion that corresponds to the body of a completion. It returns the faults
-// of those fields that only completions have, and the names of the fields that are not known. The values of the other
-// fields are checked as for a chat completion.
+// Translate converts the body of a completion to the body of a chat completion. It also returns the faults of the
+// fields that only completions have, and the names of unknown fields. All other fields are checked later, as fields of
+// the chat completion.
 func Translate(body map[string]any) (chat map[string]any, unknown []string, faults []domain.FieldError) {
 	chat = map[string]any{}
 	for _, name := range shared {

@@ -40,7 +40,8 @@ type expiry struct {
 	Seconds int64  `json:"seconds"`
 }
 
-// expiryOfForm reads the expiry of a form, which clients send as two parts or as JSON. It returns nil if there is none.
+// expiryOfForm returns the expiry in a form, or nil if there is none. Clients send it as two parts of the form or as
+// JSON.
 func expiryOfForm(form *upload.Form) *expiry {
 	if text := form.Fields["expires_after"]; text != "" {
 		var e expiry

@@ -20,8 +20,8 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// Bounds on the requests that run at the same time. A workspace gets at most half of the slots, also if no other
-// workspace has any, because a request may hold its slot for many seconds.
+// Bounds on the requests that run at the same time. A workspace gets at most half of the slots even if no other
+// workspace uses any, because a request may hold its slot for many seconds.
 const (
 	maxRequests = 4
 	maxWaiting  = 64

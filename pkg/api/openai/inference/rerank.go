@@ -20,8 +20,8 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// rerankRequest is the body of a request to rank documents, with the fields of both versions of Cohere's API and of
-// Jina's.
+// rerankRequest is the body of a request to rank documents. It has the fields of versions 1 and 2 of Cohere's API, and
+// those of Jina's API.
 type rerankRequest struct {
 	Model           string    `json:"model"` // empty: the reranker or, if there is none, the default embedding model
 	Query           string    `json:"query"`

@@ -69,7 +69,7 @@ func (s *Service) create(c *gin.Context) error {
 	return openai.Reply(c, r.shown(done.response))
 }
 
-// renamed converts names of parameters in the answer package to those of the Responses API.
+// renamed replaces the names of parameters in the answer package with their names in the Responses API.
 func renamed(names []string) []string {
 	known := map[string]string{
 		"topP": "top_p", "maxTokens": "max_output_tokens", "presencePenalty": "presence_penalty", "frequencyPenalty": "frequency_penalty",
@@ -93,7 +93,8 @@ const (
 // of the previous one. The caller must call `release` exactly once.
 func (s *Service) lock(ctx context.Context, conversationID string) (release func(), err error) {
 	holder := s.NewID()
-	// Agent queries lock the ids that their callers choose. With the prefix, no other workspace can take this lock.
+	// Agent queries lock ids that their callers choose, so a caller in another workspace could choose this
+	// conversation's id. With the prefix, nobody else can take this lock.
 	name := conversationKind.ID(conversationID)
 	taken, err := s.Store.Lock(ctx, name, holder, lockTime)
 	if err != nil {
@@ -168,7 +169,7 @@ func (s *Service) prepare(ctx context.Context, caller access.Caller, p params) (
 	return r, nil
 }
 
-// checkModel rejects parameters that need a chat model if there is none.
+// checkModel rejects parameters that need a chat model if no chat model is configured.
 func (s *Service) checkModel(p params, d dialogue) error {
 	if len(s.ChatModels) > 0 {
 		return nil

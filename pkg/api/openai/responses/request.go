@@ -222,7 +222,8 @@ func readMetadata(o jsonbody.Object) map[string]string {
 
 const includeResults = "file_search_call.results"
 
-// includable are the values of include. Only the first has an effect: this service has none of the other data.
+// includable lists the values that `include` may contain. Only the first has an effect, because this service does not
+// have the data that the other values request.
 var includable = []string{
 	includeResults, "web_search_call.results", "web_search_call.action.sources", "message.input_image.image_url",
 	"computer_call_output.output.image_url", "code_interpreter_call.outputs", "reasoning.encrypted_content", "message.output_text.logprobs",

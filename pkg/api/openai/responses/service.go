@@ -70,7 +70,8 @@ type Options struct {
 	Backend Backend
 	Runner  *Runner
 
-	// ChatModels maps the names of the configured chat models to their names in the API. It is empty if there is none.
+	// ChatModels maps the names of the configured chat models to their names in the API. It is empty if no chat model
+	// is configured.
 	ChatModels map[string]string
 	// FileOf returns the id of the file that a fragment comes from.
 	FileOf func(domain.Fragment) string

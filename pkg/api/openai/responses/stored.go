@@ -21,7 +21,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// getResponse serves GET /v1/responses/{id}, also as a stream of events.
+// getResponse serves GET /v1/responses/{id}. If the client asks for a stream, it sends the response as events.
 func (s *Service) getResponse(c *gin.Context) error {
 	ctx, caller := access.CallerOf(c)
 	results, err := queryInclude(c)

@@ -179,7 +179,8 @@ func (h *handler) listBatchFiles(c *call) error {
 	return c.reply(openai.NewList(shown, more, func(o fileObject) string { return o.ID }))
 }
 
-// renderMissing renders an entry of a batch for which no file exists. It looks like a file that failed.
+// renderMissing renders an entry of a batch for which no file exists. To clients, the entry looks like a file that
+// failed.
 func renderMissing(id string, b domain.FileBatch, store domain.Datastore) fileObject {
 	if domain.ValidID(id) {
 		id = openai.File.ID(id)

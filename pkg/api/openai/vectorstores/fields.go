@@ -87,8 +87,8 @@ func attributesOf(faults *openai.Faults, field string, given map[string]any) map
 	return given
 }
 
-// attributesIn returns those values of a datasource's metadata that can be attributes. Others cannot be shown to
-// OpenAI's clients.
+// attributesIn returns the part of a datasource's metadata that can be sent to OpenAI's clients as attributes. It
+// leaves out all other values.
 func attributesIn(metadata map[string]any) map[string]any {
 	out := map[string]any{}
 	for key, v := range metadata {
@@ -118,7 +118,7 @@ func withAttributes(metadata, attributes map[string]any) map[string]any {
 	return out
 }
 
-// Limits of chunks, as with OpenAI, and its defaults.
+// Limits and defaults for the sizes of chunks. They are the same as OpenAI's.
 const (
 	minChunkTokens      = 100
 	maxChunkTokens      = 4096
@@ -180,7 +180,7 @@ type expiry struct {
 	Days   int    `json:"days"`
 }
 
-// daysOf checks an expiry and returns its days; 0 means never.
+// daysOf checks an expiry and returns its number of days. 0 means that the vector store never expires.
 func daysOf(faults *openai.Faults, e *expiry) int {
 	if e == nil {
 		return 0
