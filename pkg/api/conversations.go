@@ -132,9 +132,9 @@ func conversationNotFound(id string) error {
 	return domain.NotFound("conversation", jsonbody.Shorten(id))
 }
 
-// conversation returns the conversation with the id in the caller's workspace. The id is a UUID or a name that callers
-// have chosen. Several conversations may have the same name. agentID and visitorID may be nil; if they are set, they
-// select one of these conversations.
+// conversation returns the conversation with the given id in the caller's workspace. The id is either a UUID or a name
+// that a caller chose. Several conversations may have the same name; agentID and visitorID select one of them. Both may
+// be nil.
 func (s *server) conversation(ctx context.Context, caller access.Caller, id string, agentID, visitorID *string) (domain.Conversation, error) {
 	if domain.ValidID(id) {
 		v, err := s.Conversations.Conversation(ctx, caller.Workspace(), orZero(agentID), id)

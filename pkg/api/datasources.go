@@ -101,8 +101,8 @@ func (s *server) createFromJSON(ctx context.Context, caller access.Caller, body 
 	return created, err
 }
 
-// newDatasource returns a datasource without content for the datastore. n is the position of the datasource among those
-// that the request creates.
+// newDatasource returns a datasource without content, to be added to the datastore. If the request creates several
+// datasources, n is the position of this one among them.
 func (s *server) newDatasource(ctx context.Context, store domain.Datastore, kind domain.DatasourceType, n int) domain.Datasource {
 	return domain.Datasource{ID: idempotency.ID(ctx, s.NewID, "datasource", strconv.Itoa(n)), WorkspaceID: store.WorkspaceID, DatastoreID: store.ID, Type: kind, Status: domain.StatusUnsynched}
 }
@@ -184,8 +184,8 @@ func detachedContext(ctx context.Context) (context.Context, context.CancelFunc) 
 	return context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 }
 
-// DeleteDatasources implements StrictServerInterface. Each datasource is deleted separately, so that a retry after a
-// failure deletes the rest.
+// DeleteDatasources implements StrictServerInterface. Each datasource is deleted separately. If a deletion fails, a
+// repeated request therefore deletes the remaining ones.
 func (s *server) DeleteDatasources(ctx context.Context, r DeleteDatasourcesRequestObject) (DeleteDatasourcesResponseObject, error) {
 	ctx, caller := access.CallerOf(ctx)
 	out := DeleteDatasources200JSONResponse{Deleted: []string{}, NotFound: []string{}}

@@ -329,7 +329,7 @@ func (s *server) CountFacets(ctx context.Context, r CountFacetsRequestObject) (C
 	return CountFacets200JSONResponse(*renderFacets(&found)), nil
 }
 
-// readFilters reads filters in a query parameter. It checks them like those in the body of a query.
+// readFilters parses and checks the filters in a query parameter, in the same way as filters in the body of a query.
 func (s *server) readFilters(text string) (f Filters, err error) {
 	value, faults := jsonbody.Parse([]byte(text))
 	for i := range faults {

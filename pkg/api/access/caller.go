@@ -57,8 +57,8 @@ func CallerOf(ctx context.Context) (context.Context, Caller) {
 	return ctx, caller
 }
 
-// Secret returns the API key in a request's Authorization header, or "" if there is none. Clients of Tika's server know
-// no keys, but send the user name and the password that are part of the server's address. On Tika's paths, the key may
+// Secret returns the API key in a request's Authorization header, or "" if there is none. Clients of Tika's server
+// cannot send API keys, but only the user name and the password in the server's address. On Tika's paths, the key may
 // therefore be the password, or the user name if there is no password.
 func Secret(r *http.Request) (string, error) {
 	header := r.Header.Get("Authorization")

@@ -296,8 +296,8 @@ func (p *permit) Flush() {
 // Unwrap lets http.ResponseController reach the connection.
 func (p *permit) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
-// releasingBody is the body of an admitted request. While a slow client keeps the reader waiting, the request gives up
-// its slot and must get a new one to continue. Otherwise a few slow clients could block all others.
+// releasingBody is the body of an admitted request. While the handler waits for data from a slow client, the request
+// gives up its slot. It must get a new slot before it continues. Otherwise a few slow clients could block all others.
 type releasingBody struct {
 	io.ReadCloser
 	permit *permit

@@ -81,8 +81,8 @@ func RemoveNUL(value any, path string, exact []string, cleaned func(path string)
 	return value
 }
 
-// WithoutNULFaults returns the faults without those that Parse has found for NUL characters in the strings at the given
-// paths.
+// WithoutNULFaults returns the faults except those that Parse has added for NUL characters at the paths in `cleaned`.
+// RemoveNUL has removed these characters.
 func WithoutNULFaults(faults []domain.FieldError, cleaned map[string]bool) []domain.FieldError {
 	kept := faults[:0]
 	for _, f := range faults {

@@ -146,10 +146,10 @@ func normaliseName(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
 }
 
-// isTypo reports whether one name is a likely misspelling of the other. It allows for one missing, added, swapped or
-// wrong letter, and for two in long names. Up to three letters may be missing at the end. In short names it allows for
-// no wrong letter, because many short names differ by just one letter. A name of three letters can only be a
-// misspelling of a name with four.
+// isTypo reports whether one of two names is likely a misspelling of the other. Names may differ by one edit (see
+// editDistance) or, if they are long, by two. In addition, up to three letters may be missing at the end of one name.
+// Short names of equal length may differ only by two swapped letters, because many short names differ by one letter. A
+// name of three letters can be a misspelling only of a name of four letters.
 func isTypo(a, b string) bool {
 	const (
 		shortest, short, long = 4, 6, 9

@@ -101,8 +101,8 @@ func (h *Handler) receive(c *gin.Context) (*received, File, error) {
 	return nil, File{}, domain.Invalid("body", "has no part with a file name; send the file as a part of the form")
 }
 
-// fileName returns the name of the file in the body: from X-Filename, in which Open WebUI sends it percent-encoded, or
-// from Content-Disposition. It returns "" if there is none.
+// fileName returns the name of the file in the body. It comes from the header X-Filename, where Open WebUI
+// percent-encodes the name, or from Content-Disposition. It is "" if neither header contains a name.
 func fileName(h http.Header) string {
 	name := h.Get("X-Filename")
 	if plain, err := url.PathUnescape(name); err == nil {

@@ -53,8 +53,8 @@ func (h *Handler) answerTika(c *gin.Context, preferred string) error {
 	return h.writeJSON(c, tikaObject(file))
 }
 
-// tikaRecursive serves PUT /rmeta and the like: a list with one object for the file. The text of files within it, such
-// as attachments, is part of its own text.
+// tikaRecursive serves PUT /rmeta and the paths below it. The response is a list that contains one object, for the
+// whole file. The text of that object includes the text of embedded files, such as attachments.
 func (h *Handler) tikaRecursive(c *gin.Context) error {
 	if _, err := accepted(c.GetHeader("Accept"), typeJSON); err != nil {
 		return err

@@ -75,7 +75,7 @@ func Refuse(w http.ResponseWriter, code domain.Code, detail string) {
 }
 
 // statusFor returns the status of an error for clients of other protocols: 401 for a missing or invalid key, and 403
-// for a valid key without permission. This API itself uses 403 for both.
+// for a valid key without permission. This API itself uses 403 in all these cases.
 func statusFor(e *domain.Error) int {
 	if e.Code == domain.CodeUnauthorized && !errors.Is(e, ErrForbidden) {
 		return http.StatusUnauthorized

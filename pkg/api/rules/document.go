@@ -65,7 +65,7 @@ func CustomIDFaults(body map[string]any, places ...string) []domain.FieldError {
 	return nil
 }
 
-// textAt returns the text of a field or nested field, or "" if there is none.
+// textAt returns the text of a field or nested field, or "" if that field is missing or not a text.
 func textAt(body map[string]any, place string) string {
 	outer, inner, nested := strings.Cut(place, ".")
 	if nested {
