@@ -81,7 +81,8 @@ type Document struct {
 	Blocks   []Block  `json:"-"`
 	Warnings []string `json:"warnings,omitempty"` // parts that could not be read, worded for users
 	Route    string   `json:"route,omitempty"`    // the parser used, for diagnosis
-	// Metadata is the metadata found in the content. Its keys are the Meta constants or those of the front matter.
+	// Metadata is the metadata found in the content. Its keys are the Meta constants, or come from the document's front
+	// matter.
 	Metadata map[string]string `json:"metadata,omitempty"`
 	// LinkList marks a document that is a list of links, such as an index, a table of contents, or a source listing
 	// that links to its documentation. The answers are on the linked pages.
