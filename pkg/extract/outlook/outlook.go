@@ -44,7 +44,7 @@ func wide(s string) []byte {
 const (
 	// maxEntries is the maximum number of streams and storages of a file.
 	maxEntries = 50_000
-	// maxNesting is the maximum nesting depth of messages, at which package mail stops reading too.
+	// maxNesting is the nesting depth at which attached messages are skipped. Package mail would not read them either.
 	maxNesting = 5
 )
 

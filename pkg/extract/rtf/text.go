@@ -11,7 +11,7 @@ import (
 // symbolFont is the pseudo-encoding of fonts of symbols.
 const symbolFont = "symbol"
 
-// charsetName returns the encoding of a font's character set, or "" for the one of the document.
+// charsetName returns the encoding of a font's character set, or "" if the document's own encoding applies.
 func charsetName(set int) string {
 	switch set {
 	case 2:

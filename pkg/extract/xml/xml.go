@@ -1,5 +1,5 @@
-// Package xml reads XML: documents such as DocBook, DITA, JATS and TEI as headings, paragraphs, lists and tables, and
-// data as package json reads JSON.
+// Package xml reads XML. Documents, such as DocBook, DITA, JATS and TEI, are read as headings, paragraphs, lists and
+// tables. All other XML is data, which is read in the same way as package json reads JSON.
 package xml
 
 import (
