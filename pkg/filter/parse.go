@@ -68,7 +68,7 @@ func (p *parser) fault(field, format string, args ...any) {
 	}
 }
 
-// filter reads a filter. After a fault, the result is not usable.
+// filter reads a filter. If it adds a fault, the caller must not use the result.
 func (p *parser) filter(v any, field string, depth int) *Filter {
 	object, ok := v.(map[string]any)
 	if !ok {
