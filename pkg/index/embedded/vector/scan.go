@@ -139,7 +139,7 @@ func (s *Set) compare(ctx context.Context, query []float32, limit, rows, n int, 
 	return best, nil
 }
 
-// If at most this many rows have to be searched, all their vectors are compared in full precision.
+// If at most this many rows have to be searched, the search is exact.
 const exactUpTo = 20_000
 
 // Search returns the live slots that pass the filter and have the highest inner products with the query, a unit vector.
@@ -150,7 +150,10 @@ func Search(ctx context.Context, s *Set, filter bitmap.Set, query []float32, lim
 	if filter != nil {
 		rows = filter.CountIn(s.Live, s.Slots)
 	}
-	if !s.HasCodes() || rows <= s.Thresholds.exactUpTo() {
+	if s.HasCodes() && rows <= s.Thresholds.exactUpTo() {
+		return ScanIntervals(ctx, s, filter, query, limit, rows)
+	}
+	if !s.HasCodes() {
 		top, err := ScanExact(ctx, s, filter, query, limit, rows)
 		if err != nil {
 			return nil, err
