@@ -29,10 +29,10 @@ const (
 )
 
 // Claim is the right to execute the request with an idempotency key. If the holder does not renew its claim in time,
-// another process may take it over. Executing the request twice is harmless: the ids of created objects are derived
-// from the request, so each object is created only once. An execution that has lost its claim can commit nothing; see
-// WithClaim. Otherwise, a paused process could undo a later request, by replacing newer content or creating objects
-// that have since been deleted.
+// another process may take the claim over. Executing the request twice is harmless: the ids of created objects are
+// derived from the request, so each object is created only once. An execution that has lost its claim can commit
+// nothing; see WithClaim. If it could, a paused process might undo a later request, by replacing newer content or
+// creating objects that have since been deleted.
 type Claim struct {
 	// Repeated says whether an earlier execution of the request ended without a response. That execution may have done
 	// all, some or none of the work.

@@ -61,9 +61,10 @@ func scanMessage(s db.Scanner) (m domain.Message, err error) {
 }
 
 // EnsureConversation stores v as a new conversation together with its first messages, and returns it with CreatedAt and
-// UpdatedAt set. If the conversation exists, it adds the messages and returns the stored conversation. Either
-// everything or nothing is stored. It fails with domain.NotFound if the agent does not exist, or if the conversation
-// belongs to another workspace or agent. Messages of another visitor are refused with the same error.
+// UpdatedAt set. If the conversation exists, EnsureConversation adds the messages and returns the stored conversation.
+// Either everything or nothing is stored. It fails with domain.NotFound if the agent does not exist, or if the
+// conversation belongs to another workspace or agent. If there are messages, it also fails if the conversation belongs
+// to another visitor.
 func (c *Store) EnsureConversation(ctx context.Context, v domain.Conversation, first ...domain.Message) (have domain.Conversation, err error) {
 	at := c.db.Stamp()
 	v.CreatedAt, v.UpdatedAt, v.Title = db.FromMicros(at), db.FromMicros(at), title(v.Title)

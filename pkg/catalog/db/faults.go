@@ -81,8 +81,8 @@ func isContention(err error) bool {
 	return errors.As(err, &refusal) && (refusal.Code == "40001" || refusal.Code == "40P01")
 }
 
-// isForeignKeyFault reports whether a row refers to another row that was deleted concurrently. If the transaction is
-// run again, it does not find the deleted row, and returns an error that says so.
+// isForeignKeyFault reports whether a statement failed because the row that it refers to was deleted concurrently. When
+// the transaction is run again, it finds that this row is missing, and returns an error that says so.
 func isForeignKeyFault(err error) bool {
 	var refusal *pgconn.PgError
 	return errors.As(err, &refusal) && refusal.Code == "23503"

@@ -241,8 +241,8 @@ func Scan[T any](into func(*T) []any) func(Scanner) (T, error) {
 	}
 }
 
-// InLists splits values into lists of limited length and calls f for each list. `inList` is an SQL condition for the
-// list; put it after a column name. `args` are the arguments of the condition.
+// InLists splits values into lists of limited length and calls f for each list. The parameter `in` of f is an SQL
+// condition for the list, to be put after a column name. `args` are the arguments of the condition.
 func InLists(q Querier, values []string, f func(in string, args []any) error) error {
 	d := q.engine()
 	for len(values) > 0 {

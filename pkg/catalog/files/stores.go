@@ -79,7 +79,7 @@ func (o *optionsRow) show(d domain.Datastore) domain.VectorStore {
 	return v
 }
 
-// CreateVectorStore stores a datastore with its properties, and adds files to it, as AddFiles does. Either all of this
+// CreateVectorStore stores a datastore with its properties, and adds files to it, as AddFile does. Either all of this
 // is stored or nothing.
 func (c *Files) CreateVectorStore(ctx context.Context, d domain.Datastore, o domain.VectorStoreOptions, files []NewFile) (domain.VectorStore, error) {
 	var v domain.VectorStore

@@ -137,8 +137,8 @@ func walkPosition(page record.Record) string {
 	return strconv.FormatInt(db.Micros(page.CreatedAt), 10) + "/" + page.ID
 }
 
-// parseWalkPosition parses a position from walkPosition. A position stored by an earlier version is only an id; the
-// task then starts again.
+// parseWalkPosition parses a position that walkPosition returned. If the position was stored by an earlier version, it
+// is only an id; the result then makes the task start again.
 func parseWalkPosition(place string) (at int64, id string) {
 	first, id, found := strings.Cut(place, "/")
 	at, err := strconv.ParseInt(first, 10, 64)
