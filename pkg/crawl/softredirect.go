@@ -20,8 +20,8 @@ const (
 	// maxRefreshDelay is the maximum delay, in seconds, of a refresh that counts as a redirect. A page with a longer
 	// delay is meant to be read.
 	maxRefreshDelay = 30
-	// maxScriptText is the maximum size of the scripts and handlers that are searched for a redirect. Redirecting pages
-	// have short scripts.
+	// maxScriptText is the maximum size, in bytes, of the scripts and handlers that are searched for a redirect.
+	// Redirecting pages have short scripts.
 	maxScriptText = 32 << 10
 	// maxScriptTargets is the maximum number of addresses read from the scripts of one page.
 	maxScriptTargets = 10

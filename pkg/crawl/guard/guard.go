@@ -260,9 +260,9 @@ func (g Guard) Dial(connect time.Duration, resolver *net.Resolver) func(ctx cont
 	}
 }
 
-// forAddress returns the address guard for a connection to the host and port of a request. If the list allows a host by
-// name, connections to that name may use a private address. Connections to another name with the same address stay
-// blocked.
+// forAddress returns the address guard for a connection to the host and port of a request. If the configuration allows
+// the host by name, connections to that name may use a private address. Connections to the same address under another
+// name stay blocked.
 func (g Guard) forAddress(address string) Guard {
 	if host, _, err := net.SplitHostPort(address); err == nil && g.Allow.allowsName(host) {
 		g.AllowPrivate = true
@@ -275,8 +275,8 @@ func (g Guard) Dialer(address string, connect time.Duration, resolver *net.Resol
 	return &net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second, Resolver: resolver, ControlContext: g.forAddress(address).control}
 }
 
-// Resolve returns the addresses of a target's host. It fails if the address guard rejects the port or any of the
-// addresses, because the proxy may connect to any of them.
+// Resolve returns the addresses of a target's host. It is used for requests through a proxy. It fails if the address
+// guard rejects the port or any of the addresses, because the proxy may connect to any of them.
 func (g Guard) Resolve(ctx context.Context, resolver *net.Resolver, target string) ([]netip.AddrPort, error) {
 	host, portText, err := net.SplitHostPort(target)
 	if err != nil {

@@ -15,9 +15,9 @@ type Limits struct {
 	Bytes int64
 	// Entries is the maximum number of addresses, including those that the site rejects. Default: 5 million.
 	Entries int
-	// Time is the maximum duration of the discovery. Once it has passed, no further file is started. Default: 45
-	// minutes, which is less than the time limit of a job. A job that exceeded its time limit would start again from
-	// the beginning.
+	// Time is the maximum duration of the discovery. Once it has passed, no further file is read. Default: 45 minutes,
+	// which is less than the time limit of a job. A job that exceeded its time limit would start again from the
+	// beginning.
 	Time time.Duration
 }
 
