@@ -131,8 +131,8 @@ func (t *HostSlots) round(h *slotHost, batch []*slotRequest) (rest []*slotReques
 	return nil, 0
 }
 
-// wanted returns the requests that must still be applied. It drops abandoned reservations, releases of slots that have
-// expired, and holds that would have expired.
+// wanted returns the requests that must still be applied. It drops reservations that no caller is waiting for, releases
+// of slots whose leases have expired, and holds that have ended and that no caller is waiting for.
 func (t *HostSlots) wanted(batch []*slotRequest, now time.Time) []*slotRequest {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -311,8 +311,8 @@ func (t *HostSlots) load(h *slotHost) error {
 	return nil
 }
 
-// store replaces the state of a host. It fails with errRevision if another crawler has written the state since this one
-// read it.
+// store replaces the state of a host. It fails with errRevision if another crawler has written the state since this
+// process read it.
 func (t *HostSlots) store(h *slotHost, next hostState) error {
 	now, _, _ := t.clock.estimate()
 	if next.Host = strings.ToValidUTF8(h.name, "?"); len(next.Host) > maxHostShown {

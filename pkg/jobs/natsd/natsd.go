@@ -33,8 +33,8 @@ type Options struct {
 	// Token must be presented by every connection, including this process's connections. Default "": no token.
 	Token string
 
-	// NoSync acknowledges messages before they are synced to disk. They survive a process crash, but not a power loss.
-	// Default false: every write is synced first.
+	// NoSync acknowledges messages before they are synced to disk. Acknowledged messages then survive a process crash,
+	// but not a power loss. Default false: every write is synced first.
 	NoSync bool
 	// MaxBytes is the maximum size of the store. Default 0: the file system's free space at startup.
 	MaxBytes int64
