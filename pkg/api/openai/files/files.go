@@ -1,5 +1,5 @@
-// Package files implements OpenAI's endpoints of files and of uploads in parts. A file is an original that vector stores
-// can share.
+// Package files implements OpenAI's endpoints for files and for uploads in parts. A file is an original that several
+// vector stores can share.
 package files
 
 import (

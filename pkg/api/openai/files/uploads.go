@@ -202,8 +202,8 @@ func (h *handler) completeUpload(c *gin.Context) error {
 	return openai.Reply(c, renderUpload(done, &stored))
 }
 
-// join stores the parts as one original. It fails if the parts are unknown, or do not have the announced size or the
-// given MD5 in hexadecimal.
+// join stores the parts as one original. It fails if a part is unknown, or if the joined parts do not have the
+// announced size or the MD5 checksum `sum`, in hexadecimal.
 func (h *handler) join(ctx context.Context, u domain.Upload, fileID string, partIDs []string, sum string) (domain.Original, error) {
 	parts, err := h.Store.UploadParts(ctx, u.ID)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package inference serves the models of the process to clients that use models directly: embeddings in OpenAI's form,
-// and reranking in Cohere's and Jina's.
+// Package inference lets clients use the models of this process directly: it serves embeddings with OpenAI's API, and
+// reranking with Cohere's and Jina's APIs.
 //
 // Embedding a large request keeps processors busy for seconds. Requests therefore wait for a slot that is shared fairly
 // between workspaces, and the models prefer the queries of searches and questions (see the package transformer).
@@ -121,7 +121,8 @@ func (h *Handler) embedTexts(ctx context.Context, flow string, e embed.Embedder,
 	return vectors, nil
 }
 
-// Maximum size of a piece in bytes, unless it has only one text. A transformer embeds that much in one batch.
+// Maximum total size in bytes of the texts in a piece. A single text may be larger. A transformer embeds a piece of
+// this size in one batch.
 const maxPiece = 2 << 10
 
 // pieces yields the texts in order, in groups of at most `size` bytes. A text that is longer forms a group alone.

@@ -94,7 +94,7 @@ const (
 func (s *Service) lock(ctx context.Context, conversationID string) (release func(), err error) {
 	holder := s.NewID()
 	// Agent queries lock ids that their callers choose, so a caller in another workspace could choose this
-	// conversation's id. With the prefix, nobody else can take this lock.
+	// conversation's id. The prefix prevents this.
 	name := conversationKind.ID(conversationID)
 	taken, err := s.Store.Lock(ctx, name, holder, lockTime)
 	if err != nil {

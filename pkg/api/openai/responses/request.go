@@ -61,8 +61,8 @@ type params struct {
 	summary      *string
 }
 
-// parameters are the fields of a request that have an effect or are returned. Others are ignored, and named in a header
-// of the response: OpenAI's clients may send parameters that are newer than this service.
+// parameters are the fields of a request that have an effect or are returned. Other fields are ignored and listed in a
+// header of the response, because OpenAI's clients may send parameters that are newer than this service.
 var parameters = []string{
 	"background", "conversation", "frequency_penalty", "include", "input", "instructions", "max_output_tokens", "max_tool_calls", "metadata",
 	"model", "parallel_tool_calls", "presence_penalty", "previous_response_id", "prompt", "prompt_cache_key", "safety_identifier", "service_tier",

@@ -16,8 +16,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Store keeps responses and conversations. The methods of catalog/responses and catalog/conversations describe the
-// contract.
+// Store keeps responses and conversations. For the contract of each method, see catalog/responses and
+// catalog/conversations.
 type Store interface {
 	CreateResponse(ctx context.Context, r domain.StoredResponse, conversationID string, items ...domain.ConversationItem) error
 	Response(ctx context.Context, ws, id string) (domain.StoredResponse, error)

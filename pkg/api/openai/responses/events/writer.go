@@ -124,7 +124,7 @@ type responseEvent struct {
 	Response object.Response `json:"response"`
 }
 
-// state queues an event with the response as it was before the answer began.
+// state queues an event that contains the response in its state before the answer began.
 func (w *Writer) state(name string) error {
 	r := w.response
 	r.Status = w.status

@@ -150,7 +150,8 @@ func ResponseOf(itemID string) string {
 	return ResponsePrefix + id
 }
 
-// Item is an output item: a message, a file search or a function call. Its JSON form has the fields of its type only.
+// Item is an output item: a message, a file search or a function call. Its JSON form contains only the fields that
+// belong to its type.
 type Item struct {
 	Type   string `json:"type"`
 	ID     string `json:"id"`
