@@ -133,8 +133,8 @@ func (s *server) checkBody(c *gin.Context, op *document.Operation) (*transfer.Ch
 	return &transfer.Checked{Reader: bytes.NewReader(text), Value: value, Raw: raw, Items: items}, faults, nil
 }
 
-// lengthFault returns the reason why a query is too long, or "" if its length is allowed. A query is normalised before
-// it is searched, which may make it many times longer, so both lengths are limited.
+// lengthFault returns the reason why a query is too long, or "" if its length is allowed. Before the search, a query is
+// normalised, which may make it many times longer. The lengths before and after that are both limited.
 func (s *server) lengthFault(query string) string {
 	limit := s.options.MaxQueryChars
 	if n := utf8.RuneCountInString(query); n > limit {

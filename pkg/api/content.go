@@ -89,7 +89,7 @@ func (s *server) GetOriginal(ctx context.Context, r GetOriginalRequestObject) (G
 	}), nil
 }
 
-// hasOriginal returns an error if the datasource has no original.
+// hasOriginal checks that the datasource has an original, and returns an error if it has none.
 func hasOriginal(d domain.Datasource) error {
 	switch {
 	case d.Original != nil:

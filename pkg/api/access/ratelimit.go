@@ -26,8 +26,9 @@ type RateLimits struct {
 // this lets some clients send another burst.
 const maxBuckets = 100_000
 
-// NewRateLimits returns rate limits. `perSecond` limits the requests with a key or from an address, and
-// `visitorPerMinute` the questions from a visitor. 0 means no limit.
+// NewRateLimits returns rate limits. `perSecond` is the maximum number of requests per second with one key or, without
+// a key, from one address. `visitorPerMinute` is the maximum number of questions per minute from one visitor. 0 means
+// no limit.
 func NewRateLimits(perSecond, visitorPerMinute int, now func() time.Time) *RateLimits {
 	return &RateLimits{perSecond: perSecond, visitorPerMinute: visitorPerMinute, now: now, buckets: map[string]*rate.Limiter{}}
 }

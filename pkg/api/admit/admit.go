@@ -1,6 +1,6 @@
-// Package admit limits the number of concurrent requests of each class, and of open streams, and shares them between
-// workspaces. It rejects requests beyond a limit before they cost anything. To determine the class, it looks only at
-// the method and the path. pkg/api may import it.
+// Package admit limits how many requests of each class run concurrently, and how many streams are open. Each limit is
+// shared between workspaces. Requests beyond a limit are rejected before they cost anything. The class of a request
+// depends only on its method and path. pkg/api may import this package.
 package admit
 
 import (

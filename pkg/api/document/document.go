@@ -40,7 +40,7 @@ type Operation struct {
 // TakesJSON reports whether the operation has a JSON body.
 func (op *Operation) TakesJSON() bool { return op.body != nil }
 
-// Document is the OpenAPI document with the limits of a server filled in.
+// Document is the OpenAPI document of one server. It contains that server's limits.
 type Document struct {
 	operations map[string]*Operation // keyed by method and Gin route, once for each base path
 	fixed      map[string][]string   // methods of each path that has no parameters, once for each base path

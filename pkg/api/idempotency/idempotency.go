@@ -35,7 +35,8 @@ type Store interface {
 	// KeepIdempotent renews the claim. It reports false if another run has taken over the request.
 	KeepIdempotent(ctx context.Context, claim *accounts.Claim) (holds bool, err error)
 	FinishIdempotent(ctx context.Context, claim *accounts.Claim, r accounts.StoredResponse) error
-	// ReleaseIdempotent ends the claim of a request that may have done something, so that the request can be repeated.
+	// ReleaseIdempotent ends the claim of a request that may have done part of its work. The request can then be
+	// repeated.
 	ReleaseIdempotent(ctx context.Context, claim *accounts.Claim) error
 	// AbandonIdempotent frees the key of a request that did nothing.
 	AbandonIdempotent(ctx context.Context, claim *accounts.Claim) error
@@ -61,10 +62,10 @@ type Responses struct {
 	Log       *slog.Logger
 }
 
-// Serve replays the stored response, with the given content type, if the Idempotency-Key was used before. Otherwise it
-// serves the request and stores the response, unless the response is secret. It stores only successful responses, so
-// that failed requests can be retried. It does nothing for requests without an Idempotency-Key, for streams, and for
-// callers without an API key. contentType returns the Content-Type of a stored response.
+// Serve replays the stored response if the Idempotency-Key was used before. Otherwise it serves the request and stores
+// the response, unless the response is secret. It stores only successful responses, so that failed requests can be
+// retried. It does nothing for requests without an Idempotency-Key, for streams, and for callers without an API key. To
+// replay a response, it calls contentType with the body to get the Content-Type.
 func (k *Responses) Serve(c *gin.Context, caller access.Caller, secret bool, contentType func(body string) string) error {
 	given := c.Request.Header.Values(header)
 	if len(given) == 0 {

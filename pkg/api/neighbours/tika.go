@@ -30,8 +30,8 @@ func (h *Handler) tikaHello(c *gin.Context) error {
 // tikaVersion serves GET /version.
 func (h *Handler) tikaVersion(c *gin.Context) error { return h.writeText(c, "Sluice "+h.Version+"\n") }
 
-// tika serves PUT /tika and POST /tika/form: the text or, if the client accepts only JSON, an object with the text and
-// the file's properties.
+// tika serves PUT /tika and POST /tika/form. The response is the text of the file. If the client accepts only JSON, the
+// response is an object with the text and the file's properties.
 func (h *Handler) tika(c *gin.Context) error { return h.answerTika(c, typeText) }
 
 // tikaText serves PUT /tika/text and POST /tika/form/text. Tika's server answers with JSON there, unless the client
