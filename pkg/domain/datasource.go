@@ -97,8 +97,8 @@ type Target struct {
 	Inputs      string `json:"inputs,omitempty"`
 }
 
-// Resume is the state of a datasource before a move job. It is restored afterwards, because a move job does not change
-// the content that readers see.
+// Resume is the state that a datasource had before a move job. The state is restored when the job has ended, because a
+// move job does not change the content that readers see.
 type Resume struct {
 	Status Status `json:"status"` // synched or error
 	Error  string `json:"error,omitempty"`

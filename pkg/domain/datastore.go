@@ -22,8 +22,8 @@ type Datastore struct {
 	EmbeddingModel string // id of the embedding model
 	Chunking       Chunking
 	OCRLanguages   OCRLanguages // of scans
-	// Since is set by a move. In the place that serves readers, only generations above Since are valid. Rows of other
-	// generations are left over from before the datastore moved there.
+	// Since is set by a move. In the place that serves readers, only rows of generations above Since are valid. Lower
+	// generations are left over from an earlier time when the datastore was in the same place.
 	Since     uint64
 	Move      *Move // nil: no move in progress
 	CreatedAt time.Time
@@ -43,7 +43,8 @@ func (d Datastore) Places() []Place {
 }
 
 // DatastorePatch changes a datastore. A nil field leaves the setting unchanged. Setting Type or EmbeddingModel starts a
-// move, which replaces one in progress. Naming the place that serves readers cancels the move in progress.
+// move (see Place) and replaces a move that is in progress. If the patch names the place that serves readers, the move
+// in progress is cancelled.
 type DatastorePatch struct {
 	Type           *Engine
 	EmbeddingModel *string

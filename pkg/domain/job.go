@@ -185,8 +185,9 @@ type Fetched struct {
 	// scope.
 	Canonical string `json:"canonical,omitempty"`
 	Rendered  bool   `json:"rendered,omitempty"` // the content was produced by scripts in a browser
-	// TextHash is a hash of the page's title and main text, without clocks and counters. Sketch is used to find similar
-	// pages; see package textid. Both are empty if the page is not HTML or has no text.
+	// TextHash is a hash of the page's title and main text. Parts that change with every request, such as clocks and
+	// counters, are left out. Sketch is used to find similar pages; see package textid. Both are empty if the page is
+	// not HTML or has no text.
 	TextHash string `json:"text_hash,omitempty"`
 	Sketch   []byte `json:"sketch,omitempty"`
 	// LinksKnown says whether the page's links were reported. The links are in discovered events; see Event.Parts.

@@ -15,7 +15,7 @@ const MaxOCRLanguages = 6
 
 var ocrLanguagePattern = regexp.MustCompile(`^[a-z]{3}(_[A-Za-z]{2,10}){0,2}$`)
 
-// IsOCRLanguage reports whether a name has the form of Tesseract's names of languages, such as "deu" and "chi_sim".
+// IsOCRLanguage reports whether a name has the form of a Tesseract language name, such as "deu" or "chi_sim".
 func IsOCRLanguage(name string) bool { return ocrLanguagePattern.MatchString(name) }
 
 // OCRLanguages holds the names of languages as Tesseract knows them, joined by commas. "" means that the languages

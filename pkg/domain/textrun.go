@@ -107,8 +107,8 @@ func (l *Located) trim() {
 	l.Document = TextRange{l.Document.Start + left, l.Document.End - right}
 }
 
-// Encode returns the runs as text, to be stored with a chunk that begins at the given offset in the document. It
-// returns "" if there are no runs or too many.
+// Encode returns the runs in a text form that is stored with the chunk. `offset` is the chunk's offset in the document.
+// The result is "" if there are no runs, or if it would be longer than maxEncodedRuns.
 func (r TextRuns) Encode(offset int) string {
 	var out strings.Builder
 	before := TextRun{Document: offset}
