@@ -232,7 +232,7 @@ func boundaryOf(parts []part) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// address returns a person in the form of mail headers.
+// address returns a person's name and email address in the form that mail headers use.
 func address(name, email string) string {
 	name = format.OneLine(name)
 	switch {

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// propertiesStream is the stream with the properties of fixed size.
+// propertiesStream is the name of the stream that contains the properties of fixed size.
 const propertiesStream = "__properties_version1.0"
 
 // Sizes of the header of a property stream, in bytes.

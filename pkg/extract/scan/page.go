@@ -85,8 +85,8 @@ func (p Page) Confidence() float64 {
 	return sum / float64(letters)
 }
 
-// Quality estimates how much text of the page was recognised correctly. The better of two results for one page has
-// the higher quality.
+// Quality estimates how much text of the page was recognised correctly. If there are two results for the same page, the
+// one with the higher quality is better.
 func (p Page) Quality() float64 {
 	c := p.Confidence()
 	return float64(p.Letters()) * c * c
@@ -197,7 +197,7 @@ func (p Page) Straight() Page {
 	return p
 }
 
-// Write appends a page to a file that Read reads.
+// Write appends a page to a file. Read reads such files.
 func Write(w io.Writer, p Page) error {
 	if err := json.NewEncoder(w).Encode(p); err != nil {
 		return fmt.Errorf("writing recognised text: %w", err)
@@ -208,7 +208,7 @@ func Write(w io.Writer, p Page) error {
 // maxPageBytes is the maximum size of one page's recognised text in a file.
 const maxPageBytes = 32 << 20
 
-// Read reads all pages of a file, by number.
+// Read reads a file that was written by Write. It returns the pages by page number.
 func Read(r io.Reader) (map[int]Page, error) {
 	pages := map[int]Page{}
 	lines := bufio.NewScanner(r)

@@ -24,7 +24,8 @@ func (w *walker) put(text string, kind domain.BlockKind, links []domain.BlockLin
 	return w.emit(b)
 }
 
-// paragraph emits the text of an element. Lists, tables and code within it divide the text, and footnotes follow it.
+// paragraph emits the text of an element as one or more paragraphs. Lists, tables and code within the element end a
+// paragraph. Footnotes are emitted after the paragraph that contains them.
 func (w *walker) paragraph(n *node) error {
 	in := &inline{w: w}
 	if err := in.children(n); err != nil {
@@ -42,7 +43,7 @@ type inline struct {
 	marks []string
 }
 
-// flush emits the text so far and its footnotes.
+// flush emits the text that has been read so far, followed by its footnotes.
 func (in *inline) flush() error {
 	text, links, after, marks := format.OneLine(in.text.String()), in.links, in.after, in.marks
 	in.text.Reset()
