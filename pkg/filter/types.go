@@ -72,7 +72,8 @@ var advice = map[Kind]string{
 	Date:   `a date such as "2026-01-31" or "2026-01-31T08:00:00+01:00"`,
 }
 
-// Stale returns the Error for content that was indexed without the data that a condition on the key needs.
+// Stale returns the Error for a filter that needs data which an earlier version did not index. Such content must be
+// indexed again.
 func Stale(key, datastoreID string) error {
 	what := "a condition of this type"
 	if IsProperty(key) {
