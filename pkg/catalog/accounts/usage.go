@@ -28,7 +28,7 @@ func (c *Accounts) Count(ctx context.Context, a domain.Account, uses map[domain.
 	return c.queue.count(ctx, a, uses, c.storeUses)
 }
 
-// storeUses adds uses to the counters for the current month.
+// storeUses adds the usage of several accounts to their counters for the current month.
 func (c *Accounts) storeUses(ctx context.Context, sums []accountUses) error {
 	return c.db.Update(ctx, "counting use", func(t *db.Tx) error {
 		month := MonthOf(c.db.Now())

@@ -75,7 +75,8 @@ func fileFault(err error) bool {
 	return false
 }
 
-// isContention reports whether a transaction failed because of a concurrent transaction and can be run again.
+// isContention reports whether a transaction failed only because of a concurrent transaction, so that it can be run
+// again.
 func isContention(err error) bool {
 	var refusal *pgconn.PgError
 	return errors.As(err, &refusal) && (refusal.Code == "40001" || refusal.Code == "40P01")

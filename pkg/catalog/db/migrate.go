@@ -37,7 +37,7 @@ func (d *DB) migrate(ctx context.Context) (err error) {
 	return nil
 }
 
-// migrator reads the version of the schema, and reports whether migrations are pending.
+// migrator returns a provider that runs the migrations in `schema`, and reports whether any of them are pending.
 func migrator(ctx context.Context, dialect goose.Dialect, db *sql.DB, schema fs.FS) (p *goose.Provider, pending bool, err error) {
 	if p, err = goose.NewProvider(dialect, db, schema); err != nil {
 		return nil, false, fmt.Errorf("reading migrations: %w", err)

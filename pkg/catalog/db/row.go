@@ -129,7 +129,7 @@ func (t *Tx) UpdateRow(ctx context.Context, text string, r Row, id string) error
 	return err
 }
 
-// destination returns the scan destination for a column's variable.
+// destination returns the value to pass to Scan for the variable `at`. It converts stored values if necessary.
 func destination(at any) any {
 	switch at := at.(type) {
 	case *string, *int, *int64:

@@ -62,7 +62,7 @@ func (c *Files) isDue(datastoreID string) bool {
 	return true
 }
 
-// Number of objects that Expire handles per call and kind.
+// Maximum number of objects of each kind that one call of Expire handles.
 const expiryBatch = 100
 
 // Expire deletes expired files, ends expired uploads, empties expired vector stores and continues unfinished deletions.

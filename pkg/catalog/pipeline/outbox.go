@@ -275,7 +275,8 @@ type InFlight struct {
 	Other map[string]int
 }
 
-// InFlightByWorkspace counts the datasources that InFlight counts, for each workspace.
+// InFlightByWorkspace returns the same count as InFlight, but by workspace, and separately for scan jobs and other
+// jobs.
 func (c *Pipeline) InFlightByWorkspace(ctx context.Context) (InFlight, error) {
 	type job struct {
 		workspace string

@@ -235,7 +235,7 @@ func Read(ctx context.Context, t *db.Tx, id string) (Record, error) {
 	return Scan(t.QueryRow(ctx, `SELECT `+Columns+` FROM datasources WHERE id = ?`+t.Lock, id))
 }
 
-// Find is like Read, but reports whether the record exists.
+// Find is like Read, but if there is no such record, it returns false instead of an error.
 func Find(ctx context.Context, t *db.Tx, id string) (r Record, exists bool, err error) {
 	r, err = Read(ctx, t, id)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -169,7 +169,7 @@ func (w *siteWork) finish(ctx context.Context) error {
 	return err
 }
 
-// pages reads the next pages of the site, and records whether there may be more.
+// pages reads the next pages of the site that match the SQL condition, and records whether there may be more.
 func (w *siteWork) pages(ctx context.Context, condition string, args ...any) ([]record.Record, error) {
 	pages, err := db.Collect(ctx, w.t, record.Scan, `SELECT `+record.Columns+` FROM datasources WHERE `+condition+` LIMIT ?`+w.t.Lock,
 		append(args, siteBatch)...)

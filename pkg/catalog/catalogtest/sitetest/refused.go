@@ -165,7 +165,7 @@ func testRefused(t *testing.T, open world.Open) {
 		world.Equal(t, warning(3), w.Get(site.ID).Warnings)
 		change(w, site, domain.WebPatch{Exclude: list("/other")}, p)
 		world.Equal(t, warning(3), w.Get(site.ID).Warnings)
-		// Excluded pages make room for others in the next crawl.
+		// The next crawl can add other pages in place of the excluded ones.
 		change(w, site, domain.WebPatch{Exclude: list("/other", "/list/000")}, p)
 		world.Equal(t, warning(3), w.Get(site.ID).Warnings)
 		crawlAgain(w, site, complete, urls...)

@@ -140,7 +140,7 @@ func (w *World) NewWorkspace() string {
 	return id
 }
 
-// Serving is the place from which searches read the test's datastores.
+// Serving is the place (engine and embedding model) from which searches read the test's datastores.
 var Serving = domain.Place{Engine: domain.EngineEmbedded, Model: "model-1"}
 
 // Settled returns the test's datastore in the state that it has when no move is in progress.
