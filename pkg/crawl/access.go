@@ -22,7 +22,7 @@ type Access struct {
 	digest  string // hash of the headers; part of the key under which robots.txt is cached
 }
 
-// NewAccess returns an Access for the origin of an address.
+// NewAccess returns an Access that adds the headers to requests to the origin of the address.
 func NewAccess(address string, headers map[string]string) (*Access, error) {
 	u, err := weburl.Parse(address)
 	if err != nil {

@@ -38,7 +38,8 @@ func linkHeaders(values []string) []headerLink {
 	return out
 }
 
-// cutLink parses the first link in a header, up to and including the comma that follows.
+// cutLink parses the first link in a header. `rest` is the text after the comma that follows the link. `anchored` says
+// whether the link has an anchor.
 func cutLink(s string) (l headerLink, anchored bool, rest string, ok bool) {
 	s, ok = strings.CutPrefix(strings.TrimLeft(s, " \t,"), "<")
 	if !ok {

@@ -17,7 +17,7 @@ type rule struct {
 	allow   bool
 }
 
-// newRule parses the value of an Allow or Disallow line. The value is not empty.
+// newRule parses the value of an Allow or Disallow line. The value must not be empty.
 func newRule(value string, allow bool) rule {
 	r := rule{allow: allow}
 	value, r.end = strings.CutSuffix(value, "$")
