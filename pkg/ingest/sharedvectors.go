@@ -36,7 +36,7 @@ func NewVectorCache(limit int) *VectorCache {
 	return &VectorCache{limit: limit, order: list.New(), vectors: make(map[vectorKey]*list.Element)}
 }
 
-// get returns the vector for a text, or nil. Callers must not change it.
+// get returns the vector for a text, or nil if it is not cached. Callers must not change the vector.
 func (r *VectorCache) get(key vectorKey) []float32 {
 	if r == nil {
 		return nil
