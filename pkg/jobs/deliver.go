@@ -248,7 +248,8 @@ func (d *delivery) end(ctx context.Context, runErr error) (Result, error) {
 	}
 	if isPermanent {
 		if err := d.report(ctx, messageFor(runErr), stageOf(runErr)); err != nil {
-			// Users did not learn of the outcome, so the run counts as returned to the stream, not as finished.
+			// The event that tells users the outcome could not be stored. So the run counts as returned to the stream,
+			// not as finished.
 			return Unsettled, errors.Join(runErr, err, d.count(ctx, func(t *attemptCounts) { t.HandBacks++ }))
 		}
 		return d.finish(ctx, Failed, runErr)

@@ -42,7 +42,8 @@ const (
 	maxHostShown = 256
 )
 
-// slotSubject returns the subject of a host's state. It contains a hash, since the host's name may hold any characters.
+// slotSubject returns the subject of a host's state. It contains a hash of the host's name, because the name may
+// contain characters that are not allowed in a subject.
 func slotSubject(host string) string {
 	sum := sha256.Sum256([]byte(host))
 	return prefixSlots + hex.EncodeToString(sum[:16])

@@ -25,7 +25,8 @@ const (
 	streamAttempts = "KV_attempts" // laid out as a key-value bucket, so that the nats command can read it
 )
 
-// ConsumerOf returns the durable consumer on JOBS that all workers of a lane share, such as "worker-ingest". Its pending and unacknowledged messages are the lane's backlog.
+// ConsumerOf returns the name of the durable consumer on JOBS that all workers of a lane share, such as
+// "worker-ingest". Its pending and unacknowledged messages are the lane's backlog.
 func ConsumerOf(lane domain.Lane) string { return "worker-" + string(lane) }
 
 // Prefixes of the streams' subjects. Two or three more tokens follow each prefix.
@@ -40,7 +41,7 @@ const (
 // prefixSlots is the prefix of subjects in streamSlots. The hash of the host follows it.
 const prefixSlots = "turns."
 
-// prefixAttempts is the prefix of subjects in streamAttempts. The key follows it.
+// prefixAttempts is the prefix of subjects in streamAttempts. The key of an entry follows it.
 const prefixAttempts = "$KV.attempts."
 
 // kinds are the valid kinds of jobs.

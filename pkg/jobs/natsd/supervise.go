@@ -12,7 +12,8 @@ import (
 const (
 	// Interval at which the server is checked, and restarted if it is broken.
 	checkInterval = time.Second
-	// Number of bytes that the disk must accept before a restart: a message of the maximum size with overhead.
+	// Number of bytes that the disk must accept before a restart. It is enough for a message of the maximum size and
+	// its overhead.
 	probeBytes = 2 << 20
 )
 
