@@ -22,8 +22,9 @@ type NewFile struct {
 	Chunking   *domain.FileChunking // nil: that of the datastore, or the one that the file already has
 }
 
-// AddFile adds a file to a datastore and returns the datasource. If the datastore already has the file, AddFile only
-// applies new attributes or another chunking. It also processes the file again if the file failed or was cancelled.
+// AddFile adds a file to a datastore and returns the datasource. If the datastore already has the file, AddFile does
+// not add it again. Instead, it applies new attributes or another chunking, and repeats the processing if that failed
+// or was cancelled.
 func (c *Files) AddFile(ctx context.Context, ws, datastoreID string, f NewFile) (domain.Datasource, error) {
 	var out []added
 	err := c.db.Update(ctx, "adding a file to a vector store", func(t *db.Tx) error {

@@ -35,10 +35,10 @@ func (c *Pipeline) Sweeps(ctx context.Context, limit int) ([]SweepTask, error) {
 	return tasks, c.keepUsed(ctx, tasks)
 }
 
-// keepUsed removes originals that are still used from the sweeps. The original of a file is used until the file and all
-// its datasources are deleted. Each of these deletions queues a sweep, and only the last of these sweeps finds the
-// original unused. After that, the original cannot become used again, because only an existing file can be added to a
-// datastore.
+// keepUsed changes the sweeps so that they do not delete originals that are still used. The original of a file is used
+// until the file and all its datasources are deleted. Each of these deletions queues a sweep, and only the last of
+// these sweeps finds the original unused. After that, the original cannot become used again, because only an existing
+// file can be added to a datastore.
 func (c *Pipeline) keepUsed(ctx context.Context, tasks []SweepTask) error {
 	var owners []string
 	for _, task := range tasks {

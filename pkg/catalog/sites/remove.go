@@ -10,8 +10,8 @@ import (
 )
 
 // RemovePages removes one batch of pages of a deleted site, and reports whether there are more. Removing all pages of a
-// large site in one transaction would block other writers for too long. So RemovePages only marks the site as deleted.
-// The remaining pages are invisible after the commit, and RemoveDeleted removes them later.
+// large site in one transaction would block other writers for too long. So RemovePages marks the site if it has more
+// pages. These pages are then invisible after the commit, and RemoveDeleted removes them later.
 func RemovePages(ctx context.Context, t *db.Tx, siteID string) (more bool, err error) {
 	pages, err := db.Collect(ctx, t, func(s db.Scanner) (p record.Record, err error) {
 		var seen int64
