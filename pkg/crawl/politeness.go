@@ -51,8 +51,8 @@ func newPoliteness(o Options) *politeness {
 	return p
 }
 
-// maxWaits says how long a fetch may wait for a host: first, at most `queue`, in this process's queue for the host, and
-// then, at most `slot`, for a slot.
+// maxWaits limits how long a fetch waits for a host. It waits at most `queue` in this process's queue for the host, and
+// after that at most `slot` for a slot.
 type maxWaits struct{ slot, queue time.Duration }
 
 // Maximum wait in a queue. A longer wait would occupy a worker that could fetch pages of other hosts.

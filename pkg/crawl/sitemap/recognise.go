@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/weburl"
 )
 
-// HeadBytes is the number of bytes at the beginning of a body that are examined to find out whether it is a sitemap or
-// a page.
+// HeadBytes is the number of bytes at the beginning of a body that are examined to find out whether the body is a
+// sitemap or a page.
 const HeadBytes = 4 << 10
 
 // IsList reports whether a body that begins with the bytes in `head` is a sitemap or feed, possibly compressed, and not
