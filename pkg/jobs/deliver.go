@@ -248,8 +248,8 @@ func (d *delivery) end(ctx context.Context, runErr error) (Result, error) {
 	}
 	if isPermanent {
 		if err := d.report(ctx, messageFor(runErr), stageOf(runErr)); err != nil {
-			// The event that tells users the outcome could not be stored. So the run counts as returned to the stream,
-			// not as finished.
+			// The event about the outcome could not be stored, so users do not know the outcome. The run therefore
+			// counts as returned to the stream, not as finished.
 			return Unsettled, errors.Join(runErr, err, d.count(ctx, func(t *attemptCounts) { t.HandBacks++ }))
 		}
 		return d.finish(ctx, Failed, runErr)
