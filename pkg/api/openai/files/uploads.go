@@ -167,7 +167,7 @@ func (h *handler) findPart(ctx context.Context, uploadID, id string) (domain.Upl
 	return domain.UploadPart{}, err
 }
 
-// completeUpload joins the parts to one original. If it is interrupted before the file is stored, the upload stays
+// completeUpload joins the parts into one original. If it is interrupted before the file is stored, the upload stays
 // pending and can be completed again. A repeated request gets the same file.
 func (h *handler) completeUpload(c *gin.Context) error {
 	ctx, caller := access.CallerOf(c)

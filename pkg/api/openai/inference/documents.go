@@ -48,8 +48,8 @@ func (d *documents) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// texts returns the text of each document. The text of an object consists of the fields with the given names; if there
-// are several, each is on a line of its own behind its name, as Cohere's models expect it.
+// texts returns the text of each document. The text of an object consists of the given fields. If there are several
+// fields, each is on a separate line that begins with its name, as Cohere's models expect.
 func (d documents) texts(fields []string) ([]string, error) {
 	if len(fields) == 0 {
 		fields = []string{"text"}

@@ -120,8 +120,8 @@ func (h *Handler) vectors(ctx context.Context, caller access.Caller, model embed
 	return vectors, nil
 }
 
-// checkDimensions rejects a number of dimensions that the model does not have. If the model's own number is not known
-// yet, checkDimensions accepts all.
+// checkDimensions returns an error if the model cannot produce vectors with the number of dimensions that the client
+// wants. If the number of the model's dimensions is not known yet, any number is accepted.
 func checkDimensions(m embed.Model, wanted *int) error {
 	switch {
 	case wanted == nil || m.Dimensions == 0 || *wanted == m.Dimensions:

@@ -119,8 +119,8 @@ func readFileSearch(tool jsonbody.Object, field string) *fileSearch {
 	return f
 }
 
-// readRanking reads ranking_options. A weight of 0 turns off the search by words or by meaning; this service chooses
-// all other weights itself.
+// readRanking reads ranking_options. If the weight of the search by words or of the search by meaning is 0, that search
+// is turned off. All other weights are ignored, because this service chooses the weights itself.
 func (f *fileSearch) readRanking(o jsonbody.Object) {
 	f.minScore = o.Number("score_threshold", 0, 1)
 	o.OneOf("ranker", "auto", "none", "default-2024-11-15", "default_2024_08_21")

@@ -10,7 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Response is a response. The fields after Metadata are additions of this service, which OpenAI's clients ignore.
+// Response is an object of the Responses API: the answer to a request, with the settings that were used. The fields
+// after Metadata are additions of this service, which OpenAI's clients ignore.
 type Response struct {
 	ID                 string                `json:"id"`
 	Object             string                `json:"object"` // always "response"
