@@ -42,8 +42,8 @@ func SplitItems(body map[string]any, field string, items []Item, faults []domain
 	return nil
 }
 
-// itemOf returns the index of the item in the array `field` that a path leads to, or -1 if it leads elsewhere:
-// documents[3].text leads to item 3 of documents.
+// itemOf returns the index of the item that a path refers to, if the path leads into the array `field`: for
+// documents[3].text and documents, it returns 3. Otherwise it returns -1.
 func itemOf(path, field string) int {
 	rest, within := strings.CutPrefix(path, field+"[")
 	number, _, closed := strings.Cut(rest, "]")
