@@ -125,7 +125,8 @@ type DatasourceConfig struct {
 	FileID string `json:"file_id,omitempty"`
 	// Chunking is requested for this datasource alone. It takes precedence over the datastore's chunking.
 	Chunking *FileChunking `json:"chunking,omitempty"`
-	// ChangedAt is when the content, name, metadata or custom id last changed; zero: not since the datasource was created.
+	// ChangedAt is when the content, name, metadata or custom id last changed, or zero if none has changed since the
+	// datasource was created.
 	ChangedAt time.Time `json:"changed_at,omitzero"`
 	// Document is the metadata found in the active content.
 	Document *DocumentInfo `json:"document,omitempty"`

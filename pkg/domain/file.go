@@ -51,8 +51,8 @@ type UploadPart struct {
 	CreatedAt time.Time
 }
 
-// FileChunking is the chunking that was requested for a file in a datastore. Chunks never overlap, because search
-// merges adjacent ones; the overlap is kept only to be shown.
+// FileChunking is the chunking that was requested for a file in a datastore. Chunks never overlap, because a search
+// merges adjacent chunks. The requested overlap is stored only so that clients can read it.
 type FileChunking struct {
 	MaxTokens     int `json:"max_tokens"`
 	OverlapTokens int `json:"overlap_tokens"`

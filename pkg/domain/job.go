@@ -130,8 +130,9 @@ type Event struct {
 	LeftOut map[string]int `json:"left_out,omitempty"`
 	// Force is set in the postponed event of an ingest job. It has the value of the job's Force field.
 	Force bool `json:"force,omitempty"`
-	// The next fields are set in the postponed events of crawl jobs. Until is when the next job is due, Tries is how many fetches have
-	// failed so far, Since is when the first one failed (zero if none did), and Crawl is the job's CrawlSpec.
+	// The next fields are set in the postponed events of crawl jobs. Until is when the next job is due. Tries is the
+	// number of fetches that have failed so far, and Since is when the first of them failed, or zero if none has. Crawl
+	// is the job's CrawlSpec.
 	Until  time.Time  `json:"until,omitzero"`
 	Tries  int        `json:"tries,omitempty"`
 	Since  time.Time  `json:"since,omitzero"`
