@@ -46,8 +46,8 @@ type Program struct {
 	languages []string
 }
 
-// Find returns the program at the given path, or the first in the PATH if the setting is "". The program need not
-// exist; see Missing.
+// Find returns the program at the path `setting`, the first tesseract in the PATH if the setting is "", or no program
+// if it is Off. If no program is found, Missing says why.
 func Find(setting string) *Program {
 	p := &Program{data: os.Getenv("TESSDATA_PREFIX")}
 	switch setting {
