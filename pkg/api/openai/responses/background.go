@@ -82,7 +82,7 @@ func (r *Runner) Close() error {
 	return nil
 }
 
-// start runs the job of a stored response in the background. It fails if too many are waiting.
+// start runs the job of a stored response in the background. It fails if too many responses are waiting.
 func (r *Runner) start(row domain.StoredResponse, prepare func(j *job) error, do func(ctx context.Context, j *job)) (*job, error) {
 	r.mu.Lock()
 	switch {
@@ -231,7 +231,7 @@ func (s *Service) finish(ctx context.Context, r *run, row domain.StoredResponse,
 	if err == nil {
 		return done
 	}
-	// The conversation was deleted, or it is full: the response fails, and adds no items.
+	// The conversation was deleted, or it is full. The response therefore fails and adds no items to the conversation.
 	s.Log.ErrorContext(ctx, "storing a response failed", "response", row.ID, "error", err)
 	done = r.failed(ctx, done, err)
 	if end, _, err = r.row(done); err == nil {

@@ -343,7 +343,7 @@ func (s *Service) streamNew(ctx context.Context, w http.ResponseWriter, r *run) 
 	return stream.Send("", endOfStream)
 }
 
-// endOfStream is the last event of a stream. OpenAI's clients ignore it, others wait for it.
+// endOfStream is the last event of a stream. OpenAI's own clients ignore it, but other clients wait for it.
 const endOfStream = "[DONE]"
 
 // keepTimeout is the time limit for storing a response after the client has disconnected.

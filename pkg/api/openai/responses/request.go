@@ -179,7 +179,7 @@ func (p *params) readFormat(format jsonbody.Object) map[string]any {
 	return shown
 }
 
-// encode returns a value that was parsed from JSON as JSON.
+// encode converts a value that was parsed from JSON back to JSON.
 func encode(v any) json.RawMessage {
 	encoded, err := json.Marshal(v)
 	if err != nil { // cannot happen: the value consists of texts, finite numbers, lists and maps
@@ -188,7 +188,8 @@ func encode(v any) json.RawMessage {
 	return encoded
 }
 
-// short returns a text of at most maxID bytes, or "" if the field is missing.
+// short returns the value of a string field, which may have at most maxID bytes. It returns "" if the field is missing
+// or has a fault.
 func short(o jsonbody.Object, name string) string { return valueOf(o.Text(name, maxID)) }
 
 func valueOf(text *string) string {
@@ -229,7 +230,7 @@ var includable = []string{
 	"computer_call_output.output.image_url", "code_interpreter_call.outputs", "reasoning.encrypted_content", "message.output_text.logprobs",
 }
 
-// checkInclude reports whether the results of file searches are included.
+// checkInclude checks the values of `include` and reports whether they request the results of file searches.
 func checkInclude(names []string) (results bool, err error) {
 	for _, name := range names {
 		if !slices.Contains(includable, name) {

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// run is a response before and while it is answered.
+// run is the state of a response from the request until the response has been answered.
 type run struct {
 	service  *Service
 	caller   access.Caller

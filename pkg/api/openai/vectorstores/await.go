@@ -15,7 +15,7 @@ const awaitTime = time.Second
 // being added, waiting would only slow down the caller.
 const maxAwaited = 4
 
-// await adds or changes a file, and waits for a limited time until it is processed.
+// await adds or changes a file by calling `change`, and waits for a limited time until the file is processed.
 func (h *handler) await(c *call, storeID string, change func() (domain.Datasource, error)) (domain.Datasource, error) {
 	ctx, cancel := context.WithTimeout(c.ctx, awaitTime)
 	defer cancel()
@@ -41,7 +41,7 @@ func (h *handler) await(c *call, storeID string, change func() (domain.Datasourc
 	}
 }
 
-// changed waits for a change, and returns false if none comes in time.
+// changed waits for a change to a datasource. It returns false if ctx is done first, or if the watch has ended.
 func changed(ctx context.Context, changes <-chan string) bool {
 	select {
 	case _, open := <-changes:

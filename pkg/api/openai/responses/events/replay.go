@@ -25,7 +25,8 @@ type Output struct {
 	Call int
 }
 
-// outputOf returns the output item of a piece. ok is false for other steps.
+// outputOf returns the output item to which a step adds a piece, and the size of that piece. `ok` is false if the step
+// does not add a piece.
 func outputOf(s Step) (o Output, bytes int, ok bool) {
 	switch s.Kind {
 	case Text:
