@@ -257,7 +257,7 @@ func highlight(fragments []domain.Fragment, queries []string) {
 	}
 }
 
-// searchDatastore checks the length of the queries, runs them and counts the search.
+// searchDatastore checks the length of the queries, runs them, and adds the search to the caller's usage.
 func (s *server) searchDatastore(ctx context.Context, caller access.Caller, req retrieve.Request) (found retrieve.Result, err error) {
 	if err := s.checkLength("query", req.Query); err != nil {
 		return retrieve.Result{}, err

@@ -55,7 +55,8 @@ type Answerer interface {
 
 // Locator finds passages of PDFs on their pages.
 type Locator interface {
-	// Locate returns the rectangles of each span in each passage. A span whose text is not found has no rectangles.
+	// Locate returns the rectangles on the page for each span of each passage. A span whose text is not found has no
+	// rectangles.
 	Locate(ctx context.Context, workspaceID string, passages []locate.Passage) [][][]domain.PageRectangle
 	// LocateSpans sets the page and the rectangles of every span that comes from a PDF.
 	LocateSpans(ctx context.Context, workspaceID string, answers ...locate.Answer)

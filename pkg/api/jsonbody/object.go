@@ -28,7 +28,7 @@ func NewObject(fields map[string]any, path string) Object {
 // Faults returns the faults found so far, including those in objects within this one.
 func (o Object) Faults() []domain.FieldError { return *o.faults }
 
-// Fault adds a fault of a field. An empty name means the object itself.
+// Fault adds a fault for the field `name`, or for the object itself if the name is empty.
 func (o Object) Fault(name, format string, args ...any) {
 	path := o.path
 	if name != "" {

@@ -119,7 +119,8 @@ func fileName(h http.Header) string {
 	return upload.CleanFileName(strings.ToValidUTF8(name, "�"))
 }
 
-// received is a body that is being read. It records its size, and the error if it cannot be read to its end.
+// received is a request body that is being read. It records the number of bytes read, and the error if the body cannot
+// be read to its end.
 type received struct {
 	io.Reader
 	size int64

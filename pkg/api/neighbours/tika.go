@@ -113,7 +113,7 @@ func tikaObject(file converted) map[string]any {
 	return o
 }
 
-// tikaTime returns a time in the form that Tika's clients read: a plain date means its first second.
+// tikaTime formats a time for Tika's clients. A plain date becomes the first second of that day.
 func tikaTime(text string) string {
 	if len(text) == len("2006-01-02") {
 		return text + "T00:00:00Z"

@@ -13,7 +13,8 @@ import (
 // maxDocumentName is the maximum length of the name of an upserted document, in characters. Longer names are shortened.
 const maxDocumentName = 500
 
-// batchFields maps operation ids to the field that holds a batch. An item that has faults is rejected alone.
+// batchFields maps operation ids to the field that holds a batch. Only the items that have faults are rejected, not the
+// whole body.
 var batchFields = map[string]string{"UpsertDocuments": "documents"}
 
 // CleanBatch repairs harmless faults in the items of the operation's batch, and adds a warning for each change to the
@@ -34,7 +35,7 @@ func CleanBatch(operationID string, body map[string]any, parsed []domain.FieldEr
 		warn := func(path, format string, args ...any) {
 			items[i].Warnings = append(items[i].Warnings, domain.FieldError{Field: path, Message: fmt.Sprintf(format, args...)})
 		}
-		// A custom id is an identity: without its NUL characters, it may be the id of another document.
+		// Do not repair custom ids. Without its NUL characters, a custom id might be that of another document.
 		exact := []string{at + ".custom_id", at + ".metadata.custom_id"}
 		list[i] = jsonbody.RemoveNUL(item, at, exact, func(path string) {
 			cleaned[path] = true

@@ -4,7 +4,7 @@ import "context"
 
 type headKey struct{}
 
-// WithHead returns the context of a HEAD request that is served as GET.
+// WithHead marks the context of a HEAD request that is served as a GET request.
 func WithHead(ctx context.Context) context.Context { return context.WithValue(ctx, headKey{}, true) }
 
 // IsHead reports whether a request served as GET was a HEAD request, whose response has no body.
