@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// FieldOCRLanguages is the name of the API field, as used in the faults that CheckOCRLanguages returns.
+// FieldOCRLanguages is the name of the API field, as used in the faults that OCRLanguages.Check returns.
 const FieldOCRLanguages = "ocrLanguages"
 
 // MaxOCRLanguages is the maximum number of languages in which the text of scans is recognised. Each language adds to

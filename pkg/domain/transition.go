@@ -125,7 +125,7 @@ func applyProgress(d *Datasource, ev Event, current bool) Outcome {
 	return Outcome{Changed: true}
 }
 
-// applyScanned replaces an ingest job that found scanned pages by a scan job.
+// applyScanned handles the event of an ingest job that found scanned pages. A scan job takes the place of that job.
 func applyScanned(d *Datasource, store Datastore, ev Event, current bool) Outcome {
 	if !current || d.Status.Terminal() {
 		return Outcome{}
