@@ -74,7 +74,7 @@ type storage struct {
 	children []*storage
 }
 
-// open reads the directory of the container. The names are in lower case.
+// open reads the directory of the container. All names in the result are in lower case.
 func open(p *format.Parser) (*storage, error) {
 	if err := checkHeader(p); err != nil {
 		return nil, err

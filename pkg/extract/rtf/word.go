@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// characters holds the text of the control words that are characters.
+// characters maps each control word that represents a character to that character.
 var characters = map[string]string{
 	"tab": "\t", "line": "\n", "softline": "\n", "lbr": "\n", "page": "\n", "column": "\n", "emdash": "—", "endash": "–", "lquote": "‘", "rquote": "’",
 	"ldblquote": "“", "rdblquote": "”", "bullet": "•", "emspace": " ", "enspace": " ", "qmspace": " ", "nestcell": "\t", "nestrow": "\n",

@@ -138,7 +138,7 @@ func lineOf(box [4]float64, props map[string]string, column int) Line {
 	return l
 }
 
-// properties splits the title of an hOCR element into its properties: "bbox 1 2 3 4; x_wconf 95".
+// properties splits the title of an hOCR element, such as "bbox 1 2 3 4; x_wconf 95", into its properties.
 func properties(title string) map[string]string {
 	props := map[string]string{}
 	for part := range strings.SplitSeq(title, ";") {

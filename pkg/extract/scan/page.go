@@ -22,7 +22,7 @@ type Page struct {
 	// positions refer to the turned picture.
 	Turn  int    `json:"t,omitempty"`
 	Lines []Line `json:"l,omitempty"`
-	// Failed is why recognition failed, for users; "" if it succeeded.
+	// Failed tells users why recognition failed. It is "" if recognition succeeded.
 	Failed string `json:"f,omitempty"`
 }
 
