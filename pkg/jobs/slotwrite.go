@@ -169,8 +169,8 @@ func (t *HostSlots) attempt(h *slotHost, batch []*slotRequest) (again []*slotReq
 		return nil, err
 	}
 	// If all slots are taken according to a state that was read earlier, read the state again, because a slot may have
-	// been released since. For refusals for other reasons, this is unnecessary: the time at which a slot starts can
-	// only become later.
+	// been released since. After a refusal for another reason, this is unnecessary, because the time at which a slot
+	// starts can only become later.
 	if !changed && !fresh && isAnyFull(answers) {
 		if err := t.load(h); err != nil {
 			return nil, err

@@ -24,7 +24,8 @@ const (
 	codeStoreFailed           = 10077 // wraps "maximum bytes exceeded", "maximum messages exceeded" and disk errors
 )
 
-// publishError converts errors of the server about a message to this package's errors, according to their codes.
+// publishError converts the server's error for a refused message to one of this package's errors, according to its
+// code. It returns other errors unchanged.
 func publishError(err error) error {
 	var api *jetstream.APIError
 	if err == nil || errors.Is(err, ErrUnavailable) || !errors.As(err, &api) {

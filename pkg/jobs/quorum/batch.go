@@ -15,10 +15,10 @@ import (
 const batchBytes = 4 << 20
 
 // Each calls f with the messages on a subject, page by page in stream order, until f fails. The subject may contain
-// wildcards. The first message is the one with the sequence `from`, and the last one is the newest that the leader
-// knows at the time of the call. `size` is the maximum number of messages in a page, at most 1,000. Pages are read from
-// any server; messages that a lagging server does not have yet are read from the leader. Messages that are removed
-// during the call may be missing. The stream must allow direct gets.
+// wildcards. Each starts at the sequence `from` and ends at the newest message that the leader knows at the time of the
+// call. `size` is the maximum number of messages in a page, at most 1,000. Pages are read from any server; messages
+// that a lagging server does not have yet are read from the leader. Messages that are removed during the call may be
+// missing. The stream must allow direct gets.
 func (r Reader) Each(ctx context.Context, subject string, from uint64, size int, f func(page []*jetstream.RawStreamMsg) error) error {
 	last, err := r.Last(ctx, subject)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
