@@ -80,7 +80,7 @@ func promptOf(value any) (text, fault string) {
 	}
 }
 
-// Rename changes the fields named in the faults of a chat completion to the corresponding fields of the completion.
+// Rename returns the faults of a chat completion with the field names that the completion uses.
 func Rename(faults []domain.FieldError) []domain.FieldError {
 	renamed := slices.Clone(faults)
 	for i, f := range renamed {

@@ -82,7 +82,8 @@ func (d documents) texts(fields []string) ([]string, error) {
 	return texts, nil
 }
 
-// echo returns the document as it is sent back.
+// echo returns the document as the response contains it: an object with the text or, if the client sent an object, that
+// object.
 func (d document) echo() any {
 	if d.fields == nil {
 		return map[string]any{"text": d.text}
