@@ -17,7 +17,7 @@ type SiteStore interface {
 	UpdateWebConfig(ctx context.Context, ws, id string, p domain.WebPatch) (domain.Datasource, error)
 	// StopCrawl ends the crawl of a site or page; its searchable content stays.
 	StopCrawl(ctx context.Context, ws, id string) (domain.Datasource, error)
-	// SiteProgress returns the page counts of the sites, by site id.
+	// SiteProgress returns the numbers of pages of each site, by state. The keys of the map are site ids.
 	SiteProgress(ctx context.Context, siteIDs ...string) (map[string]domain.SiteProgress, error)
 }
 
