@@ -51,7 +51,7 @@ const (
 // get status 403. Clients of OpenAI's API and of the Model Context Protocol get 401 for a missing key.
 var ErrForbidden = errors.New("the API key does not have the required permission")
 
-// ErrNoPreviousResponse is wrapped by errors for a previous response that does not exist. OpenAI's clients recognize
+// ErrNoPreviousResponse is wrapped by errors for a previous response that does not exist. OpenAI's clients recognise
 // them by their code, and send the whole conversation again.
 var ErrNoPreviousResponse = errors.New("there is no such previous response")
 
