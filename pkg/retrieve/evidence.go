@@ -33,7 +33,7 @@ type evidence struct {
 // collections in several languages; docs/adr/0055-weight-of-the-vectors.md has the method and the figures.
 const (
 	evidenceBase      = 0.45
-	evidenceSymbols   = -1.75
+	evidenceSymbols   = -2
 	evidenceRarest    = -0.4
 	evidenceAgreement = -1.75
 )
