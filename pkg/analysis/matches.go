@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"iter"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -79,7 +80,11 @@ func formsToMark(query []QueryTerm) map[string]bool {
 	forms := make(map[string]bool)
 	inPair := make(map[string]bool)
 	for _, q := range query {
-		for _, form := range q.Forms {
+		all := q.Forms
+		for _, a := range q.Alternatives {
+			all = slices.Concat(append([][]string{all}, a.Words...)...)
+		}
+		for _, form := range all {
 			forms[form] = true
 			r, size := utf8.DecodeRuneInString(form)
 			if size < len(form) && classOf(r) == classUnspaced {

@@ -108,10 +108,14 @@ func termBefore(t token, lang Language) string {
 // QueryTerm is a word of a query. Forms are the index terms that match the word. Name, one of these forms, identifies
 // the word in results. Count is the number of its occurrences in the query, and 1 for terms that are no words:
 // characters of scripts without spaces, and Vietnamese syllables, are often repeated by chance.
+//
+// Alternatives are synonyms of the word, or of the phrase that it belongs to; see Rules. Forms is empty if only they
+// match.
 type QueryTerm struct {
-	Name  string
-	Forms []string
-	Count int
+	Name         string
+	Forms        []string
+	Alternatives []Alternative
+	Count        int
 }
 
 // Query returns the distinct words of a query, in order, at most MaxQueryTerms. `langs` are the languages of the
@@ -119,19 +123,24 @@ type QueryTerm struct {
 // of the query's language are omitted unless the query has no other words.
 //
 // A query without any marks finds Vietnamese words with all marks.
-func Query(text string, langs []Language) []QueryTerm {
+func Query(text string, langs []Language) []QueryTerm { return QueryWith(text, langs, nil) }
+
+// QueryWith is like Query, but also follows the given rules, which may be nil.
+func QueryWith(text string, langs []Language, rules *Rules) []QueryTerm {
 	text = bounded.Prefix(text, maxQueryBytes)
 	lang, stop, sure := queryLanguage(text, langs)
 	all := stemLanguages(lang, langs)
 	bare := (!sure || lang == Vietnamese) && slices.Contains(langs, Vietnamese) && isASCII(text)
 	var kept, dropped []QueryTerm
 	seen := make(map[string]int) // counts of terms, by name
+	expand := rules.expansion(lang, all)
 	tokens(text, func(t token) bool {
 		list := &kept
-		if stop[t.text] {
+		if rules.drops(t.text, stop) {
 			list = &dropped
 		}
 		q := queryTerm(t, all)
+		expand.add(t, q.Name)
 		if bare && t.kind == kindWord {
 			q.Forms = append(q.Forms, term(t.text, bareVietnamese))
 		}
@@ -149,7 +158,7 @@ func Query(text string, langs []Language) []QueryTerm {
 	for i := range kept {
 		kept[i].Count = seen[kept[i].Name]
 	}
-	return kept
+	return expand.apply(kept)
 }
 
 // queryTerm returns the forms of a word: its stem in each of the given languages, the most likely language first, and

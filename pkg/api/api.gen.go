@@ -676,6 +676,24 @@ func (e OpenAIErrorErrorType) Valid() bool {
 	}
 }
 
+// Defines values for PinMatch.
+const (
+	PinMatchContains PinMatch = "contains"
+	PinMatchExact    PinMatch = "exact"
+)
+
+// Valid indicates whether the value is a known member of the PinMatch enum.
+func (e PinMatch) Valid() bool {
+	switch e {
+	case PinMatchContains:
+		return true
+	case PinMatchExact:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PlanExplanationReason.
 const (
 	PlanExplanationReasonComparison PlanExplanationReason = "comparison"
@@ -1882,6 +1900,9 @@ type DatastoreExplanation struct {
 	// Lexical the search compared words
 	Lexical bool `json:"lexical"`
 
+	// SettingsVersion version of its search settings
+	SettingsVersion *int64 `json:"settings_version"`
+
 	// Type the search engine
 	Type Engine `json:"type"`
 }
@@ -1945,7 +1966,7 @@ type DatastorePatch struct {
 
 // DatastoreQuery defines model for DatastoreQuery.
 type DatastoreQuery struct {
-	// Boosts rules that raise or lower the scores of documents; an empty array means none
+	// Boosts rules that raise or lower the scores of documents, instead of those in the search settings; an empty array means none
 	Boosts *[]Boost `json:"boosts,omitempty"`
 
 	// EncodingFormat form of `vector`; by default, the service recognises it
@@ -2083,6 +2104,9 @@ type DocumentResultStatus string
 // Dropped defines model for Dropped.
 type Dropped struct {
 	BelowTopK int `json:"below_top_k"`
+
+	// Blocked rows of documents that a pin hides
+	Blocked int `json:"blocked"`
 
 	// Chunks the best 50 dropped chunks
 	Chunks []DroppedChunk `json:"chunks"`
@@ -2436,6 +2460,9 @@ type FragmentExplanation struct {
 	// NeighbourScore change of the score because of adjacent chunks, which never raise the best score of a document
 	NeighbourScore float64 `json:"neighbour_score"`
 
+	// Pinned shown first because of a pin
+	Pinned bool `json:"pinned"`
+
 	// Rank rank after these adjustments
 	Rank          int      `json:"rank"`
 	RerankedRank  *int     `json:"reranked_rank"`
@@ -2642,6 +2669,34 @@ type OpenAIErrorErrorType string
 // and the origin is the upper left corner of the page.
 type PageRectangle = evidence.Rectangle
 
+// Pin Puts documents first, or hides them, for some queries. Filters apply to pinned documents, which have the score 1.
+type Pin struct {
+	// Block hidden
+	Block *[]PinDocument `json:"block,omitempty"`
+
+	// Documents shown first, in this order
+	Documents *[]PinDocument `json:"documents,omitempty"`
+
+	// Match exact (default): the query has the same words; contains: it has these words among others, adjacent and in order
+	Match *PinMatch `json:"match,omitempty"`
+
+	// Query case, diacritics and punctuation do not matter
+	//
+	// Example: opening hours
+	Query string `json:"query"`
+}
+
+// PinMatch exact (default): the query has the same words; contains: it has these words among others, adjacent and in order
+type PinMatch string
+
+// PinDocument a document by either of its ids
+type PinDocument struct {
+	// Chunk number of the chunk to show; default: the best
+	Chunk        *int    `json:"chunk,omitempty"`
+	CustomId     *string `json:"customId,omitempty"`
+	DatasourceId *string `json:"datasourceId,omitempty"`
+}
+
 // PlanExplanation how the model divided the question for the search; missing if no plan was needed
 type PlanExplanation struct {
 	CompletionTokens int64 `json:"completion_tokens"`
@@ -2790,6 +2845,65 @@ type Scope string
 // embedding model. dense: only by meaning, with the datastore's embedding model; a query without a word known to the
 // model finds nothing, and datastores without vectors are rejected.
 type SearchMode string
+
+// SearchSettings defines model for SearchSettings.
+type SearchSettings struct {
+	// Boosts boosts of queries without boosts of their own
+	Boosts    []Boost    `json:"boosts"`
+	CreatedAt *time.Time `json:"createdAt"`
+
+	// KeepWords function words to keep in queries
+	KeepWords []string `json:"keepWords"`
+	Pins      []Pin    `json:"pins"`
+
+	// StopWords words to leave out of queries, in addition to the function words of the language
+	StopWords []string `json:"stopWords"`
+
+	// Synonyms rules in Solr's format, one per entry: texts separated by commas are equal; `a => b, c` means that a query with a also finds b and c. A backslash before a comma makes it part of a text. A text has up to 10 words and 200 bytes, a rule up to 30 texts
+	//
+	// Example: ["car, automobile, motor vehicle","laptop =\u003e notebook"]
+	Synonyms []string `json:"synonyms"`
+
+	// Version 0 if nothing was ever set
+	Version int64 `json:"version"`
+
+	// Warnings documents of pins that are not in the datastore, and are ignored; up to 20
+	Warnings []FieldError `json:"warnings"`
+}
+
+// SearchSettingsRestore defines model for SearchSettingsRestore.
+type SearchSettingsRestore struct {
+	Version int64 `json:"version"`
+}
+
+// SearchSettingsUpdate defines model for SearchSettingsUpdate.
+type SearchSettingsUpdate struct {
+	// Boosts boosts of queries without boosts of their own
+	Boosts *[]Boost `json:"boosts,omitempty"`
+
+	// KeepWords function words to keep in queries
+	KeepWords *[]string `json:"keepWords,omitempty"`
+	Pins      *[]Pin    `json:"pins,omitempty"`
+
+	// StopWords words to leave out of queries, in addition to the function words of the language
+	StopWords *[]string `json:"stopWords,omitempty"`
+
+	// Synonyms rules in Solr's format, one per entry: texts separated by commas are equal; `a => b, c` means that a query with a also finds b and c. A backslash before a comma makes it part of a text. A text has up to 10 words and 200 bytes, a rule up to 30 texts
+	//
+	// Example: ["car, automobile, motor vehicle","laptop =\u003e notebook"]
+	Synonyms *[]string `json:"synonyms,omitempty"`
+}
+
+// SearchSettingsVersion defines model for SearchSettingsVersion.
+type SearchSettingsVersion struct {
+	CreatedAt time.Time `json:"createdAt"`
+	Version   int64     `json:"version"`
+}
+
+// SearchSettingsVersions defines model for SearchSettingsVersions.
+type SearchSettingsVersions struct {
+	Data []SearchSettingsVersion `json:"data"`
+}
 
 // SitePlan defines model for SitePlan.
 type SitePlan struct {
@@ -2968,6 +3082,9 @@ type Id = string
 
 // IdempotencyKey defines model for IdempotencyKey.
 type IdempotencyKey = string
+
+// IfMatch Example: "3"
+type IfMatch = string
 
 // Limit defines model for Limit.
 type Limit = int
@@ -3413,6 +3530,24 @@ type ResyncDatastoreParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// GetSearchSettingsParams defines parameters for GetSearchSettings.
+type GetSearchSettingsParams struct {
+	// Version an older version; default: the version in use
+	Version *int `form:"version,omitempty" json:"version,omitempty"`
+}
+
+// UpdateSearchSettingsParams defines parameters for UpdateSearchSettings.
+type UpdateSearchSettingsParams struct {
+	// IfMatch ETag of the version that the change is based on. If another version is in use, the response is 409. Default: any
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// RestoreSearchSettingsParams defines parameters for RestoreSearchSettings.
+type RestoreSearchSettingsParams struct {
+	// IfMatch ETag of the version that the change is based on. If another version is in use, the response is 409. Default: any
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
 // CreateKeyParams defines parameters for CreateKey.
 type CreateKeyParams struct {
 	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
@@ -3520,6 +3655,12 @@ type QueryDatastoreJSONRequestBody = DatastoreQuery
 
 // ResyncDatastoreJSONRequestBody defines body for ResyncDatastore for application/json ContentType.
 type ResyncDatastoreJSONRequestBody = Resync
+
+// UpdateSearchSettingsJSONRequestBody defines body for UpdateSearchSettings for application/json ContentType.
+type UpdateSearchSettingsJSONRequestBody = SearchSettingsUpdate
+
+// RestoreSearchSettingsJSONRequestBody defines body for RestoreSearchSettings for application/json ContentType.
+type RestoreSearchSettingsJSONRequestBody = SearchSettingsRestore
 
 // CreateKeyJSONRequestBody defines body for CreateKey for application/json ContentType.
 type CreateKeyJSONRequestBody = KeyCreate
@@ -4282,6 +4423,18 @@ type ServerInterface interface {
 	// ResyncDatastore Re-index all datasources of a datastore
 	// (POST /datastores/{id}/resync)
 	ResyncDatastore(c *gin.Context, id Id, params ResyncDatastoreParams)
+	// GetSearchSettings Read the search settings of a datastore
+	// (GET /datastores/{id}/search-settings)
+	GetSearchSettings(c *gin.Context, id Id, params GetSearchSettingsParams)
+	// UpdateSearchSettings Replace the search settings of a datastore
+	// (PUT /datastores/{id}/search-settings)
+	UpdateSearchSettings(c *gin.Context, id Id, params UpdateSearchSettingsParams)
+	// RestoreSearchSettings Restore an older version of a datastore's search settings
+	// (POST /datastores/{id}/search-settings/restore)
+	RestoreSearchSettings(c *gin.Context, id Id, params RestoreSearchSettingsParams)
+	// ListSearchSettingsVersions List the versions of a datastore's search settings
+	// (GET /datastores/{id}/search-settings/versions)
+	ListSearchSettingsVersions(c *gin.Context, id Id)
 	// GetDocs Read the documentation
 	// (GET /docs)
 	GetDocs(c *gin.Context)
@@ -5852,6 +6005,165 @@ func (siw *ServerInterfaceWrapper) ResyncDatastore(c *gin.Context) {
 	siw.Handler.ResyncDatastore(c, id, params)
 }
 
+// GetSearchSettings operation middleware
+func (siw *ServerInterfaceWrapper) GetSearchSettings(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", c.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetSearchSettingsParams
+
+	// ------------- Optional query parameter "version" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "version", c.Request.URL.Query(), &params.Version, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter version: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetSearchSettings(c, id, params)
+}
+
+// UpdateSearchSettings operation middleware
+func (siw *ServerInterfaceWrapper) UpdateSearchSettings(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", c.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UpdateSearchSettingsParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for If-Match, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter If-Match: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IfMatch = &IfMatch
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.UpdateSearchSettings(c, id, params)
+}
+
+// RestoreSearchSettings operation middleware
+func (siw *ServerInterfaceWrapper) RestoreSearchSettings(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", c.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RestoreSearchSettingsParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for If-Match, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter If-Match: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IfMatch = &IfMatch
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.RestoreSearchSettings(c, id, params)
+}
+
+// ListSearchSettingsVersions operation middleware
+func (siw *ServerInterfaceWrapper) ListSearchSettingsVersions(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", c.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListSearchSettingsVersions(c, id)
+}
+
 // GetDocs operation middleware
 func (siw *ServerInterfaceWrapper) GetDocs(c *gin.Context) {
 
@@ -6221,6 +6533,10 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/datastores/:id/facets", wrapper.CountFacets)
 	router.POST(options.BaseURL+"/datastores/:id/query", wrapper.QueryDatastore)
 	router.POST(options.BaseURL+"/datastores/:id/resync", wrapper.ResyncDatastore)
+	router.GET(options.BaseURL+"/datastores/:id/search-settings", wrapper.GetSearchSettings)
+	router.PUT(options.BaseURL+"/datastores/:id/search-settings", wrapper.UpdateSearchSettings)
+	router.POST(options.BaseURL+"/datastores/:id/search-settings/restore", wrapper.RestoreSearchSettings)
+	router.GET(options.BaseURL+"/datastores/:id/search-settings/versions", wrapper.ListSearchSettingsVersions)
 	router.POST(options.BaseURL+"/datastores/query/:id", wrapper.QueryDatastoreResults)
 	router.POST(options.BaseURL+"/datastores/update/:datastoreId", wrapper.UpdateDocument)
 	router.POST(options.BaseURL+"/datastores/upsert/:datastoreId", wrapper.UpsertDocuments)
@@ -12283,6 +12599,617 @@ func (response ResyncDatastore503ApplicationProblemPlusJSONResponse) VisitResync
 	return err
 }
 
+type GetSearchSettingsRequestObject struct {
+	Id     Id `json:"id"`
+	Params GetSearchSettingsParams
+}
+
+type GetSearchSettingsResponseObject interface {
+	VisitGetSearchSettingsResponse(w http.ResponseWriter) error
+}
+
+type GetSearchSettings200ResponseHeaders struct {
+	ETag *string
+}
+
+type GetSearchSettings200JSONResponse struct {
+	Body    SearchSettings
+	Headers GetSearchSettings200ResponseHeaders
+}
+
+func (response GetSearchSettings200JSONResponse) VisitGetSearchSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSearchSettings400ApplicationProblemPlusJSONResponse struct {
+	InvalidApplicationProblemPlusJSONResponse
+}
+
+func (response GetSearchSettings400ApplicationProblemPlusJSONResponse) VisitGetSearchSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSearchSettings403ApplicationProblemPlusJSONResponse struct {
+	UnauthorizedApplicationProblemPlusJSONResponse
+}
+
+func (response GetSearchSettings403ApplicationProblemPlusJSONResponse) VisitGetSearchSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSearchSettings404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response GetSearchSettings404ApplicationProblemPlusJSONResponse) VisitGetSearchSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSearchSettings429ApplicationProblemPlusJSONResponse struct {
+	RateLimitApplicationProblemPlusJSONResponse
+}
+
+func (response GetSearchSettings429ApplicationProblemPlusJSONResponse) VisitGetSearchSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSearchSettings500ApplicationProblemPlusJSONResponse struct {
+	InternalApplicationProblemPlusJSONResponse
+}
+
+func (response GetSearchSettings500ApplicationProblemPlusJSONResponse) VisitGetSearchSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSearchSettings503ApplicationProblemPlusJSONResponse struct {
+	UnavailableApplicationProblemPlusJSONResponse
+}
+
+func (response GetSearchSettings503ApplicationProblemPlusJSONResponse) VisitGetSearchSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateSearchSettingsRequestObject struct {
+	Id     Id `json:"id"`
+	Params UpdateSearchSettingsParams
+	Body   *UpdateSearchSettingsJSONRequestBody
+}
+
+type UpdateSearchSettingsResponseObject interface {
+	VisitUpdateSearchSettingsResponse(w http.ResponseWriter) error
+}
+
+type UpdateSearchSettings200ResponseHeaders struct {
+	ETag *string
+}
+
+type UpdateSearchSettings200JSONResponse struct {
+	Body    SearchSettings
+	Headers UpdateSearchSettings200ResponseHeaders
+}
+
+func (response UpdateSearchSettings200JSONResponse) VisitUpdateSearchSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateSearchSettings400ApplicationProblemPlusJSONResponse struct {
+	InvalidApplicationProblemPlusJSONResponse
+}
+
+func (response UpdateSearchSettings400ApplicationProblemPlusJSONResponse) VisitUpdateSearchSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateSearchSettings403ApplicationProblemPlusJSONResponse struct {
+	UnauthorizedApplicationProblemPlusJSONResponse
+}
+
+func (response UpdateSearchSettings403ApplicationProblemPlusJSONResponse) VisitUpdateSearchSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateSearchSettings404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response UpdateSearchSettings404ApplicationProblemPlusJSONResponse) VisitUpdateSearchSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateSearchSettings409ApplicationProblemPlusJSONResponse struct {
+	ConflictApplicationProblemPlusJSONResponse
+}
+
+func (response UpdateSearchSettings409ApplicationProblemPlusJSONResponse) VisitUpdateSearchSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateSearchSettings413ApplicationProblemPlusJSONResponse struct {
+	TooLargeApplicationProblemPlusJSONResponse
+}
+
+func (response UpdateSearchSettings413ApplicationProblemPlusJSONResponse) VisitUpdateSearchSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateSearchSettings415ApplicationProblemPlusJSONResponse struct {
+	UnsupportedTypeApplicationProblemPlusJSONResponse
+}
+
+func (response UpdateSearchSettings415ApplicationProblemPlusJSONResponse) VisitUpdateSearchSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(415)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateSearchSettings429ApplicationProblemPlusJSONResponse struct {
+	RateLimitApplicationProblemPlusJSONResponse
+}
+
+func (response UpdateSearchSettings429ApplicationProblemPlusJSONResponse) VisitUpdateSearchSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateSearchSettings500ApplicationProblemPlusJSONResponse struct {
+	InternalApplicationProblemPlusJSONResponse
+}
+
+func (response UpdateSearchSettings500ApplicationProblemPlusJSONResponse) VisitUpdateSearchSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateSearchSettings503ApplicationProblemPlusJSONResponse struct {
+	UnavailableApplicationProblemPlusJSONResponse
+}
+
+func (response UpdateSearchSettings503ApplicationProblemPlusJSONResponse) VisitUpdateSearchSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RestoreSearchSettingsRequestObject struct {
+	Id     Id `json:"id"`
+	Params RestoreSearchSettingsParams
+	Body   *RestoreSearchSettingsJSONRequestBody
+}
+
+type RestoreSearchSettingsResponseObject interface {
+	VisitRestoreSearchSettingsResponse(w http.ResponseWriter) error
+}
+
+type RestoreSearchSettings200ResponseHeaders struct {
+	ETag *string
+}
+
+type RestoreSearchSettings200JSONResponse struct {
+	Body    SearchSettings
+	Headers RestoreSearchSettings200ResponseHeaders
+}
+
+func (response RestoreSearchSettings200JSONResponse) VisitRestoreSearchSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RestoreSearchSettings400ApplicationProblemPlusJSONResponse struct {
+	InvalidApplicationProblemPlusJSONResponse
+}
+
+func (response RestoreSearchSettings400ApplicationProblemPlusJSONResponse) VisitRestoreSearchSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RestoreSearchSettings403ApplicationProblemPlusJSONResponse struct {
+	UnauthorizedApplicationProblemPlusJSONResponse
+}
+
+func (response RestoreSearchSettings403ApplicationProblemPlusJSONResponse) VisitRestoreSearchSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RestoreSearchSettings404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response RestoreSearchSettings404ApplicationProblemPlusJSONResponse) VisitRestoreSearchSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RestoreSearchSettings409ApplicationProblemPlusJSONResponse struct {
+	ConflictApplicationProblemPlusJSONResponse
+}
+
+func (response RestoreSearchSettings409ApplicationProblemPlusJSONResponse) VisitRestoreSearchSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RestoreSearchSettings413ApplicationProblemPlusJSONResponse struct {
+	TooLargeApplicationProblemPlusJSONResponse
+}
+
+func (response RestoreSearchSettings413ApplicationProblemPlusJSONResponse) VisitRestoreSearchSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RestoreSearchSettings415ApplicationProblemPlusJSONResponse struct {
+	UnsupportedTypeApplicationProblemPlusJSONResponse
+}
+
+func (response RestoreSearchSettings415ApplicationProblemPlusJSONResponse) VisitRestoreSearchSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(415)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RestoreSearchSettings429ApplicationProblemPlusJSONResponse struct {
+	RateLimitApplicationProblemPlusJSONResponse
+}
+
+func (response RestoreSearchSettings429ApplicationProblemPlusJSONResponse) VisitRestoreSearchSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RestoreSearchSettings500ApplicationProblemPlusJSONResponse struct {
+	InternalApplicationProblemPlusJSONResponse
+}
+
+func (response RestoreSearchSettings500ApplicationProblemPlusJSONResponse) VisitRestoreSearchSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RestoreSearchSettings503ApplicationProblemPlusJSONResponse struct {
+	UnavailableApplicationProblemPlusJSONResponse
+}
+
+func (response RestoreSearchSettings503ApplicationProblemPlusJSONResponse) VisitRestoreSearchSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListSearchSettingsVersionsRequestObject struct {
+	Id Id `json:"id"`
+}
+
+type ListSearchSettingsVersionsResponseObject interface {
+	VisitListSearchSettingsVersionsResponse(w http.ResponseWriter) error
+}
+
+type ListSearchSettingsVersions200JSONResponse SearchSettingsVersions
+
+func (response ListSearchSettingsVersions200JSONResponse) VisitListSearchSettingsVersionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListSearchSettingsVersions403ApplicationProblemPlusJSONResponse struct {
+	UnauthorizedApplicationProblemPlusJSONResponse
+}
+
+func (response ListSearchSettingsVersions403ApplicationProblemPlusJSONResponse) VisitListSearchSettingsVersionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListSearchSettingsVersions404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response ListSearchSettingsVersions404ApplicationProblemPlusJSONResponse) VisitListSearchSettingsVersionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListSearchSettingsVersions429ApplicationProblemPlusJSONResponse struct {
+	RateLimitApplicationProblemPlusJSONResponse
+}
+
+func (response ListSearchSettingsVersions429ApplicationProblemPlusJSONResponse) VisitListSearchSettingsVersionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListSearchSettingsVersions500ApplicationProblemPlusJSONResponse struct {
+	InternalApplicationProblemPlusJSONResponse
+}
+
+func (response ListSearchSettingsVersions500ApplicationProblemPlusJSONResponse) VisitListSearchSettingsVersionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListSearchSettingsVersions503ApplicationProblemPlusJSONResponse struct {
+	UnavailableApplicationProblemPlusJSONResponse
+}
+
+func (response ListSearchSettingsVersions503ApplicationProblemPlusJSONResponse) VisitListSearchSettingsVersionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetDocsRequestObject struct {
 }
 
@@ -14270,6 +15197,18 @@ type StrictServerInterface interface {
 	// ResyncDatastore Re-index all datasources of a datastore
 	// (POST /datastores/{id}/resync)
 	ResyncDatastore(ctx context.Context, request ResyncDatastoreRequestObject) (ResyncDatastoreResponseObject, error)
+	// GetSearchSettings Read the search settings of a datastore
+	// (GET /datastores/{id}/search-settings)
+	GetSearchSettings(ctx context.Context, request GetSearchSettingsRequestObject) (GetSearchSettingsResponseObject, error)
+	// UpdateSearchSettings Replace the search settings of a datastore
+	// (PUT /datastores/{id}/search-settings)
+	UpdateSearchSettings(ctx context.Context, request UpdateSearchSettingsRequestObject) (UpdateSearchSettingsResponseObject, error)
+	// RestoreSearchSettings Restore an older version of a datastore's search settings
+	// (POST /datastores/{id}/search-settings/restore)
+	RestoreSearchSettings(ctx context.Context, request RestoreSearchSettingsRequestObject) (RestoreSearchSettingsResponseObject, error)
+	// ListSearchSettingsVersions List the versions of a datastore's search settings
+	// (GET /datastores/{id}/search-settings/versions)
+	ListSearchSettingsVersions(ctx context.Context, request ListSearchSettingsVersionsRequestObject) (ListSearchSettingsVersionsResponseObject, error)
 	// GetDocs Read the documentation
 	// (GET /docs)
 	GetDocs(ctx context.Context, request GetDocsRequestObject) (GetDocsResponseObject, error)
@@ -15834,6 +16773,149 @@ func (sh *strictHandler) ResyncDatastore(ctx *gin.Context, id Id, params ResyncD
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(ResyncDatastoreResponseObject); ok {
 		if err := validResponse.VisitResyncDatastoreResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetSearchSettings operation middleware
+func (sh *strictHandler) GetSearchSettings(ctx *gin.Context, id Id, params GetSearchSettingsParams) {
+	var request GetSearchSettingsRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetSearchSettings(ctx, request.(GetSearchSettingsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetSearchSettings")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetSearchSettingsResponseObject); ok {
+		if err := validResponse.VisitGetSearchSettingsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// UpdateSearchSettings operation middleware
+func (sh *strictHandler) UpdateSearchSettings(ctx *gin.Context, id Id, params UpdateSearchSettingsParams) {
+	var request UpdateSearchSettingsRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	var body UpdateSearchSettingsJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateSearchSettings(ctx, request.(UpdateSearchSettingsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateSearchSettings")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(UpdateSearchSettingsResponseObject); ok {
+		if err := validResponse.VisitUpdateSearchSettingsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RestoreSearchSettings operation middleware
+func (sh *strictHandler) RestoreSearchSettings(ctx *gin.Context, id Id, params RestoreSearchSettingsParams) {
+	var request RestoreSearchSettingsRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	var body RestoreSearchSettingsJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RestoreSearchSettings(ctx, request.(RestoreSearchSettingsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RestoreSearchSettings")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(RestoreSearchSettingsResponseObject); ok {
+		if err := validResponse.VisitRestoreSearchSettingsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListSearchSettingsVersions operation middleware
+func (sh *strictHandler) ListSearchSettingsVersions(ctx *gin.Context, id Id) {
+	var request ListSearchSettingsVersionsRequestObject
+
+	request.Id = id
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListSearchSettingsVersions(ctx, request.(ListSearchSettingsVersionsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListSearchSettingsVersions")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListSearchSettingsVersionsResponseObject); ok {
+		if err := validResponse.VisitListSearchSettingsVersionsResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -161,7 +161,7 @@ func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQu
 		s.locate(ctx, d.WorkspaceID, found.Fragments)
 	}
 	if orZero(body.Highlights) {
-		highlight(found.Fragments, append([]string{req.Query}, req.Parts...))
+		highlight(found.Fragments, append([]string{req.Query}, req.Parts...), found.Rules)
 	}
 	if body.Fields != nil {
 		selectFields(found.Fragments, *body.Fields)
@@ -243,13 +243,13 @@ func cut(found *retrieve.Result, offset, topK int, minScore float64) {
 // maxHighlights is the maximum number of marked words in a fragment.
 const maxHighlights = 200
 
-// highlight marks the words of the queries in the fragments.
-func highlight(fragments []domain.Fragment, queries []string) {
+// highlight marks the words of the queries, and their synonyms, in the fragments.
+func highlight(fragments []domain.Fragment, queries []string, rules *analysis.Rules) {
 	langs := lists.Map(fragments, func(f domain.Fragment) analysis.Language { return analysis.Detect(f.Text) })
 	var words []analysis.QueryTerm
 	distinct := slices.Compact(slices.Sorted(slices.Values(langs)))
 	for _, q := range queries {
-		words = append(words, analysis.Query(q, distinct)...)
+		words = append(words, analysis.QueryWith(q, distinct, rules)...)
 	}
 	for i := range fragments {
 		fragments[i].Highlights = lists.Map(analysis.Matches(fragments[i].Text, langs[i], words, maxHighlights),

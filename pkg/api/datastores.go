@@ -3,17 +3,22 @@ package api
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sluice/sluice/pkg/api/access"
 	"github.com/sluice/sluice/pkg/api/idempotency"
 	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/api/problem"
+	"github.com/sluice/sluice/pkg/api/searchsettings"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/lists"
+	settings "github.com/sluice/sluice/pkg/searchsettings"
 )
 
 // DatastoreStore reads and writes datastores.
@@ -212,4 +217,66 @@ func (s *server) CountDatasources(ctx context.Context, r CountDatasourcesRequest
 		out.Total += of
 	}
 	return out, nil
+}
+
+// GetSearchSettings implements StrictServerInterface.
+func (s *server) GetSearchSettings(ctx context.Context, r GetSearchSettingsRequestObject) (GetSearchSettingsResponseObject, error) {
+	ctx, caller := access.CallerOf(ctx)
+	if err := checkID("datastore", r.Id); err != nil {
+		return nil, err
+	}
+	v, err := searchsettings.Get(ctx, s.SearchSettings, caller.Workspace(), r.Id, int64(orZero(r.Params.Version)))
+	return writeSearchSettings(v), err
+}
+
+// UpdateSearchSettings implements StrictServerInterface.
+func (s *server) UpdateSearchSettings(ctx context.Context, r UpdateSearchSettingsRequestObject) (UpdateSearchSettingsResponseObject, error) {
+	ctx, caller := access.CallerOf(ctx)
+	if err := checkID("datastore", r.Id); err != nil {
+		return nil, err
+	}
+	v, err := searchsettings.Put(ctx, s.SearchSettings, caller.Workspace(), r.Id, r.Body, orZero(r.Params.IfMatch))
+	return writeSearchSettings(v), err
+}
+
+// RestoreSearchSettings implements StrictServerInterface.
+func (s *server) RestoreSearchSettings(ctx context.Context, r RestoreSearchSettingsRequestObject) (RestoreSearchSettingsResponseObject, error) {
+	ctx, caller := access.CallerOf(ctx)
+	if err := checkID("datastore", r.Id); err != nil {
+		return nil, err
+	}
+	v, err := searchsettings.Restore(ctx, s.SearchSettings, caller.Workspace(), r.Id, r.Body.Version, orZero(r.Params.IfMatch))
+	return writeSearchSettings(v), err
+}
+
+// ListSearchSettingsVersions implements StrictServerInterface.
+func (s *server) ListSearchSettingsVersions(ctx context.Context, r ListSearchSettingsVersionsRequestObject) (ListSearchSettingsVersionsResponseObject, error) {
+	ctx, caller := access.CallerOf(ctx)
+	if err := checkID("datastore", r.Id); err != nil {
+		return nil, err
+	}
+	all, err := s.SearchSettings.SearchVersions(ctx, caller.Workspace(), r.Id)
+	return ListSearchSettingsVersions200JSONResponse{Data: lists.Map(all, func(v domain.SearchSettings) SearchSettingsVersion {
+		return SearchSettingsVersion{Version: v.Version, CreatedAt: v.CreatedAt.UTC()}
+	})}, err
+}
+
+// writeSearchSettings returns a response with a version of the settings and its ETag.
+func writeSearchSettings(v searchsettings.View) responseFunc {
+	return func(w http.ResponseWriter) error {
+		var at *time.Time
+		if v.Version > 0 {
+			at = utc(&v.Stored.CreatedAt)
+		}
+		w.Header().Set("Content-Type", typeJSON)
+		w.Header().Set("ETag", searchsettings.ETag(v.Version))
+		out := json.NewEncoder(w)
+		out.SetEscapeHTML(false) // rules contain =>
+		return out.Encode(struct {
+			Version   int64      `json:"version"`
+			CreatedAt *time.Time `json:"createdAt"`
+			settings.Settings
+			Warnings []domain.FieldError `json:"warnings"`
+		}{v.Version, at, v.Settings, append([]domain.FieldError{}, v.Warnings...)})
+	}
 }

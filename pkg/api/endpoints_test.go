@@ -27,6 +27,7 @@ func newScene(t *testing.T, adjust ...func(*api.Options, *api.Deps)) *scene {
 	s.agent = s.newAgent(object{"datastoreIds": []string{s.datastore}})
 	s.datasource = s.newText(s.datastore, "The trial lasts 30 days.")
 	s.synch(s.datasource, 1, 3)
+	s.call("PUT", "/datastores/"+s.datastore+"/search-settings", object{"synonyms": []string{"trial, test"}}).want(200)
 	s.site = s.newSite(s.datastore, object{})
 	s.conversation = domain.NewID()
 	_, err := s.catalog.EnsureConversation(t.Context(), domain.Conversation{ID: s.conversation, WorkspaceID: s.ws, AgentID: s.agent, VisitorID: "v"})
@@ -141,6 +142,13 @@ var endpoints = map[string]endpoint{
 	}, bad: []badRequest{noKey(), missing("/datastores/" + unusedID + "/events")}},
 	"ResyncDatastore": {good: request{body: object{"mode": "reindex"}}, check: hasFields("queued"), bad: []badRequest{noKey(), {name: "an unknown mode", request: request{body: object{"mode": "x"}}, status: 400, field: "mode"}, missing("/datastores/" + unusedID + "/resync")}},
 	"CountFacets":     {good: request{path: "/datastores/{datastore}/facets?keys=team"}, check: hasFields("documents", "facets"), bad: []badRequest{noKey(), missing("/datastores/" + unusedID + "/facets?keys=team"), {name: "no keys", request: request{path: "/datastores/{datastore}/facets"}, status: 400, field: "keys"}}},
+	"GetSearchSettings": {check: hasFields("version", "createdAt", "synonyms", "stopWords", "keepWords", "boosts", "pins", "warnings"), bad: []badRequest{noKey(), missing("/datastores/" + unusedID + "/search-settings"),
+		{name: "a version that is not kept", request: request{path: "/datastores/{datastore}/search-settings?version=7"}, status: 404}, {name: "a version below 1", request: request{path: "/datastores/{datastore}/search-settings?version=0"}, status: 400, field: "version"}}},
+	"UpdateSearchSettings": {good: request{body: object{"synonyms": []string{"a => b"}, "pins": []object{{"query": "q", "documents": []object{{"datasourceId": "{datasource}"}}}}}}, check: hasFields("version", "synonyms", "warnings"), bad: []badRequest{noKey(), missing("/datastores/" + unusedID + "/search-settings"),
+		{name: "a rule of one word", request: request{body: object{"synonyms": []string{"a, b", "c"}}}, status: 400, field: "synonyms[1]"}}},
+	"ListSearchSettingsVersions": {check: hasFields("data"), bad: []badRequest{noKey(), missing("/datastores/" + unusedID + "/search-settings/versions")}},
+	"RestoreSearchSettings": {good: request{body: object{"version": 1}}, check: hasFields("version", "synonyms"), bad: []badRequest{noKey(), missing("/datastores/" + unusedID + "/search-settings/restore"),
+		{name: "no version", request: request{body: object{}}, status: 400, field: "version"}, {name: "a version that is not kept", request: request{body: object{"version": 7}}, status: 404}}},
 	"CountDatasources": {check: func(t *testing.T, a *response) {
 		if o := a.object(); o["total"] != 2.0 || o["synched"] != 1.0 || o["error"] != 0.0 {
 			t.Errorf("a text that is searchable and a site are counted as %s", a.body)

@@ -17,6 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/api/neighbours"
 	"github.com/sluice/sluice/pkg/api/openai/inference"
 	"github.com/sluice/sluice/pkg/api/openai/responses"
+	"github.com/sluice/sluice/pkg/api/searchsettings"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract/format"
@@ -73,6 +74,8 @@ type Deps struct {
 	Claims        idempotency.Store
 	Responses     responses.Store
 	Files         FileStore
+
+	SearchSettings searchsettings.Store
 
 	Originals Originals
 	Drawer    Drawer
@@ -143,7 +146,7 @@ func (o Options) documented() document.Limits {
 
 func (d Deps) withDefaults() (Deps, error) {
 	if slices.Contains([]any{
-		d.Agents, d.Datastores, d.Datasources, d.Documents, d.Jobs, d.Sites, d.Conversations, d.Keys, d.KeyFinder, d.Usage, d.Accounts, d.Claims, d.Responses, d.Files,
+		d.Agents, d.Datastores, d.Datasources, d.Documents, d.Jobs, d.Sites, d.Conversations, d.Keys, d.KeyFinder, d.Usage, d.Accounts, d.Claims, d.Responses, d.Files, d.SearchSettings,
 		d.Originals, d.Drawer, d.Converter, d.Chunks, d.Retriever, d.Embedders, d.Answerer, d.Watcher,
 	}, nil) || d.DetectType == nil || len(d.Formats) == 0 {
 		return d, errors.New("creating the API: a dependency is missing")

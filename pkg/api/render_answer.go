@@ -80,7 +80,7 @@ func renderModelExplanation(m *domain.ExplainedModel) *ModelExplanation {
 func renderDatastoreExplanation(d domain.ExplainedDatastore) DatastoreExplanation {
 	return DatastoreExplanation{
 		DatastoreId: d.ID, Type: Engine(d.Engine), EmbeddingModel: d.Model, Lexical: d.Lexical, Dense: d.Dense, DenseWeight: d.DenseWeight,
-		Depth: d.Depth, Candidates: d.Candidates, Inactive: d.Inactive, Boosts: renderBoosts(d.Boosts),
+		Depth: d.Depth, Candidates: d.Candidates, Inactive: d.Inactive, Boosts: renderBoosts(d.Boosts), SettingsVersion: optional(d.SettingsVersion),
 		Evidence: renderEvidence(d.Evidence),
 	}
 }
@@ -106,7 +106,7 @@ func renderFragmentExplanation(f domain.ExplainedFragment) FragmentExplanation {
 		ChunkId: f.ChunkID, DatastoreId: f.DatastoreID,
 		LexicalScore: f.Lexical, LexicalRank: optional(f.LexicalRank), DenseScore: f.Dense, DenseRank: optional(f.DenseRank),
 		DocumentScore: f.Document, FusedScore: f.Fused, FusedRank: f.FusedRank, NeighbourScore: f.Neighbours, LinkListScore: 0 - f.LinkList,
-		BoostScore: f.Boost, BoostFactors: append([]float64{}, f.BoostFactors...), Rank: f.Rank, RerankedRank: optional(f.RerankedRank),
+		Pinned: f.Pinned, BoostScore: f.Boost, BoostFactors: append([]float64{}, f.BoostFactors...), Rank: f.Rank, RerankedRank: optional(f.RerankedRank),
 		Terms: append([]string{}, f.Terms...), Merged: append([]string{}, f.Merged...), Duplicates: append([]string{}, f.Duplicates...),
 	}
 	if f.RerankedRank > 0 {
@@ -117,7 +117,7 @@ func renderFragmentExplanation(f domain.ExplainedFragment) FragmentExplanation {
 
 func renderDropped(d domain.ExplainedDrops) Dropped {
 	return Dropped{
-		Inactive: d.Inactive, Duplicate: d.Duplicates, Merged: d.Merged, OverMaxPerDatasource: d.OverMax, BelowTopK: d.Below,
+		Inactive: d.Inactive, Blocked: d.Blocked, Duplicate: d.Duplicates, Merged: d.Merged, OverMaxPerDatasource: d.OverMax, BelowTopK: d.Below,
 		Chunks: lists.Map(d.Chunks, func(c domain.ExplainedDrop) DroppedChunk {
 			return DroppedChunk{
 				ChunkId: c.ChunkID, DatasourceId: c.DatasourceID, DatasourceName: c.DatasourceName,

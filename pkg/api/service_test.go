@@ -81,7 +81,7 @@ func newService(t *testing.T, adjust ...func(*api.Options, *api.Deps)) *service 
 func (s *service) parts() (api.Options, api.Deps) {
 	return api.Options{EmbeddingModels: []string{model}, TempDir: s.TempDir()}, api.Deps{
 		Agents: s.catalog, Datastores: s.catalog, Datasources: s.catalog, Documents: s.catalog, Jobs: s.catalog, Sites: s.catalog,
-		Conversations: s.catalog, Keys: s.catalog, KeyFinder: s.catalog, Usage: s.catalog, Accounts: s.catalog, Claims: s.catalog, Responses: s.catalog, Files: s.catalog,
+		Conversations: s.catalog, Keys: s.catalog, KeyFinder: s.catalog, Usage: s.catalog, Accounts: s.catalog, Claims: s.catalog, Responses: s.catalog, Files: s.catalog, SearchSettings: s.catalog,
 		Originals: s.originals, Drawer: drawer(func(context.Context, string, int) ([]byte, error) { return []byte("picture"), nil }), Chunks: s.chunks, Retriever: s.retriever,
 		Embedders: letterModels{model: &letters{id: model}}, Converter: converter(noText), Answerer: s.answerer, Watcher: s.watcher, Planner: s.planner,
 		DetectType: detectType, Formats: []format.Format{{Type: "text/plain", Label: "text"}, {Type: "application/pdf", Label: "PDF"}},

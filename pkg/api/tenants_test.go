@@ -37,6 +37,8 @@ func newTenant(s *service, mark string) *scene {
 		"userPrompt": about("the manner") + " {query} {context}", "datastoreIds": []string{t.datastore}})
 	t.datasource = s.newText(t.datastore, about("the trial"), object{"name": about("the note"), "custom_id": mark + "-note", "metadata": object{"author": about("the author")}})
 	s.synch(t.datasource, 1, 3)
+	s.call("PUT", "/datastores/"+t.datastore+"/search-settings", object{"synonyms": []string{mark + ", word of " + mark}, "stopWords": []string{mark},
+		"pins": []object{{"query": mark, "documents": []object{{"datasourceId": t.datasource}}, "block": []object{{"customId": mark + "-note"}}}}}).want(200)
 	t.site = s.newSite(t.datastore, object{"source_url": "https://" + mark + ".example/"})
 	s.upload(part{name: "datastoreId", text: t.datastore}, part{name: "custom_id", text: mark + "-file"}, part{"file", mark + ".txt", about("the file")}).want(201)
 	t.conversation = domain.NewID()
@@ -146,7 +148,7 @@ func collect(found map[string]bool, name string, value any) {
 var (
 	uuidPattern = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	// varyingText matches text that differs between responses.
-	varyingText = regexp.MustCompile(uuidPattern.String() + `|sk_[0-9a-f]+|"hint":"[0-9a-f]{4}"|2026-05-04T12:00:00[.0-9]*Z|is not valid JSON[^"]*|` + unusedMark + `[-a-z]*`)
+	varyingText = regexp.MustCompile(uuidPattern.String() + `|sk_[0-9a-f]+|"version":\d+|"hint":"[0-9a-f]{4}"|2026-05-04T12:00:00[.0-9]*Z|is not valid JSON[^"]*|` + unusedMark + `[-a-z]*`)
 )
 
 // withoutVaryingText returns the response without text that differs between responses and without the requested value

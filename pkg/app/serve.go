@@ -24,6 +24,7 @@ import (
 	"github.com/sluice/sluice/pkg/locate"
 	"github.com/sluice/sluice/pkg/originals"
 	"github.com/sluice/sluice/pkg/retrieve"
+	"github.com/sluice/sluice/pkg/searchsettings"
 	"github.com/sluice/sluice/pkg/telemetry"
 	"github.com/sluice/sluice/pkg/telemetry/instrument"
 )
@@ -110,6 +111,7 @@ const (
 
 func (s *Service) handler() (http.Handler, error) {
 	deps := retrieve.Deps{Indexes: searchers{s.engines}, Embedders: instrument.QueryEmbedders(s.embedders), Catalog: s.catalog, Permits: searchPermits{s.admission.searches}}
+	deps.Settings = searchsettings.NewCache(s.catalog.SearchSettingsOf)
 	if s.reranker != nil {
 		deps.Reranker = s.reranker
 	}
@@ -177,6 +179,9 @@ func (s *Service) handler() (http.Handler, error) {
 		Runner:     runner,
 		ChatModels: s.chatModelNames(),
 		Watcher:    s.hub,
+
+		SearchSettings: s.catalog,
+
 		Scheduled:  s.reschedule,
 		Planner:    sites,
 		DetectType: extract.DetectType,

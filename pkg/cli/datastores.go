@@ -32,7 +32,7 @@ func (p *Program) connected(where *ConnectionFlags, do func(context.Context, *cl
 
 func (p *Program) datastoresCommand() *cobra.Command {
 	stores := &cobra.Command{
-		Use: "datastores list|create|show|delete", Aliases: []string{"datastore"}, Short: "List, create, show and delete datastores",
+		Use: "datastores list|create|show|delete|synonyms|settings", Aliases: []string{"datastore"}, Short: "List, create, show and delete datastores, and control their search",
 		GroupID: GroupUse, DisableFlagsInUseLine: true,
 		Long: "A datastore holds documents that are searched together. It can be given by its id or its name.",
 	}
@@ -84,10 +84,11 @@ func (p *Program) datastoresCommand() *cobra.Command {
 		}),
 	}
 	remove.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
-	for _, cmd := range []*cobra.Command{list, create, show, remove} {
+	all := append([]*cobra.Command{list, create, show, remove}, p.searchSettingsCommands(&where)...)
+	for _, cmd := range all {
 		where.Flags(cmd)
 	}
-	stores.AddCommand(list, create, show, remove)
+	stores.AddCommand(all...)
 	return stores
 }
 

@@ -672,6 +672,24 @@ func (e OpenAIErrorErrorType) Valid() bool {
 	}
 }
 
+// Defines values for PinMatch.
+const (
+	PinMatchContains PinMatch = "contains"
+	PinMatchExact    PinMatch = "exact"
+)
+
+// Valid indicates whether the value is a known member of the PinMatch enum.
+func (e PinMatch) Valid() bool {
+	switch e {
+	case PinMatchContains:
+		return true
+	case PinMatchExact:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PlanExplanationReason.
 const (
 	PlanExplanationReasonComparison PlanExplanationReason = "comparison"
@@ -1893,6 +1911,9 @@ type DatastoreExplanation struct {
 	// Lexical the search compared words
 	Lexical bool `json:"lexical"`
 
+	// SettingsVersion version of its search settings
+	SettingsVersion *int64 `json:"settings_version"`
+
 	// Type the search engine
 	Type Engine `json:"type"`
 }
@@ -1956,7 +1977,7 @@ type DatastorePatch struct {
 
 // DatastoreQuery defines model for DatastoreQuery.
 type DatastoreQuery struct {
-	// Boosts rules that raise or lower the scores of documents; an empty array means none
+	// Boosts rules that raise or lower the scores of documents, instead of those in the search settings; an empty array means none
 	Boosts *[]Boost `json:"boosts,omitempty"`
 
 	// EncodingFormat form of `vector`; by default, the service recognises it
@@ -2094,6 +2115,9 @@ type DocumentResultStatus string
 // Dropped defines model for Dropped.
 type Dropped struct {
 	BelowTopK int `json:"below_top_k"`
+
+	// Blocked rows of documents that a pin hides
+	Blocked int `json:"blocked"`
 
 	// Chunks the best 50 dropped chunks
 	Chunks []DroppedChunk `json:"chunks"`
@@ -2447,6 +2471,9 @@ type FragmentExplanation struct {
 	// NeighbourScore change of the score because of adjacent chunks, which never raise the best score of a document
 	NeighbourScore float64 `json:"neighbour_score"`
 
+	// Pinned shown first because of a pin
+	Pinned bool `json:"pinned"`
+
 	// Rank rank after these adjustments
 	Rank          int      `json:"rank"`
 	RerankedRank  *int     `json:"reranked_rank"`
@@ -2667,6 +2694,34 @@ type PageRectangle struct {
 	Y float64 `json:"y"`
 }
 
+// Pin Puts documents first, or hides them, for some queries. Filters apply to pinned documents, which have the score 1.
+type Pin struct {
+	// Block hidden
+	Block *[]PinDocument `json:"block,omitempty"`
+
+	// Documents shown first, in this order
+	Documents *[]PinDocument `json:"documents,omitempty"`
+
+	// Match exact (default): the query has the same words; contains: it has these words among others, adjacent and in order
+	Match *PinMatch `json:"match,omitempty"`
+
+	// Query case, diacritics and punctuation do not matter
+	//
+	// Example: opening hours
+	Query string `json:"query"`
+}
+
+// PinMatch exact (default): the query has the same words; contains: it has these words among others, adjacent and in order
+type PinMatch string
+
+// PinDocument a document by either of its ids
+type PinDocument struct {
+	// Chunk number of the chunk to show; default: the best
+	Chunk        *int    `json:"chunk,omitempty"`
+	CustomId     *string `json:"customId,omitempty"`
+	DatasourceId *string `json:"datasourceId,omitempty"`
+}
+
 // PlanExplanation how the model divided the question for the search; missing if no plan was needed
 type PlanExplanation struct {
 	CompletionTokens int64 `json:"completion_tokens"`
@@ -2815,6 +2870,65 @@ type Scope string
 // embedding model. dense: only by meaning, with the datastore's embedding model; a query without a word known to the
 // model finds nothing, and datastores without vectors are rejected.
 type SearchMode string
+
+// SearchSettings defines model for SearchSettings.
+type SearchSettings struct {
+	// Boosts boosts of queries without boosts of their own
+	Boosts    []Boost    `json:"boosts"`
+	CreatedAt *time.Time `json:"createdAt"`
+
+	// KeepWords function words to keep in queries
+	KeepWords []string `json:"keepWords"`
+	Pins      []Pin    `json:"pins"`
+
+	// StopWords words to leave out of queries, in addition to the function words of the language
+	StopWords []string `json:"stopWords"`
+
+	// Synonyms rules in Solr's format, one per entry: texts separated by commas are equal; `a => b, c` means that a query with a also finds b and c. A backslash before a comma makes it part of a text. A text has up to 10 words and 200 bytes, a rule up to 30 texts
+	//
+	// Example: ["car, automobile, motor vehicle","laptop =\u003e notebook"]
+	Synonyms []string `json:"synonyms"`
+
+	// Version 0 if nothing was ever set
+	Version int64 `json:"version"`
+
+	// Warnings documents of pins that are not in the datastore, and are ignored; up to 20
+	Warnings []FieldError `json:"warnings"`
+}
+
+// SearchSettingsRestore defines model for SearchSettingsRestore.
+type SearchSettingsRestore struct {
+	Version int64 `json:"version"`
+}
+
+// SearchSettingsUpdate defines model for SearchSettingsUpdate.
+type SearchSettingsUpdate struct {
+	// Boosts boosts of queries without boosts of their own
+	Boosts *[]Boost `json:"boosts,omitempty"`
+
+	// KeepWords function words to keep in queries
+	KeepWords *[]string `json:"keepWords,omitempty"`
+	Pins      *[]Pin    `json:"pins,omitempty"`
+
+	// StopWords words to leave out of queries, in addition to the function words of the language
+	StopWords *[]string `json:"stopWords,omitempty"`
+
+	// Synonyms rules in Solr's format, one per entry: texts separated by commas are equal; `a => b, c` means that a query with a also finds b and c. A backslash before a comma makes it part of a text. A text has up to 10 words and 200 bytes, a rule up to 30 texts
+	//
+	// Example: ["car, automobile, motor vehicle","laptop =\u003e notebook"]
+	Synonyms *[]string `json:"synonyms,omitempty"`
+}
+
+// SearchSettingsVersion defines model for SearchSettingsVersion.
+type SearchSettingsVersion struct {
+	CreatedAt time.Time `json:"createdAt"`
+	Version   int64     `json:"version"`
+}
+
+// SearchSettingsVersions defines model for SearchSettingsVersions.
+type SearchSettingsVersions struct {
+	Data []SearchSettingsVersion `json:"data"`
+}
 
 // SitePlan defines model for SitePlan.
 type SitePlan struct {
@@ -3015,6 +3129,9 @@ type Id = string
 
 // IdempotencyKey defines model for IdempotencyKey.
 type IdempotencyKey = string
+
+// IfMatch Example: "3"
+type IfMatch = string
 
 // Limit defines model for Limit.
 type Limit = int
@@ -3460,6 +3577,24 @@ type ResyncDatastoreParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// GetSearchSettingsParams defines parameters for GetSearchSettings.
+type GetSearchSettingsParams struct {
+	// Version an older version; default: the version in use
+	Version *int `form:"version,omitempty" json:"version,omitempty"`
+}
+
+// UpdateSearchSettingsParams defines parameters for UpdateSearchSettings.
+type UpdateSearchSettingsParams struct {
+	// IfMatch ETag of the version that the change is based on. If another version is in use, the response is 409. Default: any
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// RestoreSearchSettingsParams defines parameters for RestoreSearchSettings.
+type RestoreSearchSettingsParams struct {
+	// IfMatch ETag of the version that the change is based on. If another version is in use, the response is 409. Default: any
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
 // CreateKeyParams defines parameters for CreateKey.
 type CreateKeyParams struct {
 	// IdempotencyKey Makes the request safe to repeat. Send it again with the same key and body as long as the response is 429, 5xx, or 409
@@ -3567,6 +3702,12 @@ type QueryDatastoreJSONRequestBody = DatastoreQuery
 
 // ResyncDatastoreJSONRequestBody defines body for ResyncDatastore for application/json ContentType.
 type ResyncDatastoreJSONRequestBody = Resync
+
+// UpdateSearchSettingsJSONRequestBody defines body for UpdateSearchSettings for application/json ContentType.
+type UpdateSearchSettingsJSONRequestBody = SearchSettingsUpdate
+
+// RestoreSearchSettingsJSONRequestBody defines body for RestoreSearchSettings for application/json ContentType.
+type RestoreSearchSettingsJSONRequestBody = SearchSettingsRestore
 
 // CreateKeyJSONRequestBody defines body for CreateKey for application/json ContentType.
 type CreateKeyJSONRequestBody = KeyCreate
@@ -4876,6 +5017,56 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /datastores/{id}/resync (the `ResyncDatastore` operationId).
 	ResyncDatastore(ctx context.Context, id Id, params *ResyncDatastoreParams, body ResyncDatastoreJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetSearchSettings Read the search settings of a datastore
+	//
+	// Synonyms, stop words, boosts and pinned documents. `warnings` names pinned documents that do not exist.
+	//
+	// Corresponds with GET /datastores/{id}/search-settings (the `GetSearchSettings` operationId).
+	GetSearchSettings(ctx context.Context, id Id, params *GetSearchSettingsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateSearchSettingsWithBody Replace the search settings of a datastore
+	//
+	// Stores the settings as a new version, which applies to the next query. Nothing is indexed again. Missing fields become
+	// empty. The newest 20 versions are kept.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /datastores/{id}/search-settings (the `UpdateSearchSettings` operationId).
+	UpdateSearchSettingsWithBody(ctx context.Context, id Id, params *UpdateSearchSettingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateSearchSettings Replace the search settings of a datastore
+	//
+	// Stores the settings as a new version, which applies to the next query. Nothing is indexed again. Missing fields become
+	// empty. The newest 20 versions are kept.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /datastores/{id}/search-settings (the `UpdateSearchSettings` operationId).
+	UpdateSearchSettings(ctx context.Context, id Id, params *UpdateSearchSettingsParams, body UpdateSearchSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RestoreSearchSettingsWithBody Restore an older version of a datastore's search settings
+	//
+	// Stores the content of the older version as a new version.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /datastores/{id}/search-settings/restore (the `RestoreSearchSettings` operationId).
+	RestoreSearchSettingsWithBody(ctx context.Context, id Id, params *RestoreSearchSettingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RestoreSearchSettings Restore an older version of a datastore's search settings
+	//
+	// Stores the content of the older version as a new version.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /datastores/{id}/search-settings/restore (the `RestoreSearchSettings` operationId).
+	RestoreSearchSettings(ctx context.Context, id Id, params *RestoreSearchSettingsParams, body RestoreSearchSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListSearchSettingsVersions List the versions of a datastore's search settings
+	//
+	// Corresponds with GET /datastores/{id}/search-settings/versions (the `ListSearchSettingsVersions` operationId).
+	ListSearchSettingsVersions(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetDocs Read the documentation
 	//
@@ -6265,6 +6456,116 @@ func (c *Endpoints) ResyncDatastoreWithBody(ctx context.Context, id Id, params *
 // Corresponds with POST /datastores/{id}/resync (the `ResyncDatastore` operationId).
 func (c *Endpoints) ResyncDatastore(ctx context.Context, id Id, params *ResyncDatastoreParams, body ResyncDatastoreJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewResyncDatastoreRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetSearchSettings Read the search settings of a datastore
+//
+// Synonyms, stop words, boosts and pinned documents. `warnings` names pinned documents that do not exist.
+//
+// Corresponds with GET /datastores/{id}/search-settings (the `GetSearchSettings` operationId).
+func (c *Endpoints) GetSearchSettings(ctx context.Context, id Id, params *GetSearchSettingsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetSearchSettingsRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateSearchSettingsWithBody Replace the search settings of a datastore
+//
+// Stores the settings as a new version, which applies to the next query. Nothing is indexed again. Missing fields become
+// empty. The newest 20 versions are kept.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /datastores/{id}/search-settings (the `UpdateSearchSettings` operationId).
+func (c *Endpoints) UpdateSearchSettingsWithBody(ctx context.Context, id Id, params *UpdateSearchSettingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateSearchSettingsRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateSearchSettings Replace the search settings of a datastore
+//
+// Stores the settings as a new version, which applies to the next query. Nothing is indexed again. Missing fields become
+// empty. The newest 20 versions are kept.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /datastores/{id}/search-settings (the `UpdateSearchSettings` operationId).
+func (c *Endpoints) UpdateSearchSettings(ctx context.Context, id Id, params *UpdateSearchSettingsParams, body UpdateSearchSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateSearchSettingsRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RestoreSearchSettingsWithBody Restore an older version of a datastore's search settings
+//
+// Stores the content of the older version as a new version.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /datastores/{id}/search-settings/restore (the `RestoreSearchSettings` operationId).
+func (c *Endpoints) RestoreSearchSettingsWithBody(ctx context.Context, id Id, params *RestoreSearchSettingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRestoreSearchSettingsRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RestoreSearchSettings Restore an older version of a datastore's search settings
+//
+// Stores the content of the older version as a new version.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /datastores/{id}/search-settings/restore (the `RestoreSearchSettings` operationId).
+func (c *Endpoints) RestoreSearchSettings(ctx context.Context, id Id, params *RestoreSearchSettingsParams, body RestoreSearchSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRestoreSearchSettingsRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListSearchSettingsVersions List the versions of a datastore's search settings
+//
+// Corresponds with GET /datastores/{id}/search-settings/versions (the `ListSearchSettingsVersions` operationId).
+func (c *Endpoints) ListSearchSettingsVersions(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListSearchSettingsVersionsRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -9087,6 +9388,225 @@ func NewResyncDatastoreRequestWithBody(server string, id Id, params *ResyncDatas
 			req.Header.Set("Idempotency-Key", headerParam0)
 		}
 
+	}
+
+	return req, nil
+}
+
+// NewGetSearchSettingsRequest constructs an http.Request for the GetSearchSettings method
+func NewGetSearchSettingsRequest(server string, id Id, params *GetSearchSettingsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/datastores/%s/search-settings", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Version != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "version", *params.Version, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewUpdateSearchSettingsRequest calls the generic UpdateSearchSettings builder with application/json body
+func NewUpdateSearchSettingsRequest(server string, id Id, params *UpdateSearchSettingsParams, body UpdateSearchSettingsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateSearchSettingsRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewUpdateSearchSettingsRequestWithBody constructs an http.Request for the UpdateSearchSettings method, with any body, and a specified content type
+func NewUpdateSearchSettingsRequestWithBody(server string, id Id, params *UpdateSearchSettingsParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/datastores/%s/search-settings", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewRestoreSearchSettingsRequest calls the generic RestoreSearchSettings builder with application/json body
+func NewRestoreSearchSettingsRequest(server string, id Id, params *RestoreSearchSettingsParams, body RestoreSearchSettingsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRestoreSearchSettingsRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewRestoreSearchSettingsRequestWithBody constructs an http.Request for the RestoreSearchSettings method, with any body, and a specified content type
+func NewRestoreSearchSettingsRequestWithBody(server string, id Id, params *RestoreSearchSettingsParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/datastores/%s/search-settings/restore", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewListSearchSettingsVersionsRequest constructs an http.Request for the ListSearchSettingsVersions method
+func NewListSearchSettingsVersionsRequest(server string, id Id) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/datastores/%s/search-settings/versions", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
 	}
 
 	return req, nil

@@ -24,10 +24,20 @@ type Datastore struct {
 	OCRLanguages   OCRLanguages // of scans
 	// Since is set by a move. In the place that serves readers, only rows of generations above Since are valid. Lower
 	// generations are left over from an earlier time when the datastore was in the same place.
-	Since     uint64
-	Move      *Move // nil: no move in progress
+	Since uint64
+	Move  *Move // nil: no move in progress
+	// SearchVersion is the version of the settings that control its searches; 0: it has none. See SearchSettings.
+	SearchVersion int64
+	CreatedAt     time.Time
+	UpdatedAt     time.Time
+}
+
+// SearchSettings is a version of the settings that control the searches of a datastore; see package searchsettings. A
+// version never changes. The numbers of a datastore's versions start at 1 and are never used again.
+type SearchSettings struct {
+	Version   int64
+	JSON      []byte // nil in lists of versions
 	CreatedAt time.Time
-	UpdatedAt time.Time
 }
 
 // Serving returns the place that readers are served from.

@@ -43,17 +43,18 @@ type ExplainedFilters struct {
 
 // ExplainedDatastore explains the search in one datastore.
 type ExplainedDatastore struct {
-	ID          string
-	Engine      Engine
-	Model       string  // embedding model
-	DenseWeight float64 // weight of the dense leg; the lexical leg has the rest
-	Lexical     bool    // the query's words were searched
-	Dense       bool    // the query's vector was searched
-	Depth       int     // candidates requested per leg
-	Candidates  int
-	Inactive    int                // rows found that belong to no active generation
-	Boosts      json.RawMessage    // boosts of its documents; nil: none
-	Evidence    *ExplainedEvidence // reasons for DenseWeight; nil: it is AverageWeight
+	ID              string
+	Engine          Engine
+	Model           string  // embedding model
+	DenseWeight     float64 // weight of the dense leg; the lexical leg has the rest
+	Lexical         bool    // the query's words were searched
+	Dense           bool    // the query's vector was searched
+	Depth           int     // candidates requested per leg
+	Candidates      int
+	Inactive        int                // rows found that belong to no active generation
+	Boosts          json.RawMessage    // boosts of its documents; nil: none
+	SettingsVersion int64              // version of its search settings; 0: none
+	Evidence        *ExplainedEvidence // reasons for DenseWeight; nil: it is AverageWeight
 }
 
 // ExplainedEvidence says why the weight of the dense leg differs from its average.
@@ -90,6 +91,7 @@ type ExplainedFragment struct {
 	LinkList     float64   // score deducted because the page is a list of links; 0 for other pages
 	Boost        float64   // change of the score by boosts
 	BoostFactors []float64 // factor of each boost of the datastore
+	Pinned       bool      // shown first because of a pin
 	Rank         int       // rank in the first stage
 	Reranked     float64
 	RerankedRank int
@@ -112,6 +114,7 @@ const (
 // ExplainedDrops counts the dropped candidates and lists the best of them.
 type ExplainedDrops struct {
 	Inactive   int // rows found that belong to no active generation
+	Blocked    int // rows found of documents that a pin hides
 	Duplicates int
 	Merged     int
 	OverMax    int

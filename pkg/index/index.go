@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/filter"
 )
 
@@ -51,6 +52,7 @@ type Filter struct {
 // Query is a search of one space. If Text is empty, there is no lexical leg. If Vector is nil, there is no dense leg.
 type Query struct {
 	Text   string
+	Rules  *analysis.Rules // synonyms and stop words for Text; nil: none
 	Vector []float32
 	Limit  int // candidates per leg, 1 to 10,000
 	// VectorLimit is the number of candidates that the vector leg needs, at most Limit; 0 means Limit. An engine may return

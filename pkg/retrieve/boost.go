@@ -22,9 +22,6 @@ import (
 // into the result may rank low without it.
 const boostDepth = 5
 
-// boosts returns the boosts of a datastore's documents: those of the request, if it has the field.
-func (req *Request) boosts(*domain.Datastore) []boost.Boost { return req.Boosts }
-
 // boostedDocument holds the factors for a document's scores.
 type boostedDocument struct {
 	factors []float64 // one per boost of its datastore

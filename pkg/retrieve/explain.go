@@ -20,10 +20,12 @@ func explain(req Request, found []datastoreResult, all []*candidate, s *selectio
 	}
 	for _, f := range found {
 		e.Dropped.Inactive += f.dropped
+		e.Dropped.Blocked += f.blocked
 		d := domain.ExplainedDatastore{
 			ID: f.ds.ID, Engine: f.ds.Type, Model: f.ds.EmbeddingModel, Lexical: f.words, Dense: f.vector.vector != nil,
 			Depth: f.depth, Candidates: len(f.candidates), Inactive: f.dropped, Boosts: explainBoosts(req.boosts(&f.ds)),
-			Evidence: f.evidence.explained(),
+			SettingsVersion: f.ds.SearchVersion,
+			Evidence:        f.evidence.explained(),
 		}
 		switch {
 		case d.Dense && d.Lexical:
@@ -119,7 +121,7 @@ func (s stageRanks) fragment(p *mergedFragment) domain.ExplainedFragment {
 		ChunkID: c.hit.Key, DatastoreID: c.ds.ID,
 		Lexical: c.hit.Lexical, LexicalRank: s.lexical[c], Dense: c.hit.Dense, DenseRank: s.dense[c],
 		Document: c.document, Fused: c.score, FusedRank: s.fused[c], Neighbours: c.final - c.boosted + c.taken - c.score, LinkList: c.taken,
-		Boost: c.boosted, BoostFactors: slices.Clone(c.factors()), Rank: s.first[c],
+		Pinned: c.pinned, Boost: c.boosted, BoostFactors: slices.Clone(c.factors()), Rank: s.first[c],
 		Reranked: c.reranked, RerankedRank: c.second,
 		Terms: c.hit.Terms[:min(len(c.hit.Terms), domain.MaxExplainedTerms)],
 	}

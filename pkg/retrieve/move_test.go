@@ -107,6 +107,10 @@ func (x movingIndex) CountValues(context.Context, index.Space, index.CountQuery)
 	return index.Counts{}, errors.New("not used")
 }
 
+func (x movingIndex) Rows(context.Context, index.Space, string, uint64, int, int) ([]index.Row, error) {
+	return nil, errors.New("not used")
+}
+
 func (x movingIndex) Fill(_ context.Context, s index.Space, hits []*index.Hit) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()

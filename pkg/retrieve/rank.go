@@ -10,12 +10,13 @@ import (
 
 	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/index"
 	"github.com/sluice/sluice/pkg/lists"
 )
 
 // rank ranks the candidates from all legs, with the reranker if there is one, and returns the best fragments.
-func (r *Retriever) rank(ctx context.Context, legs []leg, req Request, selected *int) (Result, error) {
-	res := Result{TermWeights: make(map[string]float64)}
+func (r *Retriever) rank(ctx context.Context, legs []leg, req Request, f index.Filter, selected *int) (Result, error) {
+	res := Result{TermWeights: make(map[string]float64), Rules: req.rules(&req.Datastores[0])}
 	for i := range legs {
 		for _, space := range legs[i].found {
 			res.degrade(space.degraded)
@@ -35,7 +36,10 @@ func (r *Retriever) rank(ctx context.Context, legs []leg, req Request, selected 
 	if second.Error != "" {
 		res.degrade("the results were not reranked: " + second.Error)
 	}
-	ranked := share(legs)
+	ranked, err := r.pin(ctx, req, f, share(legs))
+	if err != nil {
+		return Result{}, err
+	}
 	res.Candidates = len(ranked)
 	if err := s.choose(ctx, ranked); err != nil {
 		return Result{}, err

@@ -46,6 +46,7 @@ type Indexes interface {
 type Searcher interface {
 	Search(ctx context.Context, space index.Space, q index.Query) (index.Result, error)
 	CountValues(ctx context.Context, space index.Space, q index.CountQuery) (index.Counts, error)
+	Rows(ctx context.Context, space index.Space, datasourceID string, generation uint64, fromOrdinal, limit int) ([]index.Row, error)
 	Fill(ctx context.Context, space index.Space, hits []*index.Hit) error
 }
 
@@ -69,13 +70,14 @@ type Catalog interface {
 	ResolveFilters(ctx context.Context, datastoreIDs []string, f domain.Filters) ([]string, error)
 }
 
-// Deps are the dependencies of a Retriever. All but the Reranker and Permits are required.
+// Deps are the dependencies of a Retriever. All but the Reranker, Settings and Permits are required.
 type Deps struct {
 	Indexes   Indexes
 	Embedders Embedders
 	Catalog   Catalog
-	Reranker  Reranker // nil: no reranking
-	Permits   Permits  // for searches of parts at the same time as others of the same query; nil: no limit
+	Reranker  Reranker       // nil: no reranking
+	Settings  SettingsReader // nil: datastores have no settings for searches
+	Permits   Permits        // for searches of parts at the same time as others of the same query; nil: no limit
 }
 
 // Options configure a Retriever. The zero value uses the defaults.
@@ -138,6 +140,8 @@ type Request struct {
 	// Facets holds the metadata keys whose values are counted over the documents that have a ranked candidate, at most
 	// MaxFacetKeys.
 	Facets []string
+
+	control control
 }
 
 // Result is the answer to a query.
@@ -165,6 +169,8 @@ type Result struct {
 	Explanation *domain.Explanation
 	// Facets is nil unless Request.Facets is set.
 	Facets *domain.Facets
+	// Rules holds the synonyms and stop words of the first datastore; nil: none.
+	Rules *analysis.Rules
 }
 
 // Relevance returns the larger of fragment i's scores before and after reranking.
@@ -237,6 +243,9 @@ func (r *Retriever) retrieve(ctx context.Context, req Request) (Result, error) {
 		res.Facets = emptyFacets(req.Facets)
 		return res, nil
 	}
+	if req.control, err = r.controlOf(ctx, req); err != nil {
+		return Result{}, err
+	}
 	if req.Parts == nil && req.Vector == nil {
 		for _, p := range question.Parts(req.Query) {
 			req.Parts = append(req.Parts, p.Query)
@@ -248,7 +257,7 @@ func (r *Retriever) retrieve(ctx context.Context, req Request) (Result, error) {
 		if err != nil {
 			return Result{}, err
 		}
-		res, err := r.rank(ctx, legs, req, selected)
+		res, err := r.rank(ctx, legs, req, filter, selected)
 		if err == nil && len(req.Facets) > 0 {
 			res.Facets, err = r.facetsOf(ctx, legs, req, filter)
 		}

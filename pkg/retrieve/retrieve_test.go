@@ -34,6 +34,7 @@ type fixture struct {
 	filled int             // number of hits whose rows were requested
 	gone   map[string]bool // keys of rows that were removed after they had been found
 	unread error           // error of reading rows
+	stored []index.Row     // rows that Rows returns
 }
 
 func (w *fixture) Index(domain.Engine) (Searcher, error) { return w, nil }
@@ -58,6 +59,16 @@ func (w *fixture) Search(ctx context.Context, space index.Space, q index.Query) 
 
 func (w *fixture) CountValues(ctx context.Context, space index.Space, q index.CountQuery) (index.Counts, error) {
 	return w.count(ctx, space, q)
+}
+
+func (w *fixture) Rows(_ context.Context, _ index.Space, datasource string, generation uint64, from, limit int) ([]index.Row, error) {
+	var out []index.Row
+	for _, r := range w.stored {
+		if r.DatasourceID == datasource && r.Generation == generation && r.Ordinal >= from && len(out) < limit {
+			out = append(out, r)
+		}
+	}
+	return out, nil
 }
 
 func (w *fixture) Fill(_ context.Context, _ index.Space, hits []*index.Hit) error {

@@ -32,6 +32,7 @@ type candidate struct {
 	second       int        // rank by the reranker, from 1; 0: not reranked
 	reranked     float64    // score by the reranker, 0 to 1
 	displayScore float64    // score for callers, 0 to 1; never increases from rank to rank
+	pinned       bool       // shown first because of a pin
 	compared     bool       // whether duplicateOf has been determined
 	duplicateOf  *candidate // a better candidate with nearly the same text, or nil
 }
@@ -45,6 +46,7 @@ type datastoreResult struct {
 	words       bool // whether the engine compared the query's words
 	nearest     bool // mode dense: only the distance to the query's vector counts
 	termWeights map[string]float64
+	blocked     int // hits of documents that a pin hides
 	dropped     int // hits of inactive generations or deleted datasources
 	// outdated reports whether all hits of some datasource belong to older generations. Its new generation may have
 	// become active only after the index was read. In this case, the candidates contain no rows from the datasource.
@@ -154,7 +156,7 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (datastoreResult
 	if q.Mode == domain.SearchDense {
 		depth = vectors
 	}
-	made, words, err := q.vectorFor(ctx, engine, ds, index.Query{Text: q.Query, Limit: depth, Filter: q.filter})
+	made, words, err := q.vectorFor(ctx, engine, ds, index.Query{Text: q.Query, Rules: q.rules(&ds), Limit: depth, Filter: q.filter})
 	if err != nil {
 		return datastoreResult{}, fmt.Errorf("embedding the query for datastore %q: %w", ds.ID, err)
 	}
@@ -166,7 +168,7 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (datastoreResult
 	}
 	space := index.Space{DatastoreID: ds.ID, Model: ds.EmbeddingModel, Dimensions: made.dimensions}
 	for {
-		found, err := engine.Search(ctx, space, index.Query{Text: text, Vector: made.vector, Limit: depth, VectorLimit: vectors, Filter: q.filter, Prepared: words})
+		found, err := engine.Search(ctx, space, index.Query{Text: text, Rules: q.rules(&ds), Vector: made.vector, Limit: depth, VectorLimit: vectors, Filter: q.filter, Prepared: words})
 		if err != nil {
 			return datastoreResult{}, unavailable(filterFault(fmt.Errorf("searching datastore %q: %w", ds.ID, err)),
 				"the index of datastore %q cannot be searched at the moment; try again later", ds.ID)
@@ -177,7 +179,7 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (datastoreResult
 			made.vector, made.weight = made.unfiltered, 1
 			continue
 		}
-		res, err := q.activeHits(ctx, ds, found, &origin{engine, space, rarestTerm(found.TermWeights)})
+		res, err := q.activeHits(ctx, ds, found, &origin{engine, space, rarestTerm(found.TermWeights)}, &q.control)
 		if err != nil {
 			return datastoreResult{}, err
 		}
@@ -191,7 +193,7 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (datastoreResult
 			continue
 		}
 		res.shallow = found.VectorLimit > 0 && found.VectorLimit < full && len(found.Hits) >= found.VectorLimit
-		if res.shallow && res.dropped > maxInactive {
+		if res.shallow && res.dropped+res.blocked > maxInactive {
 			depth, vectors = full, full
 			res.release()
 			continue
@@ -210,7 +212,7 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (datastoreResult
 }
 
 // activeHits keeps the hits that belong to active generations of the datastore's datasources.
-func (r *Retriever) activeHits(ctx context.Context, ds domain.Datastore, found index.Result, from *origin) (datastoreResult, error) {
+func (r *Retriever) activeHits(ctx context.Context, ds domain.Datastore, found index.Result, from *origin, control *control) (datastoreResult, error) {
 	res := datastoreResult{ds: ds, termWeights: found.TermWeights, words: found.MaxLexical > 0}
 	if len(found.Hits) == 0 {
 		return res, nil
@@ -247,6 +249,10 @@ func (r *Retriever) activeHits(ctx context.Context, ds domain.Datastore, found i
 		if o.ActiveGeneration == 0 || o.ActiveGeneration != h.Generation || o.DatastoreID != ds.ID {
 			res.dropped++
 			res.outdated = res.outdated || (h.Generation < o.ActiveGeneration && !o.current)
+			continue
+		}
+		if control.isBlocked(o.ActiveDatasource) {
+			res.blocked++
 			continue
 		}
 		h.Lexical, h.Dense = finiteOrZero(h.Lexical), min(max(finiteOrZero(h.Dense), -1), 1)

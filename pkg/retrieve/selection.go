@@ -74,7 +74,7 @@ func (s *selection) choose(ctx context.Context, ranked []*candidate) error {
 			return s.dropRest(ctx, rows, i)
 		case p == nil && over:
 			s.drop(c, i+1, domain.DropOverMax)
-		case s.duplicates.isRepeated(c):
+		case s.duplicates.isRepeated(c) && !c.pinned:
 			s.drop(c, i+1, domain.DropDuplicate)
 		case p != nil:
 			p.merge(c)

@@ -21,8 +21,8 @@ var agentQueryPath = regexp.MustCompile(`^(?:/api)?/agents/(?:query/([^/]+)|([^/
 // Methods and headers that pages from other origins may send, and headers that such pages may read (ExposedHeaders).
 const (
 	corsMethods    = "GET, HEAD, POST, PUT, PATCH, DELETE"
-	corsHeaders    = "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Mcp-Protocol-Version, Mcp-Session-Id, X-Request-Id"
-	ExposedHeaders = "Content-Disposition, Idempotent-Replayed, Mcp-Session-Id, Retry-After, Sluice-Ignored-Parameters, X-Request-Id"
+	corsHeaders    = "Authorization, Content-Type, Idempotency-Key, If-Match, Last-Event-ID, Mcp-Protocol-Version, Mcp-Session-Id, X-Request-Id"
+	ExposedHeaders = "Content-Disposition, ETag, Idempotent-Replayed, Mcp-Session-Id, Retry-After, Sluice-Ignored-Parameters, X-Request-Id"
 	corsMaxAge     = "600" // how long browsers cache the answer to a preflight request, in seconds
 )
 

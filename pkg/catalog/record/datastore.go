@@ -27,6 +27,7 @@ func datastoreRow(d *domain.Datastore, m *domain.Move) db.Row {
 		db.Col("chunk_max", &d.Chunking.MaxTokens),
 		db.Col("ocr_languages", &d.OCRLanguages),
 		db.Col("since", &d.Since),
+		db.Col("search_version", &d.SearchVersion),
 		db.Col("move_id", &m.ID),
 		db.Col("move_engine", &m.To.Engine),
 		db.Col("move_model", &m.To.Model),

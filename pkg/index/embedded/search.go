@@ -55,7 +55,7 @@ func (x *Index) Search(ctx context.Context, id index.Space, q index.Query) (inde
 		})
 	})
 	if errors.Is(err, store.ErrNotFound) {
-		return emptyResult(q.Text), nil
+		return emptyResult(q), nil
 	}
 	if err != nil {
 		return index.Result{}, fmt.Errorf("searching space of datastore %q: %w", id.DatastoreID, err)
@@ -97,6 +97,7 @@ func (x *Index) Prepare(ctx context.Context, id index.Space, q index.Query) (ind
 type lexicalLeg struct {
 	of     *store.Snapshot
 	text   string
+	rules  *analysis.Rules
 	limit  int
 	filter lexical.Filter
 
@@ -109,18 +110,18 @@ type lexicalLeg struct {
 // same query and the same snapshot, lexicalSearch returns that result. It cannot use a result for another snapshot, in
 // which the slots may belong to other rows.
 func lexicalSearch(ctx context.Context, v store.View, q index.Query, filter lexical.Filter) (*lexicalLeg, error) {
-	if leg, ok := q.Prepared.(*lexicalLeg); ok && leg.of == v.Snapshot && leg.text == q.Text && leg.limit == q.Limit && leg.filter.Equal(filter) {
+	if leg, ok := q.Prepared.(*lexicalLeg); ok && leg.of == v.Snapshot && leg.text == q.Text && leg.rules == q.Rules && leg.limit == q.Limit && leg.filter.Equal(filter) {
 		return leg, nil
 	}
 	words := v.Lexical()
-	leg := &lexicalLeg{of: v.Snapshot, text: q.Text, limit: q.Limit, filter: filter}
+	leg := &lexicalLeg{of: v.Snapshot, text: q.Text, rules: q.Rules, limit: q.Limit, filter: filter}
 	var err error
 	if leg.passing, err = words.Filter(ctx, filter); err != nil {
 		return nil, err
 	}
 	var terms []analysis.QueryTerm
 	if q.Text != "" {
-		terms = append(analysis.Query(q.Text, v.Languages()), analysis.PageTerms(q.Text)...)
+		terms = append(analysis.QueryWith(q.Text, v.Languages(), q.Rules), analysis.PageTerms(q.Text)...)
 	}
 	if leg.words, err = words.Query(ctx, terms); err != nil {
 		return nil, err
@@ -130,8 +131,8 @@ func lexicalSearch(ctx context.Context, v store.View, q index.Query, filter lexi
 }
 
 // emptyResult returns the result for a space without rows.
-func emptyResult(text string) index.Result {
-	l, err := lexical.Reader{}.Query(context.Background(), analysis.Query(text, nil))
+func emptyResult(q index.Query) index.Result {
+	l, err := lexical.Reader{}.Query(context.Background(), analysis.QueryWith(q.Text, nil, q.Rules))
 	if err != nil {
 		return index.Result{} // unreachable: without segments nothing is read
 	}

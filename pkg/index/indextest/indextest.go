@@ -56,7 +56,7 @@ type suite struct {
 // with t.Cleanup.
 func Run(t *testing.T, open func(t *testing.T) index.Index, opts Options) {
 	s := &suite{open, opts.withDefaults()}
-	groups := []map[string]func(*testing.T){s.writeTests(), s.searching(), s.filling(), s.filtering(), s.values(), s.selectiveTests(), s.agreementTests(), s.deleteTests(), s.bulkDeleteTests(), s.countTests(), s.repeating(), s.living(), s.where()}
+	groups := []map[string]func(*testing.T){s.writeTests(), s.searching(), s.filling(), s.filtering(), s.values(), s.selectiveTests(), s.agreementTests(), s.deleteTests(), s.bulkDeleteTests(), s.countTests(), s.repeating(), s.living(), s.where(), s.synonyms()}
 	for _, group := range groups {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) {

@@ -95,9 +95,10 @@ func (w weights) stored() (entity.SparseEmbedding, error) {
 // queryTerm is a word in a query. Its weight is its inverse document frequency in a space, times the factor for its
 // number of occurrences in the query.
 type queryTerm struct {
-	name   string
-	forms  []uint32
-	weight float64
+	name         string
+	forms        []uint32
+	alternatives []alternative
+	weight       float64
 }
 
 // lexicalQuery is the lexical part of a query.
@@ -113,7 +114,7 @@ type lexicalQuery struct {
 func newLexicalQuery(words []analysis.QueryTerm, rows float64, having []float64) lexicalQuery {
 	q := lexicalQuery{weights: make(map[string]float64, len(words)), average: 1}
 	for i, w := range words {
-		t := queryTerm{name: w.Name, forms: hashes(w), weight: bm25.Weight(rows, min(having[i], rows)) * bm25.Repeated(w.Count)}
+		t := queryTerm{name: w.Name, forms: hashes(w.Forms), alternatives: alternativesOf(w), weight: bm25.Weight(rows, min(having[i], rows)) * bm25.Repeated(w.Count)}
 		q.terms = append(q.terms, t)
 	}
 	if len(q.terms) > bm25.MaxTerms {
@@ -145,9 +146,9 @@ func (q lexicalQuery) candidateLimit(limit int) int {
 }
 
 // hashes returns the distinct hashes of a word's forms.
-func hashes(w analysis.QueryTerm) []uint32 {
+func hashes(forms []string) []uint32 {
 	var out []uint32
-	for _, f := range w.Forms {
+	for _, f := range forms {
 		if h := termHash(f); !slices.Contains(out, h) {
 			out = append(out, h)
 		}
@@ -161,6 +162,9 @@ func (q lexicalQuery) vector() (entity.SparseEmbedding, error) {
 	for _, t := range q.terms {
 		for _, f := range t.forms {
 			highest[f] = max(highest[f], t.weight)
+		}
+		for _, a := range t.alternatives {
+			a.addTo(highest, t.weight)
 		}
 	}
 	if len(highest) == 0 {
@@ -179,10 +183,13 @@ func (q lexicalQuery) score(h *index.Hit, count func(uint32) float64) {
 		for _, f := range t.forms {
 			n += count(f)
 		}
+		for _, a := range t.alternatives {
+			n += analysis.SynonymWeight * a.count(count)
+		}
 		if n > 0 {
 			h.Lexical += t.weight * bm25.Saturated(n, norm)
 			h.Terms = append(h.Terms, t.name)
-			h.Counts = append(h.Counts, int(n))
+			h.Counts = append(h.Counts, int(math.Ceil(n-1e-9)))
 		}
 	}
 }

@@ -60,7 +60,7 @@ func (x *Index) search(ctx context.Context, s index.Space, q index.Query) (index
 			return out, err
 		}
 	}
-	nothing := newLexicalQuery(analysis.Query(q.Text, nil), 0, make([]float64, analysis.MaxQueryTerms))
+	nothing := newLexicalQuery(analysis.QueryWith(q.Text, nil, q.Rules), 0, make([]float64, analysis.MaxQueryTerms))
 	return index.Result{MaxLexical: nothing.max, TermWeights: nothing.weights}, nil
 }
 
@@ -72,7 +72,7 @@ func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID strin
 	var lexical entity.SparseEmbedding
 	if q.Text != "" {
 		var err error
-		if words, err = x.question(ctx, col, datastoreID, q.Text); err != nil {
+		if words, err = x.question(ctx, col, datastoreID, q.Text, q.Rules); err != nil {
 			return index.Result{}, err
 		}
 		if lexical, err = words.vector(); err != nil {

@@ -215,12 +215,25 @@ func (x *Index) countRows(ctx context.Context, col *collection, expr string, lev
 }
 
 // question returns a query's words with their weights in a space.
-func (x *Index) question(ctx context.Context, col *collection, datastoreID, text string) (lexicalQuery, error) {
+func (x *Index) question(ctx context.Context, col *collection, datastoreID, text string, rules *analysis.Rules) (lexicalQuery, error) {
 	c, err := x.statistics(ctx, col, datastoreID)
 	if err != nil {
 		return lexicalQuery{}, err
 	}
-	words := append(analysis.Query(text, c.languages), analysis.PageTerms(text)...)
+	words := append(analysis.QueryWith(text, c.languages, rules), analysis.PageTerms(text)...)
+	having, err := x.rowsWith(ctx, col, datastoreID, words, c)
+	if err != nil {
+		return lexicalQuery{}, err
+	}
+	q := newLexicalQuery(words, c.rows, having)
+	if c.rows > 0 {
+		q.average, q.mismatch = c.average, c.mismatch
+	}
+	return q, nil
+}
+
+// countRowsHaving returns the number of rows that contain each word.
+func (x *Index) countRowsHaving(ctx context.Context, col *collection, datastoreID string, words []analysis.QueryTerm, c *termStatistics) ([]float64, error) {
 	having := make([]float64, len(words))
 	var unknown []int
 	for i, w := range words {
@@ -232,30 +245,27 @@ func (x *Index) question(ctx context.Context, col *collection, datastoreID, text
 	for part := range slices.Chunk(unknown, wordsPerCall) {
 		vectors := make([]entity.Vector, len(part))
 		for j, i := range part {
+			var err error
 			if vectors[j], err = formsVector(words[i]); err != nil {
-				return lexicalQuery{}, err
+				return nil, err
 			}
 		}
 		counts, err := x.rowsHaving(ctx, col, datastoreID, vectors, c)
 		if err != nil {
-			return lexicalQuery{}, fmt.Errorf("counting the rows with the query's words: %w", err)
+			return nil, fmt.Errorf("counting the rows with the query's words: %w", err)
 		}
 		for j, i := range part {
 			having[i] = counts[j]
 			c.learn(words[i], counts[j])
 		}
 	}
-	q := newLexicalQuery(words, c.rows, having)
-	if c.rows > 0 {
-		q.average, q.mismatch = c.average, c.mismatch
-	}
-	return q, nil
+	return having, nil
 }
 
 // formsVector returns a vector that matches rows with any form of a word.
 func formsVector(w analysis.QueryTerm) (entity.Vector, error) {
 	one := make(weights)
-	for _, h := range hashes(w) {
+	for _, h := range hashes(w.Forms) {
 		one[h] = 1
 	}
 	v, err := one.stored()
@@ -275,7 +285,7 @@ func (c *termStatistics) known(w analysis.QueryTerm) (float64, bool) {
 	}
 	if c.sample != nil {
 		var n float64
-		for _, h := range hashes(w) {
+		for _, h := range hashes(w.Forms) {
 			n += c.sample[h]
 		}
 		return min(n, c.sampled) / c.sampled * c.rows, true

@@ -18,12 +18,13 @@ export async function show(page) {
   const root = `#/datastores/${store.id}`;
   const body = [
     head(store.name, [button('Ask', () => ask(store, signal), { class: 'main' })], h('a', { href: '#/datastores' }, 'Datastores')),
-    tabs('Datastore sections', [[root, 'Content'], [`${root}/search`, 'Search'], ...(may.write() ? /** @type {[string, string][]} */ ([[`${root}/settings`, 'Settings']]) : [])], tab ? `${root}/${tab}` : root),
+    tabs('Datastore sections', [[root, 'Content'], [`${root}/search`, 'Search'], ...(may.write() ? /** @type {[string, string][]} */ ([[`${root}/search-settings`, 'Search settings'], [`${root}/settings`, 'Settings']]) : [])], tab ? `${root}/${tab}` : root),
     store.description && h('p', {}, store.description),
     store.move && moving(store.move),
   ];
   if (tab === '') body.push(await content(store, page));
   else if (tab === 'search') body.push(playground(store, page));
+  else if (tab === 'search-settings' && may.write()) body.push(await (await import('./searchsettings.js')).searchSettings(store, signal));
   else if (tab === 'settings' && may.write()) body.push(settings(store));
   else throw new Error('Page not found.');
   return { title: store.name, body };

@@ -27,7 +27,7 @@ type Query struct {
 func (v Reader) Query(ctx context.Context, terms []analysis.QueryTerm) (*Query, error) {
 	l := &Query{Weights: make(map[string]float64, len(terms))}
 	for _, t := range terms {
-		list, err := v.TermList(ctx, t.Forms)
+		list, err := v.listFor(ctx, t)
 		if err != nil {
 			return nil, err
 		}

@@ -176,7 +176,17 @@ func (v Reader) TermList(ctx context.Context, forms []string) (*TermList, error)
 	if len(v.Segments) == 0 {
 		return v.listOf(nil), nil
 	}
-	key := cache.Key{Space: v.OpenID, Kind: cache.List, Term: strings.Join(forms, "\x00")}
+	return v.cachedList(strings.Join(forms, "\x00"), func(g *postingsMerger) (*TermList, error) {
+		if err := v.collect(ctx, g, forms); err != nil {
+			return nil, err
+		}
+		return v.listOf(g.parts()...), nil
+	})
+}
+
+// cachedList returns a list from the cache or, if it is not cached, builds it with a merger from the pool.
+func (v Reader) cachedList(term string, build func(*postingsMerger) (*TermList, error)) (*TermList, error) {
+	key := cache.Key{Space: v.OpenID, Kind: cache.List, Term: term}
 	if found, ok := v.Caches.Lists.Get(key); ok {
 		if list := found.(*TermList); list.version == v.Version {
 			return list, nil
@@ -184,24 +194,34 @@ func (v Reader) TermList(ctx context.Context, forms []string) (*TermList, error)
 	}
 	g := mergerPool.Get().(*postingsMerger)
 	defer mergerPool.Put(g)
+	list, err := build(g)
+	if err != nil {
+		return nil, err
+	}
+	v.Caches.Lists.Replace(key, list, list.bytes()+int64(len(term)))
+	return list, nil
+}
+
+// collect reads the postings of a word's forms into g, which it empties first.
+func (v Reader) collect(ctx context.Context, g *postingsMerger, forms []string) (err error) {
 	g.postings, g.runs = g.postings[:0], g.runs[:0]
 	for _, form := range forms {
 		for _, seg := range v.Segments {
 			from := len(g.postings)
-			var err error
 			if g.postings, err = v.segmentPostings(ctx, seg, form, g.postings); err != nil {
-				return nil, err
+				return err
 			}
 			g.add(from)
 		}
 	}
-	list := v.listOf(g.parts()...)
-	v.Caches.Lists.Replace(key, list, list.bytes()+int64(len(key.Term)))
-	return list, nil
+	return nil
 }
 
 // listOf builds a list from postings, which must be sorted by slot across all parts. It drops dead slots.
-func (v Reader) listOf(parts ...[]Posting) *TermList {
+func (v Reader) listOf(parts ...[]Posting) *TermList { return v.scaledList(1, parts...) }
+
+// scaledList is like listOf for postings whose frequencies are multiples of 1/scale.
+func (v Reader) scaledList(scale uint32, parts ...[]Posting) *TermList {
 	buf := listPool.Get().(*listBuilder)
 	defer listPool.Put(buf)
 	defer buf.reset()
@@ -221,8 +241,8 @@ func (v Reader) listOf(parts ...[]Posting) *TermList {
 	}
 	t.impacts, t.frequencies = make([]float64, len(buf.kinds)), make([]uint32, len(buf.kinds))
 	for i, k := range buf.kinds {
-		t.frequencies[i] = k.frequency
-		t.impacts[i] = t.weight * bm25.Saturated(float64(k.frequency), bm25.Norm(float64(k.length), average))
+		t.frequencies[i] = (k.frequency + scale - 1) / scale
+		t.impacts[i] = t.weight * bm25.Saturated(float64(k.frequency)/float64(scale), bm25.Norm(float64(k.length), average))
 		t.maxImpact = max(t.maxImpact, t.impacts[i])
 	}
 	t.kinds.set(buf.numbers, len(buf.kinds))

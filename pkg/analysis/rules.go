@@ -1,0 +1,291 @@
+package analysis
+
+import (
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// SynonymWeight is the weight of an occurrence of a synonym, relative to one of the query's own word.
+const SynonymWeight = 0.8
+
+// Limits on the expansion of a query.
+const (
+	maxAlternatives      = 16  // per term
+	maxQueryAlternatives = 128 // per query
+	maxPhraseUnits       = 16  // words of a phrase that synonyms are looked up for
+)
+
+// Alternative is a word or phrase that a row may contain instead of a query's word. Words holds the forms of each of its
+// words. A row contains the alternative as often as it contains the rarest of these words.
+type Alternative struct{ Words [][]string }
+
+// Synonym is a rule: a query that contains the phrase From also finds rows that contain one of To.
+type Synonym struct {
+	From string
+	To   []string
+}
+
+// Rules change the words that queries are searched for. They are safe for concurrent use. A nil Rules changes nothing.
+type Rules struct {
+	synonyms   []Synonym
+	stop, keep map[string]bool
+
+	mu      sync.Mutex
+	phrases map[Language]*phrases
+}
+
+// NewRules returns rules with the given synonyms. `stop` are words to leave out of queries, and `keep` are words to keep
+// although they are function words.
+func NewRules(synonyms []Synonym, stop, keep []string) *Rules {
+	return &Rules{synonyms: synonyms, stop: wordsIn(stop), keep: wordsIn(keep), phrases: make(map[Language]*phrases)}
+}
+
+// wordsIn returns the words among the texts; see Word.
+func wordsIn(texts []string) map[string]bool {
+	out := make(map[string]bool)
+	for _, text := range texts {
+		if word, ok := Word(text); ok {
+			out[word] = true
+		}
+	}
+	return out
+}
+
+// Word returns the word that a text consists of, in lower case. It returns false if the text is not a single word, or a
+// single character of a script without spaces.
+func Word(text string) (word string, ok bool) {
+	text = strings.ToLower(removeInvisible(norm.NFKC.String(strings.TrimSpace(text))))
+	tokens(text, func(t token) bool {
+		word = t.text
+		return false
+	})
+	return word, word != "" && word == text
+}
+
+// Words returns the number of words of a text, in which a query could contain it as a phrase. It counts at most to
+// limit + 1.
+func Words(text string, limit int) (n int) {
+	for range units(text) {
+		if n++; n > limit {
+			break
+		}
+	}
+	return n
+}
+
+// Folded returns a text in the form in which queries are compared with others: its words in lower case, without
+// diacritics, separated by spaces.
+func Folded(text string) string {
+	var words []string
+	for t := range units(text) {
+		words = append(words, unify(fold(t.text), Unknown))
+	}
+	return strings.Join(words, " ")
+}
+
+// drops reports whether a word is left out of a query. `stop` are the function words of the query's language.
+func (r *Rules) drops(word string, stop map[string]bool) bool {
+	if r == nil {
+		return stop[word]
+	}
+	return r.stop[word] || stop[word] && !r.keep[word]
+}
+
+// isUnit reports whether a token is a word of a phrase. Pairs of characters are not, because they repeat the characters.
+func isUnit(t token) bool {
+	if t.kind != kindUnspaced {
+		return true
+	}
+	for range clusters(t.text) { // none in a single character
+		return false
+	}
+	return true
+}
+
+// units iterates over the tokens of a text that are words of a phrase.
+func units(text string) iter.Seq[token] {
+	return func(yield func(token) bool) {
+		tokens(text, func(t token) bool { return !isUnit(t) || yield(t) })
+	}
+}
+
+// phrases finds synonyms by the terms of a phrase in one language.
+type phrases struct {
+	lang   Language
+	to     map[string][]string // texts, by the terms of the phrase, which are joined by a zero byte
+	starts map[string]int      // number of words of the longest phrase, by its first term
+}
+
+// in returns the phrases of a language.
+func (r *Rules) in(lang Language) *phrases {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p := r.phrases[lang]; p != nil {
+		return p
+	}
+	p := &phrases{lang: lang, to: make(map[string][]string), starts: make(map[string]int)}
+	for _, s := range r.synonyms {
+		var terms []string
+		for t := range units(s.From) {
+			terms = append(terms, termOf(t, lang))
+		}
+		if len(terms) == 0 || len(terms) > maxPhraseUnits {
+			continue
+		}
+		key := strings.Join(terms, "\x00")
+		for _, to := range s.To {
+			if len(p.to[key]) < maxAlternatives && !slices.Contains(p.to[key], to) {
+				p.to[key] = append(p.to[key], to)
+			}
+		}
+		p.starts[terms[0]] = max(p.starts[terms[0]], len(terms))
+	}
+	r.phrases[lang] = p
+	return p
+}
+
+// expansion collects the words of a query and finds their synonyms. A nil expansion does nothing.
+type expansion struct {
+	phrases []*phrases
+	langs   []Language // of the forms of synonyms
+	terms   [][]string // the terms of the query's words in the language of each element of phrases
+	names   []string   // the names of the query's terms
+}
+
+// expansion returns an expansion for a query in the language `lang`, or nil if there are no synonyms. The forms of
+// synonyms are those of `langs`.
+func (r *Rules) expansion(lang Language, langs []Language) *expansion {
+	if r == nil || len(r.synonyms) == 0 {
+		return nil
+	}
+	e := &expansion{langs: langs}
+	for _, of := range slices.Compact([]Language{lang, Unknown}) {
+		e.phrases = append(e.phrases, r.in(of))
+	}
+	e.terms = make([][]string, len(e.phrases))
+	return e
+}
+
+// add adds a token of the query, whose term has the given name.
+func (e *expansion) add(t token, name string) {
+	if e == nil || !isUnit(t) {
+		return
+	}
+	for i, p := range e.phrases {
+		e.terms[i] = append(e.terms[i], termOf(t, p.lang))
+	}
+	e.names = append(e.names, name)
+}
+
+// apply adds the synonyms to the terms that were kept of the query. Longer phrases win over shorter ones that they
+// contain. If all words of a phrase were left out, its synonyms become a term of their own.
+func (e *expansion) apply(kept []QueryTerm) []QueryTerm {
+	if e == nil {
+		return kept
+	}
+	left := maxQueryAlternatives
+	for at := 0; at < len(e.names); {
+		n, to := e.match(at)
+		var alternatives []Alternative
+		for _, text := range to {
+			if words := e.words(text); len(words) > 0 && left > 0 {
+				alternatives = append(alternatives, Alternative{words})
+				left--
+			}
+		}
+		if len(alternatives) > 0 {
+			kept = attach(kept, e.names[at:at+n], alternatives)
+		}
+		at += max(n, 1)
+	}
+	return kept
+}
+
+// match returns the synonyms of the longest phrase that begins at a word of the query, and its number of words.
+func (e *expansion) match(at int) (n int, to []string) {
+	for i, p := range e.phrases {
+		terms := e.terms[i][at:]
+		for of := min(p.starts[terms[0]], len(terms)); of > n; of-- {
+			if found := p.to[strings.Join(terms[:of], "\x00")]; len(found) > 0 {
+				n, to = of, found
+			}
+		}
+	}
+	return n, to
+}
+
+// words returns the forms of each word of a synonym.
+func (e *expansion) words(text string) (words [][]string) {
+	var singles [][]string // characters of scripts without spaces
+	pairs := false
+	tokens(text, func(t token) bool {
+		forms := queryTerm(t, e.langs).Forms
+		switch {
+		case t.kind != kindUnspaced:
+			words = append(words, forms)
+		case isUnit(t):
+			singles = append(singles, forms)
+		default:
+			pairs = true
+			words = append(words, forms)
+		}
+		return len(words) < maxPhraseUnits
+	})
+	if !pairs {
+		words = append(words, singles...)
+	}
+	return words
+}
+
+// attach adds alternatives to the terms with the given names.
+func attach(kept []QueryTerm, names []string, alternatives []Alternative) []QueryTerm {
+	attached := false
+	for i := range kept {
+		if !slices.Contains(names, kept[i].Name) {
+			continue
+		}
+		attached = true
+		for _, a := range alternatives {
+			if a = a.without(kept[i].Forms); len(kept[i].Alternatives) < maxAlternatives && a.Words != nil {
+				kept[i].Alternatives = append(kept[i].Alternatives, a)
+			}
+		}
+	}
+	if !attached && len(kept) < MaxQueryTerms {
+		kept = append(kept, QueryTerm{Name: names[0], Alternatives: alternatives[:min(len(alternatives), maxAlternatives)], Count: 1})
+	}
+	return kept
+}
+
+// without returns a single word without the given forms, so that no occurrence counts twice. The result has no words if
+// nothing is left.
+func (a Alternative) without(forms []string) Alternative {
+	if len(a.Words) > 1 {
+		return a
+	}
+	rest := slices.DeleteFunc(slices.Clone(a.Words[0]), func(f string) bool { return slices.Contains(forms, f) })
+	if len(rest) == 0 {
+		return Alternative{}
+	}
+	return Alternative{[][]string{rest}}
+}
+
+// Identity returns a text that identifies the forms and the alternatives of a term.
+func (q QueryTerm) Identity() string {
+	if len(q.Alternatives) == 0 {
+		return strings.Join(q.Forms, "\x00")
+	}
+	var b strings.Builder
+	b.WriteString(strings.Join(q.Forms, "\x00"))
+	for _, a := range q.Alternatives {
+		b.WriteString("\x02")
+		for _, forms := range a.Words {
+			b.WriteString("\x01" + strings.Join(forms, "\x00"))
+		}
+	}
+	return b.String()
+}

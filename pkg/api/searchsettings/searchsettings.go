@@ -1,0 +1,115 @@
+// Package searchsettings implements the endpoints of a datastore's search settings: reading, replacing, versions.
+package searchsettings
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/api/problem"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/searchsettings"
+)
+
+// Store stores the versions of search settings. The catalog implements it.
+type Store interface {
+	SearchSettings(ctx context.Context, ws, id string, version int64) (domain.SearchSettings, error)
+	SearchVersions(ctx context.Context, ws, id string) ([]domain.SearchSettings, error)
+	StoreSearchSettings(ctx context.Context, ws, id string, settings []byte, match *int64, keep int) (domain.SearchSettings, error)
+	searchsettings.Datasources
+}
+
+// View is a version of the settings as clients see it.
+type View struct {
+	searchsettings.Settings
+	Version  int64 // 0: the datastore has no settings
+	Stored   domain.SearchSettings
+	Warnings []domain.FieldError // documents that do not exist
+}
+
+// Get returns a version of the settings of a datastore, or the version in use if `version` is 0.
+func Get(ctx context.Context, s Store, ws, id string, version int64) (View, error) {
+	stored, err := s.SearchSettings(ctx, ws, id, version)
+	if err != nil {
+		return View{}, err
+	}
+	return view(ctx, s, id, stored)
+}
+
+func view(ctx context.Context, s Store, id string, stored domain.SearchSettings) (View, error) {
+	out := View{Settings: searchsettings.Empty(), Version: stored.Version, Stored: stored}
+	if stored.Version == 0 {
+		return out, nil
+	}
+	var faults []domain.FieldError
+	if out.Settings, faults = searchsettings.Parse(stored.JSON); len(faults) > 0 {
+		return out, fmt.Errorf("decoding version %d of the search settings: %s %s", stored.Version, faults[0].Field, faults[0].Message)
+	}
+	var err error
+	out.Warnings, err = out.Missing(ctx, s, id)
+	return out, err
+}
+
+// Put stores new settings, which `body` holds in the form that the API accepts. ifMatch is the header of this name, or
+// "".
+func Put(ctx context.Context, s Store, ws, id string, body any, ifMatch string) (View, error) {
+	match, err := versionOf(ifMatch)
+	if err != nil {
+		return View{}, err
+	}
+	data, err := json.Marshal(body)
+	if err != nil {
+		return View{}, fmt.Errorf("encoding search settings: %w", err)
+	}
+	settings, faults := searchsettings.Parse(data)
+	if err := problem.Invalid(faults); err != nil {
+		return View{}, err
+	}
+	return put(ctx, s, ws, id, settings, match)
+}
+
+func put(ctx context.Context, s Store, ws, id string, settings searchsettings.Settings, match *int64) (View, error) {
+	data, err := settings.Encode()
+	if err != nil {
+		return View{}, err
+	}
+	stored, err := s.StoreSearchSettings(ctx, ws, id, data, match, searchsettings.MaxVersions)
+	if err != nil {
+		return View{}, err
+	}
+	return view(ctx, s, id, stored)
+}
+
+// Restore stores the content of an older version as a new one.
+func Restore(ctx context.Context, s Store, ws, id string, version int64, ifMatch string) (View, error) {
+	match, err := versionOf(ifMatch)
+	if err != nil {
+		return View{}, err
+	}
+	old, err := s.SearchSettings(ctx, ws, id, version)
+	if err != nil {
+		return View{}, err
+	}
+	settings, faults := searchsettings.Parse(old.JSON)
+	if err := problem.Invalid(faults); err != nil {
+		return View{}, err
+	}
+	return put(ctx, s, ws, id, settings, match)
+}
+
+// versionOf returns the version that an If-Match header names, or nil if it names none.
+func versionOf(ifMatch string) (*int64, error) {
+	if ifMatch == "" || ifMatch == "*" {
+		return nil, nil
+	}
+	n, err := strconv.ParseInt(strings.Trim(strings.TrimPrefix(ifMatch, "W/"), `"`), 10, 64)
+	if err != nil || n < 0 {
+		return nil, domain.Invalid("If-Match", "is %.40q; it must be the ETag of a response, such as %q", ifMatch, ETag(3))
+	}
+	return &n, nil
+}
+
+// ETag returns the ETag of a version.
+func ETag(version int64) string { return fmt.Sprintf("%q", strconv.FormatInt(version, 10)) }

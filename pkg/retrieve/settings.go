@@ -1,0 +1,74 @@
+package retrieve
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/boost"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/searchsettings"
+)
+
+// SettingsReader provides the settings that control the searches of a datastore.
+type SettingsReader interface {
+	// Settings returns a version of a datastore's settings. It fails with domain.CodeNotFound if the version is no longer
+	// stored.
+	Settings(ctx context.Context, datastoreID string, version int64) (*searchsettings.Compiled, error)
+}
+
+// control holds what the settings of the request's datastores say about a query.
+type control struct {
+	settings map[string]*searchsettings.Compiled // by datastore; no entry: none
+	pinned   []pinned
+	blocked  map[string]bool // ids of hidden datasources
+}
+
+// controlOf reads the settings of the request's datastores, and finds the pins that match the query.
+func (r *Retriever) controlOf(ctx context.Context, req Request) (control, error) {
+	var c control
+	if r.deps.Settings == nil {
+		return c, nil
+	}
+	for i := range req.Datastores {
+		ds := &req.Datastores[i]
+		if ds.SearchVersion == 0 {
+			continue
+		}
+		s, err := r.deps.Settings.Settings(ctx, ds.ID, ds.SearchVersion)
+		if domain.CodeOf(err) == domain.CodeNotFound { // the datastore was deleted, or has since had many other versions
+			continue
+		}
+		if err != nil {
+			return c, fmt.Errorf("reading the search settings of datastore %q: %w", ds.ID, err)
+		}
+		if c.settings == nil {
+			c.settings = make(map[string]*searchsettings.Compiled)
+		}
+		c.settings[ds.ID] = s
+		if err := r.addPins(ctx, &c, ds, req); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+// boosts returns the boosts of a datastore's documents: those of the request, if it has the field, or those of the
+// settings.
+func (req *Request) boosts(ds *domain.Datastore) []boost.Boost {
+	if req.Boosts != nil {
+		return req.Boosts
+	}
+	if s := req.control.settings[ds.ID]; s != nil {
+		return s.Boosts
+	}
+	return nil
+}
+
+// rules returns the synonyms and stop words of a datastore, or nil.
+func (req *Request) rules(ds *domain.Datastore) *analysis.Rules {
+	if s := req.control.settings[ds.ID]; s != nil {
+		return s.Rules
+	}
+	return nil
+}
