@@ -19,8 +19,8 @@ const (
 	maxPhraseUnits       = 16  // words of a phrase that synonyms are looked up for
 )
 
-// Alternative is a word or phrase that a row may contain instead of a query's word. Words holds the forms of each of its
-// words. A row contains the alternative as often as it contains the rarest of these words.
+// Alternative is a word or phrase that a row may contain instead of a query's word. Words holds the forms of each of
+// its words. A row contains the alternative as often as it contains the rarest of these words.
 type Alternative struct{ Words [][]string }
 
 // Synonym is a rule: a query that contains the phrase From also finds rows that contain one of To.
@@ -38,8 +38,8 @@ type Rules struct {
 	phrases map[Language]*phrases
 }
 
-// NewRules returns rules with the given synonyms. `stop` are words to leave out of queries, and `keep` are words to keep
-// although they are function words.
+// NewRules returns rules with the given synonyms. `stop` are words to leave out of queries, and `keep` are words to
+// keep although they are function words.
 func NewRules(synonyms []Synonym, stop, keep []string) *Rules {
 	return &Rules{synonyms: synonyms, stop: wordsIn(stop), keep: wordsIn(keep), phrases: make(map[Language]*phrases)}
 }
@@ -95,7 +95,8 @@ func (r *Rules) drops(word string, stop map[string]bool) bool {
 	return r.stop[word] || stop[word] && !r.keep[word]
 }
 
-// isUnit reports whether a token is a word of a phrase. Pairs of characters are not, because they repeat the characters.
+// isUnit reports whether a token is a word of a phrase. Pairs of characters are not, because they repeat the
+// characters.
 func isUnit(t token) bool {
 	if t.kind != kindUnspaced {
 		return true

@@ -15,8 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Boosts change the final scores of the first stage, after the deduction for link lists. So they decide which candidates
-// are reranked. They change the reranker's scores in the same way.
+// Boosts change the final scores of the first stage, after the deduction for link lists. So they decide which
+// candidates are reranked. They change the reranker's scores in the same way.
 
 // boostDepth is how many times more candidates are searched for if scores are boosted. A document that a boost lifts
 // into the result may rank low without it.

@@ -11,8 +11,8 @@ import (
 )
 
 // Pins apply after the ranking. A pinned document is shown first, with the score 1, whether the search has found it or
-// not. It must match the filters of the query. Hidden documents are dropped from the hits of each search, so that others
-// take their places.
+// not. It must match the filters of the query. Hidden documents are dropped from the hits of each search, so that
+// others take their places.
 
 // pinned is a document to show first.
 type pinned struct {
@@ -83,8 +83,9 @@ func (r *Retriever) pin(ctx context.Context, req Request, f index.Filter, ranked
 	return append(first, slices.DeleteFunc(slices.Clone(ranked), func(c *candidate) bool { return taken[c] })...), nil
 }
 
-// pinnedCandidate returns the candidate of a pinned document: the best of the ranked ones or, if the search has not found
-// the document, its first chunk. It returns nil if there is no such chunk, or if the filter does not select the document.
+// pinnedCandidate returns the candidate of a pinned document: the best of the ranked ones or, if the search has not
+// found the document, its first chunk. It returns nil if there is no such chunk, or if the filter does not select the
+// document.
 func (r *Retriever) pinnedCandidate(ctx context.Context, req Request, f index.Filter, p pinned, ranked []*candidate) (*candidate, error) {
 	for _, c := range ranked {
 		if c.hit.DatasourceID == p.id && (p.chunk == nil || c.hit.Ordinal == *p.chunk) {

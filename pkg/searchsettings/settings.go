@@ -1,6 +1,6 @@
 // Package searchsettings holds the settings that control the search of a datastore: synonyms, stop words, boosts and
-// pinned documents. See docs/retrieval.md. Settings are stored as JSON, with a number for each version, and compiled when
-// a query needs them.
+// pinned documents. See docs/retrieval.md. Settings are stored as JSON, with a number for each version, and compiled
+// when a query needs them.
 package searchsettings
 
 import (

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// SearchSettings returns a version of the search settings of a datastore in the workspace; 0 means the version in use. If
-// the datastore has no settings, the result has the version 0 and no JSON.
+// SearchSettings returns a version of the search settings of a datastore in the workspace; 0 means the version in use.
+// If the datastore has no settings, the result has the version 0 and no JSON.
 func (c *Resources) SearchSettings(ctx context.Context, ws, id string, version int64) (domain.SearchSettings, error) {
 	d, err := record.DatastoreOf(ctx, c.db.Read, ws, id, "")
 	if err != nil {
@@ -57,8 +57,8 @@ func (c *Resources) SearchVersions(ctx context.Context, ws, id string) ([]domain
 	return all, nil
 }
 
-// StoreSearchSettings stores a new version of the search settings of a datastore in the workspace, and puts it in use. Only
-// the newest `keep` versions stay. If `match` is not nil, it must be the version in use, 0 for none; otherwise
+// StoreSearchSettings stores a new version of the search settings of a datastore in the workspace, and puts it in use.
+// Only the newest `keep` versions stay. If `match` is not nil, it must be the version in use, 0 for none; otherwise
 // StoreSearchSettings fails with domain.CodeConflict.
 func (c *Resources) StoreSearchSettings(ctx context.Context, ws, id string, settings []byte, match *int64, keep int) (domain.SearchSettings, error) {
 	s := domain.SearchSettings{JSON: settings}

@@ -59,8 +59,8 @@ func (v Reader) postings(ctx context.Context, g *postingsMerger, forms []string,
 	return out, nil
 }
 
-// intersection returns the postings of slots that occur in both lists, with the lower frequency. It reuses the memory of
-// a. Both lists are sorted by slot.
+// intersection returns the postings of slots that occur in both lists, with the lower frequency. It reuses the memory
+// of a. Both lists are sorted by slot.
 func intersection(a, b []Posting) []Posting {
 	out := a[:0]
 	for _, p := range a {
