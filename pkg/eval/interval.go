@@ -56,9 +56,9 @@ func mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// BootstrapMeans computes the mean of each group, such as a collection of questions. It returns the mean of these means
-// with its interval, so all groups have the same weight. As in Bootstrap, samples are drawn with replacement, within
-// each group. Empty groups are ignored.
+// BootstrapMeans returns the mean of the groups' means with its interval, so that every group of values has the same
+// weight. A group is, for example, a collection of questions. Like Bootstrap, it draws samples with replacement, but
+// within each group. It ignores empty groups.
 func BootstrapMeans(groups [][]float64) Interval {
 	groups = slices.DeleteFunc(slices.Clone(groups), func(g []float64) bool { return len(g) == 0 })
 	if len(groups) == 0 {

@@ -57,9 +57,10 @@ func ReadDocuments(r io.Reader, each func(Document) error) error {
 	})
 }
 
-// ReadQuestions reads questions, a JSON object per line with _id and text. As extensions, it also reads "relevant" (ids
-// of relevant documents), "answer" (a text in relevant fragments, or alternative texts) and "filters" (an object). A
-// question without _id gets its line number as id. Duplicate ids and a file without questions are errors.
+// ReadQuestions reads questions, a JSON object per line with _id and text. It also reads three fields that are not part
+// of the BEIR format: "relevant" (ids of relevant documents), "answer" (a text that relevant fragments contain, or a
+// list of alternatives) and "filters" (an object). A question without _id gets its line number as id. Duplicate ids and
+// a file without questions are errors.
 func ReadQuestions(r io.Reader) ([]Question, error) {
 	var questions []Question
 	seen := map[string]int{}
@@ -206,7 +207,7 @@ func (o *object) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// texts is one string or a list of strings. Blank strings are dropped.
+// texts is a JSON value that may be one string or a list of strings. Decoding drops blank strings.
 type texts []string
 
 func (t *texts) UnmarshalJSON(b []byte) error {

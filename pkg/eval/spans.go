@@ -8,7 +8,8 @@ type Span struct{ Start, End int }
 // Length returns the length of the span, or 0 if it ends before it starts.
 func (s Span) Length() int { return max(0, s.End-s.Start) }
 
-// Union merges overlapping and adjacent spans, drops empty ones, and returns the result sorted.
+// Answer is the answer to a question: its length and the positions where it occurs in documents. If it occurs several
+// times, it is enough to find one occurrence.
 func Union(spans []Span) []Span {
 	sorted := slices.DeleteFunc(slices.Clone(spans), func(s Span) bool { return s.Length() == 0 })
 	slices.SortFunc(sorted, func(a, b Span) int { return a.Start - b.Start })
@@ -48,8 +49,8 @@ type Answer struct {
 	Places []Position
 }
 
-// coveredLength returns the length of the part of the answer that is in the returned text. It combines parts that were
-// returned from different places.
+// coveredLength returns how much of the answer the returned passages contain. Parts that were returned from different
+// occurrences of the answer are combined.
 func (a Answer) coveredLength(returned Passages) int {
 	var parts []Span // returned parts of the answer, relative to its start
 	for _, p := range a.Places {

@@ -10,7 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
-// Names looks up a datastore's datasources by the names that judgements may use.
+// Names finds a datastore's datasources by any of the names that a judgement may use: a custom id, an id, a name or a
+// web address.
 type Names struct {
 	ids map[string][]string // datasource ids by "kind:name"; the kinds are custom, id, name and url
 }
@@ -27,7 +28,9 @@ func (n *Names) Add(d service.Datasource) {
 	}
 }
 
-// find returns the ids of the datasources with the given name. If several share it, any of them counts as correct.
+// find returns the ids of the datasources with the given name. It tries custom ids first, then ids, names and web
+// addresses, and returns the matches of the first kind that has any. If several datasources match, each of them counts
+// as correct.
 func (n *Names) find(name string) []string {
 	if n == nil {
 		return nil

@@ -51,7 +51,7 @@ type Case struct {
 	Question eval.Question
 	// Documents maps each relevant document to its grade, which is above 0. If it is empty, documents are not judged.
 	Documents eval.Grades
-	// Of maps datasource ids to document names. A datasource that is not in the map is not relevant.
+	// Of maps datasource ids to keys of Documents. A datasource that is not in the map is not relevant.
 	Of map[string]string
 }
 
@@ -63,7 +63,8 @@ func (c Case) Filters() *service.Filters {
 	return &service.Filters{JSON: c.Question.Filters}
 }
 
-// TopK returns the number of fragments that show which documents or passages are among the first k.
+// TopK returns how many fragments to request so that the first k documents or passages are among them. Documents need
+// more than k fragments, because several fragments may belong to the same document.
 func (c Case) TopK(k int) int {
 	if len(c.Documents) > 0 {
 		return min(MaxK, perDocument*k)
@@ -71,8 +72,8 @@ func (c Case) TopK(k int) int {
 	return k
 }
 
-// Hits reports whether a relevant document is among the first k documents of the fragments and an answer is in the first
-// k fragments, as far as the case has them.
+// Hits reports whether a relevant document is among the first k documents of the fragments and an answer is in the
+// first k fragments. If the case has no relevant documents or no answers, only the other condition counts.
 func (c Case) Hits(found []service.Fragment, k int) bool {
 	r := c.rank(found, k)
 	return (len(c.Documents) == 0 || eval.Recall(r.documents, c.Documents, k) > 0) &&
@@ -140,8 +141,8 @@ func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, erro
 	return report, nil
 }
 
-// askAll runs all questions in a mode. The first question runs alone, because a mode that is rejected once is rejected
-// for all questions.
+// askAll asks the questions of all cases in one mode and returns the rankings in the order of the cases. It asks the
+// first question alone: if the service rejects the mode, it would reject every other question too.
 func askAll(ctx context.Context, s Searcher, cases []Case, mode Mode, topK int, o Options, step func()) ([]rankings, error) {
 	answers := make([]rankings, len(cases))
 	ask := func(ctx context.Context, i int) error {
@@ -198,11 +199,12 @@ func (c Case) documents(found []service.Fragment) []string {
 	return ranking
 }
 
-// answered is the name of the first fragment with an answer in a ranking of passages. It is the only relevant item of
-// the ranking.
+// answered stands for the first fragment with an answer in the result of Case.passages. No other item in that ranking
+// is relevant.
 const answered = "answered"
 
-// passages returns a ranking of the fragments in which only the first fragment with an answer counts as relevant.
+// passages returns a ranking with one item per fragment. The item of the first fragment with an answer is the constant
+// answered. All other items count as irrelevant.
 func (c Case) passages(found []service.Fragment) []string {
 	ranking := make([]string, len(found))
 	has := false

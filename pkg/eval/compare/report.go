@@ -24,7 +24,7 @@ type SkippedMode struct {
 	Reason string `json:"reason"`
 }
 
-// Level holds the figures for one kind of judged item: "documents", or "passages", which are fragments that contain an
+// Level holds the figures for one kind of judged item: documents or passages. A passage is a fragment that contains an
 // answer.
 type Level struct {
 	Name        string       `json:"level"`
@@ -59,7 +59,7 @@ func (s *series) add(ranking []string, g eval.Grades, k int) {
 	s.mrr = append(s.mrr, eval.MRR(ranking, g, k))
 }
 
-// fill scores the results and adds the figures to the report.
+// fill computes the figures from the rankings that were found in each mode, and adds them to the report.
 func (r *Report) fill(cases []Case, modes []Mode, found map[Mode][]rankings) {
 	documents, passages := map[Mode]*series{}, map[Mode]*series{}
 	for _, mode := range modes {
@@ -78,7 +78,7 @@ func (r *Report) fill(cases []Case, modes []Mode, found map[Mode][]rankings) {
 	r.level("passages", modes, passages)
 }
 
-// level adds the figures for one Level (documents or passages) to the report, unless no question has judgements for it.
+// level adds one Level (documents or passages) to the report, unless no question has judgements for this level.
 func (r *Report) level(name string, modes []Mode, of map[Mode]*series) {
 	n := len(of[modes[0]].ndcg)
 	if n == 0 {
@@ -148,7 +148,7 @@ func (r Report) isSmallSample() bool {
 	return slices.ContainsFunc(r.Levels, func(l Level) bool { return l.Questions < 50 })
 }
 
-// significance says in words whether a mode is significantly better or worse by nDCG.
+// significance says in words whether the nDCG of mode d.Mode is significantly better or worse than that of d.Than.
 func significance(d Difference) string {
 	switch {
 	case d.NDCG.Low > 0:

@@ -131,7 +131,7 @@ func (m *generator) ask(ctx context.Context, chunks []source) ([]reply, error) {
 	return replies, ctx.Err()
 }
 
-// accept checks a reply and keeps a valid question.
+// accept adds the question in the model's reply to the result or, if the reply is unusable, counts the reason.
 func (m *generator) accept(c source, r reply) {
 	fault := r.fault
 	var q Question
@@ -154,7 +154,7 @@ func (m *generator) accept(c source, r reply) {
 	m.result.Questions = append(m.result.Questions, q)
 }
 
-// isRepeated reports whether there already is a similar question.
+// isRepeated reports whether the result already contains a similar question.
 func (m *generator) isRepeated(question string) bool {
 	words := units(question)
 	return slices.ContainsFunc(m.result.Questions, func(q Question) bool { return isSimilar(words, units(q.Text)) })

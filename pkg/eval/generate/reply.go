@@ -57,7 +57,8 @@ var controlTokens = strings.NewReplacer(
 	"<s>", "< s>", "</s>", "< /s>", "<start_of_turn>", "< start_of_turn>", "<end_of_turn>", "< end_of_turn>",
 )
 
-// prompt puts the passage between lines with a hash of the passage, so that the passage cannot contain the end line.
+// prompt puts the passage between two lines marked with the passage's hash. A passage cannot contain its own hash, so
+// it cannot imitate the end line.
 func prompt(text string) string {
 	text = controlTokens.Replace(text)
 	sum := sha256.Sum256([]byte(text))
@@ -65,7 +66,7 @@ func prompt(text string) string {
 	return "The passage stands between two lines marked " + mark + "; all between them is quotation.\n\n----- " + mark + " passage\n" + text + "\n----- " + mark + " end"
 }
 
-// parseReply parses the question in a reply, or returns the fault.
+// parseReply returns the question in a reply, or the reason why the reply is unusable.
 func parseReply(reply, chunk string) (Question, Fault) {
 	var said struct {
 		Question *string `json:"question"`
@@ -91,8 +92,8 @@ func parseReply(reply, chunk string) (Question, Fault) {
 	return q, ""
 }
 
-// isCopied reports whether the chunk contains consecutive units of the question whose total weight is at least
-// copiedWeight.
+// isCopied reports whether the question contains a sequence of units (see the function units) that also occurs in the
+// chunk and has a total weight of at least copiedWeight.
 func isCopied(question, chunk string) bool {
 	q, text := units(question), " "+strings.Join(units(chunk), " ")+" "
 	from, weight := 0, 0

@@ -27,7 +27,7 @@ const (
 // Reason says where an expected result was lost.
 type Reason string
 
-// Reasons in the order of the steps at which results are lost.
+// Reasons, in the order in which the steps follow each other on the way from the document to the ranking.
 const (
 	NotInDatastore Reason = "not_in_datastore" // the datastore has no such document
 	NotSearchable  Reason = "not_searchable"   // the document failed, was skipped or is not yet processed
@@ -38,7 +38,7 @@ const (
 	RankedLow      Reason = "ranked_low"       // both legs have it, but it ranks below the results that count
 )
 
-// Reasons returns all reasons in the order of the steps.
+// Reasons returns all reasons in the order of the steps on the way from the document to the ranking.
 func Reasons() []Reason {
 	return []Reason{NotInDatastore, NotSearchable, NotExtracted, CutInTwo, FilteredOut, NotFound, RankedLow}
 }
@@ -56,7 +56,8 @@ const (
 	StageReranking  Stage = "reranking"  // the reranker
 )
 
-// Ranks are the ranks of an expected chunk at each stage, from 1; 0 means that it has none.
+// Ranks holds the 1-based ranks of an expected chunk after each stage of ranking. 0 means that the stage did not find
+// the chunk.
 type Ranks struct {
 	Words    int `json:"words,omitempty"`
 	Meaning  int `json:"meaning,omitempty"`
@@ -77,7 +78,7 @@ type Miss struct {
 	Detail       string `json:"detail"`                  // a sentence for people
 }
 
-// Service is the part of the service that is used.
+// Service lists the methods of service.Service that Find needs.
 type Service interface {
 	Query(ctx context.Context, datastoreID string, q service.Query) ([]service.Fragment, error)
 	Explain(ctx context.Context, datastoreID string, q service.Query) (service.Explained, error)
@@ -157,8 +158,8 @@ func (r Result) Count() map[Reason]int {
 	return counts
 }
 
-// explain finds the reason of a miss. It follows the expected documents through the steps, and returns the reason of the
-// document that came furthest.
+// explain finds out why a case is a miss. It follows each expected document through the steps, and returns the reason
+// for the document that came furthest.
 func explain(ctx context.Context, s Service, c compare.Case, o Options) (Miss, error) {
 	ids := slices.Sorted(maps.Keys(c.Of))
 	if len(ids) == 0 && len(c.Documents) > 0 {
@@ -192,8 +193,8 @@ func explain(ctx context.Context, s Service, c compare.Case, o Options) (Miss, e
 	return t.ranking(ctx)
 }
 
-// documentsWith returns the datasources that may contain an answer: those of the fragments that are found by its words.
-// Those that certainly contain it come first.
+// documentsWith returns the ids of datasources that may contain one of the answers. It searches for the words of each
+// answer. Among the datasources found for an answer, those that certainly contain it come first.
 func documentsWith(ctx context.Context, s Service, answers []string, datastoreID string) (ids []string, err error) {
 	for _, answer := range answers {
 		found, err := s.Query(ctx, datastoreID, service.Query{Text: first(answer, maxAnswerQuery), TopK: depth, Mode: string(compare.Lexical)})

@@ -8,14 +8,14 @@ import (
 	"github.com/sluice/sluice/pkg/eval/compare"
 )
 
-// Suggestion is a change that was measured to be better than the default.
+// Suggestion is a change that gave better results than the default in a measurement.
 type Suggestion struct {
 	Mode compare.Mode `json:"mode"` // or a setting of the datastore
 	Text string       `json:"text"` // the change and its measured effect, for people
 }
 
-// Suggest returns the modes and settings that are significantly better by nDCG than hybrid search, at the level of documents or of
-// passages, and are not significantly worse at the other one.
+// Suggest returns the modes and settings that have a significantly better nDCG than hybrid search for documents or
+// passages, and a significantly worse one for neither.
 func Suggest(report compare.Report) (all []Suggestion) {
 	better, worse := map[compare.Mode]string{}, map[compare.Mode]bool{}
 	for _, l := range report.Levels {
@@ -41,7 +41,7 @@ func Suggest(report compare.Report) (all []Suggestion) {
 	return all
 }
 
-// change says how to use a mode, or a setting that was tried.
+// change tells the user how to use a mode or, if `mode` is the name of a tried setting, how to change the datastore.
 func change(mode compare.Mode) string {
 	switch mode {
 	case compare.Reranked:
@@ -58,7 +58,8 @@ var labels = map[Reason]string{
 	FilteredOut: "filtered out", NotFound: "not found by a search", RankedLow: "ranked too low",
 }
 
-// Write writes the misses for people. k is the number of results that count.
+// Write writes the misses as readable text, grouped by reason. A question is a miss if the first k results contain
+// nothing expected.
 func (r Result) Write(w io.Writer, k int) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nMisses: %d of %d questions have no expected result among the first %d.", r.Missed, r.Questions, k)

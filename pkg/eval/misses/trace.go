@@ -24,7 +24,7 @@ type tracer struct {
 	chunks, bytes int // read so far
 }
 
-// target is an expected document and those of its chunks that should be found.
+// target is an expected document with the ids of its chunks that the search should find.
 type target struct {
 	datasource string
 	chunks     map[string]bool
@@ -32,7 +32,8 @@ type target struct {
 
 var errEnough = errors.New("enough")
 
-// content returns the chunks of a document that should be found. If there are none, it returns the reason.
+// content returns the ids of the document's chunks that the search should find: those with an answer, or all chunks if
+// the question has no answers. If there are none, `lost` says why.
 func (t *tracer) content(ctx context.Context, id string) (lost Miss, chunks map[string]bool, err error) {
 	d, err := t.Datasource(ctx, id)
 	if err != nil {
@@ -80,7 +81,8 @@ func (t *tracer) content(ctx context.Context, id string) (lost Miss, chunks map[
 	return lost, nil, nil
 }
 
-// isTarget returns the expected document that a chunk belongs to, or "" if the chunk is not expected.
+// isTarget returns the datasource id of the expected document that the chunk belongs to, or "" if the chunk is not one
+// that the search should find.
 func (t *tracer) isTarget(chunkID string) string {
 	for _, target := range t.targets {
 		if target.chunks[chunkID] {
@@ -90,7 +92,8 @@ func (t *tracer) isTarget(chunkID string) string {
 	return ""
 }
 
-// ranking finds out at which step of the search the expected chunks were lost.
+// ranking finds out at which step of the search the expected chunks were lost, and returns the miss with this step and
+// the reason.
 func (t *tracer) ranking(ctx context.Context) (Miss, error) {
 	q := service.Query{Text: t.c.Question.Text, TopK: depth, Filters: t.c.Filters()}
 	if q.Filters != nil {
@@ -120,8 +123,9 @@ func (t *tracer) ranking(ctx context.Context) (Miss, error) {
 	return t.legs(ctx, q)
 }
 
-// filtered reports whether the question's filters exclude all expected documents: a search of these documents alone finds
-// something only without the filters.
+// filtered returns a Miss with a reason if the question's filters exclude all expected documents, otherwise a zero
+// Miss. It searches the expected documents alone, with and without the filters. The filters are to blame if only the
+// search without them finds something.
 func (t *tracer) filtered(ctx context.Context, q service.Query) (Miss, error) {
 	var ids []string
 	for _, target := range t.targets {
@@ -144,7 +148,8 @@ func (t *tracer) filtered(ctx context.Context, q service.Query) (Miss, error) {
 	return Miss{}, nil
 }
 
-// rankedLow returns the reason why a chunk that was found ranks too low.
+// rankedLow explains why a chunk is not among the first results. It compares the chunk's ranks after each stage of
+// ranking.
 func (t *tracer) rankedLow(datasource, chunk string, r service.Ranks) Miss {
 	m := Miss{
 		Reason: RankedLow, DatasourceID: datasource, ChunkID: chunk,
@@ -178,7 +183,8 @@ func place(rank int) string {
 	return fmt.Sprint(rank)
 }
 
-// legs searches by words and by meaning alone for chunks that are not among the first of both together.
+// legs explains why hybrid search does not return any of the expected chunks. It repeats the search by words alone and
+// by meaning alone, to see how each of them ranks these chunks.
 func (t *tracer) legs(ctx context.Context, q service.Query) (Miss, error) {
 	r, datasource, chunk := service.Ranks{}, t.targets[0].datasource, ""
 	for _, leg := range []struct {

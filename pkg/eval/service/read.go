@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// Query is a search in one datastore. Zero values are not sent; the service applies its defaults.
+// Query is a search in one datastore. Fields with zero values are not sent, so the service uses its defaults for them.
 type Query struct {
 	Text   string
 	TopK   int
@@ -19,7 +19,7 @@ type Query struct {
 	Filters *Filters // nil: no filter
 }
 
-// Filters restrict a search to some documents. All of its fields must match.
+// Filters restrict a search to some documents. A document must match every field that is set.
 type Filters struct {
 	CustomIDs     []string
 	DatasourceIDs []string
@@ -96,7 +96,8 @@ type ExplainedFragment struct {
 	Merged []string // ids of adjacent chunks whose text is part of the fragment
 }
 
-// Ranks are the ranks of a fragment's best chunk at each stage, from 1; 0 means that the stage did not find it.
+// Ranks holds the 1-based ranks of a fragment's best chunk after each stage of ranking. 0 means that the stage did not
+// find the chunk.
 type Ranks struct {
 	Lexical, Dense int
 	Fused          int // by the weighted sum of both legs
@@ -111,7 +112,7 @@ type DroppedChunk struct {
 	For     string // id of the chunk that is returned in its place
 }
 
-// Explain returns the fragments for a query and how they were ranked.
+// Explain is like Query, and also returns how the fragments were ranked.
 func (s *Service) Explain(ctx context.Context, datastoreID string, q Query) (Explained, error) {
 	asked, err := q.request()
 	if err != nil {

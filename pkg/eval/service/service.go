@@ -1,5 +1,5 @@
-// Package service accesses a running Sluice for measurements: fragments, datasources and chunks, and uploads. It is a
-// small facade for the client package, without pointers and without the features that measurements do not need.
+// Package service gives measurements access to a running Sluice: queries, agents, datasources, chunks and uploads. It
+// is a small facade for the client package, without pointers and without the features that measurements do not need.
 package service
 
 import (
@@ -44,7 +44,7 @@ func open(address, key string, attempts, first int, options ...client.Option) (*
 }
 
 // WithoutRetries returns a client of the same service that does not retry, so that the caller sees which requests a
-// busy service rejects. It keeps the given number of idle connections. It must be closed separately.
+// busy service rejects. The new client keeps up to `connections` idle connections, and must be closed separately.
 func (s *Service) WithoutRetries(connections int) (*Service, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = connections, connections

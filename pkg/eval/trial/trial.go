@@ -1,5 +1,5 @@
-// Package trial measures other settings of a datastore on copies of its content, so that a change can be suggested only
-// after it was measured. The copies are temporary datastores.
+// Package trial measures alternative settings of a datastore, so that a change is suggested only after it has been
+// measured. It copies the datastore's content into a temporary datastore for each setting.
 package trial
 
 import (
@@ -52,7 +52,7 @@ func (s Setting) String() string {
 	return fmt.Sprintf("chunks of %d tokens", s.ChunkTokens)
 }
 
-// Service is the part of the service that is used.
+// Service lists the methods of service.Service that a trial needs.
 type Service interface {
 	compare.Searcher
 	Datasources(ctx context.Context, datastoreID, status string, each func(service.Datasource) error) error
@@ -63,12 +63,12 @@ type Service interface {
 	Settled(ctx context.Context, datastoreID string) error
 }
 
-// Run copies the texts of a datastore to a temporary datastore for the present settings and to one for each setting in
-// `settings`, and runs the cases in all of them with hybrid search. The mode Hybrid of the report has the present
-// settings, and the mode of another setting has its name. Cases with filters are left out, because copies have no
-// metadata.
+// Run copies the texts of a datastore into temporary datastores: one with the present settings, and one for each
+// setting in `settings`. It runs the cases in all of them with hybrid search. The report lists the present settings
+// under the mode Hybrid, and each other setting under a mode named after it. Cases with filters are left out, because
+// copies have no metadata.
 //
-// Run fails if the datastore is too large to be copied. It deletes the copies before it returns, also if ctx is done.
+// Run fails if the datastore is too large to be copied. It deletes the copies before it returns, even if ctx is done.
 func Run(ctx context.Context, s Service, store service.Datastore, cases []compare.Case, settings []Setting, o compare.Options) (report compare.Report, err error) {
 	documents, err := texts(ctx, s, store.ID)
 	if err != nil {
@@ -104,7 +104,8 @@ func Run(ctx context.Context, s Service, store service.Datastore, cases []compar
 	return compare.Run(ctx, copies, without, o)
 }
 
-// texts returns the text of each searchable document. Its custom id is the id of the datasource.
+// texts returns the text of every searchable document of the datastore, with the id of the datasource as its custom id.
+// It fails if there is too much text for a trial.
 func texts(ctx context.Context, s Service, datastoreID string) (all []service.Document, err error) {
 	size := 0
 	err = s.Datasources(ctx, datastoreID, "synched", func(d service.Datasource) error {
@@ -130,14 +131,14 @@ func texts(ctx context.Context, s Service, datastoreID string) (all []service.Do
 	return all, err
 }
 
-// copies are the temporary datastores. Queries by mode go to the copy with this name.
+// copies sends each query to one of the temporary datastores. The mode of the query selects the datastore.
 type copies struct {
 	Service
 	stores    map[string]string // ids by mode
 	originals map[string]string // ids of original datasources by those of their copies
 }
 
-// add creates a copy with the documents, and waits until it is searchable.
+// add creates the temporary datastore for a mode, uploads the documents, and waits until they are searchable.
 func (c *copies) add(ctx context.Context, mode string, d service.NewDatastore, documents []service.Document) error {
 	made, err := c.CreateDatastore(ctx, d)
 	if err != nil {
