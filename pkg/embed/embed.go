@@ -23,15 +23,15 @@ type Model struct {
 	Dimensions int
 }
 
-// shortenable are names of models that were trained so that the first dimensions of a vector are a vector of their own
-// (Matryoshka embeddings).
+// shortenable lists substrings of the names of models with Matryoshka embeddings. The first dimensions of such a
+// model's vectors can be used as shorter vectors.
 var shortenable = []string{
 	"text-embedding-3-", "embeddinggemma", "qwen3-embedding", "mxbai-embed-large", "mxbai-embed-2d", "nomic-embed-text-v1.5", "nomic-embed-text-v2",
 	"snowflake-arctic-embed2", "snowflake-arctic-embed-m-v1.5", "snowflake-arctic-embed-m-v2", "snowflake-arctic-embed-l-v2", "jina-embeddings-v3", "jina-embeddings-v4",
 }
 
-// CanShorten reports whether the model's vectors can be cut to their first dimensions and scaled to unit length. It knows
-// such models by their names.
+// CanShorten reports whether the model's vectors can be cut to their first dimensions and scaled to unit length again.
+// It decides by the model's name.
 func CanShorten(m Model) bool {
 	id := strings.ToLower(m.ID)
 	return slices.ContainsFunc(shortenable, func(name string) bool { return strings.Contains(id, name) })
@@ -47,8 +47,8 @@ type Embedder interface {
 	Embed(ctx context.Context, texts []string, purpose Purpose) ([][]float32, error)
 }
 
-// Coverage returns how much of the text consists of words that the model knows, from 0 to 1. It calls the method
-// Coverage of e or, if e has none, of the first wrapped embedder that has one. If there is none, Coverage returns 1.
+// Coverage returns how much of the text consists of words that the model knows, from 0 to 1. If e has no Coverage
+// method, the embedders that e wraps are tried in turn. If no embedder has the method, Coverage returns 1.
 func Coverage(e Embedder, text string) float64 {
 	if covered, ok := find[interface{ Coverage(text string) float64 }](e); ok {
 		return covered.Coverage(text)
@@ -56,16 +56,16 @@ func Coverage(e Embedder, text string) float64 {
 	return 1
 }
 
-// IsCached reports whether an embedder can return a query's vector without waiting, for example from a Cache. It calls
-// the method IsCached of e or, if e has none, of the first wrapped embedder that has one. If there is none, IsCached
-// returns false.
+// IsCached reports whether an embedder can return a query's vector without waiting, for example from a Cache. If e has
+// no IsCached method, the embedders that e wraps are tried in turn. If no embedder has the method, IsCached returns
+// false.
 func IsCached(e Embedder, query string) bool {
 	cached, ok := find[interface{ IsCached(query string) bool }](e)
 	return ok && cached.IsCached(query)
 }
 
-// find returns the first embedder of type T: e itself, or one that e wraps. It finds wrapped embedders by calling
-// Unwrap.
+// find returns e as a T if it implements T. Otherwise, it unwraps e with Unwrap methods until it reaches an embedder
+// that implements T. If there is no such embedder, ok is false.
 func find[T any](e Embedder) (found T, ok bool) {
 	for {
 		if found, ok = e.(T); ok {

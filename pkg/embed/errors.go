@@ -52,7 +52,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Unwrap returns the cause, and the error that is meant for callers of the API.
+// Unwrap returns the cause and the domain.Error for callers of the API.
 func (e *Error) Unwrap() []error {
 	told := domain.Errorf(domain.CodeUnavailable, "the embedding model %q is unavailable; try again later", e.Model)
 	if e.Kind == Permanent {

@@ -13,8 +13,8 @@ import (
 
 // Scorer is a cross-encoder that runs in this process.
 type Scorer interface {
-	// Score returns the logit of each passage by its index. At the time `until`, unless it is zero, it returns those that
-	// it has. The passages are given in the order in which they should be scored.
+	// Score returns logits by the indexes of their passages. After the time `until`, unless it is zero, Score returns
+	// only the logits computed so far. The passages must be given in the order in which they should be scored.
 	Score(ctx context.Context, query string, passages []string, until time.Time) (map[int]float32, error)
 }
 
@@ -39,9 +39,9 @@ func (l *Local) Close() {}
 // Rerank returns the passages that were scored before the time `until`, best first; passages with equal scores keep
 // their order. If until is zero, all passages are scored. A score is the logistic function of the model's output.
 //
-// It fails with *Error if no passage was scored in time, which happens if too many queries are reranked, and with ctx's
-// error if ctx is done first. After two consecutive failures, calls fail at once with ErrPaused for 5 seconds. While no
-// passage is scored in time, these pauses grow to a minute.
+// If no passage was scored in time, because too many queries are being reranked, Rerank fails with *Error. If ctx is
+// done first, Rerank fails with ctx's error. After two consecutive failures, calls fail at once with ErrPaused for 5
+// seconds. While no passage is scored in time, these pauses grow to a minute.
 func (l *Local) Rerank(ctx context.Context, query string, passages []string, until time.Time) ([]Result, error) {
 	if len(passages) == 0 {
 		return nil, nil

@@ -128,11 +128,11 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 // Rerank returns all passages, best first; passages with equal scores keep their order. Scores are between 0 and 1;
 // normalise describes how the server's scores are mapped to this range.
 //
-// It fails with *Error if the server cannot be reached in time, rejects the request, or returns an invalid response,
-// and with ctx's error if ctx is done first. After two consecutive failures, calls fail at once with ErrPaused for 5
-// seconds. While the server keeps failing, these pauses grow to a minute.
+// If the server cannot be reached in time, rejects the request, or returns an invalid response, Rerank fails with
+// *Error. If ctx is done first, Rerank fails with ctx's error. After two consecutive failures, calls fail at once with
+// ErrPaused for 5 seconds. While the server keeps failing, these pauses grow to a minute.
 //
-// At the time `until`, unless it is zero, the call fails as if the server had not answered.
+// `until`, unless it is zero, is a deadline: if the server has not answered by then, it counts as not reached in time.
 func (c *Client) Rerank(ctx context.Context, query string, passages []string, until time.Time) ([]Result, error) {
 	if len(passages) == 0 {
 		return nil, nil
@@ -164,8 +164,8 @@ func (c *Client) Rerank(ctx context.Context, query string, passages []string, un
 	return normalise(scores), nil
 }
 
-// scores requests the scores in the format that succeeded last. If the server rejects that format and the address does
-// not determine it, scores tries the other one: Jina's instead of TEI's, or the reverse.
+// scores requests the scores in the format that succeeded last. If the server rejects that format, and the configured
+// URL leaves the format open, scores tries the other format: Jina's instead of TEI's, or the reverse.
 func (c *Client) scores(ctx context.Context, query string, texts []string) ([]float64, error) {
 	f := form(c.form.Load())
 	scores, err := c.scoresAs(ctx, f, query, texts)

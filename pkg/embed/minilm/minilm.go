@@ -1,7 +1,8 @@
-// Package minilm contains all-MiniLM-L6-v2, a sentence transformer for English, as part of the program. Its weights
-// are integers of 8 bits. The model runs in process, with package transformer, and is loaded when it is first used.
+// Package minilm contains all-MiniLM-L6-v2, a sentence transformer for English, as part of the program. Its weights are
+// integers of 8 bits. The model runs in process, with package transformer, and is loaded when it is first used.
 //
-// convert writes the files of the model from the published ones; NOTICE names the model's authors and its licence.
+// The command in the directory convert produces the model's files from the published ones. NOTICE names the model's
+// authors and its licence.
 package minilm
 
 import (
@@ -69,8 +70,8 @@ func (Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purpose
 	return m.Embed(ctx, texts, purpose)
 }
 
-// Coverage returns how much of a text the model's vocabulary covers, from 0 to 1; see transformer.Embedder.Coverage. It
-// returns 1 if the model cannot be loaded, because Embed returns that error.
+// Coverage returns how much of a text the model's vocabulary covers, from 0 to 1; see transformer.Embedder.Coverage. If
+// the model cannot be loaded, Coverage returns 1, and Embed returns the error.
 func (Embedder) Coverage(text string) float64 {
 	m, err := open()
 	if err != nil {

@@ -14,8 +14,9 @@ type batch struct {
 	indexes []int // index of each text in the caller's slice
 }
 
-// batches divides the texts, in order, into batches that respect the configured limits on texts and tokens. Each text
-// gets the prefix and is then truncated. Blank texts are omitted.
+// batches divides the texts, in order, into batches that respect the configured limits on texts and tokens. The prefix
+// for the given purpose is prepended to each text, and the result is truncated to MaxInputTokens. Blank texts are
+// omitted.
 func (e *Embedder) batches(texts []string, purpose embed.Purpose) []batch {
 	prefix := e.config.PassagePrefix
 	if purpose == embed.Query {

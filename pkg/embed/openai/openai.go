@@ -84,8 +84,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// newClient returns a client that keeps the given number of idle connections to the server. Go's default client keeps
-// only two, so most requests would need a new handshake. The client does not follow redirects to other hosts.
+// newClient returns an HTTP client that keeps up to `connections` idle connections to the server. Go's default client
+// keeps only two, so most requests would need a new handshake. The client does not follow redirects to other hosts.
 func newClient(connections int) *http.Client {
 	transport, ok := http.DefaultTransport.(*http.Transport)
 	if !ok { // the transport was replaced, for example by instrumentation
@@ -185,8 +185,8 @@ func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purp
 	return vectors, nil
 }
 
-// setZeroVectors sets zero vectors for the texts that were not sent. If the length of the vectors is unknown, it asks
-// the server.
+// setZeroVectors sets zero vectors for the texts that were not sent. If the length of the vectors is still unknown,
+// setZeroVectors finds it out by calling Discover.
 func (e *Embedder) setZeroVectors(ctx context.Context, vectors [][]float32) error {
 	for i, vector := range vectors {
 		if vector != nil {

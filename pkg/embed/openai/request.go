@@ -19,9 +19,9 @@ const (
 	minHalvedBytes = 16 // a text is halved only if each half has at least this many bytes
 )
 
-// request returns the vectors of one batch. If the server rejects the batch as too long, each half is sent separately.
-// This finds the long text, and also helps if the server allows fewer texts per request. If the batch is a single text,
-// only its first half is embedded.
+// request returns the vectors of one batch. If the server rejects the batch because of its length, request sends each
+// half separately, and so on. This isolates the text that is too long, and also helps if the server allows fewer texts
+// per request. If a single text is too long, only its first half is embedded.
 func (e *Embedder) request(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
 	vectors, err := e.retry(ctx, texts, purpose)
 	if err == nil || !isTooLong(err) {

@@ -38,7 +38,8 @@ type File struct {
 	Size   int64  // size in bytes
 	SHA256 string // hexadecimal
 
-	// Content is the content of a file that the publisher lacks, and that is not downloaded.
+	// Content is set for a file that the publisher does not provide. The file is then written with this content instead
+	// of being downloaded.
 	Content string
 }
 
@@ -104,7 +105,8 @@ func Known() []Model {
 	}}
 }
 
-// prompts returns a file with the prefixes of queries and passages, for a model that is published without it.
+// prompts returns the file config_sentence_transformers.json, which contains the prefixes of queries and passages, for
+// a model that is published without this file.
 func prompts(content string) File {
 	sum := sha256.Sum256([]byte(content))
 	return File{Name: "config_sentence_transformers.json", Size: int64(len(content)), SHA256: hex.EncodeToString(sum[:]), Content: content}

@@ -1,7 +1,7 @@
 package static
 
-// Minimum average number of letters in the pieces of a known word. Shorter pieces occur in any text, so they do not
-// show that the model knows the word.
+// Minimum average number of letters per token for a word that is split into several tokens to count as known. Shorter
+// tokens occur in any text, so they do not show that the model knows the word.
 const minFragmentLetters = 3
 
 // Coverage returns the share, from 0 to 1, of a text's characters that are in known words. A word is known if all its

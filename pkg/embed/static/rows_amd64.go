@@ -2,7 +2,7 @@ package static
 
 import "golang.org/x/sys/cpu"
 
-// addRows is the fastest function on this processor that does the same as addRowsPortable.
+// addRows has the same effect as addRowsPortable. It is the fastest implementation that this processor supports.
 var addRows = selectAddRows()
 
 func selectAddRows() func(sums *[Dimensions]int32, r *rows) {

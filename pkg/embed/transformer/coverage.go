@@ -14,8 +14,8 @@ const (
 	fragmentShare = 0.4
 	// Assumed number of characters in an unknown token. The token's real length is lost.
 	unknownRunes = 2
-	// If a vocabulary contains at least this many ideographs, it was built from Chinese or Japanese text, among others.
-	// The vocabularies of English BERT models contain 244 ideographs, those of multilingual models 8,000.
+	// A vocabulary with at least this many ideographs was built from text that includes Chinese or Japanese. The
+	// vocabularies of English BERT models contain 244 ideographs, those of multilingual models 8,000.
 	minIdeographs = 1000
 )
 

@@ -32,8 +32,8 @@ type CrossEncoderConfig struct {
 	// Threads is the number of batches that are computed at the same time; default processors.Count.
 	Threads int
 
-	// Priority lets pairs be scored before passages of embedding models with the same Priority. The default is shared by
-	// the models of the process.
+	// Priority makes passages wait while pairs are being scored. It affects the passages of all embedding models with
+	// the same Priority. By default, all models of the process share one.
 	Priority *Priority
 }
 
@@ -105,8 +105,8 @@ func IsCrossEncoder(path string) bool {
 	return directory{name: root.Name(), root: root}.isClassifier()
 }
 
-// isClassifier reports whether the network in the directory ends in a classifier. An embedding model that was trained
-// from one has the configuration of its pooling.
+// isClassifier reports whether the model in the directory is a classifier, according to config.json. A model with a
+// pooling configuration is an embedding model, even if config.json still names the classifier that it was trained from.
 func (d directory) isClassifier() bool {
 	var c struct {
 		Architectures []string `json:"architectures"`
@@ -140,7 +140,8 @@ func (c *CrossEncoder) Score(ctx context.Context, query string, passages []strin
 	return c.score(ctx, budget, query, passages)
 }
 
-// score implements Score. It returns the logits that it has when the context budget, which is derived from ctx, is done.
+// score implements Score. `budget` is derived from ctx and may have an earlier deadline. When budget is done but ctx is
+// not, score returns the logits computed so far.
 func (c *CrossEncoder) score(ctx, budget context.Context, query string, passages []string) (map[int]float32, error) {
 	c.priority.begin()
 	defer c.priority.end()
@@ -186,7 +187,7 @@ func (c *CrossEncoder) score(ctx, budget context.Context, query string, passages
 	return logits, nil // the time may be up
 }
 
-// pairBatch holds some pairs with consecutive passages, and the index of the first passage.
+// pairBatch holds the pairs of a query with consecutive passages. `first` is the index of the first of these passages.
 type pairBatch struct {
 	pairs []pair
 	first int
@@ -277,7 +278,8 @@ func (n *network) score(ctx context.Context, w *workspace, pairs []pair, h *head
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	// Only the vectors of the first tokens are needed of the last layer. They are moved to the first rows.
+	// From the last layer, only the vector of each text's first token is needed. These vectors are moved to the first
+	// rows of the matrices, so that feedForward computes no others.
 	n.kernel.apply(n.layers[last].qkv, w, w.qkv, w.x, tokens)
 	first := 0
 	for i, text := range texts {

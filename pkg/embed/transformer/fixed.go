@@ -50,7 +50,8 @@ type fixedWeights struct {
 	bias    []float32
 }
 
-// newFixedWeights returns weights without values, and the number of rows of its panels, which is k and padding.
+// newFixedWeights allocates weights and sets only their bias. It also returns `wide`, the number of rows of each panel:
+// k rounded up to a multiple of fixedStep.
 func (kn *kernel) newFixedWeights(bias []float32, n, k int) (p *fixedWeights, wide int) {
 	wide, cols := roundUp(k, fixedStep), roundUp(n, kn.cols)
 	p = &fixedWeights{k: k, n: n, panels: make([]int16, cols*wide), columns: make([]float32, cols), bias: make([]float32, cols)}
@@ -133,8 +134,8 @@ func (kn *kernel) multiplyFixed(c []float32, ldc int, a []float32, lda, m int, b
 	}
 }
 
-// row converts x to integers and writes them to `out`, padded with zeros. It returns the value of one unit: each
-// integer times this value is the number in x.
+// row converts x to integers and writes them to `out`, padded with zeros. It returns the factor by which the integers
+// must be multiplied to get the numbers in x, up to rounding.
 func (f *fixedPoint) row(out []int16, x []float32) float32 {
 	squares32, top := f.extent(x)
 	squares := float64(squares32)

@@ -18,8 +18,8 @@ var (
 // features says which of the relevant instruction sets the processor has.
 type features struct{ avx2, avx512, vnni bool }
 
-// kernels returns the kernels that this processor supports, starting with the fastest. A feature counts only if the
-// operating system saves the wide registers.
+// kernels returns the kernels that this processor supports, starting with the fastest. Kernels for AVX2 or AVX-512 are
+// included only if the operating system also saves the wide registers.
 func kernels() []*kernel {
 	x := &cpu.X86
 	return kernelsWith(features{avx2: x.HasAVX2 && x.HasFMA, avx512: x.HasAVX512F && x.HasAVX512BW, vnni: x.HasAVX512VNNI})
@@ -204,8 +204,8 @@ func expWide16(x []float32, shift float32) (sum float32) {
 	return sum
 }
 
-// lastPowers returns x, which has fewer than 16 numbers, padded with the number `shift` to a whole vector for exp8 or
-// exp16.
+// lastPowers copies x, which has fewer than 16 numbers, to the start of an array for exp8 or exp16. The rest of the
+// array is filled with `shift`.
 func lastPowers(x []float32, shift float32) (last [16]float32) {
 	n := copy(last[:], x)
 	for i := range last[n:] {

@@ -20,8 +20,8 @@ func (kn *kernel) newLinear(weight, bias []float32, n, k int) *linear {
 	return kn.packFixed(weight, bias, n, k)
 }
 
-// newIntegerLinear returns a layer whose weights are integers of 8 bits, each multiplied by the scale of its row. They
-// are stored as n rows of k numbers, one row per output. They are used without further rounding.
+// newIntegerLinear returns a layer whose weights are integers of 8 bits, each multiplied by the scale of its row. The
+// integers are stored as n rows of k numbers, one row per output, and are not rounded further.
 func (kn *kernel) newIntegerLinear(numbers []byte, scales, bias []float32, n, k int) *linear {
 	return kn.packIntegers(numbers, scales, bias, n, k)
 }

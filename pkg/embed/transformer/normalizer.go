@@ -190,7 +190,8 @@ func (m *characterMap) apply(s string) string {
 	return out.String()
 }
 
-// find returns the value of the shortest prefix of key in the table.
+// find returns the replacement for `key`, or for the shortest prefix of `key` that is in the table. It returns false if
+// the table contains no prefix of `key`.
 func (m *characterMap) find(key string) (string, bool) {
 	offset := func(unit uint32) uint32 { return unit >> 10 << (unit & (1 << 9) >> 6) }
 	at := offset(m.units[0])

@@ -145,7 +145,7 @@ func parseONNXNode(data []byte) (kind string, inputs []string, output string, er
 	return kind, inputs, output, err
 }
 
-// parseONNXTensor parses an initializer. ok is false if its number type is not in onnxTypes.
+// parseONNXTensor parses an initializer. If the tensor has a number type that is not in onnxTypes, ok is false.
 func parseONNXTensor(data []byte) (name string, t tensor, ok bool, err error) {
 	var dims []uint64
 	var kind, location uint64

@@ -42,7 +42,8 @@ func (p *pairTemplate) join(query, passage []int32, limit int) pair {
 	return pair{slices.Concat(p.start, query[:short], p.middle, passage[:long], p.end), first}
 }
 
-// parts returns the tokens of a query or passage without special tokens, as join needs them.
+// parts returns the tokens of a query or passage, without special tokens. Use join to combine the results for a query
+// and a passage.
 func (t *tokenizer) parts(text string, limit int) []int32 {
 	return t.segmenter.appendTokens(nil, text, 2*limit)
 }

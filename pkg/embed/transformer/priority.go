@@ -11,7 +11,8 @@ import (
 const maxYieldTime = 50 * time.Millisecond
 
 // Priority lets queries run before passages, because users wait for queries and passages use all cores. Passages check
-// for queries between the layers of the network. A layer takes a few milliseconds. NewPriority returns one.
+// for queries between the layers of the network. A layer takes a few milliseconds. Use NewPriority to create a
+// Priority.
 type Priority struct {
 	maxYield time.Duration
 	waiting  func() // test hook that is called when passages give way; may be nil
@@ -21,7 +22,7 @@ type Priority struct {
 	idle    chan struct{} // closed when no query is running
 }
 
-// processPriority is the priority of all models in this process whose configuration has no other, because they share the
+// processPriority is the default Priority of all models in this process. They share it because they share the
 // processors.
 var processPriority = NewPriority()
 

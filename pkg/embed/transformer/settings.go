@@ -121,7 +121,8 @@ func (d directory) readSettings() (*settings, error) {
 	return s, nil
 }
 
-// readConfig reads the architecture of the network from config.json.
+// firstPosition returns the index of the row in the position table that belongs to the first token of a text. In
+// RoBERTa models, this is the padding token's id plus 1; in other models, it is 0.
 func (d directory) readConfig(s *settings) error {
 	var c struct {
 		Name          string  `json:"_name_or_path"`
@@ -226,8 +227,8 @@ func (d directory) readModules(s *settings) error {
 		return err
 	}
 	others := p.Max || p.Weighted || p.Last || p.Prompt != nil && !*p.Prompt
-	// Some models divide the sum by the root of the number of tokens instead of the number. That makes no difference,
-	// because the vector is scaled to length 1 afterwards.
+	// Some models divide the sum of the vectors by the square root of the number of tokens, not by the number of
+	// tokens. That makes no difference, because the vector is scaled to length 1 afterwards.
 	switch mean := p.Mean || p.Root; {
 	case !found, !others && mean && !p.First && p.Mode == "", p.Mode == "mean" && !others:
 		s.pool = poolMean

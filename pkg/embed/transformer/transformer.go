@@ -143,8 +143,9 @@ var modelNames = map[string]string{
 	"1a55775f53449dac10a2bcbc312469fac40b96d53198c407081a831f81c98477": "multilingual-e5-small",
 }
 
-// readNetwork reads the weights and returns the network and their digest. If the function `more` is not nil, it reads
-// further weights.
+// readNetwork reads the weights from the first weights file that exists. It returns the network and a digest of that
+// file. If the function `more` is not nil, it is called with the network and the file's tensors, to build further parts
+// of the model.
 func (d directory) readNetwork(s *settings, kn *kernel, more func(*network, map[string]tensor) error) (*network, string, error) {
 	for _, file := range []struct {
 		name  string

@@ -14,7 +14,8 @@ type weights struct {
 	err     error  // the first error
 }
 
-// newWeights returns the weights in a file's tensors. It determines the prefix that all names in the file have.
+// newWeights returns a weights that looks up names in `tensors`. It determines the prefix, such as "bert.", that names
+// in the file have.
 func newWeights(tensors map[string]tensor) *weights {
 	w := &weights{tensors: tensors}
 	const known = "embeddings.word_embeddings.weight"

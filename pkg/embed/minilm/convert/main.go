@@ -196,7 +196,8 @@ type output struct {
 	data  []byte
 }
 
-// quantise returns the tensors of the converted model by name. `rows` are the rows of the word vectors that are kept.
+// quantise converts the published tensors and returns the converted ones by name. Of the word vectors, it keeps only
+// those with the row numbers in `rows`.
 func quantise(tensors map[string]matrix, rows []int) (map[string]output, error) {
 	out := make(map[string]output)
 	for name, m := range tensors {
@@ -231,7 +232,8 @@ func addFloats(out map[string]output, name string, m matrix) {
 	out[name] = output{dtype: "F32", shape: m.shape, data: data}
 }
 
-// addIntegers adds a tensor of integers of 8 bits, and a tensor with the scales of its rows.
+// addIntegers converts a matrix to 8-bit integers, and adds two tensors to the output: the integers, and one scale per
+// row.
 func addIntegers(out map[string]output, name string, m matrix) {
 	width := m.shape[1]
 	scales := matrix{shape: m.shape[:1]}
