@@ -74,7 +74,7 @@ func measureFirstToken(ctx context.Context, s settings, out, errs io.Writer) (er
 	return nil
 }
 
-// adminKey is the operator's key of the services, for profiles.
+// adminKey is the operator's API key, which is needed to record CPU profiles of the service.
 const adminKey = "operator-of-the-benchmark"
 
 // writeProfile records a CPU profile of the service for ten seconds and writes it to a file for `go tool pprof`.
@@ -186,14 +186,14 @@ func (v *variant) ask(ctx context.Context, model *immediateModel, q setQuestion,
 	return nil
 }
 
-// those returns the questions for which the model was asked for a plan if `planned` is true, and otherwise the other
-// questions.
+// those selects some of the questions: if `planned` is true, the questions for which this variant's agent asked the
+// model for a search plan, and otherwise the rest.
 func (v *variant) those(questions []setQuestion, planned bool) []setQuestion {
 	return slices.DeleteFunc(slices.Clone(questions), func(q setQuestion) bool { return v.plans[q.ID] != planned })
 }
 
-// write writes the delays of this variant for some questions, and the median of the differences from the delays of the
-// variant `than`.
+// write writes a table row with this variant's delays for the questions, and the median difference, question by
+// question, from the delays of the variant `than`.
 func (v *variant) write(out io.Writer, name string, questions []setQuestion, than *variant) {
 	if len(questions) == 0 {
 		return
@@ -224,7 +224,7 @@ func startModel(ctx context.Context) (*immediateModel, error) {
 	return m, nil
 }
 
-// ServeHTTP answers a chat completion with a stream of one piece.
+// ServeHTTP answers a request for a chat completion with a stream that contains the whole answer in one piece.
 func (m *immediateModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var asked struct {
 		Messages []struct{ Content string }

@@ -18,10 +18,10 @@ const (
 	searched    = 10 // fragments that an answer is made from
 )
 
-// fault is the reason why an answer does not contain the gold answer to a part of a joined question.
+// fault is the reason why an answer lacks the gold answer to one part of a joined question.
 type fault string
 
-// Faults, in the order in which an answer is made.
+// Possible faults, in the order of the steps that produce an answer: from dividing the question to quoting a fragment.
 const (
 	notDivided   fault = "not divided"   // the syntax does not divide the question into its parts
 	notFound     fault = "not found"     // no fragment found contains the gold answer
@@ -42,7 +42,7 @@ type joinedResult struct {
 }
 
 // measureAllJoined asks questions that consist of two questions from a collection, and prints how many answers contain
-// a gold answer to both parts, and why the others do not.
+// a gold answer to both parts, and why the other answers do not.
 func measureAllJoined(ctx context.Context, s settings, b *bench.Service, wanted []string, out, errs io.Writer) error {
 	var results []joinedResult
 	for _, name := range wanted {
@@ -105,7 +105,8 @@ func measureJoined(ctx context.Context, s settings, b *bench.Service, c collecti
 	return r, nil
 }
 
-// add counts the answer to a joined question. It returns the fault of each part, "" for parts with their gold answer.
+// add counts the answer to a joined question. It returns one fault for each part, or "" if the answer contains the gold
+// answer to that part.
 func (r *joinedResult) add(e exchange, q bench.Joined, gold map[string][]string) []fault {
 	missing := make([]fault, len(q.Parts))
 	text, held := quoted(e.answer.Text), 0
@@ -147,7 +148,7 @@ func (e exchange) fault(q bench.Joined, i int, gold []string) fault {
 	}
 }
 
-// contains reports whether a fragment contains a gold answer.
+// contains reports whether any of the fragments contains any of the gold answers.
 func contains(fragments []service.Fragment, gold []string) bool {
 	for _, f := range fragments {
 		if containsAnswer(f.Text, gold) {

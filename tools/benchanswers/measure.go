@@ -177,8 +177,8 @@ func (t *tally) add(e exchange, gold []string, relevant map[string]int) {
 	}
 }
 
-// refusals counts the questions that were asked although the documents do not answer them, and how many of them got an
-// answer.
+// refusals counts the questions that the documents do not answer, and how many of these questions were answered
+// nevertheless.
 func refusals(asked []exchange) (t tally) {
 	for _, e := range asked {
 		t.questions++

@@ -56,7 +56,8 @@ type questionSet struct {
 	questions []setQuestion
 }
 
-// loadSet reads a folder with a file questions.jsonl and a folder of documents for each half.
+// loadSet reads a question set from a folder. The folder contains the file questions.jsonl and, for each half of the
+// set, a folder with documents.
 func loadSet(folder string) (set questionSet, err error) {
 	if set.documents, err = filepath.Glob(filepath.Join(folder, "*", "*")); err != nil {
 		return set, err

@@ -29,8 +29,8 @@ type smallResult struct {
 	foreign   tally // questions about documents that are not in the datastore
 }
 
-// draw picks at random the documents of a datastore, the questions that they answer (`own`), and the same number of
-// questions that they do not answer (`foreign`).
+// draw picks random documents for a datastore. It returns these documents, questions that they answer (`own`), and the
+// same number of questions that they do not answer (`foreign`).
 func draw(c collection, size int, random *rand.Rand) (documents []service.Document, own, foreign []eval.Question) {
 	in := map[string]bool{}
 	for _, i := range random.Perm(len(c.documents))[:min(size, len(c.documents))] {
