@@ -40,10 +40,10 @@ type timing struct {
 	absent string          // reason why the tool was not run; "" if it was
 }
 
-// cost is how long it takes to read a file, as wall-clock time and as processor time.
+// cost is the time spent on reading one or more files: wall-clock time and processor time.
 type cost struct{ wall, cpu time.Duration }
 
-// totalCost returns the total cost of reading the given files.
+// totalCost returns the sum of the costs of reading `files`.
 func (t timing) totalCost(files []string) cost {
 	var sum cost
 	for _, f := range files {

@@ -46,7 +46,7 @@ func letters(text string) []rune {
 	return out
 }
 
-// pageLetter is a letter of a page, and whether the rectangles of the quotation contain it.
+// pageLetter is a letter on a page. It records whether the rectangles of a quotation contain the letter.
 type pageLetter struct {
 	r       rune
 	inside  bool // the rectangles cover the glyph
@@ -55,7 +55,7 @@ type pageLetter struct {
 	char    quotedChar
 }
 
-// scoreQuotation compares a quotation with the text of the pages around it.
+// scoreQuotation compares a quotation with the text on its page and the neighbouring pages.
 func scoreQuotation(q quotation, pages map[int][]quotedChar) quoteScore {
 	var page []pageLetter
 	for number := q.page - quotedNeighbour; number <= q.page+quotedNeighbour; number++ {
@@ -121,8 +121,8 @@ func scoreQuotation(q quotation, pages map[int][]quotedChar) quoteScore {
 	return s
 }
 
-// withoutRepeatedLabels removes the labels of "label: value" that occur earlier in the text, as column names do in the
-// second row of a table.
+// withoutRepeatedLabels removes labels that already occurred earlier in the text. A label is the part of "label: value"
+// before the colon, such as a column name, which the text repeats for every row of a table.
 func withoutRepeatedLabels(text string) string {
 	var out strings.Builder
 	for line := range strings.SplitAfterSeq(text, "\n") {
@@ -136,7 +136,8 @@ func withoutRepeatedLabels(text string) string {
 	return out.String()
 }
 
-// covers reports whether the rectangles contain a character, and whether they contain its middle.
+// covers compares a character's box with the rectangles. `inside` says whether the rectangles cover the box, and
+// `touched` whether one of them contains its middle.
 func covers(rectangles []domain.PageRectangle, c quotedChar) (inside, touched bool) {
 	share := 0.0
 	for _, r := range rectangles {
@@ -154,9 +155,9 @@ func covers(rectangles []domain.PageRectangle, c quotedChar) (inside, touched bo
 	return share >= coveredShare, touched
 }
 
-// coveredWords counts the letters of a quotation's words, and the letters of those words that are inside the returned
-// rectangles. A word that the quotation repeats more often than the page, such as a column name, counts as often as it
-// is on the page.
+// coveredWords counts the letters in the words of a quotation (`all`), and those of them that are inside the rectangles
+// (`covered`). If the quotation repeats a word, such as a column name, more often than the page does, only as many
+// repetitions count as the page has.
 func coveredWords(text string, page []pageLetter) (all, covered int) {
 	onPage, inside := map[string]int{}, map[string]int{}
 	spare := map[rune]int{} // covered letters of words that are not in the quotation

@@ -35,7 +35,7 @@ const (
 	quotedNeighbour = 2 // pages before and after the quotation's page that are compared
 )
 
-// quotation is a sentence or row of a PDF, with the rectangles that Sluice returns for it.
+// quotation is a sentence or table row from a PDF, with the rectangles that Sluice returns for it.
 type quotation struct {
 	file, text string
 	page       int
@@ -142,7 +142,8 @@ func quoteAll(ctx context.Context, x *extract.Extractor, docs []document) (quote
 
 type drawnQuote struct{ passage extract.Passage }
 
-// draw returns n different sentences or rows of a document's chunks, or fewer if there are not enough.
+// draw returns n different sentences or table rows from a document's chunks, or fewer if the chunks do not have as
+// many.
 func draw(rng *rand.Rand, chunks []domain.Chunk, n int) (drawn []drawnQuote) {
 	var all []drawnQuote
 	for _, c := range chunks {
@@ -159,7 +160,8 @@ func draw(rng *rand.Rand, chunks []domain.Chunk, n int) (drawn []drawnQuote) {
 	return all[:min(n, len(all))]
 }
 
-// readChars uses PDFium to read the characters of all pages near quotations. The result is indexed by file and page.
+// readChars uses PDFium to read the characters on the page of each quotation and on the neighbouring pages. The result
+// is indexed by file and page.
 func readChars(ctx context.Context, program string, quotes []quotation) (map[string]map[int][]quotedChar, error) {
 	type want struct {
 		File  string `json:"file"`

@@ -15,8 +15,8 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// minTokens is the threshold for a document without text: if at least this many words are extracted from it, they count
-// as junk.
+// minTokens is the smallest number of words that counts as junk when an extractor returns them for a document that
+// contains no text.
 const minTokens = 20
 
 // extracted is what the measured program returned for one document.
@@ -144,7 +144,7 @@ func readScores(path string) ([]scoreRow, error) {
 	return rows, nil
 }
 
-// reportScores writes a row for each kind of document. It lists documents that need attention on `errs`.
+// reportScores writes a table row for each kind of document. It lists documents with suspicious results on `errs`.
 func reportScores(out, errs io.Writer, rows []scoreRow, results map[string]extracted) {
 	bench.Header(out, 1, "kind", "documents", "median", "mean", "below 0.5", "without text", "of these, rejected with a message", "given text")
 	var kinds []string

@@ -175,7 +175,7 @@ func office(ctx context.Context, python string, docs []document, out io.Writer) 
 	return nil
 }
 
-// readByAll returns the files that all tools have read. It ignores tools that were not run.
+// readByAll returns the files that every tool could read. It ignores tools that were not run.
 func readByAll(timings []timing, files []string) []string {
 	var common []string
 	for _, f := range files {

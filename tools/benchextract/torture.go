@@ -240,8 +240,8 @@ func reportTorture(out io.Writer, all []outcome, left []string, s tortureSetting
 	}
 }
 
-// writeTop sorts the results in the given order and writes the first result of each document, for at most ten
-// documents.
+// writeTop sorts the outcomes with the comparison function `order`. It then writes the first outcome of each document,
+// for at most ten documents.
 func writeTop(out io.Writer, all []outcome, order func(a, b outcome) int) {
 	sorted := slices.Clone(all)
 	slices.SortStableFunc(sorted, order)
