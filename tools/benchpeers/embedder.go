@@ -11,10 +11,10 @@ import (
 // Model name that the embedding server returns with the workload's vectors.
 const embeddingModel = "workload"
 
-// Prefix of the mark that identifies a row in its text. The row's number follows, as in item17.
+// Prefix of the mark in each row's text, which identifies the row. The row's number follows, as in item17.
 const itemMark = "item"
 
-// itemPattern matches the mark of a row or question in a text.
+// itemPattern matches a mark that identifies a row or a question.
 var itemPattern = regexp.MustCompile(`\b(item|question|fresh)([0-9]+)\b`)
 
 // vectorOf returns the vector of the row or question whose mark comes first in the text. If there is no valid mark, it

@@ -18,8 +18,9 @@ import (
 )
 
 // measureIndex opens the index of a stopped service and searches it in this process, for comparison with stores that
-// run in the caller's process: once for the best topK, and once as deep as the service does. The measured time includes
-// reading the texts of the best topK, but no embedding, ranking or network transfer.
+// run in the caller's process. It measures two depths: only the best topK results, and as many candidates as the
+// service retrieves before ranking. The measured time includes reading the texts of the best topK, but no embedding,
+// ranking or network transfer.
 func measureIndex(ctx context.Context, s settings, w *workload, dir, store string, errs io.Writer) (results []result, err error) {
 	fmt.Fprintln(errs, "Sluice's index in process: asking …")
 	began := time.Now()

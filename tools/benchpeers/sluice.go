@@ -178,7 +178,7 @@ func waitIdle(ctx context.Context, pid int) (since time.Time, err error) {
 
 func documentID(n int) string { return fmt.Sprintf("document-%d", n) }
 
-// rowsOf returns the rows whose marks are in the fragments.
+// rowsOf returns the rows that the fragments come from, as identified by the marks in their texts.
 func rowsOf(found []service.Fragment) []int {
 	var rows []int
 	for _, f := range found {
@@ -187,8 +187,8 @@ func rowsOf(found []service.Fragment) []int {
 	return rows
 }
 
-// rowsIn returns the rows whose marks are in a text. The measured times include this call, so it must be as fast as
-// reading a row's number from another store.
+// rowsIn returns the rows whose marks are in a text. The measured times include this call. It must therefore be as fast
+// as reading a row number that another store returns.
 func rowsIn(text string) (rows []int) {
 	for {
 		before, rest, found := strings.Cut(text, itemMark)
@@ -225,8 +225,9 @@ type querySettings struct {
 // Number of warm-up questions if each question is asked only once.
 const warmupQuestions = 10
 
-// ask runs a.clients clients. Each client asks the process one question after another, until a.limit has passed or the
-// questions run out. If questions may be repeated, each is asked once before the measurement, as far as time permits.
+// ask runs as many concurrent clients as a.clients says. Each of them asks the process one question after another,
+// until a.limit has passed or the questions run out. If questions may be repeated, each is asked once before the
+// measurement, as far as time permits.
 func ask(ctx context.Context, a querySettings) (figure, error) {
 	questions, warm := a.questions, len(a.questions)
 	load := loadtest.Load{Clients: a.clients, For: a.limit, Grace: time.Minute}

@@ -32,7 +32,7 @@ const (
 	uniqueSets      = 4
 )
 
-// workload is the data that all stores are filled with.
+// workload is the data that every store is filled with.
 type workload struct {
 	vectors   [][]float32
 	texts     []string
@@ -167,7 +167,7 @@ func (w *workload) nearestOf(query []float32, passes func(row int) bool) []int {
 	return lists.Map(top, func(s scored) int { return s.row })
 }
 
-// recall returns the share of the wanted rows that were found.
+// recall returns the share of the rows in `wanted` that are also in `found`.
 func recall(found, wanted []int) float64 {
 	n := 0
 	for _, row := range wanted {

@@ -26,7 +26,7 @@ import (
 // Number of texts per batch.
 const batch = 1000
 
-// workload holds the fields of the workload file that this command reads.
+// workload holds those fields of the workload file that this command reads.
 type workload struct {
 	Best      int
 	Questions []struct{ Common string }
@@ -155,8 +155,8 @@ func ask(folder string, each, idle time.Duration) (told, error) {
 	return t, errors.Join(err, index.Close())
 }
 
-// measure runs the given number of clients. Each client asks one question after another. Before the measurement, every
-// question is asked once, as far as time permits.
+// measure runs as many concurrent clients as `clients` says. Each of them asks one question after another. Before the
+// measurement, every question is asked once, as far as time permits.
 func measure(one func(int) error, questions, clients int, each time.Duration) (figure, error) {
 	warmed := time.Now()
 	for at := 0; at < questions && time.Since(warmed) < each; at++ {
