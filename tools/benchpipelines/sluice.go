@@ -112,8 +112,8 @@ func measureSluice(ctx context.Context, s settings, g inputFiles, model, dir str
 	})
 }
 
-// wordSet holds the distinct words in a text: runs of ASCII letters and digits in lower case. Words repeated by overlap
-// or table formatting count once; white space and punctuation do not count.
+// wordSet holds the distinct words in a text: runs of ASCII letters and digits in lower case. A word counts once, even
+// if overlapping chunks or the formatting of tables repeat it. White space and punctuation do not count.
 type wordSet map[string]bool
 
 func (s wordSet) add(text string) {

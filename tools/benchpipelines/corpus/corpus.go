@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// kind is a format and its share of the documents in percent.
+// kind is a document format, with the percentage of documents that have this format.
 type kind struct {
 	extension string
 	share     int
@@ -43,8 +43,8 @@ func Write(dir string, n int) error {
 	return nil
 }
 
-// kindOf returns the format of document i. In any hundred consecutive documents, each format occurs as often as its
-// share says.
+// kindOf returns the format of document i. Among any hundred consecutive documents, the number of documents in each
+// format equals the format's percentage.
 func kindOf(i int) kind {
 	at := i * 37 % 100 // 37 and 100 have no common divisor
 	for _, k := range kinds() {

@@ -86,7 +86,7 @@ func (a *author) sections(words int) []section {
 	return out
 }
 
-// table returns rows with names in the first column and figures in the others, below a header.
+// table returns rows with names in the first column and figures in the other columns. The first row is a header.
 func (a *author) table(rows, columns int) [][]string {
 	out := make([][]string, rows+1)
 	for i := range out {
