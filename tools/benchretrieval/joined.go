@@ -50,7 +50,7 @@ func (b *measured) measureJoined(ctx context.Context, s settings, wanted []strin
 	return nil
 }
 
-// complete counts the questions whose parts all have a relevant document among the fragments.
+// complete counts the joined questions for which retrieval finds a relevant document for every part.
 func (b *measured) complete(ctx context.Context, id string, c collection, questions []bench.Joined) (int, error) {
 	found := make([]bool, len(questions))
 	group, ctx := errgroup.WithContext(ctx)

@@ -113,7 +113,7 @@ func (b *measured) longStore(ctx context.Context, s settings, set longdocs.Set, 
 	return made.ID, plain, nil
 }
 
-// longAnswers reports for each question whether the right passage is among the first fragments.
+// longAnswers reports, for each question, whether one of the first fragments contains the right passage.
 func (b *measured) longAnswers(ctx context.Context, id, mode string, questions []longdocs.Question) ([]bool, error) {
 	found := make([]bool, len(questions))
 	group, ctx := errgroup.WithContext(ctx)
@@ -133,8 +133,8 @@ func (b *measured) longAnswers(ctx context.Context, id, mode string, questions [
 
 var gap = regexp.MustCompile(`[\s|]+`)
 
-// answers reports whether a text of a document contains the answer to the question. A number must not be a part of
-// another one.
+// answers reports whether `text`, which comes from `document`, contains the answer to the question. An answer that is a
+// number must not be part of a longer number.
 func answers(q longdocs.Question, document, text string) bool {
 	if document != q.Document {
 		return false

@@ -25,7 +25,7 @@ var chunkings = []chunking{{name: "default"}, {"512-token windows", 512, 0}, {"5
 // wholeWindow is a chunk size that keeps every window in one chunk.
 var wholeWindow = &service.Chunking{TargetTokens: 2048, MaxTokens: 2048}
 
-// cut returns the datastore content for a set: its documents, split into windows if w has a size.
+// cut returns the datastore content for a collection: its documents, split into windows if w has a window size.
 func (w chunking) cut(c bench.Collection) content {
 	if w.size == 0 {
 		return content{name: c.Name + ", whole", documents: c.Uploads()}
