@@ -170,7 +170,7 @@ func write(g *image.Gray) (path string, remove func(), err error) {
 	return f.Name(), func() { os.Remove(f.Name()) }, nil
 }
 
-// order returns how well two texts agree in their words and the order of these: the length of the longest common
+// order returns how well two texts agree in their words and in the order of the words: the length of the longest common
 // subsequence of words, as a share of the mean number of words.
 func order(want, got string) float64 {
 	a, b := strings.Fields(want), strings.Fields(got)
