@@ -23,8 +23,8 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// Name and namespace of the Helm release that the chart is rendered for, and the oldest version of Kubernetes that is
-// supported.
+// Name and namespace of the Helm release for which the chart is rendered, and the oldest supported version of
+// Kubernetes.
 const (
 	releaseName      = "sluice"
 	releaseNamespace = "retrieval"
@@ -48,7 +48,8 @@ func checkChart(ctx context.Context, repo repository, f *faults) string {
 			continue
 		}
 		for _, message := range lint.RunAll(dir, values, releaseNamespace).Messages {
-			// Messages below a warning are allowed. The only one recommends an icon.
+			// Lint messages below the level of a warning are allowed. There is only one: it recommends an icon for the
+			// chart.
 			f.require(message.Severity < support.WarningSev, "%s: lint: %v", name, message)
 		}
 		r, err := render(ctx, dir, values)
@@ -99,7 +100,8 @@ func collectVariables(r *rendered, variables map[string]bool) {
 	}
 }
 
-// checkSecretsAreRefused checks that the schema rejects secrets in `settings`, because its values end up in ConfigMaps.
+// checkSecretsAreRefused checks that the chart's schema rejects secrets in the value `settings`, because everything in
+// `settings` ends up in a ConfigMap.
 func checkSecretsAreRefused(ctx context.Context, dir, set string, values common.Values, repo repository, f *faults) {
 	for _, name := range sorted(repo.settings) {
 		if !repo.settings[name] {

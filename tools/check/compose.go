@@ -127,7 +127,7 @@ func checkProject(project *types.Project, repo repository, f *faults) {
 	}
 }
 
-// udpPolicy keeps WebRTC in web pages off the network.
+// udpPolicy is the Chromium flag that stops WebRTC in web pages from sending UDP packets past the proxy.
 const udpPolicy = "--webrtc-ip-handling-policy=disable_non_proxied_udp"
 
 // checkBrowser checks the service that runs untrusted scripts: it must have no privileges, and share a network only

@@ -108,7 +108,7 @@ func checkSelectors(r *rendered, deployments []*appsv1.Deployment, f *faults) {
 	}
 }
 
-// checkMonitors checks that Prometheus finds every process exactly once.
+// checkMonitors checks that Prometheus scrapes every process exactly once.
 func checkMonitors(r *rendered, deployments []*appsv1.Deployment, f *faults) {
 	found := map[string]int{}
 	for _, m := range all[*monitoringv1.ServiceMonitor](r.objects) {

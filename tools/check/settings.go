@@ -56,7 +56,7 @@ func isModelSetting(name string) bool { return isOffered(name) || strings.HasPre
 // databaseSecrets are secrets that only api processes may have, because workers read untrusted files.
 var databaseSecrets = []string{"DATABASE_URL", "SLUICE_API_KEY"}
 
-// isSecret reports whether a setting is a secret. It looks at the name, because the table of settings does not mark
+// isSecret reports whether a setting is a secret. It judges by the name, because the table of settings does not mark
 // secrets.
 func isSecret(name string) bool {
 	return name == "DATABASE_URL" || name == "SLUICE_SECRET_KEY" || name == "SLUICE_CRAWL_PROXY" || strings.HasSuffix(name, "_API_KEY") || strings.HasSuffix(name, "_TOKEN") || strings.HasSuffix(name, "_PASSWORD")
