@@ -95,7 +95,7 @@ func (r *run) checkTenant(ctx context.Context, t *tenant) error {
 	return group.Wait()
 }
 
-// list returns all datasources in a datastore. It starts again if a page is not answered.
+// list returns all datasources in a datastore. If a request for one page of the list fails, it starts over.
 func (r *run) list(ctx context.Context, t *tenant, id string) (all []client.Datasource, in model.Interval, err error) {
 	all, err = ask(ctx, t, func(ctx context.Context, c *client.Client) (all []client.Datasource, err error) {
 		in.From = r.now()
@@ -158,7 +158,8 @@ func (r *run) checkStores(ctx context.Context, t *tenant) error {
 	return nil
 }
 
-// checkDocument checks one document at the end. s is its entry in the list, or zero.
+// checkDocument checks one document at the end. `s` is its entry in the datastore's final list, or the zero value if it
+// is not listed.
 func (r *run) checkDocument(ctx context.Context, t *tenant, d *model.Document, s client.Datasource) error {
 	r.count("final checks", 1)
 	in := model.Interval{From: r.now()}
@@ -218,7 +219,7 @@ func (r *run) readFinal(ctx context.Context, t *tenant, do func(context.Context,
 	return in, err
 }
 
-// checkDeleted checks that the datasources that were deleted last are gone in every respect.
+// checkDeleted checks that no trace is left of the document's most recently deleted datasources.
 func (r *run) checkDeleted(ctx context.Context, t *tenant, d *model.Document) error {
 	var faults []error
 	for _, id := range d.Deleted() {

@@ -122,7 +122,8 @@ func (s settings) connect(ctx context.Context, urls, keys []string, out io.Write
 	return newRun(tenants, out), nil
 }
 
-// checkRunning checks a fleet that runs elsewhere. The only possible fault is the hook.
+// checkRunning checks a fleet that this program did not start. It can inject only one fault: the external program that
+// the settings name as the hook.
 func (s settings) checkRunning(ctx context.Context, out io.Writer) (*run, error) {
 	r, err := s.connect(ctx, s.urls, s.keys, out)
 	if err != nil {
@@ -190,7 +191,7 @@ func (s settings) checkLocal(ctx context.Context, out io.Writer) (r *run, err er
 	return r, s.check(ctx, r, chosen(faults, s.faults), f)
 }
 
-// chosen returns the faults whose names contain one of the parts, or all if there are no parts.
+// chosen returns the faults whose names contain one of the strings in `parts`, or all faults if `parts` is empty.
 func chosen(faults []fleet.Fault, parts []string) []fleet.Fault {
 	if len(parts) == 0 {
 		return faults
@@ -200,7 +201,7 @@ func chosen(faults []fleet.Fault, parts []string) []fleet.Fault {
 	})
 }
 
-// check runs the workers while faults are injected, and then the final checks. f is nil if the fleet runs elsewhere.
+// check runs the workers while faults are injected, and then the final checks. `f` is nil if the fleet runs elsewhere.
 func (s settings) check(ctx context.Context, r *run, faults []fleet.Fault, f *fleet.Fleet) error {
 	loading, stop := context.WithTimeout(ctx, s.duration)
 	defer stop()

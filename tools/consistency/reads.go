@@ -24,7 +24,7 @@ func (w *worker) read(ctx context.Context, from time.Duration, do func(context.C
 	return in, true, err
 }
 
-// readOne reads the datasource of one of the worker's documents, or of any document.
+// readOne reads the datasource of a random document in the worker's workspace. The document may belong to any worker.
 func (w *worker) readOne(ctx context.Context) {
 	from, d := w.now(), w.tenant.any(w.random)
 	if d == nil || d.ID() == "" {

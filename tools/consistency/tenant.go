@@ -234,7 +234,8 @@ func chunksOf(ctx context.Context, c *client.Client, id string) (texts []string,
 	return texts, nil
 }
 
-// maxOriginal is the size up to which an original is read. Written texts are shorter.
+// maxOriginal is the maximum number of bytes read from an original. The originals that this program uploads are
+// shorter.
 const maxOriginal = 1 << 20
 
 func originalOf(ctx context.Context, c *client.Client, id string) (string, error) {

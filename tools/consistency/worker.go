@@ -17,8 +17,8 @@ type write struct {
 	version  int
 }
 
-// worker writes documents that no other worker writes, one request at a time, and reads the documents of its tenant.
-// All its choices come from the seed.
+// worker writes documents of its own, one request at a time, and reads all documents in its tenant's workspace. All its
+// choices come from the seed.
 type worker struct {
 	*run
 	tenant *tenant
@@ -37,7 +37,7 @@ const (
 	minHaste     = 5 * time.Millisecond
 )
 
-// work makes requests until ctx is done. It finishes the last request, unless settling is done before that.
+// work makes requests until ctx is done. The last request may continue after that, but only until `settling` is done.
 func (w *worker) work(ctx, settling context.Context) {
 	type action struct {
 		weight int
@@ -126,7 +126,7 @@ func contains(batch []write, d *model.Document) bool {
 	return false
 }
 
-// finish records a write's outcome. The write was repeated until it was answered.
+// finish records the outcome of a write that was repeated until the service answered or the run ended.
 func (w *worker) finish(one write, id string, err error) {
 	now := w.now()
 	switch {

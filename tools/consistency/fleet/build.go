@@ -48,15 +48,16 @@ func mainWith(`},
 
 // planted are faults that can be built into the program, to show that the checker finds them.
 var planted = map[string][]edit{
-	// Rows of the old generation are swept when the new content is accepted, not when it is searchable.
+	// This fault removes the index rows of the old content when the new content is accepted, not when it becomes
+	// searchable.
 	"early-sweep": {{"pkg/catalog/resources/content.go", "DatasourceID: r.ID, Originals: []string{old.Key},", "DatasourceID: r.ID, Originals: []string{old.Key}, Below: r.ActiveGeneration + 1,"}},
-	// A request whose claim was taken over stores its documents nevertheless.
+	// With this fault, a request still stores its documents after another process has taken over its idempotency key.
 	"no-claim-fence": {{"pkg/catalog/accounts/idempotency.go", "	return db.WithFence(ctx, func(ctx context.Context, t *db.Tx) error {", "	return ctx\n	return db.WithFence(ctx, func(ctx context.Context, t *db.Tx) error {"}},
-	// A generation becomes active even if a higher one already is.
+	// With this fault, an older version of the content can become active after a newer one.
 	"no-generation-fence": {{"pkg/domain/transition.go", "	case ev.Generation > d.ActiveGeneration:\n		if d.ActiveGeneration > 0", "	case ev.Generation > 0:\n		if d.ActiveGeneration > 0"}},
 	// Queries accept hits from every generation.
 	"mixed-generations": {{"pkg/retrieve/search.go", "if o.ActiveGeneration == 0 || o.ActiveGeneration != h.Generation || o.DatastoreID != ds.ID {", "if o.ActiveGeneration == 0 || o.DatastoreID != ds.ID {"}},
-	// A datasource is read without regard to its workspace.
+	// With this fault, a workspace can read the datasources of other workspaces.
 	"no-tenant-check": {{"pkg/catalog/record/counts.go", "FROM datasources WHERE workspace_id || '' = ? AND id = ? AND `+NotDeleted, ws, id))", "FROM datasources WHERE ? || '' <> '' AND id = ? AND `+NotDeleted, ws, id))"}},
 }
 

@@ -21,7 +21,8 @@ type Fault struct {
 	Name string
 	// Hold is the longest time between strike and heal.
 	Hold time.Duration
-	// strike starts the fault. It returns a description of the target, and a function that ends the fault.
+	// strike starts the fault. It returns a description of the target as `hit`, and the function `heal`, which ends the
+	// fault.
 	strike func(context.Context, *rand.Rand) (hit string, heal func(context.Context) error, err error)
 }
 
@@ -194,14 +195,14 @@ func flip(dir string, random *rand.Rand) (string, error) {
 	return fmt.Sprintf("bit %d of byte %d of %s", bit, at, name), os.WriteFile(path, content, 0o600)
 }
 
-// jump sets the clocks of all processes ahead or back, and heal corrects them.
+// jump sets the clocks of all processes ahead or back. The returned function corrects them.
 func (f *Fleet) jump(_ context.Context, random *rand.Rand) (string, func(context.Context) error, error) {
 	jumps := []time.Duration{-24 * time.Hour, -time.Hour, time.Hour, 24 * time.Hour}
 	by := jumps[random.IntN(len(jumps))]
 	return by.String(), func(context.Context) error { return setClock(f.Clock, 0) }, setClock(f.Clock, by)
 }
 
-// Longest pause between two faults. One time in oneTogether, two faults are injected together.
+// Maximum pause between two faults. In one case out of oneTogether, two faults are injected at the same time.
 const (
 	calm        = 8 * time.Second
 	oneTogether = 3

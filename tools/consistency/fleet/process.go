@@ -38,7 +38,8 @@ type process struct {
 	watcher sync.WaitGroup
 }
 
-// newProcess prepares a process. program is a path whose file name selects the kind of process.
+// newProcess prepares a process. `program` is a path, and its file name decides whether an api process or an ingestor
+// starts.
 func newProcess(program, name, dir string, env ...string) (*process, error) {
 	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -86,7 +87,7 @@ func (p *process) launch() error {
 	return nil
 }
 
-// watch waits for the end of the process, and starts it again unless it is held.
+// watch waits until the process exits, and starts it again unless kill or terminate is keeping it down.
 func (p *process) watch(cmd *exec.Cmd, exited chan struct{}) {
 	defer p.watcher.Done()
 	_ = cmd.Wait() // the log has the reason

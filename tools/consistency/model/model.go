@@ -112,7 +112,7 @@ func (d *Document) Latest() int {
 	return d.versions
 }
 
-// BeginWrite records a request that writes the next version. by describes the request in the history.
+// BeginWrite records a request that writes the next version. `by` describes the request in the document's history.
 func (d *Document) BeginWrite(at time.Duration, by string) (*Op, int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -143,7 +143,7 @@ func (o *Op) String() string {
 	return fmt.Sprintf("write v%d", o.version)
 }
 
-// Done records that the request was answered with success. id is the id of the written or deleted datasource.
+// Done records that the request was answered with success. `id` is the id of the written or deleted datasource.
 func (o *Op) Done(at time.Duration, id string) {
 	d := o.document
 	d.mu.Lock()
@@ -217,7 +217,7 @@ func (d *Document) note(at time.Duration, format string, args ...any) {
 	d.log = append(d.log, fmt.Sprintf("%12.3fs  ", at.Seconds())+fmt.Sprintf(format, args...))
 }
 
-// noteSight records an observation unless it equals the one before.
+// noteSight records an observation, unless it repeats the previous one.
 func (d *Document) noteSight(in Interval, what, how string) {
 	if what == d.lastSight {
 		return

@@ -42,8 +42,8 @@ func (d *Document) known(version int, in Interval, how string) (*Op, error) {
 	}
 }
 
-// supersede records that the versions that were found by earlier reads are no longer searchable. o is the write whose
-// version the current read found, or nil.
+// supersede records that versions found by earlier reads are no longer searchable. `o` is the write whose version the
+// current read found, or nil if it found none.
 func (d *Document) supersede(o *Op, in Interval) {
 	for _, p := range d.ops {
 		if p != o && p.seen < in.From {
@@ -117,8 +117,8 @@ func (d *Document) Missing(in Interval, how string) error {
 	return nil
 }
 
-// Present checks a read that found a datasource by its id. It recognises only the datasources in the latest deletions.
-// Visible and Accepted detect earlier ones by their versions.
+// Present checks a read that found a datasource by its id. It reports a violation if the datasource was deleted before
+// the read. It remembers only the latest deletions; Visible and Accepted notice older ones by the version.
 func (d *Document) Present(id string, in Interval, how string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
