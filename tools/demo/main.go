@@ -85,7 +85,7 @@ func run(ctx context.Context, api, documents string, stay bool, out io.Writer) (
 	return nil
 }
 
-// show ingests everything and asks the questions. It returns the console address that shows the last answer.
+// show ingests everything and asks the questions. It returns the URL of the console page that shows the last answer.
 func show(ctx context.Context, c *client.Client, documents, pages string, out io.Writer) (answer string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()

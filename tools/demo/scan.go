@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/extracttest/paper"
 )
 
-// scannedNote is on a sheet of paper that the demo scans: no other document says it.
+// scannedNote is the sheet of paper that the demo scans. No other document contains the same facts.
 var scannedNote = paper.Page{
 	Heading: "Inspection of the boiler house",
 	Paragraphs: []string{
@@ -23,7 +23,7 @@ var scannedNote = paper.Page{
 	},
 }
 
-// scanQuestion is a question that only the scanned note answers, and scanAnswer is in its answer.
+// scanQuestion is a question that only the scanned note answers. The right answer contains scanAnswer.
 const (
 	scanQuestion = "What is the order number of the new valve in the boiler house?"
 	scanAnswer   = "4711"
