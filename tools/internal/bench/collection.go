@@ -90,7 +90,7 @@ func NameOf(d eval.Document) string {
 }
 
 // Uploads returns the collection's documents as a user would upload them. A document without text gets its title as
-// text. Documents without text and title are omitted.
+// text. Documents that have neither are omitted.
 func (c Collection) Uploads() []service.Document {
 	var out []service.Document
 	for _, d := range c.Documents {

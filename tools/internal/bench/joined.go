@@ -10,7 +10,8 @@ import (
 // JoinedQuestions is the number of questions that Join makes.
 const JoinedQuestions = 100
 
-// JoinedSeed is the random seed of the published figures. Rules are fitted to questions of other seeds.
+// JoinedSeed is the random seed of the published figures. Use other seeds while developing the rules that divide
+// questions, so that the rules are not fitted to these questions.
 const JoinedSeed = 31
 
 // conjunctions are the words that join two questions, by language. A collection's name ends with its language.
