@@ -168,7 +168,7 @@ func (w *writer) contract(i int) {
 	w.set.Documents = append(w.set.Documents, out.document())
 }
 
-// statements adds statements of work, which have the same sections with other values.
+// statements adds statements of work. All of them have the same sections, with different values.
 func (w *writer) statements(i int, out *layout, about string) {
 	ask := func(kind, text, format string, values ...any) {
 		w.ask(kind, out.name(), firstSentence(text), format, values...)
@@ -223,7 +223,8 @@ func (w *writer) amendment(i int, kind, supplier, customer, date, section string
 	w.set.Documents = append(w.set.Documents, out.document())
 }
 
-// firstSentence returns the sentence of a clause that has its value. No chunk boundary divides a sentence.
+// firstSentence returns the first sentence of a clause, which contains the clause's value. Chunk boundaries never
+// divide a sentence.
 func firstSentence(text string) string {
 	if end := strings.Index(text, ". "); end >= 0 {
 		return text[:end+1]

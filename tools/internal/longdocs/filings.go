@@ -32,7 +32,7 @@ var (
 	sites      = []string{"Tulsa", "Malmö", "Gdańsk", "Penang", "Querétaro", "Cork", "Nagoya", "Brno", "Porto", "Fresno", "Ghent", "Hobart", "Izmir", "Lagos", "Mobile", "Natal", "Olbia", "Pune", "Quito", "Reno", "Sibiu", "Turku", "Utica", "Varna", "Waco", "Xalapa", "Yazoo", "Zadar"}
 )
 
-// risks are paragraphs that every filing repeats, as filings do.
+// risks are paragraphs that every generated filing repeats, as real filings do.
 var risks = []string{
 	"Our operating results may fluctuate from quarter to quarter because of changes in demand, in the timing of orders and in the mix of products and services that our customers buy, and comparisons between periods may not be meaningful.",
 	"We depend on a limited number of suppliers for certain components. If a supplier cannot deliver on time, we may be unable to meet our obligations to customers, and our revenue and reputation would suffer.",
@@ -113,7 +113,8 @@ func (w *writer) filing(c, year int) {
 	w.set.Documents = append(w.set.Documents, out.document())
 }
 
-// figureQuestions asks for rows, columns and cells. An answer is a value, which is unlikely to be in another table.
+// figureQuestions asks about single values in the tables, identified by row, column or both. Each answer is a value
+// that is unlikely to occur in another table.
 func (w *writer) figureQuestions(name string, year int, tables []figures, ask func(kind, answer, format string, values ...any)) {
 	cell := func(t, column int) (label, value, where string) {
 		row := tables[t].rows[1+w.IntN(len(tables[t].rows)-1)]

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// charactersPerPage is the least size of a page before it ends.
+// charactersPerPage is the number of characters after which a new page begins.
 const charactersPerPage = 2800
 
 // layout writes a document as plain text with pages, as a web page whose headings are bold paragraphs, or as Markdown.
@@ -35,7 +35,8 @@ func (l *layout) document() Document {
 	return Document{Name: l.file, Text: l.out.String()}
 }
 
-// write adds a paragraph. `plain`, `page` and `markdown` are its forms in the three formats.
+// write adds a paragraph. `plain`, `page` and `markdown` are the paragraph as plain text, HTML and Markdown; only one
+// of them is used.
 func (l *layout) write(plain, page, markdown string) {
 	text := map[string]string{".txt": plain, ".html": page, ".md": markdown}[l.kind]
 	if l.used += len(text); l.kind == ".txt" && l.used > charactersPerPage {

@@ -1,6 +1,6 @@
 // Package longdocs generates long contracts and annual reports, and questions about them. The documents share most of
-// their wording, as real ones do: only its party, section or table distinguishes a passage from those in other
-// documents. The same seed always gives the same documents.
+// their wording, as real ones do: a passage differs from similar ones in other documents only by its party, section or
+// table. The same seed always gives the same documents.
 package longdocs
 
 import (
