@@ -67,7 +67,7 @@ var models = []string{"github.com/sluice/sluice/pkg/embed/minilm", "github.com/s
 
 // list returns the modules in the programs, and the packages in `models`, which are listed like modules.
 func list(ctx context.Context) ([]module, error) {
-	// A module replaced by a local directory is part of this project.
+	// Modules replaced by a local directory are part of this project and therefore not listed.
 	const modules = `{{with .Module}}{{if not (or .Main (and .Replace (not .Replace.Version)))}}{{.Path}}	{{.Version}}	{{.Dir}}{{end}}{{end}}`
 	found, err := goList(ctx, "-deps", "-f", modules, programs)
 	if err != nil {
@@ -159,8 +159,8 @@ func texts(modules []module) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// declaredLicences are the licences of modules that have no licence file, because the file is only in their
-// repository's root, and of models, whose notices name the licence.
+// declaredLicences are licences that cannot be read from a licence file: some modules have theirs only in the root
+// directory of their repository, and models name theirs only in a notice.
 var declaredLicences = map[string]string{
 	"github.com/milvus-io/milvus-proto/go-api/v2": "Apache-2.0",
 	"github.com/sluice/sluice/pkg/embed/minilm":   "Apache-2.0",
