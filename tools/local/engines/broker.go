@@ -42,7 +42,7 @@ func (s *Set) Handler() http.Handler {
 	return mux
 }
 
-// askBroker requests an engine's address from the Handler that serves the Unix socket.
+// askBroker requests an engine's address from another process, whose Handler listens on the Unix socket `socket`.
 func askBroker(ctx context.Context, socket, name string) (string, error) {
 	transport := &http.Transport{
 		DisableKeepAlives: true,
