@@ -156,7 +156,7 @@ func compareInto(ctx context.Context, report *check.Report, c check.Comparison) 
 	return err
 }
 
-// keep writes an image to a file, unless there are enough of them.
+// keep writes an image to a file. It writes nothing if the maximum number of images has already been kept.
 func (r *runner) keep(d *disk.Disk, path string) (err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -172,8 +172,8 @@ func (r *runner) keep(d *disk.Disk, path string) (err error) {
 	return errors.Join(f.Truncate(d.Size()), d.WriteSparse(f))
 }
 
-// print prints the result for an image. It also prints the findings, unless the image is part of the control, in which
-// losses are expected.
+// print prints the result for an image. It also prints the findings, unless the image comes from the control run, in
+// which losses are expected.
 func (r *runner) print(i *image, report check.Report) {
 	fmt.Fprintf(r.out, "image %d (%s; %s): %d documents checked, %d lost, findings: %d, %.1f s\n",
 		i.number, i.cut, i.loss, report.Documents, report.Lost, len(report.Findings), time.Since(i.began).Seconds())

@@ -27,7 +27,8 @@ const (
 	checkers       = 2  // images that are checked at once
 	flushTimeout   = time.Second
 
-	// Time between two cuts, and before the first one of a round, which may come while the service starts.
+	// Time before the first power cut of a round, which may thus happen while the service starts, and between later
+	// cuts.
 	minPause, maxPause = 200 * time.Millisecond, 1500 * time.Millisecond
 	maxStart           = time.Second
 	controlPause       = 4 * time.Second // some documents must be acknowledged by then, since the control must lose some
@@ -76,7 +77,7 @@ type runner struct {
 	keptImages []string
 }
 
-// probe mounts a small disk, to find out whether this machine can.
+// probe mounts a small disk, to find out whether this machine can mount simulated disks.
 func (r *runner) probe(ctx context.Context) error {
 	v, err := newVolume(ctx, disk.New(probeSize), filepath.Join(r.dir, "probe"), "")
 	if err != nil {

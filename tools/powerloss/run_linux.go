@@ -76,7 +76,8 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 // errCannot means that this machine cannot run the command.
 var errCannot = errors.New("this machine cannot run the command")
 
-// cannot reports what this machine lacks: as a line if that is allowed, otherwise as an error.
+// cannot reports what this machine lacks. If the flag -skip is set, it prints a line and returns nil. Otherwise, it
+// returns an error.
 func (f flags) cannot(lack error, out io.Writer) error {
 	if f.skip {
 		fmt.Fprintf(out, "powerloss: skipped: %v\n", lack)

@@ -88,7 +88,7 @@ func (v *volume) close() error {
 	return errors.Join(command(ctx, "umount", v.dir()), v.served.Close(), os.RemoveAll(v.root))
 }
 
-// command runs a program that ends soon. Its error contains the program's output.
+// command runs a short-lived program. If the program fails, the error contains the program's output.
 func command(ctx context.Context, name string, args ...string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -44,7 +44,7 @@ func (c Comparison) Run(ctx context.Context) (findings []string, err error) {
 	return differences(ctx, c.Program, c.Dir)
 }
 
-// strays matches the last line of a repair that found only data of removed documents.
+// strays matches the last line of output from a repair that found no faults other than data of removed documents.
 var strays = regexp.MustCompile(`checked: stray (rows|originals): \d+(, stray (rows|originals): \d+)?$`)
 
 // differences waits until replaced and deleted data is removed, and runs a repair. A power loss can bring back data
@@ -88,7 +88,7 @@ func swept(ctx context.Context, dir string) (findings []string, err error) {
 	}
 }
 
-// repair runs the command that compares everything that is stored.
+// repair runs the command that compares everything that the service has stored. It returns the differences found.
 func repair(ctx context.Context, program, dir string) (findings []string, err error) {
 	cmd := exec.CommandContext(ctx, program, "repair", "--json", "--data-dir", dir)
 	var out, errs bytes.Buffer

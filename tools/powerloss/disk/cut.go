@@ -124,13 +124,13 @@ func torn(before, after content, random *rand.Rand) content {
 	return c
 }
 
-// Clone returns a disk with the same content, of which everything is flushed.
+// Clone returns a disk with the same content. All of the copy's content counts as flushed.
 func (d *Disk) Clone() *Disk {
 	clone, _ := d.Cut(KeepAll, nil, nil)
 	return clone
 }
 
-// WriteSparse writes the newest content to a file that has only zeros. It omits blocks that are all zeros.
+// WriteSparse writes the newest content to `w`, which must contain only zeros. It omits blocks that are all zeros.
 func (d *Disk) WriteSparse(w io.WriterAt) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

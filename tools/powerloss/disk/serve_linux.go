@@ -38,7 +38,7 @@ func (d *Disk) Serve(dir string) (*Served, error) {
 	if err := unix.Mount("powerloss", dir, "fuse", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
 		return nil, errors.Join(fmt.Errorf("mounting a FUSE file system on %s: %w", dir, err), unix.Close(fd))
 	}
-	// go-fuse takes the descriptor of an existing mount in this form, and becomes its owner.
+	// Given a path of this form, go-fuse uses the descriptor of an existing mount, and closes it later.
 	server, err := fs.Mount(fmt.Sprintf("/dev/fd/%d", fd), &root{disk: d}, &fs.Options{MountOptions: fuse.MountOptions{MaxWrite: maxWrite}})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("serving a disk: %w", err), unix.Unmount(dir, unix.MNT_DETACH))

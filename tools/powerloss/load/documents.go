@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// State is the state of a document: its version, or that it does not exist.
+// State is the state of a document: its version, and whether it was deleted.
 type State struct {
 	Version int  // from 1; 0: it was never written
 	Gone    bool // deleted

@@ -40,7 +40,7 @@ func Run(ctx context.Context, c *client.Client, l *Ledger, seed uint64) error {
 	return all.Wait()
 }
 
-// unlessEnded returns err, or nil if ctx is done, which interrupts requests.
+// unlessEnded returns err. It returns nil if ctx is done, because requests then fail only because they are interrupted.
 func unlessEnded(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -155,7 +155,8 @@ func (w *worker) upload(ctx context.Context) error {
 	}, c)
 }
 
-// update replaces the content of an existing text. An existing file stays as it is.
+// update replaces the content of an existing text. If it picks a file, it does nothing, because files cannot be
+// updated.
 func (w *worker) update(ctx context.Context) error {
 	c := w.take(&w.exist)
 	if c.name.IsFile {
@@ -177,7 +178,8 @@ func (w *worker) delete(ctx context.Context) error {
 	return w.make(ctx, func() ([]string, error) { return []string{""}, w.client.DeleteDatasource(ctx, id) }, c)
 }
 
-// make sends changes in one request, which returns the ids of the documents' datasources.
+// make calls `request`, which sends the changes in one request and returns the ids of the documents' datasources. It
+// records the changes before they are sent and once they are acknowledged.
 func (w *worker) make(ctx context.Context, request func() ([]string, error), changes ...change) error {
 	w.ledger.send(changes...)
 	ids, err := request()
