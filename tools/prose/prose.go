@@ -58,7 +58,7 @@ type passage struct {
 	text string
 }
 
-// finding is a passage that a rule objects to.
+// finding is a passage that breaks a rule.
 type finding struct {
 	passage
 	rule, instead string
@@ -88,7 +88,7 @@ func findings(passages []passage) (out []finding) {
 // skipped matches generated files, test data, tests, and historical records.
 var skipped = regexp.MustCompile(`(^|/)(third_party|testdata|archive|history)/|\.gen\.go$|_test\.go$|CHANGELOG`)
 
-// tracked returns the Go and Markdown files in Git below a directory, without the skipped ones.
+// tracked returns the Go and Markdown files below a directory that are in Git, without those that `skipped` matches.
 func tracked(dir string) ([]string, error) {
 	cmd := exec.Command("git", "-C", dir, "ls-files", "-z", "--", "*.go", "*.md") //nolint:noctx // it exits by itself
 	out, err := cmd.Output()
@@ -104,7 +104,7 @@ func tracked(dir string) ([]string, error) {
 	return files, nil
 }
 
-// read returns the passages of a file. A deleted file that Git still lists has none.
+// read returns the passages of a file. A file that was deleted but is still listed by Git has no passages.
 func read(dir, file string) ([]passage, error) {
 	src, err := os.ReadFile(dir + "/" + file)
 	if os.IsNotExist(err) {
