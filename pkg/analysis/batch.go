@@ -29,7 +29,7 @@ type termState struct {
 	at     uint32 // index in Batch.counts
 }
 
-// Part is one of the texts of a row. Each of its terms counts Weight times.
+// Part is one of the texts of a row. Each occurrence of a term in this text adds Weight to the term's count.
 type Part struct {
 	Text   string
 	Weight uint32
@@ -41,8 +41,8 @@ type TermCount struct {
 	Count uint32
 }
 
-// Batch starts a batch. Until all of its rows are counted, the analyzer must not be used for anything else. Terms that
-// the batch has returned stay valid even afterwards.
+// Batch returns a new, empty Batch. Until all rows of the batch are counted, the analyzer must not be used for anything
+// else. Terms that the Batch has returned stay valid even afterwards.
 func (a *Analyzer) Batch() *Batch {
 	a.batch++
 	if a.epoch == 0 || len(a.terms) > maxNumbered { // bounds the memory that the terms use
@@ -111,8 +111,7 @@ func (b *Batch) count(id, weight uint32) {
 	b.length += weight
 }
 
-// numberOf adds a term to the batch, unless the batch already contains it. `id` is the analyzer's number for the term,
-// and is returned unchanged.
+// numberOf makes sure that the batch contains the term with the analyzer's number `id`, and returns id.
 func (b *Batch) numberOf(id uint32) uint32 {
 	if int(id) >= len(b.numbers) {
 		b.numbers = b.analyzer.statesFor(int(id) + 1)
@@ -124,7 +123,8 @@ func (b *Batch) numberOf(id uint32) uint32 {
 	return id
 }
 
-// statesFor returns the analyzer's termStates, one per term. It first extends them to at least n elements.
+// statesFor returns the analyzer's termStates, indexed by the analyzer's numbers for the terms. If there are fewer than
+// n, it adds empty ones first.
 func (a *Analyzer) statesFor(n int) []termState {
 	if n > len(a.states) {
 		a.states = append(a.states, make([]termState, max(n, 2*len(a.states), 1024)-len(a.states))...)
@@ -223,8 +223,8 @@ func (k *knownWord) idsIn(a *Analyzer, lang Language) []uint32 {
 	return in.ids
 }
 
-// detect works like Detect. If the text is all ASCII, it also returns the cached analysis of each run of letters and
-// digits, which saves the caller from looking up the runs again.
+// detect returns the same language as Detect. If the text is all ASCII, detect also returns the cached analysis of each
+// run of letters and digits, so that the caller need not look up the runs again.
 func (a *Analyzer) detect(text string) (Language, []*knownWord) {
 	if len(text) > maxDetectWords*32 {
 		return Detect(text), nil

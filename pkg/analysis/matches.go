@@ -10,8 +10,8 @@ import (
 type Match struct{ Start, End int }
 
 // Matches returns the words of a text that match a term of a query, in order, at most `limit`. `lang` is the result of
-// Detect. Adjacent matches in scripts without spaces are joined, and so are those that one character joins, as in
-// AX-200.
+// Detect. Matches are joined into one if they are adjacent and in a script without spaces, or if only a joining
+// character is between them, as in AX-200.
 func Matches(text string, lang Language, query []QueryTerm, limit int) []Match {
 	forms := formsToMark(query)
 	var out []Match
@@ -56,13 +56,13 @@ func Matches(text string, lang Language, query []QueryTerm, limit int) []Match {
 	return out[:min(len(out), limit)]
 }
 
-// isJoined reports whether a text is a single character that joins words.
+// isJoined reports whether the text between two words is a single character that joins words, such as a hyphen.
 func isJoined(between string) bool {
 	r, size := utf8.DecodeRuneInString(between)
 	return size == len(between) && joinerAt(between+"a", 0) == r
 }
 
-// matchesWord reports whether one of the terms of a word is among the given ones.
+// matchesWord reports whether one of the word's terms is in `forms`.
 func matchesWord(word string, lang Language, forms map[string]bool) (matches bool) {
 	tokens(word, func(t token) bool {
 		matches = t.kind != kindUnspaced && forms[termOf(t, lang)] || t.kind == kindUnspaced && len(t.text) >= len(word) && forms[t.text]
@@ -74,8 +74,8 @@ func matchesWord(word string, lang Language, forms map[string]bool) (matches boo
 	return matches
 }
 
-// formsToMark returns the forms of the query's terms. It leaves out single characters of unspaced scripts if they are
-// part of a pair in the query, because they occur in many other words.
+// formsToMark returns the forms of the query's terms. If a pair of characters of a script without spaces is among the
+// forms, the two characters by themselves are left out, because each of them occurs in many other words.
 func formsToMark(query []QueryTerm) map[string]bool {
 	forms := make(map[string]bool)
 	inPair := make(map[string]bool)
@@ -100,7 +100,8 @@ func formsToMark(query []QueryTerm) map[string]bool {
 	return forms
 }
 
-// clusters iterates over the characters of a pair, each with its marks. It yields nothing for a single character.
+// clusters iterates over the two characters in a term that is a pair, each with its combining marks. For a term of one
+// character, it yields nothing.
 func clusters(term string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for start := 0; start < len(term); {

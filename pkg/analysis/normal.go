@@ -7,8 +7,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// normalised returns the NFKC form of a text. A superscript after a digit becomes a word of its own: in 12.5² and 10⁶ it
-// is a note mark or an exponent, and without a space the number would be another one.
+// normalised returns the NFKC form of a text. NFKC turns superscripts into ordinary digits, and so would turn 12.5²
+// into 12.52 and 10⁶ into 106. To prevent this, normalised inserts a space before a superscript that follows a digit.
 func normalised(text string) string {
 	if norm.NFKC.IsNormalString(text) {
 		return text
@@ -41,7 +41,8 @@ func isRaised(r rune) bool {
 }
 
 // NormalLength returns the number of characters of a text after the Unicode normalisation (NFKC) that Analyzer applies.
-// Normalisation may make a text longer: U+FDFA alone becomes 18 characters. Counting ends at about the limit.
+// Normalisation may make a text longer: U+FDFA alone becomes 18 characters. If the number exceeds `limit`, counting may
+// stop, so the result is only known to be above the limit.
 func NormalLength(text string, limit int) int {
 	n, _ := normal(text, limit)
 	return n
@@ -54,7 +55,8 @@ func NormalPrefix(text string, limit int) string {
 }
 
 // normal returns n, the number of characters of the normalised text, and `end`, the length in bytes of the longest
-// prefix of the text that stays within the limit. It may stop counting once n exceeds the limit.
+// prefix of the text that has at most `limit` characters after normalisation. Once n exceeds the limit, counting may
+// stop.
 func normal(text string, limit int) (n, end int) {
 	if norm.NFKC.IsNormalString(text) {
 		for i := range text {

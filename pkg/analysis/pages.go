@@ -15,11 +15,12 @@ const maxNamedPages = 8
 // pagePrefix begins the terms of pages. It ends with a space, which no term of a word contains.
 const pagePrefix = "page "
 
-// pageCount is the number of words that a named page weighs like: a page is a condition rather than a subject.
+// pageCount is the Count of a query term for pages. The term therefore weighs as much as a word that occurs this many
+// times in the query, because naming a page is a condition rather than a subject.
 const pageCount = 4
 
-// PageTerm returns the index term of a row on a page, or "" if the row has no page. No text has this term, because
-// terms of words contain no space. It is found by queries that name the page.
+// PageTerm returns the index term that is added to rows on the given page, or "" if page is not positive. Only queries
+// that name the page contain this term. Words never yield it, because their terms contain no space.
 func PageTerm(page int) string {
 	if page <= 0 {
 		return ""

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// SynonymWeight is the weight of an occurrence of a synonym, relative to one of the query's own word.
+// SynonymWeight is the weight of an occurrence of a synonym in a row. An occurrence of the query's own word has the
+// weight 1.
 const SynonymWeight = 0.8
 
 // Limits on the expansion of a query.
@@ -19,11 +20,12 @@ const (
 	maxPhraseUnits       = 16  // words of a phrase that synonyms are looked up for
 )
 
-// Alternative is a word or phrase that a row may contain instead of a query's word. Words holds the forms of each of
-// its words. A row contains the alternative as often as it contains the rarest of these words.
+// Alternative is a word or phrase that a row may contain instead of a query's word. Words holds, for each word of the
+// alternative, the forms that match this word. A row counts as containing the alternative as often as it contains the
+// rarest of its words.
 type Alternative struct{ Words [][]string }
 
-// Synonym is a rule: a query that contains the phrase From also finds rows that contain one of To.
+// Synonym is a rule: a query that contains the phrase From also finds rows that contain any of the phrases in To.
 type Synonym struct {
 	From string
 	To   []string
@@ -38,13 +40,13 @@ type Rules struct {
 	phrases map[Language]*phrases
 }
 
-// NewRules returns rules with the given synonyms. `stop` are words to leave out of queries, and `keep` are words to
-// keep although they are function words.
+// NewRules returns rules with the given synonyms. The words in `stop` are left out of queries. The function words in
+// `keep` stay in queries.
 func NewRules(synonyms []Synonym, stop, keep []string) *Rules {
 	return &Rules{synonyms: synonyms, stop: wordsIn(stop), keep: wordsIn(keep), phrases: make(map[Language]*phrases)}
 }
 
-// wordsIn returns the words among the texts; see Word.
+// wordsIn returns the set of the texts that are single words, in the form that Word returns. Other texts are omitted.
 func wordsIn(texts []string) map[string]bool {
 	out := make(map[string]bool)
 	for _, text := range texts {
@@ -55,8 +57,8 @@ func wordsIn(texts []string) map[string]bool {
 	return out
 }
 
-// Word returns the word that a text consists of, in lower case. It returns false if the text is not a single word, or a
-// single character of a script without spaces.
+// Word returns the text in lower case if the text is a single word, or a single character of a script without spaces.
+// For any other text, ok is false.
 func Word(text string) (word string, ok bool) {
 	text = strings.ToLower(removeInvisible(norm.NFKC.String(strings.TrimSpace(text))))
 	tokens(text, func(t token) bool {
@@ -66,8 +68,8 @@ func Word(text string) (word string, ok bool) {
 	return word, word != "" && word == text
 }
 
-// Words returns the number of words of a text, in which a query could contain it as a phrase. It counts at most to
-// limit + 1.
+// Words returns the number of words in a text, counted as for the phrases of synonyms: in scripts without spaces, each
+// character is a word. If there are more than `limit`, it returns limit + 1.
 func Words(text string, limit int) (n int) {
 	for range units(text) {
 		if n++; n > limit {
@@ -77,8 +79,8 @@ func Words(text string, limit int) (n int) {
 	return n
 }
 
-// Folded returns a text in the form in which queries are compared with others: its words in lower case, without
-// diacritics, separated by spaces.
+// Folded returns the words of a text in lower case, without diacritics, separated by spaces. Queries with the same
+// result count as equal.
 func Folded(text string) string {
 	var words []string
 	for t := range units(text) {
@@ -87,7 +89,8 @@ func Folded(text string) string {
 	return strings.Join(words, " ")
 }
 
-// drops reports whether a word is left out of a query. `stop` are the function words of the query's language.
+// drops reports whether a word is to be left out of a query. `stop` contains the function words of the query's
+// language.
 func (r *Rules) drops(word string, stop map[string]bool) bool {
 	if r == nil {
 		return stop[word]
@@ -95,8 +98,8 @@ func (r *Rules) drops(word string, stop map[string]bool) bool {
 	return r.stop[word] || stop[word] && !r.keep[word]
 }
 
-// isUnit reports whether a token is a word of a phrase. Pairs of characters are not, because they repeat the
-// characters.
+// isUnit reports whether a token is a word of a phrase. In scripts without spaces, the tokens are characters and pairs
+// of adjacent characters. Only the characters count as words, because the pairs repeat them.
 func isUnit(t token) bool {
 	if t.kind != kindUnspaced {
 		return true
@@ -114,7 +117,7 @@ func units(text string) iter.Seq[token] {
 	}
 }
 
-// phrases finds synonyms by the terms of a phrase in one language.
+// phrases holds the phrases that have synonyms, and looks them up by their terms in one language.
 type phrases struct {
 	lang   Language
 	to     map[string][]string // texts, by the terms of the phrase, which are joined by a zero byte
@@ -157,8 +160,8 @@ type expansion struct {
 	names   []string   // the names of the query's terms
 }
 
-// expansion returns an expansion for a query in the language `lang`, or nil if there are no synonyms. The forms of
-// synonyms are those of `langs`.
+// expansion returns an expansion for a query in the language `lang`, or nil if there are no synonyms. The synonyms that
+// it finds have forms in each of the languages `langs`.
 func (r *Rules) expansion(lang Language, langs []Language) *expansion {
 	if r == nil || len(r.synonyms) == 0 {
 		return nil
@@ -171,7 +174,7 @@ func (r *Rules) expansion(lang Language, langs []Language) *expansion {
 	return e
 }
 
-// add adds a token of the query, whose term has the given name.
+// add adds a token of the query. `name` is the name of the token's query term.
 func (e *expansion) add(t token, name string) {
 	if e == nil || !isUnit(t) {
 		return
@@ -182,8 +185,9 @@ func (e *expansion) add(t token, name string) {
 	e.names = append(e.names, name)
 }
 
-// apply adds the synonyms to the terms that were kept of the query. Longer phrases win over shorter ones that they
-// contain. If all words of a phrase were left out, its synonyms become a term of their own.
+// apply attaches synonyms to `kept`, the query terms that remain after function words and stop words were left out, and
+// returns the result. A longer phrase wins over a shorter one that it contains. If all words of a phrase were left out,
+// its synonyms become a query term of their own.
 func (e *expansion) apply(kept []QueryTerm) []QueryTerm {
 	if e == nil {
 		return kept
@@ -206,7 +210,8 @@ func (e *expansion) apply(kept []QueryTerm) []QueryTerm {
 	return kept
 }
 
-// match returns the synonyms of the longest phrase that begins at a word of the query, and its number of words.
+// match looks for the longest phrase with synonyms that begins at the word of the query with the index `at`. It returns
+// the number of words in the phrase, and the synonyms, or 0 and nil if there is no such phrase.
 func (e *expansion) match(at int) (n int, to []string) {
 	for i, p := range e.phrases {
 		terms := e.terms[i][at:]
@@ -242,7 +247,8 @@ func (e *expansion) words(text string) (words [][]string) {
 	return words
 }
 
-// attach adds alternatives to the terms with the given names.
+// attach adds the alternatives to those terms in `kept` that have one of the given names. If no term has such a name,
+// it appends a new term with the alternatives.
 func attach(kept []QueryTerm, names []string, alternatives []Alternative) []QueryTerm {
 	attached := false
 	for i := range kept {
@@ -262,8 +268,9 @@ func attach(kept []QueryTerm, names []string, alternatives []Alternative) []Quer
 	return kept
 }
 
-// without returns a single word without the given forms, so that no occurrence counts twice. The result has no words if
-// nothing is left.
+// without returns the alternative without the given forms if it is a single word, so that a word in a row is not
+// counted both as the query's word and as its synonym. If no form remains, Words is nil. Phrases are returned
+// unchanged.
 func (a Alternative) without(forms []string) Alternative {
 	if len(a.Words) > 1 {
 		return a
@@ -275,7 +282,7 @@ func (a Alternative) without(forms []string) Alternative {
 	return Alternative{[][]string{rest}}
 }
 
-// Identity returns a text that identifies the forms and the alternatives of a term.
+// Identity returns a string that is equal for two terms only if they have the same forms and alternatives.
 func (q QueryTerm) Identity() string {
 	if len(q.Alternatives) == 0 {
 		return strings.Join(q.Forms, "\x00")

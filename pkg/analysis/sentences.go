@@ -197,8 +197,8 @@ func ordinal(s, after string) bool {
 	return germanArticles[strings.ToLower(lastWord(body[:len(body)-number]))]
 }
 
-// Length, in bytes, of the longest word that firstWord and lastWord must find. None of the words that the function
-// ordinal looks for is longer.
+// Length, in bytes, up to which firstWord and lastWord return words in full. No word that the function ordinal looks
+// for is longer.
 const longestWord = 16
 
 // firstWord returns the word at the start of a text, after white space, or "" if there is none. A word that is much

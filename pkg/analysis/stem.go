@@ -35,8 +35,8 @@ var stemmers = map[Language]func(*snowball.Env) bool{
 // The Romanian stemmer expects the cedilla letters of older encodings; current text has letters with a comma below.
 var cedillas = strings.NewReplacer("ș", "ş", "ț", "ţ")
 
-// term returns the index term of a lower-case word: its stem in the language, without diacritics, and with one of the
-// variants of each letter.
+// term returns the index term of a lower-case word. The term is the stem of the word in the given language, without
+// diacritics. Letters with several equivalent variants are replaced with one fixed variant.
 func term(word string, lang Language) string {
 	switch lang {
 	case Vietnamese:
@@ -50,8 +50,8 @@ func term(word string, lang Language) string {
 // stemSpelling replaces letters that stemmers do not know: ё, and the i with a dot above that lower-casing İ yields.
 var stemSpelling = strings.NewReplacer("ё", "е", "i\u0307", "i")
 
-// stemmed returns the stem of a lower-case word, without diacritics. Version 1 of this package used it as the index
-// term, and rows that have not been indexed since contain such terms.
+// stemmed returns the stem of a lower-case word, without diacritics. In version 1 of this package, this stem was the
+// index term. Rows that were last indexed with version 1 still contain such terms.
 func stemmed(word string, lang Language) string {
 	if lang == Vietnamese {
 		return word

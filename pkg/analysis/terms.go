@@ -55,7 +55,8 @@ func (a *Analyzer) Terms(text string, lang Language) []string {
 	return out
 }
 
-// bareToken reports whether a token also has a term without marks, and returns the token of that term.
+// bareToken reports whether a token is a Vietnamese word with marks. Such a word is also indexed without its marks, and
+// bareToken returns the token for that term.
 func bareToken(t token, lang Language) (token, bool) {
 	return t, lang == Vietnamese && t.kind == kindWord && !isASCII(t.text)
 }
@@ -106,11 +107,11 @@ func termBefore(t token, lang Language) string {
 }
 
 // QueryTerm is a word of a query. Forms are the index terms that match the word. Name, one of these forms, identifies
-// the word in results. Count is the number of its occurrences in the query, and 1 for terms that are no words:
-// characters of scripts without spaces, and Vietnamese syllables, are often repeated by chance.
+// the word in results. Count is the number of its occurrences in the query. Characters of scripts without spaces, and
+// Vietnamese syllables, always have Count 1, because they are often repeated by chance.
 //
-// Alternatives are synonyms of the word, or of the phrase that it belongs to; see Rules. Forms is empty if only they
-// match.
+// Alternatives are synonyms of the word, or of the phrase that it belongs to; see Rules. If the query's phrase itself
+// was left out of the query, Forms is empty and only the Alternatives can match.
 type QueryTerm struct {
 	Name         string
 	Forms        []string
@@ -122,7 +123,7 @@ type QueryTerm struct {
 // documents, as Detect returned them. If there are none, English and the query's own language are used. Function words
 // of the query's language are omitted unless the query has no other words.
 //
-// A query without any marks finds Vietnamese words with all marks.
+// A query that is typed without any marks also finds Vietnamese words that have marks.
 func Query(text string, langs []Language) []QueryTerm { return QueryWith(text, langs, nil) }
 
 // QueryWith is like Query, but also follows the given rules, which may be nil.
@@ -177,7 +178,7 @@ func queryTerm(t token, langs []Language) QueryTerm {
 }
 
 // queryLanguage returns the language of a query, and the function words of this language, which are left out of the
-// query. It prefers the languages of the documents. `sure` is true if function words decide.
+// query. It prefers the languages of the documents. `sure` is true if the language was recognised by function words.
 func queryLanguage(text string, langs []Language) (lang Language, stop map[string]bool, sure bool) {
 	words, scripts := countScripts(text)
 	script := scripts.mainScript()

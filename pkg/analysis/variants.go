@@ -22,7 +22,8 @@ var devanagariVariants = strings.NewReplacer(
 	"ॅ", "े", "ॆ", "े", "ॉ", "ो", "ॊ", "ो", "ऍ", "ए", "ऎ", "ए", "ऑ", "ओ", "ऒ", "ओ", "ॲ", "अ",
 )
 
-// unify replaces variants of letters and digits in a term with one of them. Digits of spaced scripts become ASCII.
+// unify replaces each variant of a letter with one fixed variant, and the digits of scripts with spaces with ASCII
+// digits.
 func unify(term string, lang Language) string {
 	if lang == German {
 		term = withoutUmlautDigraphs(term)
@@ -95,8 +96,9 @@ func vietnamese(word string) string {
 	return word
 }
 
-// bareVietnamese is the language of terms for Vietnamese syllables without their marks. They are indexed in addition,
-// and begin with barePrefix, so that only queries typed without marks find them.
+// bareVietnamese is a pseudo-language for the terms of Vietnamese syllables without their marks. These terms are
+// indexed in addition to the terms with marks. They begin with barePrefix, so that only queries typed without marks
+// find them.
 const (
 	bareVietnamese Language = "vi-bare"
 	barePrefix     string   = "~"

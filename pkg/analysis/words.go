@@ -7,9 +7,9 @@ import (
 	"github.com/sluice/sluice/pkg/bounded"
 )
 
-// WordsOf finds the words of a query that match the given terms. The result lists, for each term, the words that have
-// this term as their stem in any language. They are in lower case and in the query's order. Terms without such a word
-// are omitted.
+// WordsOf finds the words of a query that have one of the given terms as a form. The result lists, for each term, the
+// words that have this term as their stem in any language. The words are in lower case and in the query's order. Terms
+// that belong to no word of the query are omitted.
 func WordsOf(query string, terms map[string]float64) map[string][]string {
 	langs := append(slices.Sorted(maps.Keys(stemmers)), Unknown)
 	out := make(map[string][]string)
