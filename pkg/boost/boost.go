@@ -43,14 +43,16 @@ type Boost struct {
 	Type   Type
 	Key    string // metadata key, as in filters
 	Factor float64
-	// HalfLifeDays is for Recency: after this number of days, half of the boost is left.
+	// HalfLifeDays applies to the type Recency. It is the number of days after which half of the boost is left.
 	HalfLifeDays float64
-	// Pivot is for Number: a value v has the share v/(v+Pivot) of the boost. It is 0 if Max is set.
+	// Pivot applies to the type Number: a document with the value v gets the share v/(v+Pivot) of the boost. Pivot is 0
+	// if Max is set.
 	Pivot float64
-	// Max is for Number: a value v has the share ln(1+v)/ln(1+Max) of the boost, at most all of it. It is 0 if Pivot is
-	// set.
+	// Max applies to the type Number: a document with the value v gets the share ln(1+v)/ln(1+Max) of the boost, but
+	// not more than the whole boost. Max is 0 if Pivot is set.
 	Max float64
-	// Values is for Value: a document with one of them has all of the boost.
+	// Values applies to the type Value: a document that has one of these values gets the whole boost, other documents
+	// get none of it.
 	Values []filter.Value
 }
 
@@ -107,7 +109,8 @@ func (s Scorer) FactorFor(values []filter.Value) (float64, error) {
 	return 1 + (s.Factor-1)*share, nil
 }
 
-// share returns the share of the boost that a value has, 0 to 1. It returns false if the value has the wrong type.
+// share returns the share of the boost, from 0 to 1, that a document with the value v gets. It returns false if v has
+// the wrong type.
 func (s Scorer) share(v filter.Value) (float64, bool) {
 	switch s.Type {
 	case Recency:
@@ -141,7 +144,7 @@ type TypeError struct {
 	Value filter.Value
 }
 
-// Error implements error. The message continues the name of the boost's field.
+// Error implements error. The message has no subject: callers put the name of the boost's field in front of it.
 func (e *TypeError) Error() string {
 	uses := map[Type]string{
 		Recency: "a recency boost needs dates such as 2026-01-31",
@@ -154,7 +157,8 @@ func (e *TypeError) Error() string {
 		filter.Shorten(e.Boost.Key), filter.Describe(e.Value.Any()), uses)
 }
 
-// Product returns the product of factors, within limits that keep any score comparable.
+// Product returns the product of the factors, but at least minProduct and at most maxProduct, so that scores stay
+// comparable.
 func Product(factors []float64) float64 {
 	product := 1.0
 	for _, f := range factors {
@@ -163,9 +167,9 @@ func Product(factors []float64) float64 {
 	return min(max(product, minProduct), maxProduct)
 }
 
-// Apply returns a score of at most 1 after a boost. A factor above 1 takes part of the distance to 1, so that the score
-// never exceeds 1: a low score is nearly multiplied by the factor. A factor below 1 multiplies the score. Negative
-// scores are divided by the factor. The result rises with the score and with the factor.
+// Apply returns the score after a boost, at most 1. A factor below 1 multiplies the score. A factor above 1 raises low
+// scores almost in proportion, and moves higher scores closer to 1, never beyond. A negative score is divided by the
+// factor. The higher the score or the factor, the higher the result.
 func Apply(score, factor float64) float64 {
 	switch {
 	case score <= 0:

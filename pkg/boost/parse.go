@@ -58,7 +58,7 @@ func (p *parser) fault(field, format string, args ...any) {
 	p.faults = append(p.faults, domain.FieldError{Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
-// boost reads one boost. After a fault, the result is not usable.
+// boost reads one boost. If it finds a fault, it records the fault in p, and the caller must discard the result.
 func (p *parser) boost(v any, field string) (b Boost) {
 	object, ok := v.(map[string]any)
 	if !ok {
@@ -143,7 +143,7 @@ func (p *parser) number(v any, field string, least, highest float64) float64 {
 
 func format(n float64) string { return strconv.FormatFloat(n, 'g', 5, 64) }
 
-// values reads the value of a Value boost, or its values.
+// values reads the field "value" of a Value boost, which is a single value or an array of values.
 func (p *parser) values(b *Boost, v any, field string) {
 	list, isList := v.([]any)
 	switch {

@@ -62,8 +62,9 @@ func (c *tableCaption) enter(b domain.Block, begins bool) {
 	c.path = joinContext(c.caption, c.group, maxCaptionBytes+maxGroupBytes)
 }
 
-// captionOf returns the caption in the two paragraphs before a table, or "". The caption is the last sentence of the
-// nearer one, if that sentence introduces the table, and the farther one if the nearer one is only the unit.
+// captionOf returns the caption of a table, or "". `before` holds the two paragraphs before the table, the nearer one
+// last. The caption is the last sentence of the nearer paragraph, if it introduces the table. If the nearer paragraph
+// only names a unit, the caption comes from the paragraph before it, followed by the unit.
 func captionOf(before [2]string) string {
 	near := strings.TrimSpace(before[1])
 	if near == "" {

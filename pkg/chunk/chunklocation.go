@@ -18,7 +18,7 @@ type chunkLocation struct {
 	tables   tokenCount[placedLabel] // captions; "" for text outside tables
 }
 
-// placedLabel is a label of some text, and the headings above it.
+// placedLabel is a section label or a table caption, together with the headings above the text that it belongs to.
 type placedLabel struct {
 	headingContext
 	label string
@@ -52,7 +52,7 @@ func (s *chunkLocation) headings(other headingContext) headingContext {
 	return at
 }
 
-// largestLabel returns the label of most of the text below the given headings.
+// largestLabel returns the label that most of the text below the given headings has.
 func largestLabel(labels tokenCount[placedLabel], at headingContext) string {
 	var below tokenCount[string]
 	for i, l := range labels.keys {

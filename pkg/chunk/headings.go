@@ -61,8 +61,9 @@ func (p *packer) divide(b domain.Block, s piece) []piece {
 	return o.appendFitting(nil, b.Text, s.start, s.end)
 }
 
-// joinLast appends the current chunk, which consists only of headings, to the last finished chunk. It reports whether
-// the headings fitted, and followed that chunk's text without white space that the chunks do not have.
+// joinLast appends the current chunk, which consists only of headings, to the last finished chunk. It returns false and
+// changes nothing if the result would be too large, or if the document has other white space between the two texts than
+// the separator that joinLast inserts.
 func (p *packer) joinLast() bool {
 	if len(p.chunks) == 0 {
 		return false

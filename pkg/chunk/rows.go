@@ -32,7 +32,7 @@ func (r rows) appendTo(path string) string {
 	return appendTo(path, place)
 }
 
-// appendTo appends a place to a heading path. Either may be empty.
+// appendTo appends a place, such as "row 3", to a heading path. If one of them is empty, it returns the other.
 func appendTo(path, place string) string {
 	if path == "" || place == "" {
 		return path + place
@@ -40,7 +40,8 @@ func appendTo(path, place string) string {
 	return path + pathSeparator + place
 }
 
-// anchor returns the URL fragment of the chunk: the given fragment of its headings or, if that is empty, its time.
+// anchor returns the URL fragment of the chunk. `headings` is the fragment of its headings. If that is empty, anchor
+// returns the fragment for the chunk's time in a recording, or "" if it has none.
 func (d *draft) anchor(headings string) string {
 	if headings == "" && d.time != "" {
 		return domain.TimeAnchor + d.time

@@ -11,9 +11,9 @@ import (
 )
 
 // Contracts and filings often mark their sections by words only: "ARTICLE 8", "8.2 Termination for Cause. Either party
-// may …". The readers see paragraphs there, not headings. The functions in this file find such sections, because a
-// clause rarely repeats the subject of its section. A section label becomes part of a chunk's context, but not of its
-// heading path, which remains what the document marks as headings.
+// may …". In the extracted document, such lines are paragraphs, not headings. The functions in this file recognise them
+// as section labels, because a clause rarely repeats the subject of its section. A section label becomes part of a
+// chunk's context, but not of its heading path, which contains only real headings.
 
 // Limits on section labels.
 const (
@@ -31,7 +31,7 @@ type sections struct {
 	text   int                   // bytes since the last label
 }
 
-// enter processes the next block and reports whether the path has changed.
+// enter processes the next block and reports whether it changed s.path, the labels of the current sections.
 func (s *sections) enter(b domain.Block) bool {
 	before := s.path
 	if s.text += len(b.Text); s.text > maxSectionText {
@@ -79,8 +79,8 @@ var (
 	clauseNumber = regexp.MustCompile(`^(\d{1,3}(?:\.\d{1,3}){0,3})[.)]?\s+`)
 )
 
-// sectionLabel returns the label with which a paragraph begins a section, and its level. The level is -1 if the
-// paragraph begins none.
+// sectionLabel returns the label of the section that a paragraph begins, and the level of the label. If the paragraph
+// begins no section, the level is -1.
 func sectionLabel(text string) (label string, level int) {
 	text = strings.TrimSpace(text)
 	if short := len(text) <= maxLabelBytes; short && !endsSentence(text) {

@@ -11,7 +11,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 )
 
-// action says how a request of the browser is answered.
+// action says how this package handles a request from the browser.
 type action int
 
 const (

@@ -50,7 +50,7 @@ type pageContent struct {
 	Large   bool   `json:"large"`
 }
 
-// load renders the page at the address in the tab.
+// load opens the address in the tab, waits until the page is idle, and returns the rendered page.
 func (t *tab) load(ctx context.Context, address string) (crawl.Rendered, error) {
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)

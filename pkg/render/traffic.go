@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	// Time after which a pending request is ignored when the page is checked for rest. Long-polling requests never end.
+	// After this time, a pending request no longer keeps the page from counting as idle. Long-polling requests never
+	// end.
 	slowRequest = 10 * time.Second
 	// Number of refused requests after which a page is stopped. Such a page would keep repeating them.
 	maxRefused = 1000
@@ -121,7 +122,7 @@ func (n *traffic) finished(id fetch.RequestID) {
 	n.last = time.Now()
 }
 
-// decide chooses the action for a request. The caller must hold the lock.
+// decide returns the action for a request. The caller must hold the lock.
 func (n *traffic) decide(e *fetch.EventRequestPaused) action {
 	document := e.ResourceType == network.ResourceTypeDocument
 	page := document && e.FrameID == n.main
