@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Cache compiles settings and keeps them. A version of settings never changes, and the row of a datastore names the
-// version in use, so nothing has to be invalidated.
+// Cache compiles search settings and caches the results. No entry has to be invalidated: the caller asks for a version,
+// and a version never changes.
 type Cache struct {
 	read func(ctx context.Context, datastoreID string, version int64) ([]byte, error)
 
@@ -23,10 +23,11 @@ type cached struct {
 	bytes    int
 }
 
-// Maximum size of the kept settings, in bytes of JSON. Compiled settings take several times as much.
+// Maximum total size of the cached settings, in bytes of JSON. Compiled settings take several times as much memory.
 const maxCachedBytes = 4 << 20
 
-// NewCache returns a cache of the settings that the function reads, as JSON.
+// NewCache returns a cache of compiled settings. To get a version of settings that is not cached, it calls `read`,
+// which returns the settings as JSON.
 func NewCache(read func(ctx context.Context, datastoreID string, version int64) ([]byte, error)) *Cache {
 	return &Cache{read: read, kept: make(map[string]cached)}
 }
@@ -55,7 +56,8 @@ func (c *Cache) Settings(ctx context.Context, datastoreID string, version int64)
 	return compiled, nil
 }
 
-// keep keeps settings unless a newer version is kept. It drops others, chosen at random, if there are too many.
+// keep caches an entry for a datastore, unless a newer version is already cached. If the cache is full, it removes the
+// settings of other datastores, chosen arbitrarily.
 func (c *Cache) keep(datastoreID string, entry cached) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,8 +13,8 @@ type Datasources interface {
 	ResolveFilters(ctx context.Context, datastoreIDs []string, f domain.Filters) ([]string, error)
 }
 
-// Resolve returns the ids of the datasources that each document names, in the datastore. A document that does not exist
-// there has none.
+// Resolve returns, for each document, the ids of the datasources in the datastore that the document names. The list is
+// empty if the datastore has no such datasource.
 func Resolve(ctx context.Context, c Datasources, datastoreID string, documents []Document) ([][]string, error) {
 	var ids, customIDs []string
 	for _, d := range documents {
@@ -56,8 +56,8 @@ func Resolve(ctx context.Context, c Datasources, datastoreID string, documents [
 	return out, nil
 }
 
-// Missing returns a warning for each document in the pins that the datastore does not have. Field is the path of the
-// document.
+// Missing returns a warning for each document in the pins that does not exist in the datastore. The field of the
+// warning is the path of the document in the settings, such as pins[0].documents[1].
 func (s Settings) Missing(ctx context.Context, c Datasources, datastoreID string) ([]domain.FieldError, error) {
 	var documents []Document
 	var fields []string

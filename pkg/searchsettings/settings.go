@@ -32,13 +32,13 @@ const (
 
 // Settings control the search of a datastore.
 type Settings struct {
-	// Synonyms are rules in Solr's format: "car, automobile" or "laptop => notebook, portable computer".
+	// Synonyms are rules in Solr's format, such as "car, automobile" or "laptop => notebook, portable computer".
 	Synonyms []string `json:"synonyms"`
 	// StopWords are left out of queries, in addition to the function words of the language.
 	StopWords []string `json:"stopWords"`
-	// KeepWords stay in queries although they are function words.
+	// KeepWords are function words that stay in queries.
 	KeepWords []string `json:"keepWords"`
-	// Boosts apply to queries without boosts of their own.
+	// Boosts apply to every query that specifies no boosts itself.
 	Boosts json.RawMessage `json:"boosts"`
 	Pins   []Pin           `json:"pins"`
 }
@@ -110,7 +110,7 @@ func (s Settings) normal() Settings {
 // Empty returns settings that change nothing.
 func Empty() Settings { return Settings{}.normal() }
 
-// Encode returns the settings as JSON. Parse reads it.
+// Encode returns the settings as JSON that Parse can read.
 func (s Settings) Encode() ([]byte, error) {
 	data, err := json.Marshal(s.normal())
 	if err != nil {
@@ -258,8 +258,8 @@ func (s Settings) Compile() (*Compiled, error) {
 	return out, nil
 }
 
-// Pinned returns the documents that pins put first for the queries, in order, and those that pins hide. It returns nil
-// for both if no pin matches. c may be nil.
+// Pinned returns the documents that pins put first for the given queries, in order, and the documents that pins hide.
+// Both lists are nil if no pin matches. c may be nil.
 func (c *Compiled) Pinned(queries ...string) (first, blocked []Document) {
 	if c == nil || len(c.pins) == 0 {
 		return nil, nil

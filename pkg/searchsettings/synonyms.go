@@ -9,15 +9,15 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// Rule is a rule of synonyms: a query that contains one of From also finds rows that contain one of To. In a group of
-// equal texts, To is nil.
+// Rule is a synonym rule: a query that contains one of the texts in From also finds rows that contain one of the texts
+// in To. If To is nil, the texts in From are synonyms of each other.
 type Rule struct{ From, To []string }
 
-// arrow separates the two sides of a rule that works one way.
+// arrow separates the two sides of a rule that applies in one direction only.
 const arrow = "=>"
 
-// ParseRule reads a rule in Solr's format: texts separated by commas are equal, "a => b, c" works one way. A backslash
-// makes the next character part of a text.
+// ParseRule reads a rule in Solr's format. In "a, b", each text is a synonym of the other; "a => b, c" works only in
+// the direction of the arrow. A backslash makes the next character part of a text.
 func ParseRule(line string) (Rule, error) {
 	sides, err := splitRule(line)
 	switch {
@@ -45,7 +45,7 @@ func ParseRule(line string) (Rule, error) {
 	return rule, nil
 }
 
-// splitRule returns the texts on each side of =>, without those that are empty.
+// splitRule splits a rule at => and returns the texts on each side, without empty ones.
 func splitRule(line string) (sides [][]string, err error) {
 	var texts []string
 	var text strings.Builder
@@ -76,7 +76,7 @@ func splitRule(line string) (sides [][]string, err error) {
 	return append(sides, texts), nil
 }
 
-// Synonyms returns the rule in the form that the analysis of queries needs.
+// Synonyms returns the rule as synonyms for package analysis, one for each text in From.
 func (r Rule) Synonyms() []analysis.Synonym {
 	var out []analysis.Synonym
 	for i, from := range r.From {
