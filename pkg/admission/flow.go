@@ -20,11 +20,11 @@ type flow struct {
 const (
 	// minSweep is the minimum number of flows at which a gate starts to remove idle ones.
 	minSweep = 256
-	// minCost is the minimum cost of a caller. With it, the gate alternates between flows even if their callers cost
-	// nothing.
+	// minCost is the minimum cost that a caller is charged. Without it, flows whose callers cost nothing would not
+	// alternate.
 	minCost = time.Microsecond
-	// estimateWeight is the weight of the previous estimate in the estimate of the next cost. The last cost has the
-	// weight 1.
+	// estimateWeight is the weight of the old estimate when a gate updates its estimate of the cost of the next caller.
+	// The cost of the latest caller has the weight 1.
 	estimateWeight = 7
 )
 
@@ -153,7 +153,7 @@ func (g *Gate) next() (*flow, int) {
 	return nil, 0
 }
 
-// admit gives the flow its slots and charges it with the likely cost.
+// admit gives the flow `weight` slots, and charges it with the estimated cost of a caller.
 func (g *Gate) admit(f *flow, weight int) *Slot {
 	g.clock = f.start(g.clock)
 	g.used += weight

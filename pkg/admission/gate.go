@@ -96,8 +96,8 @@ func (g *Gate) Enter(ctx context.Context, flow string) (*Slot, bool) {
 	return g.EnterWeighted(ctx, flow, 1)
 }
 
-// EnterWeighted is like Enter for a caller that needs `weight` slots together. The caller gets at most the slots that
-// Options.Spare does not reserve.
+// EnterWeighted is like Enter for a caller that needs `weight` slots at once. If weight exceeds the slots that
+// Options.Spare leaves, the caller is admitted with those only.
 func (g *Gate) EnterWeighted(ctx context.Context, flow string, weight int) (*Slot, bool) {
 	if g == nil || g.opts.Limit <= 0 {
 		return nil, true
@@ -123,8 +123,8 @@ func (g *Gate) EnterWeighted(ctx context.Context, flow string, weight int) (*Slo
 	return slot, slot != nil
 }
 
-// TryEnter reports whether a caller of the flow is admitted at once. It never waits and never counts as a refusal. An
-// admitted caller must call Leave on the slot once.
+// TryEnter admits a caller of the flow if it need not wait; otherwise it returns false. A false result does not count
+// as a refusal. An admitted caller must call Leave on the slot once.
 func (g *Gate) TryEnter(flow string) (*Slot, bool) {
 	if g == nil || g.opts.Limit <= 0 {
 		return nil, true
@@ -138,7 +138,8 @@ func (g *Gate) TryEnter(flow string) (*Slot, bool) {
 	return g.admit(f, 1), true
 }
 
-// begin admits the caller and returns its slot, refuses it and returns nothing, or queues it and returns its waiter.
+// begin admits the caller and returns its slot, or queues the caller and returns its waiter. If the queue is then too
+// long, begin refuses one of the waiters, which may be the new one.
 func (g *Gate) begin(name string, weight int) (*Slot, *waiter) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"runtime"
 )
 
-// Value of GOMAXPROCS when the process started: the number of processors, or the limit of the control group.
+// Value of GOMAXPROCS when the process started: the number of processors, or the CPU limit of the control group.
 var count = runtime.GOMAXPROCS(0)
 
 // Count returns the number of goroutines that can compute at the same time without competing for processors. Use it to
@@ -14,12 +14,11 @@ var count = runtime.GOMAXPROCS(0)
 func Count() int { return count }
 
 // Spare raises GOMAXPROCS by one if there are several processors and the environment does not set GOMAXPROCS. Servers
-// call it because of how the Go runtime polls the network: an idle processor notices new data at once, but while all
-// processors are computing, the network is polled only every ten milliseconds. Until the next poll, a connection that
-// sends one request after another is served each time, while a request that arrived on another connection waits. If
-// GOMAXPROCS is one higher, the operating system divides the processors among the threads, and no connection waits that
-// long. With only one processor, GOMAXPROCS stays unchanged, because the system's time slices are longer than most
-// queries take.
+// call it because of how the Go runtime polls the network. An idle processor notices new data at once, but while all
+// processors are computing, the network is polled only every ten milliseconds. A request on another connection may have
+// to wait for that poll. If GOMAXPROCS is one higher, the operating system divides the processors among the threads,
+// and no connection waits that long. With only one processor, GOMAXPROCS stays unchanged, because the system's time
+// slices are longer than most queries take.
 func Spare() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(withSpare(count))
