@@ -111,8 +111,8 @@ func (p *Program) writeSources(answer *client.AgentAnswer) {
 	}
 }
 
-// agent returns the id of the agent to ask. If the datastore has no agent, it creates one, but only if the function
-// answerable returns nil.
+// agent returns the id of the agent to ask: the one that the flags name, or the one that answers from the chosen
+// datastore. If the datastore has no agent, agent creates one, unless answerable returns an error.
 func (p *Program) agent(ctx context.Context, c *client.Client, f askFlags, q client.AgentQuery) (id string, err error) {
 	if IsID(f.agent) {
 		return f.agent, nil
@@ -161,7 +161,8 @@ func (p *Program) agent(ctx context.Context, c *client.Client, f askFlags, q cli
 	return made.Id, nil
 }
 
-// answerable returns an error if even a new agent could not answer the question. The caller then creates no agent.
+// answerable returns an error if no agent could answer the question from the datastore, for example because the
+// datastore is empty. It prevents useless agents from being created.
 func answerable(ctx context.Context, c *client.Client, store *client.Datastore, q client.AgentQuery) error {
 	none := func(format string, args ...any) error { return WithExit(NotFound, fmt.Errorf(format, args...)) }
 	if q.ConversationId != nil {
@@ -190,7 +191,7 @@ func answerable(ctx context.Context, c *client.Client, store *client.Datastore, 
 }
 
 // onlyDatastore returns the id of the only datastore, for commands that do not name one. If there are several
-// datastores, the error begins with `usage` and lists the datastores and the given agents.
+// datastores, the error begins with `usage` and lists these datastores and `agents`.
 func onlyDatastore(ctx context.Context, c *client.Client, usage string, agents []Named) (id string, err error) {
 	var stores []string
 	for d, err := range c.ListDatastores(ctx) {

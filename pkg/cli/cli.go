@@ -139,10 +139,10 @@ func (p *Program) Execute(ctx context.Context, root *cobra.Command, args []strin
 	return err
 }
 
-// ownUsage marks a command whose errors contain its usage.
+// ownUsage is the annotation of commands whose error messages already contain their usage.
 const ownUsage = "own-usage"
 
-// WithoutUsage marks a command whose errors need no additional usage line.
+// WithoutUsage marks cmd as a command whose error messages need no additional usage line, and returns it.
 func WithoutUsage(cmd *cobra.Command) *cobra.Command {
 	if cmd.Annotations == nil {
 		cmd.Annotations = map[string]string{}
@@ -188,8 +188,8 @@ func walk(cmd *cobra.Command, visit func(*cobra.Command)) {
 	}
 }
 
-// noSuchCommand returns an error if there are arguments, because the first one is then an unknown command. The error
-// suggests a similar command if there is one.
+// noSuchCommand is the argument check of a command that takes no arguments. It treats the first argument as a mistyped
+// command: the error calls it unknown and suggests a similar command if there is one.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

@@ -17,8 +17,8 @@ func (p *Program) Remote() []*cobra.Command {
 	return []*cobra.Command{p.agentsCommand(), p.datastoresCommand(), p.ingestCommand(), p.importCommand(), p.queryCommand(), p.askCommand()}
 }
 
-// connected returns the RunE function for a command: it connects to the service, and then calls `do` with the client
-// and the arguments.
+// connected returns a RunE function that connects to the service, and then calls `do` with the client and the command's
+// arguments.
 func (p *Program) connected(where *ConnectionFlags, do func(context.Context, *client.Client, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		c, err := p.connect(*where, interactiveAttempts, false)

@@ -22,7 +22,7 @@ import (
 // Maximum length in bytes of a document's JSON in an import. It is the service's limit for a body.
 const maxDocument = 10 << 20
 
-// Maximum length in bytes of an address in a list.
+// Maximum length of a line in a list of web addresses, in bytes.
 const maxLine = 8 << 10
 
 // fields holds, for each property of a document, the names of JSON fields that may contain it, in the order in which
@@ -42,8 +42,8 @@ func defaultFields() fields {
 	}
 }
 
-// listFields holds the names of fields that contain a list in an export. The items are documents, or objects with further
-// lists.
+// listFields holds the names of the JSON fields in which exports keep lists. The items of a list are documents, or
+// objects that contain further lists.
 var listFields = []string{"documents", "datasources", "datastores", "data", "items", "results", "records", "pages"}
 
 // errUnusable is a fault in a single document. The other documents are still imported.
@@ -76,10 +76,10 @@ func readDocuments(r io.Reader, f fields) iter.Seq2[*document, error] {
 	}
 }
 
-// errStopped ends the iteration after its consumer has stopped.
+// errStopped ends the reading of an import when the loop over its documents has ended early.
 var errStopped = errors.New("stopped by the consumer")
 
-// bounded is a reader that fails if a single document is too large. `mark` is the offset at which the current document
+// bounded is a reader that fails if the current document is too large. `mark` is the offset at which this document
 // begins.
 type bounded struct {
 	r          *bufio.Reader
@@ -108,7 +108,7 @@ type walker struct {
 // Maximum nesting depth of lists. Lists are nested because an export may contain datastores, which contain datasources.
 const maxLists = 4
 
-// value reads a value: an array of values, a document, or an object that contains lists of documents.
+// value reads a JSON value: an array of values, a document, or an object that contains lists of documents.
 func (w *walker) value(depth int) error {
 	w.in.mark = w.dec.InputOffset()
 	token, err := w.dec.Token()
@@ -299,8 +299,7 @@ func firstOf(texts ...string) string {
 	return ""
 }
 
-// first looks for the named fields, in order, until a field is a text or a number. It returns the value and the name of
-// that field.
+// first returns the value and the name of the first of the named fields that contains a text or a number.
 func (f fields) first(object map[string]json.RawMessage, names []string) (text, name string) {
 	for _, name := range names {
 		if text := rawText(lookUp(object, name)); text != "" {
@@ -310,7 +309,8 @@ func (f fields) first(object map[string]json.RawMessage, names []string) (text, 
 	return "", ""
 }
 
-// lookUp returns the field with a name or, if a dot separates several names, the nested field.
+// lookUp returns the value of a field. The path of a nested field consists of the field names on the way to it,
+// separated by dots.
 func lookUp(object map[string]json.RawMessage, path string) json.RawMessage {
 	if raw, ok := object[path]; ok {
 		return raw
@@ -364,8 +364,8 @@ func (f fields) metadataOf(object map[string]json.RawMessage) (map[string]any, e
 	return out, nil
 }
 
-// readAddresses reads a list of web addresses, one per line. For each address, it yields the document that the function
-// `make` returns. Text after # is a comment.
+// readAddresses reads a list of web addresses, one per line, and yields a document for each. It calls `make` to create
+// the document for an address. Text after # is a comment.
 func readAddresses(r io.Reader, make func(address string) (*document, error)) iter.Seq2[*document, error] {
 	return func(yield func(*document, error) bool) {
 		lines := bufio.NewScanner(r)

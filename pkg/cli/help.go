@@ -111,7 +111,8 @@ func writeFlags(b *strings.Builder, title string, flags *pflag.FlagSet) {
 	}
 }
 
-// groupedSettings marks a command whose flags are settings. Its help groups them by subject.
+// groupedSettings is the annotation of commands whose flags are configuration settings. The help of such a command
+// groups its flags by subject.
 const groupedSettings = "grouped-settings"
 
 // writeSettings writes the flags that are settings, grouped by subject, and returns the other flags.

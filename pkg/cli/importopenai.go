@@ -20,7 +20,7 @@ import (
 	"github.com/sluice/sluice/pkg/openaiaccount"
 )
 
-// importOpenAIFlags holds the flags of the command that imports vector stores.
+// importOpenAIFlags holds the flags of the command that imports vector stores from OpenAI.
 type importOpenAIFlags struct {
 	ingestOptions
 	store, from string
@@ -81,8 +81,8 @@ func (p *Program) importOpenAI(ctx context.Context, f importOpenAIFlags) error {
 	return p.importStores(ctx, f, account)
 }
 
-// importStores imports all vector stores. If one fails for a reason that concerns only its files, the others are still
-// imported.
+// importStores imports all vector stores of the account. If a store fails for a reason that concerns only its own
+// files, the remaining stores are still imported.
 func (p *Program) importStores(ctx context.Context, f importOpenAIFlags, account *openaiaccount.Account) error {
 	var stores []openaiaccount.VectorStore
 	named := map[string]int{}
@@ -112,7 +112,7 @@ func (p *Program) importStores(ctx context.Context, f importOpenAIFlags, account
 	return partly
 }
 
-// importStore imports one vector store into the datastore with the id or name.
+// importStore imports one vector store into the datastore with the given id or name.
 func (p *Program) importStore(ctx context.Context, f importOpenAIFlags, account *openaiaccount.Account, store openaiaccount.VectorStore, datastore string) error {
 	f.datastore, f.create = datastore, f.create || f.datastore == "" // a datastore that is not named may be new
 	s, err := p.open(ctx, f.ingestOptions)
@@ -136,8 +136,8 @@ func (p *Program) importStore(ctx context.Context, f importOpenAIFlags, account 
 	return missing
 }
 
-// verify compares the account with the datastore. It returns an error that says which files are missing, if any, and an
-// error if they could not be compared.
+// verify checks whether all files of the vector store are in the datastore. `missing` is an error that says which files
+// are not, or nil; err is set if they could not be compared.
 func (a *accountFiles) verify(ctx context.Context, s *upload) (missing, err error) {
 	now, err := a.account.VectorStore(ctx, a.store.ID)
 	if err != nil {
@@ -200,7 +200,8 @@ type accountFiles struct {
 	ids     []string // of the files that were listed
 }
 
-// documents yields a unit for each file. The files are fetched when they are sent, several of them concurrently.
+// documents yields one unit for each file of the vector store. A file is not fetched until its unit is sent; several
+// files are fetched concurrently.
 func (a *accountFiles) documents(ctx context.Context) iter.Seq2[[]*document, error] {
 	return func(yield func([]*document, error) bool) {
 		for f, err := range a.account.Files(ctx, a.store.ID) {
@@ -216,7 +217,7 @@ func (a *accountFiles) documents(ctx context.Context) iter.Seq2[[]*document, err
 	}
 }
 
-// document returns a file as a document that is not fetched yet.
+// document returns the document for a file of the vector store. The document's content is fetched later.
 func (a *accountFiles) document(f openaiaccount.StoreFile) *document {
 	d := &document{name: f.ID, kind: client.DatasourceTypeFile, key: customID(f.ID), found: true}
 	for name, value := range f.Attributes {
@@ -234,7 +235,8 @@ func (a *accountFiles) document(f openaiaccount.StoreFile) *document {
 	return d
 }
 
-// fetch gets the content of a file, unless it is stored already: the content of a file at OpenAI never changes.
+// fetch downloads the file or, if OpenAI does not allow that, the text extracted from it. It does nothing if the
+// datastore already has the file, because the content of a file at OpenAI never changes.
 func (a *accountFiles) fetch(ctx context.Context, f openaiaccount.StoreFile, d *document, dir string) error {
 	for _, kind := range []client.DatasourceType{client.DatasourceTypeFile, client.DatasourceTypeText} {
 		old := a.stored.latest(documentKey{kind, d.key})
@@ -287,8 +289,8 @@ func (d *document) asText(name, text string) *client.Document {
 	return &client.Document{Text: text, Name: ptrOrNil(cut(name)), Metadata: &client.Document_Metadata{CustomId: &d.key, AdditionalProperties: d.metadata}}
 }
 
-// unusable returns the error for a file that cannot be imported. A file that OpenAI could not read either is skipped.
-// Errors that concern the whole account are returned unchanged.
+// unusable returns an errUnusable for a file that cannot be imported. If OpenAI could not read the file either, the
+// file counts as skipped, not as failed. Errors that concern the whole account are returned unchanged.
 func (a *accountFiles) unusable(d *document, f openaiaccount.StoreFile, err error) error {
 	if !openaiaccount.ConcernsObject(err) {
 		return err
@@ -300,7 +302,7 @@ func (a *accountFiles) unusable(d *document, f openaiaccount.StoreFile, err erro
 	return &errUnusable{name: d.name, why: why, left: f.Status == "failed" || f.Status == "cancelled"}
 }
 
-// safeName returns a name that every file system has, with the same extension.
+// safeName returns a version of the name that every file system accepts. It keeps the extension.
 func safeName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r < ' ' || strings.ContainsRune(`/\:*?"<>|`, r) {

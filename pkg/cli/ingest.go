@@ -64,7 +64,7 @@ func (p *Program) open(ctx context.Context, f ingestOptions) (*upload, error) {
 	return s, err
 }
 
-// printOutcome prints the results of a run, and returns the command's error.
+// printOutcome prints the results of a run, and returns the error that the command ends with.
 func (p *Program) printOutcome(ctx context.Context, s *upload, err error) error {
 	if bar, ok := s.show.(*progressBar); ok {
 		s.draw()
@@ -291,7 +291,7 @@ func (p *Program) addArguments(ctx context.Context, s *upload, sources sourceFla
 	return seen, err
 }
 
-// mirror deletes from the datastore the files that no longer exist in the folders.
+// mirror deletes documents from the datastore if their files no longer exist in the folders.
 func (s *upload) mirror(ctx context.Context, roots []string, seen map[string]bool) error {
 	keys, err := deletedKeys(roots, s.stored.files(), seen)
 	if err != nil {

@@ -48,7 +48,8 @@ type Endpoint struct {
 	Config  config.Config
 }
 
-// Locate finds the service and its key. It uses the key in a local data directory only for a service on this machine.
+// Locate finds the address of the service and an API key for it. If no key is configured and the service is on this
+// machine, it uses the key in the local data directory.
 func (w ConnectionFlags) Locate(environ []string) (Endpoint, error) {
 	if w.DataDir != "" {
 		environ = append(environ[:len(environ):len(environ)], "SLUICE_DATA_DIR="+w.DataDir)

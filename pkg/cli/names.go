@@ -10,7 +10,7 @@ import (
 
 var idForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// IsID reports whether an argument is an id and not a name.
+// IsID reports whether the user's argument has the form of an id. Otherwise it is a name.
 func IsID(wanted string) bool { return idForm.MatchString(wanted) }
 
 // Named is an object with an id and a name.
@@ -41,8 +41,8 @@ func Pick(kind, wanted string, all []Named) (id string, err error) {
 	return "", WithExit(NotFound, fmt.Errorf("%s %q does not exist; existing ones: %s", kind, wanted, firstNames(names)))
 }
 
-// Find returns the id of the object that is given by id or name. The function `each` must call `add` once for every
-// object.
+// Find returns the id of the object that the user gave by its id or name. `each` must call `add` once for every object
+// of this kind.
 func Find(kind, wanted string, each func(add func(id, name string)) error) (id string, err error) {
 	if IsID(wanted) {
 		return wanted, nil

@@ -31,7 +31,7 @@ type documentResult struct {
 	Crawl  *client.CrawlProgress   `json:"crawl,omitempty"` // progress of a web site's crawl
 }
 
-// verification compares the other service with the datastore after an import.
+// verification holds the figures of a comparison between an imported vector store and the datastore.
 type verification struct {
 	Files      int64 `json:"files"`      // files in the other service
 	Stored     int64 `json:"stored"`     // those of them that are in the datastore

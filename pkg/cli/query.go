@@ -58,7 +58,7 @@ func (f *filterFlags) filters() (*client.Filters, error) {
 	return out, nil
 }
 
-// conditions adds the values of --filter that are JSON to the filters, and returns the others.
+// conditions adds those values of --filter that are JSON to the filters in `out`, and returns the other values.
 func (f *filterFlags) conditions(out *client.Filters) (others []string, err error) {
 	var all []any
 	for _, text := range f.metadata {
@@ -189,7 +189,8 @@ func wantsText(noun string) cobra.PositionalArgs {
 // Maximum length of a fragment in the short output, in characters.
 const snippet = 240
 
-// writeFragments prints the fragments. `offset` is the number of fragments before them.
+// writeFragments prints the fragments with their ranks. `offset` is the number of better results that are not in
+// `found`.
 func writeFragments(w io.Writer, found []client.Fragment, offset int, full bool) {
 	if len(found) == 0 {
 		fmt.Fprintln(w, "No results.")

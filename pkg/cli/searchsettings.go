@@ -52,7 +52,7 @@ func (p *Program) searchSettingsCommands(where *ConnectionFlags) []*cobra.Comman
 	return []*cobra.Command{synonyms, settings}
 }
 
-// oneOrTwo requires the name of a datastore, and allows a file.
+// oneOrTwo requires one argument, the name of a datastore, and allows a second one, the name of a file.
 func oneOrTwo(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return Misusedf("missing argument DATASTORE")
@@ -123,7 +123,7 @@ func (p *Program) synonyms(ctx context.Context, c *client.Client, args []string)
 	return nil
 }
 
-// rulesIn returns the rules in a file of synonyms, and the number of the line of each.
+// rulesIn returns the rules in the text of a synonyms file, one per line, and the line number of each rule.
 func rulesIn(text string) (rules []string, lines []int) {
 	rules = []string{}
 	n := 0
@@ -138,7 +138,8 @@ func rulesIn(text string) (rules []string, lines []int) {
 
 var rulePattern = regexp.MustCompile(`^synonyms\[(\d+)\]$`)
 
-// atLine names the lines of invalid rules in an error.
+// atLine adds the file name and the line numbers of the invalid rules to the service's error. `lines` holds the line
+// number of each rule.
 func atLine(err error, file string, lines []int) error {
 	var e *client.Error
 	if !errors.As(err, &e) {
@@ -192,7 +193,7 @@ func (p *Program) settings(ctx context.Context, c *client.Client, args []string,
 	return p.storedSettings(made)
 }
 
-// settingsOf returns the part of the settings that can be stored again.
+// settingsOf returns the part of the search settings that can be sent back to the service.
 func settingsOf(s *client.SearchSettings) client.SearchSettingsUpdate {
 	return client.SearchSettingsUpdate{Synonyms: &s.Synonyms, StopWords: &s.StopWords, KeepWords: &s.KeepWords, Boosts: &s.Boosts, Pins: &s.Pins}
 }

@@ -66,7 +66,7 @@ func (c choice) includes(below string) bool {
 	return !matches(c.exclude) && (len(c.include) == 0 || matches(c.include))
 }
 
-// names reports whether a pattern ends with the extension.
+// names reports whether one of the patterns ends with the extension.
 func (c choice) names(extension string) bool {
 	return slices.ContainsFunc(c.patterns, func(p string) bool { return strings.EqualFold(filepath.Ext(p), extension) })
 }

@@ -24,9 +24,10 @@ type document struct {
 	metadata map[string]any           // metadata of a file
 	found    bool                     // whether the file was found in a folder rather than named as an argument
 
-	// fetch gets the content, for example from another service, and sets the fields above. It is nil if they are set.
+	// fetch gets the content, for example from another service, and sets the fields above. It is nil if these fields are
+	// set from the beginning.
 	fetch func(ctx context.Context) error
-	// drop removes what fetch has stored. It may be nil.
+	// drop deletes the files that fetch has created. It may be nil.
 	drop func()
 }
 
@@ -98,7 +99,7 @@ func storedDocumentOf(d client.Datasource) storedDocument {
 	}
 }
 
-// find returns the stored version that equals the document, if any, and the other versions.
+// find returns the stored version that equals the document, if there is one, and all other stored versions.
 func (l *storedDocuments) find(d *document) (same *storedDocument, others []storedDocument) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,7 +117,8 @@ func (l *storedDocuments) find(d *document) (same *storedDocument, others []stor
 	return same, all
 }
 
-// equals reports whether the document is the same as the stored document k, so that it need not be sent again.
+// equals reports whether the stored document k has the same content and metadata as d, so that d need not be sent
+// again.
 func (d *document) equals(k storedDocument) bool {
 	switch d.kind {
 	case client.DatasourceTypeFile:

@@ -41,7 +41,8 @@ type upload struct {
 	lastEvent     time.Time
 }
 
-// task is work that runs outside the main loop. The function that it returns then runs in the main loop.
+// task is work that runs concurrently with the main loop of upload.run. The task returns a function that the main loop
+// then calls.
 type task func(context.Context) func() error
 
 // run adds the documents in the units. The documents in a unit are sent together.

@@ -125,8 +125,9 @@ func digestOf(parts ...any) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// upsert uploads texts together. The service rejects faulty ones alone. If it rejects the request, upsert uploads the
-// texts one by one: together they may be too large, or the service may be of a version that rejects all of them.
+// upsert uploads several texts in one request, in which the service rejects invalid texts individually. If the service
+// rejects the whole request, upsert uploads the texts one by one: together they may be too large, or the service may be
+// of an older version that rejects all texts because of one.
 func (s *upload) upsert(ctx context.Context, docs []*document) ([]uploadResult, error) {
 	if len(docs) == 0 {
 		return nil, nil
@@ -175,7 +176,7 @@ func (s *upload) upsert(ctx context.Context, docs []*document) ([]uploadResult, 
 	return batch, nil
 }
 
-// listed returns the faults or warnings as one text.
+// listed joins the faults in a document, or the warnings about it, into one text.
 func listed(fields []client.FieldError) string {
 	return strings.Join(lists.Map(fields, func(f client.FieldError) string { return f.Field + ": " + f.Message }), "; ")
 }

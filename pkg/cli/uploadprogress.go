@@ -76,7 +76,8 @@ func (s *upload) requestState(id string) task {
 
 // requestAllStates requests the state of all pending datasources.
 func (s *upload) requestAllStates(ctx context.Context) func() error {
-	// s.waiting belongs to the main loop. The function returned here runs there; the code around it does not.
+	// Only the main loop may access s.waiting. It calls the function returned here; the code outside this function runs
+	// concurrently with it.
 	return func() error {
 		if len(s.waiting) <= maxSingleRequests {
 			for id := range s.waiting {

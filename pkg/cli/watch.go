@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// Time without further changes after which changed files are added, so that a file is not read while it is being
-	// copied.
+	// Changed files are added once there have been no further changes for this long, so that a file is not read while it
+	// is being copied.
 	quietTime = 300 * time.Millisecond
-	// Maximum time before changed files are added, even if there are further changes.
+	// Maximum delay before changed files are added, even if changes continue.
 	maxQuietWait = 5 * time.Second
 	// How often to check the folders in addition to events, which some file systems do not report.
 	pollInterval = time.Minute
@@ -212,9 +212,9 @@ func (w *watcher) scan() (changes, error) {
 	return c, nil
 }
 
-// keepUnmounted prevents the files of an empty folder from being deleted, because the folder is probably not mounted.
-// It adds the folder's known files to `now`. If `has` is true, the folder contains files, and keepUnmounted does
-// nothing.
+// keepUnmounted protects the files of a watched folder that has become empty: it is probably not mounted, so its files
+// must not be deleted from the datastore. keepUnmounted adds the folder's known files to `now`. If `has` is true, the
+// folder is not empty, and keepUnmounted does nothing.
 func (w *watcher) keepUnmounted(root string, has bool, now map[string]fileState) {
 	if has {
 		w.emptyFolders[root] = false

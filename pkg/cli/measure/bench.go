@@ -82,7 +82,7 @@ func (p commands) benchCommand() *cobra.Command {
 	return cmd
 }
 
-// defaults sets the flags that the user has not given. Their values depend on the flags that the user has given.
+// defaults sets those flags that the user has not given. Their defaults depend on the flags that the user has given.
 func (s *benchSettings) defaults(given func(string) bool) {
 	s.load.Grace = benchGrace
 	if !given("clients") {
@@ -229,7 +229,7 @@ func (c *conversations) add(id string) {
 	c.ids = append(c.ids, id)
 }
 
-// delete deletes as many of the conversations as possible within the grace period.
+// delete deletes the conversations. It stops when the grace period is over, even if some are left.
 func (c *conversations) delete(ctx context.Context, sluice *service.Service) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), benchGrace)
 	defer cancel()

@@ -68,8 +68,8 @@ func benchQuestions(ctx context.Context, sluice *service.Service, file string, d
 	return texts, nil
 }
 
-// generateItems returns a function that generates a different text for each n. The texts consist of sentences with
-// common words and some numbers, and have the given approximate size in bytes.
+// generateItems returns a function that generates a different text for each n. Each text has about `size` bytes and
+// consists of sentences with common words and some numbers.
 func generateItems(size int) func(n int) loadtest.Item {
 	words := strings.Fields(`the a of to and in for with on by from at is was are has more than most each such only also new first other
 		report order price team plan market water energy house school river paper machine network contract patient engine garden history

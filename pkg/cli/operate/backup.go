@@ -180,7 +180,7 @@ func contextCause(ctx context.Context) error {
 	return nil
 }
 
-// download is a response body with a time limit for pauses.
+// download is a response body. Its reads fail if no data has arrived for backupStall.
 type download struct {
 	body   io.ReadCloser
 	stall  *time.Timer
