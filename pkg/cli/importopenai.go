@@ -136,8 +136,8 @@ func (p *Program) importStore(ctx context.Context, f importOpenAIFlags, account 
 	return missing
 }
 
-// verify checks whether all files of the vector store are in the datastore. `missing` is an error that says which files
-// are not, or nil; err is set if they could not be compared.
+// verify checks whether all files of the vector store are in the datastore. If some are not, `missing` is an error that
+// says how many. err is set only if the comparison itself fails.
 func (a *accountFiles) verify(ctx context.Context, s *upload) (missing, err error) {
 	now, err := a.account.VectorStore(ctx, a.store.ID)
 	if err != nil {
