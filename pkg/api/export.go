@@ -3,16 +3,14 @@ package api
 import (
 	"bufio"
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
-	"time"
 
 	"github.com/sluice/sluice/pkg/api/access"
 	"github.com/sluice/sluice/pkg/api/admit"
+	"github.com/sluice/sluice/pkg/api/csvexport"
 	"github.com/sluice/sluice/pkg/api/problem"
 	"github.com/sluice/sluice/pkg/api/transfer"
 	"github.com/sluice/sluice/pkg/catalog"
@@ -58,12 +56,12 @@ type export struct {
 
 // conversationWriter writes conversations in one format.
 type conversationWriter interface {
-	open() error
-	begin(domain.Conversation) error
-	message(domain.Conversation, domain.Message) error
-	end() error
-	// close writes what follows the last conversation.
-	close() error
+	Open() error
+	Begin(domain.Conversation) error
+	Message(domain.Conversation, domain.Message) error
+	End() error
+	// Close writes what follows the last conversation.
+	Close() error
 }
 
 // write writes the given page and all pages after it.
@@ -82,9 +80,9 @@ func (e export) write(ctx context.Context, w http.ResponseWriter, page []domain.
 	buffer := bufio.NewWriterSize(transfer.TimedWriter(w, e.server.options.WriteTimeout), 64<<10)
 	var out conversationWriter = &jsonExport{w: buffer}
 	if e.csv {
-		out = &csvExport{w: csv.NewWriter(buffer)}
+		out = csvexport.New(buffer)
 	}
-	if err := out.open(); err != nil {
+	if err := out.Open(); err != nil {
 		return err
 	}
 	for {
@@ -104,21 +102,21 @@ func (e export) write(ctx context.Context, w http.ResponseWriter, page []domain.
 			return err
 		}
 	}
-	if err := out.close(); err != nil {
+	if err := out.Close(); err != nil {
 		return err
 	}
 	return buffer.Flush()
 }
 
 func (e export) writeConversation(ctx context.Context, out conversationWriter, v domain.Conversation) error {
-	if err := out.begin(v); err != nil {
+	if err := out.Begin(v); err != nil {
 		return err
 	}
-	err := e.server.Conversations.EachMessage(ctx, v.ID, func(m domain.Message) error { return out.message(v, m) })
+	err := e.server.Conversations.EachMessage(ctx, v.ID, func(m domain.Message) error { return out.Message(v, m) })
 	if err != nil {
 		return fmt.Errorf("exporting conversation %s: %w", v.ID, err)
 	}
-	return out.end()
+	return out.End()
 }
 
 // jsonExport writes an array of ConversationDetail.
@@ -128,9 +126,9 @@ type jsonExport struct {
 	messages int  // number of messages written for the current conversation
 }
 
-func (j *jsonExport) open() error { return j.text("[") }
+func (j *jsonExport) Open() error { return j.text("[") }
 
-func (j *jsonExport) begin(v domain.Conversation) error {
+func (j *jsonExport) Begin(v domain.Conversation) error {
 	encoded, err := json.Marshal(renderConversation(v))
 	if err != nil {
 		return fmt.Errorf("encoding a conversation: %w", err)
@@ -143,7 +141,7 @@ func (j *jsonExport) begin(v domain.Conversation) error {
 	return j.text(separator + strings.TrimSuffix(string(encoded), "}") + `,"messages":[`)
 }
 
-func (j *jsonExport) message(_ domain.Conversation, m domain.Message) error {
+func (j *jsonExport) Message(_ domain.Conversation, m domain.Message) error {
 	encoded, err := json.Marshal(renderMessage(m))
 	if err != nil {
 		return fmt.Errorf("encoding a message: %w", err)
@@ -157,57 +155,11 @@ func (j *jsonExport) message(_ domain.Conversation, m domain.Message) error {
 	return err
 }
 
-func (j *jsonExport) end() error { return j.text("]}") }
+func (j *jsonExport) End() error { return j.text("]}") }
 
-func (j *jsonExport) close() error { return j.text("\n]\n") }
+func (j *jsonExport) Close() error { return j.text("\n]\n") }
 
 func (j *jsonExport) text(s string) error {
 	_, err := j.w.WriteString(s)
 	return err
-}
-
-// csvExport writes a row for each message (RFC 4180). Line breaks within texts are not changed.
-type csvExport struct{ w *csv.Writer }
-
-func (c *csvExport) open() error {
-	return c.w.Write([]string{"conversation_id", "agent_id", "visitor_id", "title", "message_id", "created_at", "role", "text", "sources"})
-}
-
-func (c *csvExport) begin(domain.Conversation) error { return nil }
-
-func (c *csvExport) message(v domain.Conversation, m domain.Message) error {
-	sources := make([]string, len(m.Sources))
-	for i, f := range m.Sources {
-		sources[i] = fmt.Sprintf("[%d] %s", f.Citation, f.Source)
-	}
-	row := []string{
-		v.PublicID(), v.AgentID, v.VisitorID, v.Title, m.ID, m.CreatedAt.UTC().Format(time.RFC3339Nano), string(m.Role), m.Text, strings.Join(sources, "\n"),
-	}
-	for i, cell := range row {
-		row[i] = escapeFormula(cell)
-	}
-	return c.w.Write(row)
-}
-
-func (c *csvExport) end() error { return nil }
-
-func (c *csvExport) close() error {
-	c.w.Flush()
-	return c.w.Error()
-}
-
-// formula matches text that a spreadsheet program may read as a formula. It looks at the start of the cell, and after
-// each character that some programs take for the end of a cell: a program that expects semicolons or tabs between cells
-// ignores the quotes that this export puts around its cells. Some programs skip blanks and empty quotes, and accept the
-// full-width forms of =, +, - and @.
-var formula = regexp.MustCompile(`(^|[,;|\t\r\n])([ "\x{A0}]*[=+\-@＝＋－＠])`)
-
-// escapeFormula puts a ' before each formula in a cell. Otherwise a formula that a visitor wrote in a message would run
-// on the machine of the employee who opens the export.
-func escapeFormula(cell string) string {
-	cell = formula.ReplaceAllString(cell, "${1}'${2}")
-	if strings.IndexAny(cell, "\t\r\n") == 0 {
-		return "'" + cell
-	}
-	return cell
 }

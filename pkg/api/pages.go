@@ -2,13 +2,10 @@ package api
 
 import (
 	"context"
-	"crypto/sha256"
 	_ "embed" // for the embedded pages
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -32,7 +29,7 @@ func (s *server) serveConsole(c *gin.Context) {
 // serveManual serves a page of the documentation, or the API reference.
 func (s *server) serveManual(c *gin.Context) {
 	if strings.TrimPrefix(c.Request.URL.Path, "/api") == manual.Reference {
-		s.reference.write(c.Writer)
+		s.reference.Write(c.Writer)
 		return
 	}
 	switch found, err := manual.Serve(c.Writer, c.Request); {
@@ -41,37 +38,6 @@ func (s *server) serveManual(c *gin.Context) {
 	case !found:
 		s.fail(c, domain.Errorf(domain.CodeNotFound, "there is no page %s; %s lists all pages", jsonbody.Shorten(c.Request.URL.Path), manual.Root))
 	}
-}
-
-// page is a self-contained HTML page with a Content-Security-Policy that forbids external resources.
-type page struct {
-	html   string
-	policy string
-}
-
-var inline = regexp.MustCompile(`(?s)<(script|style)>(.*?)</(?:script|style)>`)
-
-// newPage returns a page whose policy allows only the page's own scripts and styles, by hash, and the service's icon.
-func newPage(html string) page {
-	sources := map[string]string{"script": "", "style": ""}
-	for _, m := range inline.FindAllStringSubmatch(html, -1) {
-		sum := sha256.Sum256([]byte(m[2]))
-		sources[m[1]] += " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-	}
-	policy := "default-src 'none'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; " +
-		"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
-	for _, kind := range []string{"script", "style"} {
-		if sources[kind] != "" {
-			policy += "; " + kind + "-src" + sources[kind]
-		}
-	}
-	return page{html: html, policy: policy}
-}
-
-func (p page) write(w http.ResponseWriter) {
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	console.SetHeaders(w.Header(), p.policy)
-	_, _ = w.Write([]byte(p.html)) // an error means that the client has disconnected
 }
 
 // GetDocs implements StrictServerInterface.

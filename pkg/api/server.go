@@ -50,7 +50,7 @@ type server struct {
 	inference   *inference.Handler
 	metrics     *metrics
 	mcp         *mcp.Handler
-	reference   page
+	reference   console.Page
 	plans       chan struct{} // one token for each plan being made
 	drawings    *admission.Gate
 }
@@ -97,7 +97,7 @@ func New(o Options, d Deps) (http.Handler, error) {
 		limits:    limits,
 		claims:    idempotency.Responses{Store: d.Claims, Heartbeat: o.ClaimHeartbeat, Log: d.Log},
 		uploads:   upload.Options{TempDir: o.TempDir, MaxBytes: o.MaxUploadBytes, ReadTimeout: o.ReadTimeout},
-		reference: newPage(docsHTML),
+		reference: console.NewPage(docsHTML),
 		drawings:  newDrawings(),
 		plans:     make(chan struct{}, maxPlans),
 	}
