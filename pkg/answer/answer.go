@@ -80,8 +80,8 @@ type Answer struct {
 	ConversationID string // "" if the request is Ephemeral
 	VisitorID      string
 
-	// Sources are the cited fragments, in order of their numbers (Citation). If the answer cites nothing, Sources are
-	// the fragments that its words appear to come from, each with Citation 0. If the documents do not answer the
+	// Sources are the cited fragments, in order of their numbers (Citation). If the answer cites nothing, Sources are the
+	// fragments that the answer's words appear to come from, each with Citation 0. If the documents do not answer the
 	// question, there are no sources.
 	Sources []domain.Fragment
 
@@ -89,8 +89,8 @@ type Answer struct {
 	// is incomplete or JSON.
 	Sentences []domain.AnswerSentence
 
-	// Explanation describes the search, including the fragments that were not relevant enough for the prompt, and the
-	// model's usage. It is nil if it was not requested or the agent has no datastores.
+	// Explanation describes the search and the model's usage. It includes the fragments that were not relevant enough for
+	// the prompt. It is nil if the request did not ask for it or the agent has no datastores.
 	Explanation *domain.Explanation
 
 	Model            string // the provider's name for the model; "" if no model was called

@@ -34,8 +34,8 @@ func (a *Answerer) complete(ctx context.Context, name string, d promptDraft, emi
 	return outcome{delivery: citation.NewDelivery(chat.Prompt{}, emit)}, domain.Errorf(domain.CodeUnavailable, "no model is configured for %s", name)
 }
 
-// completeBy calls one model. The context window is known only approximately or not at all, so if the model rejects the
-// prompt as too long, completeBy retries once with a prompt of half the size.
+// completeBy calls one model. If the model rejects the prompt as too long, completeBy retries once with a prompt of
+// half the size: the context window of the model is known only approximately or not at all.
 func (a *Answerer) completeBy(ctx context.Context, m chat.Model, d promptDraft, emit func(string) error) (outcome, error) {
 	if m.Name != "" {
 		d.prompt.Model = m.Name

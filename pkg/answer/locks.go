@@ -23,8 +23,8 @@ const (
 // Time limit for each catalog request that renews or releases a lock.
 const lockTimeout = 5 * time.Second
 
-// lockConversation waits until no other process is answering a question of the conversation, and holds the lock until
-// `end` is called. `end` must be called once.
+// lockConversation waits until no other process is answering a question of the conversation, and takes the
+// conversation's lock. The caller must call `end` once to release the lock.
 func (a *Answerer) lockConversation(ctx context.Context, conversationID string) (end func(), err error) {
 	holder := a.deps.NewID()
 	for wait := minLockWait; ; wait = min(2*wait, maxLockWait) {
@@ -53,8 +53,9 @@ func (a *Answerer) lockConversation(ctx context.Context, conversationID string) 
 	}, nil
 }
 
-// renewLock renews the lock until ctx is done. If the catalog is unavailable for long, the lock may expire. The next
-// question may then be answered without this question in its history. Nothing else is affected.
+// renewLock renews the lock until ctx is done. If the catalog is unavailable for long, the lock may expire while its
+// question is being answered. Then the next question may be answered without this question in its history, but nothing
+// else goes wrong.
 func (a *Answerer) renewLock(ctx context.Context, conversationID, holder string) {
 	beat := time.NewTicker(a.opts.lockTime / 3)
 	defer beat.Stop()
@@ -81,7 +82,7 @@ type localLock struct {
 	waiters int // number of waiting questions, including the current holder
 }
 
-// acquire waits for the conversation's lock within this process. `release` must be called once.
+// acquire waits for the conversation's lock within this process. The caller must call `release` once.
 func (t *localLocks) acquire(ctx context.Context, conversationID string) (release func(), err error) {
 	t.mu.Lock()
 	if t.busy == nil {

@@ -43,7 +43,7 @@ type Request struct {
 	// History holds the earlier messages, oldest first, if the caller stores the conversation itself. It requires an
 	// empty ConversationID, because the messages of a stored conversation are read from the catalog.
 	History []domain.Message
-	// HistoryTokens is the maximum number of tokens of History in a prompt. 0: that of Options.
+	// HistoryTokens is the maximum number of tokens of History in a prompt. If it is 0, Options.HistoryTokens applies.
 	HistoryTokens int
 	// Whole rejects the request if parts of History would be left out because the model's context window is too small.
 	Whole bool

@@ -107,7 +107,7 @@ func (a *Answerer) searchInConversation(ctx context.Context, req Request, stores
 	return inContext, nil
 }
 
-// retrieve searches for one query. For parts, see retrieve.Request.
+// retrieve searches for one query. `parts` has the same meaning as retrieve.Request.Parts.
 func (a *Answerer) retrieve(ctx context.Context, req Request, stores []domain.Datastore, d *promptDraft, query string, parts []string) (retrieve.Result, error) {
 	for _, text := range append([]string{query}, parts...) {
 		d.embedTokens += int64(chunk.Tokens(text))

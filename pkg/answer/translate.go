@@ -21,7 +21,8 @@ const (
 	translateTokens  = 300 // maximum tokens in the model's output
 	translateBytes   = 8 << 10
 
-	// Minimum number of words in a question whose language is unknown. Shorter messages are mostly greetings.
+	// A question in an unknown language is translated only if it has at least this many words. Shorter messages are mostly
+	// greetings.
 	translateWords = 3
 )
 
@@ -62,7 +63,7 @@ func (a *Answerer) translate(ctx context.Context, d *promptDraft, found []domain
 	return text
 }
 
-// translationTarget returns the English name of the language that most fragments are in, or "" if the query is in that
+// translationTarget returns the English name of the language that most fragments are in, or "" if the query is in this
 // language too.
 func translationTarget(query string, found []domain.Fragment) string {
 	count := make(map[analysis.Language]int)

@@ -156,7 +156,8 @@ func (p *Provider) body(prompt chat.Prompt) (request, remote.Parameters) {
 	return body, sent
 }
 
-// ignoredParameters returns the API names of the requested parameters that were changed or not sent.
+// ignoredParameters returns the API names of those parameters in `asked` that were changed in `sent` or are missing
+// from it.
 func ignoredParameters(asked chat.Params, sent remote.Parameters) []string {
 	var out []string
 	_, warm := sent[temperature]

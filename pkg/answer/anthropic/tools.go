@@ -47,8 +47,8 @@ func toolsOf(p chat.Params) ([]tool, *toolChoice) {
 	return tools, nil
 }
 
-// addToolTurn adds a turn with tool calls or with the result of a call. If a message contains several calls, the API
-// requires a single message with all their results.
+// addToolTurn adds a turn with tool calls or with the result of a call. If one message contains several calls, the API
+// requires that one message contains all their results.
 func addToolTurn(messages []message, t chat.Turn) []message {
 	if t.ResultOf != "" {
 		result := contentBlock{Type: "tool_result", ToolUseID: t.ResultOf, Content: t.Text}

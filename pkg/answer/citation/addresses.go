@@ -53,7 +53,7 @@ func (a *knownAddresses) has(address string) bool {
 	return a.inPrompt[key(address)]
 }
 
-// isOfSource reports whether the address was in the prompt and has the same host as a source.
+// isOfSource reports whether the address was in the prompt and has the same host as one of the sources.
 func (a *knownAddresses) isOfSource(address string) bool {
 	return a.has(address) && a.hosts[hostOf(address)]
 }

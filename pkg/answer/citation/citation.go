@@ -100,7 +100,7 @@ type Marker struct {
 	arrays  map[string]bool // as in citationFilter
 }
 
-// NewMarker returns a Marker for answers from these sources.
+// NewMarker returns a Marker for answers that cite these sources.
 func NewMarker(sources []domain.Fragment) Marker {
 	c := newCitationFilter(len(sources))
 	for _, f := range sources {

@@ -31,7 +31,7 @@ type Delivery struct {
 
 // Gate removes sentences from an answer while it is written.
 type Gate interface {
-	// Write takes the next piece and returns the text that can be passed on.
+	// Write processes the next piece of the answer and returns the text that can be passed on.
 	Write(piece string) string
 	// Close returns the text held back.
 	Close() string

@@ -114,8 +114,8 @@ func (f *linkFilter) next(s string, last bool) (text string, taken int) {
 	return s, len(s)
 }
 
-// separate emits the first character of s. If the string `on` follows, separate adds a space, because the character and
-// `on` together would have a meaning in Markdown or HTML. The results are those of next.
+// separate emits the first character of s. If the string `on` follows, separate adds a space between them, because
+// together they would have a meaning in Markdown or HTML. The results have the same meaning as those of next.
 func separate(s string, last bool, on string) (text string, taken int) {
 	switch {
 	case len(s) == 1 && !last:
@@ -141,8 +141,8 @@ func (f *linkFilter) target(s string, last bool) (text string, taken int) {
 	return "] (", len(opens)
 }
 
-// afterScheme processes the text after a URL scheme's name: a colon, slashes and the address. The results are those of
-// next.
+// afterScheme processes the text after the name of a URL scheme: a colon, slashes and the address. The results have the
+// same meaning as those of next.
 func (f *linkFilter) afterScheme(s string, last bool) (text string, taken int) {
 	for i := 1; i < 3; i++ {
 		switch {
@@ -168,9 +168,9 @@ func (f *linkFilter) afterWWW(s string, last bool) (text string, taken int) {
 	return f.address(s, last, ".", func(address string) bool { return f.known.has("www." + address) })
 }
 
-// address processes text that consists of a prefix and an address. It emits both if `known` returns true for the
-// address, and removedText otherwise. It may add a space after a known address, so that no renderer treats the next
-// text as part of the address.
+// address processes text that consists of a prefix and an address. It emits them if `known` returns true for the
+// address; otherwise it emits removedText instead. It may add a space after a known address, so that no renderer treats
+// the next text as part of the address. The results have the same meaning as those of next.
 func (f *linkFilter) address(s string, last bool, prefix string, known func(string) bool) (text string, taken int) {
 	n, ended := addressRun(s[len(prefix):])
 	if !ended && !last && n < maxAddressBytes {
@@ -185,7 +185,7 @@ func (f *linkFilter) address(s string, last bool, prefix string, known func(stri
 		}
 		return removedText, taken
 	}
-	// A renderer would treat text directly after the address as part of it, except for punctuation at the end.
+	// A renderer would treat text directly after the address as part of the address, unless that text is only punctuation.
 	rest := run[len(address):]
 	switch {
 	case strings.Trim(rest, trailing) != "":
@@ -198,7 +198,8 @@ func (f *linkFilter) address(s string, last bool, prefix string, known func(stri
 	return s[:taken], taken
 }
 
-// tag processes a "<", which may begin a tag that does more than format text. The results are those of next.
+// tag processes a "<", which may begin a tag that does more than format text. The results have the same meaning as
+// those of next.
 func tag(s string, last bool) (text string, taken int) {
 	const plain, apart = "<", "< "
 	from := 1

@@ -25,7 +25,8 @@ var (
 	// codeFollows matches text that follows a subscript only in code: an assignment, a comparison, a field, an
 	// increment.
 	codeFollows = regexp.MustCompile(`^(?:\s?(?:[-+*/|&^%:]?=|[!<>]=)|\+\+|--|->|\.[a-z_]|\{|\[[A-Za-z'"])`)
-	// assigned matches the text before the bracket if a list of numbers is assigned there: x = [5].
+	// assigned matches text that ends with an equals sign. A list of numbers after this sign is a value, not a citation: x
+	// = [5].
 	assigned = regexp.MustCompile(`=\s?$`)
 )
 
@@ -52,7 +53,7 @@ var (
 	subscriptBefore = regexp.MustCompile(arrayPattern + `$`)
 )
 
-// learnArrays remembers the array names in the text, so that after items[0], items[1] counts as a subscript, too.
+// learnArrays remembers the names of arrays in the text: if items[0] occurs, items[1] counts as a subscript, too.
 func (c *citationFilter) learnArrays(text string) {
 	if !strings.Contains(text, "[") {
 		return
@@ -91,8 +92,8 @@ var intervalWords = wordset.Of(`
 // lastWord captures the last word before a bracket, without a full stop after the word: "pp" in "see pp.".
 var lastWord = regexp.MustCompile(`([\p{L}'’]+)\.?$`)
 
-// numbersBelongToWord reports whether numbers in brackets directly after `before` belong to its last word, as in "pages
-// [3-5]".
+// numbersBelongToWord reports whether the numbers in brackets directly after `before` belong to the last word of
+// `before`, as in "pages [3-5]".
 func numbersBelongToWord(before string, m mark) bool {
 	if len(m.numbers) < 2 {
 		return false

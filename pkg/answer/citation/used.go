@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Conditions for deciding that a sentence is based on a fragment, and limits on the comparison.
+// Conditions under which a sentence counts as based on a fragment, and limits on the comparison.
 const (
 	usedShare        = 0.6  // minimum share of the sentence's words that the fragment must contain; function words do not count
 	usedTerms        = 3    // a fragment must contain all words of a sentence with fewer words than this

@@ -51,8 +51,8 @@ func Read(found retrieve.Result) *Page {
 	return p
 }
 
-// termsOf returns the terms of a fragment. It analyses this fragment and those before it, unless that has already been
-// done.
+// termsOf returns the terms of the fragment with the given index. It analyses this fragment and those before it, unless
+// that has already been done.
 func (p *Page) termsOf(fragment int) map[string]bool {
 	if fragment < len(p.terms) {
 		return p.terms[fragment]

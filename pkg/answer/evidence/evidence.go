@@ -119,7 +119,7 @@ type characterCounter struct {
 	bytes, characters int
 }
 
-// before returns the number of characters in the first bytes of the text.
+// before returns the number of characters in text[:bytes].
 func (c *characterCounter) before(bytes int) int {
 	bytes = min(bytes, len(c.text))
 	if bytes < c.bytes {

@@ -2,7 +2,7 @@ package extractive
 
 import syntax "github.com/sluice/sluice/pkg/question"
 
-// clausesOf divides a question into the parts that ask for one thing each.
+// clausesOf splits a question into parts, each of which asks for one thing.
 func clausesOf(text string) []string {
 	parts := syntax.Parts(text)
 	if parts == nil {

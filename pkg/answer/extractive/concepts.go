@@ -74,7 +74,7 @@ func (q *question) addConcepts(asked string, langs []analysis.Language) {
 	}
 }
 
-// termsIn reports, for each term, whether one of the words is a form of it.
+// termsIn reports, for each of the terms, whether `words` contains a form of it.
 func termsIn(terms []analysis.QueryTerm, words []string) []bool {
 	forms := make(map[string]bool)
 	for _, w := range words {

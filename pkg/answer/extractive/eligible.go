@@ -74,8 +74,8 @@ func (q question) isMentioned(i int, pages []page) bool {
 	return slices.ContainsFunc(pages, func(p page) bool { return q.matchDegree(p.own, i)+q.matchDegree(p.title, i) > 0 })
 }
 
-// isEligible reports whether a page contains the numbers, codes and options of the topics, and a value of the requested
-// kind.
+// isEligible reports whether a page may answer the question. The page must contain the numbers, codes and options that
+// the question names, and a value of the requested kind.
 func (q question) isEligible(p page, about topics) bool {
 	if !containsOption(p.fragment, q.options) || !containsCodes(p.fragment, q.codes) {
 		return false
@@ -97,7 +97,8 @@ func (q question) isEligible(p page, about topics) bool {
 	return true
 }
 
-// hasValue reports whether a page contains a value of the requested kind. In a receipt, prices have no currency.
+// hasValue reports whether a page contains a value of the requested kind. A number with two decimals also counts as a
+// price, because receipts often omit the currency.
 func (q question) hasValue(p page) bool {
 	return q.wants.isIn(p.fragment.Text) || q.wants == wantMoney && amount.MatchString(p.fragment.Text)
 }

@@ -119,7 +119,7 @@ func (e *Provider) find(ctx context.Context, p chat.Prompt, say phrases) (findin
 	return out, nil
 }
 
-// containsFragment reports whether a fragment is among the given fragments.
+// containsFragment reports whether f is one of the fragments.
 func containsFragment(fragments []domain.Fragment, f domain.Fragment) bool {
 	return slices.ContainsFunc(fragments, func(other domain.Fragment) bool { return other.ChunkID == f.ChunkID && other.Text == f.Text })
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// WordVectors embeds words, so that "weighs" matches a question with "heavy".
+// WordVectors embeds words, so that a question with "heavy" matches a sentence with "weighs".
 type WordVectors interface {
 	Embed(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error)
 }

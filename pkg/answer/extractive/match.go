@@ -163,7 +163,8 @@ func (q question) nearShare(at map[string][]int) float64 {
 	return sum / total
 }
 
-// distance returns the smallest distance between a position in a and one in b, or math.MaxInt if a or b is empty.
+// distance returns the smallest distance between a position in a and a position in b, or math.MaxInt if a or b is
+// empty.
 func distance(a, b []int) int {
 	least := math.MaxInt
 	for i, j := 0, 0; i < len(a) && j < len(b); {

@@ -11,7 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/answer/language"
 )
 
-// monthNames are the names of the months, one month per line. Short forms are left out: they are also ordinary words.
+// monthNames are the names of the months in all supported languages, one month per line. Short forms are left out,
+// because they are also ordinary words.
 const monthNames = `
 	january januar jänner janvier enero gennaio janeiro januari январь января январе
 	february februar février febrero febbraio fevereiro februari февраль февраля феврале

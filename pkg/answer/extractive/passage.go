@@ -147,7 +147,7 @@ func shownText(f domain.Fragment) string {
 }
 
 // window returns the range of lines around the line that matches the topics best. The range has at most the given
-// number of characters, and begins and ends at paragraphs if possible.
+// number of characters, and begins and ends at paragraph boundaries if possible.
 func (q question) window(p page, about topics, characters int) (begin, end int) {
 	if len(p.lines) == 0 {
 		return 0, 0
@@ -278,7 +278,7 @@ type passage struct {
 	begin, end int // range of lines
 }
 
-// contains reports whether a passage contains a sentence, regardless of white space.
+// contains reports whether the passage contains the sentence. Differences in white space do not matter.
 func (p page) contains(in passage, sentence string) bool {
 	var text []string
 	for _, l := range p.lines[in.begin:in.end] {
@@ -390,7 +390,7 @@ func (q question) isAboutProperty(p page, about topics) bool {
 	return !table || slices.ContainsFunc(p.lines, func(l line) bool { return q.containsAll(named, l.own, p.title) })
 }
 
-// joined returns the passages with p added, or with p merged into a passage that it overlaps or adjoins.
+// joined returns the passages with p added. If p overlaps or adjoins one of them, joined merges the two.
 func joined(passages []passage, p passage) []passage {
 	for i, o := range passages {
 		if o.fragment == p.fragment && p.begin <= o.end && o.begin <= p.end {

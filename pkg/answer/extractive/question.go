@@ -140,8 +140,8 @@ func (q question) rarestTerms() []bool {
 	return out
 }
 
-// termWeight returns the weight of a term from weights, which may list the term under its name or under one of its
-// forms. A term that is not listed gets the weight of a rare word.
+// termWeight returns the weight of a term from `weights`, which may contain the term itself or one of its forms. A term
+// that `weights` does not contain gets the weight of a rare word.
 func termWeight(weights map[string]float64, t analysis.QueryTerm, rare float64) float64 {
 	if w, ok := weights[t.Name]; ok {
 		return w

@@ -56,7 +56,7 @@ func (say phrases) quotations(quotes []sentence, fragments []domain.Fragment) []
 	return out
 }
 
-// follows reports whether s is the sentence after other.
+// follows reports whether s is a sentence of prose that comes directly after `other` in the same fragment.
 func (s sentence) follows(other sentence) bool {
 	return s.kind == partProse && s.fragment == other.fragment && s.position == other.position+1
 }

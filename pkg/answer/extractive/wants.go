@@ -73,7 +73,7 @@ func wantIn(question string) want {
 // answers a question about Lena's mail address without the word "mail". But the text must contain her name.
 func (w want) isSelfExplanatory() bool { return w == wantPhone || w == wantMail }
 
-// covers reports whether a word in the question only indicates the requested kind of value.
+// covers reports whether the word is one that says only which kind of value is requested, such as "price".
 func (w want) covers(word string) bool {
 	switch w {
 	case wantMoney:

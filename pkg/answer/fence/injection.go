@@ -100,7 +100,7 @@ func order(verbs, which, what string) command {
 	return newCommand(verbs, forget+`.{0,40}`+which+`.{0,30}`+what+`|`+forget+`.{0,40}`+what+`.{0,20}`+which)
 }
 
-// newCommand returns a command with the given pattern; hints are separated by bars.
+// newCommand returns a command with the given pattern. `hints` lists the command's hints, separated by bars.
 func newCommand(hints, pattern string) command {
 	return command{hints: strings.Split(replaceLookalikes(hints), "|"), pattern: skeletons(pattern)}
 }
@@ -119,7 +119,7 @@ func replaceLookalikes(text string) string {
 	return norm.NFC.String(strings.Map(visibleRune, norm.NFKD.String(text)))
 }
 
-// Maximum number of bytes that are examined. No quoted sentence is longer.
+// Maximum number of bytes of a text that are checked for orders to a model. No quoted sentence is longer.
 const maxSkeletonBytes = 8 << 10
 
 // skeleton returns text as it looks to a reader, in lower case: without accents and invisible characters, and with

@@ -1,6 +1,6 @@
 // Package followup determines two search queries for a question in a conversation: the question alone, and the question
-// in context. The second is written by a model or consists of the question and words from earlier questions. The
-// package also decides which query's result to use. Package answer uses it.
+// in context. The query in context is written by a model, or consists of the question and words from earlier questions.
+// The package also decides which of the two search results to use. Package answer uses it.
 package followup
 
 import (

@@ -137,7 +137,7 @@ func isFaithful(written, question string, history []chat.Turn) bool {
 	return Share(now, known) >= minKnownShare && Share(asked, in) >= minRetainedShare
 }
 
-// Share returns the fraction of the units that are in the set, or 1 if there are no units.
+// Share returns the fraction of the units that are in the set `in`, or 1 if there are no units.
 func Share(units []string, in map[string]bool) float64 {
 	if len(units) == 0 {
 		return 1

@@ -7,7 +7,7 @@ import (
 
 // Text that chat clients add to a question.
 var (
-	// userQuery matches the question within the template of Open WebUI.
+	// userQuery matches the question that Open WebUI has put into its template.
 	userQuery = regexp.MustCompile(`(?is)<user_query>(.*)</user_query>`)
 
 	// statedDate matches a line with the current date or time.

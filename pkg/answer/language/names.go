@@ -9,7 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// FramingWords are words that only phrase a question and carry no topic. An answer need not contain them.
+// FramingWords are words that only phrase a question and say nothing about its subject. An answer need not contain
+// them.
 var FramingWords = wordset.Of(`
 	long high large big far old tall wide deep often soon late early many much please tell give show shows explain
 	describe find need want know say says get gets happen happens mean means exact exactly use uses used using work works look looks like
@@ -105,7 +106,7 @@ func HoldsCode(text string, codes []string) bool {
 	return false
 }
 
-// IsWordRune reports whether a character is a letter or a digit.
+// IsWordRune reports whether a character is a letter or a decimal digit.
 func IsWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // IsFunctionWord reports whether w is a function word or a single character. Such a word is not treated as a name, even

@@ -64,8 +64,8 @@ func New(opts Options) (*Provider, error) {
 	return p, nil
 }
 
-// address returns the URL for completions of a model. The query of the base URL is kept, because some gateways expect
-// the key there.
+// address returns the URL for completions of a model. It keeps the query parameters of the base URL, because some
+// gateways expect the key there.
 func (p *Provider) address(model string) string {
 	switch {
 	case p.options.Azure && p.options.AzureVersion != "":

@@ -69,7 +69,8 @@ func set(body map[string]any, sent remote.Parameters, asked chat.Params) {
 	}
 }
 
-// ignoredParameters returns the API names of the requested parameters that were changed or not sent.
+// ignoredParameters returns the API names of those parameters in `asked` that were changed in `sent` or are missing
+// from it.
 func ignoredParameters(asked chat.Params, sent remote.Parameters) []string {
 	var out []string
 	missing := func(name, field string, v *float64) {

@@ -6,7 +6,8 @@ const (
 	reasoningBegin = "<think>"
 	reasoningEnd   = "</think>"
 
-	// Maximum number of white-space bytes before the reasoning. They are held back until the next character arrives.
+	// Maximum number of bytes of white space before the reasoning begins. White space is held back until it is clear
+	// whether reasoning follows.
 	maxBlanks = 1024
 )
 
@@ -26,7 +27,8 @@ const (
 	inAnswer
 )
 
-// write processes a piece. It returns the part that belongs to the answer, and whether the piece contains reasoning.
+// write processes the next piece of the model's output. It returns the part that belongs to the answer, and whether the
+// piece contains reasoning.
 func (t *reasoningFilter) write(piece string) (text string, thought bool) {
 	if t.state == inAnswer {
 		return piece, false

@@ -13,8 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// Limits that decide whether a question needs a plan. A question needs none if the best fragment covers at least this
-// share of the question's content words, by weight.
+// minWords and the following limits decide whether a question needs a plan. It needs none if the best fragment covers
+// at least the given share of the question's content words, by weight.
 const (
 	minWords      = 3    // a question with fewer content words is not planned
 	coversCompare = 0.9  // for a comparison
@@ -23,11 +23,12 @@ const (
 )
 
 // Needed returns the reason why the model should plan the searches for a question, or "" if no plan is needed. `found`
-// is the result of a search for the question, and for its parts if its syntax divides it into parts.
+// is the result of a search for the question. If the question's syntax divides it into parts, the parts were searched
+// for, too.
 //
 // Most questions need no plan, because a fragment contains their words or their syntax divides them. A question in a
-// language other than that of the documents gets no plan either, because its words cannot be compared with those of the
-// documents.
+// language other than that of the documents gets no plan either, because its words cannot be compared with the words of
+// the documents.
 func Needed(asked string, found retrieve.Result) domain.PlanReason {
 	page := coverage.Read(found)
 	words := page.Words(asked, nil)

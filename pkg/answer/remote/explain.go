@@ -23,7 +23,8 @@ const (
 // statusOverloaded is Anthropic's status for an overloaded service.
 const statusOverloaded = 529
 
-// retryDelay reports whether a retry may succeed, and returns the delay before it.
+// retryDelay reports whether a retry after err may succeed, and returns the delay before it. `attempt` is the
+// 1-based number of the failed attempt.
 func retryDelay(err error, attempt int) (time.Duration, bool) {
 	for _, final := range []error{errStalled, errTokensExhausted, ErrFiltered, ErrAdjusted, ErrNoModel, ErrNoTools, bounded.ErrTooLarge} {
 		if errors.Is(err, final) {

@@ -57,7 +57,7 @@ func (t *Text) addPart(raw []byte) error {
 	return nil
 }
 
-// Joiner decodes the Texts of one answer. The zero value is ready for use.
+// Joiner decodes the Texts of one answer in their order. The zero value is ready for use.
 type Joiner struct {
 	partial []byte // the first half of a character, still encoded as JSON
 }

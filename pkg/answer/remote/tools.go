@@ -104,7 +104,7 @@ func (r *Reply) finishCalls() error {
 // noArguments are the arguments of a call for which the model wrote none.
 const noArguments = "{}"
 
-// callID returns the id of the n-th call, counted from 1, if the server sends none.
+// callID returns the id for the n-th tool call (1-based) if the server sends no id.
 func callID(n int) string { return fmt.Sprintf("call_%d", n) }
 
 // Called reports whether the response has tool calls.

@@ -22,7 +22,7 @@ type comparison struct {
 	negated bool      // one of sentence and source negates, the other does not
 }
 
-// chosenUnit is a unit of a source that supports a sentence.
+// chosenUnit is a unit of a source that was chosen because it supports the sentence.
 type chosenUnit struct {
 	source, unit int
 	first, last  int // words of the source that match
@@ -31,7 +31,7 @@ type chosenUnit struct {
 // maxChosen is the maximum number of units that support one sentence.
 const maxChosen = 4
 
-// Weights of words when units are chosen, and the credit for a word that is only found outside the chosen units.
+// Weights of words for the choice of units, and the credit for a word that only occurs outside the chosen units.
 const (
 	figureWeight  = 2.0
 	nameWeight    = 1.5
@@ -241,8 +241,8 @@ func (c *comparison) compareNegation(sentence string) {
 	c.negated = own != other && ownRestricts == otherRestricts
 }
 
-// extend returns the index of a word a few words after `from`, or before it if `step` is -1. It stops at the word
-// `limit` and at the end of the clause.
+// extend returns the index of the word a few words after the word at index `from`, or before it if `step` is -1. It
+// goes no further than the word at index `limit`, and not beyond the end of the clause.
 func (s *source) extend(from, limit, step int) int {
 	const around = 4 // words
 	for n := 0; n < around && from != limit; n++ {

@@ -124,8 +124,8 @@ func (j *Judger) findExact(sentence string, among []int) (sourceRange, bool) {
 	return sourceRange{}, false
 }
 
-// hasSameFigures reports whether a sentence and a range of the source have the same decimal points and other separators
-// in their figures. The caller has compared only letters and digits, so 1.5 and 15 look equal to it.
+// hasSameFigures reports whether the figures in a sentence and in a range of the source have the same decimal points
+// and other separators. The caller has compared only letters and digits, so it cannot distinguish 1.5 from 15.
 func (s *source) hasSameFigures(sentence string, r domain.TextRange) bool {
 	marks := func(text string) string {
 		var out strings.Builder
@@ -172,7 +172,7 @@ func (j *Judger) addSpans(out *domain.AnswerSentence, r sourceRange) {
 	out.Spans = append(out.Spans, spans[:min(len(spans), maxSpans-len(out.Spans))]...)
 }
 
-// trimmed returns a range without white space at its ends.
+// trimmed returns the range r without the white space at its ends.
 func trimmed(text string, r domain.TextRange) domain.TextRange {
 	part := text[r.Start:r.End]
 	r.Start += len(part) - len(strings.TrimLeftFunc(part, unicode.IsSpace))

@@ -17,7 +17,7 @@ const (
 	negates           // not, no, never
 )
 
-// negatingIn are the negations of each language. Many of them have another meaning in other languages.
+// negatingIn maps each language to its negations. Many of these words have another meaning in other languages.
 var negatingIn = map[analysis.Language]map[string]bool{
 	"en": wordset.Of("not no never none nor neither cannot without nothing nobody"),
 	"de": wordset.Of("nicht kein keine keinen keinem keiner keines nie niemals ohne nichts niemand"),

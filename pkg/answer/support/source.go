@@ -34,7 +34,8 @@ type unit struct {
 // at locates a word of a source.
 type at struct{ unit, word int }
 
-// Maximum number of places of one term that are compared. More places of the same term hardly change the result.
+// Maximum number of places at which a source's occurrences of one term are compared. More of them would hardly change
+// the result.
 const maxPlaces = 64
 
 // maxSourceWords is the maximum number of words of a source that are compared.
@@ -148,7 +149,8 @@ func condense(text string) condensed {
 	return condensed{b.String(), at}
 }
 
-// find returns the range of the source's text that contains the condensed sentence word for word.
+// find returns the range of the source's text that contains the condensed sentence word for word, or false if there is
+// none.
 func (s *source) find(sentence string) (domain.TextRange, bool) {
 	for from := 0; ; {
 		i := strings.Index(s.plain.text[from:], sentence)
@@ -169,8 +171,8 @@ func (s *source) find(sentence string) (domain.TextRange, bool) {
 	}
 }
 
-// isSameWord reports whether the character `beside`, if it is next to the text's first character, belongs to the same
-// word.
+// isSameWord reports whether `beside` and the first character of text would belong to the same word if they were
+// adjacent.
 func isSameWord(beside rune, text string) bool {
 	first, _ := utf8.DecodeRuneInString(text)
 	return (unicode.IsLetter(beside) || unicode.IsDigit(beside)) && !unspaced(beside) && !unspaced(first)

@@ -57,8 +57,8 @@ func Judge(text string, sources []domain.Fragment) Result {
 	return out
 }
 
-// cited returns the indexes of the sources with the given citation numbers. If there are none, it returns those of all
-// sources.
+// cited returns the indexes of the sources with the given citation numbers. If no source has one of these numbers, it
+// returns the indexes of all sources.
 func cited(sources []domain.Fragment, numbers []int) []int {
 	var out []int
 	for i, s := range sources {
@@ -74,7 +74,7 @@ func cited(sources []domain.Fragment, numbers []int) []int {
 	return out
 }
 
-// merged sorts ranges of a text and joins those that overlap or have only white space between them.
+// merged sorts ranges of a text, and joins ranges that overlap or are separated only by white space.
 func merged(text string, ranges []domain.TextRange) []domain.TextRange {
 	slices.SortFunc(ranges, func(a, b domain.TextRange) int { return cmp.Or(a.Start-b.Start, a.End-b.End) })
 	var out []domain.TextRange

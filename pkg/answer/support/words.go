@@ -61,8 +61,8 @@ func (r *reader) read(text string, from, to, limit int) []word {
 	return out
 }
 
-// unspaced reports whether a character belongs to a script whose words are compared as pairs of characters, as the
-// index does.
+// unspaced reports whether a character belongs to a script whose words are compared as pairs of characters. The index
+// uses the same pairs.
 func unspaced(r rune) bool {
 	return r >= 0x0E00 && (language.IsUnspaced(r) || r == 'ー' || unicode.In(r, unicode.Hangul, unicode.Lao, unicode.Khmer, unicode.Myanmar))
 }
@@ -110,7 +110,8 @@ func katakanaRun(text string) int {
 	return end
 }
 
-// readWord reads a word, including the digits in it, and returns the offset after the word.
+// readWord reads a word, including the digits in it, and returns the offset after the word. `begins` says that the word
+// is the first one of a sentence.
 func (r *reader) readWord(out *[]word, text string, i, to int, begins bool) int {
 	end, digits, letters, upper := i, 0, 0, 0
 	for end < to {
