@@ -98,10 +98,9 @@ func newAdmission(c config.Config, r prometheus.Registerer) *admissionGates {
 	return g
 }
 
-// computedShare returns the value of admission.Options.Share that limits a workspace to the given number of slots while
-// other workspaces send requests. The limit is at least one slot. For queries, the caller chooses a number that leaves
-// one processor to the other workspaces. Otherwise their requests would share a busy processor and might wait several
-// times for 10 ms.
+// computedShare returns the value of admission.Options.Share that limits a workspace to `slots` slots, but at least
+// one, while other workspaces send requests. For queries, `slots` leaves one processor to the other workspaces. Without
+// it, their requests would have to share busy processors, and might wait 10 ms several times.
 func computedShare(processors, perProcessor, slots int) float64 {
 	return float64(processors*perProcessor)/float64(max(slots, 1)) - 1
 }
@@ -112,8 +111,8 @@ func (g *admissionGates) options(c config.Config, r *storageCheck) admit.Options
 	}
 }
 
-// searchPermits lets the searches for the parts of one question run concurrently, as long as its workspace has free
-// search slots.
+// searchPermits lets the searches for the parts of a question run concurrently, as long as the workspace that asks the
+// question has free search slots.
 type searchPermits struct{ gate *admission.Gate }
 
 // TryEnter implements retrieve.Permits.

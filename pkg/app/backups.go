@@ -34,7 +34,7 @@ type backups struct {
 	hold atomic.Bool
 }
 
-// isHolding reports whether a running backup forbids deleting originals.
+// isHolding reports whether originals must not be deleted because a backup is running.
 func (b *backups) isHolding() bool { return b.hold.Load() }
 
 // prepareBackups sets up backups, and determines whether the complete service can be backed up.

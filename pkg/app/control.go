@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/embed/static"
 )
 
-// isUpgrade reports whether a move only replaces the fastest built-in embedding model by the best one. Such a move runs
-// in the background, because the datastore can be searched well enough until it ends.
+// isUpgrade reports whether a move only replaces the fastest built-in embedding model with the best one. Such a move
+// runs in the background, because the datastore can be searched well enough until the move ends.
 func isUpgrade(from, to domain.Place) bool {
 	return from.Engine == to.Engine && from.Model == static.ID && to.Model == minilm.ID
 }
@@ -134,7 +134,7 @@ func (s *Service) requestAudit() {
 // reschedule asks the scheduler to compare the schedules with the catalog as soon as possible.
 func (s *Service) reschedule() { notify(s.scheduled) }
 
-// build requests an audit as soon as possible, because the embedded index is missing and must be rebuilt from the
+// build requests an audit as soon as possible. The embedded index is missing, and the audit rebuilds it from the
 // catalog.
 func (s *Service) build() {
 	s.rebuild.begin(s.now())

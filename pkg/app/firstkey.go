@@ -65,7 +65,7 @@ func ensureKey(ctx context.Context, keys *catalog.Catalog, secret, name string, 
 		Scopes: []domain.Scope{domain.ScopeRead, domain.ScopeWrite}, CreatedAt: now,
 	})
 	if domain.CodeOf(err) == domain.CodeConflict {
-		// Another api process stored the same key at the same time.
+		// Another api process may have stored the same key at the same time.
 		_, err = keys.KeyByHash(ctx, domain.HashKey(secret))
 	}
 	if err != nil {

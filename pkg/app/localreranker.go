@@ -22,8 +22,8 @@ import (
 // with a model of six layers.
 const localRerankBudget = 300 * time.Millisecond
 
-// openReranker opens the configured reranker: a server's or, without RERANK_URL, a model in this process. It returns nil
-// if none is configured.
+// openReranker opens the configured reranker: the one on the server at RERANK_URL or, if that is not set, a model in
+// this process. It returns nil if none is configured.
 func openReranker(c config.Config, now func() time.Time, log *slog.Logger) (instrument.Model, error) {
 	if c.RerankURL != "" { // no health check: if the reranker is down, only the order of results changes
 		client, err := rerank.New(rerank.Config{URL: c.RerankURL, APIKey: c.RerankKey, Model: c.RerankModel})
@@ -49,8 +49,8 @@ func openReranker(c config.Config, now func() time.Time, log *slog.Logger) (inst
 	return rerank.NewLocal(name, encoder, now), nil
 }
 
-// rerankerDirectory returns the directory of the model that RERANK_MODEL names: a path, or a model in the data directory,
-// by the name of its directory or its publisher's name.
+// rerankerDirectory returns the directory of the model that RERANK_MODEL names. RERANK_MODEL is either a path, or names
+// a model in the data directory by its directory's name or by the name that its publisher uses.
 func rerankerDirectory(c config.Config) string {
 	name := c.RerankModel
 	if m, ok := pull.Find(name); ok {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// natsLease is the name of a lease in the catalog. Each api process takes the lease in the name of its job log, not in
-// its own name. So processes with the same job log can hold the lease at the same time, and processes with different
-// job logs cannot.
+// natsLease is the name of a lease in the catalog. The holder of this lease is not an api process but a job log: each
+// process takes the lease in the name of its job log. So processes with the same job log can hold the lease at the same
+// time, and processes with different job logs cannot.
 const (
 	natsLease     = "nats"
 	natsLeaseTime = 30 * time.Second

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 )
 
-// Limits for asking a NATS server about its settings.
+// Limits on asking a NATS server for its settings.
 const (
 	natsSyncAge     = 30 * time.Second // maximum age of a result that is reused
 	natsSyncTimeout = 1500 * time.Millisecond

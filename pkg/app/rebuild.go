@@ -25,8 +25,8 @@ func (r *rebuild) recordDamage(at time.Time) {
 	r.alarmedAt, r.missing, r.counted = at, false, false
 }
 
-// begin records that the index is missing. The data directory is new, or it was restored from
-// a backup, which never contains an index, or somebody deleted the index.
+// begin records that the index is missing: the data directory is new, somebody deleted the index, or the directory was
+// restored from a backup, which never contains an index.
 func (r *rebuild) begin(at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -36,8 +36,8 @@ func newExtractor(c config.Config, cacheDir, temp string, log *slog.Logger) *ext
 // drawer adapts an extractor to the API's interface.
 type drawer struct{ *extract.Extractor }
 
-// newDrawer returns an extractor that draws pages for people. It has processes of its own, so that people need not wait
-// for documents that are being ingested.
+// newDrawer returns an extractor that draws pages for users to look at. It has processes of its own, so that users need
+// not wait for documents that are being ingested.
 func newDrawer(cacheDir, temp string, log *slog.Logger) drawer {
 	return drawer{extract.New(extract.Options{
 		Concurrency: drawers, MaxMemory: extract.DrawMemory, Timeout: extract.DrawTimeout, CacheDir: cacheDir, TempDir: temp, Log: log,
@@ -56,12 +56,13 @@ func (d drawer) Draw(ctx context.Context, content io.Reader, page int) ([]byte, 
 // converter adapts an extractor to the API's interface.
 type converter struct{ *extract.Extractor }
 
-// Number of processes that convert files for callers of the API who do not store them. The extractor keeps one of them
-// free for other workspaces.
+// Number of processes that convert files for callers of the API without storing the files. The extractor keeps one of
+// these processes free for other workspaces.
 const converters = 2
 
-// newConverter returns an extractor with processes of its own, so that callers need not wait for documents that are
-// being ingested. Each process may use as much memory and time as one that ingests.
+// newConverter returns an extractor for the files that callers of the API want to have converted. It has processes of
+// its own, so that the callers need not wait for documents that are being ingested. Each process may use as much memory
+// and time as one that ingests.
 func newConverter(c config.Config, cacheDir, temp string, log *slog.Logger) converter {
 	return converter{extract.New(extract.Options{
 		Concurrency: converters, MaxMemory: int64(c.ExtractMemory), Timeout: c.ExtractTimeout, MaxInput: int64(c.LimitUpload), CacheDir: cacheDir, TempDir: temp, Log: log,
@@ -78,8 +79,8 @@ func (c converter) Convert(ctx context.Context, f neighbours.File) (*domain.Docu
 // not block all others. One more is added for workspaces that have no document in extraction.
 func readers(c config.Config) int { return min(c.IngestConcurrency, max(2, processors.Count())+1) }
 
-// recognisers returns on how many pages text is recognised concurrently. By default, half of the processors stay free
-// for other documents and for queries.
+// recognisers returns the maximum number of pages on which text is recognised at the same time. By default, half of the
+// processors stay free for other documents and for queries.
 func recognisers(c config.Config) int {
 	if c.OCRConcurrency > 0 {
 		return c.OCRConcurrency
@@ -87,8 +88,9 @@ func recognisers(c config.Config) int {
 	return max(processors.Count()/2, 1)
 }
 
-// scansPerRecogniser is the number of scanned documents that are open per page on which text is recognised. With
-// several, workspaces take turns after each page, also if their documents are long.
+// scansPerRecogniser determines how many scanned documents are open at the same time: this number for each page on
+// which text is recognised. Because it is more than one, workspaces take turns after each page, even if their documents
+// are long.
 const scansPerRecogniser = 2
 
 // newReader returns the extractor and chunker for the command that shows how a file is read.
@@ -96,8 +98,8 @@ func newReader(c config.Config) (*extract.Extractor, *chunk.Chunker) {
 	return newExtractor(c, "", "", slog.New(slog.DiscardHandler)), newChunker(c)
 }
 
-// scanCheck reports whether the text of scanned documents can be read. A process without Tesseract is ready: it reads
-// all other documents. Readiness is public, so only the log has the reason.
+// scanCheck returns a check whose note says whether the text of scanned documents can be read. A process without
+// Tesseract is still ready: it reads all other documents. Readiness is public, so only the log has the reason.
 func scanCheck(reader *extract.Extractor, log *slog.Logger) api.Check {
 	var reported sync.Once
 	return api.Check{
@@ -135,8 +137,8 @@ func ingestWorker(c config.Config, o Options, store *originals.Store, events ing
 	}
 }
 
-// newBackground returns the limit for re-embedding in the background: half of the processors, while `busy` returns
-// false.
+// newBackground returns the limit on re-embedding in the background. It allows half of the processors, and lets this
+// work wait while `busy` returns true.
 func newBackground(busy func() bool) *ingest.Background {
 	return ingest.NewBackground(processors.Count()/2, isUpgrade, busy)
 }
