@@ -23,7 +23,7 @@ var (
 )
 
 // bundle combines a module and its imports into one classic script without comments. A module script would need one
-// request per file, and could not find its own element, because it has no document.currentScript.
+// request per file. It also could not find its own script element, because modules have no document.currentScript.
 func bundle(sources map[string][]byte, name string) ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteString("(() => {\n'use strict';\n")

@@ -56,8 +56,8 @@ type console struct {
 	version string
 }
 
-// placeholder is replaced with the version in index.html. The addresses of the other files contain the version, so that
-// browsers can cache the files permanently and never mix two releases.
+// placeholder is a text in index.html that is replaced with the version of the program. The addresses of the other
+// files contain the version, so that browsers can cache the files permanently and never mix two releases.
 const placeholder = "VERSION"
 
 // load prepares the files on the first request, so that a process whose console is not used does not compress them.
