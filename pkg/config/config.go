@@ -269,8 +269,8 @@ func (c Config) HasEmbeddedIndex() bool {
 	return c.EmbeddedIndex == Yes
 }
 
-// EmbedAuto is the value of SLUICE_EMBED_MODEL with which datastores start with the fastest built-in model, and move to
-// the best one later.
+// EmbedAuto is a value of SLUICE_EMBED_MODEL. With this value, datastores start with the fastest built-in model, and
+// move to the best one later.
 const EmbedAuto = "auto"
 
 // builtinPrefix begins the names of all built-in embedding models.

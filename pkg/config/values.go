@@ -346,7 +346,7 @@ func sizeOrNone(field *Bytes, low int64) func(string) error {
 	}
 }
 
-// languages parses a comma-separated list of Tesseract's names of languages.
+// languages returns a function that sets the field to a comma-separated list of languages, as Tesseract names them.
 func languages(field *[]string) func(string) error {
 	return func(v string) error {
 		var names []string
