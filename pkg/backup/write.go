@@ -30,7 +30,8 @@ type Content struct {
 	// Open opens an original. If Open or a Read fails, and Lost returns a reason for the error, the original counts as
 	// lost. Any other error makes the backup fail.
 	Open func(ctx context.Context, key string) (io.ReadCloser, error)
-	// Lost returns ReasonMissing or ReasonDamaged, or "" if the error does not concern the original.
+	// Lost returns the reason why an error means that the original is lost: ReasonMissing or ReasonDamaged. It returns ""
+	// if the error does not concern the original.
 	Lost func(error) string
 	// TempDir is the directory for a temporary file with the digests.
 	TempDir string
@@ -63,7 +64,7 @@ func Write(ctx context.Context, w io.Writer, c Content) (report Report, err erro
 	c.Header.Format = Format
 	a.report.Header = c.Header
 	if err := a.fill(ctx, c); err != nil {
-		// Let the reader know the reason, not only that the archive is truncated.
+		// Write the reason into the archive, so that a reader sees more than a truncated archive.
 		if a.abort(c.Header.CreatedAt, reasonOf(ctx, err)) == nil {
 			_ = packer.Close()
 		}
