@@ -62,14 +62,15 @@ func (c *Client) ExplainQuery(ctx context.Context, id string, q DatastoreQuery) 
 		c.endpoints.QueryDatastore)
 }
 
-// QueryWithFacets is like QueryDatastore, but also counts documents by the values of the keys in q.Facets, of which there
-// must be at least one.
+// QueryWithFacets is like QueryDatastore, but also counts documents by the values of the metadata keys in q.Facets.
+// There must be at least one key.
 func (c *Client) QueryWithFacets(ctx context.Context, id string, q DatastoreQuery) (*FacetedFragments, error) {
 	return postByID[QueryDatastoreParams, DatastoreQuery, FacetedFragments](withOptions(ctx, requestOptions{read: true}), id, nil, q, c.endpoints.QueryDatastore)
 }
 
-// Facets counts the searchable documents that match the filters by the values of metadata keys. The filters may be nil.
-// Each key has at most `limit` values, the most frequent first; 0 means the server's default.
+// Facets counts the searchable documents that match the filters, which may be nil. For each of the metadata keys, it
+// returns the number of documents per value, for up to `limit` values, the most frequent first. A limit of 0 means the
+// server's default.
 func (c *Client) Facets(ctx context.Context, id string, filters *Filters, limit int, keys ...string) (*FacetCounts, error) {
 	params := &CountFacetsParams{Keys: strings.Join(keys, ",")}
 	if limit != 0 {

@@ -38,7 +38,7 @@ func isOf(resp *http.Response, kind string) error {
 	return nil
 }
 
-// callByID calls an endpoint with an id and decodes the answer.
+// callByID calls an endpoint that takes an id, and decodes the answer.
 func callByID[T any](ctx context.Context, id string, call func(context.Context, string, ...RequestEditorFn) (*http.Response, error)) (*T, error) {
 	if err := check(id); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func callByID[T any](ctx context.Context, id string, call func(context.Context, 
 	return decodeOne[T](call(ctx, id))
 }
 
-// callByIDWithBody calls an endpoint with an id and a body and decodes the answer.
+// callByIDWithBody calls an endpoint that takes an id and a body, and decodes the answer.
 func callByIDWithBody[B, T any](ctx context.Context, id string, body B,
 	call func(context.Context, string, B, ...RequestEditorFn) (*http.Response, error)) (*T, error) {
 	if err := check(id); err != nil {
@@ -55,7 +55,7 @@ func callByIDWithBody[B, T any](ctx context.Context, id string, body B,
 	return decodeOne[T](call(ctx, id, body))
 }
 
-// postByID calls an endpoint with an id, optional parameters and a body and decodes the answer.
+// postByID calls an endpoint that takes an id, optional parameters and a body, and decodes the answer.
 func postByID[P, B, T any](ctx context.Context, id string, params *P, body B,
 	call func(context.Context, string, *P, B, ...RequestEditorFn) (*http.Response, error)) (*T, error) {
 	if err := check(id); err != nil {

@@ -221,7 +221,7 @@ type idleTimer struct {
 }
 
 // idleTimeoutBody is a body whose reads restart the idle timer. In a request, the timer also runs between reads, while
-// the data is being sent. In an answer it stops between reads, because the caller is then working on the data.
+// the data is being sent. In an answer, the timer stops between reads, because the caller is then working on the data.
 type idleTimeoutBody struct {
 	io.ReadCloser
 	timer *idleTimer

@@ -54,8 +54,7 @@ func (c *Client) StreamAgent(ctx context.Context, id string, q AgentQuery, text 
 	return nil, ErrUnfinished
 }
 
-// checkStream returns an error if the answer is not an event stream. If the request fails, it returns the error
-// unchanged.
+// checkStream returns an error if the answer is not an event stream. If err is not nil, it returns err unchanged.
 func checkStream(resp *http.Response, err error) (*http.Response, error) {
 	if err == nil {
 		if err = isOf(resp, "text/event-stream"); err != nil {
