@@ -14,7 +14,7 @@ import (
 // shown to the caller and must say what to send instead. It must be safe for concurrent use.
 type Arguments func(arguments json.RawMessage) (json.RawMessage, error)
 
-// ArgumentsOf returns the Arguments function for a tool whose arguments have the JSON schema.
+// ArgumentsOf returns the Arguments function for a tool whose arguments must match the JSON schema.
 type ArgumentsOf func(schema json.RawMessage) (Arguments, error)
 
 // checkArguments validates arguments before a tool is called. The SDK also validates them, but its messages are written
@@ -43,8 +43,8 @@ type toolRegistry struct {
 	checks map[string]Arguments
 }
 
-// addTool adds a tool. The arguments' schema is derived from the type In. The function bound adds limits to that
-// schema, because struct tags cannot express them.
+// addTool adds a tool. The schema of its arguments is derived from the type In. `bound` adds limits to this schema,
+// because struct tags cannot express them.
 func addTool[In, Out any](box *toolRegistry, tool *sdk.Tool, bound func(fields map[string]*jsonschema.Schema), handler sdk.ToolHandlerFor[In, Out]) {
 	schema, err := schemaOf[In](bound)
 	if err == nil && box.check != nil {

@@ -53,7 +53,7 @@ func (p resource) String() string {
 	return p.datasourceID + "#" + strconv.Itoa(p.ordinal)
 }
 
-// resourceURI returns the resource URI of a datasource's text from the given chunk on.
+// resourceURI returns the resource URI of a datasource's text, starting with the chunk that has the given ordinal.
 func resourceURI(datasourceID string, ordinal int) string {
 	if ordinal == 0 {
 		return resourcePrefix + datasourceID
