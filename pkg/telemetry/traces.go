@@ -28,9 +28,9 @@ const scope = "github.com/sluice/sluice"
 const closeTimeout = 3 * time.Second
 
 // Open starts to export traces over HTTP if OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT names a
-// destination. The other standard variables configure samplers, batches, headers, certificates and attributes. Without
-// a destination, Open returns nil, and a function stop that does nothing. With a destination, `stop` exports the
-// remaining spans and takes at most three seconds. `process` is the default for OTEL_SERVICE_NAME.
+// destination. The other standard variables configure samplers, batches, headers, certificates and attributes. The
+// returned function `stop` exports the remaining spans and takes at most three seconds. Without a destination, Open
+// returns nil Traces, and `stop` does nothing. `process` is the default for OTEL_SERVICE_NAME.
 func Open(ctx context.Context, process, version string, getenv func(string) string, log *slog.Logger) (t *Traces, stop func(), err error) {
 	on, err := isEnabled(getenv)
 	if err != nil || !on {
