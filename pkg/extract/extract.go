@@ -35,8 +35,8 @@ const (
 // Options configure an Extractor. Zero fields get their defaults.
 type Options struct {
 	// Concurrency is the maximum number of child processes. Each reads one document at a time. If there are several,
-	// one is reserved for workspaces whose documents do not occupy any of the others. Default: the number of
-	// processors, but at most 4, plus 1.
+	// one is reserved for workspaces that are not using any of the others, so that a workspace with many documents
+	// cannot block the rest. Default: the number of processors, but at most 4, plus 1.
 	Concurrency int
 	// Direct is the maximum size of plain text and CSV files that are read in this process, in bytes. Their readers are
 	// simple and take time in proportion to the size, so these files need not wait for a child. With the default of 0,
@@ -235,8 +235,9 @@ type task struct {
 // reads reports whether the child reads the document.
 func (t task) reads() bool { return t.page == 0 && t.passages == nil }
 
-// begin registers a request, so that Close waits for it, and writes a document that comes as a stream to a file. The
-// returned context ends with the extractor. The caller must call the returned function.
+// begin registers a request, so that Close waits for it. If the document comes as a stream, begin first writes it to a
+// file. The returned context is cancelled when the Extractor is closed. The caller must call the returned function when
+// the request is done.
 func (x *Extractor) begin(ctx context.Context, req Request) (context.Context, Request, func(), error) {
 	x.mu.Lock()
 	if x.closed {

@@ -142,8 +142,8 @@ func failure(err error) string {
 	return "recognising its text failed"
 }
 
-// minSure is the mean confidence from which a first result is accepted. Below it, the page may be turned, or be in
-// another script.
+// minSure is the minimum mean confidence at which the first result for a page is accepted. If the confidence is lower,
+// the page may be turned or in another script.
 const minSure = 0.75
 
 // page recognises the text of one page. If the result is doubtful, it tries the orientation and the script that the
@@ -194,8 +194,8 @@ func (r *recognition) page(ctx context.Context, number int) (scan.Page, error) {
 	return second, nil
 }
 
-// picture has a child make the picture of a page. It needs no slot for documents, because the slot for the page bounds
-// how many children do this.
+// picture lets a child process make the picture of a page. It does not wait for a free child as Extract does. The
+// number of such children is limited nevertheless, because every page already waits for its turn to be recognised.
 func (r *recognition) picture(ctx context.Context, number, turn int) (*os.File, error) {
 	f, size, err := openDocument(r.req.Path)
 	if err != nil {
