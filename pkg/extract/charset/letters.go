@@ -27,7 +27,7 @@ var (
 	greekLetters  = []alphabet{{"ell", "αοιετσνηυρπκμλςόγίάωδήέχύθφώβξζψϊΐϋ"}}
 	hebrewLetters = []alphabet{{"heb", "יוהלאמרבתנשעםדקפחכסטזגןצךףץ"}}
 	arabicLetters = []alphabet{{"arb", "اليمونرتبعدسفهكقحجةصشىخطذضءأئزثغإظؤآ"}, {"pes", "ایرنمدهوتسبشلزکخفگقعپحجچطصآئضغذثظژ"}}
-	// The language of Thai is left empty, because whatlanggo would detect it from the script alone.
+	// The language code for Thai is left empty, because whatlanggo would detect Thai from the script alone.
 	thaiLetters = []alphabet{{"", "านรกเงอมยลวดท่้ัิีสตะปบคหแจพชไขใโผณุู์ำื็ถซศธภฎฐษญฟฉึๆฏฒฝฆฮฤฬๅ๊๋"}}
 	vietLetters = []alphabet{{"vie", "đưôơăâêàáéèóòíìúùýãõĩũ\u0300\u0301\u0303\u0309\u0323₫"}}
 )
