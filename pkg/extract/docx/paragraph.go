@@ -152,7 +152,7 @@ func (w *walker) emitAfter(b domain.Block) {
 	w.textBox(func() { w.send(b) })
 }
 
-// related reads the part that a drawing refers to, unless it has been read before.
+// related reads the part that a drawing refers to. A part that has already been read is skipped.
 func (w *walker) related(id string, read func(*xmlscan.Scanner, int, func(domain.Block) error) error) {
 	rel, ok := w.rels[id]
 	if !ok || rel.External || w.r.seen[rel.Target] {

@@ -33,7 +33,7 @@ type cell struct {
 	blocks []domain.Block
 }
 
-// maxCellText is the maximum size of a data cell, in bytes. A row with a longer cell is taken to be used for layout.
+// maxCellText is the maximum size of a data cell, in bytes. A row with a longer cell counts as layout rather than data.
 const maxCellText = 4000
 
 // table reads the current element as a table.

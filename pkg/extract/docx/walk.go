@@ -184,7 +184,7 @@ func (w *walker) finish(p *paragraph) {
 }
 
 // maxPageWords is the maximum size, in bytes, of the words that may remain in a header or footer after its page number
-// is omitted, such as "Page of". Such words are dropped; a longer paragraph is kept.
+// is omitted, such as "Page of". A paragraph with so few words is dropped; a longer one is kept.
 const maxPageWords = 12
 
 // headingLevel returns the heading level set by the paragraph or its style, or 0 for body text.
