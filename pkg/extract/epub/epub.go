@@ -99,7 +99,8 @@ func read(p *format.Parser) error {
 	return nil
 }
 
-// readLocks records which parts are encrypted. Often these are only obfuscated fonts, which are not read anyway.
+// readLocks records which parts are encrypted. Often these are only fonts (in obfuscated form), which are not read
+// anyway.
 func (b *book) readLocks() error {
 	return b.a.Walk("META-INF/encryption.xml", func(sc *xmlscan.Scanner) {
 		sc.Descend(func(e xml.StartElement) bool {
