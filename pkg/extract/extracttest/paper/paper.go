@@ -123,7 +123,7 @@ type Scan struct {
 	Seed    uint64
 }
 
-// Apply returns the picture that a scanner with these flaws makes of a page.
+// Apply returns a picture of the page as a scanner with these flaws would make it.
 func (s Scan) Apply(page *image.Gray) (*image.Gray, error) {
 	g := rotated(page, s.Skew)
 	random := rand.New(rand.NewPCG(s.Seed, 1))
@@ -193,7 +193,7 @@ func rotated(g *image.Gray, angle float64) *image.Gray {
 	return out
 }
 
-// F1 returns how well the words of two texts match, from 0 to 1, without regard to their order.
+// F1 returns how well the words of two texts match, from 0 to 1, regardless of word order.
 func F1(want, got string) float64 {
 	count := map[string]int{}
 	words, found, both := 0, 0, 0
