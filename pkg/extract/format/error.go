@@ -55,8 +55,8 @@ func Errorf(kind Kind, format string, args ...any) *Error {
 	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
 }
 
-// NotA returns the error for a file that should be in the named format but cannot be read as such. err is the parser's
-// error.
+// NotA returns the error for a file that claims to be in a format but cannot be read as such. `format` is the name of
+// the format, and `err` the parser's error.
 func NotA(format string, err error) *Error {
 	article := "a "
 	if strings.ContainsRune("aeiouAEIOU", rune(format[0])) {

@@ -20,8 +20,8 @@ const (
 	maxPassageSpans = 1000    // total number of their spans
 )
 
-// CheckPassages returns an error if there are too many passages or spans, if a passage has no page, or if a span is not
-// in its passage's text.
+// CheckPassages returns an error if there are too many passages or spans, if a passage has no page, or if a span
+// extends beyond its passage's text.
 func CheckPassages(passages []Passage) error {
 	text, spans := 0, 0
 	for _, p := range passages {

@@ -46,7 +46,8 @@ type Format struct {
 	// Scan returns the picture of a page, counted from 1, for text recognition. The picture is turned clockwise by the
 	// given number of quarter turns. It is nil for formats without scanned pages.
 	Scan func(p *Parser, page, turn int) (*image.Gray, error)
-	// Scanned reads a document of recognised pages, which is in another format. Only one format has this function.
+	// Scanned lays out pages whose text was recognised in pictures. The pages may come from a document in another
+	// format, because only one format has this function.
 	Scanned func(p *Parser, pages []scan.Page) error
 	// Piece reads text in this format, decoded to UTF-8, from a document in another format. It is nil if no other
 	// format embeds this one.

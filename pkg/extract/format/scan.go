@@ -16,8 +16,9 @@ const (
 	MaxScanPixels  = 16 << 20 // pixels
 )
 
-// Scan detects the format of a document and returns the picture of a page, counted from 1, for text recognition, with
-// its lines straight. It returns an *Error if the document cannot be read, a reader panics, or the format has no scanned pages.
+// Scan detects the format of a document and returns the picture of a page, counted from 1, for text recognition. Skewed
+// lines of text are straightened. Scan returns an *Error if the document cannot be read, a reader panics, or the format
+// has no scanned pages.
 func (r *Registry) Scan(ctx context.Context, src Source, lim Limits, page, turn int) (picture *image.Gray, err error) {
 	lim = lim.WithDefaults()
 	head, err := readHead(src, lim)
@@ -38,7 +39,7 @@ func (r *Registry) Scan(ctx context.Context, src Source, lim Limits, page, turn 
 	return scan.Straightened(picture), nil
 }
 
-// ReadScanned reads recognised pages with the format that lays out pages.
+// ReadScanned lays out pages whose text was recognised in pictures. It uses the one format that has a function Scanned.
 func (p *Parser) ReadScanned(pages []scan.Page) error {
 	for i := range p.Formats.formats {
 		if f := &p.Formats.formats[i]; f.Scanned != nil {

@@ -119,7 +119,7 @@ func (s *Sink) Warn(text string) {
 	}
 }
 
-// cleanText cleans a block's text. The result is valid UTF-8 without soft hyphens, and without control characters
+// cleanText cleans a block's text. The result is valid UTF-8. It contains no soft hyphens, and no control characters
 // except tabs and newlines. White space is trimmed from both ends of the text and, except in code, from both ends of
 // each line.
 func cleanText(s string, kind domain.BlockKind) string {
