@@ -128,8 +128,8 @@ func (x *extractIndex) choose(blocks []block, t *pageTree) []bool {
 	return keep
 }
 
-// dropRepeats drops blocks outside the main element that repeat its text, such as a teaser of the page itself in a list
-// of recent pages.
+// dropRepeats drops blocks outside the main element that repeat text of the main element, such as a teaser for this
+// page in a list of recent pages.
 func (x *extractIndex) dropRepeats(blocks []block, keep []bool) {
 	center := centerOf(blocks, keep)
 	told := map[[shingleWords]string]int{}

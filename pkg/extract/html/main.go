@@ -40,7 +40,8 @@ func (p *reader) mainContent(doc *html.Node, page string, f *pageFacts, visible 
 	return p.emitKept("main", blocks, main)
 }
 
-// pageBlocks reads the blocks in `root`, a part of the page, except those in the elements in `drop`.
+// pageBlocks reads the blocks in `root`, which is a part of the page. It skips the elements in `drop` and everything in
+// them.
 func (p *reader) pageBlocks(doc, root *html.Node, drop map[*html.Node]bool) ([]block, error) {
 	var blocks []block
 	w := &walker{

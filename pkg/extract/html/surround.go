@@ -370,8 +370,8 @@ func themeOf(doc *html.Node) pageTheme {
 	return parts
 }
 
-// plainWords are classes of themes that are also common words. Such a class is ignored if the element is not mostly
-// links.
+// plainWords are classes of themes that are also common words. Such a class counts only if the element consists mostly
+// of links.
 var plainWords = wordset.Of(`related summary tabs toc navbar headerbar`)
 
 // part reports whether an element belongs to the parts around the content, judging by the classes of the page's theme.

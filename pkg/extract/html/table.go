@@ -92,7 +92,8 @@ func tableElements(table *html.Node) func(yield func(*html.Node) bool) {
 	}
 }
 
-// skipped reports whether an element, or an ancestor of it within the table, is left out.
+// skipped reports whether an element of a table must be left out, because the element itself or an element around it
+// within the table is skipped.
 func (w *walker) skipped(n, table *html.Node) bool {
 	for ; n != nil && n != table; n = n.Parent {
 		if isInvisible(n) || isLineNumber(n) || w.skip != nil && w.skip(n) {
@@ -328,8 +329,8 @@ func (w *walker) emitRows(rows []gridRow) {
 	}
 }
 
-// narrow returns the texts of a row's cells, as the method texts returns them, but the text of a cell that spans several
-// columns in the first one only.
+// narrow is like the method texts, but puts the text of a cell that spans several columns only into the first of these
+// columns.
 func (r gridRow) narrow(texts []string) []string {
 	out := slices.Clone(texts)
 	for i := 1; i < len(out); i++ {
@@ -340,8 +341,8 @@ func (r gridRow) narrow(texts []string) []string {
 	return out
 }
 
-// withoutRepeats returns the texts of a row's cells without the repeated text of a cell that spans columns of the same
-// name. `narrow` has such a text only once.
+// withoutRepeats returns the texts of a row's cells. If a cell spans several columns that have the same name, its text
+// appears only once. `texts` repeats such a text in each column, `narrow` does not.
 func withoutRepeats(names, texts, narrow []string) []string {
 	out := texts
 	for i := 1; i < min(len(names), len(texts)); i++ {

@@ -112,7 +112,8 @@ func (w *walker) block(n *html.Node) {
 	w.within(n)
 }
 
-// within emits the content of an element, with the text before it, as blocks of the element.
+// within emits the content of an element. The resulting blocks, including any text collected before, are recorded as
+// read from this element.
 func (w *walker) within(n *html.Node) {
 	was := w.at
 	w.at = n
@@ -283,8 +284,8 @@ func (w *walker) image(n *html.Node) {
 	}
 }
 
-// imageDescription returns the description of a picture. It is "" if there is none or if the text next to the picture
-// repeats it.
+// imageDescription returns the description of a picture. It is "" if the picture has no description, or if the text
+// next to the picture already contains the description.
 func (w *walker) imageDescription(img *html.Node) string {
 	alt := format.OneLine(attr(img, "alt"))
 	if !w.readAlts || !isInformativeAlt(alt) {
