@@ -57,7 +57,8 @@ func isWebP(head []byte, _ string) bool {
 // read reads a picture with one page.
 func read(p *format.Parser) error { return readPages(p, 1) }
 
-// readPages reads a picture with the given number of pages, as far as their text has been recognised.
+// readPages reads a picture with `count` pages. It uses the texts that have been recognised so far, or returns an error
+// of kind Scanned if recognition must come first.
 func readPages(p *format.Parser, count int) error {
 	scans := p.Src.Scans
 	if scans.Limit == 0 || !scans.Report && len(scans.Pages) == 0 {
@@ -86,7 +87,7 @@ func readPages(p *format.Parser, count int) error {
 // bytes per pixel.
 const maxPixels = 64_000_000
 
-// Bounds on the longer side of a picture, in pixels. Letters in small pictures are too low for recognition.
+// Bounds on the longer side of a picture, in pixels. Letters in smaller pictures are too small to be recognised.
 const (
 	smallSide = 1600
 	enlarged  = 2 // factor by which small pictures are enlarged
@@ -110,7 +111,7 @@ func (k kind) scan(p *format.Parser, page, turn int) (*image.Gray, error) {
 	return k.gray(func() io.Reader { return bytes.NewReader(data) }, turn)
 }
 
-// gray decodes a picture, in shades of grey and in a size that suits text recognition.
+// gray decodes a picture, converts it to shades of grey, and scales it to a size that suits text recognition.
 func (k kind) gray(open func() io.Reader, turn int) (*image.Gray, error) {
 	size, err := k.config(open())
 	if err != nil {
@@ -133,7 +134,8 @@ func damaged(err error) error {
 	return &format.Error{Kind: format.Damaged, Message: "the picture is damaged, or of a kind that cannot be read; save it as PNG", Err: err}
 }
 
-// grayOf returns a picture on white paper in shades of grey. Small pictures are enlarged and very large ones reduced.
+// grayOf converts a picture to shades of grey. Transparent areas become white. Small pictures are enlarged and very
+// large ones reduced.
 func grayOf(picture image.Image) *image.Gray {
 	from := picture.Bounds()
 	w, h := from.Dx(), from.Dy()
