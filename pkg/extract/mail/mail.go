@@ -269,8 +269,8 @@ func (m *reader) multipart(part mimePart, mediaType string, level, nesting int) 
 	return nil
 }
 
-// bestPart returns the index of the best alternative. This is the plain text, unless it is much shorter than the HTML's
-// text. HTML is second choice, because mail programs lay it out with tables.
+// bestPart returns the index of the best alternative. This is the plain text, unless it is much shorter than the text
+// of the HTML. HTML is only the second choice, because mail programs use tables for the layout of HTML messages.
 func (m *reader) bestPart(parts []mimePart) (int, error) {
 	plain, rich, size := -1, -1, 0
 	for i, part := range parts {
