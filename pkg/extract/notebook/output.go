@@ -16,8 +16,8 @@ const (
 	maxOutputPage  = 1 << 20  // maximum size of an HTML result, in bytes; larger results are read as text
 )
 
-// output is a result of any version of the format. Before version 4, the keys of the data are abbreviations and next to
-// the other keys.
+// output is a result in any version of the format. Before version 4, the data is not in an object of its own, and its
+// keys are abbreviations.
 type output struct {
 	Type  lines                      `json:"output_type"`
 	Text  lines                      `json:"text"`
@@ -63,8 +63,8 @@ func (r *reader) outputs(all []json.RawMessage) error {
 	return flush()
 }
 
-// result reads one result in the most useful of its forms: HTML has the tables of data frames, plain text is the only
-// form of most values, and next to an image it is only the image's name.
+// result reads one result in the most useful of its forms. HTML is preferred to plain text, because it has the tables
+// of data frames. Most values have only plain text. If there is an image, the plain text is only the image's name.
 func (r *reader) result(o output) error {
 	if o.Type == "error" || o.Type == "pyerr" {
 		return r.printed(strings.TrimSpace(string(o.Name) + ": " + string(o.Value)))
@@ -100,11 +100,11 @@ func isScript(page string) bool {
 	return strings.Contains(page, "<script") && !strings.Contains(page, "<table")
 }
 
-// control matches the escape sequences with which terminals colour text.
+// control matches the escape sequences that terminals interpret, for example as colours.
 var control = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07`)
 
-// printed emits a text as a program prints it. If a line was overwritten, such as a progress bar, it emits only the last
-// version.
+// printed emits the output of a program as a terminal shows it. If the program has overwritten a line, such as a
+// progress bar, only the line's last version is emitted.
 func (r *reader) printed(text string) error {
 	if len(text) > maxOutputBytes {
 		text = format.Cut(text, maxOutputBytes)
