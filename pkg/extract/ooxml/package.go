@@ -108,8 +108,8 @@ func (a *Package) ReadsComments() bool {
 	return !a.P.Src.PlainRows
 }
 
-// Embeds warns that an embedded document is skipped; the file shows only a picture of it. Formulas are embedded objects
-// too, but need no warning.
+// Embeds warns that an embedded document is skipped, because the file shows only a picture of it. Formulas are embedded
+// objects too, but cause no warning.
 func (a *Package) Embeds(rels map[string]Relation, id, program string) {
 	a.embedded[rels[id].Target] = true
 	if strings.HasPrefix(program, "Equation") || strings.HasPrefix(program, "MathType") {
@@ -125,7 +125,7 @@ func (a *Package) Embeds(rels map[string]Relation, id, program string) {
 	a.P.Out.Warn("the embedded document " + format.Cut(name, 100) + format.Cut(program, 100) + " was skipped; upload it as a separate file")
 }
 
-// EmbedsRest warns of ActiveX controls, and of embedded documents that a part's text does not refer to.
+// EmbedsRest warns of ActiveX controls, and of embedded documents to which a part's text does not refer.
 func (a *Package) EmbedsRest(rels []Relation) {
 	all := ByID(rels)
 	for _, rel := range rels {
