@@ -91,12 +91,12 @@ func (s *slide) shapes(blocks *[]domain.Block) {
 	})
 }
 
-// isTitle reports whether a frame is the first one with a title.
+// isTitle reports whether a frame is the slide's first frame that holds a title.
 func (s *slide) isTitle(e xml.StartElement) bool {
 	return xmlscan.Attr(e, "class") == "title" && len(s.title) == 0
 }
 
-// isFooter reports whether a class of frames repeats the same text on each slide.
+// isFooter reports whether frames of this class repeat the same text on each slide.
 func isFooter(class string) bool {
 	switch class {
 	case "header", "footer", "date-time", "page-number":

@@ -227,7 +227,8 @@ func (s *sheet) fillMerged(row *table.Row, number int) {
 	}
 }
 
-// readCell reads the current element as a cell. Its text is what the program shows. Some writers store only a value.
+// readCell reads the current element as a cell. The cell's text is the text that a spreadsheet program shows. If the
+// file stores only a value, the text is made from the value.
 func (s *sheet) readCell(e xml.StartElement, column int) cell {
 	c := cell{times: 1, columns: repeats(e, "number-columns-spanned"), rows: repeats(e, "number-rows-spanned")}
 	if n, err := strconv.Atoi(xmlscan.Attr(e, "number-columns-repeated")); err == nil && n > 1 {
