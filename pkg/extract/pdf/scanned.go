@@ -72,8 +72,8 @@ type scannedPages struct {
 	skipped    []int // pages that were left out because of the limit
 }
 
-// recognised replaces the text of a page by the text that was recognised in its picture, if that is better; i is the
-// page's 0-based index.
+// recognised replaces the text of a page with the text that was recognised in the page's picture, if that is better; i
+// is the page's 0-based index.
 func (s *source) recognised(i int, p page) page {
 	p.substituted = !p.unknown.IsSignificant() && pdfgarbled.HasSubstitutedLetters(p.lines)
 	p.need = needOf(p)
@@ -128,7 +128,7 @@ func (s *source) size(i int) (width, height float64) {
 	return s.pdfium.size(i)
 }
 
-// account records the text that was recognised on the page with the given number.
+// account records whether page `number` needs text recognition and, if recognition has been tried, its result.
 func (c *scannedPages) account(number int, p page) {
 	switch p.need {
 	case needNone:

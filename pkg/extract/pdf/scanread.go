@@ -14,8 +14,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/scan"
 )
 
-// readScanned reads recognised pages of a document in another format. Their sizes follow from the resolution that the
-// pictures were made for.
+// readScanned lays out pages whose text was recognised in the pictures of a document in another format. The pages have
+// no size in points, so the size is calculated from the resolution of the pictures.
 func readScanned(p *format.Parser, pages []scan.Page) error {
 	const points = 72.0 / format.ScanResolution // per pixel
 	s := &source{p: p, pages: len(pages)}
@@ -78,7 +78,7 @@ func (c *scannedPages) route() string {
 // mean returns the mean confidence of all recognised letters.
 func (c *scannedPages) mean() float64 { return c.confidence / float64(max(c.letters, 1)) }
 
-// noText returns the error for a file without text in which recognition found none.
+// noText returns the error for a file that has no text, and in whose pictures no text was recognised either.
 func (c *scannedPages) noText(pages int) error {
 	if len(c.failed) > 0 && len(c.textless) == 0 {
 		return format.Errorf(format.Resources, "the file has no text: %s scanned, and %s; upload a file with a text layer", pagesClause(pages), c.failure)
@@ -107,8 +107,8 @@ func scanPicture(p *format.Parser, number, turn int) (*image.Gray, error) {
 	return format.Turned(g, turn), nil
 }
 
-// gray draws page i, from 0, in shades of grey, with the resolution for text recognition if the result is not too
-// large.
+// gray draws a page in shades of grey; i is the page's 0-based index. The picture has the resolution for text
+// recognition, or a lower one if the picture would become too large.
 func (r *pdfiumReader) gray(i int) (_ *image.Gray, err error) {
 	defer recoverPDFium(&err)
 	w, h := r.size(i)
@@ -139,7 +139,8 @@ func (r *pdfiumReader) gray(i int) (_ *image.Gray, err error) {
 		row := rgba.Pix[y*rgba.Stride:]
 		for x := range g.Rect.Dx() {
 			red, green, blue, alpha := uint32(row[4*x]), uint32(row[4*x+1]), uint32(row[4*x+2]), uint32(row[4*x+3])
-			// If a page uses transparency, PDFium leaves its background transparent, so it is drawn on white paper.
+			// If a page uses transparency, PDFium leaves the page's background transparent, so the page is drawn on
+			// white paper.
 			g.Pix[y*g.Stride+x] = uint8(min((299*red+587*green+114*blue)/1000+255-alpha, 255))
 		}
 	}

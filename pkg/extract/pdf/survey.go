@@ -88,7 +88,7 @@ func samplePages(n int) []int {
 	return sample
 }
 
-// maxPlainLines is the number of lines up to which a page is not searched for headers and footers.
+// maxPlainLines is the maximum number of lines on a page that is not searched for headers and footers.
 const maxPlainLines = 6
 
 func (v *survey) add(lines []pdftext.Line) {

@@ -19,8 +19,8 @@ func IsDecoded(r rune) bool {
 	return r != unicode.ReplacementChar && !unicode.Is(unicode.Co, r) && (!unicode.IsControl(r) || unicode.IsSpace(r))
 }
 
-// WithoutUnknown returns the given lines without undecoded characters, and without lines that consist of them. Otherwise a page that neither reader can decode would
-// yield text that consists mostly of such characters.
+// WithoutUnknown returns the given lines without undecoded characters, and without lines that consist of them.
+// Otherwise, a page that neither reader can decode would yield text that consists mostly of such characters.
 func WithoutUnknown(lines []pdftext.Line) []pdftext.Line {
 	var out []pdftext.Line
 	for _, line := range lines {
@@ -38,8 +38,8 @@ func WithoutUnknown(lines []pdftext.Line) []pdftext.Line {
 	return out
 }
 
-// Unknown counts the undecoded characters on a page that form words. Single undecoded characters, such as bullets,
-// arrows and other symbols, are not a loss of text.
+// Unknown counts the undecoded characters in the words of a page. Single undecoded characters outside words, such as
+// bullets, arrows and other symbols, are not a loss of text.
 type Unknown struct {
 	chars   int // characters in all words
 	unknown int // unknown characters in words that contain several of them
@@ -52,8 +52,8 @@ func (u Unknown) IsSignificant() bool {
 }
 
 // IsLarge reports whether so much of the page is unknown that text recognised in its picture is better than the decoded
-// text. Recognition makes mistakes too, in languages that are not set above all, so a page with a few undecoded lines
-// keeps its text.
+// text. Recognition makes mistakes too, above all in languages for which it is not set up. Therefore, a page with only
+// a few undecoded lines keeps its decoded text.
 func (u Unknown) IsLarge() bool {
 	const tenth = 10
 	return u.IsSignificant() && u.unknown*tenth >= u.chars

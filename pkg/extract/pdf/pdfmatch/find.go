@@ -13,8 +13,8 @@ type Span struct{ Start, End int }
 // Match is a span's place on the pages.
 type Match struct {
 	Glyphs []int32 // ascending indexes of the glyphs that show it
-	// Share is the fraction of the span's letters and digits that were found, from 0 to 1. Labels that are not next to
-	// their value do not count.
+	// Share is the fraction of the span's letters and digits that were found, from 0 to 1. Labels do not count if, on
+	// the page, they are not next to their value.
 	Share float64
 }
 

@@ -39,7 +39,7 @@ const (
 	maxSteps = 5_000_000      // maximum number of such steps that are compared for one window
 )
 
-// node is a token in the passage and its position in Text.core.
+// node is a token in the passage and its position among the letters and digits of the pages (Text.core).
 type node struct {
 	token    int32
 	from, to int32 // range of the core; `to` is the last index
