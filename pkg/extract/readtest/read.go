@@ -18,8 +18,8 @@ import (
 )
 
 // Lines returns the blocks of a document, one per line, in the form "heading 1 on 2 row 3 at 00:01:00: text
-// <link=address>": the kind and level of the block, its page, its row, its time, its text and its links. Values that it
-// does not have are left out.
+// <link=address>": the kind and level of the block, its page, its row, its time, its text and its links. Values that a
+// block does not have are left out.
 func Lines(doc *domain.Document) string {
 	var b strings.Builder
 	for i, bl := range doc.Blocks {
