@@ -102,7 +102,7 @@ func limitFiles(grants []grant, restrict func(call, a1, a2, a3 uintptr) syscall.
 	return nil
 }
 
-// allow adds the grant to a ruleset, as far as the ruleset handles its rights.
+// allow adds the grant to a ruleset. It leaves out rights that the ruleset does not handle.
 func (g grant) allow(ruleset int, handled uint64) error {
 	file, err := unix.Open(g.path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) {

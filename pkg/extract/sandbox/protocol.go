@@ -52,7 +52,7 @@ type Request struct {
 	Scan  bool         `json:"scan,omitempty"` // write the picture of the page for text recognition, instead of drawing it
 	Turn  int          `json:"turn,omitempty"` // clockwise quarter turns of that picture
 	Scans format.Scans `json:"scans"`          // what to do with pages whose text must be recognised
-	// Recognised is set if the child's folder holds the recognised text of such pages.
+	// Recognised is set if the child's folder holds text that was recognised in the pictures of scanned pages.
 	Recognised bool `json:"recognised,omitempty"`
 }
 

@@ -141,7 +141,7 @@ func yieldProcessor(nice int) {
 }
 
 // limitCPU terminates the process after it has used the given number of seconds of CPU time from now on. It leaves the
-// hard limit alone, because that could not be raised for the next document.
+// hard limit alone, because a lowered hard limit could not be raised for the next document.
 func limitCPU(seconds uint64) error {
 	if seconds == 0 {
 		return nil

@@ -82,7 +82,8 @@ func (w *Worker) Picture() (*os.File, error) {
 	return f, nil
 }
 
-// GiveRecognised copies recognised pages into the child's folder, for a request with Recognised.
+// GiveRecognised copies recognised pages into the child's folder. It must be called before a request whose field
+// Recognised is set.
 func (w *Worker) GiveRecognised(path string) error {
 	from, err := os.Open(path)
 	if err != nil {
