@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// utterance is a text and the person who says it, or "" if the file does not name the person.
+// utterance is a text and its speaker. The speaker is "" if the file does not name one.
 type utterance struct{ speaker, text string }
 
 // voices splits a line at its voice tags (<v Ann>) and removes all other markup: tags of WebVTT and HTML, times of
@@ -71,7 +71,8 @@ func voices(line string) []utterance {
 // maxSpeaker is the maximum length in bytes of a speaker's name.
 const maxSpeaker = 100
 
-// visible returns the text, or "" for the reading of a word (ruby text).
+// visible returns s, or "" inside the reading of a word (ruby text), which is left out. `hidden` is the number of open
+// tags that mark such a reading.
 func visible(s string, hidden int) string {
 	if hidden > 0 {
 		return ""

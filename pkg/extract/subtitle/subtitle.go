@@ -111,9 +111,9 @@ func read(p *format.Parser, route string, webVTT bool) error {
 const (
 	// maxCueLines is the maximum number of lines of a cue.
 	maxCueLines = 200
-	// minParagraph is the size in bytes from which a paragraph ends with a sentence.
+	// minParagraph is the size, in bytes, from which a paragraph ends as soon as a sentence is complete.
 	minParagraph = 400
-	// maxParagraph is the size in bytes at which a paragraph ends after any cue.
+	// maxParagraph is the size, in bytes, at which a paragraph ends even in the middle of a sentence.
 	maxParagraph = 1200
 	// maxPause is the longest silence within a paragraph.
 	maxPause = 4 * time.Second
@@ -239,7 +239,7 @@ func endsSentence(s string) bool {
 	return false
 }
 
-// isDialogue reports whether a line begins with the dash of another speaker.
+// isDialogue reports whether a line begins with a mark for a change of speaker, such as a dash.
 func isDialogue(s string) bool {
 	return strings.HasPrefix(s, "- ") || strings.HasPrefix(s, "– ") || strings.HasPrefix(s, "— ") || strings.HasPrefix(s, ">>")
 }
