@@ -91,7 +91,8 @@ func beginsNumber(cell string) bool {
 	return unicode.IsDigit(first) || (first == '.' || first == ',') && len(cell) > 1 && unicode.IsDigit(rune(cell[1]))
 }
 
-// takesEnd reports whether a cell is a number that the given end completes.
+// takesEnd reports whether a cell holds a number to which `end` can belong. If `end` has a closing parenthesis, the
+// cell must have an open one.
 func takesEnd(cell, end string) bool {
 	if len(cell) > 40 {
 		return false

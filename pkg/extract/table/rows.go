@@ -289,7 +289,7 @@ type ColumnNames struct {
 	Exact bool // merged cells define the columns of each name
 }
 
-// names repeats each cell of a header row in all columns that it spans.
+// names returns the names in a header row. A cell that spans several columns names all of them.
 func (r *Row) names() ColumnNames {
 	n := ColumnNames{Cells: slices.Clone(r.Cells)}
 	for _, m := range r.Merged {

@@ -219,8 +219,8 @@ func (c PairColumns) hasKnownLabels(rows [][]string) bool {
 	return hits >= 2 && hits*2 >= all
 }
 
-// KnownFirst is a stricter form of the function known: the label in the first row must also be a common property name.
-// It is used for tables whose first row is marked as a header only by its style.
+// KnownFirst is stricter than hasKnownLabels: the label in the first row must also be a common property name. It is
+// used for tables whose first row is marked as a header only by its style.
 func (c PairColumns) KnownFirst(rows [][]string) bool {
 	label, _ := c.cells(rows[0])
 	return isProperty(label) && c.hasKnownLabels(rows)
