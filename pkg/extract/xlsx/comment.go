@@ -122,8 +122,8 @@ func (s *sheetRemarks) add(cell cellName, text string) {
 	s.texts[cell].lines = append(s.texts[cell].lines, text)
 }
 
-// recordRow records values of a row that has comments, so that each comment can be shown with the cell that it refers
-// to.
+// recordRow records values of a row that has comments, so that each comment can be shown with the cell to which it
+// refers.
 func (s *sheetRemarks) recordRow(row table.Row) {
 	if s == nil {
 		return
