@@ -9,7 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// maxComment is the maximum size, in bytes, of a comment that is written behind the value below it.
+// maxComment is the maximum size, in bytes, of a comment above a value. Such a comment becomes part of the value. A
+// longer one is written as an entry of its own.
 const maxComment = 200
 
 // maxAliased is the maximum total size, in bytes, of the values that aliases repeat.

@@ -58,7 +58,7 @@ func read(p *format.Parser) error {
 	return p.Piece(format.TypeJSON, strings.NewReader(w.out.String()))
 }
 
-// errDamaged means that the parser fails on a document without a reason.
+// errDamaged means that the parser failed on a document without giving a reason.
 var errDamaged = errors.New("its structure is damaged")
 
 // parse returns the documents in a stream.
