@@ -56,7 +56,8 @@ func Facets(metadata map[string]any) ([]Facet, error) {
 	return out, nil
 }
 
-// ValuesOf returns the filterable values of one key, in no particular order. Unlike Values, it reads nothing else of the metadata.
+// ValuesOf returns the filterable values of one key, in no particular order. It is faster than Values, because it
+// ignores all other keys.
 func ValuesOf(metadata map[string]any, key string) []filter.Value {
 	var out []filter.Value
 	add := func(value any) bool {
@@ -102,8 +103,8 @@ func Values(metadata map[string]any) func(key string) []filter.Value {
 type CountQuery struct {
 	Filter Filter
 	Keys   []string
-	// Active reports for each document whether it counts. An engine calls it several times, with different
-	// documents.
+	// Active reports, for each document, whether it belongs in the counts. An engine calls it several times, with
+	// different documents.
 	Active func(ctx context.Context, documents []Document) ([]bool, error)
 }
 
@@ -116,8 +117,8 @@ type Document struct {
 // Counts is the result of a CountQuery.
 type Counts struct {
 	Documents int // documents that pass the filter and are active
-	// ByKey holds for each key of the query the number of these documents by value. A text is cut to MaxCountedText
-	// bytes.
+	// ByKey holds, for each key of the query, the values of that key and the number of counted documents that have each
+	// value. Texts longer than MaxCountedText bytes are cut.
 	ByKey map[string]map[filter.Value]int
 }
 

@@ -43,9 +43,9 @@ type Filter struct {
 	DatasourceIDs []string
 	CustomIDs     []string
 	Metadata      map[string]any
-	// Where is a filter of the general grammar, or nil. A search fails with a filter.Error if Where cannot be evaluated:
-	// if a key has values that a condition cannot compare, in any row of the space, or if rows lack the data that a
-	// condition needs because an earlier version wrote them.
+	// Where is a filter in the general filter grammar, or nil. If Where cannot be evaluated, a search fails with a
+	// filter.Error. There are two reasons: some row of the space has a value that a condition cannot compare, or some
+	// row lacks data that a condition needs, because an earlier version wrote the row.
 	Where *filter.Filter
 }
 
@@ -183,7 +183,7 @@ type Index interface {
 var (
 	ErrInvalid = errors.New("index: invalid row or query")
 	ErrClosed  = errors.New("index: closed")
-	// ErrCorrupt means that stored data does not match its checksum. The space must be rebuilt by processing its
-	// content again.
+	// ErrCorrupt means that stored data does not match its checksum. The space must be rebuilt by indexing its content
+	// again.
 	ErrCorrupt = errors.New("index: corrupt")
 )

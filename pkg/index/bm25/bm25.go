@@ -12,7 +12,8 @@ const (
 	// ContextWeight is the weight of a word in a row's context, relative to a word in its text: a title says more than
 	// a sentence.
 	ContextWeight = 2
-	// PageWeight is how often the term of its page counts in a row. It does not count towards the row's length.
+	// PageWeight is the frequency with which the page term of a row (see analysis.PageTerm) is scored. The page term
+	// does not count towards the row's length.
 	PageWeight = 2
 	// MaxTerms is the maximum number of query terms that are scored. If a query has more, only the rarest are scored.
 	// With this limit, a set of terms fits into a uint64, with one bit per term.
@@ -37,8 +38,8 @@ func Repeated(count int) float64 {
 	return (k3 + 1) * n / (k3 + n)
 }
 
-// Norm returns the part of BM25's denominator that depends on a row's length. Lengths are counted in terms. `average`
-// is the mean length of all rows and must be positive.
+// Norm returns the part of BM25's denominator that depends on a row's length. `length` and `average` are numbers of
+// terms: that of the row, and the mean over all rows, which must be positive.
 func Norm(length, average float64) float64 {
 	return K1 * (1 - B + B*length/average)
 }

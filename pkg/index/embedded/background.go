@@ -135,7 +135,7 @@ type ivfBuilds struct {
 }
 
 // run opens a space for an IVF build and calls `do` with it. If the datastore is dropped during the build, the context
-// passed to `do` is cancelled and the method returns nil.
+// passed to `do` is cancelled and run returns nil.
 func (c *ivfBuilds) run(ctx context.Context, x *Index, id index.Space, do func(s *store.Space, ctx context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -194,7 +194,7 @@ func (q *idleSpaces) begin(after time.Duration) {
 	q.timer.Stop()
 }
 
-// note records that a space has been written to.
+// note records that a space has just been written to, so that it becomes idle only after idleTime.
 func (q *idleSpaces) note(id index.Space) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

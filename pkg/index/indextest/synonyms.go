@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// vehicles returns rows whose keys are "ds:1:" and the index.
+// vehicles returns the rows for the tests of synonyms. The key of a row is "ds:1:" followed by its index.
 func vehicles() []index.Row {
 	texts := []string{
 		"the car stands outside", "the automobile stands outside", "a motor vehicle stands outside", "a motor runs in the garage",

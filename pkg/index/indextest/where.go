@@ -36,7 +36,8 @@ func filterCount(t *testing.T, otherwise int) int {
 // random generates metadata and filters from few keys and values, so that many filters match.
 type random struct{ *rand.Rand }
 
-// pools holds for each key the values that rows have. Most keys have values of one type.
+// pools holds, for each metadata key, the values from which the values of rows are drawn. Most keys have values of one
+// type only.
 var pools = map[string][]any{
 	"team":                          {"docs", "Docs", "ops", "do", "", "ops team", "日本", "é", "e\u0301"},
 	"year":                          {2024, 2025, 2026, 2025.5, -1, 0, 1e21, 9007199254740991},

@@ -20,7 +20,8 @@ const (
 	metadataFacet = "m"
 )
 
-// facet returns 64 bits of a filterable value's SHA-256. With this length, accidental collisions are negligible.
+// facet returns 64 bits of the SHA-256 of a filterable value. 64 bits are enough to make accidental collisions
+// negligible.
 func facet(kind string, parts ...string) int64 {
 	h := sha256.New()
 	_, _ = h.Write([]byte(kind)) // writing to a hash never fails
@@ -50,8 +51,8 @@ func facets(r *index.Row) ([]int64, error) {
 	return out, nil
 }
 
-// conditions converts a filter to an expression for the rows of a datastore, except for
-// Where; see restrict. `none` is true if no row can match.
+// conditions converts a filter, except for Where, to an expression for the rows of a datastore; see restrict for Where.
+// `none` is true if no row can match.
 func conditions(datastoreID string, f index.Filter) (expr string, none bool, err error) {
 	all := []string{equals(fieldDatastore, datastoreID)}
 	if f.DatasourceIDs != nil {

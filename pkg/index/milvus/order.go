@@ -17,10 +17,10 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Hashes serve to find equal values, but they have no order. So a row also stores, for each metadata key, the kinds
-// of its values as further hashes, and the smallest and greatest value of each kind in the metadata field, under
-// orderKey. A value is stored as a hexadecimal text that sorts like the value. So expressions still contain no user
-// input, and do not depend on how a server compares JSON values.
+// The hashes of filter.go find equal values, but cannot be compared by order. Therefore a row also stores two things
+// for each metadata key. Further hashes say which kinds of values the key has. The metadata field contains, under
+// orderKey, the smallest and the greatest value in each order, as hexadecimal texts that sort like the values. So
+// expressions still contain no user input, and do not depend on how a server compares JSON values.
 
 // Prefixes that distinguish further hashes.
 const (
@@ -32,23 +32,24 @@ const (
 	noPrefixes   = "q" // key: it has too many prefixes, so they are not stored
 )
 
-// Orders of values, and their names in orderKey. Texts that are dates have a place in both orders.
+// Orders in which values are compared, and their letters in the names that orderName returns. Texts that are dates are
+// stored in both textOrder and dateOrder.
 const (
 	numberOrder = "n"
 	textOrder   = "t"
 	dateOrder   = "d"
 )
 
-// orderKey is the key in the metadata field under which a row's smallest and greatest values are stored. A row whose
-// metadata has this key itself is stored without them.
+// orderKey is the key in the metadata field under which a row's smallest and greatest values are stored. If the row's
+// own metadata has this key, they are not stored.
 const orderKey = "_sluice_order"
 
-// maxPrefixes is the maximum number of prefixes of a row's texts.
+// maxPrefixes is the maximum number of prefixes that are stored for the texts of a row.
 const maxPrefixes = 2000
 
 var orderedHash = facet(orderedFacet)
 
-// kindHash returns the hash of a key that has values of a kind.
+// kindHash returns the hash that a row has if one of the key's values is of the given kind.
 func kindHash(key string, kind filter.Kind) int64 { return facet(kindFacet, key, kindNames[kind]) }
 
 // kindHashes returns kindHash for each of several kinds.
@@ -61,7 +62,7 @@ func kindHashes(key string, kinds filter.Kind) (out []int64) {
 	return out
 }
 
-// Names of the kinds in hashes. Stored rows depend on them.
+// Names of the kinds in hashes. They must not change, because stored rows contain the hashes.
 var kindNames = map[filter.Kind]string{filter.Text: "t", filter.Number: "n", filter.Bool: "b", filter.Date: "d"}
 
 var allKinds = []filter.Kind{filter.Text, filter.Number, filter.Bool, filter.Date}
@@ -70,7 +71,8 @@ func momentHash(key string, at time.Time) int64 {
 	return facet(momentFacet, key, at.Format(time.RFC3339Nano))
 }
 
-// orderName returns the name in orderKey of the smallest value of a key, or of the greatest.
+// orderName returns the name under which orderKey holds the smallest value of a key in the given order, or the greatest
+// value if `greatest` is set.
 func orderName(key, order string, greatest bool) string {
 	var n [8]byte
 	binary.LittleEndian.PutUint64(n[:], uint64(facet(kindFacet, key)))
@@ -80,7 +82,7 @@ func orderName(key, order string, greatest bool) string {
 	return base64.RawURLEncoding.EncodeToString(n[:]) + order
 }
 
-// orderOf returns the order in which a value of a kind is compared.
+// orderOf returns the order for comparing values of the given kind.
 func orderOf(kind filter.Kind) string {
 	switch kind {
 	case filter.Number:
@@ -91,8 +93,9 @@ func orderOf(kind filter.Kind) string {
 	return textOrder
 }
 
-// sortable returns a text that sorts like the value among values of the same order. A text is cut to more than
-// filter.MaxOrderBytes bytes, which suffices for comparisons with texts up to that size.
+// sortable returns a hexadecimal text for a value. Within one order, these texts sort as the values do. Only the first
+// filter.MaxOrderBytes+1 bytes of a text are used, which suffices for comparisons with texts of up to MaxOrderBytes
+// bytes.
 func sortable(order string, v filter.Value) string {
 	switch order {
 	case numberOrder:
@@ -111,11 +114,12 @@ func sortable(order string, v filter.Value) string {
 	return hex.EncodeToString([]byte(text[:min(len(text), filter.MaxOrderBytes+1)]))
 }
 
-// afterPrefix sorts after all sortable texts with a prefix, if appended to the sortable form of the prefix.
+// afterPrefix is appended to the sortable form of a prefix. The result sorts after all texts that start with the
+// prefix.
 const afterPrefix = "g"
 
-// addOrder adds to a row's metadata and hashes what comparisons by kind, order and prefix need. It changes neither if
-// the row has too many values, or if its metadata has the key orderKey.
+// addOrder returns a row's metadata and hashes with the additions that comparisons by kind, order and prefix need. If
+// the row has too many values, or its metadata contains orderKey, both are returned unchanged.
 func addOrder(r *index.Row, metadata []byte, hashes []int64) ([]byte, []int64, error) {
 	if _, taken := r.Metadata[orderKey]; taken {
 		return metadata, hashes, nil
@@ -190,7 +194,8 @@ func (o *ordered) add(key string, values []filter.Value) {
 	}
 }
 
-// addPrefixes adds the hashes of all prefixes of a key's texts.
+// addPrefixes adds a hash for each prefix of each text of a key. If there are too many, it adds only the hash
+// noPrefixes.
 func (o *ordered) addPrefixes(key string, texts []string) {
 	all := make(map[string]bool)
 	for _, text := range texts {

@@ -52,7 +52,8 @@ func (x *Index) sample(ctx context.Context, col *collection, expr string, c *ter
 	})
 }
 
-// rareLanguages adds the languages that are missing from the sample, so that words in these languages are found, too.
+// rareLanguages finds the languages that are missing from the sample and adds them to the statistics, so that queries
+// also match words in these languages.
 func (x *Index) rareLanguages(ctx context.Context, col *collection, here string, c *termStatistics) error {
 	return x.call(ctx, "reading rare languages", func(ctx context.Context, srv *server) error {
 		others := here

@@ -304,7 +304,7 @@ func (c *termStatistics) learn(w analysis.QueryTerm, n float64) {
 	}
 }
 
-// rowsHaving counts, for each vector, the rows of a datastore that match it.
+// rowsHaving counts, for each of the vectors, the rows of the datastore that match the vector.
 func (x *Index) rowsHaving(ctx context.Context, col *collection, datastoreID string, vectors []entity.Vector, c *termStatistics) ([]float64, error) {
 	out := make([]float64, len(vectors))
 	left := make([]int, len(vectors)) // indexes of vectors that are not counted yet

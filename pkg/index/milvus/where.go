@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// whereExpr converts a filter to an expression. Every comparison of a JSON value is joined with a hash that says whether
-// the value exists, because servers differ in whether the negation of a comparison with a missing value is true.
+// whereExpr converts a filter to an expression. Each comparison of a JSON value also requires a hash that says that the
+// value exists, because servers disagree about the negation of a comparison with a missing value.
 func whereExpr(f *filter.Filter) string {
 	switch f.Op {
 	case filter.And, filter.Or:
@@ -31,7 +31,8 @@ func whereExpr(f *filter.Filter) string {
 	return expr
 }
 
-// conditionExpr returns an expression for the rows in which a value passes the condition's test.
+// conditionExpr returns an expression for the rows that have a value for which the condition's test is true. It ignores
+// whether the condition is negative.
 func conditionExpr(c *filter.Filter) string {
 	switch {
 	case c.Op == filter.Exists:
@@ -53,8 +54,8 @@ func conditionExpr(c *filter.Filter) string {
 	return containsAny(hashes)
 }
 
-// orderedExpr returns the expression for a comparison by order. A value of the row is less than another value if the
-// smallest is, and greater if the smallest or the greatest is.
+// orderedExpr returns the expression for a comparison by order. A row matches if any of its values does, so "less than"
+// tests the row's smallest value, and "greater than" tests the smallest and the greatest.
 func orderedExpr(c *filter.Filter) string {
 	kind := c.Values[0].Kind()
 	order := orderOf(kind)
@@ -69,7 +70,7 @@ func orderedExpr(c *filter.Filter) string {
 	return "(" + exists + " && " + expr + ")"
 }
 
-// orderField returns the expression for a key's smallest or greatest value.
+// orderField returns the part of an expression that names a key's smallest or greatest value in the given order.
 func orderField(key, order string, greatest bool) string {
 	return fieldMetadata + `["` + orderKey + `"]["` + orderName(key, order, greatest) + `"]`
 }
@@ -98,7 +99,7 @@ func (x *Index) checkWhere(ctx context.Context, col *collection, datastoreID str
 	return nil // the rows have been removed in the meantime
 }
 
-// conditionObstacles returns expressions for the rows on which a condition cannot be evaluated.
+// conditionObstacles returns expressions for those rows that make it impossible to evaluate a condition.
 func conditionObstacles(c *filter.Filter) (out []string) {
 	if expr := staleExpr(c); expr != "" {
 		out = append(out, expr)
@@ -112,7 +113,8 @@ func conditionObstacles(c *filter.Filter) (out []string) {
 	return out
 }
 
-// staleExpr returns an expression for the rows that lack what a condition needs, or "" if it needs nothing.
+// staleExpr returns an expression for the rows that lack data needed for a condition, because an earlier version wrote
+// them. It returns "" if the condition needs no such data.
 func staleExpr(c *filter.Filter) string {
 	switch {
 	case filter.IsProperty(c.Key):
@@ -123,7 +125,8 @@ func staleExpr(c *filter.Filter) string {
 	return ""
 }
 
-// checkCondition fails with a filter.Error that says why a condition cannot be evaluated.
+// checkCondition fails with a filter.Error if a condition cannot be evaluated on the rows of a datastore. The error
+// says why.
 func (x *Index) checkCondition(ctx context.Context, col *collection, datastoreID string, c *filter.Filter) error {
 	if expr := staleExpr(c); expr != "" {
 		if found, err := x.anyRow(ctx, col, datastoreID, expr); err != nil {

@@ -12,13 +12,13 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// Filter terms are indexed and looked up like words. Each starts with a control character and its field's letter.
-// Analysed text contains no control characters, so a filter term never equals a word, and filters are exact.
+// Filter terms are indexed and looked up like words. Each starts with a control character and a letter that stands for
+// the field. Analysed text contains no control characters, so a filter term never equals a word, and filters are exact.
 //
-// A metadata value has the term metadataFacet, with the length of the key, the key and the identity of the value. So the
-// values of a key are the terms with a common prefix. A value that is too long for this term is hashed. It has a second
-// term, longFacet, which contains the start of the value, for comparisons by order and prefix. A row with hashed values
-// has the term longMark, unless it was written by a version without longFacet.
+// The term for a metadata value consists of metadataFacet, the length of the key, the key, and the identity of the
+// value. All values of a key therefore have terms with the same prefix. If a value is too long, its term contains a
+// hash instead. The value then has a second term, longFacet with the start of the value, for comparisons by order and
+// prefix. A row with hashed values has the term longMark, unless it was written by a version without longFacet.
 const (
 	facetMark       = "\x01"
 	datasourceFacet = facetMark + "d"
@@ -70,7 +70,8 @@ func Facets(r *index.Row) ([]string, error) {
 	return out, nil
 }
 
-// keyed returns the start of the terms for a metadata key: no other key has values with this prefix.
+// keyed returns the prefix that the terms of all values of a metadata key have in common. It contains the length of the
+// key, so that the values of no other key have the same prefix.
 func keyed(key string) string { return strconv.Itoa(len(key)) + ":" + key }
 
 // isLong reports whether the term of a metadata value contains a hash.

@@ -44,7 +44,7 @@ type maxScore struct {
 	order []int // lists with postings in the window
 }
 
-// scratch accumulates the scores in a window. It is all zeros between windows.
+// scratch accumulates the scores in a window. Between windows, all its scores are zero.
 type scratch struct {
 	scores  [windowSlots]float64
 	touched [windowWords]uint64

@@ -13,15 +13,18 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/cache"
 )
 
-// maxUnlistedRows is the maximum number of rows whose metadata is read, because an earlier version wrote no longFacet
-// for their long values. If there are more, the content has to be indexed again.
+// maxUnlistedRows is the maximum number of rows that a filter may check by reading their metadata. This is necessary
+// for rows with long values that an earlier version wrote without longFacet. If there are more such rows, the filter
+// fails, and the content has to be indexed again.
 const maxUnlistedRows = 50_000
 
-// slotsOf returns the slots of a value, which may be dead. The caller must not keep the slice.
+// slotsOf returns postings with the slots of the rows that have a certain value. Some of the slots may be dead. The
+// caller must not keep the slice.
 type slotsOf func() ([]Posting, error)
 
 // eachValue calls f with each value of a key whose identity starts with `start`, until f returns false. It may call f
-// several times with the same value, with different slots. A long text is cut to more than filter.MaxOrderBytes bytes.
+// several times with the same value, each time with other slots. A long text may be cut after filter.MaxOrderBytes+1
+// bytes.
 func (v Reader) eachValue(ctx context.Context, key, start, datastoreID string, f func(filter.Value, slotsOf) (bool, error)) error {
 	more := true
 	var err error
@@ -90,7 +93,8 @@ func (v Reader) eachTerm(ctx context.Context, seg Segment, prefix string, f func
 	return nil
 }
 
-// eachUnlisted calls f with the long values of a key in rows of earlier versions, which have no longFacet.
+// eachUnlisted calls f with the values that eachValue cannot find among the terms: the long values of a key in rows
+// that an earlier version wrote without longFacet.
 func (v Reader) eachUnlisted(ctx context.Context, key, start, datastoreID string, f func(filter.Value, slotsOf) (bool, error)) error {
 	rows, err := v.unlisted(ctx)
 	if err != nil || len(rows) == 0 {
@@ -125,7 +129,8 @@ func (v Reader) eachUnlisted(ctx context.Context, key, start, datastoreID string
 	return err
 }
 
-// unlisted returns the live slots with hashed values but without longMark, in ascending order.
+// unlisted returns the live slots of rows that have hashed values but were written without longFacet, in ascending
+// order.
 func (v Reader) unlisted(ctx context.Context) ([]uint32, error) {
 	return cached(v, "unlisted", func() (out []uint32, size int, err error) {
 		hashed, found := bitmap.NewSet(v.Slots), false
@@ -166,8 +171,9 @@ type cachedValue[T any] struct {
 	value   T
 }
 
-// cached returns the result of compute, from the cache if it was computed for the same rows. `name` identifies the
-// result among those of the space. compute also returns the approximate size of the result in bytes.
+// cached returns the result of compute. If the result is already in the cache, and the rows have not changed since, it
+// is taken from there. `name` identifies the result within the space. compute also returns the approximate size of its
+// result in bytes.
 func cached[T any](v Reader, name string, compute func() (T, int, error)) (T, error) {
 	key := cache.Key{Space: v.OpenID, Kind: cache.Condition, Term: name}
 	if found, ok := v.Caches.Lists.Get(key); ok {
@@ -182,7 +188,8 @@ func cached[T any](v Reader, name string, compute func() (T, int, error)) (T, er
 	return value, err
 }
 
-// CountValues returns for each value of a key how many of the slots have it. A text is cut as index.Counts describes.
+// CountValues counts, for each value of a key, the rows in `slots` that have the value. Long texts are cut as
+// index.Counts describes.
 func (v Reader) CountValues(ctx context.Context, key, datastoreID string, slots bitmap.Set) (map[filter.Value]int, error) {
 	out := make(map[filter.Value]int)
 	type pair struct {

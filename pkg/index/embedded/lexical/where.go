@@ -65,7 +65,8 @@ func (v Reader) checkCondition(ctx context.Context, c *filter.Filter, datastoreI
 
 var kinds = []filter.Kind{filter.Text, filter.Number, filter.Bool, filter.Date}
 
-// hasKind reports whether a live row has a value of one kind under a key. Unless `dates` is set, dates are only texts.
+// hasKind reports whether any live row has a value of the given kind under a key. If `dates` is false, dates count as
+// texts.
 func (v Reader) hasKind(ctx context.Context, key string, kind filter.Kind, dates bool, datastoreID string) (bool, error) {
 	start := "s"
 	switch {
@@ -122,7 +123,8 @@ func (v Reader) matching(ctx context.Context, f *filter.Filter, datastoreID stri
 	return out, nil
 }
 
-// condition returns the slots that match a condition, including dead slots. The set is shared.
+// condition returns the slots that match a condition, including dead slots. The set may be in the cache, so it must not
+// be modified.
 func (v Reader) condition(ctx context.Context, c *filter.Filter, datastoreID string) (bitmap.Set, error) {
 	out, err := cached(v, "where:"+c.String(), func() (out bitmap.Set, size int, err error) {
 		start := ""

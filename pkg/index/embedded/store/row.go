@@ -123,7 +123,7 @@ func (s *storedRow) checksum() int64 {
 	return int64(crc32.Update(sum, checksum.Table, s.metadata))
 }
 
-// scanRow reads and verifies a row of rowColumns. It does not decode the metadata.
+// scanRow reads a row whose columns are rowColumns, and verifies its checksum. It does not decode the metadata.
 func scanRow(scan func(...any) error) (*storedRow, error) {
 	s := &storedRow{}
 	var generation int64

@@ -25,9 +25,10 @@ import (
 // soon as some of the rows have estimates. It rescores the best of those rows, and after that each row whose estimate
 // is among the best so far. The other candidates wait until the end, when θ excludes most of them.
 
-// Number of standard deviations between an estimate and its upper bound. One row in a thousand exceeds the bound. In a
-// scan of many rows without a filter, it is fastConfidence: six rows in a thousand exceed that bound. Only those whose
-// score is close to the threshold are missed, less than one in a thousand of the nearest.
+// Number of standard deviations from an estimate to its upper bound. With `confidence`, the true score of one row in a
+// thousand exceeds the bound. Scans of many rows without a filter use fastConfidence, with which six rows in a thousand
+// exceed it. Such a row is missed only if its score is close to the threshold: less than one in a thousand of the
+// nearest rows.
 const confidence, fastConfidence = 3, 2.5
 
 // Found is the result of scanning codes.
@@ -254,10 +255,11 @@ type selector struct {
 }
 
 const (
-	// Number of rows whose scores are estimated before any row is rescored: a multiple of the limit, a minimum, and the
-	// maximum share of all rows, 1/warmupShare.
+	// A selector first estimates the scores of warmupRows times the limit, but at least minWarmup rows and at most
+	// 1/warmupShare of all rows. Only then does it begin to rescore rows.
 	warmupRows, minWarmup, warmupShare = 16, 512, 16
-	// Minimum number of waiting candidates before they are compacted, and maximum capacity of buffers that are reused.
+	// minScratch is the number of waiting candidates at which they are first compacted. Buffers with a capacity above
+	// maxScratch are not reused.
 	minScratch, maxScratch = 8192, 1 << 18
 	// Number of rows that are rescored together.
 	rescoreBatch = 16
