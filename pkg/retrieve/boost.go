@@ -15,11 +15,11 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Boosts change the final scores of the first stage, after the deduction for link lists. So they decide which
-// candidates are reranked. They change the reranker's scores in the same way.
+// Boosts change the final scores of the first stage, after the scores of link lists have been lowered. So boosts
+// influence which candidates are reranked. They change the reranker's scores in the same way.
 
-// boostDepth is how many times more candidates are searched for if scores are boosted. A document that a boost lifts
-// into the result may rank low without it.
+// boostDepth is the factor by which more candidates are searched for if scores are boosted. A document that a boost
+// lifts into the result may rank low without it.
 const boostDepth = 5
 
 // boostedDocument holds the factors for a document's scores.
@@ -28,8 +28,9 @@ type boostedDocument struct {
 	product float64
 }
 
-// boost applies the boosts to the candidates of a leg and sorts them again. It returns notes about values that the
-// boosts of settings cannot use. It fails with domain.CodeInvalid if a boost of the request cannot use a value.
+// boost applies the boosts to the candidates of a leg and sorts the candidates again. If a document has a value that a
+// boost cannot use, boost usually fails with domain.CodeInvalid. It only returns a note if the boost comes from the
+// settings, or if the value comes from the document itself.
 func (q *query) boost(all []*candidate) (notes []string, err error) {
 	if !slices.ContainsFunc(q.Datastores, func(ds domain.Datastore) bool { return len(q.boosts(&ds)) > 0 }) {
 		return nil, nil
@@ -101,7 +102,7 @@ func rerankBoosted(reranked []*candidate) {
 	}
 }
 
-// documentPrefix begins the keys of metadata that was found in the document itself.
+// documentPrefix begins the keys of metadata that was read from a document's file.
 const documentPrefix = "document."
 
 // documentValues returns the values of a key in the current metadata and properties of a datasource.
@@ -118,7 +119,8 @@ func documentValues(d *domain.ActiveDatasource, key string) []filter.Value {
 	return index.ValuesOf(d.Metadata, key)
 }
 
-// property returns a property of a datasource as filters see it, or "" if it has none.
+// property returns a built-in property of a datasource, in the form in which filters compare it, or "" if the
+// datasource has no such property.
 func property(d *domain.ActiveDatasource, key string) string {
 	switch key {
 	case filter.PropertyID:

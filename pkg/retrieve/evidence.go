@@ -24,12 +24,14 @@ type evidence struct {
 	// rarest is 1 if the best candidate by words contains the query's rarest word, and otherwise 0. If it contains that
 	// word, the words have probably found the right text.
 	rarest float64
-	// agreement is the number of documents that are among the best agreeing candidates of both legs, divided by
-	// agreeing. The more there are, the less the vectors can add to the words.
+	// agreement is a measure of how many documents are found by both legs. It is the number of documents that are among
+	// the best `agreeing` candidates of each leg, divided by `agreeing`. The higher it is, the less the vectors can add
+	// to the words.
 	agreement float64
 }
 
-// Terms of the logarithm by which the odds of the dense leg's weight are multiplied. They were fitted to
+// Coefficients of a logistic model. The odds of the dense leg's weight are multiplied by exp(evidenceBase +
+// evidenceSymbols·symbols + evidenceRarest·rarest + evidenceAgreement·agreement). The coefficients were fitted to
 // collections in several languages; docs/adr/0055-weight-of-the-vectors.md has the method and the figures.
 const (
 	evidenceBase      = 0.45
@@ -39,15 +41,18 @@ const (
 )
 
 const (
-	// Shares of a text's characters that are neither letters nor marks, without white space.
+	// Shares of symbols, that is, of characters that are neither letters nor marks, without white space. Up to
+	// minSymbols, evidence.symbols is 0; from maxSymbols, it is 1.
 	minSymbols = 0.04
 	maxSymbols = 0.2
-	// Number of the best candidates by words whose texts are examined, and of bytes examined per text.
+	// Symbols are counted in the texts of the best examinedTexts candidates by words, in the first examinedBytes of
+	// each text.
 	examinedTexts = 5
 	examinedBytes = 2000
-	// Number of the best candidates of each leg that are compared.
+	// Number of the best candidates of each leg that are compared to compute evidence.agreement.
 	agreeing = 10
-	// Minimum number of candidates. With fewer, the best ones of both legs have many documents in common by chance.
+	// Minimum number of candidates for evidence. With fewer, the best candidates of both legs share many documents by
+	// chance.
 	minEvidence = 4 * agreeing
 )
 

@@ -120,7 +120,8 @@ func (r *Retriever) facetsOf(ctx context.Context, legs []leg, req Request, f ind
 	return facets(all, req.Facets, DefaultFacetValues), nil
 }
 
-// count counts values in the place that serves a datastore. As in a search, the datastore may move in the meantime.
+// count counts values in the engine and with the embedding model that serve a datastore, its "place". If the datastore
+// moves to another place in the meantime, it counts again there.
 func (r *Retriever) count(ctx context.Context, ds domain.Datastore, f index.Filter, keys []string) (index.Counts, error) {
 	for places := 1; ; places++ {
 		counts, err := r.countIn(ctx, ds, f, keys)
@@ -139,7 +140,7 @@ func (r *Retriever) count(ctx context.Context, ds domain.Datastore, f index.Filt
 	}
 }
 
-// countIn counts values in one of a datastore's places.
+// countIn counts values in the place given by ds.Type and ds.EmbeddingModel.
 func (r *Retriever) countIn(ctx context.Context, ds domain.Datastore, f index.Filter, keys []string) (index.Counts, error) {
 	engine, err := r.deps.Indexes.Index(ds.Type)
 	if err != nil {
@@ -192,7 +193,7 @@ func filterFault(err error) error {
 	return &domain.Error{Code: domain.CodeInvalid, Message: "filters: " + fault.Message, Fields: []domain.FieldError{{Field: "filters", Message: fault.Message}}, Err: err}
 }
 
-// emptyFacets returns the facets of keys without documents, or nil if there are no keys.
+// emptyFacets returns facets without any values for the given keys, or nil if there are no keys.
 func emptyFacets(keys []string) *domain.Facets {
 	if len(keys) == 0 {
 		return nil
@@ -200,7 +201,7 @@ func emptyFacets(keys []string) *domain.Facets {
 	return facets(index.Counts{}, keys, 1)
 }
 
-// facets returns the most frequent values of each key. Among values with equal counts, the order is that of the values.
+// facets returns the most frequent values of each key, at most `limit`. Values with equal counts are sorted by value.
 func facets(counts index.Counts, keys []string, limit int) *domain.Facets {
 	out := &domain.Facets{Documents: counts.Documents, Facets: make([]domain.Facet, 0, len(keys))}
 	for _, key := range keys {

@@ -21,7 +21,7 @@ func (res *datastoreResult) kind() comparableKind {
 	return comparableKind{res.ds.EmbeddingModel, res.words}
 }
 
-// fused scores the candidates from all spaces and returns them, best first.
+// fused scores the candidates from all spaces and returns them sorted, best first.
 func fused(ctx context.Context, found []datastoreResult) []*candidate {
 	groups := make(map[comparableKind][]*candidate)
 	vectors := make(map[comparableKind]queryVector)

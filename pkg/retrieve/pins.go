@@ -10,9 +10,9 @@ import (
 	"github.com/sluice/sluice/pkg/searchsettings"
 )
 
-// Pins apply after the ranking. A pinned document is shown first, with the score 1, whether the search has found it or
-// not. It must match the filters of the query. Hidden documents are dropped from the hits of each search, so that
-// others take their places.
+// Pins apply after the ranking. A pinned document is shown first, with the score 1, even if the search has not found
+// it, but only if it matches the filters of the query. Hidden documents are removed from the hits of each search, so
+// that other documents take their places.
 
 // pinned is a document to show first.
 type pinned struct {
@@ -21,7 +21,8 @@ type pinned struct {
 	chunk *int   // number of the chunk to show; nil: the best
 }
 
-// addPins adds the documents of the pins that match the query.
+// addPins finds the pins in a datastore's settings that match the query, and adds their pinned and hidden documents to
+// c.
 func (r *Retriever) addPins(ctx context.Context, c *control, ds *domain.Datastore, req Request) error {
 	first, blocked := c.settings[ds.ID].Pinned(append([]string{req.Query}, req.Parts...)...)
 	if len(first)+len(blocked) == 0 {
@@ -47,12 +48,12 @@ func (r *Retriever) addPins(ctx context.Context, c *control, ds *domain.Datastor
 	return nil
 }
 
-// isBlocked reports whether a pin hides a datasource, or the site that it belongs to.
+// isBlocked reports whether a pin hides a datasource or the site that the datasource belongs to.
 func (c *control) isBlocked(d *domain.ActiveDatasource) bool {
 	return len(c.blocked) > 0 && (c.blocked[d.ID] || c.blocked[d.GroupID])
 }
 
-// pin returns the ranked candidates with the pinned documents first.
+// pin returns the candidates with the pinned documents first and the others after them, in their previous order.
 func (r *Retriever) pin(ctx context.Context, req Request, f index.Filter, ranked []*candidate) ([]*candidate, error) {
 	if len(req.control.pinned) == 0 {
 		return ranked, nil
@@ -83,9 +84,9 @@ func (r *Retriever) pin(ctx context.Context, req Request, f index.Filter, ranked
 	return append(first, slices.DeleteFunc(slices.Clone(ranked), func(c *candidate) bool { return taken[c] })...), nil
 }
 
-// pinnedCandidate returns the candidate of a pinned document: the best of the ranked ones or, if the search has not
-// found the document, its first chunk. It returns nil if there is no such chunk, or if the filter does not select the
-// document.
+// pinnedCandidate returns the candidate to show for a pinned document. This is the chunk that the pin names or, if it
+// names none, the best ranked chunk of the document. If the search has not found it, the chunk (by default the first)
+// is read from the index. The result is nil if there is no such chunk, or if the filter does not select the document.
 func (r *Retriever) pinnedCandidate(ctx context.Context, req Request, f index.Filter, p pinned, ranked []*candidate) (*candidate, error) {
 	for _, c := range ranked {
 		if c.hit.DatasourceID == p.id && (p.chunk == nil || c.hit.Ordinal == *p.chunk) {

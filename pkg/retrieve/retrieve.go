@@ -55,14 +55,14 @@ type Embedders interface {
 	Embedder(model string) (embed.Embedder, error)
 }
 
-// Catalog provides the current state of datasources and datastores. Its answers must be up to date. Rows of inactive
-// generations, and of places that a datastore has left, are removed at once and could no longer be read.
+// Catalog provides the current state of datasources and datastores. Its answers must be up to date: rows of inactive
+// generations, and rows in a place that a datastore has left, are removed at once and could no longer be read.
 type Catalog interface {
 	// ActiveOf returns the active state of each datasource, with nil for a datasource that does not exist. The results
 	// are shared: callers must not change them.
 	ActiveOf(ctx context.Context, datasourceIDs []string) ([]*domain.ActiveDatasource, error)
-	// ServingPlace returns the place that serves a datastore. It fails with domain.CodeNotFound if there is no such
-	// datastore.
+	// ServingPlace returns the engine and the embedding model that serve a datastore. It fails with domain.CodeNotFound
+	// if there is no such datastore.
 	ServingPlace(ctx context.Context, datastoreID string) (domain.Place, error)
 	// ResolveFilters returns the ids of the datasources that the filter selects by custom id or datasource id,
 	// including the pages of a selected site. It returns nil if the filter contains no ids of either kind, and an empty
@@ -130,8 +130,8 @@ type Request struct {
 	Rerank  *bool             // nil: rerank if possible; true: fail if that is not possible; false: do not rerank
 	Explain bool              // fill Result.Explanation
 
-	// Boosts change the scores of documents, at most boost.MaxBoosts. Nil means those of each datastore's settings; an empty
-	// list means none.
+	// Boosts change the scores of documents, at most boost.MaxBoosts. If Boosts is nil, the boosts in each datastore's
+	// settings apply; an empty list means no boosts.
 	Boosts []boost.Boost
 
 	// MaxPerDatasource is the maximum number of fragments from one datasource, 1 to MaxTopK; 0 means no limit.
@@ -157,8 +157,8 @@ type Result struct {
 	Fragments []domain.Fragment
 	// FirstScores holds each fragment's score before reranking. It is nil if the result is not reranked.
 	FirstScores []float64
-	// TermWeights holds the weight of each analysed word of the query (see index.Result). If several spaces were searched, it is
-	// the highest value in any of them.
+	// TermWeights holds the weight of each analysed word of the query (see index.Result). If several spaces were
+	// searched, a word has the highest of its weights in these spaces.
 	TermWeights map[string]float64
 	// Candidates is the number of chunks that were ranked. In a small datastore, all chunks are ranked.
 	Candidates int

@@ -51,8 +51,8 @@ type datastoreResult struct {
 	// outdated reports whether all hits of some datasource belong to older generations. Its new generation may have
 	// become active only after the index was read. In this case, the candidates contain no rows from the datasource.
 	outdated bool
-	// confirmed is true if, according to the catalog, the searched place still serves a datasource with hits. If
-	// another place serves such a datasource, servedFrom is that place.
+	// confirmed is true if the catalog still names the searched place (engine and model) for a datasource with hits. If
+	// it names another place for such a datasource, servedFrom is that place.
 	confirmed  bool
 	servedFrom domain.Place
 	ds         domain.Datastore // the datastore, with the place that was searched
@@ -98,13 +98,15 @@ func (q *query) search(ctx context.Context) ([]datastoreResult, error) {
 	return found, group.Wait()
 }
 
-// Maximum number of places in which a datastore is searched if it moves during the search.
+// Maximum number of places (pairs of engine and embedding model) in which a datastore is searched if it moves during
+// the search.
 const maxPlaces = 4
 
-// datastore searches a datastore in the place that serves it. A datastore may move during the search, and the old place
-// is then emptied. So after the search, datastore asks the catalog which place serves the datastore now. If it is a
-// different place, the result is not valid, and that place is searched instead. The catalog is also asked after a
-// failed search, because the datastore may have moved away from an engine or model that is failing.
+// datastore searches a datastore in its current place, that is, with the engine and embedding model that serve it. The
+// datastore may move during the search, and the old place is then emptied. So after the search, datastore asks the
+// catalog for the current place. If it has changed, the result is discarded, and the new place is searched. The catalog
+// is also asked after a failed search, because the datastore may have moved away from an engine or model that is
+// failing.
 func (q *query) datastore(ctx context.Context, ds domain.Datastore) (datastoreResult, error) {
 	for places := 1; ; places++ {
 		res, err := q.place(ctx, ds)
@@ -121,8 +123,8 @@ func (q *query) datastore(ctx context.Context, ds domain.Datastore) (datastoreRe
 	}
 }
 
-// serving returns the place that serves the datastore after the search. It asks the catalog, unless the search has
-// already established the place.
+// serving returns the place that serves the datastore now, after the search. It asks the catalog only if the search has
+// not already found out.
 func (q *query) serving(ctx context.Context, ds domain.Datastore, res datastoreResult, err error) (domain.Place, error) {
 	switch {
 	case !res.servedFrom.IsZero():

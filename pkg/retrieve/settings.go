@@ -12,12 +12,13 @@ import (
 
 // SettingsReader provides the settings that control the searches of a datastore.
 type SettingsReader interface {
-	// Settings returns a version of a datastore's settings. It fails with domain.CodeNotFound if the version is no longer
-	// stored.
+	// Settings returns the given version of a datastore's settings. It fails with domain.CodeNotFound if that version
+	// is no longer stored.
 	Settings(ctx context.Context, datastoreID string, version int64) (*searchsettings.Compiled, error)
 }
 
-// control holds what the settings of the request's datastores say about a query.
+// control holds the settings of the request's datastores, and the documents that their pins show first or hide for the
+// query.
 type control struct {
 	settings map[string]*searchsettings.Compiled // by datastore; no entry: none
 	pinned   []pinned
@@ -53,8 +54,8 @@ func (r *Retriever) controlOf(ctx context.Context, req Request) (control, error)
 	return c, nil
 }
 
-// boosts returns the boosts of a datastore's documents: those of the request, if it has the field, or those of the
-// settings.
+// boosts returns the boosts that apply to a datastore: those of the request unless they are nil, otherwise those of the
+// datastore's settings.
 func (req *Request) boosts(ds *domain.Datastore) []boost.Boost {
 	if req.Boosts != nil {
 		return req.Boosts

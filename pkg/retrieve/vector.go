@@ -83,7 +83,8 @@ func vectorFaults(req Request) []domain.FieldError {
 	return nil
 }
 
-// givenVector returns the request's vector as the embedding by a model. The vector must have the model's dimensions.
+// givenVector returns the vector of the request, as if `model` had computed it. The vector must have the model's number
+// of dimensions.
 func (r *Retriever) givenVector(ctx context.Context, model string, req Request) (embedding, error) {
 	if model == "" {
 		return embedding{}, domain.Invalid("vector", "cannot be used, because the datastore has no vectors; leave it out")
