@@ -89,7 +89,7 @@ func Folded(text string) string {
 	return strings.Join(words, " ")
 }
 
-// drops reports whether a word is to be left out of a query. `stop` contains the function words of the query's
+// drops reports whether a word must be left out of a query. `stop` contains the function words of the query's
 // language.
 func (r *Rules) drops(word string, stop map[string]bool) bool {
 	if r == nil {
