@@ -86,8 +86,8 @@ func ValuesOf(metadata map[string]any, key string) []filter.Value {
 	return out
 }
 
-// Values returns the filterable values of a row's metadata by key, for filter.Filter.Matches. Metadata with more than
-// MaxFacets values has none.
+// Values returns a function that returns the filterable values of one key of the metadata, for filter.Filter.Matches.
+// If the metadata has more than MaxFacets values, the function always returns nil.
 func Values(metadata map[string]any) func(key string) []filter.Value {
 	facets, _ := Facets(metadata) // engines do not store rows with too many
 	byKey := make(map[string][]filter.Value)

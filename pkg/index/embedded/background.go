@@ -30,8 +30,8 @@ func (q *queue) add(id index.Space) {
 	}
 }
 
-// queueMerge queues whatever background work a space needs: a merge, an IVF build, or work that waits until the space
-// is idle. Call it after opening a space and after each write.
+// queueMerge queues the background work that a space needs: merges, IVF builds, and work that waits until the space is
+// idle. Call it after opening a space and after each write.
 func (x *Index) queueMerge(s *store.Space, id index.Space) {
 	x.queueIVF(s, id)
 	if s.NeedsSettling() {

@@ -17,8 +17,8 @@ import (
 // corruptSuffix is the suffix of the directory that a damaged space is moved to.
 const corruptSuffix = ".corrupt"
 
-// reportDamage records the space as damaged if err is index.ErrCorrupt. It calls Options.Alarm unless the damage was
-// already recorded.
+// reportDamage does nothing unless err is index.ErrCorrupt and ctx is not done. It records the space as damaged and,
+// unless this was already recorded, calls Options.Alarm.
 func (x *Index) reportDamage(ctx context.Context, id index.Space, err error) {
 	if !errors.Is(err, index.ErrCorrupt) || ctx.Err() != nil {
 		return

@@ -29,7 +29,7 @@ type Options struct {
 	// RowCacheBytes is the memory for all spaces' recently read rows, in bytes. Default 32 MiB.
 	RowCacheBytes int64
 	// Alarm, if not nil, is called when a space's files are found damaged or missing, so that an audit can start. The
-	// index waits until Alarm returns, so Alarm must return immediately. It must not use the index.
+	// index waits until Alarm returns. Therefore Alarm must return immediately and must not use the index.
 	Alarm func()
 	// Set by tests.
 	sizes     vector.Thresholds

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// diskState says whether the disk accepts writes after a failed commit.
+// diskState says, after a failed commit, whether the disk accepts writes again.
 type diskState uint8
 
 const (

@@ -70,8 +70,9 @@ func (s *suite) selectiveTests() map[string]func(*testing.T) {
 	}
 }
 
-// CheckSelective checks that filtered searches return, for the rows that Selective generates, the same hits and scores
-// as a full scan, for both legs. Rows that an approximate engine misses are only logged.
+// CheckSelective runs filtered searches on the rows that Selective generates. It checks that the vector search and the
+// lexical search return the same hits and scores as a scan of all rows. If an approximate engine misses rows, they are
+// only logged.
 func CheckSelective(t testing.TB, x index.Index, sp index.Space, rows []index.Row, opts Options) {
 	t.Helper()
 	s := &suite{opts: opts.withDefaults()}

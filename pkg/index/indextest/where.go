@@ -155,8 +155,8 @@ func newOracle(rows []index.Row) oracle {
 	return o
 }
 
-// matching returns the sorted keys of the rows that match. If a condition cannot compare the values of its key, it
-// returns these keys of metadata instead.
+// matching returns the sorted keys of the rows that match the filter. If the filter has conditions that cannot be
+// compared with the rows' values, matching returns only the metadata keys of these conditions, in `conflicts`.
 func (o oracle) matching(f *filter.Filter) (keys, conflicts []string) {
 	for c := range f.Conditions() {
 		var have filter.Kind
@@ -181,7 +181,8 @@ func (o oracle) matching(f *filter.Filter) (keys, conflicts []string) {
 	return keys, nil
 }
 
-// check compares a search with the oracle, and returns the number of matching rows, or -1 after an error.
+// check runs a search with the filter and compares the hits with those of the oracle. It returns the number of matching
+// rows, or -1 if the search failed as expected.
 func (o oracle) check(t *testing.T, x index.Index, sp index.Space, f *filter.Filter) int {
 	t.Helper()
 	want, conflicts := o.matching(f)

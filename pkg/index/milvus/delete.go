@@ -13,8 +13,8 @@ import (
 )
 
 // rowsPerDelete is the maximum number of rows deleted by one message. Rows are deleted by primary key, which all
-// servers support. The limit ensures that a large sweep does not block the server, and that an interrupted sweep keeps
-// its progress.
+// servers support. The limit ensures that a large deletion does not block the server, and that an interrupted deletion
+// keeps its progress.
 const rowsPerDelete = 2048
 
 // generationsPerExpr is the maximum number of generations in one expression. With ids of the maximum length, such an

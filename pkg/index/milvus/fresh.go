@@ -17,7 +17,7 @@ func (g generation) expr() string {
 		fieldGeneration + " == " + formatGeneration(g.generation)
 }
 
-// generationOf returns the generation of a batch if all its rows share one.
+// generationOf returns the generation that all rows of a batch belong to. It returns false if they belong to several.
 func generationOf(s index.Space, batch []*prepared) (generation, bool) {
 	first := batch[0].row
 	for _, p := range batch {

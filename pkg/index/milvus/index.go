@@ -93,7 +93,7 @@ func Open(opts Options) (*Index, error) {
 }
 
 // begin starts a method call. The returned context is cancelled when the caller's context is done or the index is
-// closed. Before the method returns, it must pass its error to `done`, and return the error that done returns.
+// closed. At its end, the method must call `done` with its error, and return the result of done.
 func (x *Index) begin(ctx context.Context) (_ context.Context, done func(error) error, _ error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

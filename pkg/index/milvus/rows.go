@@ -25,7 +25,7 @@ var (
 	maxLimit = client.WithLimit(16_384)
 )
 
-// listedKeys is the page size of listings without texts; servers allow up to 16,384.
+// listedKeys is the number of rows per page in listings that do not read texts. Servers allow up to 16,384.
 const listedKeys = 8192
 
 // pages reads the rows that match an expression page by page, in order of primary keys. Before each page, it calls

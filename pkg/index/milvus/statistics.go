@@ -262,7 +262,7 @@ func (x *Index) countRowsHaving(ctx context.Context, col *collection, datastoreI
 	return having, nil
 }
 
-// formsVector returns a vector that matches rows with any form of a word.
+// formsVector returns a sparse vector that matches the rows with any form of a word.
 func formsVector(w analysis.QueryTerm) (entity.Vector, error) {
 	one := make(weights)
 	for _, h := range hashes(w.Forms) {

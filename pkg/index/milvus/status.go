@@ -67,8 +67,8 @@ func checkStatus(ctx context.Context, method string, req, reply any, cc *grpc.Cl
 	}
 }
 
-// emptyArray reports whether f is the kind of column that Milvus Lite adds to a response without rows. The SDK cannot
-// read such a column.
+// emptyArray reports whether f is an array column without a type, which Milvus Lite adds to a response without rows.
+// The SDK cannot read such a column.
 func emptyArray(f *schemapb.FieldData) bool {
 	return f.GetType() == schemapb.DataType_Array && f.GetScalars().GetArrayData().GetElementType() == schemapb.DataType_None
 }

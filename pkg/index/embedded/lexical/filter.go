@@ -128,7 +128,7 @@ func (f Filter) Equal(g Filter) bool {
 }
 
 // Filter returns the slots that pass a filter. The slots may include dead ones. If the filter is empty, Filter returns
-// nil. It fails with a filter.Error as index.Filter describes.
+// nil. If the filter cannot be evaluated, Filter fails with a filter.Error; see index.Filter.
 func (v Reader) Filter(ctx context.Context, f Filter) (bitmap.Set, error) {
 	var all bitmap.Set
 	for _, terms := range f.fields {

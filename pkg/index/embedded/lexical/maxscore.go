@@ -97,7 +97,8 @@ func (s *maxScore) window(w int) {
 	s.top.CompactOnce()
 }
 
-// setBounds sets each list's upper bound for its impacts in window w, and returns the sum of these bounds.
+// setBounds determines, for each list, an upper bound on the list's contribution to any score in window w. It returns
+// the sum of these bounds.
 func (s *maxScore) setBounds(w int) (total float64) {
 	begin := uint32(w) * windowSlots
 	end := begin + windowSlots

@@ -81,7 +81,8 @@ func decodePostings(dst []Posting, data string, n int) ([]Posting, error) {
 	return dst, nil
 }
 
-// uvarint reads a number of up to 35 bits, and returns it and the rest of s.
+// uvarint reads a number of up to 35 bits from the start of s. It returns the number and the rest of s, or false if s
+// does not start with such a number.
 func uvarint(s string) (uint64, string, bool) {
 	if len(s) > 0 && s[0] < 0x80 {
 		return uint64(s[0]), s[1:], true

@@ -14,7 +14,7 @@ import (
 
 var mergerPool = sync.Pool{New: func() any { return new(postingsMerger) }}
 
-// Query is the lexical part of a query: the lists of its terms.
+// Query is the lexical part of a search query. It holds the posting lists of the query's terms.
 type Query struct {
 	lists   []*TermList
 	names   []string           // term names
@@ -22,8 +22,9 @@ type Query struct {
 	Max     float64            // upper bound of scores: see index.Result
 }
 
-// Query reads the lists of a query's terms. If there are more than bm25.MaxTerms, it keeps those of the highest weight.
-// Document frequencies and lengths cover all live rows, so a filter does not change scores.
+// Query reads the posting lists of a query's terms. If there are more than bm25.MaxTerms terms, it keeps those with the
+// highest weights. A filter does not change scores, because document frequencies and lengths are counted over all live
+// rows.
 func (v Reader) Query(ctx context.Context, terms []analysis.QueryTerm) (*Query, error) {
 	l := &Query{Weights: make(map[string]float64, len(terms))}
 	for _, t := range terms {

@@ -72,7 +72,7 @@ func (v Reader) segmentPostings(ctx context.Context, seg Segment, term string, d
 			return nil, err
 		}
 	}
-	// A slot can be out of range although the checksums match. It would cause a panic later.
+	// Even if the checksums match, a slot can be out of range. Such a slot would cause a panic later.
 	for _, p := range dst[from:] {
 		if p.Slot >= v.Slots {
 			return nil, errBlock

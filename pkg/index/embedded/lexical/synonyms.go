@@ -6,7 +6,8 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// Frequencies in lists with synonyms are counted in fifths, so that analysis.SynonymWeight is a whole number.
+// In lists for terms with synonyms, frequencies are counted in fifths, because analysis.SynonymWeight is a whole number
+// of fifths.
 const (
 	synonymScale  = 5
 	synonymFifths = uint32(analysis.SynonymWeight * synonymScale)

@@ -220,7 +220,7 @@ func (v Reader) collect(ctx context.Context, g *postingsMerger, forms []string) 
 // listOf builds a list from postings, which must be sorted by slot across all parts. It drops dead slots.
 func (v Reader) listOf(parts ...[]Posting) *TermList { return v.scaledList(1, parts...) }
 
-// scaledList is like listOf for postings whose frequencies are multiples of 1/scale.
+// scaledList is like listOf, but the unit of the frequencies in the postings is 1/scale of an occurrence.
 func (v Reader) scaledList(scale uint32, parts ...[]Posting) *TermList {
 	buf := listPool.Get().(*listBuilder)
 	defer listPool.Put(buf)

@@ -172,7 +172,7 @@ func Create(path string, of Layout) (*File, error) {
 
 func (f *File) extentBytes() int64 { return ExtentSlots * int64(f.View.stride) }
 
-// mapNext maps the next extent. The file must be long enough.
+// mapNext maps the next extent of the file into memory. The file must already be long enough.
 func (f *File) mapNext() error {
 	n := len(f.View.extents)
 	data, err := mmap.MapRegion(f.file, int(f.extentBytes()), mmap.RDONLY, 0, int64(n)*f.extentBytes())

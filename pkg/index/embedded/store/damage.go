@@ -95,8 +95,8 @@ func (v View) checkRows(ctx context.Context) error {
 	return nil
 }
 
-// corrupt wraps a SQLite error that indicates damage in index.ErrCorrupt. It returns other errors unchanged. All
-// statements are constant, and select only rows that must exist. So an invalid statement or a missing row also
+// corrupt wraps a SQLite error in index.ErrCorrupt if the error indicates damage. It returns other errors unchanged.
+// All statements are constant, and select only rows that must exist. So an invalid statement or a missing row also
 // indicates damage.
 func corrupt(err error) error {
 	if errors.Is(err, index.ErrCorrupt) {

@@ -26,8 +26,8 @@ const (
 	readConnections = 4
 )
 
-// Space is an open space. Its methods are safe for concurrent use. The owner must count its uses and call Close only
-// after the last one.
+// Space is an open space. Its methods are safe for concurrent use. The owner must count the callers that are using the
+// space, and call Close only when there are none.
 type Space struct {
 	dir    string
 	files  []file // must not be replaced: see IsLost
@@ -63,8 +63,8 @@ type Space struct {
 var ErrNotFound = errors.New("the space does not exist")
 
 // Open opens the space in a directory. If there is no space, Open creates one if `create` is set, and otherwise fails
-// with ErrNotFound. It fails with index.ErrCorrupt if files are damaged or incomplete. The caches identify the values
-// of an open space by `number`, so each call needs a different one.
+// with ErrNotFound. It fails with index.ErrCorrupt if files are damaged or incomplete. `number` identifies this open
+// space in the keys of the caches, so each call needs a different number.
 func Open(ctx context.Context, dir string, id index.Space, number uint64, c cache.Caches, z vector.Thresholds, create bool) (_ *Space, err error) {
 	path := filepath.Join(dir, databaseName)
 	if _, err := os.Stat(path); err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
-// A search by intervals is as exact as a comparison of all vectors, but reads a quarter of the data: an int8 code gives
-// an interval that contains the score, and only the vectors of rows are read whose interval reaches the limit-th best
+// A search by intervals is as exact as a comparison of all vectors, but reads a quarter of the data. An int8 code gives
+// an interval that contains the row's score. The full vector is read only if the interval reaches the limit-th best
 // lower bound.
 
 const (

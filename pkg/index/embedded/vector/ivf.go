@@ -103,8 +103,8 @@ func (c *IVF) centroid(i int) ([]byte, error) {
 	return c.centroids.Record(uint32(i)), nil
 }
 
-// mean returns the verified record of the i-th centroid in full precision. From i = c.Lists on, these are the coarse
-// centroids.
+// mean returns the verified record of the i-th centroid in full precision. Records with an index of c.Lists or more
+// contain the coarse centroids.
 func (c *IVF) mean(i int) ([]byte, error) {
 	if err := c.means.Check(i/64, wordOf(i/64, c.Lists+c.Coarse)); err != nil {
 		return nil, c.damaged("a mean", err)
@@ -195,7 +195,7 @@ func (s *Set) IVFWork(idle bool) Work {
 // unassigned returns the live slots among 64w to 64w+63 that are in no list.
 func (s *Set) unassigned(w int) uint64 { return s.Live.Word(w) &^ s.Assigned.Word(w) }
 
-// AssignedAmong returns those of the given slots that are in lists.
+// AssignedAmong returns those of the given slots that are assigned to an IVF list.
 func (s *Set) AssignedAmong(slots []uint32) (in []uint32) {
 	for _, slot := range slots {
 		if s.Assigned.Has(slot) {

@@ -30,8 +30,8 @@ func (f *IVFFiles) close() error {
 	return errors.Join(f.centroids.Close(), f.means.Close(), f.codes.Close())
 }
 
-// unlink deletes the files while they are still open. If the operating system does not allow that, the next Open
-// deletes them.
+// unlink deletes the files while they are still open. Some operating systems do not allow that; the next Open then
+// deletes the files.
 func (f *IVFFiles) unlink() {
 	for _, file := range f.each() {
 		if file != nil {

@@ -77,7 +77,7 @@ func (z Thresholds) codesFrom() int { return cmp.Or(z.Codes, codesFrom) }
 func (z Thresholds) exactUpTo() int { return cmp.Or(z.Exact, exactUpTo) }
 func (z Thresholds) ivfFrom() int   { return cmp.Or(z.IVF, ivfFrom) }
 
-// Floats converts a record to a vector without copying. The record must be aligned to four bytes.
+// Floats returns a record as a vector that shares the record's memory. The record must be aligned to four bytes.
 func Floats(record []byte) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(record))), len(record)/4)
 }

@@ -82,8 +82,8 @@ func ScanCodes(ctx context.Context, s *Set, filter bitmap.Set, query []float32, 
 }
 
 // remaining takes candidates out of the selectors and returns their slots, in ascending order. It takes the candidates
-// whose upper bounds reach the threshold. If `likely` is set, it takes only those whose estimates reach the threshold,
-// too. The result is valid until the next call.
+// whose upper bounds reach the threshold or, if `likely` is set, only those whose estimates reach it as well. The
+// result is valid until the next call.
 func (f *refined) remaining(parts []*selector, likely bool) []uint32 {
 	threshold, slots := f.threshold(), f.scratch[:0]
 	for _, p := range parts {
@@ -381,7 +381,7 @@ func (s *selector) raiseThreshold() {
 	}
 }
 
-// compact drops candidates below the threshold. It is branch-free, because a processor could not predict the branches.
+// compact drops candidates below the threshold. The code has no branches, because the processor could not predict them.
 func (s *selector) compact() {
 	n := 0
 	for _, e := range s.found {
