@@ -23,13 +23,14 @@ const (
 	maxInactive = spareVectors / 4
 )
 
-// Depths returns the numbers of candidates by words and by vector that a plain search for topK fragments begins with.
+// Depths returns the number of candidates that a search for topK fragments requests from each leg at first, if it needs
+// no deeper search from the start.
 func Depths(topK int) (lexical, vectors int) {
 	full := max(minDepth, depthPerTop*topK)
 	return full, min(full, topK+spareVectors)
 }
 
-// depths returns the full depth for a datastore, and the depth of the vector leg in the first search.
+// depths returns the depth of a full search in a datastore, and the depth of the vector leg in the first search.
 func (q *query) depths(boosted bool) (full, vectors int) {
 	full, vectors = Depths(q.TopK)
 	if boosted {
@@ -41,8 +42,8 @@ func (q *query) depths(boosted bool) (full, vectors int) {
 	return full, vectors
 }
 
-// needsAllCandidates reports whether the request needs more candidates than it returns fragments: to count their
-// documents, to choose among documents, or to rerank them.
+// needsAllCandidates reports whether the candidates that do not become fragments matter, too. They do if the request
+// counts their documents, limits the fragments per document, or reranks them.
 func (r *Retriever) needsAllCandidates(req Request) bool {
 	return len(req.Facets) > 0 || req.MaxPerDatasource > 0 || r.reranks(req)
 }

@@ -62,8 +62,8 @@ func (e evidence) adjusted() float64 {
 	return odds / (1 + odds)
 }
 
-// weighEvidence adjusts the dense leg's weight for each kind of candidates, in `vectors` and in the results. Weights of 0
-// and 1 stay the same.
+// weighEvidence adjusts the dense leg's weight for each kind of candidates. It stores the new weights in `vectors` and
+// in `found`. Weights of 0 and 1 stay the same.
 func weighEvidence(ctx context.Context, found []datastoreResult, groups map[comparableKind][]*candidate, vectors map[comparableKind]queryVector) {
 	for k, group := range groups {
 		qv := vectors[k]

@@ -86,7 +86,8 @@ func facetFaults(field string, keys []string) (faults []domain.FieldError) {
 	return faults
 }
 
-// facetsOf counts the values of the request's facets over the documents with a candidate.
+// facetsOf counts the values of the requested metadata keys. It counts only documents of which the search has ranked at
+// least one chunk.
 func (r *Retriever) facetsOf(ctx context.Context, legs []leg, req Request, f index.Filter) (*domain.Facets, error) {
 	found := make(map[string]bool)
 	stores := make(map[string]domain.Datastore)
@@ -181,7 +182,8 @@ func (r *Retriever) spaceOf(ctx context.Context, ds domain.Datastore) (space ind
 	return space, err
 }
 
-// filterFault converts an error that says that a filter cannot be evaluated.
+// filterFault converts a filter.Error to a domain.Error: CodeConflict if content must be indexed again, otherwise
+// CodeInvalid. It returns other errors unchanged.
 func filterFault(err error) error {
 	fault := filter.AsError(err)
 	switch {

@@ -44,7 +44,8 @@ func (p *mergedFragment) isAdjacent(c *candidate, rank int) bool {
 		(c.hit.Ordinal == first.hit.Ordinal-1 || c.hit.Ordinal == last.hit.Ordinal+1) && max(1, len(p.chunks)) < maxMerged
 }
 
-// canMerge reports whether an adjacent candidate has the same heading as the fragment and still fits into it.
+// canMerge reports whether an adjacent candidate has the same heading as the fragment, and is short enough to be added
+// to it.
 func (p *mergedFragment) canMerge(c *candidate) bool {
 	return c.hit.Heading == p.hit.Heading && p.bytes+len(c.hit.Text) <= maxMergedBytes
 }

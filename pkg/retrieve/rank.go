@@ -14,7 +14,8 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// rank ranks the candidates from all legs, with the reranker if there is one, and returns the best fragments.
+// rank ranks the candidates from all legs and returns the best fragments. If a reranker is used, it determines the
+// final order.
 func (r *Retriever) rank(ctx context.Context, legs []leg, req Request, f index.Filter, selected *int) (Result, error) {
 	res := Result{TermWeights: make(map[string]float64), Rules: req.rules(&req.Datastores[0])}
 	for i := range legs {

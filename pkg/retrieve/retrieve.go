@@ -90,8 +90,8 @@ type Options struct {
 
 	Now func() time.Time // clock for the ages of boosted documents; nil: time.Now
 
-	// RerankBudget is the time that a query may spend on reranking. Then the candidates that are scored are reordered,
-	// and the others follow in their previous order. 0 means no limit.
+	// RerankBudget is the maximum time that a query spends on reranking. When it is over, the candidates that have been
+	// scored are reordered, and the others follow in their previous order. 0 means no limit.
 	RerankBudget time.Duration
 
 	// LexicalFallback lets a hybrid search continue with words alone if its embedding model is unreachable. By default
@@ -114,8 +114,9 @@ type Request struct {
 	// Query has 1 to MaxQueryCharacters characters, also after normalisation (see analysis.NormalLength). It may be empty if
 	// Mode is dense and Vector is set.
 	Query string
-	// Vector is the query's embedding by the datastores' model, if the caller has it. The model is then not asked for it.
-	// It cannot be used with Mode lexical. The Query is not split into parts, unless Parts are given.
+	// Vector is the query's embedding, if the caller has computed it with the datastores' model. The retriever then
+	// does not call the model for Query. Vector cannot be used with Mode lexical. If Vector is set, Query is not split
+	// into parts; only the given Parts are searched.
 	Vector []float32
 
 	// Parts are the questions that Query consists of, at most question.MaxParts. The parts are searched in addition to

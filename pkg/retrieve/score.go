@@ -130,9 +130,9 @@ func (c *candidate) words() float64 {
 // is often next to the sentence that names the subject.
 const neighbourShare = 0.05
 
-// smooth adds a share of its neighbours' scores to the score of each candidate in a space. This may raise the best
-// score of a document. The increase is then subtracted from the scores of all chunks of this document, so that long
-// documents have no advantage. The candidates must be in the order that byDocument returns.
+// smooth raises the score of each candidate in a space by a share of the scores of its neighbours in the document. This
+// may raise the best score of a document. The increase is then subtracted from the scores of all chunks of this
+// document, so that long documents have no advantage. The candidates must be in the order that byDocument returns.
 func smooth(order []*candidate) {
 	for len(order) > 0 {
 		n := 1

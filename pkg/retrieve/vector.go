@@ -103,8 +103,8 @@ func (r *Retriever) givenVector(ctx context.Context, model string, req Request) 
 	return qv.forMode(req.Mode, model), nil
 }
 
-// dimensions returns the number of dimensions of a model. If a model server has not reported it yet, dimensions embeds a
-// word to learn it.
+// dimensions returns the number of dimensions of a model's vectors. If the model server has not reported the number
+// yet, dimensions embeds a word to find out.
 func (r *Retriever) dimensions(ctx context.Context, model string) (int, error) {
 	e, err := r.deps.Embedders.Embedder(model)
 	if err != nil {
