@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// MaxLine is the maximum length of a line in any file, in bytes. Each document in a collection is one line.
+	// MaxLine is the maximum length of a line in any file, in bytes. It also limits documents, because a collection has
+	// one document per line.
 	MaxLine = 16 << 20
 	// MaxFileBytes is the maximum size in bytes of files that are read into memory: questions, judgements, runs.
 	MaxFileBytes = 512 << 20

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Run maps each question to the scores of the documents found.
+// Run maps each question to the documents found for it, with their scores.
 type Run map[string]map[string]float64
 
 // Add adds a document to the results for a question. If it is added several times, the highest score counts.

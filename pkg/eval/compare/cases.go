@@ -43,8 +43,8 @@ func (n *Names) find(name string) []string {
 	return nil
 }
 
-// Truth holds the expected results for the questions. They come from the question file itself and from separate
-// judgements.
+// Truth holds the results that the questions are expected to return. They come from the question file itself and from
+// separate judgements.
 type Truth struct {
 	Cases   []Case   // judged questions
 	Unknown []string // judged documents that the datastore does not contain, without duplicates, in order of appearance

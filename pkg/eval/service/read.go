@@ -214,7 +214,8 @@ func (s *Service) Chunks(ctx context.Context, datasourceID string, each func(Chu
 	}, each)
 }
 
-// forEach converts each item of a list with `of` and passes it to `each`, until there is an error.
+// forEach converts each item of a list by calling `of`, and passes the result to `each`. It stops at the first error
+// and returns it.
 func forEach[A, B any](list iter.Seq2[A, error], of func(A) B, each func(B) error) error {
 	for item, err := range list {
 		if err == nil {
