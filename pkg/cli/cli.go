@@ -37,7 +37,7 @@ const (
 	GroupProcess = "process"
 )
 
-// Root returns the program's command tree. Without a command, the program runs serve.
+// Root returns the program's command tree. If the command line names no command, the program runs `serve`.
 func (p *Program) Root(serve *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	var showVersion bool
 	file, _, _ := strings.Cut(p.Name, " ")
@@ -224,7 +224,8 @@ func similarCommand(cmd *cobra.Command, word string) string {
 	return ""
 }
 
-// flagFault returns an error for an invalid flag. If a similar flag exists, the error suggests it.
+// flagFault returns the error to report if cobra has rejected a flag with err. If a similar flag exists, the error
+// suggests it.
 func flagFault(cmd *cobra.Command, err error) error {
 	var none *pflag.NotExistError
 	if !errors.As(err, &none) {

@@ -92,7 +92,8 @@ func (p *Program) datastoresCommand() *cobra.Command {
 	return stores
 }
 
-// Exactly requires exactly one argument. The parameter `noun` is the name of the argument in error messages.
+// Exactly returns a check that requires exactly one argument. The parameter `noun` is the name of the argument in error
+// messages.
 func Exactly(noun string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -102,7 +103,7 @@ func Exactly(noun string) cobra.PositionalArgs {
 	}
 }
 
-// ptrOrNil returns a pointer to v, or nil for the zero value.
+// ptrOrNil returns a pointer to v, or nil if v is the zero value.
 func ptrOrNil[T comparable](v T) *T {
 	if v == *new(T) {
 		return nil

@@ -141,8 +141,8 @@ func unexpectedEOF(err error) error {
 	return err
 }
 
-// object reads the rest of an object. It processes lists of documents while it reads them, so that an export may have
-// any size.
+// object reads the rest of a JSON object whose opening brace has been read. It processes lists of documents while it
+// reads them, so that an export may have any size.
 func (w *walker) object(depth int) error {
 	rest := map[string]json.RawMessage{}
 	listed := false

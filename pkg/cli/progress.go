@@ -10,7 +10,7 @@ import (
 
 // Progress shows the progress of an operation.
 type Progress interface {
-	// Update shows how many of the parts have finished, and the total. `done` includes the failed parts.
+	// Update shows how many parts have finished, out of the total. `done` includes the failed parts.
 	Update(done, failed, total int64)
 	// End is called last. text, unless "", is printed on a separate line.
 	End(text string)
@@ -42,7 +42,7 @@ func Terminal(out io.Writer) bool {
 	return err != nil || !os.SameFile(info, nowhere)
 }
 
-// display is a Progress that can also show other text and write permanent lines.
+// display is a Progress that can also show a text beside the progress and write permanent lines.
 type display interface {
 	Progress
 	// draw shows the text and the progress: `done` of `total` parts.

@@ -39,7 +39,8 @@ func (p *Program) connect(where ConnectionFlags, attempts int, public bool) (*cl
 	return c, nil
 }
 
-// Fault adds an exit code to err. The code depends on the service's error response or on why there is no response.
+// Fault adds an exit code to err, the error of a request. The code depends on the service's error response or, if there
+// was no response, on the reason for that.
 func Fault(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -106,7 +107,7 @@ func (p *Program) datastoreOrNew(ctx context.Context, c *client.Client, wanted s
 	return d, err
 }
 
-// valueOf returns the value of p, or the zero value for nil.
+// valueOf returns *p, or the zero value if p is nil.
 func valueOf[T any](p *T) T {
 	if p == nil {
 		return *new(T)

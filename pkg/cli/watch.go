@@ -30,7 +30,7 @@ type fileState struct {
 	size    int64
 }
 
-// watcher watches folders and adds changed files to a datastore.
+// watcher watches folders and adds files that have changed to a datastore.
 type watcher struct {
 	p            *Program
 	s            *upload
@@ -124,7 +124,7 @@ func (w *watcher) follow(ctx context.Context) error {
 	}
 }
 
-// step sends the changes since the last check to the datastore.
+// step finds the changes since the last check and sends them to the datastore.
 func (w *watcher) step(ctx context.Context) error {
 	if err := w.addAll(); err != nil {
 		return err

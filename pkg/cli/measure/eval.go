@@ -243,7 +243,7 @@ const maxMisses = 200
 // Maximum number of datasources whose names are kept in memory, to match the judgements with the documents they name.
 const maxNames = 2_000_000
 
-// readCases reads the questions with their judgements, and reports inconsistencies on errs.
+// readCases reads the questions with their judgements, and writes warnings about inconsistencies to errs.
 func readCases(ctx context.Context, sluice *service.Service, s evalSettings, errs io.Writer) ([]compare.Case, error) {
 	var questions []eval.Question
 	err := openInput(s.queries, func(r io.Reader) (err error) { questions, err = eval.ReadQuestions(r); return err })

@@ -76,7 +76,7 @@ func (p commands) backupCommand() *cobra.Command {
 	return cmd
 }
 
-// orInterrupted returns the error to report if a command fails with err. If ctx is done, this is an error that says
+// orInterrupted returns the error that a command reports after it has failed with err. If ctx is done, the error says
 // that the command was stopped. Otherwise it is err, with the exit code cli.Damaged if the backup is damaged.
 func orInterrupted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
