@@ -120,7 +120,7 @@ func (a *Answerer) resumeSession(ctx context.Context, req Request) (session, err
 	return session{conversation: has, stored: true, history: recentTurns(messages, a.opts.HistoryTokens)}, nil
 }
 
-// store stores the question and its answer together, with the conversation if that is new.
+// store stores the question and its answer together. If the conversation is new, it is stored with them.
 func (a *Answerer) store(ctx context.Context, s session, question string, ans Answer) error {
 	now := a.deps.Now()
 	message := func(role domain.Role, text string) domain.Message {

@@ -70,7 +70,7 @@ func (a *Answerer) plan(ctx context.Context, req Request, stores []domain.Datast
 	return found, nil
 }
 
-// foundSome reports whether a fragment is relevant enough for the prompt.
+// foundSome reports whether the search found a fragment that is relevant enough for the prompt.
 func (a *Answerer) foundSome(found retrieve.Result) bool {
 	for i := range found.Fragments {
 		if found.Relevance(i) >= a.opts.MinScore {

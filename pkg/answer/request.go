@@ -179,7 +179,7 @@ func (r Request) checkModel() error {
 	return nil
 }
 
-// model returns the API name of the model to use.
+// model returns the model for the answer, by its name in the API.
 func (r Request) model() string {
 	switch {
 	case r.ModelName != nil:

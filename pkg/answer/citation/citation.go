@@ -41,8 +41,8 @@ type citationFilter struct {
 type markAction int
 
 const (
-	// renumber checks the numbers against the fragments in the prompt, and numbers them in order of first use. A mark
-	// that names no fragment is removed with the space before it.
+	// renumber replaces the numbers in a mark, so that the cited fragments are numbered in order of first use. A mark that
+	// names no fragment in the prompt is removed with the space before it.
 	renumber markAction = iota
 	// remove removes every mark with the space before it.
 	remove

@@ -37,7 +37,8 @@ type Gate interface {
 	Close() string
 }
 
-// Use inserts a gate that the provider's text passes before its citations are checked and numbered.
+// Use inserts a gate. The provider's text passes through this gate before citations in the text are checked and
+// numbered.
 func (d *Delivery) Use(g Gate) { d.gate = g }
 
 // NewDelivery returns a Delivery for the answer to a prompt. If the agent has no datastores, links are not checked,

@@ -106,7 +106,7 @@ func numbersBelongToWord(before string, m mark) bool {
 	return intervalWords[word] || m.ranged && rangedWords[word]
 }
 
-// isSubscriptPrefix reports whether the text ends in a name or a call, so that brackets directly after it may be a
+// isSubscriptPrefix reports whether `before` ends in a name or a call, so that brackets directly after it may be a
 // subscript.
 func isSubscriptPrefix(before string) bool {
 	return nameBefore.MatchString(before) || callBefore.MatchString(before)

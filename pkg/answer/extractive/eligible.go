@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// withoutNames returns the topics that are not names, or all topics if all are names.
+// withoutNames returns those topics that are not names, or all topics if all of them are names.
 func (q question) withoutNames(about topics) topics {
 	out := make(topics, len(about))
 	any := false

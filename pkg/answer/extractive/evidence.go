@@ -57,7 +57,8 @@ const (
 	maxAhead        = 0.3 // maximum lead assumed for the best fragment if only one was found
 )
 
-// isAnswer reports whether the best sentence is likely to be an answer, given the fragments found.
+// isAnswer reports whether the best sentence is likely to answer the question. `fragments` are the fragments that the
+// search found.
 func (e evidence) isAnswer(fragments []domain.Fragment) bool {
 	best := fragments[0].Score
 	second := min(best, max(scoreOfNoSecond, best-maxAhead))

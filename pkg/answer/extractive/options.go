@@ -14,7 +14,8 @@ import (
 // option matches the name of a program option.
 var option = regexp.MustCompile(`(?:^|[\s("'“«„` + "`" + `])(--[\pL\d][\pL\d_-]*)`)
 
-// optionsIn returns the options that a question names. A text about another option does not answer the question.
+// optionsIn returns the program options that a question names, such as --verbose. A text about another option does not
+// answer the question.
 func optionsIn(question string) []string {
 	var out []string
 	for _, m := range option.FindAllStringSubmatch(question, -1) {
@@ -23,8 +24,8 @@ func optionsIn(question string) []string {
 	return out
 }
 
-// containsOption reports whether a fragment contains one of the options as a whole word. It returns true if there are
-// no options.
+// containsOption reports whether a fragment contains one of the program options as a whole word. It returns true if
+// there are no options.
 func containsOption(f domain.Fragment, options []string) bool {
 	if len(options) == 0 {
 		return true

@@ -36,7 +36,7 @@ func (q question) topicsOf(clause string) topics {
 	return out
 }
 
-// coverageOf returns the share, by weight, of the topics that the texts contain.
+// coverageOf returns the share of the topics, by weight, that occur in at least one of the texts.
 func (q question) coverageOf(about topics, texts ...wording) float64 {
 	held, total := 0.0, 0.0
 	for i, w := range q.weights {

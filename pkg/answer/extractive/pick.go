@@ -57,11 +57,11 @@ func inReadingOrder(sentences []sentence) {
 	})
 }
 
-// candidates returns the sentences with a score near the best, best first. It drops:
+// candidates returns the sentences whose score is near that of the best sentence, best first. It drops:
 //
-//   - sentences from fragments that lack the rarest word of the question, if another fragment contains it;
-//   - if the best is a row or an entry, other rows and entries that contain fewer of the question's words, because they
-//     describe other things.
+//   - sentences from fragments that lack the rarest word of the question, if another fragment contains that word;
+//   - if the best sentence is a row or an entry, other rows and entries that contain fewer of the question's words,
+//     because they describe other things.
 func candidates(sentences []sentence) []sentence {
 	slices.SortStableFunc(sentences, func(a, b sentence) int { return cmp.Compare(b.score, a.score) })
 	near := slices.IndexFunc(sentences, func(s sentence) bool { return s.score < sentences[0].score-nearBest })

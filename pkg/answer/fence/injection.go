@@ -113,8 +113,8 @@ func skeletons(patterns ...string) *regexp.Regexp {
 	return regexp.MustCompile(replaceLookalikes(strings.Join(patterns, "|")))
 }
 
-// replaceLookalikes removes accents and invisible characters from a pattern, because skeleton removes them from the
-// texts that the pattern is matched against.
+// replaceLookalikes prepares a pattern to be matched against skeletons: it removes accents and invisible characters
+// from the pattern, as skeleton removes them from texts.
 func replaceLookalikes(text string) string {
 	return norm.NFC.String(strings.Map(visibleRune, norm.NFKD.String(text)))
 }

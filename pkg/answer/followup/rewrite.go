@@ -97,9 +97,9 @@ const (
 	minRetainedShare = 0.5 // minimum share of the original question's words that it retains
 )
 
-// isFaithful reports whether a rewritten question may have the same meaning as the original. The rewritten question
-// must be one line of similar length that consists of words from the conversation. It must contain the names, the
-// numbers and most of the words in the original, and no words that refer back.
+// isFaithful reports whether a question that a model has rewritten may still have the meaning of the original. The
+// rewritten question must be one line of similar length that consists of words from the conversation. It must contain
+// the names, the numbers and most of the words in the original, and no words that refer back.
 func isFaithful(written, question string, history []chat.Turn) bool {
 	length := max(utf8.RuneCountInString(written), analysis.NormalLength(written, retrieve.MaxQueryCharacters))
 	if length == 0 || length > min(retrieve.MaxQueryCharacters, 3*utf8.RuneCountInString(question)+300) || strings.ContainsAny(written, "\n\r") {

@@ -72,7 +72,7 @@ var QuestionWords = func() map[string][]analysis.Language {
 	return out
 }()
 
-// Detect returns the language of a question according to its function words, or "" if they are inconclusive.
+// Detect returns the language that the function words of a question indicate, or "" if they are inconclusive.
 func Detect(question string) analysis.Language {
 	votes := make(map[analysis.Language]int)
 	for _, w := range Words(question) {

@@ -71,7 +71,8 @@ func (s *Status) Filtered() bool {
 }
 
 // explain converts an error into one that may be shown to callers. The server's message becomes the wrapped error, for
-// the log. The API key is removed, because servers quote keys that they reject.
+// the log. The API key is removed, because servers quote keys that they reject. `begun` says whether the answer had
+// begun when the error occurred.
 func (c *Caller) explain(err error, begun bool) error {
 	out := &domain.Error{Code: domain.CodeUnavailable, Err: c.redacted(err)}
 	name := c.server.Name

@@ -52,7 +52,8 @@ func weightOf(w *word) float64 {
 	return 0
 }
 
-// compare compares a sentence with the sources `among`, and chooses the units that contain most of its words.
+// compare compares a sentence with the sources whose indexes are in `among`, and chooses the units of these sources
+// that contain most of the sentence's words.
 func (j *Judger) compare(sentence string, words []word, among []int) *comparison {
 	c := &comparison{judger: j, words: words, among: among, covered: make([]bool, len(words)), partly: make([]float64, len(words))}
 	type key struct{ source, unit int }
@@ -171,7 +172,7 @@ func (s *source) occurrences(w *word) []at {
 	return out
 }
 
-// inContext reports whether the headings or the name of a source contain a word.
+// inContext reports whether a word occurs in the headings or the name of the source.
 func (s *source) inContext(w *word) bool {
 	for _, v := range w.numbers {
 		if s.context["#"+v] {

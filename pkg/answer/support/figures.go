@@ -71,9 +71,9 @@ func leadingDigits(s string) int {
 	return n
 }
 
-// values returns the possible values of a figure in canonical form: with a decimal point, and without thousands
-// separators, leading zeros and trailing zeros of the fraction. The comma in "1,500" may be a thousands separator or a
-// decimal comma, so this figure has two values.
+// values returns the possible values of a figure, each in canonical form: with a decimal point, without thousands
+// separators, without leading zeros, and without trailing zeros of the fraction. The figure "1,500" has two values,
+// because its comma may be a thousands separator or a decimal comma.
 func values(figure string) []string {
 	figure = figure[:min(len(figure), maxFigureBytes)]
 	var parts []string // the groups of digits
@@ -151,7 +151,8 @@ var hanPowers = map[rune]int{'十': 10, '百': 100, '千': 1000, '万': 10_000, 
 // of a word.
 const counters = "年月日時时分秒天週周円元块個个人名台台回次件枚本冊割歳岁度号號条條章階层層倍間间ヶか箇点"
 
-// hanNumber parses a Chinese numeral that is followed by a counter. It returns the length in bytes and the value.
+// hanNumber parses a Chinese numeral that is followed by a counter. It returns the length of the numeral in bytes and
+// its value, or 0 and nil if the text begins with no such numeral.
 func hanNumber(text string) (length int, numbers []string) {
 	total, section, digit, n := 0, 0, 0, 0
 	for i, r := range text {

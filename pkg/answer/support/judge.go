@@ -67,7 +67,7 @@ func (j *Judger) source(i int) *source {
 	return j.sources[i]
 }
 
-// Judge compares a piece of an answer with the sources at the given indexes. `text` is the answer.
+// Judge compares a piece of the answer `text` with the sources whose indexes are in `among`.
 func (j *Judger) Judge(text string, p Piece, among []int) domain.AnswerSentence {
 	out := domain.AnswerSentence{Start: p.Start, End: p.End, Spans: []domain.SourceSpan{}}
 	if len(j.fragments) == 0 || p.Kind == Heading {
@@ -109,7 +109,8 @@ type sourceRange struct {
 // shorter sentence may occur in a source by chance.
 const minExact = 8
 
-// findExact returns the part of a source that contains a sentence word for word.
+// findExact returns the part of a source that contains a sentence word for word, or false if no source does. It
+// searches the sources whose indexes are in `among`.
 func (j *Judger) findExact(sentence string, among []int) (sourceRange, bool) {
 	plain := condense(sentence).text
 	if len(plain) < minExact {
@@ -180,8 +181,8 @@ func trimmed(text string, r domain.TextRange) domain.TextRange {
 	return r
 }
 
-// statesNothing reports whether a sentence makes no statement about the documents' subject: it announces something,
-// asks, or says that the documents lack something.
+// statesNothing reports whether a sentence makes no statement about the subject of the documents: it announces
+// something, asks a question, or says that the documents lack something.
 func statesNothing(sentence string) bool {
 	body := strings.TrimRightFunc(sentence, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`*_"'”’»)`, r) })
 	last, _ := utf8.DecodeLastRuneInString(body)

@@ -12,7 +12,7 @@ import (
 // Kind says whether a piece of an answer is prose, a heading or code.
 type Kind int
 
-// Kinds of pieces. A heading states nothing. The header of a table counts as one.
+// Kinds of pieces. A heading states nothing. The header of a table counts as a heading.
 const (
 	Prose Kind = iota
 	Heading
