@@ -6,7 +6,8 @@ import (
 	"os"
 )
 
-// openAudit opens the audit file for appending. It returns nil if audit entries go to the log.
+// openAudit opens the file at `path` for appending audit entries. It returns nil if audit entries go to the log
+// instead.
 func openAudit(path string, log *slog.Logger) (*auditFile, error) {
 	if path == "" {
 		return nil, nil
@@ -18,7 +19,7 @@ func openAudit(path string, log *slog.Logger) (*auditFile, error) {
 	return &auditFile{file, log}, nil
 }
 
-// auditFile is a file whose write errors are logged. Requests do not fail because of them.
+// auditFile is a file whose write errors are logged, so that they do not make requests fail.
 type auditFile struct {
 	*os.File
 	log *slog.Logger

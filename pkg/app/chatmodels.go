@@ -49,8 +49,8 @@ type chatModels map[string][]chat.Model
 // Models implements chat.Models.
 func (m chatModels) Models(name string) []chat.Model { return m[name] }
 
-// chatModelNames returns the names of the configured chat models, with their names in the API. It returns nil if there
-// are none.
+// chatModelNames maps the names of the configured chat models to the names that the API uses for them. It returns nil
+// if there are no such models.
 func (s *Service) chatModelNames() map[string]string {
 	models, ok := s.models.(chatModels)
 	if !ok {

@@ -56,8 +56,8 @@ func (p *commandLine) run(ctx context.Context, args []string) error {
 	return p.Execute(ctx, root, args)
 }
 
-// isRootFlag reports whether a flag is one of the root command's own flags. A command line that begins with any other
-// flag runs the serve command.
+// isRootFlag reports whether an argument is one of the root command's own flags. A command line that begins with any
+// other flag runs the serve command.
 func isRootFlag(root *cobra.Command, arg string) bool {
 	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 	return name == "h" || root.Flags().Lookup(name) != nil || root.PersistentFlags().Lookup(name) != nil

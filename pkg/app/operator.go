@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// operator recognises requests from the service's operator by the configured key or the key in the data directory.
+// operator recognises requests from the service's operator: they carry the configured operator key or the key in the
+// data directory.
 type operator struct{ keys [][sha256.Size]byte }
 
 func newOperator(keys ...string) (o operator) {

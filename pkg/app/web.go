@@ -23,7 +23,8 @@ type web struct {
 	browser *render.Browser // nil: not configured
 }
 
-// openWeb opens a crawler that shares its host slots with all other crawlers on the broker.
+// openWeb opens a crawler. It shares the limit on concurrent requests to a host with all other crawlers that use the
+// broker.
 func openWeb(c config.Config, broker *jobs.Broker, temp string, log *slog.Logger) (*web, error) {
 	o, err := crawlOptions(c, temp, log)
 	if err != nil {
@@ -107,7 +108,8 @@ func (w *web) Close() error {
 	return w.browser.Close()
 }
 
-// openPlanner opens a crawler for a single command. The crawler does not share host slots with other crawlers.
+// openPlanner opens a crawler for a single command. It does not share the limit on concurrent requests to a host with
+// other crawlers.
 func openPlanner(c config.Config) (planner *crawl.Crawler, stop func() error, err error) {
 	log := slog.New(slog.DiscardHandler)
 	o, err := crawlOptions(c, os.TempDir(), log)

@@ -52,7 +52,7 @@ func NewWorker(shape Shape, c config.Config, o Options) *Worker {
 	}
 }
 
-// How long a worker waits for the api process to create the streams.
+// How long a starting worker waits for the api process to create the NATS streams.
 const attachTimeout = time.Minute
 
 // Start connects to all services and starts working. If it fails, call Stop to close the parts that were opened.
