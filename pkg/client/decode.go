@@ -26,7 +26,8 @@ func decodeOne[T any](resp *http.Response, err error) (*T, error) {
 	return &v, nil
 }
 
-// isOf returns an error if an answer does not have the media type `kind`, for example because another server sent it.
+// isOf returns an error if the response does not have the media type `kind`. Such a response may come from another
+// server.
 func isOf(resp *http.Response, kind string) error {
 	got, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if kind == "application/json" && strings.HasPrefix(got, "application/vnd.sluice.") && strings.HasSuffix(got, "+json") {
@@ -76,7 +77,7 @@ func deleteByID(ctx context.Context, id string, call func(context.Context, strin
 	return resp.Body.Close()
 }
 
-// check rejects an id that would change the structure of the request's path.
+// check returns an error for an id that would change the structure of the request's path.
 func check(id string) error {
 	if id == "" || id == "." || id == ".." {
 		return fmt.Errorf("%q is not a valid id", id)

@@ -67,7 +67,7 @@ func CodeOf(err error) ProblemError {
 	return ""
 }
 
-// errorOf decodes an error answer: in the service's format, in OpenAI's format, or in whatever format a proxy uses.
+// errorOf decodes an error response. Its body may have the service's format, OpenAI's format, or the format of a proxy.
 func errorOf(resp *http.Response, body []byte) *Error {
 	e := &Error{Status: resp.StatusCode, RetryAfter: retryAfter(resp.Header), RequestID: resp.Header.Get("X-Request-Id")}
 	var problem Problem

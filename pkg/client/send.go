@@ -182,7 +182,8 @@ func isUnsent(err error) bool {
 	return ok && op.Op == "dial"
 }
 
-// isRetryable reports whether a retry is safe and may succeed.
+// isRetryable reports whether a retry is safe and may succeed. If isRepeatable is false, it allows a retry only if the
+// service has certainly not processed the request.
 func isRetryable(err error, isRepeatable bool) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
 		switch e.Status {

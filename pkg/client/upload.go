@@ -118,7 +118,7 @@ func (u *upload) write(datastoreID string) error {
 	return nil
 }
 
-// into sets the form as the body of the request.
+// into sets the multipart form as the body of the request.
 func (u *upload) into(_ context.Context, req *http.Request) error {
 	req.ContentLength = -1
 	if u.size >= 0 {
@@ -149,7 +149,7 @@ func (u *upload) body() (io.ReadCloser, error) {
 	}{form, u.last}, nil
 }
 
-// release stops the previous body and reports whether that body has read any of the content.
+// release stops the previous body, and reports whether the previous body has read any of the content.
 func (u *upload) release() (wasRead bool) {
 	if u.last == nil {
 		return false
