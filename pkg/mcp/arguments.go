@@ -77,7 +77,7 @@ func schemaOf[In any](bound func(fields map[string]*jsonschema.Schema)) (*jsonsc
 	return schema, nil
 }
 
-// removeNull removes null from the types of fields, also in nested objects.
+// removeNull removes null from the types of a schema's fields, and of the fields of nested objects.
 func removeNull(schema *jsonschema.Schema) {
 	for _, field := range schema.Properties {
 		if types := slices.DeleteFunc(slices.Clone(field.Types), func(t string) bool { return t == "null" }); len(types) == 1 {

@@ -87,7 +87,8 @@ func progress(ctx context.Context, req *sdk.CallToolRequest) func(string) error 
 	}
 }
 
-// agentFor returns id or, if that is empty, the id of the only agent.
+// agentFor returns id or, if id is empty, the id of the only agent. If there are several agents, or none, it returns an
+// error.
 func agentFor(ctx context.Context, lib Library, id string) (string, error) {
 	const shown = 20
 	if id != "" {

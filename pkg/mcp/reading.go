@@ -70,7 +70,7 @@ func readDocument(ctx context.Context, lib Library, where resource) (domain.Data
 // hasText reports whether a datasource has searchable text.
 func hasText(d domain.Datasource) bool { return d.ActiveGeneration != 0 && d.Chunks > 0 }
 
-// noText returns an error that says why a datasource has no text.
+// noText returns the error for a datasource that has no text. The error says why.
 func noText(d domain.Datasource) error {
 	switch {
 	case d.Type == domain.TypeWebSite:

@@ -71,8 +71,8 @@ func (l *connection) forward(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// isAnswer reports whether an error is an answer from the service. The SDK's own error, for a request that did not
-// reach the service, has the code `rejected`.
+// isAnswer reports whether an error came from the service as its answer. If a request did not reach the service, the
+// SDK itself creates the error, which then has the code `rejected`.
 func isAnswer(err error) bool {
 	const rejected = -32005
 	var answered *jsonrpc.Error
