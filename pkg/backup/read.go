@@ -83,7 +83,8 @@ type errSink struct{ error }
 
 func (e errSink) Unwrap() error { return e.error }
 
-// explain converts an error from the tar or zstd reader into the error that Read returns.
+// explain converts an error from the tar or zstd reader into the error that Read returns. `in` counts the bytes read
+// from the archive.
 func (a *reading) explain(ctx context.Context, err error, in *countingReader) error {
 	var damaged *DamagedError
 	var aborted *AbortedError

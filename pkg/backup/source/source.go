@@ -78,8 +78,8 @@ func Refusal(c config.Config) string {
 	return ""
 }
 
-// Minimum rate in bytes per second. It rejects mistakes such as 10 for 10MiB: a backup at 10 bytes per second would
-// never end.
+// Minimum read rate in bytes per second. A lower rate is probably a mistake, such as 10 for 10MiB: a backup at 10 bytes
+// per second would never end.
 const minRate = 64 << 10
 
 // ParseRate parses a read rate in bytes per second; "" and 0 mean no limit.
