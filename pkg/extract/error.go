@@ -27,7 +27,7 @@ const (
 )
 
 // KindOf returns the kind of the first *Error in err's chain, or "" if there is none. An error without a kind may be
-// temporary, for example if a child does not start.
+// temporary, for example if a child process fails to start.
 func KindOf(err error) Kind { return format.KindOf(err) }
 
 // DefaultLimits returns the limits that apply if the caller sets none.

@@ -26,7 +26,7 @@ import (
 const clockFactor = 3
 
 // Limits for an Extractor that draws pages. They leave room for compiling PDFium, which takes more time and memory than
-// drawing a page. It is compiled only if its compiled code is not yet in the cache folder.
+// drawing a page. PDFium is compiled only if its compiled code is not yet in the cache folder.
 const (
 	DrawMemory  = 1 << 30          // bytes
 	DrawTimeout = 20 * time.Second // CPU time
@@ -187,10 +187,10 @@ func New(o Options) *Extractor {
 	}
 }
 
-// Extract reads one document. If no child is free, Extract waits. If several workspaces have waiting documents, they
-// are served in turn. If pages are scanned, their text is recognised first; see recognition. An *Error means that the
-// document cannot be read and that a retry would not help. Any other error comes from the child process or the context,
-// so a retry may succeed.
+// Extract reads one document. If no child is free, Extract waits. If documents of several workspaces are waiting, one
+// document of each workspace is read in turn. If pages are scanned, their text is recognised first; see recognition. An
+// *Error means that the document cannot be read and that a retry would not help. Any other error comes from the child
+// process or the context, so a retry may succeed.
 func (x *Extractor) Extract(ctx context.Context, req Request) (*domain.Document, error) {
 	ctx, req, done, err := x.begin(ctx, req)
 	if err != nil {
@@ -423,7 +423,7 @@ func (x *Extractor) take() (*sandbox.Worker, error) {
 	return sandbox.Start(x.opts.MaxMemory, x.opts.TempDir, x.opts.CacheDir)
 }
 
-// release keeps a child for the next document, or stops it if it must be replaced.
+// release keeps a child for the next document, or stops the child if it must be replaced.
 func (x *Extractor) release(w *sandbox.Worker) {
 	if w.HasExited {
 		return

@@ -17,7 +17,8 @@ import (
 )
 
 // maxScanRounds is the number of times that a document may ask for text recognition. The first round covers pages
-// without text, and samples of pages with a text layer; the second the other pages, if the samples disagree.
+// without text, and samples of pages with a text layer; the second covers the other pages, if the text layers of the
+// samples do not match the pictures.
 const maxScanRounds = 2
 
 // Recognition describes the program that recognises text.
@@ -101,7 +102,7 @@ type recognition struct {
 
 // pages recognises the text on the given pages. Each page waits for its turn: workspaces are served one page after the
 // other, so a long document of one workspace does not hold up the others. A page on which recognition fails is recorded
-// as such; an error means that the document cannot be read now.
+// as failed. An error means that the document cannot be read now.
 func (r *recognition) pages(ctx context.Context, numbers []int) error {
 	numbers = numbers[:min(len(numbers), r.x.opts.MaxScans-r.done)]
 	total := r.done + len(numbers)
