@@ -273,7 +273,8 @@ func IsASCII(b []byte) bool {
 }
 
 // minLead is the margin by which the score of another encoding must exceed that of the labelled encoding before the
-// label is ignored. For comparison, correctly decoded text scores about 1, and text of neutral characters 0.
+// label is ignored. For comparison, correctly decoded text scores about 1, and text whose characters are no evidence
+// either way about 0.
 const minLead = 0.5
 
 // contradicts reports whether another encoding fits the bytes so much better that the label must be wrong. Some senders
