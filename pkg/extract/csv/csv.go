@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// Format describes tables of separated values, such as CSV and TSV files.
+// Format is the format of tables with separated values, such as CSV and TSV files.
 var Format = format.Format{
 	Type: format.TypeCSV, Aliases: []string{"application/csv", "text/comma-separated-values", "text/tab-separated-values"},
 	Extensions: []string{".csv", ".tsv", ".tab"}, Name: "CSV", Label: "CSV", Text: true, Read: read,
@@ -297,8 +297,8 @@ func quotedField(s, sep string, escaped bool) (field, rest string, closed bool) 
 	}
 }
 
-// separators lists the possible separators in the order in which they are tried. Each has an edge, a bonus that is
-// added to its score. A separator that is rare in text and numbers has a high edge.
+// separators lists the possible separators in the order in which they are tried. Each has an edge, which is a bonus
+// that is added to its score. The rarer a separator is in ordinary text and numbers, the higher is its edge.
 var separators = []struct {
 	r    rune
 	edge float64
@@ -330,9 +330,9 @@ func greekQuestions(lines []string) bool {
 	return ends > 0 && ends*2 > marks
 }
 
-// fieldCounts splits the lines into records. It returns the most frequent number of fields, not counting records with a
-// single field. It also returns how many records have that number, and how many records there are. Comments and empty
-// lines do not count.
+// fieldCounts splits the lines into records and compares their numbers of fields. `width` is the most frequent number,
+// `votes` is how many records have that number, and `records` is how many records there are. Records with a single
+// field do not determine `width`. Comments and empty lines do not count.
 func fieldCounts(lines []string, sep rune) (width, votes, records int) {
 	counts, escaped := map[int]int{}, false
 	for i := 0; i < len(lines); i++ {
