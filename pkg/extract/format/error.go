@@ -42,7 +42,7 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // KindOf returns the kind of the first *Error in err's chain, or "" if there is none. An error without a kind may be
-// temporary, for example if a child does not start.
+// temporary, for example if a child process fails to start.
 func KindOf(err error) Kind {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind

@@ -17,8 +17,9 @@ type Limits struct {
 	MaxPages int `json:"max_pages"`
 	// MaxCells is the maximum number of cells that are read from one spreadsheet or CSV file. Default 5,000,000.
 	MaxCells int `json:"max_cells"`
-	// CacheDir is the folder for the compiled code of the PDFium fallback. All processes share it. Without it, every
-	// child must compile the code again for the first PDF that needs it. This takes a few seconds and 300 MB.
+	// CacheDir is the folder for the compiled code of the PDFium fallback. All processes share it. Without this folder,
+	// every child process must compile PDFium again for the first PDF that needs it. This takes a few seconds and 300
+	// MB.
 	CacheDir string `json:"cache_dir"`
 }
 

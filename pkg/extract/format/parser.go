@@ -33,7 +33,7 @@ type Scans struct {
 	// Report makes a reader fail with an error of kind Scanned that lists the pages which are not in Pages yet.
 	// Otherwise these pages are read without recognition.
 	Report bool `json:"report,omitempty"`
-	// Hint tells users what to do about pages that were not recognised; "" if recognition is not set up.
+	// Hint tells users what to do about pages whose text was not recognised. It is "" if recognition is not set up.
 	Hint string `json:"hint,omitempty"`
 	// Limit is the maximum number of pages whose text is recognised, or 0 if recognition is not set up.
 	Limit int `json:"limit,omitempty"`

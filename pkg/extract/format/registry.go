@@ -41,16 +41,16 @@ type Format struct {
 	// Read reads a document. It passes the document's blocks to the sink and records its metadata.
 	Read func(p *Parser) error
 	// Locate finds passages from the document's text on its pages. The result holds rectangles for each passage and
-	// each of its spans. It is nil for formats without positions.
+	// each of its spans. Locate is nil for formats without positions.
 	Locate func(p *Parser, passages []Passage) ([][][]domain.PageRectangle, error)
 	// Scan returns the picture of a page, counted from 1, for text recognition. The picture is turned clockwise by the
-	// given number of quarter turns. It is nil for formats without scanned pages.
+	// given number of quarter turns. Scan is nil for formats without scanned pages.
 	Scan func(p *Parser, page, turn int) (*image.Gray, error)
 	// Scanned lays out pages whose text was recognised in pictures. The pages may come from a document in another
 	// format, because only one format has this function.
 	Scanned func(p *Parser, pages []scan.Page) error
-	// Piece reads text in this format, decoded to UTF-8, from a document in another format. It is nil if no other
-	// format embeds this one.
+	// Piece reads text in this format that is embedded in a document of another format and decoded to UTF-8. Piece is
+	// nil if no other format embeds this one.
 	Piece func(p *Parser, text io.Reader) error
 }
 
