@@ -68,7 +68,7 @@ var (
 	linkedTexts = []string{"description", "abstract", "articleBody", "text", "reviewBody"}
 )
 
-// linkedDetails are the properties that readers do not need.
+// linkedDetails are properties that are of no use to readers.
 var linkedDetails = wordset.Of(`image logo url sameAs thumbnail thumbnailUrl contentUrl embedUrl mainEntityOfPage isPartOf potentialAction publisher
 	encodingFormat inLanguage position breadcrumb primaryImageOfPage identifier gtin gtin8 gtin12 gtin13 gtin14 width height`)
 

@@ -130,7 +130,8 @@ func weigh(doc *html.Node) *pageTree {
 	return t
 }
 
-// note adds the properties of n, but not those of its children, to w. `alone` is true if the page has only one h1.
+// note adds the properties of element n to w, but not those of n's children. `alone` is true if the page has only one
+// h1.
 func (w *weight) note(n *html.Node, alone bool) {
 	switch {
 	case n.DataAtom == atom.H1:

@@ -112,7 +112,8 @@ func (s *boilerplateFinder) walk(n *html.Node, inRoot bool, at side) {
 	}
 }
 
-// isBoilerplate reports whether an element surrounds the content, judged by its structure.
+// isBoilerplate reports whether an element is one of the parts around the content, judging by its structure. `at` is
+// the element's position relative to the content.
 func (s *boilerplateFinder) isBoilerplate(n *html.Node, inRoot bool, at side) bool {
 	if !container(n) && (n.DataAtom != atom.Td || at == noSide) {
 		return false
