@@ -26,7 +26,8 @@ func (h header) order() binary.ByteOrder {
 	return binary.LittleEndian
 }
 
-// directories returns, for each page of a TIFF file, the header of a file that begins with this page.
+// directories returns a header for each page of a TIFF file. A file that begins with this header instead of its own has
+// that page as its first page.
 func directories(data io.ReaderAt, size int64) ([]header, error) {
 	var first header
 	if _, err := data.ReadAt(first[:], 0); err != nil {
