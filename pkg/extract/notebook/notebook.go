@@ -87,7 +87,8 @@ func (r *reader) notebook() error {
 	})
 }
 
-// object calls `value` for each key of the next value, which must be an object. The function must read the key's value.
+// object calls `value` for each key of the next value, which must be an object. Each call must read the value of its
+// key.
 func (r *reader) object(value func(key string) error) error {
 	if err := r.delimiter('{'); err != nil {
 		return err
@@ -108,7 +109,7 @@ func (r *reader) object(value func(key string) error) error {
 	return r.delimiter('}')
 }
 
-// array calls `element` for each element of the next value, which must be an array. The function must read the element.
+// array calls `element` for each element of the next value, which must be an array. Each call must read one element.
 func (r *reader) array(element func() error) error {
 	if err := r.delimiter('['); err != nil {
 		return err
