@@ -116,8 +116,8 @@ func (c *chartText) rows(w *Table) error {
 	return w.Flush()
 }
 
-// readSeries reads a series in a chart. In scatter charts, the x values are read as the names, and the y values as the
-// values.
+// readSeries reads a series in a chart. In scatter charts, the x values become the names of the points, and the y
+// values their values.
 func readSeries(sc *xmlscan.Scanner) *chartSeries {
 	s := &chartSeries{}
 	sc.Each(func(e xml.StartElement) bool {
