@@ -32,8 +32,8 @@ var Presentation = newFormat("presentation", "odp", (*reader).presentation, form
 	Extensions: []string{".odp", ".otp", ".fodp"}, Name: "an OpenDocument presentation", Label: "presentation (odp)",
 })
 
-// newFormat adds to a format what all OpenDocument formats have in common. The function body reads the body of a
-// document.
+// newFormat adds to a format what all OpenDocument formats have in common. `body` is the function that reads the body
+// of a document.
 func newFormat(kind, route string, body func(*reader, *xmlscan.Scanner), f format.Format) format.Format {
 	mimeType := typePrefix + kind
 	f.Type, f.Aliases, f.Packed = mimeType, []string{mimeType + "-template", mimeType + "-flat-xml"}, true

@@ -72,7 +72,8 @@ func (s *sheet) read() {
 	}
 }
 
-// element reads an element of the sheet. It returns false for groups of rows.
+// element reads an element of the sheet. It returns false for a group of rows, so that the caller reads the rows in it
+// one by one.
 func (s *sheet) element(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "table-row":
@@ -315,7 +316,7 @@ func (s *sheet) comment(column int, text, remark string) {
 	s.later(domain.Block{Kind: domain.BlockParagraph, Text: name + ": " + remark, Sheet: s.name, Row: min(s.row+1, format.MaxSheetRows)})
 }
 
-// boxes keeps the texts in shapes until the rows are written. The function descend walks the shapes.
+// boxes keeps the texts in shapes until the rows are written. `descend` walks the shapes.
 func (s *sheet) boxes(descend func(take func(xml.StartElement) bool)) {
 	w := &walker{r: s.r, sc: s.sc, emit: func(b domain.Block) error {
 		b.Sheet = s.name
