@@ -195,8 +195,8 @@ func differInSize(a, b structs.FPDF_FS_RECTF) bool {
 	return math.Abs(float64(a.Top-b.Top)) > uneven || math.Abs(float64(a.Bottom-b.Bottom)) > uneven
 }
 
-// parts splits a word whose characters differ in height, such as a number and its exponent, and passes its parts to the
-// Builder. It reports whether there are several parts.
+// parts splits a word whose characters differ in height, such as a number and its exponent, and passes the parts to the
+// Builder. If all characters have the same height, it passes nothing and returns false.
 func (c *pdfiumWords) parts(units []rune, n int, first structs.FPDF_FS_RECTF) bool {
 	last, from := first, 0
 	for i := 1; i < len(units); i++ {
@@ -249,8 +249,8 @@ func wordText(units []rune) string {
 	return b.String()
 }
 
-// startRun requests the properties that a run's characters have in common. It reports whether the run has a position
-// and a plausible size.
+// startRun requests the properties that a run's characters have in common. It returns false if the run has no position
+// or no plausible size.
 func (c *pdfiumWords) startRun(n int, b structs.FPDF_FS_RECTF) bool {
 	i := c.r.instance
 	c.r.calls += 4 // for origin, matrix, size and font

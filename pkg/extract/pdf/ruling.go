@@ -245,7 +245,7 @@ func nearest(places []float64, at float64) int {
 	return best
 }
 
-// covers reports whether a rule runs along most of the cell side that extends between the given positions.
+// covers reports whether a rule runs along most of one side of a cell. The side extends from `from` to `to`.
 func covers(r rule, from, to float64) bool {
 	return min(r.to, to)-max(r.from, from) >= closing*(to-from)
 }

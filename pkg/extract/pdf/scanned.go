@@ -38,7 +38,7 @@ const (
 	needCheck            // the page's text is an invisible layer over its picture
 )
 
-// needOf returns why the text of a page must be recognised.
+// needOf returns why the text of a page must be recognised in the page's picture, or needNone.
 func needOf(p page) scanNeed {
 	switch {
 	case p.letters == 0 && (p.drawn.pictured >= minPicture || p.drawn.shapes >= minOutlines || p.byPDFium != "" && p.image):

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdfobject"
 )
 
-// cidFont holds the additional properties of a composite font. Its codes can have several bytes, and map to the glyph
-// numbers (CIDs) of a character collection.
+// cidFont holds the additional properties of a composite font. The font's codes can have several bytes, and map to the
+// glyph numbers (CIDs) of a character collection.
 type cidFont struct {
 	encoding       *cmap           // embedded or predefined CMap; nil if codes are CIDs or Unicode
 	unicode        unicodeForm     // encoding form of the predefined CMap, if that is a Unicode encoding

@@ -73,7 +73,8 @@ func (c *cellMaker) cellsOf(pieces []piece, rtl bool) []Cell {
 	return cells
 }
 
-// partsWords reports whether a gap between two glyphs is a space between words.
+// partsWords reports whether the gap between glyphs a and b is a space between words. `gap` is its width, and `word`
+// the usual minimum width of such a space, as a multiple of the font size.
 func partsWords(a, b piece, gap, word float64) bool {
 	shift := math.Abs(a.base-b.base) > 0.1*max(a.size, b.size)
 	if shift || math.Abs(a.size-b.size) > 0.25*max(a.size, b.size) {
@@ -144,8 +145,8 @@ func (c *cellMaker) wordGapOf(pieces []piece) float64 {
 	return tightGap(gaps)
 }
 
-// letterGaps appends to `gaps` the distances between adjacent letters of the same size, as multiples of that size. It
-// also counts the blanks.
+// letterGaps appends to `gaps` the distances between adjacent letters of the same font size, as multiples of this size.
+// It also returns the number of blanks between the pieces.
 func letterGaps(gaps []float64, pieces []piece, isLetter func(string) bool) (_ []float64, spaces int) {
 	for i, p := range pieces {
 		if p.blank {

@@ -148,8 +148,8 @@ func markSpelled(pieces []piece, mark func(int)) {
 	flush()
 }
 
-// markSpelledWords marks the words in a sequence of single letters. A blank separates two letters, and a wider gap
-// separates two words.
+// markSpelledWords marks the words in a sequence of single letters. `alone` holds the indexes of these letters in
+// `pieces`. A blank separates two letters, and a wider gap separates two words.
 func markSpelledWords(pieces []piece, alone []int, mark func(int)) {
 	if len(alone) < minSpelled {
 		return
