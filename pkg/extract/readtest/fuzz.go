@@ -79,8 +79,8 @@ func Golden(t *testing.T, name string, data []byte, golden string) {
 	}
 }
 
-// Parts fuzzes parts of the first sample document whose name ends in `suffix`, and packs the changed part with the
-// others. If the packed file itself were changed, hardly any input would get past the checksums.
+// Parts fuzzes some parts of the first sample document whose name ends in `suffix`, and packs the changed part together
+// with the unchanged ones. If the packed file itself were changed, hardly any input would get past the checksums.
 func Parts(f *testing.F, suffix string, names ...string) {
 	files, err := filepath.Glob(filepath.Join(extracttest.Documents, "*"+suffix))
 	if err != nil || len(files) == 0 {
