@@ -27,7 +27,8 @@ const landlockOwn = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS
 	unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_MAKE_DIR |
 	unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_REFER | unix.LANDLOCK_ACCESS_FS_TRUNCATE
 
-// Sets of rights that a program keeps: to read files, and to run them. Programs run their libraries' loader.
+// Sets of rights that a program keeps: reading files, and running them. The right to run is needed even for libraries,
+// because a program runs their loader.
 const (
 	landlockRead    = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
 	landlockExecute = landlockRead | unix.LANDLOCK_ACCESS_FS_EXECUTE

@@ -48,8 +48,8 @@ var (
 )
 
 // Run runs a program and returns its standard output. The program reads the given file, or nothing, as its standard
-// input. It cannot use the network, start other programs, or write files, as far as the system supports these
-// restrictions; see the restrictions of document readers. Run stops the program when ctx is done.
+// input. It cannot use the network, start other programs, or write files, unless the system lacks support for such a
+// restriction. Run stops the program when ctx is done.
 func Run(ctx context.Context, p Program, in *os.File) ([]byte, error) {
 	exe, err := executable()
 	if err != nil {
