@@ -289,7 +289,8 @@ type ColumnNames struct {
 	Exact bool // merged cells define the columns of each name
 }
 
-// names returns the names in a header row. A cell that spans several columns names all of them.
+// names returns the names in a header row. If a cell spans several columns, its text is repeated as the name of each of
+// them.
 func (r *Row) names() ColumnNames {
 	n := ColumnNames{Cells: slices.Clone(r.Cells)}
 	for _, m := range r.Merged {
