@@ -223,8 +223,8 @@ func (x *Extractor) Locate(ctx context.Context, req Request, passages []Passage)
 	return answer.Rectangles, err
 }
 
-// task is what a child does with a document: it draws the given page, locates the given passages or, by default, reads
-// the document.
+// task is what a child does with a document. It draws the page `page` or locates `passages`. If neither is set, it
+// reads the document.
 type task struct {
 	page       int
 	passages   []Passage

@@ -100,9 +100,9 @@ type recognition struct {
 	missing   []string // languages that were asked for and are not installed
 }
 
-// pages recognises the text on the given pages. Each page waits for its turn: workspaces are served one page after the
-// other, so a long document of one workspace does not hold up the others. A page on which recognition fails is recorded
-// as failed. An error means that the document cannot be read now.
+// pages recognises the text on the pages with the numbers `numbers`. If several workspaces are waiting, one page of
+// each is recognised in turn, so that a long document of one workspace does not hold up the other workspaces. A page on
+// which recognition fails is recorded as failed. An error means that the document cannot be read now.
 func (r *recognition) pages(ctx context.Context, numbers []int) error {
 	numbers = numbers[:min(len(numbers), r.x.opts.MaxScans-r.done)]
 	total := r.done + len(numbers)
