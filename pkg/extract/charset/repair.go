@@ -72,7 +72,7 @@ func (t *Evidence) mixedScore() float64 {
 	return best + bonusSequence*float64(t.validSequences)/float64(t.validSequences+t.Bad)
 }
 
-// repairUTF8 returns UTF-8 text whose stray bytes have been decoded with the given encoding.
+// repairUTF8 decodes the stray bytes in UTF-8 text with the encoding `stray`, and returns the text as valid UTF-8.
 func repairUTF8(data []byte, stray *charmap.Charmap) string {
 	// The transformer itself returns no errors.
 	text, _, _ := transform.Bytes(&Repairer{Encoding: stray}, data)
