@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// PDF returns a file with the given objects, which are numbered from 1. Object 1 must be the catalogue.
+// PDF returns a PDF file that consists of `objects`. The objects are numbered from 1, and the first one must be the
+// catalogue.
 func PDF(objects ...string) []byte { return PDFWith("", objects...) }
 
 // PDFWith works like PDF, with additional entries in the trailer.
@@ -32,8 +33,8 @@ func Stream(dict, data string) string {
 	return fmt.Sprintf("<< %s /Length %d >>\nstream\n%s\nendstream", dict, len(data), data)
 }
 
-// PDFPages returns a file whose pages have the given content streams. The fonts are Helvetica (F1) and Helvetica Bold
-// (F2).
+// PDFPages returns a PDF file with one page for each content stream in `contents`. The pages can use the fonts F1
+// (Helvetica) and F2 (Helvetica Bold).
 func PDFPages(contents ...string) []byte { return PDF(PageObjects(contents...)...) }
 
 // PageObjects returns the objects in the file that PDFPages returns. The catalogue comes first; from object 4 on, there
@@ -52,7 +53,7 @@ func PageObjects(contents ...string) []string {
 	return objects
 }
 
-// At returns the PDF operators that show the text at the given position.
+// At returns the PDF operators that show `text` at the position (x, y) of a page.
 func At(font string, size, x, y float64, text string) string {
 	text = strings.NewReplacer(`\`, `\\`, `(`, `\(`, `)`, `\)`).Replace(text)
 	return fmt.Sprintf("BT /%s %g Tf 1 0 0 1 %g %g Tm (%s) Tj ET\n", font, size, x, y, text)
