@@ -26,7 +26,7 @@ func (p *Parser) DeclaredCharset() string {
 }
 
 // Decoded returns the whole source as text, for formats whose parsers cannot read a stream. As TextReader does, it sets
-// the document's Route to the given route and the name of the encoding.
+// the document's Route to `route` and the name of the encoding.
 func (p *Parser) Decoded(route string) (string, error) {
 	r, err := p.TextReader(route, "")
 	if err != nil {
@@ -46,8 +46,8 @@ type textSource struct {
 }
 
 // TextReader returns a reader that decodes the source to UTF-8 without a byte order mark. It sets the document's Route,
-// which is kept for diagnosis, to the given route and the name of the encoding. To detect the encoding, it first scans
-// the whole source: invalid bytes late in the text must be known before the first line is decoded. `standard` is the
+// which is kept for diagnosis, to `route` and the name of the encoding. To detect the encoding, it first scans the
+// whole source: invalid bytes late in the text must be known before the first line is decoded. `standard` is the
 // encoding that the format prescribes for files without a declared encoding, or "" if it prescribes none.
 func (p *Parser) TextReader(route, standard string) (*textSource, error) {
 	var evidence charset.Evidence
