@@ -58,7 +58,7 @@ func indexExtract(n *html.Node) *extractIndex {
 	return x
 }
 
-// contains reports whether the extract contains most of the given text.
+// contains reports whether the extract contains most of `text`.
 func (x *extractIndex) contains(text string) bool {
 	words := wordsOf(text)
 	if len(words) == 0 {

@@ -156,7 +156,7 @@ func stringsIn(v any) []string {
 	return nil
 }
 
-// namesIn returns the names of people or organisations, given as strings or entities.
+// namesIn returns the names of people or organisations. The value v holds them as strings or as JSON-LD entities.
 func namesIn(v any) []string {
 	switch v := v.(type) {
 	case string:

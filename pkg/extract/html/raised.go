@@ -19,8 +19,8 @@ var raisedForms = map[rune]rune{
 }
 
 // raise converts a superscript after a digit, so that it is not read as a part of the number: 12.5 with the exponent or
-// note 2 becomes "12.5²", and 1,234 with the note (2) becomes "1,234 (2)". The superscript is the text of b from the
-// given position. Other superscripts, such as the ends of ordinals, stay as they are.
+// note 2 becomes "12.5²", and 1,234 with the note (2) becomes "1,234 (2)". The superscript is the end of b, starting at
+// offset `from`. Other superscripts, such as the ends of ordinals, stay as they are.
 func raise(b *strings.Builder, from int) {
 	text := b.String()
 	if from <= 0 || len(text) <= from || len(text) > maxRaisedText || len(text)-from > maxRaised {

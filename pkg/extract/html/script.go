@@ -91,7 +91,7 @@ func lettersIn(blocks []block) int {
 	return sum
 }
 
-// proseIn returns the human-readable strings in the data of the given scripts, in order and without duplicates.
+// proseIn returns the human-readable strings in the data that the scripts contain, in order and without duplicates.
 func proseIn(scripts []string) []string {
 	var texts []string
 	seen := map[string]bool{}
