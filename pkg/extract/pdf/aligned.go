@@ -46,8 +46,8 @@ type alignedBlock struct {
 	at       [][]int // by row: the column of each cell
 }
 
-// takeAligned recognises a table at the start of the given lines by its alignment alone. It returns the table and the
-// lines below it, or nil and all lines if there is no table.
+// takeAligned recognises a table at the start of `lines` by its alignment alone. It returns the table and the lines
+// below it, or nil and all lines if there is no table.
 func (l *layout) takeAligned(lines []pdftext.Line) (*pageTable, []pdftext.Line) {
 	rows := l.alignedRows(lines)
 	b := findAligned(rows)

@@ -224,8 +224,8 @@ func firstWordWidth(c pdftext.Cell) float64 {
 	return words[0].X1 - words[0].X0
 }
 
-// lineRows turns each line in a row of the grid into a row of the table. If `columns` are given, lines that look like
-// the second line of a cell are joined to the row above.
+// lineRows turns each line in a row of the grid into a row of the table. If `columns` is not empty, lines that look
+// like the second line of a cell are joined to the row above.
 func (l *layout) lineRows(t *gridText, r int, columns []column) []table.Row {
 	lines := make([]pdftext.Line, 0, len(t.bands[r]))
 	for i, line := range t.bands[r] {

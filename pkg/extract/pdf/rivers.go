@@ -66,8 +66,8 @@ func lineWords(lines []pdftext.Line) [][]pdftext.Cell {
 	return words
 }
 
-// hasGapAt reports whether most lines have a gap at the given position that is wider than a space between words.
-// Smaller gaps also occur in text by chance.
+// hasGapAt reports whether most lines have a gap at the position `at` that is wider than a space between words. Smaller
+// gaps also occur in text by chance.
 func hasGapAt(lines []pdftext.Line, words [][]pdftext.Cell, at float64) bool {
 	const room = 0.5 // minimum width of the gap, as a multiple of the font size
 	n := 0

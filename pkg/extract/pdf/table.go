@@ -160,7 +160,7 @@ type openTable struct {
 	header  []string
 }
 
-// matchesColumns reports whether the given columns match the table's columns. All columns may be shifted together, as
+// matchesColumns reports whether `columns` match the columns of the open table. All columns may be shifted together, as
 // between left and right pages.
 func (t *openTable) matchesColumns(columns []column, size float64) bool {
 	if t == nil || len(columns) != len(t.columns) || len(columns) == 0 {

@@ -227,8 +227,8 @@ func cffName(name string) string {
 	return glyphName(name)
 }
 
-// cffString returns the name that has the given string number. For most standard strings, it returns a zero byte and
-// the character, not the name. The zero byte distinguishes such a result from a name.
+// cffString returns the name whose string number is `sid`. For most standard strings, it returns a zero byte and the
+// character, not the name. The zero byte distinguishes such a result from a name.
 func cffString(sid int, strs [][]byte) string {
 	switch {
 	case sid >= 391 && sid-391 < len(strs):

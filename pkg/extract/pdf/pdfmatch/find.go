@@ -153,7 +153,7 @@ func (w *window) match(s Span) (m Match) {
 	return m
 }
 
-// extendForward extends a match by punctuation. It compares the glyphs after the given glyph with the characters of
+// extendForward extends a match by punctuation. It compares the glyphs after `glyph` with the characters of
 // passage[from:to], up to the first difference, and returns the range of the equal glyphs. If there are none, `last` is
 // less than `first`.
 func (w *window) extendForward(glyph int32, from, to int) (first, last int32) {
@@ -172,9 +172,9 @@ func (w *window) extendForward(glyph int32, from, to int) (first, last int32) {
 	return first, last
 }
 
-// extendBackward extends a match by the punctuation before it. It compares the glyphs before the given glyph with the
+// extendBackward extends a match by the punctuation before it. It compares the glyphs before `glyph` with the
 // characters of passage[from:to], backwards from the last one, up to the first difference. It returns the first of the
-// equal glyphs or, if there are none, the given glyph.
+// equal glyphs or, if there are none, `glyph`.
 func (w *window) extendBackward(glyph int32, from, to int) int32 {
 	first := glyph
 	for from < to && first > 0 {

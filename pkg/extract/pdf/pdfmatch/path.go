@@ -52,8 +52,8 @@ type path struct {
 	cost float64
 }
 
-// bestPath chooses the positions of the given tokens. It returns the nodes of the best path in order. Tokens that are
-// not on the pages, or are too far from the others, are left out.
+// bestPath chooses a position on the pages for each token, and returns the resulting nodes in order. It leaves out
+// tokens that are not on the pages or are too far from the other tokens.
 func (t *Text) bestPath(tokens []token) []node {
 	var nodes []node
 	var live []path

@@ -164,7 +164,7 @@ func (s security) key128(password []byte) []byte {
 	return key[:s.size]
 }
 
-// opens reports whether the given file key is correct (algorithms 4 and 5).
+// opens reports whether `key` is the right key for the file (algorithms 4 and 5 of ISO 32000).
 func (s security) opens(key []byte) bool {
 	if s.revision == 2 {
 		return string(rc4Text(key, passwordPad)) == s.user

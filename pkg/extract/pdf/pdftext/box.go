@@ -43,7 +43,8 @@ func boxOf(media rect, rotate int64) pageBox {
 	return b
 }
 
-// outside reports whether a glyph of the given size is outside the visible part of the page.
+// outside reports whether a glyph is outside the visible part of the page. The glyph extends from `from` to `to` and
+// has the font size `size`.
 func (b pageBox) outside(from, to [2]float64, size float64) bool {
 	if b.width == 0 {
 		return false

@@ -80,8 +80,8 @@ var isotopes = func() map[string]bool {
 	return all
 }()
 
-// wordFrom returns the word at the start of the given pieces. It returns "" unless the word has at most two letters,
-// all on the baseline.
+// wordFrom returns the word at the start of `pieces`. It returns "" unless the word has at most two letters, all on the
+// baseline.
 func (c *cellMaker) wordFrom(pieces []piece) string {
 	const longest = 2
 	word := ""
@@ -100,7 +100,7 @@ func (c *cellMaker) wordFrom(pieces []piece) string {
 // result.
 const wordJoiner = "\u2060"
 
-// wordBefore returns the word at the end of the given pieces.
+// wordBefore returns the word at the end of `pieces`.
 func wordBefore(pieces []piece) string {
 	from := len(pieces)
 	for from > 0 && !pieces[from-1].blank && len(pieces)-from < 32 {

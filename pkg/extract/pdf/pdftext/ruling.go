@@ -195,7 +195,7 @@ func (in *interpreter) fill(s subpath) {
 	}
 }
 
-// rule records a thin box as a ruled line, given by the centre line of the box.
+// rule records a thin box as a ruled line along the centre of the box.
 func (in *interpreter) rule(b Box) {
 	b, ok := in.clipped(b)
 	if !ok || len(in.drawn.Fills)+len(in.drawn.Rules) >= maxRules {
