@@ -55,8 +55,8 @@ type Tasks struct {
 	Scan   ScanFunc
 }
 
-// RunIfAsked does nothing unless a parent started this process as a child. In a child it serves requests with the given
-// functions, or becomes the program that Run was called with, and never returns.
+// RunIfAsked does nothing unless a parent started this process as a child. In a child it serves requests with the
+// functions in `tasks`, or becomes the program that Run was called with, and never returns.
 func RunIfAsked(tasks Tasks) {
 	launchIfAsked()
 	value, asked := os.LookupEnv(ChildMarker)

@@ -64,9 +64,9 @@ func inThisThread(call, a1, a2, a3 uintptr) syscall.Errno {
 	return errno
 }
 
-// limitFiles restricts the process to the files that are already open and to the given grants. It needs Landlock, which
-// has been part of Linux since version 5.13 but has to be enabled. It returns an error if Landlock is not available.
-// The argument `restrict` is inAllThreads or inThisThread.
+// limitFiles restricts the process to files that are already open and to files that `grants` allow. It needs Landlock,
+// which has been part of Linux since version 5.13 but has to be enabled. It returns an error if Landlock is not
+// available. The argument `restrict` is inAllThreads or inThisThread.
 func limitFiles(grants []grant, restrict func(call, a1, a2, a3 uintptr) syscall.Errno) error {
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {

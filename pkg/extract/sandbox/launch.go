@@ -47,8 +47,8 @@ var (
 	ErrOutput  = errors.New("the program wrote more than its limit")
 )
 
-// Run runs a program and returns its standard output. The program reads the given file, or nothing, as its standard
-// input. It cannot use the network, start other programs, or write files, unless the system lacks support for such a
+// Run runs a program and returns its standard output. The program's standard input is the file `in`, or empty if `in`
+// is nil. It cannot use the network, start other programs, or write files, unless the system lacks support for such a
 // restriction. Run stops the program when ctx is done.
 func Run(ctx context.Context, p Program, in *os.File) ([]byte, error) {
 	exe, err := executable()
