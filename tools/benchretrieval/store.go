@@ -18,8 +18,8 @@ type content struct {
 	documents []service.Document
 }
 
-// datastore returns the id of a datastore with the given content on the given engine. It reuses a complete datastore
-// from an earlier run; otherwise it fills one and waits until everything is searchable.
+// datastore returns the id of a datastore that has the content c and uses the engine `engine`. It reuses a complete
+// datastore from an earlier run; otherwise it fills one and waits until everything is searchable.
 func (b *measured) datastore(ctx context.Context, s settings, c content, engine string, errs io.Writer) (string, error) {
 	name := fmt.Sprintf("%s, %s, %s", c.name, engine, modelName(s))
 	var id string
