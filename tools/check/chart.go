@@ -157,8 +157,8 @@ func printChart(ctx context.Context, root, set string, out io.Writer) error {
 	return err
 }
 
-// execute does the same as `helm template`, but treats missing values as errors. It returns the rendered files by name,
-// the names in order, and the values merged with the chart's defaults.
+// execute does the same as `helm template`, but treats missing values as errors. It returns the names of the rendered
+// files in order, the files by name, and the values merged with the chart's defaults.
 func execute(ctx context.Context, dir string, values common.Values) (names []string, files map[string]string, effective common.Values, err error) {
 	chart, err := loader.Load(dir)
 	if err != nil {
