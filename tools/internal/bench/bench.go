@@ -49,8 +49,8 @@ func (f *Flags) Write(p *string) {
 	f.StringVar(p, "write", "", "a Markdown file whose section of figures is replaced")
 }
 
-// Peers adds the flags -venv and -alone. By default, the Python environment is in the user's cache directory, in a
-// subdirectory with the given name.
+// Peers adds the flags -venv and -alone. By default, the Python environment is in the subdirectory `name` of the user's
+// cache directory.
 func (f *Flags) Peers(venv *string, alone *bool, name string) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -68,7 +68,7 @@ func (f *Flags) Path(p *string, name, env, value, usage string) {
 	f.paths = append(f.paths, p)
 }
 
-// List adds a flag for a comma-separated list. Each item must be one of the known items, if any are given.
+// List adds a flag for a comma-separated list. If `known` is not empty, each item of the list must be in it.
 func (f *Flags) List(p *[]string, name, env, value, usage string, known ...string) {
 	value, usage = fromEnvironment(env, value, usage)
 	*p = splitList(value)

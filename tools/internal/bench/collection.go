@@ -23,8 +23,8 @@ type Collection struct {
 	Relevant  eval.Judgements
 }
 
-// Collections returns the names of the wanted collections in a folder, in the given order. If `wanted` is empty, it
-// returns all of them, the smallest first.
+// Collections returns the names of the wanted collections in a folder, in the same order as in `wanted`. If `wanted` is
+// empty, it returns all of them, the smallest first.
 func Collections(folder string, wanted []string) ([]string, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {

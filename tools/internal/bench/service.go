@@ -164,8 +164,8 @@ func (s *Service) Close() error {
 	return errors.Join(faults...)
 }
 
-// Directory returns the directory `kept`, or a new temporary directory if `kept` is "". The function remove deletes the
-// temporary directory; it does nothing if `kept` was given.
+// Directory returns the directory `kept`, or a new temporary directory if `kept` is "". The returned function deletes
+// the temporary directory; it never deletes `kept`.
 func Directory(kept string) (dir string, remove func() error, err error) {
 	if kept != "" {
 		return kept, func() error { return nil }, nil
