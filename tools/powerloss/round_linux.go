@@ -145,7 +145,7 @@ func (t *totals) add(more totals) {
 	t.findings += more.findings
 }
 
-// round runs the service under load on an empty disk, makes the given power cuts, and checks the images.
+// round runs the service under load on an empty disk, makes the power cuts listed in `cuts`, and checks the images.
 func (r *runner) round(ctx context.Context, mountOptions string, cuts []cut) (sum totals, err error) {
 	d := disk.New(diskSize)
 	v, err := newVolume(ctx, d, filepath.Join(r.dir, "live"), mountOptions)
