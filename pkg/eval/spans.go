@@ -8,8 +8,7 @@ type Span struct{ Start, End int }
 // Length returns the length of the span, or 0 if it ends before it starts.
 func (s Span) Length() int { return max(0, s.End-s.Start) }
 
-// Answer is the answer to a question: its length and the positions where it occurs in documents. If it occurs several
-// times, it is enough to find one occurrence.
+// Union merges overlapping and adjacent spans, drops empty ones, and returns the result sorted by position.
 func Union(spans []Span) []Span {
 	sorted := slices.DeleteFunc(slices.Clone(spans), func(s Span) bool { return s.Length() == 0 })
 	slices.SortFunc(sorted, func(a, b Span) int { return a.Start - b.Start })
@@ -42,8 +41,8 @@ type Position struct {
 	Start    int
 }
 
-// Answer is the answer to a question, given by its length and the places where it occurs in documents. If it occurs
-// several times, it counts as found if any one occurrence is returned.
+// Answer is the answer to a question: its length and the positions where it occurs in documents. If it occurs several
+// times, it counts as found if one occurrence is returned.
 type Answer struct {
 	Length int
 	Places []Position
