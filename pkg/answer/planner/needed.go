@@ -13,8 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// minWords and the following limits decide whether a question needs a plan. It needs none if the best fragment covers
-// at least the given share of the question's content words, by weight.
+// Limits that decide whether a question needs a plan. A question needs none if the best fragment covers a large enough
+// share of its content words, by weight. How large the share must be depends on the question.
 const (
 	minWords      = 3    // a question with fewer content words is not planned
 	coversCompare = 0.9  // for a comparison
