@@ -73,7 +73,7 @@ type Result struct {
 	Score float64 // 0 to 1
 }
 
-// New returns a client after validating the configuration. It sends no request.
+// New validates the configuration and returns a client. It sends no request.
 func New(c Config) (*Client, error) {
 	u, err := url.Parse(c.URL)
 	if err != nil {

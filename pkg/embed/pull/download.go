@@ -96,7 +96,7 @@ func (d *download) attempt(ctx context.Context) error {
 	return err
 }
 
-// fetch appends the missing part to file, which already has `have` bytes.
+// fetch downloads the missing part of the published file and appends it to `file`, which already has `have` bytes.
 func (d *download) fetch(ctx context.Context, file *os.File, have int64) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -112,7 +112,7 @@ func prompts(content string) File {
 	return File{Name: "config_sentence_transformers.json", Size: int64(len(content)), SHA256: hex.EncodeToString(sum[:]), Content: content}
 }
 
-// Find returns the known model with the given name or origin.
+// Find returns the known model with the given short name or Hugging Face name ("owner/name").
 func Find(name string) (Model, bool) {
 	known := Known()
 	i := slices.IndexFunc(known, func(m Model) bool { return m.Name == name || m.Origin == name })

@@ -2,9 +2,9 @@ package static
 
 import "math/bits"
 
-// trie is a set of strings. In one pass over a text, it finds the longest of these strings that is a prefix of the
-// text. All edges are in one hash table of one or two megabytes, so finding a string takes a few reads. A Go map with
-// the strings as keys would need one lookup for each possible length.
+// trie is a set of strings. In one pass over a text, it finds the longest string of the set that is a prefix of the
+// text. All edges are in one hash table of one or two megabytes, so finding a string takes only a few memory accesses.
+// A Go map with the strings as keys would need one lookup for each possible length.
 type trie struct {
 	edges []edge  // hash table with linear probing; its length is a power of two
 	shift int     // number of bits by which a hash is shifted right to get an index

@@ -98,8 +98,8 @@ func (s *vocabularyCoverage) add(id int32, piece string, continues bool) {
 	s.pieces[id] = pieceKind{runes: uint8(min(utf8.RuneCountInString(piece), 255)), continues: continues, ideograph: size == len(piece) && isIdeograph(r)}
 }
 
-// count counts the ideographs in the vocabulary, to determine whether it was also built from text with ideographs. It
-// is called after all pieces have been added.
+// count counts the ideographs in the vocabulary, to find out whether the vocabulary was also built from Chinese or
+// Japanese text. It must be called after all pieces have been added.
 func (s *vocabularyCoverage) count() {
 	n := 0
 	for _, p := range s.pieces {

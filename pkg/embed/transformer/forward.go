@@ -127,7 +127,7 @@ func (n *network) encode(ctx context.Context, w *workspace, texts [][]int32, lay
 	return nil
 }
 
-// feedForward computes the rest of a layer after attention, for the first `rows` rows of w.x and w.mixed.
+// feedForward computes the part of a layer that follows attention, for the first `rows` rows of w.x and w.mixed.
 func (n *network) feedForward(w *workspace, l *layer, rows int) {
 	size := rows * n.hidden
 	// qkv is no longer needed, so its memory is reused for this layer's output.
@@ -172,7 +172,7 @@ func (n *network) attend(w *workspace, first, tokens, queries int) {
 			}
 			mixed := w.mixed[(first+row)*hidden+head*size:]
 			kn.multiply(mixed, hidden, w.scores, wide, rows, &values, w.tile)
-			// The weights are normalised here because the result has fewer numbers than the scores.
+			// The softmax weights were not normalised. Normalise the result instead, because it has fewer numbers.
 			for i, sum := range w.sums[:rows] {
 				scale := 1 / sum
 				out := mixed[i*hidden:][:size]

@@ -45,7 +45,7 @@ type settings struct {
 	chinese      bool
 }
 
-// directory is the directory of a model. Files outside it cannot be read through it.
+// directory gives access to the files in a model's directory, and to no files outside it.
 type directory struct {
 	name  string
 	root  *os.Root
@@ -240,8 +240,8 @@ func (d directory) readModules(s *settings) error {
 	return nil
 }
 
-// readLengths reads the maximum number of tokens per text, and the options of a tokeniser that consists only of a
-// vocabulary.
+// readLengths reads the maximum number of tokens per text. For a tokeniser that has only a vocabulary file, it also
+// reads the tokeniser's options.
 func (d directory) readLengths(s *settings) error {
 	var sentence struct {
 		MaxTokens int `json:"max_seq_length"`

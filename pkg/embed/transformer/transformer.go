@@ -56,8 +56,8 @@ type Config struct {
 	// default is processors.Count.
 	Threads int
 
-	// Priority lets queries of this model run before passages of all models with the same Priority. The default is shared
-	// by the models of the process.
+	// Priority makes passages wait while queries of this model are running. It affects the passages of all models with
+	// the same Priority. By default, all models of the process share one.
 	Priority *Priority
 }
 

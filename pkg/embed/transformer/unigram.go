@@ -195,7 +195,7 @@ type viterbi struct {
 	path []int32
 }
 
-// ending is the most probable sequence of pieces for a word prefix.
+// ending is the most probable sequence of pieces for a prefix of a word.
 type ending struct {
 	score float64
 	start int32 // where the last piece starts, or -1 if no sequence of pieces matches

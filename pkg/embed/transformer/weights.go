@@ -14,8 +14,8 @@ type weights struct {
 	err     error  // the first error
 }
 
-// newWeights returns a weights that looks up names in `tensors`. It determines the prefix, such as "bert.", that names
-// in the file have.
+// newWeights returns weights that look up names in `tensors`. It determines the prefix, such as "bert.", that names in
+// the file have.
 func newWeights(tensors map[string]tensor) *weights {
 	w := &weights{tensors: tensors}
 	const known = "embeddings.word_embeddings.weight"
@@ -161,8 +161,8 @@ func assemble(s *settings, tensors map[string]tensor, kn *kernel) (*network, err
 	return n, nil
 }
 
-// detachWords copies the word vectors, so that the rest of the file can be freed. If they make up most of the file, as
-// in multilingual models, they are not copied, because a copy would double the memory for a while.
+// detachWords copies the word vectors, so that the rest of the file can be freed. If word vectors make up most of the
+// file, as in multilingual models, they are not copied, because the copy would double the memory for a while.
 func (n *network) detachWords(file []byte) {
 	if len(n.words.data) < len(file)/4*3 {
 		n.words.data = slices.Clone(n.words.data)

@@ -129,8 +129,8 @@ func readPublished(directory, name string) ([]byte, error) {
 	return content, nil
 }
 
-// keptWords returns the words of the vocabulary that texts can contain, in the order of their ids, and their ids in the
-// published model.
+// keptWords returns the words of the published vocabulary that can occur in texts, in the order of their ids. It also
+// returns their ids in the published model, which are row numbers of its word vectors.
 func keptWords(tokenizer []byte) (words []string, rows []int, err error) {
 	var file struct {
 		Model struct {
