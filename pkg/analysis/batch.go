@@ -111,7 +111,8 @@ func (b *Batch) count(id, weight uint32) {
 	b.length += weight
 }
 
-// numberOf makes sure that the batch contains the term with the analyzer's number `id`, and returns id.
+// numberOf adds the term with the analyzer's number `id` to the batch, unless the batch already contains it. It returns
+// id.
 func (b *Batch) numberOf(id uint32) uint32 {
 	if int(id) >= len(b.numbers) {
 		b.numbers = b.analyzer.statesFor(int(id) + 1)
@@ -123,8 +124,7 @@ func (b *Batch) numberOf(id uint32) uint32 {
 	return id
 }
 
-// statesFor returns the analyzer's termStates, indexed by the analyzer's numbers for the terms. If there are fewer than
-// n, it adds empty ones first.
+// statesFor returns a slice of at least n termStates, indexed by the analyzer's numbers for the terms.
 func (a *Analyzer) statesFor(n int) []termState {
 	if n > len(a.states) {
 		a.states = append(a.states, make([]termState, max(n, 2*len(a.states), 1024)-len(a.states))...)
@@ -256,7 +256,7 @@ func (a *Analyzer) detect(text string) (Language, []*knownWord) {
 }
 
 // ids calls f with the number of each term of a text, in reading order and with repetitions, at most MaxTerms times.
-// `known` is either nil or the words that the function detect returned for this text.
+// `known` is the second result of detect for this text, or nil.
 func (a *Analyzer) ids(text string, lang Language, known []*knownWord, f func(id uint32)) {
 	text = normalised(text)
 	left := MaxTerms

@@ -70,7 +70,8 @@ func detectLatin(text string, words []string, votes []uint64) Language {
 	return Language(info.Lang.Iso6391())
 }
 
-// Maximum number of bytes whose trigrams are counted, and minimum confidence of a result.
+// Maximum number of bytes whose trigrams are counted, and minimum confidence at which the detected language is
+// accepted.
 const (
 	maxTrigramBytes = 800
 	minConfidence   = 0.1
@@ -88,8 +89,8 @@ func distinct(words []string, lang Language) int {
 }
 
 // voteByFunctionWords detects the language by function words. Each function word in the text has one vote, which is
-// divided among the languages that have the word. The winner needs a minimum share of all words and a clear lead;
-// otherwise the result is false.
+// divided among the languages that have the word. The winner needs a minimum share of all words and a clear lead over
+// the other languages. If no language has both, the second result is false.
 func voteByFunctionWords(words []string, among functionWordVotes) (Language, bool) {
 	return among.elect(among.votesOf(words))
 }

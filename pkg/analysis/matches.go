@@ -100,8 +100,8 @@ func formsToMark(query []QueryTerm) map[string]bool {
 	return forms
 }
 
-// clusters iterates over the two characters in a term that is a pair, each with its combining marks. For a term of one
-// character, it yields nothing.
+// clusters yields the two characters of a term that is a pair of characters, each with its combining marks. For any
+// other term, which is a single character, it yields nothing.
 func clusters(term string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for start := 0; start < len(term); {

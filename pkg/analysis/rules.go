@@ -31,7 +31,8 @@ type Synonym struct {
 	To   []string
 }
 
-// Rules change the words that queries are searched for. They are safe for concurrent use. A nil Rules changes nothing.
+// Rules change how queries are searched for: they add synonyms, and leave out or keep certain words. They are safe for
+// concurrent use. A nil Rules changes nothing.
 type Rules struct {
 	synonyms   []Synonym
 	stop, keep map[string]bool

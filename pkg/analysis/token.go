@@ -86,7 +86,8 @@ func joinerAt(text string, i int) rune {
 	return r
 }
 
-// splitter collects the words of a joined token, so that it can emit the whole token after its parts.
+// splitter collects words that are joined, as in AX-200. When the last one is known, it emits the tokens of the single
+// words first, and then the tokens that join several words.
 type splitter struct {
 	emit    func(token) bool
 	known   func(word string) bool // emits the parts of a cached word, or returns false if the word is not cached; may be nil

@@ -38,7 +38,8 @@ const (
 	maxProduct = 100
 )
 
-// Boost is a rule that gives each document a factor between 1 and Factor. A document without a value has the factor 1.
+// Boost is a rule that gives each document a factor between 1 and Factor, by which Apply changes the document's score.
+// The factor depends on the document's values of the metadata key Key. It is 1 if the document has no such value.
 type Boost struct {
 	Type   Type
 	Key    string // metadata key, as in filters
@@ -109,8 +110,8 @@ func (s Scorer) FactorFor(values []filter.Value) (float64, error) {
 	return 1 + (s.Factor-1)*share, nil
 }
 
-// share returns the share of the boost, from 0 to 1, that a document with the value v gets. It returns false if v has
-// the wrong type.
+// share returns the share of the boost, from 0 to 1, that a document with the value v gets. It returns false if a boost
+// of this type cannot use v.
 func (s Scorer) share(v filter.Value) (float64, bool) {
 	switch s.Type {
 	case Recency:

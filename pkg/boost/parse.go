@@ -110,13 +110,13 @@ func (p *parser) key(b *Boost, v any, field string) {
 	b.Key = key
 }
 
-// Limits on pivots and maxima, which keep the shares finite.
+// Limits on Pivot and Max. Within these limits, the share of the boost is always a finite number.
 const (
 	minScale = 1e-9
 	maxScale = 1e15
 )
 
-// scale reads the pivot or the maximum of a Number boost.
+// scale reads the fields "pivot" and "max" of a Number boost, exactly one of which must be set. The other result is 0.
 func (p *parser) scale(object map[string]any, field string) (pivot, highest float64) {
 	switch {
 	case object["pivot"] != nil && object["max"] != nil:

@@ -118,5 +118,5 @@ func rowLabel(text string) string {
 	return strings.TrimRight(text, ": ")
 }
 
-// joinContext joins two parts of a context, of which either may be empty.
+// joinContext joins two parts of a context and truncates the result to at most `limit` bytes. Each part may be empty.
 func joinContext(a, b string, limit int) string { return oneLine(appendTo(a, b), limit) }

@@ -47,8 +47,8 @@ func (p *packer) next() error {
 	return nil
 }
 
-// divide splits a piece that does not fit below the headings in the current chunk. It returns fewer than two parts if
-// the piece must stay whole. A piece must stay whole if it cannot be split, or if the headings fill more than half of
+// divide splits a piece that does not fit below the headings in the current chunk. If the piece must stay whole, divide
+// returns at most one part. A piece must stay whole if it cannot be split, or if the headings fill more than half of
 // the chunk and may form a chunk of their own.
 func (p *packer) divide(b domain.Block, s piece) []piece {
 	used := p.cur.tokens

@@ -45,7 +45,7 @@ func ParseRule(line string) (Rule, error) {
 	return rule, nil
 }
 
-// splitRule splits a rule at => and returns the texts on each side, without empty ones.
+// splitRule splits a rule at each "=>" and returns the texts on each side. Empty texts are omitted.
 func splitRule(line string) (sides [][]string, err error) {
 	var texts []string
 	var text strings.Builder

@@ -88,10 +88,10 @@ var lenientPatterns = slices.Concat(strictPatterns, []volatilePattern{
 	{anyOf: []string{" times"}, expression: regexp.MustCompile(`\b(?:read|visited) ` + amount + ` ?times\b`)},
 })
 
-// RemoveVolatile returns the text in lower case, with single spaces, without the parts that a server changes in every
-// response: the time at which the page was generated, durations, ages ("3 minutes ago"), counters, tokens and request
-// ids. Every other date, time and number stays: if it changes, the content has changed. Use RemoveVolatile to compare
-// two pages.
+// RemoveVolatile returns the text in lower case, with single spaces, and without the parts that a server changes in
+// every response: the time at which the page was generated, durations, ages ("3 minutes ago"), counters, tokens and
+// request ids. Every other date, time and number stays, because a change there is a change of the content. Use
+// RemoveVolatile to compare two pages.
 func RemoveVolatile(text string) string { return removeMatches(text, lenientPatterns) }
 
 // RemoveVolatileStrict removes less than RemoveVolatile: ages and counters of visits stay, because they may be facts.
