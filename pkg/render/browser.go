@@ -157,7 +157,7 @@ func (b *Browser) acquire(ctx context.Context) (*instance, error) {
 	return b.current, nil
 }
 
-// release returns an instance after use. A bad instance gets no new pages.
+// release ends the use of an instance for one page. If `bad` is true, the instance gets no new pages.
 func (b *Browser) release(i *instance, bad bool) {
 	b.lock <- struct{}{}
 	defer func() { <-b.lock }()

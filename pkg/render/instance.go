@@ -112,8 +112,8 @@ func (b *Browser) checkPolicy(i *instance) {
 	})
 }
 
-// attach starts the allocator's browser or connects to a running one. The function cancel must cancel the allocator's
-// context.
+// attach starts a browser or connects to a running one, depending on the allocator in actx, and waits for the browser's
+// first response. After startTimeout, it gives up and calls `cancel`, which must cancel actx.
 func (b *Browser) attach(actx context.Context, cancel context.CancelFunc) (*instance, error) {
 	debug := func(format string, args ...any) {
 		b.opts.Log.Debug("browser", "message", fmt.Sprintf(format, args...))
