@@ -115,7 +115,8 @@ func (g *Gate) dispatch() {
 	}
 }
 
-// next returns the flow to serve next, and the index of the caller to admit.
+// next chooses the caller to admit next. It returns the caller's flow and the caller's index in the flow's queue, or
+// nil if no waiting caller may be admitted now.
 func (g *Gate) next() (*flow, int) {
 	var candidates []*flow
 	for _, f := range g.flows {

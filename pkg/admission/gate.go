@@ -90,14 +90,15 @@ func New(o Options) *Gate {
 	return &Gate{opts: o, flows: map[string]*flow{}, sweepAt: minSweep}
 }
 
-// Enter reports whether a caller of the flow is admitted. An admitted caller must call Leave on the slot once. Enter
-// returns false if the gate is full and the caller was not admitted before its time-out or the end of ctx.
+// Enter waits until a caller of the flow is admitted, and returns true and the caller's slot. The caller must call
+// Leave on the slot once. If the caller's time-out expires or ctx is done first, or if the gate refuses the caller,
+// Enter returns false.
 func (g *Gate) Enter(ctx context.Context, flow string) (*Slot, bool) {
 	return g.EnterWeighted(ctx, flow, 1)
 }
 
-// EnterWeighted is like Enter for a caller that needs `weight` slots at once. If weight exceeds the slots that
-// Options.Spare leaves, the caller is admitted with those only.
+// EnterWeighted is like Enter for a caller that needs `weight` slots at once. A weight above the number of slots that
+// Options.Spare leaves is reduced to that number.
 func (g *Gate) EnterWeighted(ctx context.Context, flow string, weight int) (*Slot, bool) {
 	if g == nil || g.opts.Limit <= 0 {
 		return nil, true
@@ -172,7 +173,7 @@ func (g *Gate) begin(name string, weight int) (*Slot, *waiter) {
 	return nil, w
 }
 
-// isBurst reports whether the flow's load counts as a burst. The caller holds the lock.
+// isBurst reports whether the flow's load counts as a burst. The gate's lock must be held.
 func (g *Gate) isBurst(f *flow, now time.Time) bool {
 	return now.Sub(f.queuedSince) < g.opts.Interval && !g.isCooling(f, now)
 }
@@ -210,7 +211,7 @@ func (g *Gate) timeOut(w *waiter) {
 	}
 }
 
-// refuse removes the waiter at the given index from the flow's queue and refuses it. The caller holds the lock.
+// refuse removes the waiter at the given index from the flow's queue and refuses it. The gate's lock must be held.
 func (g *Gate) refuse(f *flow, at int) {
 	w := g.dequeue(f, at)
 	f.refused = time.Now()

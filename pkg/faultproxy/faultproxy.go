@@ -246,9 +246,8 @@ func (p *Proxy) pipe(l *link, to, from net.Conn) {
 	}
 }
 
-// delay waits for as long as the mode delays n bytes. It returns how many of these bytes may pass, or -1 if the
-// connection ends before any of them passes. `last` reports whether the connection ends once the allowed bytes have
-// passed.
+// delay waits for as long as the mode delays n bytes. It returns how many of these bytes may pass. If the mode then
+// ends the connection, `last` is true. If the connection ends before any byte may pass, `allowed` is -1.
 func (p *Proxy) delay(l *link, n int) (allowed int, last bool) {
 	for {
 		p.mu.Lock()

@@ -34,7 +34,7 @@ type Load struct {
 	// Grace is the time to wait for responses after the last request. Requests that have no response by then count as
 	// failed.
 	Grace time.Duration
-	// Requests is the maximum number of requests, including warm-up; 0 means no limit.
+	// Requests is the maximum number of requests, including those of the warm-up; 0 means no limit.
 	Requests int
 }
 

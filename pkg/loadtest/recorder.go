@@ -25,7 +25,8 @@ const (
 // Maximum number of different failures that are listed.
 const maxFailures = 20
 
-// recorder records the measurements of a load test between the times `from` and `until`.
+// recorder records the measurements of a load test, which lasts from the time `from` until the time `until`. Requests
+// that were due before `from` belong to the warm-up and are ignored.
 type recorder struct {
 	from, until time.Time
 

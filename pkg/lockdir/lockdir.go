@@ -51,7 +51,7 @@ func Make(parent, pattern string) (*Dir, error) {
 // Path returns the path of the directory.
 func (d *Dir) Path() string { return d.path }
 
-// Remove deletes the directory and its content. If that fails, it retries for a second.
+// Remove deletes the directory and its content. If deleting fails, Remove retries for a second.
 func (d *Dir) Remove() error {
 	unlocked := d.lock.Unlock() // unlock first, because some systems do not delete locked files
 	return errors.Join(remove(d.path), unlocked)
