@@ -111,8 +111,8 @@ func fitsLibrary(a *ooxml.Package, main string) bool {
 	return total <= maxLibraryBytes
 }
 
-// maxLibraryBytes is the maximum unpacked size, in bytes, of a document that the library reads. Larger documents are
-// read as a stream.
+// maxLibraryBytes is the maximum unpacked size, in bytes, of a document that is read with the docx library. Larger
+// documents are read as a stream.
 const maxLibraryBytes = 64 << 20
 
 // headersAndFooters reads the headers or the footers. Text that several of them share is read once; page numbers are
