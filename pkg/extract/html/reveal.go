@@ -381,8 +381,8 @@ func (r *revealer) isDescription(button *html.Node) bool {
 	return false
 }
 
-// hasVisibleSibling reports whether an element has a visible sibling of the same kind. For example, only one panel in a
-// set of tabs is visible.
+// hasVisibleSibling reports whether an element has a visible sibling of the same kind. A hidden element with such a
+// sibling can probably be opened: in a set of tabs, for example, only one panel is visible at a time.
 func hasVisibleSibling(n *html.Node) bool {
 	if attr(n, "class") == "" || n.DataAtom == atom.Li || n.DataAtom == atom.Tr {
 		return false

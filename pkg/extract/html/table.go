@@ -201,8 +201,8 @@ func (w *walker) vertical(rows []gridRow) []gridRow {
 	return rows
 }
 
-// labelCells returns the texts of the cells in the given rows, with a colon after each th that labels the td next to
-// it.
+// labelCells returns the texts of the cells in `rows`. It adds a colon to the text of each th that labels the td next
+// to it.
 func labelCells(rows []gridRow) [][]string {
 	cells := make([][]string, len(rows))
 	for i, r := range rows {
