@@ -99,7 +99,7 @@ type kind struct {
 	decode func(io.Reader) (image.Image, error)
 }
 
-// scan returns the only page of a picture for text recognition.
+// scan returns the picture in a file that has only one page, prepared for text recognition.
 func (k kind) scan(p *format.Parser, page, turn int) (*image.Gray, error) {
 	if page != 1 {
 		return nil, format.Errorf(format.NoPage, "the file has no page %d; it has one page", page)
