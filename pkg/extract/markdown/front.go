@@ -65,7 +65,7 @@ func frontMatter(p *format.Parser, front string) {
 	}
 }
 
-// frontField is a key with one or more values.
+// frontField is a key in the front matter, with one or more values.
 type frontField struct {
 	key    string
 	values []string
