@@ -117,7 +117,7 @@ func (c *chartText) rows(w *Table) error {
 }
 
 // readSeries reads a series in a chart. In scatter charts, the x values become the names of the points, and the y
-// values their values.
+// values become the values of the points.
 func readSeries(sc *xmlscan.Scanner) *chartSeries {
 	s := &chartSeries{}
 	sc.Each(func(e xml.StartElement) bool {

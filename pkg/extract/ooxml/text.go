@@ -129,7 +129,7 @@ func LinkAddress(rels map[string]Relation, id string) string {
 
 // ChooseOne reads the current element, which holds alternative versions of the same content. It reads the alternatives
 // in order, the fallback last, and calls `take` with each of their elements. It stops after the first alternative that
-// has added content, which it recognises by a changed result of `length`.
+// has added content. `length` returns the amount of content collected so far.
 func ChooseOne(sc *xmlscan.Scanner, length func() int, take func(e xml.StartElement) bool) {
 	before := length()
 	sc.Each(func(e xml.StartElement) bool {
