@@ -22,14 +22,14 @@ type style struct {
 // listStyle holds a list's number formats, by level.
 type listStyle map[int]listLevel
 
-// listLevel is the number format for one list level.
+// listLevel says how the items on one level of a list are numbered.
 type listLevel struct {
 	format         string // the format in OpenDocument's notation: "1", "a", "i"; "" for bullets
 	prefix, suffix string
 	start          int
 }
 
-// readStyles records the structural styles among the children of the current element.
+// readStyles records the styles and list styles among the children of the current element, and the default language.
 func (r *reader) readStyles(sc *xmlscan.Scanner) {
 	sc.Each(func(e xml.StartElement) bool {
 		switch name := xmlscan.Attr(e, "name"); {
