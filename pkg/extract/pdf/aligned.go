@@ -274,8 +274,8 @@ func (b *alignedBlock) grown(r alignedCells) []column {
 	return columns
 }
 
-// isAligned reports whether, in every column, the cells share a left edge, a right edge or a centre. In each column, a
-// fifth of the cells may be out of line, and also one more cell, such as a header.
+// isAligned reports whether, in every column, the cells share a left edge, a right edge or a centre. In each column, up
+// to a fifth of the cells may be out of line, plus one more cell, such as a header.
 func (b *alignedBlock) isAligned(rows []alignedCells) bool {
 	places := make([][3][]float64, len(b.columns))
 	for i, at := range b.at {

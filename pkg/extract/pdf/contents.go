@@ -23,8 +23,8 @@ var (
 // leaderText replaces a row of dots.
 const leaderText = " … "
 
-// joinContents joins each entry of a table of contents into one cell: its title, leaderText, and its page number.
-// Programs write the dots between title and page number in many ways, some as separate lines.
+// joinContents joins each entry of a table of contents into one cell: its title, an ellipsis (leaderText) in place of
+// the dots, and its page number. Programs write the dots in many ways, some as separate lines.
 func joinContents(lines []pdftext.Line) []pdftext.Line {
 	if !slices.ContainsFunc(lines, func(l pdftext.Line) bool {
 		return strings.ContainsAny(l.Text(), ".·•‧․_…⋯") && leader.MatchString(l.Text())

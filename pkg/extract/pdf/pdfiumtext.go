@@ -35,8 +35,8 @@ type pdfiumPage struct {
 	unknown pdfgarbled.Unknown // undecoded characters that form words
 }
 
-// page reads a page; i is the page's 0-based index. It builds lines from the positions of PDFium's words, so that these
-// pages go through the same layout analysis as others.
+// page reads a page; i is the page's 0-based index. It builds lines from the positions of PDFium's words, so that pages
+// read with PDFium go through the same layout analysis as other pages.
 func (r *pdfiumReader) page(ctx context.Context, i int, hidden []pdftext.Box) (read pdfiumPage, err error) {
 	defer recoverPDFium(&err)
 	loaded, err := r.instance.FPDFText_LoadPage(&requests.FPDFText_LoadPage{Page: r.pageAt(i)})

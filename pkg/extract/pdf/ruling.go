@@ -41,7 +41,7 @@ func (g *grid) bottom() float64 { return g.ys[len(g.ys)-1] }
 // swapped.
 type rule struct{ at, from, to float64 }
 
-// gridsOf finds possible table grids in the drawings of a page. The text within a grid decides later whether it is a
+// gridsOf finds possible table grids in the drawings of a page. The text in a grid decides later whether the grid is a
 // table.
 func gridsOf(d pdftext.Drawn, turn int) []grid {
 	across, down := rulesOf(d, turn)

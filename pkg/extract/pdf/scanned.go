@@ -162,8 +162,8 @@ func (c *scannedPages) account(number int, p page) {
 	}
 }
 
-// next returns the pages to recognise next: all that need it, and a sample of the pages with a text layer. If the
-// layers in the sample do not match their pictures, all pages with a text layer are recognised.
+// next returns the pages to recognise next: all pages whose text must be recognised, and a sample of the pages with a
+// text layer. If the layers in the sample do not match their pictures, all pages with a text layer are recognised.
 func (c *scannedPages) next(scans format.Scans) []int {
 	pages := c.wanted
 	var layers []int // not compared yet

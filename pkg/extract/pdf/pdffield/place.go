@@ -27,8 +27,8 @@ var blankToFill = regexp.MustCompile(`[ \t]*(?:[_.…·‧]{3,}|(?:[_.] ){3,}[_.
 
 // Place joins the values of form fields to their labels: "Name: Smith", "☒ by post". A value without a label on the
 // page is labelled with the field's name and inserted at the field's position. In a table with fields, the column names
-// are the labels; inTables reports, for each of the given fields, whether it is in such a table. The given lines and
-// fields are not changed.
+// are the labels; `inTables` reports, for each field, whether it is in such a table. Place does not change `lines` and
+// `fields`.
 func Place(lines []pdftext.Line, fields []pdftext.Field, inTables func([]pdftext.Line, []pdftext.Field) []bool) []pdftext.Line {
 	if len(fields) == 0 {
 		return lines

@@ -117,7 +117,7 @@ func (t *Text) bestPath(tokens []token) []node {
 
 func byCost(a, b path) int { return cmp.Compare(a.cost, b.cost) }
 
-// position is the start of a token in Text.core, and the cost of using it.
+// position is the start of a token in Text.core, and the cost of choosing this position for the token.
 type position struct {
 	at   int32
 	cost float64

@@ -88,7 +88,7 @@ func open(data []byte, search bool) (d *Document, err error) {
 }
 
 // HasContent reports whether the bytes contain objects and streams. All page content and all packed objects are in
-// streams. Without them, no reader can find text or pictures.
+// streams. Without streams, no reader can find text or pictures.
 func HasContent(data []byte) bool {
 	return bytes.Contains(data, []byte("stream")) && pdfobject.HasObjects(data)
 }

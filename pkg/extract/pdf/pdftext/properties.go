@@ -205,8 +205,8 @@ func pageOf(v pdf.Value, names func(string) pdf.Value, pages map[uint32]int) int
 	return -1
 }
 
-// namedDestinations returns a function that looks up a destination by its name. The names are in the old dictionary or
-// in the name tree, which is read only once.
+// namedDestinations returns a function that looks up a destination by its name. The names are in a dictionary (in old
+// files) or in a name tree, which is read only once.
 func (d *Document) namedDestinations(root pdf.Value) func(string) pdf.Value {
 	old := root.Key("Dests")
 	var tree map[string]pdf.Value
