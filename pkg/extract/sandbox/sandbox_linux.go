@@ -48,7 +48,7 @@ const (
 // confine permanently drops all rights that reading documents does not need, in all threads of the process. It removes
 // the access to files outside `folders`, to the network, and to other programs and processes. It also removes
 // capabilities, and the right to gain new privileges. confine also closes file descriptors that were inherited by
-// accident. It returns the rights that this system does not let the process drop; all others are dropped.
+// accident. It returns the rights that this system does not let the process drop; all other rights are dropped.
 func confine(folders []string) (missing []string) {
 	report := func(what string, err error) {
 		if err != nil {
