@@ -117,7 +117,8 @@ type variant struct {
 
 // startVariants starts the service with all documents of the set and creates the agents. The first agent neither plans
 // searches nor marks unsupported sentences. If the settings name another program, that program is started with the same
-// documents, and its default agent is the last variant. The caller must call closed, even if startVariants fails.
+// documents, and its default agent is the last variant. The caller must call the returned function, even if
+// startVariants fails.
 func startVariants(ctx context.Context, s settings, set questionSet, model string) (variants []*variant, closed func() error, err error) {
 	var closers []func() error
 	closed = func() (err error) {
