@@ -113,7 +113,8 @@ func fillSluice(ctx context.Context, s settings, w *workload, dir string, enviro
 	if err != nil {
 		return "", 0, err
 	}
-	// Each chunk is one paragraph: a paragraph is longer than the target, and two exceed the maximum.
+	// Each chunk is one paragraph, because a paragraph is longer than the target size, and two paragraphs together
+	// exceed the maximum.
 	made, err := svc.CreateDatastore(ctx, service.NewDatastore{Name: "peers", Chunking: &service.Chunking{TargetTokens: 64, MaxTokens: 480}})
 	if err != nil {
 		return "", 0, err
@@ -143,8 +144,8 @@ func fillSluice(ctx context.Context, s settings, w *workload, dir string, enviro
 	return made.ID, took, err
 }
 
-// waitIdle waits until a process has been idle for some seconds. It returns the time at which the process became idle,
-// because merges after the last write count as part of filling.
+// waitIdle waits until a process has been idle for some seconds. It returns the time at which the process became idle.
+// The time until then counts as filling, because it includes merges after the last write.
 func waitIdle(ctx context.Context, pid int) (since time.Time, err error) {
 	const (
 		rest  = 4 * time.Second
