@@ -24,8 +24,8 @@ const (
 type passages map[string][]eval.Answer
 
 // Minimum length, in bytes, of an answer whose repetitions in the document also count as answers. A report may contain
-// the same paragraph several times, and each copy answers the question. A short name or number may occur again in
-// another context.
+// the same paragraph several times, and each copy answers the question. Repetitions of shorter answers do not count,
+// because a short name or number may occur again in another context.
 const minRepeatedAnswer = 60
 
 // readAnswers reads the positions of the answers to a set's questions.
