@@ -62,8 +62,8 @@ func checkDocuments(_ context.Context, repo repository, f *faults) string {
 	return fmt.Sprintf("%d values of the chart", len(values))
 }
 
-// freeFormKeys contains the keys whose contents the user or Kubernetes defines. The table lists these keys without
-// their contents.
+// freeFormKeys contains the keys whose contents the user or Kubernetes defines. The documentation lists these keys
+// without their contents.
 var freeFormKeys = map[string]bool{"settings": true, "resources": true, "to": true, "from": true}
 
 // leaves returns the paths of all leaves in a values file.
