@@ -93,8 +93,9 @@ func patched(root string, faults ...string) (map[string]string, error) {
 	return changed, nil
 }
 
-// Build builds the program in dir from the source code in the working directory. The compiler gets patched copies of
-// some files, which make the clock follow a file and plant the faults; the source code itself does not change.
+// Build builds the program in the directory `dir` from the source code in the working directory. The compiler gets
+// patched copies of some files, which make the clock follow a file and plant the faults; the source code itself does
+// not change.
 func Build(ctx context.Context, dir string, faults ...string) (program string, err error) {
 	changed, err := patched(".", faults...)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 // Fault is one kind of fault.
 type Fault struct {
 	Name string
-	// Hold is the longest time between strike and heal.
+	// Hold is the maximum time between the calls of strike and heal.
 	Hold time.Duration
 	// strike starts the fault. It returns a description of the target as `hit`, and the function `heal`, which ends the
 	// fault.

@@ -6,8 +6,8 @@
 // every later read of the datasource must show it. The visible register is what queries find. It follows the accepted
 // one in the same order, possibly later and skipping versions, except that a deletion takes effect on both at once.
 //
-// An operation without an answer may take effect at any later time, or never. An observation of its version bounds that
-// time from above.
+// An operation without an answer may take effect at any later time, or never. Once a reader has seen its version, it must
+// have taken effect.
 package model
 
 import (
@@ -53,7 +53,7 @@ func (v *Violation) Error() string {
 	return fmt.Sprintf("%s: document %s: %s\n%s", strings.ToUpper(string(v.Kind)), v.Tag, v.What, v.History)
 }
 
-// Op is a write to a document or its deletion.
+// Op is an operation on a document: a write, or the deletion of the document.
 type Op struct {
 	document *Document
 	version  int // 0: a deletion
