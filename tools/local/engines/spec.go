@@ -16,7 +16,7 @@ type spec struct {
 	// guard process must bring loopback up and mount an empty /run.
 	Isolated bool
 	// Forward is an address in the guard process's network namespace. This process forwards the connections of the
-	// inherited listener to this address. It is "" if there is no listener.
+	// inherited listener to this address. Forward is "" if there is no listener.
 	Forward string
 
 	Ready readiness
