@@ -87,8 +87,8 @@ func resampleMean(r *rand.Rand, values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// confidenceInterval returns an Interval with `centre` as its mean. Its bounds enclose 95% of the means, which it
-// sorts.
+// confidenceInterval returns an Interval whose mean is `centre` and whose bounds enclose 95% of the means. It sorts
+// `means`.
 func confidenceInterval(means []float64, centre float64) Interval {
 	slices.Sort(means)
 	return Interval{Mean: centre, Low: means[len(means)*25/1000], High: means[len(means)*975/1000-1]}

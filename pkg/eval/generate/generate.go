@@ -26,7 +26,7 @@ const (
 
 // Model is the chat model that writes the questions.
 type Model interface {
-	// Ask returns the model's response. It has its own time-out.
+	// Ask returns the model's response. It must limit its own running time, because the caller sets no time-out.
 	Ask(ctx context.Context, system, user string) (string, error)
 }
 

@@ -1,5 +1,5 @@
-// Package misses explains why a search does not return the results expected for a question. It finds the step between
-// the document and the ranking at which a result was lost.
+// Package misses explains why a search does not return the results expected for a question. On the way from the
+// document to the ranking, it finds the step at which a result was lost.
 package misses
 
 import (

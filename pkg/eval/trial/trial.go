@@ -104,8 +104,8 @@ func Run(ctx context.Context, s Service, store service.Datastore, cases []compar
 	return compare.Run(ctx, copies, without, o)
 }
 
-// texts returns the text of every searchable document of the datastore, with the id of the datasource as its custom id.
-// It fails if there is too much text for a trial.
+// texts returns the text of every searchable document of the datastore. The custom id of each text is the id of its
+// datasource. texts fails if there is too much text for a trial.
 func texts(ctx context.Context, s Service, datastoreID string) (all []service.Document, err error) {
 	size := 0
 	err = s.Datasources(ctx, datastoreID, "synched", func(d service.Datasource) error {
