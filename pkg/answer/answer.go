@@ -2,8 +2,9 @@
 // the prompt, has a provider write the answer, checks the citations while the text streams, and stores the
 // conversation.
 //
-// Documents are treated as data. In the prompt, they are enclosed in fences that no document can close, their own
-// citation marks are neutralised, and citations of fragments that were not in the prompt are removed from the answer.
+// Documents are treated as data. In the prompt, documents are enclosed in fences that they cannot close, and the
+// citation marks in documents are neutralised. Citations of fragments that were not in the prompt are removed from the
+// answer.
 package answer
 
 import (
@@ -68,7 +69,7 @@ type Options struct {
 // DefaultMinScore is the default minimum relevance of a fragment. It was measured on collections in several languages,
 // with lexical search alone and with the built-in model. With this minimum, a search found nothing for at most 4% of
 // the questions that the collection answers, for 34% to 98% of the questions about other subjects, and for 26% to 32%
-// of those about similar subjects.
+// of the questions about similar subjects.
 const DefaultMinScore = 0.25
 
 // storeTimeout is the time limit for storing an exchange after the client has disconnected.

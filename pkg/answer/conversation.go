@@ -192,7 +192,7 @@ func historyTokens(messages []domain.Message) int {
 	return n
 }
 
-// truncateTokens truncates text to at most the given number of tokens, including the ellipsis.
+// truncateTokens truncates text to at most `tokens` tokens. These include the ellipsis that it adds.
 func truncateTokens(text string, tokens int) string {
 	n := chunk.Tokens(text)
 	if n <= tokens {

@@ -57,8 +57,8 @@ type Request struct {
 	Ignored func(names []string)
 
 	// OnSearch, if not nil, is called after the search, before the first piece of the answer, with the query that was
-	// searched for and the fragments that were found, best first. The answer is based on those that are relevant. OnSearch
-	// is not called if nothing is searched.
+	// searched for and the fragments that were found, best first. Only the relevant ones of these fragments are used for
+	// the answer. OnSearch is not called if nothing is searched.
 	OnSearch func(query string, found []domain.Fragment) error
 
 	// OnCall, if not nil, receives the tool calls as the model writes them. Joined together, the pieces are

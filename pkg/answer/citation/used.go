@@ -16,9 +16,9 @@ const (
 	maxUsedBytes     = 2000 // per sentence
 )
 
-// usedFragments returns the fragments that an answer without citations is based on, in their given order. Each sentence
-// is based on the fragment that contains the largest share of its words, if that share is at least usedShare. A
-// sentence that says that the documents have no answer is not based on any fragment.
+// usedFragments returns those fragments that an answer without citations is based on, in the order of `fragments`. Each
+// sentence is based on the fragment that contains the largest share of its words, if that share is at least usedShare.
+// A sentence that says that the documents have no answer is not based on any fragment.
 func usedFragments(text string, fragments []domain.Fragment) []domain.Fragment {
 	if len(fragments) == 0 {
 		return nil

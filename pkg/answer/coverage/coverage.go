@@ -51,8 +51,8 @@ func Read(found retrieve.Result) *Page {
 	return p
 }
 
-// termsOf returns the terms of the fragment with the given index. It analyses this fragment and those before it, unless
-// that has already been done.
+// termsOf returns the terms of the fragment with the given index. It analyses this fragment and all earlier ones,
+// unless they have been analysed already.
 func (p *Page) termsOf(fragment int) map[string]bool {
 	if fragment < len(p.terms) {
 		return p.terms[fragment]
@@ -94,8 +94,8 @@ type Words struct {
 	total   float64
 }
 
-// Words returns the content words of a text: all words except function words, question words, framing words, and those
-// for which ignore returns true. Rare words have the highest weights.
+// Words returns the content words of a text: all words except function words, question words, framing words, and words
+// for which `ignore` returns true. Rare words have the highest weights.
 func (p *Page) Words(text string, ignore func(word string) bool) Words {
 	kept := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`?!.,;:"()«»“”„`, r) })
 	lang := language.Detect(text)

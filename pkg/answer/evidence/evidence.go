@@ -45,8 +45,8 @@ type Highlight struct {
 	Start int `json:"start"`
 }
 
-// Sentences returns the public form of an answer's sentences. `text` is the answer as the caller receives it. It is
-// shorter than the whole answer if the caller left before the end; sentences beyond its end are left out.
+// Sentences returns the public form of an answer's sentences. `text` is the answer as the caller receives it. If the
+// caller left before the end, `text` is shorter than the whole answer, and sentences beyond its end are left out.
 func Sentences(text string, sources []domain.Fragment, sentences []domain.AnswerSentence) []Sentence {
 	count := characterCounter{text: text}
 	out := make([]Sentence, 0, len(sentences))

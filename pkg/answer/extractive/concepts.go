@@ -52,7 +52,7 @@ var conceptsOf, conceptWords = func() (map[string][]int, [][]string) {
 }()
 
 // addConcepts adds related words to the terms of the question. If a term belongs to a concept, it adds the other words
-// of that concept, as index terms in the languages of the fragments. Like addKin, it adds nothing to names.
+// of that concept, as index terms in the languages of the fragments. Like addKin, it adds no words for names.
 func (q *question) addConcepts(asked string, langs []analysis.Language) {
 	for _, w := range language.Words(asked) {
 		of := conceptsOf[w]

@@ -18,8 +18,8 @@ import (
 )
 
 // Provider answers without a language model: it quotes the sentences that answer the question, marks them as
-// quotations, and cites each. It ranks sentences by the words they share with the question, weighted by rarity, and by
-// the score of their fragment.
+// quotations, and cites the source of each. It ranks sentences by the words they share with the question, weighted by
+// rarity, and by the score of their fragment.
 type Provider struct {
 	words WordVectors
 }
@@ -85,7 +85,7 @@ type finding struct {
 }
 
 // find selects what to quote. It first looks for an answer to the whole question. Then it tries the parts of the
-// question that this answer leaves out, one by one, and names the parts without an answer.
+// question that this answer leaves out, one by one, and says which of them remain unanswered.
 func (e *Provider) find(ctx context.Context, p chat.Prompt, say phrases) (finding, error) {
 	out, err := e.findAnswer(ctx, p, say)
 	parts := syntax.Parts(p.Question)
@@ -192,8 +192,8 @@ func (e *Provider) findAnswer(ctx context.Context, p chat.Prompt, say phrases) (
 // Estimated number of characters per token, to convert a token limit into the length of a passage.
 const charactersPerToken = 3
 
-// quotesAnswerAll reports whether the quotations answer every clause of the question by themselves, without the text
-// around them. In scripts without spaces, topics cannot be determined, so for them quotesAnswerAll always returns true.
+// quotesAnswerAll reports whether the quotations answer every clause of the question without the text around them. In
+// scripts without spaces, topics cannot be determined, so quotesAnswerAll returns true.
 func (q question) quotesAnswerAll(quotes []sentence, pages []page, clauses []string) bool {
 	if q.unspaced {
 		return true
@@ -233,7 +233,7 @@ func (q question) quotesAnswer(quotes []sentence, pages []page, about topics) bo
 }
 
 // quotesOutside returns the quotes to show in addition to the passages: those that lie outside the passages and may
-// also answer the question. `tokens` limits their total length.
+// also answer the question. `tokens` limits the total length of these quotes.
 func (q question) quotesOutside(quotes []sentence, passages []passage, pages []page, tokens int) []sentence {
 	about := q.topicsOf("")
 	return slices.DeleteFunc(quotes, func(s sentence) bool {

@@ -31,8 +31,8 @@ const (
 )
 
 // addKin looks in the fragments for words related to the question's words, and adds their index terms to the terms of
-// the question. It does not extend names, because a related name belongs to another product or person. Words of earlier
-// questions are not extended either.
+// the question. It adds no words for names, because a related name belongs to another product or person. It adds none
+// for words of earlier questions either.
 func (q *question) addKin(ctx context.Context, vectors WordVectors, asked string, fragments []domain.Fragment) error {
 	var words []string
 	var of []int // index of each word's term

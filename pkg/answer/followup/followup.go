@@ -94,8 +94,8 @@ func hasReference(question string) bool {
 }
 
 // refersBack reports whether a question is short and either contains a word that refers to earlier messages or
-// continues them. `previous` is the language of the previous question. It is needed because the language of a few words
-// is often unclear.
+// continues them. `previous` is the language of the previous question. It helps because the language of a few words is
+// often unclear.
 func refersBack(question string, previous analysis.Language) bool {
 	words := language.Words(question)
 	if len(words) == 0 || len(words) > followUpWords {

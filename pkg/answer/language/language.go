@@ -131,8 +131,8 @@ const (
 	plainShare = 0.15
 )
 
-// plainLanguage returns the language of a fragment according to its words or else its datasource, or "" if neither is
-// conclusive.
+// plainLanguage returns the language that the words of a fragment indicate or, if the words are inconclusive, the
+// language of its datasource. It returns "" if that language is unknown too.
 func plainLanguage(f domain.Fragment) analysis.Language {
 	lang := analysis.Detect(f.Text)
 	if _, latin := functionWords[lang]; !latin && lang != analysis.Unknown {

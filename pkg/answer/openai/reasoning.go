@@ -11,8 +11,8 @@ const (
 	maxBlanks = 1024
 )
 
-// reasoningFilter removes the reasoning that a model writes before its answer. Servers without a parser for the model's
-// format send it as the beginning of the answer.
+// reasoningFilter removes the reasoning that a model writes before its answer. Some servers cannot parse the model's
+// format, and send the reasoning as the beginning of the answer.
 type reasoningFilter struct {
 	state    reasoningState
 	buffered string // text not yet classified

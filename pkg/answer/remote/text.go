@@ -38,8 +38,8 @@ func (t *Text) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// addPart adds the text of one part of a list. Only parts of type text have any; others, such as Mistral's references,
-// are ignored.
+// addPart adds the text of one part of a list. Only parts of type text have text. Other parts, such as Mistral's
+// references, are ignored.
 func (t *Text) addPart(raw []byte) error {
 	if raw[0] != '{' {
 		return t.UnmarshalJSON(raw)

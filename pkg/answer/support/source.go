@@ -126,8 +126,8 @@ func unitsOf(text string) []analysis.Span {
 	return out
 }
 
-// condensed is a text reduced to its letters and digits, in lower case. For each byte, it has the position in the
-// original text.
+// condensed is a text reduced to its letters and digits, in lower case. For each byte of the condensed text, it has the
+// position in the original text.
 type condensed struct {
 	text string
 	at   []int32
