@@ -88,9 +88,8 @@ func recognisers(c config.Config) int {
 	return max(processors.Count()/2, 1)
 }
 
-// scansPerRecogniser determines how many scanned documents are open at the same time: this number for each page on
-// which text is recognised. Because it is more than one, workspaces take turns after each page, even if their documents
-// are long.
+// scansPerRecogniser is the number of scanned documents that are kept open for each page on which text is being
+// recognised. Because it is more than one, workspaces can take turns after each page, even if their documents are long.
 const scansPerRecogniser = 2
 
 // newReader returns the extractor and chunker for the command that shows how a file is read.
@@ -143,8 +142,8 @@ func newBackground(busy func() bool) *ingest.Background {
 	return ingest.NewBackground(processors.Count()/2, isUpgrade, busy)
 }
 
-// scanWorker returns a copy of the ingestor for scanned documents. It has a limit of its own on documents in memory, so
-// that documents which wait for text recognition do not occupy the places of others.
+// scanWorker returns a copy of the ingestor for scanned documents. The copy has a separate limit on documents in
+// memory, so that documents that wait for text recognition do not take the places of other documents.
 func scanWorker(c config.Config, ingestor *ingest.Ingestor) *ingest.Ingestor {
 	scans := *ingestor
 	n := scansPerRecogniser * recognisers(c)
