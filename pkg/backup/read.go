@@ -83,8 +83,8 @@ type errSink struct{ error }
 
 func (e errSink) Unwrap() error { return e.error }
 
-// explain converts an error from the tar or zstd reader into the error that Read returns. `in` is the archive
-// as these readers get it; it remembers its own read error.
+// explain converts err, an error from the tar or zstd reader, into the error that Read returns. `in` is the archive
+// that these readers read from. It remembers its own read error.
 func (a *reading) explain(ctx context.Context, err error, in *countingReader) error {
 	var damaged *DamagedError
 	var aborted *AbortedError
