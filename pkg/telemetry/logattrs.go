@@ -9,8 +9,8 @@ import (
 type logAttrsKey struct{}
 
 // WithLogAttrs returns a context whose log lines have additional attributes, such as the id of a request or a
-// datasource. An attribute of the line itself takes precedence over one with the same key. The attributes must be ids,
-// because they are not redacted. Only handlers made by RedactingHandler add them.
+// datasource. If a line itself has an attribute with the same key, that attribute takes precedence. The additional
+// attributes must be ids, because they are not redacted. Only handlers made by RedactingHandler add them.
 func WithLogAttrs(ctx context.Context, notes ...slog.Attr) context.Context {
 	return context.WithValue(ctx, logAttrsKey{}, append(slices.Clip(logAttrs(ctx)), notes...))
 }
