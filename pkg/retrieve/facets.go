@@ -121,8 +121,8 @@ func (r *Retriever) facetsOf(ctx context.Context, legs []leg, req Request, f ind
 	return facets(all, req.Facets, DefaultFacetValues), nil
 }
 
-// count counts values in the engine and with the embedding model that serve a datastore, its "place". If the datastore
-// moves to another place in the meantime, it counts again there.
+// count counts values in the place (engine and embedding model) that serves a datastore. If the datastore moves in the
+// meantime, count counts again in the new place.
 func (r *Retriever) count(ctx context.Context, ds domain.Datastore, f index.Filter, keys []string) (index.Counts, error) {
 	for places := 1; ; places++ {
 		counts, err := r.countIn(ctx, ds, f, keys)

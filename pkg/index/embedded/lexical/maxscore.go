@@ -122,7 +122,7 @@ func (s *maxScore) setBounds(w int) (total float64) {
 	return total * boundSlack
 }
 
-// score adds up the impacts in the essential lists, and offers the rows that may be among the best.
+// score adds up the impacts in the essential lists, and passes the rows that may be among the best to s.top.Offer.
 func (s *maxScore) score(w int, threshold float64, full bool, passing bitmap.Set) {
 	otherBound, required := 0.0, 0.0 // bound of the non-essential lists, and score that the essential ones must exceed
 	if full {
@@ -182,8 +182,9 @@ func (s *maxScore) offerPartial(w, i int, otherBound, required float64) float64 
 	return required
 }
 
-// partition marks the non-essential lists and returns the sum of their bounds. It marks none if looking up each row in
-// the essential lists individually would cost more than reading the non-essential lists.
+// partition marks the non-essential lists and returns the sum of their bounds. Promising rows in the essential lists
+// are later looked up in all lists, one by one. If these lookups could cost more than reading the non-essential lists,
+// partition marks none and returns 0.
 func (s *maxScore) partition(threshold float64) (otherBound float64) {
 	slices.SortFunc(s.order, func(a, b int) int { return cmp.Compare(s.bounds[a], s.bounds[b]) })
 	count, skipped := 0, 0 // number of non-essential lists, and of their postings
