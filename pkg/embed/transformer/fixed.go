@@ -6,8 +6,8 @@ import "math"
 // so that its numbers become 16-bit integers and sums of products fit into 32 bits. The sums are scaled back. On most
 // processors, this takes half as long as with floats, because they have instructions for pairs of 16-bit integers. The
 // relative error of a sum of k products is about 1e-5 in practice, and at most √k/46000 if all rounding errors have the
-// same sign. It is relative to the product of the lengths of the two rows. This is seven bits more precise than
-// bfloat16, the format that other software uses for these models.
+// same sign. The error is relative to the product of the lengths of the two rows. The method is seven bits more precise
+// than bfloat16, the format that other software uses for these models.
 type fixedPoint struct {
 	// tile sets c[i*ldc+j] = bias[j] + rows[i] * columns[j] * Σ a[i*lda+p] * b(p, j) for all i < kernel.rows, j <
 	// kernel.cols and p < k. k is a multiple of fixedStep. b contains k/2 × kernel.cols pairs of numbers; the two

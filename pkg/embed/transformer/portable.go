@@ -15,7 +15,7 @@ func fmaEmulated(x, y, z float32) float32 {
 	product := float64(x) * float64(y) // exact
 	sum := float64(product + float64(z))
 	// The sum was rounded to 53 bits, and is rounded to 24 bits next. Rounding twice matters only if the first result
-	// is exactly between two numbers, or if the second result is subnormal.
+	// is exactly between two float32 numbers, or if the second result is subnormal.
 	bits := math.Float64bits(sum)
 	if bits&(1<<29-1) != 1<<28 && math.Abs(sum) >= 0x1p-126 {
 		return float32(sum)

@@ -1,12 +1,12 @@
 // Command convert writes the files of package minilm from the published model all-MiniLM-L6-v2. It reads a directory
 // that was downloaded by "sluice models pull all-MiniLM-L6-v2", and verifies that the files are the published ones. The
-// same input always has the same output:
+// same input always produces the same output:
 //
 //	go run ./pkg/embed/minilm/convert data/models/all-MiniLM-L6-v2 pkg/embed/minilm/model
 //
 // Each row of the word vectors and of the weights of linear layers becomes integers of 8 bits with one scale. Other
-// tensors remain 32-bit floats. Tensors that sentence vectors do not need are dropped: the pooler, the position ids, the
-// positions after the model's maximum length, and the placeholders "[unused…]" of the vocabulary.
+// tensors remain 32-bit floats. Tensors that sentence vectors do not need are dropped: the pooler, the position ids,
+// the positions after the model's maximum length, and the placeholders "[unused…]" of the vocabulary.
 package main
 
 import (
