@@ -28,7 +28,8 @@ const (
 	estimateWeight = 7
 )
 
-// start returns the virtual time at which the flow's next caller starts. A flow earns no credit while it is idle.
+// start returns the start time of the flow's next caller, in the virtual time of start-time fair queueing. It is the
+// time that the flow has used, but at least the gate's clock, so a flow earns no credit while it is idle.
 func (f *flow) start(clock time.Duration) time.Duration { return max(f.used, clock) }
 
 // before returns the flow whose caller is admitted first: the one that has used less time or, if both have used the

@@ -14,7 +14,7 @@ var letterVariants = map[rune]rune{
 	'ς': 'σ',
 }
 
-// Spellings of Hindi words that are equal: nasal consonant or chandrabindu for anusvara, candra vowels, and letters
+// Spellings in Hindi that count as equal: nasal consonant or chandrabindu for anusvara, candra vowels, and letters
 // without their nukta.
 var devanagariVariants = strings.NewReplacer(
 	"न्", "ं", "ँ", "ं", "़", "",

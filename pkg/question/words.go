@@ -27,7 +27,7 @@ var nonRelativeInterrogatives = wordset.Of(`
 `)
 
 // inSituInterrogatives are the question words of languages in which they need not come first. In these languages, a
-// question word stands where the answer stands in a statement.
+// question word has the position that the answer has in a statement.
 var inSituInterrogatives = wordset.Of(`
 	ne neyi neye neler nedir neydi nelerdir kim kimdir kimdi kimin kime kimi kimler nerede nereye nereden nerededir hangi hangisi hangisidir hangisiydi
 	hangileri kaç kaçıncı kaçtır nasıl nasıldır neden niçin niye
