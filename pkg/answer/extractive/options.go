@@ -91,8 +91,8 @@ func (q question) numberedTerms(asked string) [][2]int {
 // Maximum length of a unit after a number, in characters.
 const maxUnitLetters = 3
 
-// termPairs returns all pairs of the question's terms in which the first term matches the word and the second one the
-// number.
+// termPairs returns all pairs of the question's terms in which the first term matches `word` and the second one
+// `number`.
 func (q question) termPairs(word, number string) [][2]int {
 	var out [][2]int
 	for a, first := range termsIn(q.terms, []string{word}) {

@@ -42,7 +42,7 @@ func pick(sentences []sentence, fragments []domain.Fragment, tokens int) []sente
 	return out
 }
 
-// inReadingOrder sorts sentences by fragment and position. The first of the given sentences is the best one. Its
+// inReadingOrder sorts sentences by fragment and position. The first of the given sentences must be the best one: its
 // fragment comes first, then the other fragments by rank.
 func inReadingOrder(sentences []sentence) {
 	best := sentences[0].fragment

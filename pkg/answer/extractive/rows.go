@@ -44,9 +44,9 @@ func entries(lines []string) []part {
 	return out
 }
 
-// headsTable reports whether a line contains the column names for the rows below it. It does if each of its cells
-// contains letters and does not begin with a digit, and if the next line is a row that has as many cells or already
-// contains the names.
+// headsTable reports whether a line contains the column names for the rows below it. Each of its cells must contain
+// letters and must not begin with a digit. The next line must be a row that has as many cells or already contains the
+// names.
 func headsTable(line, next string) bool {
 	cells := strings.Split(line, "\t")
 	if len(cells) < 2 {

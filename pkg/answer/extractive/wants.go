@@ -10,7 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// want is the kind of value that a question asks for, if its words show it. An answer contains such a value.
+// want is the kind of value that a question asks for, if the question's words show one. An answer contains such a
+// value.
 type want int
 
 const (

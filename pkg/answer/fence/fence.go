@@ -13,8 +13,8 @@ import (
 )
 
 // Documents formats the fragments, numbered from 1, each between lines that contain a hash of all fenced text. No
-// document can contain its closing line, because it would have to contain a hash of itself. The same fragments give the
-// same text, so model servers can cache it.
+// document can contain its closing line, because it would have to contain a hash of itself. The same fragments always
+// give the same text, so that model servers can cache this part of a prompt.
 func Documents(fragments []domain.Fragment) string {
 	if len(fragments) == 0 {
 		return "There are no documents on this question."

@@ -26,8 +26,8 @@ const (
 // Maximum number of earlier questions that are searched for the topic of a follow-up.
 const maxLinks = 5
 
-// searchQuery returns the question with the topic of the earlier questions before it, because a search for a short
-// question that refers back ("and how does it close?") rarely finds the right passage.
+// searchQuery returns a search query that consists of the topic of the earlier questions and the question. Without this
+// topic, a search for a short question that refers back ("and how does it close?") rarely finds the right passage.
 func searchQuery(question string, history []chat.Turn) string {
 	topic := topicOf(history, question)
 	// Count the characters after normalisation, because Retrieve applies its limit to the normalised query. Only the
