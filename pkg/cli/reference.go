@@ -46,7 +46,7 @@ func writeConnection(b *strings.Builder, root *cobra.Command) {
 	})
 }
 
-// writeReference writes the section of a command, and those of its subcommands.
+// writeReference writes the section about a command, and the sections about its subcommands.
 func writeReference(b *strings.Builder, cmd *cobra.Command) {
 	if cmd.Name() == "completion" {
 		return // the introduction describes it

@@ -78,7 +78,7 @@ func suggestedSetting(cmd *cobra.Command, name string) string {
 	return SimilarFlag(cmd, name)
 }
 
-// settingFlag passes its value to the configuration, which validates it.
+// settingFlag is the value of a flag for a setting. It passes the user's text to the configuration, which validates it.
 type settingFlag struct {
 	*settings
 	name, value string

@@ -31,8 +31,8 @@ var skippedExtensions = func() map[string]bool {
 	return all
 }()
 
-// pictureExtensions holds the extensions of pictures, which may be scans. Most pictures in folders are not, so they are
-// sent only if a pattern names their extension.
+// pictureExtensions holds the extensions of pictures. Pictures may be scans, but most pictures in folders are not. So
+// pictures in folders are sent only if a pattern names their extension.
 var pictureExtensions = map[string]bool{".png": true, ".jpg": true, ".jpeg": true, ".webp": true, ".tif": true, ".tiff": true}
 
 // choice selects files in folders.
@@ -152,7 +152,8 @@ func isSitemap(u *url.URL) bool {
 	return strings.HasSuffix(strings.TrimSuffix(name, ".gz"), ".xml") && strings.Contains(name, "sitemap")
 }
 
-// file returns the document for a local file. Its custom id is the path as given, so that the next run recognises it.
+// file returns the document for a local file. The document's custom id is the path as given, so that the next run
+// recognises the document.
 func file(path string, found bool, metadata map[string]any) *document {
 	return &document{
 		name: path, kind: client.DatasourceTypeFile, key: customID(filepath.ToSlash(filepath.Clean(path))), path: path,

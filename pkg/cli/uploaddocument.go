@@ -69,7 +69,7 @@ func isFinal(status client.DatasourceStatus) bool {
 	return status == client.DatasourceStatusSynched || status == client.DatasourceStatusError || status == client.DatasourceStatusSkipped
 }
 
-// isFatal reports whether err ends the whole run. It does if it is about the service or the key rather than a single
+// isFatal reports whether err ends the whole run, because it concerns the service or the key rather than a single
 // document.
 func isFatal(err error) bool {
 	if err == nil {

@@ -22,8 +22,8 @@ import (
 
 const maxGenerated = generate.MaxQuestions
 
-// generateQuestions generates questions from the datastore's content and writes them. If the model server fails, it
-// writes the questions generated so far.
+// generateQuestions generates questions from the datastore's content and writes them. If the model server fails,
+// generateQuestions writes the questions generated so far.
 func (p commands) generateQuestions(ctx context.Context, sluice *service.Service, c config.Config, s evalSettings) error {
 	out, errs := p.Out, p.Err
 	if c.ChatModel == "" {
