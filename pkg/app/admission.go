@@ -99,8 +99,8 @@ func newAdmission(c config.Config, r prometheus.Registerer) *admissionGates {
 }
 
 // computedShare returns the value of admission.Options.Share that limits a workspace to `slots` slots, but at least
-// one, while other workspaces send requests. For queries, `slots` leaves one processor to the other workspaces. Without
-// it, their requests would have to share busy processors, and might wait 10 ms several times.
+// one, while other workspaces send requests. For queries, `slots` leaves one processor to the other workspaces.
+// Otherwise, the requests of these workspaces would have to share busy processors, and might wait 10 ms several times.
 func computedShare(processors, perProcessor, slots int) float64 {
 	return float64(processors*perProcessor)/float64(max(slots, 1)) - 1
 }

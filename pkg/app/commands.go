@@ -86,8 +86,8 @@ func (p *commandLine) root() *cobra.Command {
 	return p.Root(serve, commands...)
 }
 
-// processCommand returns the command that runs a process of the given shape. The command passes all its arguments,
-// which may begin with one of that process's subcommands, to the process.
+// processCommand returns the command that runs a process of the given shape. The command passes all its arguments to
+// the process. They may begin with one of the process's own subcommands.
 func (p *commandLine) processCommand(shape Shape, short string) *cobra.Command {
 	return cli.WithoutUsage(&cobra.Command{
 		Use: string(shape) + " [command]", Short: short, GroupID: cli.GroupProcess, DisableFlagsInUseLine: true,

@@ -112,7 +112,8 @@ func (p *commandLine) serve(ctx context.Context, c config.Config) (err error) {
 	}
 }
 
-// version is set by release builds. They need it because images are built without the Git repository.
+// version is set by release builds. Without it, a release could not know its version, because images are built without
+// the Git repository.
 var version string
 
 // Version returns the version of the program.

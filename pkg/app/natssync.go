@@ -23,9 +23,9 @@ const (
 	maxNATSResponse = 1 << 20 // bytes
 )
 
-// syncCheck checks that NATS servers write to disk before they acknowledge. By default they sync every two minutes, so
-// a power failure that stops a majority of them loses content that Sluice has accepted. Clients cannot see the setting;
-// the servers' monitoring endpoints report it.
+// syncCheck checks that NATS servers write messages to disk before they acknowledge them. By default the servers sync
+// every two minutes, so a power failure that stops a majority of them loses content that Sluice has accepted. Clients
+// cannot see the setting; the servers' monitoring endpoints report it.
 type syncCheck struct {
 	addresses []string // of the monitoring endpoints, such as http://n1:8222
 	client    *http.Client

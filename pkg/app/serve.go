@@ -101,8 +101,9 @@ func (s *Service) stopServing() error {
 	return err
 }
 
-// Limits on the child processes that find passages on the pages of PDFs. They start when rectangles are requested, and
-// stop when they are idle. Most need less than 100 MB; a file that needs more than the limit has no rectangles.
+// Limits on the child processes that find passages on the pages of PDFs. These processes start when rectangles are
+// requested, and stop when they are idle. Most files need less than 100 MB; a file that needs more than the limit has
+// no rectangles.
 const (
 	locatorChildren = 2
 	locatorMemory   = 1 << 30 // address space, in bytes

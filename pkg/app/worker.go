@@ -21,8 +21,8 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry/instrument"
 )
 
-// Worker is an ingestor or crawler process. Both need NATS, and an ingestor also needs the index and the embedding
-// model. Neither needs the catalog.
+// Worker is an ingestor or crawler process. Both kinds of process need NATS, and an ingestor also needs the index and
+// the embedding model. Neither needs the catalog.
 type Worker struct {
 	shape   Shape
 	config  config.Config
