@@ -15,8 +15,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// minTokens is the smallest number of words that counts as junk when an extractor returns them for a document that
-// contains no text.
+// minTokens is the minimum number of extracted words that count as junk if a document contains no text.
 const minTokens = 20
 
 // extracted is what the measured program returned for one document.
