@@ -74,8 +74,8 @@ func (p fragmentLocator) locate(f service.Fragment, w chunking) (document string
 	return document, spans, nil
 }
 
-// find returns the range of the document that contains the text. If there are several such ranges, it prefers those
-// near the offset.
+// find returns the range of the document that contains `text`. If there are several such ranges, it prefers those near
+// `offset`. It returns false if there is none.
 func (s *condensed) find(text string, offset int) (eval.Span, bool) {
 	part := condense(text).text
 	if part == "" {
