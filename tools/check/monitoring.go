@@ -13,8 +13,8 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// checkMonitoring parses the alert rules and their templates with Prometheus's loader, and the dashboard's expressions
-// with its parser. It returns a summary.
+// checkMonitoring parses the alert rules and their templates with Prometheus's rule loader, and the dashboard's
+// expressions with Prometheus's expression parser. It returns a summary.
 func checkMonitoring(_ context.Context, repo repository, f *faults) string {
 	promql := parser.NewParser(parser.Options{})
 	rules, expressions := 0, 0
