@@ -20,7 +20,8 @@ const clockVariable = "CONSISTENCY_CLOCK"
 // edit replaces one place in a source file. The old text must occur exactly once.
 type edit struct{ file, old, new string }
 
-// clockEdits let the program's clock follow a file. A release build has no such switch.
+// clockEdits make the program shift its clock by the deviation that a file contains. Releases are built without these
+// edits.
 var clockEdits = []edit{
 	{"pkg/app/main.go", "return mainWith(hooks{}, shape,", "return mainWith(hooks{now: consistencyClock()}, shape,"},
 	{"pkg/app/main.go", "func mainWith(", `// consistencyClock returns a clock that deviates by the duration in a file.
@@ -64,8 +65,8 @@ var planted = map[string][]edit{
 // Planted returns the names of the faults that Build can plant.
 func Planted() []string { return slices.Sorted(maps.Keys(planted)) }
 
-// patched returns the patched source files, by path below root. The patches plant the faults, and make the clock follow
-// a file.
+// patched returns the patched source files, by path below root. The patches plant the faults, and make the program
+// shift its clock by the deviation that a file contains.
 func patched(root string, faults ...string) (map[string]string, error) {
 	edits := slices.Clone(clockEdits)
 	for _, name := range faults {
@@ -94,8 +95,8 @@ func patched(root string, faults ...string) (map[string]string, error) {
 }
 
 // Build builds the program in the directory `dir` from the source code in the working directory. The compiler gets
-// patched copies of some files, which make the clock follow a file and plant the faults; the source code itself does
-// not change.
+// patched copies of some files, which plant the faults and make the program read its clock's deviation from a file; the
+// source code itself does not change.
 func Build(ctx context.Context, dir string, faults ...string) (program string, err error) {
 	changed, err := patched(".", faults...)
 	if err != nil {

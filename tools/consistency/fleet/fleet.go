@@ -197,8 +197,8 @@ func (f *Fleet) WaitReady(ctx context.Context) error {
 	return nil
 }
 
-// Ended returns the number of unexpected process exits, by process name. They include a starting process that exits
-// because it cannot reach PostgreSQL or NATS for a minute.
+// Ended returns the number of unexpected process exits, by process name. These include processes that exit while
+// starting because they cannot reach PostgreSQL or NATS for a minute.
 func (f *Fleet) Ended() map[string]int {
 	ended := map[string]int{}
 	for _, p := range f.processes() {

@@ -6,8 +6,8 @@
 // every later read of the datasource must show it. The visible register is what queries find. It follows the accepted
 // one in the same order, possibly later and skipping versions, except that a deletion takes effect on both at once.
 //
-// An operation without an answer may take effect at any later time, or never. Once a reader has seen its version, it must
-// have taken effect.
+// An operation without an answer may take effect at any later time, or never. Once a reader has seen its version, it has
+// taken effect.
 package model
 
 import (

@@ -118,7 +118,7 @@ func (d *Document) Missing(in Interval, how string) error {
 }
 
 // Present checks a read that found a datasource by its id. It reports a violation if the datasource was deleted before
-// the read. It remembers only the latest deletions; Visible and Accepted notice older ones by the version.
+// the read. Only the latest deletions are remembered. Visible and Accepted notice older ones by the document's version.
 func (d *Document) Present(id string, in Interval, how string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
