@@ -50,8 +50,8 @@ func findChromium() string {
 	return ""
 }
 
-// aptInstall installs a package. It first tries the existing package lists and updates them only if that fails, because
-// an update takes time.
+// aptInstall installs a package. It first tries to do so with the existing package lists. It updates the lists only if
+// this fails, because an update takes time.
 func aptInstall(ctx context.Context, apt, name string) error {
 	run := func(args ...string) error {
 		cmd := exec.CommandContext(ctx, apt, append([]string{"-qq", "-y", "-o", "DPkg::Lock::Timeout=300"}, args...)...)

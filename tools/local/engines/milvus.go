@@ -27,8 +27,8 @@ type MilvusOptions struct {
 }
 
 // StartMilvus starts a Milvus with its data in the directory, which it creates if necessary, and returns when the
-// server is ready. The first start on a machine downloads 58 MB. It requires root or the permission to create user
-// namespaces.
+// server is ready. The first start on a machine downloads 58 MB. StartMilvus requires root or the permission to create
+// user namespaces.
 func StartMilvus(ctx context.Context, dir string, o MilvusOptions) (*Milvus, error) {
 	bin, err := milvusWheel.install(ctx)
 	if err != nil {

@@ -94,8 +94,8 @@ type child struct {
 	done chan struct{}
 }
 
-// guardTimeout is how long a guard process may take to end its engine. After this time it is killed, which also kills
-// the engine.
+// guardTimeout is how long a guard process may take to end its engine. After this time, the guard process is killed,
+// which also kills the engine.
 const guardTimeout = stopTimeout + 10*time.Second
 
 // launchChild starts a guard process for the engine and returns when the engine is ready. If `listener` is not nil, the

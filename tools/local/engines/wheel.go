@@ -132,8 +132,8 @@ func (w wheel) check(file string) error {
 	return nil
 }
 
-// unpack writes to the directory those files of the wheel whose names start with w.prefix. If the prefix ends with a
-// slash, it is removed from the names.
+// unpack writes to the directory those files of the wheel whose names start with w.prefix. A prefix that ends with a
+// slash is removed from the names.
 func (w wheel) unpack(ctx context.Context, file, dir string) error {
 	z, err := zip.OpenReader(file)
 	if err != nil {
