@@ -127,8 +127,8 @@ func (l *Ledger) send(changes ...change) {
 	}
 }
 
-// acknowledge records that the service has acknowledged the changes. ids are the ids of the documents' datasources, in
-// the order of the changes.
+// acknowledge records that the service has acknowledged the changes. `ids` are the ids of the documents' datasources,
+// in the order of the changes.
 func (l *Ledger) acknowledge(ids []string, changes ...change) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
