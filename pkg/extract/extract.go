@@ -136,8 +136,8 @@ type Request struct {
 	URL       string    // address of the page; "" if none
 	// PlainRows is set to write table rows as tab-separated cells instead of "column: value; …".
 	PlainRows bool
-	// Languages are the languages of scanned pages, by Tesseract's names. If there are none, the installed languages of
-	// a page's script are tried.
+	// Languages are the languages of scanned pages, as Tesseract names them, such as eng or deu. If there are none, the
+	// installed languages that use a page's script are tried.
 	Languages []string
 	// Defer makes Extract fail with an error of kind Scanned if text must be recognised in pictures, which takes
 	// seconds per page. It has no effect if Tesseract is not installed.
