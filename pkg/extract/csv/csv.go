@@ -298,7 +298,7 @@ func quotedField(s, sep string, escaped bool) (field, rest string, closed bool) 
 }
 
 // separators lists the possible separators in the order in which they are tried. Each has an edge, which is a bonus
-// that is added to its score. The rarer a separator is in ordinary text and numbers, the higher is its edge.
+// that is added to its score. The rarer a separator is in ordinary text and numbers, the higher its edge.
 var separators = []struct {
 	r    rune
 	edge float64
