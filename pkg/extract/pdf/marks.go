@@ -11,8 +11,8 @@ import (
 // the font size.
 const maxMarkDistance = 5
 
-// joinMarks joins list markers to their items. Some programs write all markers after the text; others leave so much
-// space that marker and item look like table cells.
+// joinMarks joins list markers to their items. Some programs write all markers after the text. Other programs leave so
+// much space between marker and item that the two look like table cells.
 func joinMarks(lines []pdftext.Line) []pdftext.Line {
 	out := make([]pdftext.Line, 0, len(lines))
 	var marks []pdftext.Line
