@@ -1,7 +1,7 @@
 package charset
 
-// CodePage returns the name of the encoding that a Windows, DOS or Macintosh code page stands for. DecodeWith accepts
-// this name. For an unknown code page, CodePage returns windows-1252.
+// CodePage returns the name of the encoding of a Windows, DOS or Macintosh code page. DecodeWith accepts this name. For
+// an unknown code page, CodePage returns windows-1252.
 func CodePage(page int) string {
 	switch page {
 	case 437:
