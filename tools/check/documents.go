@@ -14,7 +14,7 @@ import (
 // settingName matches words that can only be setting names.
 var settingName = regexp.MustCompile(`\b(SLUICE_[A-Z0-9_]*[A-Z0-9]|NATS_(?:URL|CREDS|CA|CERT|KEY)|MILVUS_[A-Z_]*[A-Z]|OPENAI_[A-Z_]*[A-Z]|AZURE_OPENAI_[A-Z_]*[A-Z]|ANTHROPIC_[A-Z_]*[A-Z]|RERANK_[A-Z_]*[A-Z]|DATABASE_URL)\b`)
 
-// chartRow matches a row in the documentation's table of chart values. A star in the name stands for every process.
+// chartRow matches a row in the documentation's table of chart values. A star in the name means every process.
 var chartRow = regexp.MustCompile("(?m)^\\| `([a-zA-Z.*]+)` \\|")
 
 // checkDocuments compares the documentation with the code: setting names and the table of values. It returns a summary.
