@@ -45,7 +45,7 @@ type upload struct {
 // then calls.
 type task func(context.Context) func() error
 
-// run adds the documents in the units. The documents in a unit are sent together.
+// run adds the documents of all units to the datastore. The documents in a unit are sent together.
 func (s *upload) run(ctx context.Context, units iter.Seq2[[]*document, error]) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup

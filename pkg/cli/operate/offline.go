@@ -80,8 +80,8 @@ func openOffline(ctx context.Context, dir *datadir.Dir, program, rate string) (_
 	return o, nil
 }
 
-// OpenOriginals opens the originals in a directory of the embedded NATS server. If unsynced is set, writes are
-// acknowledged before they are synced to disk. The caller must call closes even after an error.
+// OpenOriginals opens the store of original files in a directory of the embedded NATS server. If unsynced is set,
+// writes are acknowledged before they are synced to disk. The caller must call `closes` even after an error.
 func OpenOriginals(ctx context.Context, dir string, unsynced bool) (store *originals.Store, closes func() error, err error) {
 	var closers []func() error
 	closes = func() error { return closeAll(closers) }
