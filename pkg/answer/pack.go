@@ -78,8 +78,9 @@ func (d promptDraft) pack(m chat.Model, window int) (chat.Prompt, error) {
 	return p, nil
 }
 
-// answerTokens returns the number of tokens to reserve for the answer. This is the request's limit, but at most half of
-// the context window. If the request has no limit, it is the model's default, but at most a quarter of the window.
+// answerTokens returns the number of tokens to reserve for the answer: the request's limit, but at most half of the
+// context window. If the request has no limit, answerTokens returns the model's default, but at most a quarter of the
+// window.
 func (d promptDraft) answerTokens(m chat.Model, window int) int {
 	if n := d.prompt.Params.MaxTokens; n != nil {
 		return min(*n, window/2)

@@ -17,8 +17,8 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// search finds the relevant fragments and adds them to the draft. It returns the explanation of the search, if the
-// request asks for one.
+// search finds the relevant fragments and adds them to the draft of the prompt. It returns the explanation of the
+// search, if the request asks for one.
 func (a *Answerer) search(ctx context.Context, req Request, stores []domain.Datastore, d *promptDraft) (*domain.Explanation, error) {
 	var models []chat.Model
 	if a.opts.Composes {
@@ -69,7 +69,8 @@ func (a *Answerer) search(ctx context.Context, req Request, stores []domain.Data
 }
 
 // searchInConversation searches for the question alone. If the question may be a follow-up, it also searches for the
-// question in context, at the same time. It returns the result that fits better, and sets the draft's query.
+// question in context, at the same time. It returns the result that fits the question better, and sets the search query
+// in the draft of the prompt.
 func (a *Answerer) searchInConversation(ctx context.Context, req Request, stores []domain.Datastore, d *promptDraft, models []chat.Model) (retrieve.Result, error) {
 	asked := followup.New(req.Query, d.history)
 	d.prompt.Search = asked.Alone

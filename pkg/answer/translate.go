@@ -38,8 +38,8 @@ var languageNames = map[analysis.Language]string{
 	"bg": "Bulgarian", "id": "Indonesian", "ca": "Catalan",
 }
 
-// translate returns the draft's query in the language of most fragments found, or "" if the query is already in that
-// language or the model fails.
+// translate returns the search query, translated to the language of most fragments found. It returns "" if the query is
+// already in that language or the model fails.
 func (a *Answerer) translate(ctx context.Context, d *promptDraft, found []domain.Fragment, models []chat.Model) string {
 	query := d.prompt.Search
 	target := translationTarget(query, found)

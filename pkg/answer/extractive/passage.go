@@ -455,8 +455,8 @@ func withoutColumns(lines []string) []string {
 	return out
 }
 
-// isForm reports whether a table's first row is a form row: its labels contain no digits, and at least one of its
-// values contains a digit.
+// isForm reports whether the first row of a table looks like a row of a form: its labels contain no digits, and at
+// least one of its values contains a digit.
 func isForm(cells []string) bool {
 	values := 0
 	for i, c := range cells {

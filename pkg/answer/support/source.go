@@ -25,7 +25,7 @@ type source struct {
 	plain    condensed
 }
 
-// unit is a sentence or a line of a source.
+// unit is a part of a source that is compared as a whole: a sentence or a line.
 type unit struct {
 	start, end int // in bytes
 	from, to   int // range in source.words
