@@ -121,8 +121,8 @@ func (p searchPermits) TryEnter(workspace string) (leave func(), ok bool) {
 	return slot.Leave, ok
 }
 
-// storageCheck checks whether more content can be accepted: whether the outbox has room for more jobs, and the disk for
-// more bytes.
+// storageCheck checks whether more content can be accepted: whether there is room for more jobs in the outbox, where
+// jobs wait to be published, and for more bytes on the disk.
 type storageCheck struct {
 	catalog *catalog.Catalog
 	dir     string

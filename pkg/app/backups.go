@@ -17,8 +17,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Time limit for a write to a backup's receiver. A stalled receiver must not keep a backup running, because no
-// originals can be deleted during a backup.
+// Time limit for a write to a backup's receiver. A stalled receiver must not keep a backup running, because no original
+// files can be deleted during a backup.
 const backupWriteTimeout = 2 * time.Minute
 
 // backups creates backups of the running service, one at a time.
@@ -34,7 +34,7 @@ type backups struct {
 	hold atomic.Bool
 }
 
-// isHolding reports whether originals must not be deleted because a backup is running.
+// isHolding reports whether original files must not be deleted because a backup is running.
 func (b *backups) isHolding() bool { return b.hold.Load() }
 
 // prepareBackups sets up backups, and determines whether the complete service can be backed up.

@@ -104,7 +104,7 @@ func (s *Service) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// prune deletes the remains of interrupted uploads from the store of originals, once at the start and then
+// prune deletes what interrupted uploads have left in the store of original files, once at the start and then
 // periodically.
 func (s *Service) prune(ctx context.Context) {
 	tick := time.NewTicker(s.config.AuditEvery)

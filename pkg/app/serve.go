@@ -225,8 +225,8 @@ func (s *Service) handler() (http.Handler, error) {
 	}, parts)
 }
 
-// natsReady returns an error if the job log does not answer or, if its server is in this process, cannot store
-// messages.
+// natsReady returns an error if the NATS stream with the jobs does not answer. If the NATS server is in this process,
+// natsReady also returns an error if the server cannot store messages.
 func (s *Service) natsReady(ctx context.Context) error {
 	if s.nats != nil {
 		if err := s.nats.Ready(); err != nil {

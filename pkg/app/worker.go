@@ -44,7 +44,7 @@ type Worker struct {
 	failed    chan error
 }
 
-// NewWorker returns a process of the shape Ingestor or Crawler, which can be started once.
+// NewWorker returns an ingestor or crawler process, depending on the shape. The process can be started once.
 func NewWorker(shape Shape, c config.Config, o Options) *Worker {
 	return &Worker{
 		options: o, shape: shape, config: c, log: o.Log, now: o.hooks.clock(),

@@ -185,9 +185,9 @@ const (
 	maxCrashes = 10
 )
 
-// workerOptions returns the options of a lane's workers. They must be the same in all processes that work on the lane,
-// because the options of the process that started last apply to all of them. `remote` is true if the NATS servers are
-// not in the api process.
+// workerOptions returns the options for the workers that process the jobs of a lane. All processes that work on the
+// lane must use the same options, because the options of the process that started last apply to all of them. `remote`
+// is true if the NATS servers are not in the api process.
 func workerOptions(c config.Config, lane domain.Lane, remote bool, m *instrument.JobMetrics) jobs.WorkerOptions {
 	o := jobs.WorkerOptions{
 		Concurrency: c.IngestConcurrency, AckWait: localAckWait, MaxAckPending: 2 * c.Window, MaxCrashes: maxCrashes, Grace: workerGrace,
