@@ -20,9 +20,10 @@ import (
 type Sink interface {
 	// Catalog receives the catalog. It need not read `content` to the end.
 	Catalog(ctx context.Context, h Header, content io.Reader) error
-	// Original receives an original of the given size. It need not read `content` to the end.
+	// Original receives an original file of the given size. It need not read `content` to the end.
 	Original(ctx context.Context, key string, size int64, content io.Reader) error
-	// Drop removes a received original that was already damaged when the backup was written.
+	// Drop removes an original that the sink has received, because the file was already damaged when the backup was
+	// written.
 	Drop(ctx context.Context, key string) error
 }
 

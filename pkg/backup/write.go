@@ -315,7 +315,7 @@ func (a *archive) loss(ctx context.Context, folder string, l Loss) error {
 // Maximum length of a name in a Loss, in characters.
 const maxLossName = 500
 
-// seal writes the digests of all members. They mark the archive as complete.
+// seal writes the digests of all members. Their presence marks the archive as complete.
 func (a *archive) seal() error {
 	size, err := a.sums.Seek(0, io.SeekCurrent)
 	if err != nil {
