@@ -71,7 +71,7 @@ type Backlogs struct {
 // scrapeTimeout is the total time limit for the reads of one scrape.
 const scrapeTimeout = 3 * time.Second
 
-// laneOutbox is the lane label of jobs that wait in the catalog until the stream has room for them.
+// laneOutbox is the value of the lane label for jobs that wait in the catalog until the stream has room for them.
 const laneOutbox = "outbox"
 
 // NewBacklogs returns the collector of backlogs.
