@@ -20,8 +20,8 @@ type resource struct {
 	around       bool // whether to read some chunks before that chunk too, or the whole datasource if it is short
 }
 
-// parseResource parses the id of a datasource, a chunk or a part. A chunk's id consists of datasource, generation and
-// ordinal, and the generation may be outdated. A part's id consists of datasource and ordinal.
+// parseResource parses the id of a datasource, a chunk or a part. The id of a chunk consists of the datasource's id, a
+// generation, which may be outdated, and an ordinal. The id of a part consists of the datasource's id and an ordinal.
 func parseResource(id string) (resource, error) {
 	datasource, rest, isPart := strings.Cut(id, "#")
 	p := resource{datasourceID: datasource}
