@@ -31,8 +31,8 @@ func Weight(rows, having float64) float64 {
 // k3 controls how soon the number of times that a query contains a word saturates.
 const k3 = 2
 
-// Repeated returns the factor for a word that a query contains `count` times: 1 for a single word, and less than 1 + k3
-// for any number.
+// Repeated returns the factor for the weight of a word that a query contains `count` times. It is 1 for a word that
+// occurs once, and always less than 1 + k3.
 func Repeated(count int) float64 {
 	n := float64(max(count, 1))
 	return (k3 + 1) * n / (k3 + n)

@@ -15,7 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// spaceKey identifies a space by its datastore's directory and its own directory within that.
+// spaceKey identifies a space by two directory names: that of its datastore, and that of the space within the
+// datastore's directory.
 type spaceKey struct {
 	datastore string
 	name      string
@@ -203,7 +204,8 @@ func (x *Index) release(h *handle) {
 	x.mu.Unlock()
 }
 
-// logError logs an error from closing a space if there is no caller to return it to.
+// logError logs an error, if any, from closing a space that the current call no longer needs. The call must not fail
+// because of this error.
 func (x *Index) logError(err error) {
 	if err != nil {
 		x.log.Error("closing an unused space", "error", err)

@@ -213,8 +213,8 @@ func (v View) Stored(ctx context.Context, f func(index.Stored) error) error {
 	return rows.Err()
 }
 
-// Fill completes the hits in the map `wanted`, whose keys are the hits' slots. A hit stays unchanged if its row was
-// removed or replaced in the meantime.
+// Fill completes the hits in the map `wanted`, whose keys are the hits' slots. A hit stays unchanged if its row has
+// been removed or replaced since the search.
 func (v View) Fill(ctx context.Context, wanted map[uint32]*index.Hit) error {
 	slots := make([]uint32, 0, len(wanted))
 	for slot := range wanted {

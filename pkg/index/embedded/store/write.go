@@ -269,8 +269,8 @@ func storeSegment(ctx context.Context, tx *sql.Tx, seg lexical.Segment, slots *r
 // A deletion of many rows commits each time it has deleted this many, so that other writers do not wait long.
 const rowsPerDeletion = 10_000
 
-// DeleteGenerations deletes generations in one or more commits. Each must have From < Below. If DeleteGenerations
-// fails, some rows may already have been deleted.
+// DeleteGenerations deletes the given generations in one or more commits. In each element of `which`, From must be less
+// than Below. If DeleteGenerations fails, some rows may already have been deleted.
 func (s *Space) DeleteGenerations(ctx context.Context, which []index.Generations) error {
 	var rest []deletion
 	for _, g := range which {

@@ -16,7 +16,8 @@ import (
 const (
 	// Number of slots that are compared together.
 	intervalBatch = 64
-	// Minimum number of rows per result. With fewer rows, most vectors would be read in any case.
+	// Minimum number of rows, per requested result, for a search by intervals. With fewer rows, most vectors would be
+	// read in any case.
 	minIntervalRows = 8
 )
 

@@ -110,9 +110,10 @@ func (f *Files) removeOtherIVF() error {
 	return nil
 }
 
-// BuildIVF builds the lists of a pinned set and writes their files, without the write lock. The parameter `work` says
-// whether to train new centroids. The caller must commit the returned IVF and then call ReplaceIVF. If it is better to
-// scan all codes of these vectors, the IVF says so, and no files are returned.
+// BuildIVF builds the lists of an IVF for the set `snap` and writes their files, without the write lock. The slots of
+// the set must not be reused in the meantime. `work` says whether to train new centroids. The caller must commit the
+// returned IVF and then call ReplaceIVF. If a scan of all codes is better for these vectors, the IVF records that, and
+// no files are returned.
 func (f *Files) BuildIVF(ctx context.Context, snap *Set, work Work, seed uint64) (_ *IVF, _ *IVFFiles, err error) {
 	rng := rand.New(rand.NewPCG(seed, uint64(snap.Rows)))
 	var d *builder
@@ -151,8 +152,8 @@ func (f *Files) BuildIVF(ctx context.Context, snap *Set, work Work, seed uint64)
 	return c, files, nil
 }
 
-// ReplaceIVF makes `files`, which may be nil, the files of the current IVF. It must be called after that IVF has been
-// committed, with the version of the commit.
+// ReplaceIVF makes `files`, which may be nil, the files of the current IVF. Call it after that IVF has been committed.
+// `version` is the version of the commit.
 func (f *Files) ReplaceIVF(files *IVFFiles, version int64) {
 	if f.ivf != nil {
 		f.ivf.unlink()
