@@ -96,8 +96,9 @@ func (b Boost) Scorer(now time.Time) Scorer {
 	return s
 }
 
-// FactorFor returns the factor for a document whose key has the given values. If there are several values, the one with
-// the largest share of the boost counts. It fails with a TypeError if the boost cannot use one of the values.
+// FactorFor returns the factor for a document that has the given values of the boost's metadata key. If there are
+// several values, the one with the largest share of the boost counts. It fails with a TypeError if the boost cannot use
+// one of the values.
 func (s Scorer) FactorFor(values []filter.Value) (float64, error) {
 	var share float64
 	for _, v := range values {

@@ -92,8 +92,8 @@ func localOptions(path, dir string, asRoot bool) []chromedp.ExecAllocatorOption 
 		chromedp.NoInheritEnv,
 		chromedp.Env("PATH="+os.Getenv("PATH"), "HOME="+dir, "TMPDIR="+dir, "XDG_CONFIG_HOME="+dir, "XDG_CACHE_HOME="+dir,
 			"XDG_RUNTIME_DIR="+dir, "LANG=C.UTF-8", "TZ=UTC", "DBUS_SESSION_BUS_ADDRESS=disabled:"),
-		// Set explicitly, because chromedp would otherwise decide. Chromium refuses to run as root with its sandbox, so
-		// the sandbox is off only for root.
+		// Set this flag explicitly, because chromedp would otherwise choose its value. Chromium refuses to run as root
+		// with its sandbox, so the sandbox is off only for root.
 		chromedp.Flag("no-sandbox", asRoot),
 	}
 	for _, s := range switches {

@@ -55,7 +55,7 @@ func isShallow(legs []leg) bool {
 	})
 }
 
-// cosineSample is the number, the sum and the sum of the squares of some cosines.
+// cosineSample holds the number of cosines in a sample, their sum, and the sum of their squares.
 type cosineSample struct{ n, sum, squares float64 }
 
 func (s cosineSample) plus(other cosineSample) cosineSample {

@@ -131,8 +131,8 @@ type Request struct {
 	Rerank  *bool             // nil: rerank if possible; true: fail if that is not possible; false: do not rerank
 	Explain bool              // fill Result.Explanation
 
-	// Boosts change the scores of documents, at most boost.MaxBoosts. If Boosts is nil, the boosts in each datastore's
-	// settings apply; an empty list means no boosts.
+	// Boosts holds at most boost.MaxBoosts rules that change the scores of documents. If it is nil, the boosts in each
+	// datastore's settings apply; an empty list means no boosts.
 	Boosts []boost.Boost
 
 	// MaxPerDatasource is the maximum number of fragments from one datasource, 1 to MaxTopK; 0 means no limit.

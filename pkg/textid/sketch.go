@@ -116,7 +116,7 @@ func Resemblance(a, b []byte) float64 {
 	return float64(equal) / float64(either)
 }
 
-// eachWord calls `do` with the hash of each word until it returns false. A word is a run of letters and digits; in
+// eachWord calls `do` with the hash of each word, until `do` returns false. A word is a run of letters and digits; in
 // scripts without spaces, each letter is a word.
 func eachWord(text string, do func(uint64) bool) {
 	h := fnv.New64a()
