@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// EnvFilters is the environment variable with the number of random filters that the suite evaluates.
+// EnvFilters is the environment variable that sets the number of random filters for the suite to evaluate.
 const EnvFilters = "TEST_FILTERS"
 
 func filterCount(t *testing.T, otherwise int) int {
