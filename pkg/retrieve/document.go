@@ -30,8 +30,8 @@ const (
 )
 
 // weighDocuments sets the document scores of the candidates of one space. The candidates must be in the order that
-// byDocument returns. The map contains the weight of each query term in the space. If the engine returns no term counts
-// or the query has no terms, the document score is the chunk's own lexical score.
+// byDocument returns. The map `weights` contains the weight of each query term in the space. If the engine returns no
+// term counts or the query has no terms, the document score is the chunk's own lexical score.
 func weighDocuments(order []*candidate, weights map[string]float64) {
 	words := slices.Sorted(maps.Keys(weights))
 	length := 0

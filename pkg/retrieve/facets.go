@@ -141,7 +141,7 @@ func (r *Retriever) count(ctx context.Context, ds domain.Datastore, f index.Filt
 	}
 }
 
-// countIn counts values in the place given by ds.Type and ds.EmbeddingModel.
+// countIn counts values in one place of a datastore, which is given by ds.Type and ds.EmbeddingModel.
 func (r *Retriever) countIn(ctx context.Context, ds domain.Datastore, f index.Filter, keys []string) (index.Counts, error) {
 	engine, err := r.deps.Indexes.Index(ds.Type)
 	if err != nil {

@@ -93,7 +93,8 @@ func displayScore(final float64) float64 {
 	return 1 - x*x
 }
 
-// fragment converts a merged fragment for callers. Its position and score are those of its best chunk.
+// fragment converts a merged fragment to the form that callers receive. Its position and score are those of its best
+// chunk.
 func (p *mergedFragment) fragment() domain.Fragment {
 	text, runs := p.text()
 	metadata := domain.FragmentMetadata(maps.Clone(p.source.Metadata), p.source.Document) // cloned: the source is shared

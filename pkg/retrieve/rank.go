@@ -137,8 +137,8 @@ func passage(c *candidate) string {
 	return c.hit.Context + "\n" + c.hit.Text
 }
 
-// checkOrder returns an error unless the order contains at least one of the n passages, none twice, and scores between 0
-// and 1 that never increase.
+// checkOrder returns an error unless the order is a valid result for n passages. It must contain at least one passage
+// and none twice. The scores must be between 0 and 1, and must not increase from one passage to the next.
 func checkOrder(order []Reranked, n int) error {
 	seen := make([]bool, n)
 	last := 1.0

@@ -138,8 +138,8 @@ type Request struct {
 	// MaxPerDatasource is the maximum number of fragments from one datasource, 1 to MaxTopK; 0 means no limit.
 	MaxPerDatasource int
 
-	// Facets holds the metadata keys whose values are counted over the documents that have a ranked candidate, at most
-	// MaxFacetKeys.
+	// Facets holds at most MaxFacetKeys metadata keys whose values are counted. Only documents with a ranked candidate
+	// are counted.
 	Facets []string
 
 	control control

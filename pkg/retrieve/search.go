@@ -124,7 +124,7 @@ func (q *query) datastore(ctx context.Context, ds domain.Datastore) (datastoreRe
 }
 
 // serving returns the place that serves the datastore now, after the search. It asks the catalog only if the search has
-// not already found out.
+// not already done so.
 func (q *query) serving(ctx context.Context, ds domain.Datastore, res datastoreResult, err error) (domain.Place, error) {
 	switch {
 	case !res.servedFrom.IsZero():
@@ -142,9 +142,9 @@ func (q *query) serving(ctx context.Context, ds domain.Datastore, res datastoreR
 	return now, nil
 }
 
-// place searches one of a datastore's places. If too many hits have to be dropped, it searches again for more hits. If
-// the result is outdated, it repeats the search once. The repeated search finds the new rows, because all rows of a
-// generation are written before the generation becomes active.
+// place searches a datastore in one place, that is, with one engine and embedding model. If too many hits have to be
+// dropped, it searches again for more hits. If the result is outdated, it repeats the search once. The repeated search
+// finds the new rows, because all rows of a generation are written before the generation becomes active.
 func (q *query) place(ctx context.Context, ds domain.Datastore) (datastoreResult, error) {
 	engine, err := q.deps.Indexes.Index(ds.Type)
 	if err != nil {
