@@ -29,7 +29,7 @@ import (
 	"github.com/sluice/sluice/pkg/originals"
 )
 
-// Maximum pause in a backup's stream. It is long because copying a large catalog takes time.
+// Maximum time for which a backup's stream may bring no data. It is long because copying a large catalog takes time.
 const backupStall = 10 * time.Minute
 
 // backupCommand backs up a running service, or a data directory that is not in use.
