@@ -130,7 +130,7 @@ func (u *upload) into(_ context.Context, req *http.Request) error {
 	return err
 }
 
-// body returns a body that sends the form from its beginning. It stops the previous body.
+// body returns a body that sends the form from its beginning. The body of an earlier attempt, if any, is stopped.
 func (u *upload) body() (io.ReadCloser, error) {
 	wasRead := u.release()
 	switch {
