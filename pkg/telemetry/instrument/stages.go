@@ -86,7 +86,7 @@ func (s *Stages) Begin(ctx context.Context, stage string, attributes ...telemetr
 	}
 }
 
-// Events returns an ingest.Events that also counts the tokens that workers report.
+// Events wraps `next`, so that the tokens that workers report are also counted.
 func (s *Stages) Events(next ingest.Events) ingest.Events { return countedEvents{next, s} }
 
 type countedEvents struct {
@@ -125,7 +125,7 @@ func (t TimedRetriever) Facets(ctx context.Context, r retrieve.FacetRequest) (fo
 	return t.next.Facets(ctx, r)
 }
 
-// Answerer returns an answerer that times answers and counts their tokens.
+// Answerer wraps `next`, so that answers are timed and their tokens are counted.
 func (s *Stages) Answerer(next *answer.Answerer) TimedAnswerer { return TimedAnswerer{next, s} }
 
 // TimedAnswerer is an answer.Answerer whose answers are timed.
