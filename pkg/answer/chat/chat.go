@@ -42,7 +42,7 @@ type Model struct {
 	Answer   int // tokens reserved for the answer if a request sets no limit
 }
 
-// SingleModel returns Models that map every name to one provider.
+// SingleModel returns a Models value that maps every name to the provider p.
 func SingleModel(p Provider) Models { return singleModel{Model{Provider: p}} }
 
 type singleModel struct{ model Model }

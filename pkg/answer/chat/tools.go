@@ -2,7 +2,7 @@ package chat
 
 import "encoding/json"
 
-// Tool is a client function that a model may call.
+// Tool is a function of the client. A model may ask the client to call it.
 type Tool struct {
 	Name        string
 	Description string

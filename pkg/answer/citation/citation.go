@@ -94,7 +94,7 @@ type Mark struct {
 	Numbers    []int
 }
 
-// Marker finds the citation marks of answers from the same sources. It reads the sources only once.
+// Marker finds the citation marks in answers that are based on the same sources. It reads the sources only once.
 type Marker struct {
 	sources int
 	arrays  map[string]bool // as in citationFilter

@@ -36,7 +36,7 @@ const (
 )
 
 const (
-	// Maximum amount by which the score of a quoted sentence may be lower than the best sentence's score.
+	// A sentence is quoted only if its score is at most this much lower than the best sentence's score.
 	nearBest = 2.5
 	// Two sentences whose words overlap by more than this share count as repetitions.
 	sameTerms = 0.7

@@ -31,7 +31,7 @@ type part struct {
 	asked string // the question that the part answers, directly before the part or in the heading of its section
 }
 
-// words returns the text of a part that is compared with the question.
+// words returns the text to compare with the question.
 func (p part) words() string {
 	if p.intro == "" {
 		return p.text

@@ -144,7 +144,8 @@ func skeleton(text string) string {
 	return norm.NFC.String(out.String())
 }
 
-// visibleRune drops invisible characters and the accents of European scripts.
+// visibleRune returns -1 if r is invisible or is an accent of a European script, so that strings.Map drops r. It turns
+// similar quotation marks into apostrophes, and returns other characters unchanged.
 func visibleRune(r rune) rune {
 	switch {
 	case r == '\u00ad', unicode.Is(unicode.Cf, r), unicode.Is(unicode.Variation_Selector, r), r >= '\u0300' && r <= '\u036f':

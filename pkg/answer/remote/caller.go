@@ -200,7 +200,7 @@ func (r *Reply) deliver(text string, pass func() error) error {
 	return r.emitErr
 }
 
-// emptyError returns the error for a response without an answer, or nil.
+// emptyError returns the error for a response without an answer, or nil if the response contains an answer.
 func (r *Reply) emptyError() error {
 	switch {
 	case r.begun || r.Called():
@@ -234,7 +234,7 @@ func (r *Reply) completion(prompt chat.Prompt) chat.Completion {
 	return c
 }
 
-// wait returns after d or when ctx is done.
+// wait pauses for d. If ctx is done first, it returns an error.
 func wait(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

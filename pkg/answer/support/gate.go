@@ -114,7 +114,7 @@ func (g *Gate) line(out *strings.Builder, line string) {
 	g.begun, g.passed = false, ""
 }
 
-// sentences passes on the complete sentences of an unfinished line.
+// sentences passes on the complete sentences of an unfinished line, without the unsupported ones.
 func (g *Gate) sentences(out *strings.Builder) {
 	masked := maskMarks(g.held, g.marker.Marks(g.held))
 	spans := chunk.Sentences(masked)

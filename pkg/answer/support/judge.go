@@ -217,5 +217,5 @@ func deniesDocuments(sentence string) bool {
 	return strings.Contains(lower, "n't ") || strings.Contains(lower, "n’t ") || strings.ContainsFunc(sentence, unspaced) && unspacedNegated(sentence)
 }
 
-// documentWords are beginnings of words by which an answer refers to its documents.
+// documentWords are the beginnings of phrases that an answer uses to refer to its documents.
 var documentWords = []string{"the document", "the provided", "the context", "the given", "the sources", "dokumente", "quellen", "les documents", "los documentos", "i documenti", "os documentos", "de documenten", "документ", "文档", "文書", "資料", "문서"}

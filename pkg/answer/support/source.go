@@ -80,7 +80,7 @@ func newSource(f domain.Fragment, r *reader, limit int) *source {
 	return s
 }
 
-// rowRange matches the rows in the heading of a table part.
+// rowRange matches the row numbers in the heading of a part of a table, such as "rows 1 to 20".
 var rowRange = regexp.MustCompile(`\brows? \d+(?: to \d+)?$`)
 
 func appendPlace(list []at, p at) []at {
