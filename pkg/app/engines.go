@@ -62,7 +62,8 @@ func (e *engines) closeRemote() (err error) {
 	return err
 }
 
-// index returns the index of an engine. It returns domain.CodeUnavailable if the engine is not configured here.
+// index returns the index of an engine. It returns domain.CodeUnavailable if the engine is not configured in this
+// process.
 func (e *engines) index(engine domain.Engine) (index.Index, error) {
 	if engine == domain.EngineEmbedded && e.embedded != nil {
 		return e.embedded, nil

@@ -69,7 +69,8 @@ func newConverter(c config.Config, cacheDir, temp string, log *slog.Logger) conv
 	})}
 }
 
-// Convert implements neighbours.Converter. Cells of tables are separated by tabs, for people and models to read.
+// Convert implements neighbours.Converter. It separates the cells of tables by tabs, so that people and models can read
+// them.
 func (c converter) Convert(ctx context.Context, f neighbours.File) (*domain.Document, error) {
 	return c.Extract(ctx, extract.Request{Workspace: f.Workspace, Reader: f.Content, Name: f.Name, Declared: f.Declared, PlainRows: true})
 }
