@@ -273,7 +273,7 @@ func (c Config) HasEmbeddedIndex() bool {
 // move to the best one later.
 const EmbedAuto = "auto"
 
-// builtinPrefix begins the names of all built-in embedding models.
+// builtinPrefix is the prefix of the names of all built-in embedding models.
 const builtinPrefix = "builtin-"
 
 // ServerEmbedModel returns the name of the embedding model on the OpenAI-compatible server, or "" if none is configured.
