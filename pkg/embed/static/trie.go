@@ -66,7 +66,7 @@ func (t *trie) grow() {
 	}
 }
 
-// longestPrefix finds the longest string in the trie with which the text begins. It returns the string's id and its
+// longestPrefix finds the longest string in the trie that the text begins with. It returns the string's id and its
 // length in bytes. If there is no such string, the length is 0.
 func (t *trie) longestPrefix(text []byte) (id int32, length int) {
 	node := int32(0)

@@ -121,8 +121,7 @@ func (d directory) readSettings() (*settings, error) {
 	return s, nil
 }
 
-// firstPosition returns the index of the row in the position table that belongs to the first token of a text. In
-// RoBERTa models, this is the padding token's id plus 1; in other models, it is 0.
+// readConfig reads the architecture of the network from config.json.
 func (d directory) readConfig(s *settings) error {
 	var c struct {
 		Name          string  `json:"_name_or_path"`
@@ -273,8 +272,8 @@ func (d directory) readLengths(s *settings) error {
 	return nil
 }
 
-// firstPosition returns the row of the position table for the first token of a text. In RoBERTa models, the rows for
-// positions start after the row with the padding token's id.
+// firstPosition returns the index of the row in the position table that belongs to the first token of a text. In
+// RoBERTa models, this is the padding token's id plus 1; in other models, it is 0.
 func (s *settings) firstPosition() int {
 	if s.kind == "xlm-roberta" {
 		return s.padding + 1
