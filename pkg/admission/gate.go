@@ -1,10 +1,10 @@
 // Package admission shares limited resources fairly: requests, open streams, document readers and memory.
 //
-// A Gate has a limited number of slots and queues the callers beyond it. Each caller belongs to a flow, such as its
-// workspace. Free slots go to the waiting flow that has used the least, measured by the time that its callers held
-// their slots. So a flow with many or expensive callers delays itself, not the others. This is start-time fair queueing
-// (Goyal, Vin and Cheng, SIGCOMM 1996) with costs that become known only afterwards, as in the API server of
-// Kubernetes.
+// A Gate has a limited number of slots. When all slots are taken, it queues further callers. Each caller belongs to a
+// flow, such as its workspace. Free slots go to the waiting flow that has used the least, measured by the time that its
+// callers held their slots. So a flow with many or expensive callers delays itself, not the others. This is start-time
+// fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996) with costs that become known only afterwards, as in the API server
+// of Kubernetes.
 //
 // Within a flow, a burst is served first in, first out, with a long time-out. Once the flow's queue has been non-empty
 // for an interval, waiting only adds latency. The time-out is then short and the newest caller is served first, because

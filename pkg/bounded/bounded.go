@@ -10,8 +10,8 @@ import (
 // ErrTooLarge is returned for a body that is larger than its limit.
 var ErrTooLarge = errors.New("the body is larger than its limit")
 
-// NewReader returns a reader that reads at most `limit` bytes of r. If r has more, it fails with ErrTooLarge, unlike
-// io.LimitReader, which reports the end of the body.
+// NewReader returns a reader that reads at most `limit` bytes of r. If r has more, reading fails with ErrTooLarge. A
+// reader from io.LimitReader would report the end of the body instead.
 func NewReader(r io.Reader, limit int64) io.Reader { return &reader{r: r, left: limit} }
 
 type reader struct {

@@ -23,7 +23,7 @@ func (d *draft) context(at headingContext, text string) string {
 	return context + domain.ContextSeparator + details
 }
 
-// appendMissing appends those parts of a path to a context that are not in the text.
+// appendMissing appends a path to a context, without those parts of the path that are already in the text.
 func appendMissing(context, path, text string) string {
 	for part := range strings.SplitSeq(path, pathSeparator) {
 		if !strings.Contains(text, part) {

@@ -91,7 +91,7 @@ func (r *recorder) record(due, at time.Time, err error) {
 	}
 }
 
-// recordUnsent counts the requests that were due between the two times but found no free client.
+// recordUnsent counts the requests that were due between the times `from` and `to` but found no free client.
 func (r *recorder) recordUnsent(from, to time.Time, rate float64) {
 	if from.Before(r.from) {
 		from = r.from

@@ -40,7 +40,7 @@ func (i *instance) isAlive() bool {
 	}
 }
 
-// start starts a browser or connects to a running one. The instance lives until ctx is done or it is stopped.
+// start starts a browser or connects to a running one. The instance lives until ctx is done or the instance is stopped.
 func (b *Browser) start(ctx context.Context) (*instance, error) {
 	if b.opts.URL != "" {
 		return b.connect(ctx)
