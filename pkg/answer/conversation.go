@@ -16,20 +16,20 @@ import (
 
 // Conversations stores questions and answers.
 type Conversations interface {
-	// FindConversation returns the conversation with the id, and whether it exists. It fails with domain.CodeNotFound
-	// if the conversation belongs to another workspace or agent.
+	// FindConversation returns the conversation with the given id, and whether it exists. It fails with
+	// domain.CodeNotFound if the conversation belongs to another workspace or agent.
 	FindConversation(ctx context.Context, workspaceID, agentID, id string) (c domain.Conversation, exists bool, err error)
 	// EnsureConversation creates the conversation and its first messages in one transaction. If a conversation with the
-	// id already exists, the messages are added to it; it fails with domain.CodeNotFound if that conversation belongs
-	// to another workspace, agent or visitor.
+	// same id already exists, the messages are added to that conversation. EnsureConversation fails with
+	// domain.CodeNotFound if the existing conversation belongs to another workspace, agent or visitor.
 	EnsureConversation(ctx context.Context, c domain.Conversation, first ...domain.Message) (domain.Conversation, error)
 	// Messages returns the newest messages of a conversation, at most limit, oldest first.
 	Messages(ctx context.Context, conversationID string, limit int) ([]domain.Message, error)
 	// AppendMessages stores the messages in one transaction.
 	AppendMessages(ctx context.Context, conversationID string, messages ...domain.Message) error
-	// Lock grants the holder the exclusive right to answer a question of the conversation until ttl has passed. It
-	// extends a lock that the holder already has, and reports whether the lock was granted. The conversation need not
-	// exist.
+	// Lock grants the holder the exclusive right to answer a question of the conversation until ttl has passed. If the
+	// holder already has the lock, Lock extends it. It reports whether the holder has the lock now. The conversation need
+	// not exist.
 	Lock(ctx context.Context, conversationID, holder string, ttl time.Duration) (bool, error)
 	// Unlock releases the holder's lock.
 	Unlock(ctx context.Context, conversationID, holder string) error

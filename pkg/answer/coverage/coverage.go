@@ -185,7 +185,7 @@ func (w Words) shareIn(terms map[string]bool) float64 {
 	return held / w.total
 }
 
-// matchDegree returns 1 if terms contains a form of the word, stemShare if it contains only a related stem, and 0
+// matchDegree returns 1 if `terms` contains a form of the word t, stemShare if it contains only a related stem, and 0
 // otherwise.
 func matchDegree(terms map[string]bool, t analysis.QueryTerm) float64 {
 	for _, f := range t.Forms {

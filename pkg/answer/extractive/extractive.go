@@ -124,8 +124,8 @@ func containsFragment(fragments []domain.Fragment, f domain.Fragment) bool {
 	return slices.ContainsFunc(fragments, func(other domain.Fragment) bool { return other.ChunkID == f.ChunkID && other.Text == f.Text })
 }
 
-// unansweredNotes returns a piece of text for each unanswered part of the question. The piece says that the documents
-// do not answer this part.
+// unansweredNotes returns one piece of the answer for each unanswered part of the question: a function that says, with
+// the phrases of a language, that the documents do not answer this part.
 func unansweredNotes(unanswered []string) []func(phrases) string {
 	var out []func(phrases) string
 	for _, part := range unanswered {
@@ -250,7 +250,7 @@ func (q question) quotesOutside(quotes []sentence, passages []passage, pages []p
 
 // hasDistinctiveTopic reports whether a sentence contains a topic that is neither a name nor in the headings. A
 // sentence that only repeats a company's name, for example, answers nothing. If all topics are names or in the
-// headings, hasDistinctiveTopic reports whether the sentence contains any of them.
+// headings, it is enough that the sentence contains one of the topics.
 func (q question) hasDistinctiveTopic(s sentence, pages []page, about topics) bool {
 	return q.coverageOf(q.distinctive(pages[s.fragment], about), s.said) > 0
 }
@@ -278,8 +278,8 @@ func (e *Provider) analyse(ctx context.Context, p chat.Prompt, fragments []domai
 	return q, nil
 }
 
-// sentences scores the candidate sentences of the pages that may answer the question. If a document lacks the topics of
-// the question, its only candidates are rows that the question identifies.
+// sentences returns those sentences of the pages that may answer the question, with their scores. From a document that
+// lacks the topics of the question, it returns only rows that the question identifies.
 func (q question) sentences(pages []page) []sentence {
 	var out []sentence
 	about := q.topicsOf("")

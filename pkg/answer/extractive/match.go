@@ -49,8 +49,8 @@ func (q question) lacksNames(whole, heading wording) (share float64, coded bool)
 	return -lacking / names, coded
 }
 
-// A row with all names from the question must contain at least this share of the question's other words; see
-// question.identifies.
+// If a row contains all names from the question, it must also contain at least this share of the question's other
+// words; see question.identifies.
 const halfHeld = 0.5
 
 // A part with this share of the question's words, not counting names, may lack the rarest word; see
@@ -119,7 +119,8 @@ func (q question) identifies(p part, own wording, lang analysis.Language) bool {
 	return most || foreign && (q.wants == wantAny || own.value)
 }
 
-// containsAll reports whether every term whose element in `marked` is true occurs in at least one of the texts.
+// containsAll reports whether every term i of the question for which marked[i] is true occurs in at least one of the
+// texts.
 func (q question) containsAll(marked []bool, texts ...wording) bool {
 	for i, is := range marked {
 		if is && !slices.ContainsFunc(texts, func(t wording) bool { return q.matchDegree(t, i) > 0 }) {

@@ -315,7 +315,7 @@ func (q question) best(pages []page, about topics) (at int, cover float64) {
 
 // passagesFor returns the passages about each clause of a question, in reading order within a fragment, and the clauses
 // that no passage answers. If `supported` is true, a sentence of the fragments is likely to be an answer, and pages are
-// checked less strictly. Each passage has at most the given number of characters, and prose is cut shorter.
+// checked less strictly. Each passage has at most the given number of characters; passages of prose are shorter.
 func (q question) passagesFor(clauses []string, pages []page, supported bool, characters int) (out []passage, unanswered []string) {
 	for _, clause := range clauses {
 		about := q.topicsOf(clause)
@@ -343,7 +343,7 @@ func (q question) passagesFor(clauses []string, pages []page, supported bool, ch
 }
 
 // mayAnswer reports whether a passage of pages[at] may answer a clause. `cover` is the share of the topics that the
-// page contains. See passagesFor.
+// page contains. `supported` has the same meaning as in passagesFor.
 func (q question) mayAnswer(pages []page, at int, about topics, cover float64, supported bool) bool {
 	p := pages[at]
 	least := minCover

@@ -42,8 +42,8 @@ var (
 	genericWords = wordset.Of(`what which welche welcher welches welchen quel quelle quels quelles cuál cuáles quale quali qual quais`)
 )
 
-// wantIn returns the kind of value that a question asks for. A question with several parts, or about how to do
-// something, has no single kind.
+// wantIn returns the kind of value that a question asks for. It returns wantAny if the question has several parts or
+// asks how to do something, because such a question asks for no single kind.
 func wantIn(question string) want {
 	words := language.Words(partedIdentifiers(question))
 	has := func(list map[string]bool) bool {

@@ -76,8 +76,8 @@ func (q Question) Parts() []string {
 	return []string{}
 }
 
-// Thresholds for the choice between the two results. The coverage of a text is the share of its content words, by
-// weight, that a fragment contains.
+// Thresholds for choosing between the search results for the question alone and for the question in context. The
+// coverage of a text is the share of its content words, by weight, that a fragment contains.
 const (
 	sameFragment = 0.5  // minimum coverage of the earlier subject by a fragment that is about that subject
 	tolerance    = 0.15 // maximum by which the coverage of the question may be lower in the result in context
