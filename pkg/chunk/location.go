@@ -30,7 +30,7 @@ func newLocation(doc *domain.Document) location {
 	return location{title: oneLine(doc.Title, maxTitleBytes), subject: subject(doc.Blocks)}
 }
 
-// enter updates the location with the sheet of a block and, if the block is a heading, with the heading.
+// enter updates the location for the next block: it sets the sheet and, if the block is a heading, the heading path.
 func (p *location) enter(b domain.Block) {
 	p.sheet = b.Sheet
 	b.Sheet = oneLine(b.Sheet, maxHeadingBytes)

@@ -25,7 +25,8 @@ type Local struct {
 	breaker breaker
 }
 
-// NewLocal returns a Local with the model `scorer`, whose name is shown to users. `now` is the circuit breaker's clock.
+// NewLocal returns a Local that uses the model `scorer`. `name` is the name of the model that users see. `now` is the
+// circuit breaker's clock.
 func NewLocal(name string, scorer Scorer, now func() time.Time) *Local {
 	return &Local{name: name, scorer: scorer, breaker: breaker{now: now, server: "the model"}}
 }

@@ -13,8 +13,8 @@ type Datasources interface {
 	ResolveFilters(ctx context.Context, datastoreIDs []string, f domain.Filters) ([]string, error)
 }
 
-// Resolve returns, for each document, the ids of the datasources in the datastore that the document names. The list is
-// empty if the datastore has no such datasource.
+// Resolve looks up documents in a datastore. For each document, it returns the ids of the matching datasources, or nil
+// if there are none.
 func Resolve(ctx context.Context, c Datasources, datastoreID string, documents []Document) ([][]string, error) {
 	var ids, customIDs []string
 	for _, d := range documents {

@@ -14,7 +14,7 @@ const (
 	// maxShingles bounds the work on one text.
 	maxShingles = 200_000
 	// minSimilarity is the share of shingles that two texts must have in common to count as similar. A page and its
-	// print version reach it; two pages that use the same template do not.
+	// print version reach this share; two pages that use the same template do not.
 	minSimilarity = 0.8
 )
 
