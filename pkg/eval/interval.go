@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Interval is a mean with its 95% confidence interval.
+// Interval is a mean with the bounds of its 95% confidence interval.
 type Interval struct {
 	Mean float64 `json:"mean"`
 	Low  float64 `json:"low"`

@@ -17,7 +17,7 @@ const (
 	MaxFileBytes = 512 << 20
 )
 
-// lineError adds the file and the line number to an error.
+// lineError is an error with the file and the line number at which it occurred.
 type lineError struct {
 	file string
 	line int

@@ -61,9 +61,9 @@ func (a Answer) coveredLength(returned Passages) int {
 }
 
 // Coverage compares the returned text with the relevant answers, which must not overlap. `recall` is the share of the
-// relevant text that was returned. `precision` is the share of the returned text that is relevant; relevant text that
-// is returned several times, from one place or several, counts as relevant only once. Both are 0 if their denominator
-// is 0.
+// relevant text that was returned. `precision` is the share of the returned text that is relevant. If relevant text is
+// returned several times, from one place or several, only one copy counts as relevant. If the denominator of a result
+// is 0, the result is 0.
 func Coverage(returned Passages, relevant []Answer) (recall, precision float64) {
 	found, wanted, got := 0, 0, 0
 	for _, a := range relevant {

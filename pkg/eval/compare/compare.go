@@ -165,8 +165,8 @@ func askAll(ctx context.Context, s Searcher, cases []Case, mode Mode, topK int, 
 	return answers, group.Wait()
 }
 
-// rankings is the part of the results that is needed for scoring. Keeping the fragments of all questions would take too
-// much memory.
+// rankings holds the parts of the search results that are needed for scoring. Keeping the fragments of all questions
+// would take too much memory.
 type rankings struct{ documents, passages []string } // first items in each ranking; nil if the case has no judgements for it
 
 // rank converts the results to rankings of documents and of passages, and returns the first k items of each.
@@ -199,8 +199,8 @@ func (c Case) documents(found []service.Fragment) []string {
 	return ranking
 }
 
-// answered stands for the first fragment with an answer in the result of Case.passages. No other item in that ranking
-// is relevant.
+// answered is the name that Case.passages gives to the first fragment with an answer. No other item in its ranking is
+// relevant.
 const answered = "answered"
 
 // passages returns a ranking with one item per fragment. The item of the first fragment with an answer is the constant

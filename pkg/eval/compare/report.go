@@ -50,7 +50,7 @@ type Difference struct {
 	MRR    eval.Difference `json:"mrr"`
 }
 
-// series contains the figures for one mode, one value per question.
+// series contains the figures for one mode. Each slice has one value per question.
 type series struct{ ndcg, recall, mrr []float64 }
 
 func (s *series) add(ranking []string, g eval.Grades, k int) {
@@ -148,7 +148,7 @@ func (r Report) isSmallSample() bool {
 	return slices.ContainsFunc(r.Levels, func(l Level) bool { return l.Questions < 50 })
 }
 
-// significance says in words whether the nDCG of mode d.Mode is significantly better or worse than that of d.Than.
+// significance describes whether the nDCG of mode d.Mode is significantly better or worse than that of d.Than.
 func significance(d Difference) string {
 	switch {
 	case d.NDCG.Low > 0:

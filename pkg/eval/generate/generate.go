@@ -225,8 +225,8 @@ func sampled(ctx context.Context, content Content, datastoreID string, n int) (s
 	return s, nil
 }
 
-// stableName returns the custom id of the datasource or, if there is none, its id. Judgements refer to the datasource
-// by this name, because it does not change when the document is renamed.
+// stableName returns the custom id of the datasource or, if there is none, the datasource's id. Judgements refer to the
+// datasource by this name, because it does not change when the document is renamed.
 func stableName(d service.Datasource) string {
 	if d.CustomID != "" {
 		return d.CustomID

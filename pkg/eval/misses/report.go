@@ -41,7 +41,8 @@ func Suggest(report compare.Report) (all []Suggestion) {
 	return all
 }
 
-// change tells the user how to use a mode or, if `mode` is the name of a tried setting, how to change the datastore.
+// change returns an instruction for the user: how to use a mode or, if `mode` is the name of a tried setting, how to
+// change the datastore.
 func change(mode compare.Mode) string {
 	switch mode {
 	case compare.Reranked:
