@@ -42,7 +42,7 @@ func Terminal(out io.Writer) bool {
 	return err != nil || !os.SameFile(info, nowhere)
 }
 
-// display is a Progress that can also show a text beside the progress and write permanent lines.
+// display is a Progress that can also write permanent lines and add a text to the progress.
 type display interface {
 	Progress
 	// draw shows the text and the progress: `done` of `total` parts.
