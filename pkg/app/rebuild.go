@@ -25,7 +25,7 @@ func (r *rebuild) recordDamage(at time.Time) {
 	r.alarmedAt, r.missing, r.counted = at, false, false
 }
 
-// begin records that the index is missing: the data directory is new, somebody deleted the index, or the directory was
+// begin records that the index is missing: the data directory is new, the index was deleted, or the directory was
 // restored from a backup, which never contains an index.
 func (r *rebuild) begin(at time.Time) {
 	r.mu.Lock()
