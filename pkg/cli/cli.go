@@ -224,8 +224,8 @@ func similarCommand(cmd *cobra.Command, word string) string {
 	return ""
 }
 
-// flagFault returns the error to report if cobra has rejected a flag with err. If a similar flag exists, the error
-// suggests it.
+// flagFault returns the error to report after cobra has rejected a flag with the error err. If a similar flag exists,
+// the error suggests it.
 func flagFault(cmd *cobra.Command, err error) error {
 	var none *pflag.NotExistError
 	if !errors.As(err, &none) {

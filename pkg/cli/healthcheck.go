@@ -49,8 +49,8 @@ func (p *Program) Healthcheck(process string) *cobra.Command {
 	return WithoutUsage(cmd)
 }
 
-// healthcheck asks the process whether it is ready. It returns the process's notes on its parts, by the names of the
-// parts, or an error if the process is not ready.
+// healthcheck asks the process whether it is ready. It returns the remarks that the process makes about its parts,
+// keyed by the name of the part, or an error if the process is not ready.
 func healthcheck(ctx context.Context, process string, args, environ []string) (notes map[string]string, err error) {
 	c, err := config.Parse(args, environ)
 	if err != nil {

@@ -144,8 +144,8 @@ func (f importFlags) documents(in *bufio.Reader) (iter.Seq2[*document, error], e
 	return nil, Misusedf("the file has neither JSON objects nor web addresses: add other documents with sluice ingest")
 }
 
-// groupUnits groups text documents into units that are sent together. It skips unusable documents, and calls unusable
-// for each.
+// groupUnits groups text documents into units that are sent together. It skips documents that cannot be used, and calls
+// `unusable` for each of them.
 func groupUnits(docs iter.Seq2[*document, error], unusable func(*errUnusable)) iter.Seq2[[]*document, error] {
 	return func(yield func([]*document, error) bool) {
 		var unit []*document
