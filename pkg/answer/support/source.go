@@ -171,8 +171,8 @@ func (s *source) find(sentence string) (domain.TextRange, bool) {
 	}
 }
 
-// isSameWord reports whether a word that contains the neighbouring character `beside` would go on with the first
-// character of text. In scripts without spaces, it returns false.
+// isSameWord reports whether the neighbouring character `beside` belongs to the same word as the first character of
+// text. In scripts without spaces, it returns false.
 func isSameWord(beside rune, text string) bool {
 	first, _ := utf8.DecodeRuneInString(text)
 	return (unicode.IsLetter(beside) || unicode.IsDigit(beside)) && !unspaced(beside) && !unspaced(first)
