@@ -9,7 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// recordingRetriever records which datastores are searched, because a vector store expires some days after its last use.
+// recordingRetriever records which datastores are searched. A datastore that serves as a vector store may expire some
+// days after its last use.
 type recordingRetriever struct {
 	next   api.Retriever
 	record func(ctx context.Context, datastoreIDs ...string) error

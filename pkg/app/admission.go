@@ -141,8 +141,8 @@ const (
 	storageCheckTimeout  = time.Second
 )
 
-// check returns the reason for rejecting content, or nil. It returns the previous result if that is recent, or while
-// another goroutine is checking.
+// check returns the reason for rejecting content, or nil if content can be accepted. It returns the previous result if
+// that is recent, or while another goroutine is checking.
 func (r *storageCheck) check(ctx context.Context) error {
 	r.mu.Lock()
 	due := time.Since(r.checkedAt) > storageCheckInterval

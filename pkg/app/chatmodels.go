@@ -156,8 +156,8 @@ func (o *chatOpener) open(p chatProvider) (chat.Provider, error) {
 }
 
 // window returns the size of a model's context window in tokens. The setting may name the model with or without its
-// provider. If it has no value for the model, window returns the built-in value for a known model, and otherwise a
-// default.
+// provider. If the setting has no value for the model, window returns the built-in value for a known model, and
+// otherwise a default.
 func window(configured config.Windows, written, name string) int {
 	for _, n := range []int{configured.ByModel[written], configured.ByModel[name], configured.All, chat.KnownWindow(name)} {
 		if n > 0 {

@@ -95,8 +95,8 @@ func (s *Service) catchUp(ctx context.Context) error {
 	if report.Adopted == 0 {
 		return nil
 	}
-	// Some jobs were unfinished when the copy was made. They may have finished since, and the events that reported this
-	// are gone.
+	// Jobs that were unfinished when the catalog was copied may have finished since. The events that reported this are
+	// gone.
 	s.rescuer.ExpectLostJobs()
 	if _, err := s.rescuer.Rescue(ctx, 0); err != nil {
 		return fmt.Errorf("recreating jobs that the older catalog lists as unfinished: %w", err)

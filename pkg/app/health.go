@@ -28,7 +28,7 @@ type healthServer struct {
 	served   *group
 }
 
-// serveHealth starts the server. If adminKey is not "", it also serves profiles to the operator.
+// serveHealth starts a healthServer. If adminKey is not "", the server also gives the operator access to profiles.
 func serveHealth(ctx context.Context, addr string, metrics prometheus.Gatherer, checks []api.Check, adminKey string, hosts []string, log *slog.Logger, failed chan<- error) (*healthServer, error) {
 	listener, err := listen(ctx, addr)
 	if err != nil {

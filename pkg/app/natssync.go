@@ -35,8 +35,8 @@ type syncCheck struct {
 	answer error
 }
 
-// natsSyncChecks returns the check for the servers at NATS_URL. It returns nil for the embedded server, which always
-// syncs, and if the monitoring endpoints are unknown.
+// natsSyncChecks returns the check for the servers at NATS_URL. It returns nil if the process uses the embedded server,
+// which always syncs, or if the monitoring endpoints are unknown.
 func natsSyncChecks(c config.Config) []api.Check {
 	if c.NATSURL == "" || len(c.NATSMonitor) == 0 {
 		return nil

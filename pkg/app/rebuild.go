@@ -33,7 +33,7 @@ func (r *rebuild) begin(at time.Time) {
 	r.alarmedAt, r.missing, r.counted = at, true, false
 }
 
-// auditEnded records that an audit has finished. `began` is the time at which the audit started.
+// auditEnded records that the audit which started at the time `began` has finished.
 func (r *rebuild) auditEnded(began time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

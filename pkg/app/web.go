@@ -23,8 +23,7 @@ type web struct {
 	browser *render.Browser // nil: not configured
 }
 
-// openWeb opens a crawler. It shares the limit on concurrent requests to a host with all other crawlers that use the
-// broker.
+// openWeb opens a crawler. All crawlers that use the broker share one limit on concurrent requests to a host.
 func openWeb(c config.Config, broker *jobs.Broker, temp string, log *slog.Logger) (*web, error) {
 	o, err := crawlOptions(c, temp, log)
 	if err != nil {
@@ -61,8 +60,8 @@ func crawlOptions(c config.Config, temp string, log *slog.Logger) (crawl.Options
 	}, nil
 }
 
-// zeroAsUnlimited converts 0 to -1. In settings, 0 means no limit; in crawl.Options, 0 means the default and -1 no
-// limit.
+// zeroAsUnlimited returns -1 if the limit is 0, and the limit itself otherwise. In settings, 0 means no limit. In
+// crawl.Options, -1 means no limit and 0 means the default.
 func zeroAsUnlimited[T ~int | ~int64](limit T) T {
 	if limit == 0 {
 		return -1
@@ -108,8 +107,8 @@ func (w *web) Close() error {
 	return w.browser.Close()
 }
 
-// openPlanner opens a crawler for a single command. It does not share the limit on concurrent requests to a host with
-// other crawlers.
+// openPlanner opens a crawler for a single command. Its requests to a host do not count towards the limit that other
+// crawlers share.
 func openPlanner(c config.Config) (planner *crawl.Crawler, stop func() error, err error) {
 	log := slog.New(slog.DiscardHandler)
 	o, err := crawlOptions(c, os.TempDir(), log)

@@ -69,8 +69,8 @@ func newConverter(c config.Config, cacheDir, temp string, log *slog.Logger) conv
 	})}
 }
 
-// Convert implements neighbours.Converter. It separates the cells of tables by tabs, so that people and models can read
-// them.
+// Convert implements neighbours.Converter. It separates the cells of tables with tabs, so that people and models can
+// read them.
 func (c converter) Convert(ctx context.Context, f neighbours.File) (*domain.Document, error) {
 	return c.Extract(ctx, extract.Request{Workspace: f.Workspace, Reader: f.Content, Name: f.Name, Declared: f.Declared, PlainRows: true})
 }
@@ -166,7 +166,7 @@ const (
 	// only the work done so far. All jobs must be returned within a second of the stop.
 	workerGrace = 500 * time.Millisecond
 
-	// Maximum number of attempts per page. They take about nine minutes in total. This is short because a user is
+	// Maximum number of attempts per page. All attempts together take about nine minutes. This is short because a user is
 	// waiting for the result. If all attempts fail, old content stays searchable.
 	crawlFailures = 10
 
