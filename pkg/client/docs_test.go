@@ -3,7 +3,6 @@ package client_test
 import (
 	"os"
 	"os/exec"
-	"regexp"
 	"strings"
 	"testing"
 )
@@ -30,7 +29,6 @@ func TestTheExamplesOfTheDocumentationRun(t *testing.T) {
 		says    []string
 	}{
 		"curl":      {[]string{"bash", "-euo", "pipefail", "-c", block(t, "curl", "sh")}, []string{`"status":"unsynched"`, "7 years", "event: answer", "data: [DONE]"}},
-		"Python":    {[]string{"python3", "-c", block(t, "Python", "python")}, []string{"Warranty: The warranty", "thirty months"}},
 		"client.py": {[]string{"python3", "docs/examples/client.py"}, []string{"Warranty: The warranty", "thirty months", "[1] Warranty"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -52,15 +50,5 @@ func TestTheExamplesOfTheDocumentationRun(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestTheGoOfTheDocumentationIsTheExample(t *testing.T) {
-	t.Parallel()
-	source, err := os.ReadFile("example_test.go")
-	must(t, err)
-	indent := regexp.MustCompile(`(?m)^\t+`)
-	if shown := indent.ReplaceAllString(block(t, "Go", "go"), ""); !strings.Contains(indent.ReplaceAllString(string(source), ""), shown) {
-		t.Error("docs/clients.md shows other Go than example_test.go runs")
 	}
 }

@@ -203,7 +203,7 @@ func limitSettings(c *Config) Group {
 		{Env: "SLUICE_LIMIT_CHUNKS", Default: "200000", set: number(&c.LimitChunks, 1, 10_000_000), Doc: "Maximum chunks of a document."},
 		{Env: "SLUICE_LIMIT_QUERY", Default: "8000", set: number(&c.LimitQuery, 1, 1_000_000), Doc: "Maximum length of a query in characters, before and after Unicode normalisation (NFKC)."},
 		{Env: "SLUICE_LIMIT_RATE", Default: "0", set: number(&c.LimitRate, 0, 1_000_000),
-			Doc: "Maximum requests per second for each API key, with bursts of up to twice as many; 0 means no limit."},
+			Doc: "Maximum requests per second to each api process with an API key or, without a key, from an address, with bursts of up to twice as many; 0 means no limit."},
 		{Env: "SLUICE_LIMIT_VISITOR", Default: "0", set: number(&c.LimitVisitor, 0, 1_000_000),
 			Doc: "Maximum questions per minute from each visitor of a public agent; 0 means no limit."},
 		{Env: "SLUICE_LIMIT_WAITING", Default: "1000000", set: number(&c.LimitWaiting, 1, 1_000_000_000),

@@ -53,7 +53,7 @@ var errorWords = map[domain.Code][2]string{
 	},
 	domain.CodeRateLimit: {
 		"This key sends requests, or this visitor asks questions, faster than its limit allows, or too many crawl previews or page pictures are requested.",
-		"Send the same request again after `Retry-After`. The operator sets `SLUICE_LIMIT_RATE`, `SLUICE_LIMIT_VISITOR` and the limits of keys.",
+		"Send the same request again after `Retry-After`, which is in seconds. The operator sets `SLUICE_LIMIT_RATE`, `SLUICE_LIMIT_VISITOR` and the limits of keys.",
 	},
 	domain.CodeUnavailable: {
 		"A dependency is down or overloaded (database, NATS, Milvus, a model server), the service is at capacity, or the disk is full. Everything that was answered with 2xx is safe. This request may have taken effect.",
