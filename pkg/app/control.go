@@ -134,8 +134,8 @@ func (s *Service) requestAudit() {
 // reschedule asks the scheduler to compare the schedules with the catalog as soon as possible.
 func (s *Service) reschedule() { notify(s.scheduled) }
 
-// build requests an audit as soon as possible. The embedded index is missing, and the audit rebuilds it from the
-// catalog.
+// build requests an immediate audit. It is called if the embedded index is missing; the audit then rebuilds the index
+// from the catalog.
 func (s *Service) build() {
 	s.rebuild.begin(s.now())
 	notify(s.indexAlarm)

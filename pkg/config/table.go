@@ -110,10 +110,10 @@ func retrievalSettings(c *Config) Group {
 		{Env: "RERANK_URL", set: httpAddress(&c.RerankURL), Unset: "no server",
 			Doc: "URL of a server that reranks the best 50 candidates, such as `https://api.cohere.com/v2/rerank`."},
 		{Env: "RERANK_API_KEY", Secret: true, set: text(&c.RerankKey), Doc: "API key for the reranker."},
-		{Env: "RERANK_MODEL", set: text(&c.RerankModel), Unset: "no reranking without `RERANK_URL`",
-			Doc: "With `RERANK_URL`, the model to use on the server, such as `rerank-v3.5`; without it, a model in process, by name (`ms-marco-MiniLM-L6-v2`) or directory."},
+		{Env: "RERANK_MODEL", set: text(&c.RerankModel), Unset: "no model in process",
+			Doc: "Model that reranks: on the server at `RERANK_URL`, such as `rerank-v3.5`, or without that setting in process, by name (`ms-marco-MiniLM-L6-v2`) or directory."},
 		{Env: "SLUICE_RERANK_BUDGET", Default: "0s", set: delay(&c.RerankBudget),
-			Doc: "Time that a query may spend on reranking, after which a model in process orders the candidates that it has scored; `0s` means 300 ms in process and 5 s on a server."},
+			Doc: "Time that a query may spend on reranking, after which only the candidates scored so far are reordered; `0s` means 300 ms for a model in process and 5 s for a server."},
 	}}
 }
 

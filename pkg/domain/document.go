@@ -153,9 +153,9 @@ type Chunk struct {
 	Text    string // returned to callers; at most MaxChunkBytes
 	// Context is indexed together with Text but is not part of the text that a query returns. Its first part holds the
 	// document's title, the parties of a contract, the heading path and section labels. If there is a ContextSeparator,
-	// a second part follows it, which only the search by words uses: the caption of a table and defined terms.
+	// a second part follows it, which only keyword search uses: the caption of a table and defined terms.
 	Context string
-	Heading string // heading path of most of the chunk, joined by " > "; for a sheet, also the row numbers of the chunk ("Prices > rows 4 to 5"); for subtitles, the time at which it begins
+	Heading string // heading path that applies to most of the chunk, joined by " > "; for a sheet, also the row numbers of the chunk ("Prices > rows 4 to 5"); for subtitles, the time at which it begins
 	Anchor  string // unescaped URL fragment of Heading, of the term that the chunk defines, or of its time; "" if there is none
 	Page    int    // page that contains most of the chunk; 0 if the format has no pages
 	Offset  int    // byte offset of the chunk in the document's text (blocks joined by "\n\n")

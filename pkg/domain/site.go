@@ -48,8 +48,8 @@ func (c *Crawl) addLeftOut(counts map[string]int) {
 	}
 }
 
-// AddLeftOut adds to the site's crawl the numbers of addresses that were left out, by reason. It returns false if
-// counts is empty.
+// AddLeftOut adds the counts of left-out addresses, by reason, to the site's crawl. It returns false if counts is
+// empty.
 func (d *Datasource) AddLeftOut(counts map[string]int) bool {
 	if len(counts) == 0 {
 		return false

@@ -38,9 +38,9 @@ func hashOf(text string) (h textHash) {
 	return h
 }
 
-// vectorCache provides vectors from a datasource's earlier generation. It stores the position of each text, in about 40
-// bytes per row, so it finds text that has moved within the document. It caches vectors up to vectorCacheBytes. It is
-// not safe for concurrent use.
+// vectorCache provides vectors from a datasource's earlier generation. For each text, it remembers which row has the
+// vector (about 40 bytes per row), so it finds the vector even if the text has moved within the document. It keeps at
+// most vectorCacheBytes of vectors in memory. It is not safe for concurrent use.
 type vectorCache struct {
 	job        domain.Job
 	index      Index

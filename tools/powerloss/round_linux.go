@@ -86,7 +86,7 @@ func (r *runner) probe(ctx context.Context) error {
 	return v.close()
 }
 
-// run runs the control, and then rounds until there are enough images.
+// run does the control round, in which writes must be lost, and then further rounds until there are enough disk images.
 func (r *runner) run(ctx context.Context) error {
 	began := time.Now()
 	fmt.Fprintf(r.out, "Seed %d. Control, a file system that never flushes its disk:\n", r.seed)

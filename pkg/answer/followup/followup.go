@@ -219,7 +219,7 @@ var referenceWords = byWord(map[analysis.Language]string{
 	"ru": `он она оно они его её ее их ему ей им это этот эта эти там тогда`,
 })
 
-// continuationWords are words that continue earlier messages when they begin a question.
+// continuationWords are words that, at the start of a question, show that it continues earlier messages.
 var continuationWords = byWord(map[analysis.Language]string{
 	"en": `and but or also`, "de": `und aber oder auch`, "fr": `et mais ou aussi`, "es": `y pero o también`, "it": `e ma o anche`, "pt": `e mas ou também`, "nl": `en maar of ook`,
 	"ru": `а и но или`,

@@ -26,9 +26,9 @@ const (
 // is the result of a search for the question. If the question's syntax divides it into parts, the parts were searched
 // for, too.
 //
-// Most questions need no plan, because a fragment contains their words or their syntax divides them. A question in a
-// language other than that of the documents gets no plan either, because its words cannot be compared with the words of
-// the documents.
+// Most questions need no plan, because a single fragment contains all their words, or their syntax divides them into
+// parts. A question in a language other than that of the documents gets no plan either, because its words cannot be
+// compared with the words of the documents.
 func Needed(asked string, found retrieve.Result) domain.PlanReason {
 	page := coverage.Read(found)
 	words := page.Words(asked, nil)

@@ -135,7 +135,7 @@ func (g *Gate) sentences(out *strings.Builder) {
 	g.begun = true
 }
 
-// judged returns the text without its unsupported sentences. The text is part of a single line.
+// judged returns the text without its unsupported sentences. The text must not contain line breaks.
 func (g *Gate) judged(text string) string {
 	judger := g.judger()
 	if g.detected < g.seen.Len() {

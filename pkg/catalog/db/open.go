@@ -91,7 +91,8 @@ func connect(ctx context.Context, o Options) (d *DB, err error) {
 	return d, nil
 }
 
-// Close closes the listening connections, releases the holds, and closes the database. It may be called twice.
+// Close closes the listening connections, gives up all resources that this process uses exclusively, and closes the
+// database. It may be called twice.
 func (d *DB) Close() error {
 	d.notices.stop()
 	d.holds.releaseAll()

@@ -100,8 +100,8 @@ var scanCandidate = db.Scan(func(v *candidate) []any { return []any{&v.At, &v.ID
 // among many datasources takes time.
 func (c *Pipeline) replayed(ctx context.Context, f ReplayFilter, after cursor.Position) ([]candidate, error) {
 	l := db.List{Columns: `created_at, id, datastore_id`, Table: `datasources`}
-	// Only the first condition may determine the index. The others are written as expressions, so that the database
-	// cannot use their indexes.
+	// Only the first condition may use an index. The others wrap their columns in expressions, so that the database
+	// cannot use the indexes on them.
 	order := `created_at, id`
 	switch {
 	case f.DatasourceID != "":

@@ -126,8 +126,8 @@ func (s *Responses) FinishResponse(ctx context.Context, r domain.StoredResponse,
 	return stored && err == nil, err
 }
 
-// CancelResponse gives an unfinished response the status cancelled and returns the response. If the response has
-// already ended, CancelResponse returns it unchanged.
+// CancelResponse marks an unfinished response as cancelled and returns it. A response that has already ended is
+// returned unchanged.
 func (s *Responses) CancelResponse(ctx context.Context, ws, id string) (r domain.StoredResponse, err error) {
 	err = s.db.Update(ctx, "cancelling a response", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE responses SET status = ? WHERE workspace_id = ? AND id = ? AND `+unfinished, string(domain.ResponseCancelled), ws, id)

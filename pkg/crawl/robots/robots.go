@@ -1,4 +1,4 @@
-// Package robots parses the rules of a site for crawlers: robots.txt, meta robots and X-Robots-Tag. It fetches nothing;
+// Package robots parses a site's rules for crawlers: robots.txt, meta robots and X-Robots-Tag. It fetches nothing;
 // package crawl fetches and caches the files.
 package robots
 

@@ -24,8 +24,8 @@ var mainPartClasses = []string{
 	"docMainContainer", "forum-post", "post-stream", "qapage",
 }
 
-// declaresArticle reports whether a page declares itself an article and is not a page of documentation, a forum, a wiki
-// or a shop.
+// declaresArticle reports whether a page declares itself an article and does not belong to documentation, a forum, a
+// wiki or a shop.
 func declaresArticle(f *pageFacts, doc *html.Node) bool {
 	generator := strings.ToLower(strings.Join(f.all["generator"], " "))
 	if slices.ContainsFunc(generators, func(g string) bool { return strings.Contains(generator, g) }) {

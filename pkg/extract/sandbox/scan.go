@@ -20,7 +20,7 @@ const (
 	recognisedFile = "recognised.json" // to the child: recognised pages
 )
 
-// maxPictureHead is the maximum number of bytes of a picture file besides its pixels.
+// maxPictureHead is the maximum size, in bytes, of everything in a picture file except its pixels.
 const maxPictureHead = 64
 
 // scan writes the picture of a page to a file in the child's folder.

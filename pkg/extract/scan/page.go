@@ -156,7 +156,7 @@ func (p Page) Slope() float64 {
 	return 0
 }
 
-// maxSlope is the largest slope that Straight corrects: about 11°. Steeper lines are not a skewed page.
+// maxSlope is the largest slope that Straight corrects: about 11°. Steeper lines do not come from a skewed page.
 const maxSlope = 0.2
 
 // Straight returns the page with the positions that its words would have if the paper had lain straight on the scanner.

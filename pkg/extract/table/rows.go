@@ -1,4 +1,4 @@
-// Package table converts the rows of a table to blocks that can be understood alone. It finds header rows, properties
+// Package table converts the rows of a table to blocks that make sense on their own. It finds header rows, properties
 // and values, and adds the column name to each cell. All formats with tables use it.
 package table
 

@@ -76,7 +76,7 @@ func Find(setting string) *Program {
 // Path returns the path of the program, or "" if there is none.
 func (p *Program) Path() string { return p.path }
 
-// Missing tells users why text cannot be recognised, or returns "" if the program exists.
+// Missing returns a message that tells users why text cannot be recognised, or "" if the program is installed.
 func (p *Program) Missing() string { return p.missing }
 
 // Check runs the program, unless an earlier call of Check has succeeded. It returns the program's version and the

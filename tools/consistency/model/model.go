@@ -6,8 +6,8 @@
 // every later read of the datasource must show it. The visible register is what queries find. It follows the accepted
 // one in the same order, possibly later and skipping versions, except that a deletion takes effect on both at once.
 //
-// An operation without an answer may take effect at any later time, or never. Once a reader has seen its version, it has
-// taken effect.
+// An operation without an answer may take effect at any later time, or never. Once a reader has seen its version, it
+// has taken effect.
 package model
 
 import (
@@ -143,7 +143,7 @@ func (o *Op) String() string {
 	return fmt.Sprintf("write v%d", o.version)
 }
 
-// Done records that the request was answered with success. `id` is the id of the written or deleted datasource.
+// Done records that the request succeeded. `id` is the id of the written or deleted datasource.
 func (o *Op) Done(at time.Duration, id string) {
 	d := o.document
 	d.mu.Lock()

@@ -272,7 +272,7 @@ func readDialogue(items []item) (d dialogue, err error) {
 	if err := problem.Invalid(faults); err != nil {
 		return d, err
 	}
-	// Text that the assistant wrote together with the function calls is part of them.
+	// Text that the assistant wrote along with the function calls belongs to the same message as the calls.
 	for _, said := range slices.Backward(d.before[last+1:]) {
 		if len(d.after) > 0 && len(d.after[0].Calls) > 0 {
 			d.after[0].Text = strings.TrimSpace(said.Text + "\n" + d.after[0].Text)

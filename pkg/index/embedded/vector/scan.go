@@ -63,7 +63,8 @@ func (s *Set) each(records slotfile.View, f func(slot uint32) error) error {
 	})
 }
 
-// Running is the number of searches in the process, including waiting ones. They share the processors.
+// Running is the number of searches in this process, both running and waiting. A search uses fewer goroutines if there
+// are others.
 var Running atomic.Int32
 
 // parallel splits n items into ranges and processes the ranges in one or more goroutines. Each goroutine calls `begin`
@@ -111,9 +112,9 @@ func parallel(ctx context.Context, rows, n int, begin func(part int) (visit func
 	return others.Wait()
 }
 
-// compare returns the slots whose vectors are nearest to the query. It splits n items into ranges and calls `visit`
-// with each range. `rows` is the approximate number of rows in all items. For each slot in the range, visit must verify
-// the record and then call the function passed to it as `compare`.
+// compare returns the slots whose vectors are nearest to the query. An item is a slot, or a group of 64 slots.
+// compare splits n items into ranges and calls `visit` with each range. `rows` is the approximate number of rows in all
+// items. For each slot in its range, visit must check the checksum of the slot's vector and then call its argument `compare`.
 func (s *Set) compare(ctx context.Context, query []float32, limit, rows, n int, visit func(from, to int, compare func(slot uint32)) error) (*topk.TopK, error) {
 	var tops [maxScanners]*topk.TopK
 	err := parallel(ctx, rows, n, func(part int) func(from, to int) error {
