@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/jobs/natsd"
@@ -18,10 +17,6 @@ import (
 // everyDamage reports whether to damage about forty bytes of every file, instead of three bytes of one file of each
 // kind.
 func everyDamage() bool { return os.Getenv("TEST_DAMAGE") != "" }
-
-// damageAckWait is shorter than testTimeout. The server may still send a job in response to the last request of a
-// stopped worker. This job is delivered again after damageAckWait.
-const damageAckWait = 3 * time.Second
 
 // stockedServer returns the directory of a stopped server that has finished and unfinished jobs, and the unfinished
 // jobs.
@@ -32,7 +27,7 @@ func stockedServer(t *testing.T) (dir string, unfinished []domain.Job) {
 		b := openBroker(t, connect(t, startServer(t, natsd.Options{Dir: dir, NoSync: true})), Options{})
 		applied := make(chan string, 10)
 		consume(t, b, func(_ context.Context, ev domain.Event) error { applied <- ev.JobID; return nil })
-		w := work(t, b, domain.LaneIngest, WorkerOptions{AckWait: damageAckWait}, func(ctx context.Context, j domain.Job) error {
+		w := work(t, b, domain.LaneIngest, WorkerOptions{AckWait: shortAckWait}, func(ctx context.Context, j domain.Job) error {
 			return b.Emit(ctx, event(j, domain.EventSynched))
 		})
 		for range 4 {
@@ -130,7 +125,7 @@ func worksOn(t *testing.T, dir string, unfinished []domain.Job) {
 	b := openBroker(t, connect(t, startServer(t, natsd.Options{Dir: dir, NoSync: true})), Options{})
 	ran, applied := make(chan string, 100), make(chan string, 100)
 	consume(t, b, func(_ context.Context, ev domain.Event) error { applied <- ev.JobID; return nil })
-	work(t, b, domain.LaneIngest, WorkerOptions{Concurrency: 1, AckWait: damageAckWait}, func(ctx context.Context, j domain.Job) error {
+	work(t, b, domain.LaneIngest, WorkerOptions{Concurrency: 1, AckWait: shortAckWait}, func(ctx context.Context, j domain.Job) error {
 		if err := b.Emit(ctx, event(j, domain.EventSynched)); err != nil {
 			return err
 		}

@@ -51,7 +51,7 @@ func TestAMessageThatIsNotAJobBecomesADeadLetter(t *testing.T) {
 		if _, err := b.js.Publish(testContext(t), subject, []byte(data)); err != nil {
 			t.Fatal(err)
 		}
-		w := work(t, b, domain.LaneIngest, WorkerOptions{}, func(context.Context, domain.Job) error {
+		w := work(t, b, domain.LaneIngest, WorkerOptions{AckWait: shortAckWait}, func(context.Context, domain.Job) error {
 			t.Error("the message was passed to the handler")
 			return nil
 		})
@@ -73,7 +73,7 @@ func TestAMessageThatIsNotAJobBecomesADeadLetter(t *testing.T) {
 	if _, err := b.js.PublishMsg(testContext(t), msg); err != nil {
 		t.Fatal(err)
 	}
-	w := work(t, b, domain.LaneIngest, WorkerOptions{}, func(context.Context, domain.Job) error {
+	w := work(t, b, domain.LaneIngest, WorkerOptions{AckWait: shortAckWait}, func(context.Context, domain.Job) error {
 		t.Error("a job on a foreign subject was handed out")
 		return nil
 	})

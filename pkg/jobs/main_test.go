@@ -158,6 +158,11 @@ func (r *running) stop(t testing.TB) {
 	}
 }
 
+// shortAckWait is shorter than testTimeout. The server may still send a job in response to the last request of a
+// stopped worker, because nats.go ends such a request shortly before it unsubscribes. This job is delivered again after
+// shortAckWait.
+const shortAckWait = 3 * time.Second
+
 // work starts a worker with short delays. It is stopped at the end of the test.
 func work(t testing.TB, b *Broker, lane domain.Lane, o WorkerOptions, h Handler) *running {
 	t.Helper()
