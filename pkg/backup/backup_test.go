@@ -39,12 +39,12 @@ func lost(err error) string {
 	return ""
 }
 
-// testSource is the content of a backup: originals in order, and the faults that some of them have.
+// testSource is an in-memory source for a backup. Opening or reading some of its originals can fail.
 type testSource struct {
 	keys    []string
 	content map[string][]byte
-	faults  map[string]error // when it is opened
-	ends    map[string]error // in place of its end
+	faults  map[string]error // returned by Open
+	ends    map[string]error // returned instead of io.EOF
 }
 
 func newTestSource(sizes ...int) *testSource {
@@ -57,7 +57,7 @@ func newTestSource(sizes ...int) *testSource {
 	return s
 }
 
-// noise does not compress.
+// noise returns n bytes that do not compress.
 func noise(n int, seed byte) []byte {
 	out := make([]byte, 0, n+sha256.Size)
 	for sum := sha256.Sum256([]byte{seed}); len(out) < n; sum = sha256.Sum256(sum[:]) {
@@ -113,7 +113,6 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// memorySink is a sink in memory.
 type memorySink struct {
 	catalog   string
 	originals map[string][]byte
@@ -254,7 +253,7 @@ func TestAnAbortedBackupIsMarked(t *testing.T) {
 	}
 }
 
-// cancelling is an error that calls the function cancel when it is examined.
+// cancelling is an error that calls cancel as soon as anything examines it.
 type cancelling struct{ cancel func() }
 
 func (c cancelling) Error() string { c.cancel(); return "stopped" }
@@ -337,7 +336,7 @@ func pack(t testing.TB, plain []byte) []byte {
 	return out.Bytes()
 }
 
-// member is a member of an archive made by makeArchive.
+// member is one member of an archive for makeArchive.
 type member struct{ name, content string }
 
 func makeArchive(t testing.TB, members ...member) []byte {

@@ -1,5 +1,5 @@
-// Package backup writes and reads backup archives: tar files compressed with Zstandard. They are written and read
-// sequentially, and need little memory regardless of their size.
+// Package backup writes and reads backup archives: tar files compressed with Zstandard. Both directions are sequential
+// and need little memory, whatever the size of the archive.
 //
 //	sluice-backup.json   description of the archive, see Header
 //	catalog.db           snapshot of the catalog, a SQLite database
@@ -9,9 +9,9 @@
 //	aborted              instead of the remaining members: the reason why the backup was aborted
 //	SHA256SUMS           last: the SHA-256 of each previous member, in the format of sha256sum --check
 //
-// An extended record in each member's header contains the expected digest of its content, so a reader detects damage as
-// soon as it has read the member. An archive without SHA256SUMS is truncated. The digests detect damage, not forgery:
-// anyone who can write the archive can write the digests.
+// The header of each member has an extended record with the digest of its content, so a reader detects damage as soon
+// as it has read the member. An archive without SHA256SUMS is truncated. The digests detect damage, not forgery: anyone
+// who can write the archive can also write the digests.
 package backup
 
 import (
@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// Format is the version of the archive format that this program writes, and the latest that it reads.
+// Format is the version of the archive format that this program writes. The program cannot read newer archives.
 const Format = 1
 
 // Names of members.
@@ -54,7 +54,7 @@ type Loss struct {
 	Reason     string `json:"reason"` // human-readable
 }
 
-// Values of Loss.Reason: the original is missing, or its content has changed.
+// Values of Loss.Reason.
 const (
 	ReasonMissing = "missing"
 	ReasonDamaged = "damaged"

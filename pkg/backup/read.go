@@ -22,8 +22,8 @@ type Sink interface {
 	Catalog(ctx context.Context, h Header, content io.Reader) error
 	// Original receives an original file of the given size. It need not read `content` to the end.
 	Original(ctx context.Context, key string, size int64, content io.Reader) error
-	// Drop removes an original that the sink has received, because the file was already damaged when the backup was
-	// written.
+	// Drop removes an original that the sink has already received. Read calls it if the file was damaged before the backup
+	// was written.
 	Drop(ctx context.Context, key string) error
 }
 
@@ -39,10 +39,10 @@ const (
 	maxLoss   = 16 << 10
 )
 
-// Read reads an archive to its end and passes its content to the sink. Without a sink it only verifies the archive. It
-// uses a few megabytes of memory, regardless of the archive's size. It fails with a DamagedError if the archive is
-// damaged, with ErrNewer if this program cannot read it, and with an AbortedError if the backup was aborted. Originals
-// that were already lost when the backup was written are not an error; the report lists them.
+// Read reads an archive to its end and passes the content to the sink. If sink is nil, Read only verifies the archive.
+// It uses a few megabytes of memory, whatever the archive's size. The error is a DamagedError if the archive is
+// damaged, ErrNewer if this program is too old to read it, and an AbortedError if the backup was aborted. Originals
+// that were lost before the backup was written cause no error: the report lists them.
 func Read(ctx context.Context, r io.Reader, o Options, sink Sink) (Report, error) {
 	in := &countingReader{r: contextReader{ctx, r}}
 	unpacker, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(8*windowSize))
@@ -84,8 +84,8 @@ type errSink struct{ error }
 
 func (e errSink) Unwrap() error { return e.error }
 
-// explain converts err, an error from the tar or zstd reader, into the error that Read returns. `in` is the archive
-// that these readers read from. It remembers its own read error.
+// explain converts err, which comes from the tar or zstd reader, into the error that Read returns. `in` is the
+// underlying reader; its own error takes precedence.
 func (a *reading) explain(ctx context.Context, err error, in *countingReader) error {
 	var damaged *DamagedError
 	var aborted *AbortedError
@@ -191,13 +191,13 @@ func (a *reading) member(ctx context.Context, h *tar.Header) error {
 	return nil
 }
 
-// passToSink passes a member to the sink by calling `take`, and reads the part that the sink leaves unread.
+// passToSink calls `take` with a member's content and drains whatever the sink leaves unread.
 func (a *reading) passToSink(content io.Reader, take func(io.Reader) error) error {
 	if a.sink != nil {
 		guarded := &faultReader{r: content}
 		if err := take(guarded); err != nil {
 			if guarded.err != nil {
-				return guarded.err // the sink's error is only a consequence
+				return guarded.err // the sink failed because the read failed
 			}
 			return errSink{err}
 		}
@@ -266,8 +266,7 @@ func (a *reading) loss(ctx context.Context, folder, key string, content io.Reade
 	return nil
 }
 
-// seal checks the end of the archive: SHA256SUMS must list the digests of all members that were read, and no member may
-// follow it.
+// seal checks the end of the archive: SHA256SUMS must list the digest of every member, and nothing may follow it.
 func (a *reading) seal() error {
 	want := a.sums.Sum(nil)
 	got := sha256.New()
@@ -286,7 +285,7 @@ func (a *reading) seal() error {
 	return &DamagedError{sumsName, "there are more files after it"}
 }
 
-// countingReader counts bytes and records the read error.
+// countingReader counts bytes and remembers the first read error.
 type countingReader struct {
 	r   io.Reader
 	n   int64
@@ -302,7 +301,7 @@ func (c *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// faultReader records the error of a failed read.
+// faultReader remembers a read error.
 type faultReader struct {
 	r   io.Reader
 	err error

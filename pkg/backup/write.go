@@ -22,28 +22,27 @@ import (
 // Content is the content of a backup.
 type Content struct {
 	Header Header // Format is set by Write
-	// Catalog is the path of the catalog's copy.
+	// Catalog is the path of the catalog copy.
 	Catalog string
-	// Each calls f for each original that the catalog's copy refers to, with the id of its datasource, until f fails.
-	// It returns f's error.
+	// Each calls f for every original in the catalog copy, with the id of its datasource. It stops at the first error from
+	// f and returns it.
 	Each func(ctx context.Context, f func(datasourceID string, o domain.Original) error) error
-	// Open opens an original. If Open or a Read fails, and Lost returns a reason for the error, the original counts as
-	// lost. Any other error makes the backup fail.
+	// Open opens an original. If opening or reading it fails with an error for which Lost returns a reason, the backup
+	// records the original as lost and continues. Any other error makes the backup fail.
 	Open func(ctx context.Context, key string) (io.ReadCloser, error)
-	// Lost returns the reason why an error means that the original is lost: ReasonMissing or ReasonDamaged. It returns ""
-	// if the error does not concern the original.
+	// Lost returns ReasonMissing or ReasonDamaged if the error means that the original is lost, and "" otherwise.
 	Lost func(error) string
-	// TempDir is the directory for a temporary file with the digests.
+	// TempDir is the directory for a temporary file that collects the digests.
 	TempDir string
 	// BytesPerSecond limits the read rate; 0 means no limit.
 	BytesPerSecond int64
 }
 
-// Number of bytes that are copied at a time. Each such block waits for the rate limit.
+// Number of bytes copied at a time. The rate limit applies to each such block.
 const blockSize = 256 << 10
 
-// Write writes an archive. It uses a few megabytes of memory, regardless of the content's size. If it fails, the output
-// is not a valid archive, and contains the reason if that can still be written.
+// Write writes an archive. It uses a few megabytes of memory, whatever the size of the content. If it fails, the output
+// is not a valid archive; if possible, Write ends it with the reason.
 func Write(ctx context.Context, w io.Writer, c Content) (report Report, err error) {
 	sums, err := os.CreateTemp(c.TempDir, "sums-")
 	if err != nil {
@@ -77,10 +76,10 @@ func Write(ctx context.Context, w io.Writer, c Content) (report Report, err erro
 	return a.report, nil
 }
 
-// windowSize is the compression window in bytes. It determines how much memory a reader of the archive needs.
+// Compression window in bytes. It determines how much memory a reader needs.
 const windowSize = 1 << 20
 
-// reasonOf describes a failure for the reader of the archive, without paths of this machine.
+// reasonOf describes a failure to readers of the archive, without local paths.
 func reasonOf(ctx context.Context, err error) string {
 	if ctx.Err() != nil {
 		return "it was cancelled"
@@ -124,7 +123,6 @@ func (a *archive) fill(ctx context.Context, c Content) error {
 	return a.seal()
 }
 
-// begin writes a member's header.
 func (a *archive) begin(name string, size int64, digest string) error {
 	h := &tar.Header{
 		Typeflag: tar.TypeReg, Format: tar.FormatPAX, Name: name, Mode: 0o600, Size: size, ModTime: a.report.CreatedAt.Truncate(time.Second),
@@ -153,7 +151,6 @@ func (a *archive) write(ctx context.Context, p []byte) error {
 	return err
 }
 
-// recordDigest records the digest of a member.
 func (a *archive) recordDigest(sum hash.Hash, name string) error {
 	if _, err := io.WriteString(a.sums, sumLine(hex.EncodeToString(sum.Sum(nil)), name)); err != nil {
 		return fmt.Errorf("keeping a digest: %w", err)
@@ -161,10 +158,8 @@ func (a *archive) recordDigest(sum hash.Hash, name string) error {
 	return nil
 }
 
-// sumLine returns a line of SHA256SUMS.
 func sumLine(digest, name string) string { return digest + "  " + name + "\n" }
 
-// writeSmall writes a member whose content is in memory.
 func (a *archive) writeSmall(ctx context.Context, name string, content []byte) error {
 	sum := sha256.New()
 	sum.Write(content)
@@ -207,7 +202,6 @@ type readError struct{ error }
 
 func (e readError) Unwrap() error { return e.error }
 
-// copy writes the content of r to the current member.
 func (a *archive) copy(ctx context.Context, r io.Reader, sum hash.Hash) error {
 	for {
 		n, err := r.Read(a.buffer)
@@ -231,8 +225,9 @@ func (a *archive) copy(ctx context.Context, r io.Reader, sum hash.Hash) error {
 
 var errTooLong = errors.New("it is longer than recorded in the catalog")
 
-// original writes one original, or a Loss. The length is written before the content, so content that ends early is
-// padded with zeros. If the content turns out to be damaged, a Loss follows as the next member.
+// original writes one original, or a Loss if it cannot be opened. The tar header already contains the length, so
+// content that ends early is padded with zeros. A Loss follows as the next member if the content turns out to be
+// damaged.
 func (a *archive) original(ctx context.Context, c Content, datasourceID string, o domain.Original) error {
 	loss := Loss{Key: o.Key, Datasource: datasourceID, Name: o.Name}
 	content, err := c.Open(ctx, o.Key)
@@ -300,7 +295,7 @@ func (a *archive) pad(ctx context.Context, sum hash.Hash) error {
 }
 
 func (a *archive) loss(ctx context.Context, folder string, l Loss) error {
-	// The names of uploaded files have no length limit, and the report needs only their beginning.
+	// Names of uploaded files can be arbitrarily long; the report needs only the beginning.
 	if runes := []rune(l.Name); len(runes) > maxLossName {
 		l.Name = string(runes[:maxLossName]) + "…"
 	}
@@ -312,10 +307,10 @@ func (a *archive) loss(ctx context.Context, folder string, l Loss) error {
 	return a.writeSmall(ctx, folder+l.Key, content)
 }
 
-// Maximum length of a name in a Loss, in characters.
+// Maximum length in characters of Loss.Name.
 const maxLossName = 500
 
-// seal writes the digests of all members. Their presence marks the archive as complete.
+// seal writes SHA256SUMS, which marks the archive as complete.
 func (a *archive) seal() error {
 	size, err := a.sums.Seek(0, io.SeekCurrent)
 	if err != nil {
@@ -333,7 +328,6 @@ func (a *archive) seal() error {
 	return nil
 }
 
-// abort ends the archive with the reason for the failure.
 func (a *archive) abort(at time.Time, reason string) error {
 	ctx := context.Background() // the writer is the only thing that can block here
 	a.limit = nil
@@ -351,7 +345,6 @@ func (a *archive) abort(at time.Time, reason string) error {
 	return a.tar.Close()
 }
 
-// counter counts written bytes.
 type counter struct {
 	w io.Writer
 	n int64
@@ -363,7 +356,7 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// onlyReader and onlyWriter hide methods that io.CopyBuffer would use instead of its buffer.
+// onlyReader and onlyWriter hide ReadFrom and WriteTo, so that io.CopyBuffer uses its buffer.
 type onlyReader struct{ io.Reader }
 
 type onlyWriter struct{ io.Writer }

@@ -1,5 +1,5 @@
-// Package source reads the content of a backup: the catalog of a data directory and the originals that it refers to.
-// The service imports it, and so does the command that backs up a data directory while no service uses it.
+// Package source reads the data to back up: the catalog of a data directory and its originals. The service uses this
+// package, and so does the command that backs up a data directory offline.
 package source
 
 import (
@@ -54,8 +54,7 @@ func (s Source) Write(ctx context.Context, w io.Writer, bytesPerSecond int64) (b
 	})
 }
 
-// lostOriginal converts an error from the store of originals to a Loss.Reason. It returns "" if the error does not mean
-// that the original is lost.
+// lostOriginal converts an error from the original store to a Loss.Reason. It returns "" if the original is not lost.
 func lostOriginal(err error) string {
 	switch {
 	case errors.Is(err, originals.ErrNotFound), errors.Is(err, originals.ErrInvalidKey):
@@ -66,8 +65,8 @@ func lostOriginal(err error) string {
 	return ""
 }
 
-// Refusal returns the reason why a service with these settings cannot be backed up with this package, or "" if it can.
-// The package cannot back up data outside the data directory.
+// Refusal returns the reason why this package cannot back up a service with these settings, or "" if it can. It cannot
+// back up data outside the data directory.
 func Refusal(c config.Config) string {
 	switch {
 	case c.DatabaseURL != "":
@@ -78,8 +77,8 @@ func Refusal(c config.Config) string {
 	return ""
 }
 
-// Minimum read rate in bytes per second. A lower rate is probably a mistake, such as 10 for 10MiB: a backup at 10 bytes
-// per second would never end.
+// Minimum read rate in bytes per second. A lower rate is probably a typo, such as 10 for 10MiB; at 10 bytes per second
+// a backup would never end.
 const minRate = 64 << 10
 
 // ParseRate parses a read rate in bytes per second; "" and 0 mean no limit.
