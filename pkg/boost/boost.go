@@ -1,5 +1,5 @@
-// Package boost implements boosts: rules that raise or lower the scores of documents by their metadata, such as their
-// age, their popularity or their team. See docs/retrieval.md.
+// Package boost implements boosts: rules that raise or lower a document's score by its metadata, such as its age,
+// popularity or team. See docs/retrieval.md.
 package boost
 
 import (
@@ -16,8 +16,8 @@ type Type string
 
 // Types of boosts.
 const (
-	Recency Type = "recency" // by the age of a date
-	Number  Type = "number"  // by the size of a number
+	Recency Type = "recency" // by age
+	Number  Type = "number"  // by a number in the metadata
 	Value   Type = "value"   // by equality with one of several values
 )
 
@@ -26,12 +26,12 @@ var Types = []Type{Recency, Number, Value}
 
 // Limits on boosts.
 const (
-	MaxBoosts       = 10             // boosts of a query or a datastore
+	MaxBoosts       = 10             // per query or datastore
 	MinFactor       = 0.1            // lowest factor of one boost
 	MaxFactor       = 10             // highest factor of one boost
-	DefaultFactor   = 2              // factor of a boost without one
-	MaxValues       = 100            // values of a Value boost
-	MaxTextBytes    = 256            // bytes of a text among them
+	DefaultFactor   = 2              // if the boost names none
+	MaxValues       = 100            // per Value boost
+	MaxTextBytes    = 256            // per text in Values
 	MaxHalfLifeDays = 100 * 365.2425 // a century
 	// Limits on the product of several factors.
 	minProduct = 0.01
@@ -44,20 +44,19 @@ type Boost struct {
 	Type   Type
 	Key    string // metadata key, as in filters
 	Factor float64
-	// HalfLifeDays applies to the type Recency. It is the number of days after which half of the boost is left.
+	// HalfLifeDays applies to Recency: a document of this age in days gets half of the boost.
 	HalfLifeDays float64
-	// Pivot applies to the type Number: a document with the value v gets the share v/(v+Pivot) of the boost. Pivot is 0
-	// if Max is set.
+	// Pivot applies to Number: a document with the value v gets the share v/(v+Pivot) of the boost. Pivot is 0 if Max is
+	// set.
 	Pivot float64
-	// Max applies to the type Number: a document with the value v gets the share ln(1+v)/ln(1+Max) of the boost, but
-	// not more than the whole boost. Max is 0 if Pivot is set.
+	// Max applies to Number: a document with the value v gets the share ln(1+v)/ln(1+Max) of the boost, at most 1. Max is
+	// 0 if Pivot is set.
 	Max float64
-	// Values applies to the type Value: a document that has one of these values gets the whole boost, other documents
-	// get none of it.
+	// Values applies to Value: a document with one of these values gets the whole boost, any other document none of it.
 	Values []filter.Value
 }
 
-// MarshalJSON implements json.Marshaler. Parse reads the result.
+// MarshalJSON implements json.Marshaler. Parse accepts the result.
 func (b Boost) MarshalJSON() ([]byte, error) {
 	var value any
 	switch len(b.Values) {
@@ -78,7 +77,7 @@ func (b Boost) MarshalJSON() ([]byte, error) {
 	}{b.Type, b.Key, b.Factor, b.HalfLifeDays, b.Pivot, b.Max, value})
 }
 
-// Scorer computes the factors of a boost at one point in time.
+// Scorer computes a boost's factors as of one point in time.
 type Scorer struct {
 	Boost
 	now   time.Time
@@ -96,9 +95,8 @@ func (b Boost) Scorer(now time.Time) Scorer {
 	return s
 }
 
-// FactorFor returns the factor for a document that has the given values of the boost's metadata key. If there are
-// several values, the one with the largest share of the boost counts. It fails with a TypeError if the boost cannot use
-// one of the values.
+// FactorFor returns the factor for a document with the given values of the boost's metadata key. If there are several,
+// the one with the largest share of the boost counts. If the boost cannot use one of them, the error is a TypeError.
 func (s Scorer) FactorFor(values []filter.Value) (float64, error) {
 	var share float64
 	for _, v := range values {
@@ -111,8 +109,8 @@ func (s Scorer) FactorFor(values []filter.Value) (float64, error) {
 	return 1 + (s.Factor-1)*share, nil
 }
 
-// share returns the share of the boost, from 0 to 1, that a document with the value v gets. It returns false if a boost
-// of this type cannot use v.
+// share returns the share of the boost, from 0 to 1, for the value v. It returns false if v has the wrong type for the
+// boost.
 func (s Scorer) share(v filter.Value) (float64, bool) {
 	switch s.Type {
 	case Recency:
@@ -146,7 +144,7 @@ type TypeError struct {
 	Value filter.Value
 }
 
-// Error implements error. The message has no subject: callers put the name of the boost's field in front of it.
+// Error implements error. The message has no subject, because callers prefix it with the name of the boost's field.
 func (e *TypeError) Error() string {
 	uses := map[Type]string{
 		Recency: "a recency boost needs dates such as 2026-01-31",
@@ -159,8 +157,7 @@ func (e *TypeError) Error() string {
 		filter.Shorten(e.Boost.Key), filter.Describe(e.Value.Any()), uses)
 }
 
-// Product returns the product of the factors, but at least minProduct and at most maxProduct, so that scores stay
-// comparable.
+// Product returns the product of the factors, clamped to [minProduct, maxProduct] to keep scores comparable.
 func Product(factors []float64) float64 {
 	product := 1.0
 	for _, f := range factors {
@@ -169,9 +166,9 @@ func Product(factors []float64) float64 {
 	return min(max(product, minProduct), maxProduct)
 }
 
-// Apply returns the score after a boost, at most 1. A factor below 1 multiplies the score. A factor above 1 raises low
-// scores almost in proportion, and moves higher scores closer to 1, never beyond. A negative score is divided by the
-// factor. The higher the score or the factor, the higher the result.
+// Apply returns the boosted score, at most 1. A factor below 1 multiplies the score. A factor above 1 raises low scores
+// almost in proportion and moves high scores closer to 1. A negative score is divided by the factor. The result grows
+// with the score and with the factor.
 func Apply(score, factor float64) float64 {
 	switch {
 	case score <= 0:

@@ -13,8 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/filter"
 )
 
-// Parse reads boosts from a decoded JSON value, an array of objects. `field` is the name of the array in the request;
-// the faults name their fields by paths that start with it. It returns nil for null, and no boosts if there are faults.
+// Parse reads boosts from a decoded JSON value, an array of objects. `field` is the name of that array in the request,
+// and the prefix of every field path in the errors. Parse returns nil for null and if there are errors.
 func Parse(v any, field string) ([]Boost, []domain.FieldError) {
 	if v == nil {
 		return nil, nil
@@ -58,7 +58,7 @@ func (p *parser) fault(field, format string, args ...any) {
 	p.faults = append(p.faults, domain.FieldError{Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
-// boost reads one boost. If it finds a fault, it records the fault in p, and the caller must discard the result.
+// boost reads one boost. It records errors in p; the caller must then discard the result.
 func (p *parser) boost(v any, field string) (b Boost) {
 	object, ok := v.(map[string]any)
 	if !ok {
@@ -110,13 +110,13 @@ func (p *parser) key(b *Boost, v any, field string) {
 	b.Key = key
 }
 
-// Limits on Pivot and Max. Within these limits, the share of the boost is always a finite number.
+// Limits on Pivot and Max. They keep the share finite.
 const (
 	minScale = 1e-9
 	maxScale = 1e15
 )
 
-// scale reads the fields "pivot" and "max" of a Number boost, exactly one of which must be set. The other result is 0.
+// scale reads "pivot" and "max" of a Number boost. Exactly one must be set; the other is returned as 0.
 func (p *parser) scale(object map[string]any, field string) (pivot, highest float64) {
 	switch {
 	case object["pivot"] != nil && object["max"] != nil:
@@ -131,7 +131,6 @@ func (p *parser) scale(object map[string]any, field string) (pivot, highest floa
 	return pivot, highest
 }
 
-// number reads a number between two limits.
 func (p *parser) number(v any, field string, least, highest float64) float64 {
 	value, _ := filter.ValueOf(v)
 	n := value.Number()
@@ -143,7 +142,7 @@ func (p *parser) number(v any, field string, least, highest float64) float64 {
 
 func format(n float64) string { return strconv.FormatFloat(n, 'g', 5, 64) }
 
-// values reads the field "value" of a Value boost, which is a single value or an array of values.
+// values reads the field "value" of a Value boost: a single value or an array.
 func (p *parser) values(b *Boost, v any, field string) {
 	list, isList := v.([]any)
 	switch {
