@@ -1,4 +1,4 @@
-// Package bounded reads bodies from untrusted sources up to a limit, and fails beyond it. It also truncates texts.
+// Package bounded reads bodies from untrusted sources up to a size limit. It also truncates text.
 package bounded
 
 import (
@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// ErrTooLarge is returned for a body that is larger than its limit.
+// ErrTooLarge means that a body exceeds its limit.
 var ErrTooLarge = errors.New("the body is larger than its limit")
 
-// NewReader returns a reader that reads at most `limit` bytes of r. If r has more, reading fails with ErrTooLarge. A
-// reader from io.LimitReader would report the end of the body instead.
+// NewReader returns a reader that reads at most `limit` bytes of r. If r has more, reading fails with ErrTooLarge,
+// whereas io.LimitReader would report io.EOF.
 func NewReader(r io.Reader, limit int64) io.Reader { return &reader{r: r, left: limit} }
 
 type reader struct {
@@ -36,7 +36,7 @@ func (b *reader) Read(p []byte) (int, error) {
 // ReadAll reads r to its end. If r is larger than `limit` bytes, it returns the bytes up to the limit and ErrTooLarge.
 func ReadAll(r io.Reader, limit int64) ([]byte, error) { return io.ReadAll(NewReader(r, limit)) }
 
-// Prefix returns the first n bytes of a text, or slightly fewer so that no character is split.
+// Prefix returns the first n bytes of a text, or slightly fewer so as not to split a character.
 func Prefix(text string, n int) string {
 	if len(text) <= n {
 		return text
