@@ -9,14 +9,14 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// A row of a table says little without the table's caption, its unit, and the label of its group of rows. The types in
-// this file track them, so that they become part of the context of each chunk of the table.
+// A table row says little without the table's caption, its unit and the label of its group of rows. The types in this
+// file track these, so that each chunk of the table has them in its context.
 
 // Limits on captions.
 const (
 	maxCaptionBytes = 240
 	maxGroupBytes   = 100
-	maxLabelBytes   = 120 // of a paragraph that is only a title or label
+	maxLabelBytes   = 120 // of a paragraph that consists of a title or label
 )
 
 var (
@@ -28,7 +28,7 @@ var (
 
 // tableCaption tracks the caption of the current table, and the group that its rows belong to.
 type tableCaption struct {
-	before  [2]string // the two blocks before the current one, the last one second; "" for blocks that are no text
+	before  [2]string // the last two blocks, most recent last; "" for blocks other than paragraphs
 	caption string
 	group   string
 	values  bool   // whether a row of values has been read
@@ -62,9 +62,9 @@ func (c *tableCaption) enter(b domain.Block, begins bool) {
 	c.path = joinContext(c.caption, c.group, maxCaptionBytes+maxGroupBytes)
 }
 
-// captionOf returns the caption of a table, or "". `before` holds the two paragraphs before the table, the nearer one
-// last. The caption is the last sentence of the nearer paragraph, if it introduces the table. If the nearer paragraph
-// only names a unit, the caption comes from the paragraph before it, followed by the unit.
+// captionOf returns the caption of a table, or "". `before` holds the two paragraphs above the table, the nearer one
+// last. The caption is the last sentence of the nearer paragraph if it introduces the table. If that paragraph only
+// names a unit, the paragraph above it supplies the caption, and the unit is appended.
 func captionOf(before [2]string) string {
 	near := strings.TrimSpace(before[1])
 	if near == "" {
@@ -90,7 +90,7 @@ func captionOf(before [2]string) string {
 	return oneLine(strings.TrimRight(last, ":： "), maxCaptionBytes)
 }
 
-// isUnitNote reports whether a paragraph is only a note in parentheses that names a unit.
+// isUnitNote reports whether a paragraph is nothing but a note on the unit, in parentheses.
 func isUnitNote(text string) bool {
 	return strings.HasPrefix(text, "(") && strings.HasSuffix(text, ")") && unitNote.MatchString(text)
 }
@@ -108,7 +108,7 @@ func lastSentence(text string) string {
 	return text[s.Start:s.End]
 }
 
-// rowLabel returns the text of a row that has only one cell, if it is as short as a label, and "" for other rows.
+// rowLabel returns the text of a row that has a single, short cell, and "" for other rows.
 func rowLabel(text string) string {
 	text = strings.TrimSpace(text)
 	if text == "" || len(text) > maxGroupBytes || strings.ContainsAny(text, "\t\n;") || strings.Contains(strings.TrimRight(text, ": "), ": ") ||
@@ -118,5 +118,5 @@ func rowLabel(text string) string {
 	return strings.TrimRight(text, ": ")
 }
 
-// joinContext joins two parts of a context and truncates the result to at most `limit` bytes. Each part may be empty.
+// joinContext joins two parts of a context, either of which may be empty, and truncates the result to `limit` bytes.
 func joinContext(a, b string, limit int) string { return oneLine(appendTo(a, b), limit) }

@@ -32,7 +32,7 @@ func TestCaptionsOfTables(t *testing.T) {
 	}
 }
 
-// clause returns a paragraph that fills most of a chunk with its last sentence.
+// clause returns a paragraph whose last sentence nearly fills a chunk.
 func clause(start string) string {
 	return start + strings.Repeat(" and the parties do in good time what it asks of them", 9) + "."
 }
@@ -57,7 +57,7 @@ func TestEveryChunkOfATableHasItsCaptionAndGroup(t *testing.T) {
 			continue
 		}
 		want := section + caption
-		if strings.Contains(c.Text, "Assets at") { // the text has the caption already
+		if strings.Contains(c.Text, "Assets at") { // the text already has the caption
 			want = section
 		}
 		group, ok := strings.CutPrefix(c.Context, want)

@@ -1,7 +1,7 @@
 // Package chunk splits an extracted document into the chunks that are indexed and returned. A chunk consists of whole
-// sentences, about 128 tokens in all. Headings are kept with their text, and table rows with their header. Code is
-// split by lines. In measurements, small chunks do better than large ones: the same amount of returned text contains
-// more of the answers. The title and heading path of each chunk provide the context that a small chunk lacks.
+// sentences, about 128 tokens in total. Headings stay with their text, and table rows with their header. Code is split
+// by lines. Small chunks measured better than large ones: for the same amount of returned text they contain more of the
+// answers. A chunk's title and heading path supply the context that a small chunk lacks.
 //
 // Splitting is deterministic: the same document and options always give the same chunks.
 package chunk
@@ -17,11 +17,11 @@ const DefaultMaxChunks = 200_000
 // Options configure splitting. The zero value selects the defaults.
 type Options struct {
 	TargetTokens int // target size of chunks; default as in domain.Chunking
-	MaxTokens    int // maximum size, which only a single grapheme may exceed; default as in domain.Chunking, at least TargetTokens
+	MaxTokens    int // maximum size, exceeded only by a single long grapheme; default as in domain.Chunking, at least TargetTokens
 	MaxChunks    int // a document with more chunks is rejected; default DefaultMaxChunks
 
-	// Sentences returns the sentences of a text in reading order, without overlap. Text between two sentences is added
-	// to the first of the two. The default is the function Sentences.
+	// Sentences returns the sentences of a text in reading order, without overlap. Text between two sentences belongs to
+	// the earlier one. The default is the function Sentences.
 	Sentences func(text string) []analysis.Span
 }
 
@@ -43,7 +43,7 @@ func New(opts Options) *Chunker {
 	return &Chunker{opts: opts}
 }
 
-// MIME types of presentations: ECMA-376, part 1, section 13.2, and OpenDocument, part 3, appendix A.
+// MIME types of presentations. Sources: ECMA-376, part 1, section 13.2, and OpenDocument, part 3, appendix A.
 const (
 	typePptx = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
 	typeODP  = "application/vnd.oasis.opendocument.presentation"
@@ -60,7 +60,7 @@ func minHeadingLevel(blocks []domain.Block) int {
 	return top
 }
 
-// Sized returns a Chunker with the given sizes and otherwise the same options.
+// Sized returns a Chunker with these sizes and otherwise the same options.
 func (c *Chunker) Sized(sizes domain.Chunking) *Chunker {
 	o := c.opts
 	o.TargetTokens, o.MaxTokens = sizes.Sizes()
@@ -70,13 +70,11 @@ func (c *Chunker) Sized(sizes domain.Chunking) *Chunker {
 // Chunks splits the document. The chunks contain all of its text in reading order, except for white space at their
 // ends. No chunk crosses one of the document's top-level headings. A document without text has no chunks.
 //
-// Two things are repeated. If a table with a header does not fit into one chunk, each further chunk repeats the header.
-// If a paragraph does not fit into one chunk, each further chunk begins with the last sentence of the previous one,
-// unless that sentence is long.
+// Two things are repeated. If a table with a header spans several chunks, each of them begins with the header. If a
+// paragraph spans several chunks, each begins with the last sentence of the previous one, unless that sentence is long.
 //
-// A heading shares a chunk with the beginning of its text. Headings at the end of the document are added to the chunk
-// before them. Headings form a chunk of their own only if the document has no other text, or if they leave no space for
-// text.
+// A heading shares a chunk with the start of its text. Headings at the end of the document join the chunk before them.
+// Headings form a chunk of their own only if the document has no other text or if they leave no space for text.
 //
 // Chunks fails with domain.CodeTooLarge if the document has more than Options.MaxChunks chunks.
 func (c *Chunker) Chunks(doc *domain.Document) ([]domain.Chunk, error) {

@@ -26,7 +26,7 @@ func row(text string) domain.Block {
 	return domain.Block{Kind: domain.BlockTableRow, Text: text}
 }
 
-// text returns the text of a document. Chunk.Offset is an offset in this text.
+// text returns the text of a document; Chunk.Offset refers to this text.
 func text(doc *domain.Document) string {
 	parts := make([]string, len(doc.Blocks))
 	for i, b := range doc.Blocks {
@@ -362,8 +362,8 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// checkInvariants checks what must be true for every document: the chunks contain its text in order, each chunk is at
-// its Offset, no chunk exceeds the limits or begins within a grapheme, and a second run returns the same chunks.
+// checkInvariants checks what holds for every document: the chunks contain its text in order, each chunk is at its
+// Offset, no chunk exceeds the limits or starts inside a grapheme, and a second run returns the same chunks.
 func checkInvariants(t *testing.T, opts Options, doc *domain.Document, chunks []domain.Chunk) {
 	t.Helper()
 	again, err := New(opts).Chunks(doc)
@@ -406,9 +406,9 @@ func checkInvariants(t *testing.T, opts Options, doc *domain.Document, chunks []
 	}
 }
 
-// checkRuns checks the runs of a chunk, before and after they have been encoded. The runs must cover the whole text of
-// the chunk, and each must be at the stated position in the document. Adjacent parts of the chunk that are adjacent in
-// the document must have a single location.
+// checkRuns checks the runs of a chunk before and after encoding. They must cover the chunk's whole text, and each must
+// have the right position in the document. Parts that are adjacent both in the chunk and in the document must form one
+// run.
 func checkRuns(t *testing.T, full string, c domain.Chunk) {
 	t.Helper()
 	encoded := c.Runs.Encode(c.Offset)

@@ -7,9 +7,8 @@ type headingContext struct {
 	anchor string // fragment of the location's URL
 }
 
-// chunkLocation determines the location of a chunk, for citations. If a chunk spans several pages or sections, its
-// location is the page and the heading path to which most of its text belongs. The place where the chunk begins does
-// not matter.
+// chunkLocation determines the location of a chunk for citations. If a chunk spans several pages or sections, its
+// location is the page and the heading path of most of its text, wherever the chunk begins.
 type chunkLocation struct {
 	pages    tokenCount[int]
 	heads    tokenCount[headingContext]
@@ -18,7 +17,7 @@ type chunkLocation struct {
 	tables   tokenCount[placedLabel] // captions; "" for text outside tables
 }
 
-// placedLabel is a section label or a table caption, together with the headings above the text that it belongs to.
+// placedLabel is a section label or table caption, together with the headings above its text.
 type placedLabel struct {
 	headingContext
 	label string
@@ -36,8 +35,8 @@ func (s *chunkLocation) add(page int, h headingContext, term string, tokens int)
 	s.entries.add(definedTerm{h, term}, tokens)
 }
 
-// headings returns the headings above most of the chunk's text. It returns `other` if the chunk has no text. If most of
-// the text below these headings defines one term, the result links to that term: its anchor is the anchor of the term.
+// headings returns the headings above most of the chunk's text, or `other` if the chunk has no text. If most of the
+// text below these headings defines one term, the result has the anchor of that term.
 func (s *chunkLocation) headings(other headingContext) headingContext {
 	at := s.heads.largest(other)
 	var below tokenCount[definedTerm]
@@ -52,7 +51,7 @@ func (s *chunkLocation) headings(other headingContext) headingContext {
 	return at
 }
 
-// largestLabel returns the label that most of the text below the given headings has.
+// largestLabel returns the label of most of the text below the given headings.
 func largestLabel(labels tokenCount[placedLabel], at headingContext) string {
 	var below tokenCount[string]
 	for i, l := range labels.keys {
@@ -77,8 +76,7 @@ func (t *tokenCount[K]) add(key K, tokens int) {
 	t.keys, t.tokens = append(t.keys, key), append(t.tokens, tokens)
 }
 
-// largest returns the key with the most tokens. If several keys tie, it returns the first of them; if nothing was
-// counted, it returns the parameter `other`.
+// largest returns the key with the most tokens, the first one in case of a tie, or `other` if nothing was counted.
 func (t *tokenCount[K]) largest(other K) K {
 	best := -1
 	for i, n := range t.tokens {

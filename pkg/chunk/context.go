@@ -6,10 +6,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// context returns the text that is indexed with the chunk's own: the title, the subject of the document, the headings
-// and the labels of sections. After a domain.ContextSeparator follow the caption of a table, and the terms that the
-// chunk defines. Labels and captions that are in the text are omitted, since a chunk with more context than its
-// neighbours would rank below them.
+// context returns the text that is indexed in addition to the chunk's own: the title, the subject of the document, the
+// headings and the section labels. After a domain.ContextSeparator come the table caption and the terms that the chunk
+// defines. Labels and captions that the chunk's text contains are omitted, because a chunk with a longer context than
+// its neighbours would rank below them.
 func (d *draft) context(at headingContext, text string) string {
 	section, caption := largestLabel(d.location.sections, at), largestLabel(d.location.tables, at)
 	if section != "" || caption != "" {

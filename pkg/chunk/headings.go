@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// A heading alone makes a bad chunk: it is short and full of query words, so it would rank above the text with the
+// A heading on its own makes a bad chunk: it is short and full of query words, so it would outrank the text with the
 // answer. The functions in this file keep headings and text together.
 
 // trackTail records where the headings at the end of the current chunk begin. The packer calls it before it appends a
@@ -48,8 +48,8 @@ func (p *packer) next() error {
 }
 
 // divide splits a piece that does not fit below the headings in the current chunk. If the piece must stay whole, divide
-// returns at most one part. A piece must stay whole if it cannot be split, or if the headings fill more than half of
-// the chunk and may form a chunk of their own.
+// returns at most one part. That is the case if it cannot be split, or if the headings fill more than half of the chunk
+// and may form a chunk of their own.
 func (p *packer) divide(b domain.Block, s piece) []piece {
 	used := p.cur.tokens
 	if used > p.opts.MaxTokens/2 || b.Kind == domain.BlockHeading {
@@ -61,9 +61,9 @@ func (p *packer) divide(b domain.Block, s piece) []piece {
 	return o.appendFitting(nil, b.Text, s.start, s.end)
 }
 
-// joinLast appends the current chunk, which consists only of headings, to the last finished chunk. It returns false and
-// changes nothing if the result would be too large, or if the document has other white space between the two texts than
-// the separator that joinLast inserts.
+// joinLast appends the current chunk, which has only headings, to the last finished chunk. It returns false and changes
+// nothing if the result would be too large, or if the white space between the two texts differs from the separator that
+// joinLast inserts.
 func (p *packer) joinLast() bool {
 	if len(p.chunks) == 0 {
 		return false

@@ -69,8 +69,8 @@ func TestHeadingsStayWithTheirText(t *testing.T) {
 	}
 }
 
-// TestNoChunkIsAHeadingAlone splits documents of many shapes. Their sections are up to several chunks long, below
-// headings of one or two levels, and are on sheets, on pages, or on neither.
+// TestNoChunkIsAHeadingAlone splits documents of many shapes. Their sections span up to several chunks, have one or two
+// levels of headings, and are on sheets, on pages or on neither.
 func TestNoChunkIsAHeadingAlone(t *testing.T) {
 	t.Parallel()
 	for place := range 3 {

@@ -40,7 +40,6 @@ func (p *location) enter(b domain.Block) {
 	p.at.Enter(b)
 }
 
-// path returns the heading path.
 func (p *location) path() string { return strings.Join(p.at.Path(), pathSeparator) }
 
 // context returns the title, the subject and the heading path. A heading that repeats the title is omitted.

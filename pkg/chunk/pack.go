@@ -25,7 +25,7 @@ type packer struct {
 
 	chunks []domain.Chunk
 	cur    draft
-	placed bool           // whether heads belong to location
+	placed bool           // whether heads is up to date with location
 	heads  headingContext // headings at location
 	slides bool           // whether pages are slides, which never share a chunk
 }
@@ -37,7 +37,7 @@ type draft struct {
 	offset       int
 	runs         domain.TextRuns // location of the text in the document's text
 	page         int             // page of the first piece
-	heads        headingContext  // headings above the first piece of text; while the chunk has only headings, those at the last heading
+	heads        headingContext  // headings above the first piece of text, or at the last heading if the chunk has only headings
 	location     chunkLocation   // location of the pieces that are not headings
 	defined      []string        // terms that the text defines
 	sheet        string
@@ -45,10 +45,10 @@ type draft struct {
 	time         string           // time of the first piece in a recording; "" if it has none
 	kind         domain.BlockKind // kind of the last piece
 	headingsOnly bool             // whether it contains only headings so far
-	tail         *tail            // headings at the end of the chunk that no text follows yet; nil if there are none or if headingsOnly
+	tail         *tail            // headings at the end of the chunk, without text so far; nil if there are none or if headingsOnly
 }
 
-// tail describes the headings at the end of a draft, which is a chunk under construction.
+// tail describes the headings at the end of a draft.
 type tail struct {
 	length, tokens int // length and tokens of the text before the headings
 	offset, page   int // location of the first heading
@@ -86,7 +86,7 @@ func (p *packer) addBlock(b domain.Block, offset int) error {
 	return nil
 }
 
-// pieces splits a block in the way that suits its kind.
+// pieces splits a block according to its kind.
 func (p *packer) pieces(b domain.Block) []piece {
 	switch b.Kind {
 	case domain.BlockCode:
@@ -98,10 +98,10 @@ func (p *packer) pieces(b domain.Block) []piece {
 	}
 }
 
-// breakBefore closes the current chunk if the block must begin a new one. A new sheet, a top-level heading and a new
-// slide always begin a new chunk. Other headings, new pages and sections without headings begin one only if the current
-// chunk is not small. A code block begins one if the whole block would not fit. A chunk that contains only headings
-// stays open for their text.
+// breakBefore closes the current chunk if the block must begin a new one. A new sheet, a top-level heading or a new
+// slide always begins a new chunk. Other headings, new pages and sections without headings do so only if the current
+// chunk is not small, and a code block only if it would not fit as a whole. A chunk that contains only headings stays
+// open for their text.
 func (p *packer) breakBefore(b domain.Block, section bool) error {
 	d := &p.cur
 	if b.Apart { // the headings before the block do not apply to it
@@ -121,7 +121,7 @@ func (p *packer) breakBefore(b domain.Block, section bool) error {
 	return nil
 }
 
-// add packs one piece. `first` is set if the piece is the first one of block b.
+// add packs one piece of block b. `first` is true for the block's first piece.
 func (p *packer) add(b domain.Block, s piece, offset int, first bool) error {
 	if !p.cur.empty() && !p.cur.headingsOnly && !p.fits(b, s) {
 		s = p.overlapping(s)
@@ -186,9 +186,8 @@ func (p *packer) add(b domain.Block, s piece, offset int, first bool) error {
 	return nil
 }
 
-// fits reports whether the piece fits into the current chunk. Normally the chunk may grow to the target size. It may
-// grow to the maximum size if it has only headings, if it is less than half full, or if both the chunk and the piece
-// are code.
+// fits reports whether the piece fits into the current chunk. The usual limit is the target size. It is the maximum
+// size if the chunk has only headings, if it is less than half full, or if both chunk and piece are code.
 func (p *packer) fits(b domain.Block, s piece) bool {
 	d := &p.cur
 	if d.text.Len()+len(domain.BlockSeparator)+s.end-s.start > domain.MaxChunkBytes {
@@ -204,8 +203,8 @@ func (p *packer) fits(b domain.Block, s piece) bool {
 	return d.headingsOnly || d.tokens < p.opts.TargetTokens/2 || b.Kind == domain.BlockCode && d.kind == domain.BlockCode
 }
 
-// begin starts a chunk with the piece. `offset` is the piece's position in the document's text. If the piece is a table
-// row below the header, the chunk begins with the header, provided that both fit.
+// begin starts a chunk with the piece, which is at `offset` in the document's text. If the piece is a table row below
+// the header, the chunk begins with the header, provided that both fit.
 func (p *packer) begin(b domain.Block, s piece, offset int) {
 	p.cur = draft{offset: offset, page: b.Page, sheet: b.Sheet, headingsOnly: true}
 	if h := p.header; b.Kind == domain.BlockTableRow && h != nil && h.seen && h.tokens+s.tokens <= p.opts.MaxTokens {
@@ -217,7 +216,6 @@ func (p *packer) begin(b domain.Block, s piece, offset int) {
 	p.cur.runs.Add(p.cur.text.Len(), offset)
 }
 
-// flush closes the current chunk.
 func (p *packer) flush() error {
 	d := &p.cur
 	if d.empty() {

@@ -7,8 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// rows is the range of table rows that a chunk contains, given by their numbers in the sheet or file. It is zero if the
-// chunk has no table rows.
+// rows is the range of table rows in a chunk, as numbered in the sheet or file. It is zero without table rows.
 type rows struct{ first, last int }
 
 func (r *rows) add(row int) {
@@ -19,8 +18,7 @@ func (r *rows) add(row int) {
 	r.last = row
 }
 
-// appendTo appends the row numbers to a heading path ("rows 2 to 5"), so that citations say which rows of a sheet they
-// refer to.
+// appendTo appends the row numbers to a heading path ("rows 2 to 5") for citations.
 func (r rows) appendTo(path string) string {
 	if r.first == 0 {
 		return path
@@ -32,7 +30,7 @@ func (r rows) appendTo(path string) string {
 	return appendTo(path, place)
 }
 
-// appendTo appends a place, such as "row 3", to a heading path. If one of them is empty, it returns the other.
+// appendTo appends a place, such as "row 3", to a heading path. Either may be empty.
 func appendTo(path, place string) string {
 	if path == "" || place == "" {
 		return path + place
@@ -40,8 +38,8 @@ func appendTo(path, place string) string {
 	return path + pathSeparator + place
 }
 
-// anchor returns the URL fragment of the chunk. `headings` is the fragment of its headings. If that is empty, anchor
-// returns the fragment for the chunk's time in a recording, or "" if it has none.
+// anchor returns the URL fragment of the chunk: `headings`, the fragment of its headings, or else the fragment for its
+// time in a recording, or "".
 func (d *draft) anchor(headings string) string {
 	if headings == "" && d.time != "" {
 		return domain.TimeAnchor + d.time

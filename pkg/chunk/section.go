@@ -10,17 +10,17 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Contracts and filings often mark their sections by words only: "ARTICLE 8", "8.2 Termination for Cause. Either party
-// may …". In the extracted document, such lines are paragraphs, not headings. The functions in this file recognise them
-// as section labels, because a clause rarely repeats the subject of its section. A section label becomes part of a
-// chunk's context, but not of its heading path, which contains only real headings.
+// Contracts and filings often mark their sections without headings: "ARTICLE 8", "8.2 Termination for Cause. Either
+// party may …". In the extracted document, such lines are ordinary paragraphs. The functions in this file recognise
+// them as section labels and add them to the context of chunks, because a clause rarely repeats the subject of its
+// section. The heading path contains only real headings.
 
 // Limits on section labels.
 const (
 	maxRunInBytes   = 80  // of a title at the start of a paragraph
-	maxSectionBytes = 240 // of the labels of all levels together
+	maxSectionBytes = 240 // of the labels of all levels in total
 	sectionLevels   = 5
-	maxSectionText  = 4 << 10 // of text to which a label applies, if no other label follows
+	maxSectionText  = 4 << 10 // of text that a label applies to if no other label follows
 )
 
 // sections tracks the labels of the sections around the current block.
@@ -31,7 +31,7 @@ type sections struct {
 	text   int                   // bytes since the last label
 }
 
-// enter processes the next block and reports whether it changed s.path, the labels of the current sections.
+// enter processes the next block and reports whether s.path has changed.
 func (s *sections) enter(b domain.Block) bool {
 	before := s.path
 	if s.text += len(b.Text); s.text > maxSectionText {
@@ -47,7 +47,7 @@ func (s *sections) enter(b domain.Block) bool {
 		return false
 	}
 	label, level := sectionLabel(b.Text)
-	if level < 0 || level == 1 && b.Kind == domain.BlockListItem { // a single number also counts the items of lists
+	if level < 0 || level == 1 && b.Kind == domain.BlockListItem { // a single number may also be that of a list item
 		s.open = false
 		return false
 	}
@@ -79,8 +79,7 @@ var (
 	clauseNumber = regexp.MustCompile(`^(\d{1,3}(?:\.\d{1,3}){0,3})[.)]?\s+`)
 )
 
-// sectionLabel returns the label of the section that a paragraph begins, and the level of the label. If the paragraph
-// begins no section, the level is -1.
+// sectionLabel returns the section label at the start of a paragraph and its level. The level is -1 if there is none.
 func sectionLabel(text string) (label string, level int) {
 	text = strings.TrimSpace(text)
 	if short := len(text) <= maxLabelBytes; short && !endsSentence(text) {
@@ -105,8 +104,8 @@ func sectionLabel(text string) (label string, level int) {
 	return oneLine(number[1]+" "+rest[:end], maxLabelBytes), level
 }
 
-// titleEnd returns the length of the title at the start of a numbered clause, or -1 if the clause has no title. A title
-// is short, its words are capitalised, and a full stop or colon or the end of the paragraph follows it.
+// titleEnd returns the length of the title at the start of a numbered clause, or -1 without a title. A title is short
+// and capitalised, and ends with a full stop, a colon or the end of the paragraph.
 func titleEnd(text string) int {
 	end := strings.IndexAny(text[:min(len(text), maxRunInBytes)], ".:\n")
 	if end < 0 {
@@ -157,7 +156,7 @@ var definingVerbs = []string{"means", "shall mean", "has the meaning", "have the
 // definition matches a quoted term and the verb of its definition.
 var definition = regexp.MustCompile(`[“"„«「]\s?([^“”"„«»「」\n]{2,60}?)\s?[”"“»」]\s?(?:\([^()]{1,60}\)\s)?(?:` + strings.Join(definingVerbs, "|") + `)`)
 
-// maxDefinitions is the maximum number of defined terms in the context of a chunk.
+// Maximum number of defined terms in a chunk's context.
 const maxDefinitions = 4
 
 // definedTerms returns the terms that a text defines, at most maxDefinitions.

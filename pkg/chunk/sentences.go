@@ -16,9 +16,9 @@ const (
 	wrappedCharactersUnspaced = 20
 )
 
-// Sentences splits a text into sentences like analysis.Sentences, with two differences. It joins lines that were
-// wrapped within a sentence. It also keeps the number of a list item, or of an entry in a table of contents, together
-// with the text after the number. The time is linear in the length of the text.
+// Sentences splits a text into sentences like analysis.Sentences, except that it joins lines that were wrapped within a
+// sentence, and keeps the number of a list item or of a table-of-contents entry with the text after it. It runs in
+// linear time.
 func Sentences(text string) []analysis.Span {
 	var out []analysis.Span
 	lineStart := 0 // start of the last line of the last sentence in out
@@ -35,7 +35,7 @@ func Sentences(text string) []analysis.Span {
 	return out
 }
 
-// isWrapped reports whether the sentence in `line` was wrapped and continues in `next`, the text after the gap.
+// isWrapped reports whether the sentence in `line` continues in `next`, the text after the gap.
 func isWrapped(line, gap, next string) bool {
 	if strings.Count(gap, "\n") != 1 {
 		return false
@@ -55,8 +55,8 @@ func isWrapped(line, gap, next string) bool {
 	return unicode.IsLetter(first) && utf8.RuneCountInString(line) >= enough
 }
 
-// isItemNumber reports whether `label` is only the number of a list item, such as "5." or "(a)". The item's text must
-// follow on the same line, after the white space `gap`.
+// isItemNumber reports whether `label` is only the number of a list item, such as "5." or "(a)", and the item's text
+// follows on the same line after the white space `gap`.
 func isItemNumber(label, gap string) bool {
 	const longest = 12 // bytes
 	label = strings.TrimSpace(label)

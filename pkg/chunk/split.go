@@ -11,8 +11,8 @@ import (
 )
 
 // Maximum size of a piece in bytes. It leaves room in domain.MaxChunkBytes for several pieces, their separators and a
-// repeated table header. A single letter can exceed this size if it has thousands of combining marks. Only then is a
-// grapheme split.
+// repeated table header. A grapheme is split only if it exceeds this size, such as a letter with thousands of combining
+// marks.
 const maxPieceBytes = domain.MaxChunkBytes / 8
 
 // piece is a part of a block that is not split further.
@@ -33,7 +33,7 @@ func (o Options) splitProse(text string) []piece {
 	}
 	for i, s := range o.Sentences(text) {
 		if i > 0 {
-			cut(s.Start) // text between two sentences belongs to the previous one
+			cut(s.Start) // text between two sentences belongs to the earlier one
 		}
 	}
 	cut(len(text))
@@ -55,8 +55,8 @@ func (o Options) splitLines(text string) []piece {
 	return out
 }
 
-// appendFitting appends text[start:end] as one piece if it is within the limits, otherwise as several pieces of about
-// equal size.
+// appendFitting appends text[start:end] as one piece if it is within the limits, and otherwise as several pieces of
+// about equal size.
 func (o Options) appendFitting(out []piece, text string, start, end int) []piece {
 	tokens := Tokens(text[start:end])
 	if tokens <= o.MaxTokens && end-start <= maxPieceBytes {
@@ -81,9 +81,9 @@ func (o Options) appendFitting(out []piece, text string, start, end int) []piece
 	return out
 }
 
-// atoms calls f for each part of the text that must stay whole. Usually, such a part is a word with the punctuation and
-// space after it. A word that exceeds the limit is divided into its graphemes. A grapheme that is longer than
-// maxPieceBytes is divided, too.
+// atoms calls f for each part of the text that must stay whole. Usually this is a word with the punctuation and space
+// after it. Words that exceed the limit are divided into graphemes, and graphemes longer than maxPieceBytes are divided
+// too.
 func atoms(text string, maxTokens int, f func(from, to int)) {
 	for w := words.FromString(text); w.Next(); {
 		from, to := w.Start(), w.End()

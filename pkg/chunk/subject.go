@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Number of blocks and bytes at the start of a document in which its parties are looked for.
+// Number of blocks and bytes at the start of a document that are searched for its parties.
 const (
 	subjectBlocks = 40
 	subjectBytes  = 8 << 10
@@ -38,8 +38,8 @@ var (
 	fiscalYear  = regexp.MustCompile(`(?i)(?:year|period) ended\s+(\p{L}{3,9} \d{1,2}, ?\d{4})`)
 )
 
-// subject returns the parties and the date of a contract, or the company and the end of the year of a filing. They are
-// on the first page only, but questions about any clause or figure name them. It returns "" for other documents.
+// subject returns the parties and date of a contract, or the company and fiscal year end of a filing. Only the first
+// page has them, but questions about any clause or figure mention them. It returns "" for other documents.
 func subject(blocks []domain.Block) string {
 	var names []string
 	date, bytes := "", 0
@@ -83,7 +83,7 @@ func subject(blocks []domain.Block) string {
 }
 
 // parties returns the names in a sentence such as "between Acme, Inc., a corporation (the “Supplier”), and Bolt LLC
-// (the “Customer”)". It returns nil unless there are at least two.
+// (the “Customer”)". It returns nil if there are fewer than two.
 func parties(text string) []string {
 	at := between.FindStringIndex(text)
 	if at == nil {

@@ -16,8 +16,8 @@ type tableHeader struct {
 	seen   bool // whether a row below the header has been read
 }
 
-// trackTable records the header of the current table. It is called with each table row and the row's offset in the
-// document. The header is the first row of the table, if that row looks like a header.
+// trackTable records the header of the current table. The packer calls it for each table row with the row's offset in
+// the document. The header is the table's first row if that looks like one.
 func (p *packer) trackTable(b domain.Block, offset int) {
 	if p.table && (p.header == nil || p.header.sheet == b.Sheet) {
 		if p.header != nil {
@@ -34,9 +34,8 @@ func (p *packer) trackTable(b domain.Block, offset int) {
 	}
 }
 
-// looksLikeHeader reports whether a row of tab-separated cells contains column names: it has at least two cells, all on
-// one line, and each cell contains letters and is as short as a label. Rows of the form "column: value; …" name their
-// columns themselves and need no header.
+// looksLikeHeader reports whether a row of tab-separated cells contains column names: at least two cells, all on one
+// line, each with letters and as short as a label. Rows of the form "column: value; …" name their columns themselves.
 func looksLikeHeader(row string) bool {
 	if strings.Contains(strings.TrimSpace(row), "\n") {
 		return false

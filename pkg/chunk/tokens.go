@@ -2,8 +2,8 @@ package chunk
 
 import "unicode"
 
-// Average number of letters per token for tokenisers that split words, in alphabetic scripts. Words of up to this
-// length count as one token, longer words as proportionally more.
+// Average number of letters per token in alphabetic scripts. Words of up to this length count as one token, longer
+// words proportionally more.
 const lettersPerToken = 6
 
 // Tokens estimates how many tokens a language model would count in the text. In scripts without spaces (Han, kana,

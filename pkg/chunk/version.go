@@ -2,8 +2,8 @@ package chunk
 
 import "fmt"
 
-// Version is the version of the splitting algorithm. Increment it whenever the chunks of any document change; otherwise
-// unchanged content is not split again.
+// Version is the version of the splitting algorithm. Increment it whenever the chunks of any document change: unchanged
+// content is split again only if this number differs.
 const Version = 6
 
 // Version identifies everything that determines the chunks: the constant Version and the sizes in the options.
