@@ -71,7 +71,7 @@ func repack(ctx context.Context, to io.Writer, data []byte, limit int64) (found 
 			continue
 		}
 		start := len(data) - len(body)
-		if method == zip.Store { // only the stored size tells where the part ends
+		if method == zip.Store { // only the stored size shows where the part ends
 			body = body[:min(int64(len(body)), int64(binary.LittleEndian.Uint32(data[18:])))]
 		}
 		w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate})

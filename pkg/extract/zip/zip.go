@@ -19,7 +19,7 @@ import (
 type Archive struct {
 	P             *format.Parser
 	Files         map[string]*zip.File // by PartName
-	HasDuplicates bool                 // whether two parts have the same name
+	HasDuplicates bool                 // whether several parts have the same name
 	cut           bool                 // whether the file is truncated: its directory or the end of a part is missing
 	Left          int64                // number of bytes that may still be unpacked
 	max           int64
@@ -74,7 +74,7 @@ func Open(p *format.Parser, what string) (*Archive, error) {
 }
 
 // newArchive rejects containers whose declared unpacked sizes exceed the limits. Declared sizes can be wrong, so
-// reading is bounded too. If several parts have the same name, only the first is read.
+// reading is also bounded. If several parts have the same name, only the first is read.
 func newArchive(p *format.Parser, zr *zip.Reader) (*Archive, error) {
 	if len(zr.File) > format.MaxZipEntries {
 		return nil, format.Errorf(format.TooLarge, "the file contains %d parts; at most %d can be read", len(zr.File), format.MaxZipEntries)
@@ -180,9 +180,9 @@ func (a *Archive) Read(name string) ([]byte, error) {
 	return data, nil
 }
 
-// Walk scans a part while it is unpacked. It returns an error only if the document cannot be read any further. If only
-// this part is damaged, the error is in the scanner's field Damage, where `take` can check it. If the part is missing,
-// Walk returns nil without calling `take`.
+// Walk unpacks a part and scans it along the way. It returns an error only if the document cannot be read any further.
+// If only this part is damaged, the error is in the scanner's field Damage, where `take` can check it. If the part is
+// missing, Walk returns nil without calling `take`.
 func (a *Archive) Walk(name string, take func(sc *xmlscan.Scanner)) error {
 	r, err := a.Open(name)
 	if err != nil {
@@ -197,7 +197,7 @@ func (a *Archive) Walk(name string, take func(sc *xmlscan.Scanner)) error {
 	return a.Scan(xmlscan.New(a.P.Ctx, r), take)
 }
 
-// Scan calls `take` with the scanner of a part. It then records in the archive whether the part is damaged. It returns
+// Scan calls `take` with the scanner of a part, and then records in the archive whether the part is damaged. It returns
 // an error only if the document cannot be read any further.
 func (a *Archive) Scan(sc *xmlscan.Scanner, take func(sc *xmlscan.Scanner)) error {
 	take(sc)
