@@ -101,7 +101,7 @@ func (r *Registry) textType(head []byte, named *Format) string {
 	return TypeText
 }
 
-// Named returns the format that the extension of a file name or address stands for, or nil if the extension is unknown.
+// Named returns the format for the extension of a file name or address, or nil if the extension is unknown.
 func (r *Registry) Named(name string) *Format {
 	name, _, _ = strings.Cut(name, "?")
 	name, _, _ = strings.Cut(name, "#")

@@ -10,8 +10,8 @@ import (
 // maxEmbedding is the maximum nesting depth of embedded files.
 const maxEmbedding = 3
 
-// Embedded reads a file that is inside the document. A heading with the file's name and the given level is put above
-// its blocks. A file that cannot be read is skipped with a warning, in which `what` names the file.
+// Embedded reads a file that is inside the document. A heading with the file's name and the given level precedes its
+// blocks. A file that cannot be read is skipped with a warning, which calls the file `what`.
 func (p *Parser) Embedded(content []byte, name, declared string, level int, what string) error {
 	kind := p.Formats.Detect(content[:min(len(content), 4096)], name, declared)
 	switch {

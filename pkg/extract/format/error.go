@@ -18,7 +18,7 @@ const (
 	TooLarge    Kind = "too_large"   // the document exceeds a limit on size, entries, cells or text
 	Resources   Kind = "resources"   // reading took too much memory or time
 	NoPage      Kind = "no_page"     // the document has no page with the requested number
-	Scanned     Kind = "scanned"     // the text of Error.Pages must be recognised in their pictures first; see Scans.Report
+	Scanned     Kind = "scanned"     // Error.Pages need text recognition first; see Scans.Report
 )
 
 // Error reports that a document cannot be read and that trying again would not help. Message is one line for the person
@@ -56,7 +56,7 @@ func Errorf(kind Kind, format string, args ...any) *Error {
 }
 
 // NotA returns the error for a file that claims to be in a format but cannot be read as such. `format` is the name of
-// the format, and `err` the parser's error.
+// the format, and `err` the error of its parser.
 func NotA(format string, err error) *Error {
 	article := "a "
 	if strings.ContainsRune("aeiouAEIOU", rune(format[0])) {

@@ -1,7 +1,6 @@
 package format
 
-// Limits bounds the resources that reading one document may take, and the size of the result. Zero fields get their
-// defaults.
+// Limits bounds the resources for reading one document, and the size of the result. Zero fields get their defaults.
 type Limits struct {
 	// MaxInput is the maximum size of a file, in bytes. Default 256 MiB.
 	MaxInput int64 `json:"max_input"`

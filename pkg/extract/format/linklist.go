@@ -15,8 +15,8 @@ const (
 	docsLink = "[docs]"
 )
 
-// linkCount counts a document's letters: all of them (letters), those in links (linked), and those in code (code). It
-// also counts the links (links), and the links with the text docsLink (back).
+// linkCount counts a document's letters: all of them (letters), those in links (linked) and those in code (code). It
+// also counts the links: all of them (links) and those whose text is docsLink (back).
 type linkCount struct{ letters, linked, links, code, back int }
 
 // add counts the links and letters of a block. Headings do not count.

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/scan"
 )
 
-// HeadBytes is the number of bytes at the beginning of a document from which its format is detected.
+// HeadBytes is the number of bytes at the start of a document that are used to detect its format.
 const HeadBytes = 4096
 
 // Source is a document to parse: its content, with random access, and its metadata.
@@ -28,14 +28,14 @@ type Source struct {
 	Scans     Scans
 }
 
-// Scans says what a reader does with pages whose text must be recognised in their pictures.
+// Scans controls how a reader handles pages that need text recognition.
 type Scans struct {
-	// Report makes a reader fail with an error of kind Scanned that lists the pages which are not in Pages yet.
-	// Otherwise these pages are read without recognition.
+	// Report makes a reader fail with an error of kind Scanned, which lists the pages that are not in Pages yet. If
+	// Report is not set, these pages are read without recognition.
 	Report bool `json:"report,omitempty"`
 	// Hint tells users what to do about pages whose text was not recognised. It is "" if recognition is not set up.
 	Hint string `json:"hint,omitempty"`
-	// Limit is the maximum number of pages whose text is recognised, or 0 if recognition is not set up.
+	// Limit is the maximum number of pages that get text recognition, or 0 if recognition is not set up.
 	Limit int `json:"limit,omitempty"`
 	// Pages holds the recognised pages, by number.
 	Pages map[int]scan.Page `json:"-"`
@@ -57,7 +57,6 @@ func (s Source) Bytes() ([]byte, error) {
 	return buf[:n], nil
 }
 
-// readHead returns the first HeadBytes of a document. It fails if the document is too large.
 func readHead(src Source, lim Limits) ([]byte, error) {
 	if src.Size > lim.MaxInput {
 		return nil, Errorf(TooLarge, "the file has %s; the limit is %s", SizeText(src.Size), SizeText(lim.MaxInput))
@@ -114,8 +113,8 @@ func (r *Registry) Parse(ctx context.Context, src Source, lim Limits, emit func(
 	if p.Out.Letters == 0 {
 		return nil, Errorf(NoText, "the file contains no text")
 	}
-	// The heading is the title only if it is the only one of level 1 and the document has no further pages. Otherwise
-	// it is the title of only a part of the document.
+	// If a document has one page or none and a single heading of level 1, that heading is its title. Otherwise the
+	// heading covers only a part of the document.
 	if f := r.byType(p.Doc.MIMEType); f.TitleFromHeading && p.Doc.Title == "" && p.Out.topHeadings == 1 && p.Doc.Pages <= 1 {
 		p.Doc.Title = p.Out.firstHeading
 	}

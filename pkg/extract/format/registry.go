@@ -1,5 +1,5 @@
-// Package format is the common base of all document readers: the Format that each reader defines, the registry that
-// chooses a format, the Parser that holds the source, limits and sink of one document, the errors, and text helpers.
+// Package format is the common base of all document readers. It holds the Format that each reader defines, the registry
+// that chooses a format, the Parser with the source, limits and sink of one document, the errors, and text helpers.
 // Readers import it; it imports none of them.
 package format
 
@@ -46,8 +46,8 @@ type Format struct {
 	// Scan returns the picture of a page, counted from 1, for text recognition. The picture is turned clockwise by the
 	// given number of quarter turns. Scan is nil for formats without scanned pages.
 	Scan func(p *Parser, page, turn int) (*image.Gray, error)
-	// Scanned lays out pages whose text was recognised in pictures. The pages may come from a document in another
-	// format, because only one format has this function.
+	// Scanned lays out pages whose text was recognised in pictures. Only one format has this function, so the pages may
+	// come from a document in another format.
 	Scanned func(p *Parser, pages []scan.Page) error
 	// Piece reads text in this format that is embedded in a document of another format and decoded to UTF-8. Piece is
 	// nil if no other format embeds this one.

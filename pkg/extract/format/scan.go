@@ -39,7 +39,7 @@ func (r *Registry) Scan(ctx context.Context, src Source, lim Limits, page, turn 
 	return scan.Straightened(picture), nil
 }
 
-// ReadScanned lays out pages whose text was recognised in pictures. It uses the one format that has a function Scanned.
+// ReadScanned lays out pages whose text was recognised in pictures. It uses the one format that has a Scanned function.
 func (p *Parser) ReadScanned(pages []scan.Page) error {
 	for i := range p.Formats.formats {
 		if f := &p.Formats.formats[i]; f.Scanned != nil {

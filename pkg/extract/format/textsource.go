@@ -25,7 +25,7 @@ func (p *Parser) DeclaredCharset() string {
 	return params["charset"]
 }
 
-// Decoded returns the whole source as text, for formats whose parsers cannot read a stream. As TextReader does, it sets
+// Decoded returns the whole source as text, for formats whose parsers cannot read a stream. Like TextReader, it sets
 // the document's Route to `route` and the name of the encoding.
 func (p *Parser) Decoded(route string) (string, error) {
 	r, err := p.TextReader(route, "")
