@@ -33,10 +33,14 @@ func Decode(data []byte, label string) (text, name string) {
 	return DecodeWith(data[skip:], name)
 }
 
-// Decide returns the name of the most likely encoding, and the length of the byte order mark to skip. It relies on the
-// first of these that gives an answer: the byte order mark, the pattern of zero bytes (UTF-16 and UTF-32), the escape
-// sequences of ISO-2022, the validity of the text as UTF-8 (text in another encoding is almost never valid by chance),
-// the label or else the XML declaration, and a comparison of decoding scores.
+// Decide returns the most likely encoding, and the length of the byte order mark to skip. It tries these in order and
+// stops at the first that gives an answer:
+//   - the byte order mark
+//   - the pattern of zero bytes (UTF-16 and UTF-32)
+//   - the escape sequences of ISO-2022
+//   - the validity of the text as UTF-8 (text in another encoding is almost never valid by chance)
+//   - the label, or else the XML declaration
+//   - a comparison of decoding scores
 func (t *Evidence) Decide(label string) (name string, skip int) {
 	if wide, skip := Wide(t.head); wide != "" {
 		return wide, skip
@@ -93,8 +97,8 @@ func xmlDeclaredEncoding(head []byte) string {
 	return ""
 }
 
-// wideLabel reports whether the label names UTF-16 or UTF-32. Such labels are ignored, because UTF-16 and UTF-32 are
-// recognised by the bytes themselves.
+// wideLabel reports whether the label names UTF-16 or UTF-32. Callers ignore such a label: the bytes alone show whether
+// the text is in one of these encodings.
 func wideLabel(label string) bool {
 	return strings.HasPrefix(label, "utf-16") || strings.HasPrefix(label, "utf-32")
 }
@@ -141,8 +145,8 @@ func Wide(data []byte) (name string, skip int) {
 }
 
 // allRunes reports whether the sample is UTF-32 in the byte order of `get`, which decodes four bytes. Each group of
-// four bytes must be a printable character. Text in another encoding hardly ever passes this test, because the first or
-// last byte of every UTF-32 character is zero.
+// four bytes must be a printable character. Text in another encoding hardly ever passes this test, because every UTF-32
+// character begins or ends with a zero byte.
 func allRunes(sample []byte, get func([]byte) uint32) bool {
 	for i := 0; i < len(sample); i += 4 {
 		if c := get(sample[i:]); c > unicode.MaxRune || !unicode.IsGraphic(rune(c)) && !unicode.IsSpace(rune(c)) && c != '\ufeff' {
@@ -272,9 +276,8 @@ func IsASCII(b []byte) bool {
 	return !slices.ContainsFunc(b, func(c byte) bool { return c >= utf8.RuneSelf })
 }
 
-// minLead is the margin by which the score of another encoding must exceed that of the labelled encoding before the
-// label is ignored. For comparison, correctly decoded text scores about 1, and text whose characters are no evidence
-// either way about 0.
+// minLead is the margin by which another encoding must outscore the labelled one before the label is ignored. Correctly
+// decoded text scores about 1. Text that offers no evidence either way scores about 0.
 const minLead = 0.5
 
 // contradicts reports whether another encoding fits the bytes so much better that the label must be wrong. Some senders

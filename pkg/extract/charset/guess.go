@@ -11,13 +11,12 @@ import (
 	"github.com/wlynxg/chardet"
 )
 
-// Points that a character of each kind adds to the score of a text, or takes from it. The score is the mean over the
-// non-ASCII characters of the text; a frequent letter of the language gets 1 point. The more reliably a character tells
-// correct from wrong decoding, the more points it adds or takes. Only the order of these values matters; the tests
-// check it.
+// Points per kind of character. The score of a text is the mean over its non-ASCII characters, and a frequent letter of
+// the language gets 1 point. The more reliably a character indicates correct or wrong decoding, the more points it adds
+// or subtracts. Only the order of these values matters; the tests check it.
 const (
-	scoreRarest = 0.4  // the rarest letter of an alphabet: text has mostly frequent letters, whereas in noise all letters are equally frequent
-	scoreKana   = 0.9  // kana: half of any Japanese text consists of them, and no other candidate encoding yields runs of them
+	scoreRarest = 0.4  // the rarest letter of an alphabet; text has mostly frequent letters, noise has all alike
+	scoreKana   = 0.9  // kana: half of any Japanese text, and no other candidate encoding yields runs of them
 	scoreMark   = 0.4  // East Asian punctuation: every East Asian text contains it, but noise often does too
 	scoreQuote  = 0.25 // quotation marks and dashes, which texts in all encodings contain
 
@@ -32,10 +31,10 @@ const (
 	costFrame      = 0.2 // a box-drawing character, common in DOS files, or a symbol among two-byte characters
 
 	bonusLanguage = 0.25 // maximum bonus if whatlanggo detects the alphabet's language in the whole text
-	minConfidence = 0.3  // lower bound for whatlanggo's confidence, which is near zero between related languages even if the result is right
-	bonusChardet  = 0.2  // maximum bonus from chardet's statistics: it only decides between nearly equal scores
+	minConfidence = 0.3  // floor for whatlanggo's confidence, which is near zero for related languages even if correct
+	bonusChardet  = 0.2  // maximum bonus from chardet's statistics, which only decide between nearly equal scores
 
-	// Priors reflect how common an encoding is, and decide between equal scores.
+	// Priors favour common encodings when scores are equal.
 	priorCommon = 0.05  // the most common encoding of unlabelled files
 	priorSubset = -0.02 // nearly the same as a Windows code page, which is more common
 	priorSeldom = -0.05 // other code pages with the same letters are more common
@@ -43,8 +42,7 @@ const (
 	priorOldest = -0.12 // older than another obsolete encoding with the same letters
 )
 
-// candidate is an encoding that unlabelled text may have, with the characters that are typical of text in this
-// encoding.
+// candidate is an encoding that unlabelled text may have, with the characters that are typical of it.
 type candidate struct {
 	name      string
 	alphabets []alphabet // only in single-byte encodings: the letters of their languages
@@ -53,7 +51,7 @@ type candidate struct {
 	prior     float64    // how common the encoding is, in the unit of scores
 }
 
-// candidates are tried in this order. Between equal scores, the first wins.
+// candidates lists the encodings in the order in which they are tried. If scores are equal, the first wins.
 var candidates = []candidate{
 	{name: "windows-1252", alphabets: westernLetters, prior: priorCommon},
 	{name: "windows-1251", alphabets: cyrillicLetters},
@@ -122,7 +120,7 @@ func GuessCharset(text []byte) string {
 }
 
 // guessEncoding decodes the sample in every candidate encoding and returns the one with the best score. If the best
-// scores are close, the statistics of the chardet library decide. If all scores are bad, the result is Windows-1252.
+// scores are close, the statistics of the chardet library decide. If all scores are bad, it returns Windows-1252.
 func guessEncoding(sample []byte) (name string, score float64) {
 	sample = sample[:min(len(sample), evidenceSample)]
 	if len(sample) == 0 {
@@ -147,8 +145,8 @@ func guessEncoding(sample []byte) (name string, score float64) {
 	return best, bestScore
 }
 
-// focusSample returns the part of the sample that is decoded in every candidate encoding. It is just long enough for a
-// reliable score.
+// focusSample shortens the sample, because it is decoded in every candidate encoding. What remains is just long enough
+// for a reliable score.
 func focusSample(sample []byte) []byte {
 	const enough = 12 << 10
 	if len(sample) <= enough {
@@ -161,8 +159,7 @@ func focusSample(sample []byte) []byte {
 	return sample[:cut]
 }
 
-// scoreEncoding returns the score of the sample in the named encoding, or a low score if that encoding is not a
-// candidate.
+// scoreEncoding returns the score of the sample in the named encoding, or -1 if that encoding is not a candidate.
 func scoreEncoding(sample []byte, name string) float64 {
 	for _, c := range candidates {
 		if c.name == name {

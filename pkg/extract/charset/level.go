@@ -3,7 +3,7 @@ package charset
 import "unicode/utf8"
 
 // charLevel is the part of a two-byte character set that holds the commonly used characters. Asian character sets keep
-// rare characters in separate ranges, so a large share of rare characters reveals a wrong decoder.
+// rare characters in separate ranges, so many rare characters in a text indicate a wrong decoder.
 type charLevel struct {
 	encoding    string
 	first, last byte // range of the first bytes of its characters

@@ -14,8 +14,7 @@ const (
 	minInvalid          = 8       // minimum number of stray bytes for guessing their encoding
 )
 
-// addInvalid records a byte that cannot be UTF-8, together with the words around it. The byte is at index `at` of
-// `piece`.
+// addInvalid records piece[at], a byte that cannot be UTF-8, together with the words around it.
 func (t *Evidence) addInvalid(piece []byte, at int) {
 	if len(t.invalidContext) >= invalidSample {
 		return
@@ -74,7 +73,7 @@ func (t *Evidence) mixedScore() float64 {
 
 // repairUTF8 decodes the stray bytes in UTF-8 text with the encoding `stray`, and returns the text as valid UTF-8.
 func repairUTF8(data []byte, stray *charmap.Charmap) string {
-	// The transformer itself returns no errors.
+	// The transformer has no errors of its own.
 	text, _, _ := transform.Bytes(&Repairer{Encoding: stray}, data)
 	return string(text)
 }
@@ -110,8 +109,8 @@ func (d *Repairer) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err e
 	return nDst, nSrc, nil
 }
 
-// decode decodes the bytes at the start of `src`, which are not UTF-8. It returns one character and the number of bytes
-// that the character replaces.
+// decode decodes one character at the start of `src`, where the bytes are not UTF-8. It also returns the number of
+// bytes that the character replaces.
 func (d *Repairer) decode(src []byte) (r rune, size int) {
 	follows := 1 // length of the sequence that the first byte may begin
 	if src[0] >= 0xc2 && src[0] <= 0xf4 {
