@@ -20,7 +20,7 @@ var Format = format.Format{
 	Extensions: []string{".csv", ".tsv", ".tab"}, Name: "CSV", Label: "CSV", Text: true, Read: read,
 }
 
-// read reads separated values record by record. It first finds the separator that fits the first lines best.
+// read finds the separator that fits the first lines best, and then reads the file record by record.
 func read(p *format.Parser) error {
 	src, err := p.TextReader("csv", "")
 	if err != nil {
@@ -69,8 +69,8 @@ func read(p *format.Parser) error {
 	return w.Flush()
 }
 
-// preamble reads the comment lines above the table. If a comment has as many fields as the rows below, it is taken as
-// the header row, without its comment mark.
+// preamble reads the comment lines above the table. A comment with as many fields as the rows below becomes the header
+// row, without its comment mark.
 func preamble(p *format.Parser, r *reader) error {
 	width := r.commonFieldCount()
 	for len(r.lookahead) > 0 {
@@ -201,7 +201,8 @@ func (r *reader) record() (fields []string, at int, ok bool, err error) {
 	return record.fields, first.number, true, nil
 }
 
-// record splits one record into fields. It takes one line at a time, so that a long quoted field is scanned only once.
+// record splits one record into fields. It is given one line at a time, so that a long quoted field is scanned only
+// once.
 type record struct {
 	sep     rune
 	escaped bool // as in reader
@@ -304,7 +305,8 @@ var separators = []struct {
 	edge float64
 }{{',', 0.02}, {';', 0.06}, {'\t', 0.08}, {'|', 0.05}, {'\x1f', 0.05}, {'\x01', 0.05}, {'^', 0}, {'~', 0}, {':', -0.2}}
 
-// findSeparator returns the separator that divides the most lines into the same number of fields, at least two.
+// findSeparator returns the separator that splits the most lines into the same number of fields, which must be at least
+// two.
 func findSeparator(lines []string) rune {
 	best, bestScore := ',', 0.0
 	for _, sep := range separators {
@@ -330,9 +332,9 @@ func greekQuestions(lines []string) bool {
 	return ends > 0 && ends*2 > marks
 }
 
-// fieldCounts splits the lines into records and compares their numbers of fields. `width` is the most frequent number,
-// `votes` is how many records have that number, and `records` is how many records there are. Records with a single
-// field do not determine `width`. Comments and empty lines do not count.
+// fieldCounts splits the lines into records and counts their fields. `width` is the most common number of fields,
+// `votes` the number of records with that many fields, and `records` the number of all records. Records with a single
+// field do not affect `width`. Comments and empty lines do not count.
 func fieldCounts(lines []string, sep rune) (width, votes, records int) {
 	counts, escaped := map[int]int{}, false
 	for i := 0; i < len(lines); i++ {

@@ -1,4 +1,4 @@
 package csv
 
-// Identifiers that tests outside the package use.
+// Exported for tests outside the package.
 const MaxRecordLines = maxRecordLines
