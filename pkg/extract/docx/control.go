@@ -73,8 +73,8 @@ func (w *walker) control() {
 	}
 }
 
-// labelledText returns the text of the paragraph. If that text is only the value of a content control, the control's
-// label is put in front of it.
+// labelledText returns the text of the paragraph. If the text is nothing but the value of a content control, it starts
+// with the control's label.
 func (p *paragraph) labelledText() string {
 	text := p.trimmed()
 	if p.label == "" || strings.TrimSpace(p.text.String()[:p.labelled]) != text {

@@ -15,7 +15,6 @@ import (
 
 const defaultDocxPart = "word/document.xml"
 
-// reader reads the parts of one Word document.
 type reader struct {
 	p         *format.Parser
 	a         *ooxml.Package

@@ -104,7 +104,7 @@ func (w *walker) simpleField(code string) {
 }
 
 // formValue reads the value of a form field in the old format: whether a box is ticked, or which entry of a list is
-// selected. The file does not store this value as the field's result.
+// selected. Unlike other fields, such a field has no result in the file.
 func formValue(sc *xmlscan.Scanner) string {
 	shown, chosen := "", -1
 	var entries []string

@@ -24,7 +24,7 @@ const numberLevels = 9
 type numberedList struct {
 	abstract string
 	levels   map[int]numberLevel
-	starts   map[int]int // start values by level, which override the counts of other lists with the same abstract list
+	starts   map[int]int // start values by level; they override the counts of other lists with the same abstract list
 	begun    bool
 }
 
@@ -48,7 +48,6 @@ type abstractList struct {
 	styleLink string // the numbering style that defines the list
 }
 
-// maxLists is the maximum number of lists that are read.
 const maxLists = 50_000
 
 func readNumbering(a *ooxml.Package, part string, styles styles) (*numbering, error) {
@@ -67,7 +66,7 @@ func readNumbering(a *ooxml.Package, part string, styles styles) (*numbering, er
 			return true
 		})
 	})
-	linked := make(map[string]string, len(n.lists)) // collected before any list changes, so that the lookups find the lists as they are in the file
+	linked := make(map[string]string, len(n.lists)) // collected before any list changes
 	for id, list := range n.lists {
 		linked[id] = list.abstract
 		if abstract := abstracts[list.abstract]; abstract != nil && abstract.styleLink != "" && len(abstract.levels) == 0 {
@@ -159,8 +158,8 @@ func readLevel(sc *xmlscan.Scanner) numberLevel {
 
 func listLevel(s string) int { return min(int(ooxml.ParseSmall(s)), numberLevels-1) }
 
-// levelOf returns a paragraph's 0-based level in the list. If the paragraph has no level of its own, its style decides:
-// a level of a list can name the style whose paragraphs it numbers.
+// levelOf returns a paragraph's 0-based level in the list. If the paragraph sets no level, its style decides: a list
+// level can name the style whose paragraphs it numbers.
 func (n *numbering) levelOf(numID, level, style string) int {
 	if list := n.lists[numID]; list != nil && level == "" && style != "" {
 		for at := range numberLevels {

@@ -10,7 +10,6 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// paragraph collects the content of a paragraph while it is read.
 type paragraph struct {
 	text         strings.Builder
 	style        string
@@ -48,7 +47,6 @@ func (w *walker) write(s string) {
 	w.para.plain = w.para.plain || !w.bold && strings.TrimSpace(s) != ""
 }
 
-// inlines reads the children of an element within a paragraph.
 func (w *walker) inlines() { w.sc.Each(w.inline) }
 
 // inline reads one element within a paragraph. For an unknown element, it reads the content. It always returns true,

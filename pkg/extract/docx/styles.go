@@ -19,7 +19,6 @@ type style struct {
 	numID, level  string
 }
 
-// bodyOutline is the outline level of styles for body text.
 const bodyOutline = 10
 
 // maxStyles is the maximum number of styles that are kept. maxBasedOn is the maximum length of a chain of base styles.
@@ -133,8 +132,8 @@ func (s styles) isTitle(id string) bool {
 	return titleNames[strings.ToLower(id)]
 }
 
-// numbered returns the list and level of the style or, if the style has no list, of its nearest base style with a list.
-// The last result is the id of the style that has the list.
+// numbered returns the list and level of the style. If the style has no list, it returns those of the nearest base
+// style that has one. The last result is the id of the style with the list.
 func (s styles) numbered(id string) (numID, level, style string) {
 	for range maxBasedOn {
 		st := s.byID[id]

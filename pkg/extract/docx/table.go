@@ -10,7 +10,6 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// tableReader reads a table and collects its rows.
 type tableReader struct {
 	w       *walker
 	grid    ooxml.Table
@@ -18,7 +17,6 @@ type tableReader struct {
 	rows    int
 }
 
-// row holds the cells of one table row, and its properties.
 type row struct {
 	cells   []cell
 	before  int // number of columns that are skipped before the first cell
@@ -36,7 +34,6 @@ type cell struct {
 // maxCellText is the maximum size of a data cell, in bytes. A row with a longer cell counts as layout rather than data.
 const maxCellText = 4000
 
-// table reads the current element as a table.
 func (w *walker) table() {
 	w.flush()
 	t := &tableReader{w: w, grid: ooxml.Table{Emit: w.emit, Plain: w.r.p.Src.PlainRows, Inner: w.tables > 0}}
@@ -90,8 +87,8 @@ func (t *tableReader) row() {
 	t.w.sc.Stop(t.grid.Add(row.asGrid()))
 }
 
-// isLayout reports whether the row is used for layout rather than for values. Such a row has a heading above other text
-// in one of its cells, consists of one cell with several paragraphs, or has a cell with too much text for a value.
+// isLayout reports whether the row is used for layout rather than for values. In such a row, a cell has a heading above
+// other text or too much text for a value, or the only cell has several paragraphs.
 func (r *row) isLayout() bool {
 	used, blocks := 0, 0
 	for _, c := range r.cells {

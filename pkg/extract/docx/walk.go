@@ -48,7 +48,6 @@ func (w *walker) flush() {
 	}
 }
 
-// blocks reads the children of an element that contains paragraphs and tables.
 func (w *walker) blocks() {
 	w.sc.Each(w.block)
 }
@@ -81,8 +80,8 @@ func (w *walker) block(e xml.StartElement) bool {
 // send emits a block. An error ends the walk.
 func (w *walker) send(b domain.Block) { w.sc.Stop(w.emit(b)) }
 
-// choose reads alternate content: several versions of the same content, of which ooxml.ChooseOne selects one. It calls
-// `take` for each element of that version.
+// choose reads alternate content, which holds several versions of the same content. It calls `take` for each element of
+// the version that ooxml.ChooseOne selects.
 func (w *walker) choose(take func(e xml.StartElement) bool) {
 	count, emit, p := 0, w.emit, w.para
 	w.emit = func(b domain.Block) error {
@@ -113,7 +112,6 @@ func (w *walker) textBox(walk func()) {
 	w.para, w.emit, w.fields, w.carry = outer, emit, fields, carry
 }
 
-// paragraph reads the current element as a paragraph.
 func (w *walker) paragraph() {
 	p := w.carry
 	if p == nil {
@@ -183,8 +181,8 @@ func (w *walker) finish(p *paragraph) {
 	w.sc.Stop(w.r.notes.emit(p.notes, w.emit))
 }
 
-// maxPageWords is the maximum size, in bytes, of the words that may remain in a header or footer after its page number
-// is omitted, such as "Page of". A paragraph with so few words is dropped; a longer one is kept.
+// maxPageWords is a size in bytes. If no more text than this is left in a header or footer paragraph without its page
+// number, as in "Page of", the paragraph is dropped.
 const maxPageWords = 12
 
 // headingLevel returns the heading level set by the paragraph or its style, or 0 for body text.
