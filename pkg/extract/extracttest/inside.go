@@ -11,8 +11,8 @@ import (
 // maxInside is the maximum size, in bytes, of packed content that is unpacked in order to damage it.
 const maxInside = 64 << 20
 
-// damagePacked unpacks a document's content, damages it and packs it again, so that the damage reaches the code that
-// reads the content, and not only the unpacker. It returns nil if the document contains nothing packed.
+// damagePacked unpacks a document's content, damages it and packs it again. The damage thus reaches the code that reads
+// the content, and not only the unpacker. It returns nil if the document contains nothing packed.
 func damagePacked(r *rand.Rand, data []byte) []byte {
 	switch {
 	case bytes.HasPrefix(data, []byte("PK\x03\x04")):

@@ -81,7 +81,7 @@ func flipBytes(r *rand.Rand, data []byte, rate int) []byte {
 	return out
 }
 
-// oddNumbers are put in place of numbers in a file, such as lengths, counts, references and positions.
+// oddNumbers replace numbers in a file, such as lengths, counts, references and positions.
 var oddNumbers = []string{"0", "1", "-1", "65536", "2147483647", "4294967296", "9223372036854775807", "99999999999999999999", "1e308", "0.000001"}
 
 // replaceNumbers returns a copy of the data in which up to eight numbers are replaced. The length may change.
@@ -107,7 +107,7 @@ func replaceNumbers(r *rand.Rand, data []byte) []byte {
 
 type span struct{ start, end int }
 
-// findNumbers returns the positions in data of all numbers with at most ten digits, up to a million positions.
+// findNumbers returns the positions of all numbers with at most ten digits, up to a million positions.
 func findNumbers(data []byte) []span {
 	const limit = 1_000_000
 	var found []span

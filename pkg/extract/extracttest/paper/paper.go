@@ -1,5 +1,5 @@
-// Package paper draws printed pages and makes them look like scans. Tests, the demo and the benchmark of text
-// recognition use it, because the text of the pages is known.
+// Package paper draws printed pages and makes them look like scans. Tests, the demo and the OCR benchmark use these
+// pages because their text is known.
 package paper
 
 import (
@@ -44,7 +44,7 @@ type Page struct {
 // Text returns the words of the page in reading order.
 func (p Page) Text() string { return strings.Join(append([]string{p.Heading}, p.Paragraphs...), "\n") }
 
-// Draw draws a page. Text that does not fit is left out; the result says how many paragraphs were drawn completely.
+// Draw draws a page, without the text that does not fit. It also returns how many paragraphs were drawn completely.
 func (p Page) Draw() (*image.Gray, int, error) {
 	g := image.NewGray(image.Rect(0, 0, Width, Height))
 	draw.Draw(g, g.Rect, image.White, image.Point{}, draw.Src)
@@ -193,7 +193,7 @@ func rotated(g *image.Gray, angle float64) *image.Gray {
 	return out
 }
 
-// F1 returns how well the words of two texts match, from 0 to 1, regardless of word order.
+// F1 returns how well the words of two texts match, from 0 to 1. Word order does not matter.
 func F1(want, got string) float64 {
 	count := map[string]int{}
 	words, found, both := 0, 0, 0
