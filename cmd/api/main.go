@@ -15,6 +15,6 @@ import (
 )
 
 func main() {
-	extract.RunChildIfAsked() // in a child process that reads documents, this call never returns
+	extract.RunChildIfAsked() // in a child process started to read documents, this call never returns
 	os.Exit(app.Main(app.API, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 }

@@ -1,5 +1,5 @@
-// Command crawler is a worker that fetches web pages and discovers sites. Any number of workers can run next to the api
-// processes. It needs NATS_URL.
+// Command crawler is a worker that fetches web pages and discovers sites. Any number of crawlers can run next to the
+// api processes. It needs NATS_URL.
 package main
 
 import (
