@@ -24,8 +24,8 @@ import (
 	"github.com/sluice/sluice/testdata/site"
 )
 
-// programVariable is the environment variable that makes the test binary run the program under the name in the
-// variable. The commands on the pages use it.
+// If the environment variable programVariable is set, the test binary acts as the program that it names. This is how
+// commands on the pages start Sluice.
 const programVariable = "DOCS_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -37,20 +37,20 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// hangs is the time limit for a page. Successful pages never take that long.
+// Time limit per page, far above what a working page needs.
 const hangs = 5 * time.Minute
 
-// preamble makes a shell stop at the first command that fails, for example because the service rejects a request. A busy
-// machine may make the service answer 503, so curl tries again, as clients should.
+// preamble makes the shell stop at the first command that fails, including a request that the service rejects. On a
+// busy machine the service may answer 503, so curl retries, as clients should.
 const preamble = `set -euo pipefail
 curl() { command curl --fail-with-body --retry 5 --max-time 120 "$@"; }
 auth="Authorization: Bearer $SLUICE_API_KEY"
 API=$SLUICE_URL
 `
 
-// TestCommandsOfThePagesWork runs the commands of each page in a shell of its own, in a directory of its own, with one
-// service for all pages. In addition to SLUICE_URL and SLUICE_API_KEY, the shell has the variables $auth, $STORE (a
-// datastore with a document) and $AGENT.
+// TestCommandsOfThePagesWork runs the commands of each page in a separate shell and directory, against one shared
+// service. The shell has the variables SLUICE_URL, SLUICE_API_KEY, $auth, $STORE (a datastore with a document) and
+// $AGENT.
 func TestCommandsOfThePagesWork(t *testing.T) {
 	for _, program := range []string{"bash", "curl", "python3"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -87,8 +87,8 @@ func TestCommandsOfThePagesWork(t *testing.T) {
 	}
 }
 
-// scriptOf joins the code blocks of a page into one script. The script prints the position of each block before it runs
-// the block. It is "" if the page has no commands.
+// scriptOf joins the code blocks of a page into one script. The script prints each block's position before running
+// it. It is "" if the page has no commands.
 func scriptOf(p page) string {
 	var b strings.Builder
 	for _, block := range p.blocks {
@@ -103,7 +103,7 @@ func scriptOf(p page) string {
 	return b.String()
 }
 
-// service is an api process in this process, with a datastore, an agent and a web site for the pages.
+// service is an api process that runs inside the test, with a datastore, an agent and a web site for the pages.
 type service struct {
 	base, site, key, data string
 	store, agent          string
@@ -113,7 +113,7 @@ func startService(t *testing.T) *service {
 	t.Helper()
 	pages := site.Handler()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch { // what pages take for examples is the site's front page
+		switch { // the example addresses on the pages serve the site's front page
 		case strings.HasPrefix(r.URL.Path, "/docs/"), r.URL.Path == "/pricing", r.URL.Path == "/blog/":
 			r.URL.Path = "/"
 		}

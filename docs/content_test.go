@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 )
 
-// languages are the accepted languages of code blocks. A block without a language is the output of a command.
+// Accepted languages of code blocks. A block without a language shows the output of a command.
 var languages = map[string]bool{"": true, "sh": true, "python": true, "go": true, "json": true, "jsonl": true, "yaml": true, "ini": true, "text": true, "html": true, "css": true, "js": true}
 
 func TestDataOfThePagesCanBeRead(t *testing.T) {
@@ -41,7 +41,7 @@ func TestDataOfThePagesCanBeRead(t *testing.T) {
 
 func readable(b block) error {
 	switch b.language {
-	case "json", "jsonl": // lines of JSON are values one after the other
+	case "json", "jsonl": // JSON Lines is a sequence of JSON values
 		d := json.NewDecoder(strings.NewReader(b.text))
 		for {
 			var v any
@@ -85,10 +85,10 @@ func TestGoCodeOfThePagesCompiles(t *testing.T) {
 	}
 }
 
-// variable matches the names of environment variables that look like ours.
+// variable matches environment variables that look like ours.
 var variable = regexp.MustCompile(`\b(?:SLUICE|NATS|DATABASE|MILVUS|OPENAI|AZURE_OPENAI|ANTHROPIC|RERANK|CHROME)_[A-Z0-9_]*[A-Z0-9_*…]`)
 
-// ofOthers lists names that look like settings of the service but are not.
+// ofOthers lists names that look like settings of the service but are not, and says what they are.
 var ofOthers = map[string]string{
 	"SLUICE_DATASTORE":        "a datastore's id, in examples",
 	"SLUICE_URL":              "the service that a client talks to",
@@ -104,7 +104,7 @@ func TestSettingsThatPagesNameExist(t *testing.T) {
 	}
 	for _, p := range pages(t) {
 		if p.name == "CHANGELOG.md" || strings.HasPrefix(p.name, "docs/adr/") {
-			continue // they tell what was
+			continue // these pages describe the past
 		}
 		for _, name := range variable.FindAllString(p.text, -1) {
 			if known[name] || ofOthers[name] != "" {
@@ -140,7 +140,7 @@ func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
 		for _, m := range inlineLink.FindAllStringSubmatch(codeSpan.ReplaceAllString(p.prose(), "`code`"), -1) {
 			target := m[1]
 			if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
-				continue // of others; nothing here asks the network
+				continue // an external link; the test does not use the network
 			}
 			if err := leads(p, target, anchors); err != nil {
 				t.Errorf("%s: [%s]: %v", p.name, target, err)
@@ -164,7 +164,7 @@ func leads(p page, target string, anchors map[string]map[string]bool) error {
 	return nil
 }
 
-// anchorsOf returns the anchors that GitHub gives to the headings of a page.
+// anchorsOf returns the anchors that GitHub generates for the headings of a page.
 func anchorsOf(p page) map[string]bool {
 	out := map[string]bool{}
 	for _, m := range aHeading.FindAllStringSubmatch(p.prose(), -1) {
@@ -187,7 +187,7 @@ func anchorsOf(p page) map[string]bool {
 	return out
 }
 
-// TestTheArchitectureNamesEveryPackage keeps the package map complete.
+// TestTheArchitectureNamesEveryPackage checks that the package map is complete.
 func TestTheArchitectureNamesEveryPackage(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("architecture.md")

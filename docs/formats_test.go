@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract"
 )
 
-// TestFormatsAreThoseOfTheRegistry compares the table of formats and the description of uploads with the formats that can
-// be read.
+// TestFormatsAreThoseOfTheRegistry compares the documented formats, in the table and in the description of uploads,
+// with those that Sluice can read.
 func TestFormatsAreThoseOfTheRegistry(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("extraction.md")

@@ -15,13 +15,14 @@ var (
 	function = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark)\w*)\(`)
 )
 
-// TestMeasurementsOfThePagesExist finds the tests and benchmarks that commands on the pages select, in the packages that they name.
+// TestMeasurementsOfThePagesExist checks that the tests and benchmarks selected by commands on the pages exist in the
+// packages that the commands name.
 func TestMeasurementsOfThePagesExist(t *testing.T) {
 	t.Parallel()
 	found := 0
 	for _, p := range pages(t) {
 		if strings.HasPrefix(p.name, "docs/adr/archive/") {
-			continue // of packages that have moved since
+			continue // archived decisions name packages that have since moved
 		}
 		for _, command := range goTest.FindAllString(strings.ReplaceAll(p.text, `\|`, "|"), -1) {
 			names := functionsIn(t, packages.FindAllString(command, -1))
@@ -45,8 +46,8 @@ func TestMeasurementsOfThePagesExist(t *testing.T) {
 	}
 }
 
-// functionsIn lists the tests and benchmarks in packages. If a package's name ends with "/...", it includes the
-// packages below.
+// functionsIn lists the tests and benchmarks in packages. A name that ends with "/..." includes the packages below
+// it.
 func functionsIn(t *testing.T, names []string) []string {
 	t.Helper()
 	var out []string

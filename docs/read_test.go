@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// root is the repository.
+// root is the directory of the repository.
 const root = ".."
 
 // page is a Markdown file of the repository.
 type page struct {
-	name   string // from the root
+	name   string // path from the repository's root
 	text   string
 	blocks []block
 }
@@ -25,18 +25,18 @@ type block struct {
 	line     int
 	language string
 	text     string
-	notRun   string // why nobody runs or reads it, by the comment before it
-	first    string // what is to be done before it, which readers are not told, likewise
+	notRun   string // reason for skipping the block, from the comment before it
+	first    string // preparatory commands that readers do not see, from the comment before it
 }
 
-// Comments before a block. The first kind excludes the block from the test. The second contains commands that prepare
-// what a reader would already have.
+// Comments before a block. The first kind excludes the block from the test. The second kind contains commands that
+// set up what a reader would already have.
 var (
 	notRun = regexp.MustCompile(`^<!-- not run: (.+) -->$`)
 	first  = regexp.MustCompile(`^<!-- first: (.+) -->$`)
 )
 
-// pages reads all documents for users: those in this directory, those in the root directory, and the README files of
+// pages reads all user documentation: the pages in this directory and in the root directory, and the README files of
 // other directories.
 func pages(t *testing.T) []page {
 	t.Helper()
