@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/admission"
 )
 
-// flow is the only flow of the tests in this file.
+// Name of the only flow in the tests of this file.
 const flow = "flow"
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -29,7 +29,7 @@ func TestAGateWithoutALimitAdmitsAll(t *testing.T) {
 	}
 }
 
-// TestTheLimitIsNotExceeded lets 100 clients enter at the same time, and counts those inside, served and refused.
+// TestTheLimitIsNotExceeded lets 100 clients enter at once, and counts how many are inside, served and refused.
 func TestTheLimitIsNotExceeded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestTheLimitIsNotExceeded(t *testing.T) {
 		if peak != limit || served != limit+waiting || refused != clients-limit-waiting {
 			t.Errorf("%d were within at once, %d served, %d refused", peak, served, refused)
 		}
-		for range limit { // every place has been given back
+		for range limit { // all slots must be free again
 			if _, in := g.Enter(t.Context(), flow); !in {
 				t.Error("a place was lost")
 			}
@@ -91,8 +91,7 @@ func TestAWaiterIsRefusedAtItsTimeout(t *testing.T) {
 	})
 }
 
-// TestOverloadServesTheNewestFirst lets three callers wait although only two may. The third one takes the first one's
-// place.
+// TestOverloadServesTheNewestFirst queues a third caller when only two may wait. It takes the place of the first one.
 func TestOverloadServesTheNewestFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -119,24 +118,24 @@ func TestOverloadServesTheNewestFirst(t *testing.T) {
 	})
 }
 
-// caller is the outcome for one caller: whether it was admitted, and how long it waited.
+// caller is the outcome for one caller.
 type caller struct {
 	name   string
 	in     bool
 	waited time.Duration
 }
 
-// callers enter a gate one after another. Each admitted caller holds its slot for the time `stay`.
+// callers enters callers into a gate one after another. Each admitted caller holds its slot for the duration `stay`.
 type callers struct {
 	gate *admission.Gate
 	stay time.Duration
 
 	all  sync.WaitGroup
 	mu   sync.Mutex
-	seen []caller // in the order in which they were decided
+	seen []caller // in the order of their outcomes
 }
 
-// comes lets a caller enter in a goroutine, and returns once the caller waits or is decided.
+// comes enters a caller in a goroutine. It returns once the caller is queued, admitted or refused.
 func (v *callers) comes(t *testing.T, name string) {
 	stay := v.stay
 	v.all.Go(func() {
@@ -153,7 +152,6 @@ func (v *callers) comes(t *testing.T, name string) {
 	synctest.Wait()
 }
 
-// leave waits for all callers and returns their outcomes.
 func (v *callers) leave() []caller {
 	v.all.Wait()
 	return v.seen
@@ -181,7 +179,7 @@ func TestABurstIsServedInOrder(t *testing.T) {
 	})
 }
 
-// TestCallersOfABurstMayWaitLong occupies the only slot for so long that all waiting callers time out.
+// TestCallersOfABurstMayWaitLong holds the only slot until all waiting callers have timed out.
 func TestCallersOfABurstMayWaitLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -202,7 +200,7 @@ func TestCallersOfABurstMayWaitLong(t *testing.T) {
 	})
 }
 
-// TestAStandingQueueServesTheNewestFirst frees the slot when the queue has existed for longer than a burst.
+// TestAStandingQueueServesTheNewestFirst frees the slot after the queue has existed for longer than a burst.
 func TestAStandingQueueServesTheNewestFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -222,8 +220,8 @@ func TestAStandingQueueServesTheNewestFirst(t *testing.T) {
 	})
 }
 
-// TestACallerBeyondTheQueueLimitIsRefused checks who is refused if the queue is full: the newest caller in a burst, but
-// the caller that has waited longest once somebody was refused.
+// TestACallerBeyondTheQueueLimitIsRefused checks which caller is refused when the queue is full. In a burst it is the
+// newest; after a refusal it is the one that has waited longest.
 func TestACallerBeyondTheQueueLimitIsRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -241,8 +239,8 @@ func TestACallerBeyondTheQueueLimitIsRefused(t *testing.T) {
 	})
 }
 
-// TestGapsDoNotEndOverload leaves the queue empty for a while after a refusal. The overload ends only if this takes a
-// second.
+// TestGapsDoNotEndOverload leaves the queue empty for a while after a refusal. Overload must last unless the gap is a
+// full second.
 func TestGapsDoNotEndOverload(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ gap, waited time.Duration }{
@@ -254,7 +252,7 @@ func TestGapsDoNotEndOverload(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				v := &callers{gate: longTimeout(1), stay: 200 * time.Millisecond}
 				for _, name := range []string{"in", "first", "one too many"} {
-					v.comes(t, name) // the last is refused at once
+					v.comes(t, name) // the last caller is refused at once
 				}
 				time.Sleep(c.gap)
 				v.stay = time.Second
@@ -269,8 +267,8 @@ func TestGapsDoNotEndOverload(t *testing.T) {
 	}
 }
 
-// TestAdmittedCallersWaitBrieflyUnderOverload sends three times as many callers as can be served for ten seconds, with
-// and without pauses. In a pause, all waiting callers are served or give up.
+// TestAdmittedCallersWaitBrieflyUnderOverload sends three times the sustainable load for ten seconds, with and
+// without pauses. In a pause, all waiting callers are served or give up.
 func TestAdmittedCallersWaitBrieflyUnderOverload(t *testing.T) {
 	t.Parallel()
 	for name, pause := range map[string]time.Duration{"evenly": 0, "with pauses": 300 * time.Millisecond} {
@@ -294,7 +292,7 @@ func TestAdmittedCallersWaitBrieflyUnderOverload(t *testing.T) {
 						late++
 					}
 				}
-				// Callers of a burst before the first refusal may be served late.
+				// Before the first refusal, callers of a burst may be served late.
 				if served < 5000/3 || late > 250/6 {
 					t.Errorf("%d of 5000 were served, %d of them late", served, late)
 				}
@@ -303,8 +301,8 @@ func TestAdmittedCallersWaitBrieflyUnderOverload(t *testing.T) {
 	}
 }
 
-// TestBackpressureEnds checks how long background work pauses: not at all if no caller was refused, otherwise until no
-// caller has been refused for the quiet time, but never longer than the maximum wait.
+// TestBackpressureEnds checks how long background work pauses. Without a refusal it does not pause at all. Otherwise
+// it pauses until the quiet time has passed without a refusal, but never longer than the maximum wait.
 func TestBackpressureEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -327,7 +325,7 @@ func TestBackpressureEnds(t *testing.T) {
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		refusals := make(chan struct{})
-		go func() { // refuses for ever
+		go func() { // causes refusals until the test stops it
 			defer close(refusals)
 			for ctx.Err() == nil {
 				g.Enter(ctx, flow)

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/admission"
 )
 
-// queue is a gate with callers that report in which order they were admitted.
+// queue is a gate whose callers record the order in which they were admitted.
 type queue struct {
 	gate *admission.Gate
 	all  sync.WaitGroup
@@ -22,8 +22,8 @@ type queue struct {
 	order []string
 }
 
-// join adds a caller of the flow that holds its slot for the time `stay`. It returns once the caller waits or is
-// decided.
+// join adds a caller of the flow, which holds its slot for the duration `stay`. It returns once the caller is queued,
+// admitted or refused.
 func (q *queue) join(ctx context.Context, flow string, weight int, stay time.Duration) {
 	q.all.Go(func() {
 		slot, in := q.gate.EnterWeighted(ctx, flow, weight)
@@ -47,7 +47,7 @@ func (q *queue) served() string {
 	return strings.Join(q.order, " ")
 }
 
-// TestFlowsTakeTurns queues ten callers of one flow before three of another.
+// TestFlowsTakeTurns queues ten callers of one flow ahead of three of another.
 func TestFlowsTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -89,8 +89,8 @@ func TestFlowsShareTimeNotCallers(t *testing.T) {
 	})
 }
 
-// TestIdleFlowsSaveUpNothing lets one flow use the gate alone for a while. Then the two flows take turns: time that one
-// of them has used or left unused before does not count.
+// TestIdleFlowsSaveUpNothing lets one flow use the gate alone for a while. When a second flow arrives, the two take
+// turns: neither is charged or credited for that time.
 func TestIdleFlowsSaveUpNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -112,12 +112,12 @@ func TestIdleFlowsSaveUpNothing(t *testing.T) {
 	})
 }
 
-// TestAFlowLeavesSlotsToOthers lets a flow take as many slots as it can get, then a second flow, and so on.
+// TestAFlowLeavesSlotsToOthers lets one flow take as many slots as it can get, then a second flow, and so on.
 func TestAFlowLeavesSlotsToOthers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		options admission.Options
-		want    []int // slots of the first flow, of the second flow, and so on
+		want    []int // slots of the first flow, of the second, and so on
 	}{
 		{admission.Options{Limit: 9}, []int{9, 0}},
 		{admission.Options{Limit: 9, Spare: 1}, []int{8, 1, 0}},
@@ -143,7 +143,7 @@ func TestAFlowLeavesSlotsToOthers(t *testing.T) {
 	}
 }
 
-// TestASpareSlotIsGivenAtOnce queues many callers of one flow, and then adds callers of another flow.
+// TestASpareSlotIsGivenAtOnce queues many callers of one flow and then adds callers of another.
 func TestASpareSlotIsGivenAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -189,8 +189,8 @@ func TestTheLongestQueueIsRefused(t *testing.T) {
 	})
 }
 
-// TestOneFlowsOverloadIsNotAnothers refuses callers of one flow. A caller of another flow may still wait as long as in
-// a burst.
+// TestOneFlowsOverloadIsNotAnothers refuses callers of one flow. A caller of another flow still gets the long
+// time-out of a burst.
 func TestOneFlowsOverloadIsNotAnothers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -207,8 +207,8 @@ func TestOneFlowsOverloadIsNotAnothers(t *testing.T) {
 	})
 }
 
-// TestHeavyCallersAreNotOvertakenForever adds light callers of one flow all the time while a heavy caller of another
-// flow waits.
+// TestHeavyCallersAreNotOvertakenForever keeps adding light callers of one flow while a heavy caller of another flow
+// waits.
 func TestHeavyCallersAreNotOvertakenForever(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -228,7 +228,7 @@ func TestHeavyCallersAreNotOvertakenForever(t *testing.T) {
 	})
 }
 
-// TestACallerWhoGivesUpFreesTheQueue cancels a caller that waits for more slots than are free.
+// TestACallerWhoGivesUpFreesTheQueue cancels a caller that is waiting for more slots than are free.
 func TestACallerWhoGivesUpFreesTheQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -262,7 +262,7 @@ func TestIdleFlowsAreForgotten(t *testing.T) {
 	}
 }
 
-// TestAFlowAloneMayTakeAll lets one flow use a gate alone until another flow uses it too.
+// TestAFlowAloneMayTakeAll lets one flow have a gate to itself until another flow arrives.
 func TestAFlowAloneMayTakeAll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -278,7 +278,7 @@ func TestAFlowAloneMayTakeAll(t *testing.T) {
 		}
 		fill("a", 4)
 		fill("b", 0)
-		time.Sleep(time.Second) // the first four have left
+		time.Sleep(time.Second) // the first four callers of a leave
 		synctest.Wait()
 		if a, b := q.gate.Held("a"), q.gate.Held("b"); a+b > 3 || a == 0 || b == 0 {
 			t.Errorf("a has %d slots, b %d", a, b)

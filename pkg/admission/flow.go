@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// flow holds the callers that share one part of a gate, for example those of one workspace.
+// flow is a group of callers that share one part of a gate, for example those of one workspace.
 type flow struct {
-	held    int       // weight of its admitted callers
+	held    int       // total weight of its admitted callers
 	waiting []*waiter // in order of arrival
 
-	used     time.Duration // virtual time at which its next caller starts, at the earliest
+	used     time.Duration // earliest virtual time at which its next caller can start
 	estimate time.Duration // mean cost of its callers
 
 	queuedSince time.Time // when its queue last became non-empty
@@ -18,22 +18,21 @@ type flow struct {
 }
 
 const (
-	// minSweep is the minimum number of flows at which a gate starts to remove idle ones.
+	// Below this number of flows, a gate does not remove idle ones.
 	minSweep = 256
-	// minCost is the minimum cost that a caller is charged. Without it, flows whose callers cost nothing would not
-	// alternate.
+	// Minimum charge per caller. Without it, flows whose callers cost nothing would not alternate.
 	minCost = time.Microsecond
-	// estimateWeight is the weight of the old estimate when a gate updates its estimate of the cost of the next caller.
-	// The cost of the latest caller has the weight 1.
+	// Weight of the old estimate when a gate updates the estimated cost of a flow's next caller. The cost of the
+	// latest caller has weight 1.
 	estimateWeight = 7
 )
 
-// start returns the start time of the flow's next caller, in the virtual time of start-time fair queueing. It is the
-// time that the flow has used, but at least the gate's clock, so a flow earns no credit while it is idle.
+// start returns the start time of the flow's next caller in the virtual time of start-time fair queueing: the time
+// that the flow has used, or the gate's clock if that is later. An idle flow therefore earns no credit.
 func (f *flow) start(clock time.Duration) time.Duration { return max(f.used, clock) }
 
-// before returns the flow whose caller is admitted first: the one that has used less time or, if both have used the
-// same, the one that holds fewer slots or has waited longer. Both must have waiting callers.
+// before returns the flow whose caller is admitted first: the one that has used less time. Ties go to the flow that
+// holds fewer slots, then to the one that has waited longer. Both flows must have waiting callers.
 func (f *flow) before(other *flow, clock time.Duration) *flow {
 	mine, others := f.start(clock), other.start(clock)
 	switch {
@@ -51,7 +50,7 @@ func (f *flow) before(other *flow, clock time.Duration) *flow {
 	return other
 }
 
-// flow returns the flow with the given name, creating it if necessary. Before creating a flow, it may remove idle ones.
+// flow returns the flow with the given name. If there is none, it creates one, and may remove idle flows first.
 func (g *Gate) flow(name string) *flow {
 	if f := g.flows[name]; f != nil {
 		return f
@@ -64,8 +63,8 @@ func (g *Gate) flow(name string) *flow {
 	return f
 }
 
-// sweep removes idle flows that are no longer charged for earlier callers. If that is not enough, it removes all idle
-// flows, so that the number of flows in memory is bounded by the number of callers.
+// sweep removes idle flows that owe nothing for earlier callers. If too many flows remain, it removes all idle ones,
+// so that the number of flows in memory is bounded by the number of callers.
 func (g *Gate) sweep() {
 	now := time.Now()
 	for name, f := range g.flows {
@@ -73,7 +72,7 @@ func (g *Gate) sweep() {
 			delete(g.flows, name)
 		}
 	}
-	if len(g.flows) >= g.sweepAt { // forget debts rather than grow
+	if len(g.flows) >= g.sweepAt { // bounding memory matters more than debts
 		for name, f := range g.flows {
 			if f.held == 0 && len(f.waiting) == 0 {
 				delete(g.flows, name)
@@ -97,14 +96,13 @@ func (g *Gate) mayTake(f *flow, weight int) bool {
 	return Allows(f.held, free, g.opts.Share) && (f.held == 0 || free-weight >= g.opts.Spare)
 }
 
-// Allows reports whether a flow that holds `held` slots may take another one while `free` slots are free; see
+// Allows reports whether a flow that holds `held` slots may take another one while `free` slots are free. See
 // Options.Share.
 func Allows(held, free int, share float64) bool {
-	const rounding = 1e-9 // more than the rounding errors of a share such as 25/7
+	const rounding = 1e-9 // larger than the rounding errors of a share such as 25/7
 	return free > 0 && float64(free) > share*float64(held)+rounding
 }
 
-// dispatch admits waiting callers as long as there are slots for them.
 func (g *Gate) dispatch() {
 	for g.queued > 0 && g.used < g.opts.Limit {
 		f, at := g.next()
@@ -116,8 +114,8 @@ func (g *Gate) dispatch() {
 	}
 }
 
-// next chooses the caller to admit next. It returns the caller's flow and the caller's index in the flow's queue, or
-// nil if no waiting caller may be admitted now.
+// next chooses the caller to admit next. It returns the caller's flow and its index in the flow's queue, or nil if no
+// waiting caller may be admitted now.
 func (g *Gate) next() (*flow, int) {
 	var candidates []*flow
 	for _, f := range g.flows {
@@ -133,7 +131,7 @@ func (g *Gate) next() (*flow, int) {
 			return 1
 		})
 	}
-	blocked := false // whether an earlier flow is waiting for more slots than are free
+	blocked := false // whether a flow earlier in the order is waiting for more slots than are free
 	now := time.Now()
 	for _, f := range candidates {
 		at := 0
@@ -146,8 +144,8 @@ func (g *Gate) next() (*flow, int) {
 		case g.opts.Limit-g.used < weight:
 			blocked = true
 		case blocked && (f.held > 0 || weight > g.opts.Spare):
-			// Do not admit this caller: it could use slots that the blocked caller is waiting for. A stream of callers
-			// that need few slots could delay the blocked one forever.
+			// Do not admit this caller, because it could use slots that the blocked caller is waiting for. A steady
+			// stream of light callers could delay the blocked one forever.
 		default:
 			return f, at
 		}
@@ -155,7 +153,7 @@ func (g *Gate) next() (*flow, int) {
 	return nil, 0
 }
 
-// admit gives the flow `weight` slots, and charges it with the estimated cost of a caller.
+// admit gives the flow `weight` slots and charges it the estimated cost of a caller in advance.
 func (g *Gate) admit(f *flow, weight int) *Slot {
 	g.clock = f.start(g.clock)
 	g.used += weight
@@ -170,7 +168,7 @@ func (g *Gate) charge(f *flow, cost time.Duration) {
 	g.latest = max(g.latest, f.used)
 }
 
-// settle corrects a flow's charge: it replaces the estimated cost with the true cost.
+// settle corrects a flow's charge by replacing the estimated cost with the true cost.
 func (g *Gate) settle(f *flow, estimate, cost time.Duration, weight int) {
 	cost = max(cost, minCost)
 	f.used += (cost - estimate) * time.Duration(weight)

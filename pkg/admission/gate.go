@@ -1,15 +1,14 @@
 // Package admission shares limited resources fairly: requests, open streams, document readers and memory.
 //
-// A Gate has a limited number of slots. When all slots are taken, it queues further callers. Each caller belongs to a
-// flow, such as its workspace. Free slots go to the waiting flow that has used the least, measured by the time that its
-// callers held their slots. So a flow with many or expensive callers delays itself, not the others. This is start-time
-// fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996) with costs that become known only afterwards, as in the API server
-// of Kubernetes.
+// A Gate has a limited number of slots. When all slots are taken, further callers wait in a queue. Each caller
+// belongs to a flow, such as its workspace. A free slot goes to the waiting flow that has used the least slot time,
+// so a flow with many or expensive callers delays only itself. This is start-time fair queueing (Goyal, Vin and
+// Cheng, SIGCOMM 1996) with costs that become known only afterwards, as in the Kubernetes API server.
 //
 // Within a flow, a burst is served first in, first out, with a long time-out. Once the flow's queue has been non-empty
-// for an interval, waiting only adds latency. The time-out is then short and the newest caller is served first, because
-// the oldest has the least chance of being answered in time. This is adaptive LIFO with CoDel time-outs, see RFC 8289,
-// section 3.1, and Maurer, "Fail at Scale", ACM Queue 13 (2015), 8.
+// for an interval, waiting only adds latency. From then on the time-out is short and the newest caller is served first,
+// because the oldest has the least chance of being answered in time. This is adaptive LIFO with CoDel time-outs: see
+// RFC 8289, section 3.1, and Maurer, "Fail at Scale", ACM Queue 13 (2015), 8.
 package admission
 
 import (
@@ -22,29 +21,29 @@ import (
 // Options are the limits of a Gate. The zero value admits every caller.
 type Options struct {
 	Limit   int // number of slots; 0: no limit
-	Waiting int // maximum queue length; beyond it, a caller from the flow with the longest queue is refused; -1: no maximum
+	Waiting int // maximum queue length; beyond it, the flow with the longest queue loses a caller; -1: no maximum
 
-	// Time-outs of waiting callers: OverloadTimeout for callers that arrive during sustained load, Burst for those that
-	// arrive in a burst. If OverloadTimeout is 0, callers wait until their context is done, and each flow is served
-	// first in, first out.
+	// Time-outs of waiting callers: Burst for those that arrive in a burst, OverloadTimeout for those that arrive
+	// during sustained load. If OverloadTimeout is 0, callers wait until their context is done, and each flow is
+	// served first in, first out.
 	OverloadTimeout, Burst time.Duration
-	// Interval is how long a flow's queue may be non-empty before a burst counts as sustained load. If it is 0, all
-	// load is sustained.
+	// Interval is how long a flow's queue may be non-empty before its load no longer counts as a burst. 0: all load
+	// is sustained.
 	Interval time.Duration
 
-	// Spare is the number of slots that are reserved for flows that hold no slot yet.
+	// Spare is the number of slots reserved for flows that hold no slot yet.
 	Spare int
-	// Share keeps more slots free the more a flow holds: a flow that holds n slots gets another only if more than
-	// Share*n are free. A single flow can therefore hold 1/(1+Share) of all slots, and slots remain for any number of
+	// Share keeps more slots free the more a flow holds: a flow that holds n slots gets another one only while more
+	// than Share*n are free. A single flow can therefore hold 1/(1+Share) of all slots, and some always remain for
 	// other flows. 0: no such limit.
 	Share float64
-	// Alone is the time after which Spare and Share no longer limit a flow that has had the gate to itself. The next
+	// Alone is how long a flow must have had the gate to itself before Spare and Share stop limiting it. The next
 	// caller of another flow may then have to wait for a slot. 0: never.
 	Alone time.Duration
 }
 
-// Length of the cool-down after a refusal, in multiples of Options.Interval. During the cool-down no load from the flow
-// counts as a burst, so that short gaps do not end overload mode.
+// Length of the cool-down after a refusal, in multiples of Options.Interval. During the cool-down, no load from the
+// flow counts as a burst, so short gaps do not end overload mode.
 const cooldownIntervals = 10
 
 // Gate admits a limited number of callers at once. A nil Gate admits every caller.
@@ -52,18 +51,18 @@ type Gate struct {
 	opts Options
 
 	mu       sync.Mutex
-	used     int // weight of all admitted callers
+	used     int // total weight of all admitted callers
 	queued   int // number of waiting callers
 	arrivals uint64
 	flows    map[string]*flow
 	sweepAt  int           // number of flows at which idle ones are removed
 	clock    time.Duration // virtual time: the start of the last admission, in slot time of one flow
 	latest   time.Duration // the highest virtual time of any flow
-	mean     time.Duration // mean cost of all flows, the first estimate for a new one
+	mean     time.Duration // mean cost over all flows: the first estimate for a new one
 	refused  time.Time     // time of the last refusal
 
 	last     *flow     // the flow of the last caller
-	switched time.Time // time at which a caller from a flow other than `last` arrived
+	switched time.Time // when a caller of a flow other than `last` arrived
 }
 
 // waiter is a queued caller. The goroutine that removes it from the queue admits or refuses it, exactly once.
@@ -75,30 +74,28 @@ type waiter struct {
 	timeout  time.Duration
 }
 
-// Slot is an admitted caller's permission to run. A nil Slot belongs to a gate without a limit.
+// Slot is an admitted caller's permission to run. A gate without a limit hands out nil Slots.
 type Slot struct {
 	gate     *Gate
 	flow     *flow
 	weight   int
 	began    time.Time
-	estimate time.Duration // time that was charged to the flow in advance
+	estimate time.Duration // slot time that was charged to the flow in advance
 }
 
 // New returns a gate with the given limits.
 func New(o Options) *Gate {
-	o.Spare = min(o.Spare, o.Limit-1) // a gate with one slot cannot keep one free
+	o.Spare = min(o.Spare, o.Limit-1) // a gate with one slot cannot reserve it
 	return &Gate{opts: o, flows: map[string]*flow{}, sweepAt: minSweep}
 }
 
-// Enter waits until a caller of the flow is admitted, and returns true and the caller's slot. The caller must call
-// Leave on the slot once. If the caller's time-out expires or ctx is done first, or if the gate refuses the caller,
-// Enter returns false.
+// Enter waits until a caller of the flow is admitted. It returns the caller's slot and true; the caller must call
+// Leave on the slot once. Enter returns false if the gate refuses the caller, its time-out expires or ctx is done.
 func (g *Gate) Enter(ctx context.Context, flow string) (*Slot, bool) {
 	return g.EnterWeighted(ctx, flow, 1)
 }
 
-// EnterWeighted is like Enter for a caller that needs `weight` slots at once. A weight above the number of slots that
-// Options.Spare leaves is reduced to that number.
+// EnterWeighted is like Enter for a caller that needs `weight` slots at once. The weight is capped at Limit - Spare.
 func (g *Gate) EnterWeighted(ctx context.Context, flow string, weight int) (*Slot, bool) {
 	if g == nil || g.opts.Limit <= 0 {
 		return nil, true
@@ -124,8 +121,8 @@ func (g *Gate) EnterWeighted(ctx context.Context, flow string, weight int) (*Slo
 	return slot, slot != nil
 }
 
-// TryEnter admits a caller of the flow if it need not wait; otherwise it returns false. A false result does not count
-// as a refusal. An admitted caller must call Leave on the slot once.
+// TryEnter admits a caller of the flow if it need not wait, and otherwise returns false. A false result does not
+// count as a refusal. An admitted caller must call Leave on the slot once.
 func (g *Gate) TryEnter(flow string) (*Slot, bool) {
 	if g == nil || g.opts.Limit <= 0 {
 		return nil, true
@@ -139,8 +136,8 @@ func (g *Gate) TryEnter(flow string) (*Slot, bool) {
 	return g.admit(f, 1), true
 }
 
-// begin admits the caller and returns its slot, or queues the caller and returns its waiter. If the queue is then too
-// long, begin refuses one of the waiters, which may be the new one.
+// begin admits the caller and returns its slot, or queues it and returns its waiter. If the queue is then too long,
+// begin refuses one waiter, possibly the new one.
 func (g *Gate) begin(name string, weight int) (*Slot, *waiter) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -183,7 +180,7 @@ func (g *Gate) isCooling(f *flow, now time.Time) bool {
 	return !f.refused.IsZero() && now.Sub(f.refused) < cooldownIntervals*g.opts.Interval
 }
 
-// refuseOne refuses a caller from the flow with the longest queue: in a burst its newest caller, otherwise its oldest.
+// refuseOne refuses a caller of the flow with the longest queue: its newest caller in a burst, otherwise its oldest.
 func (g *Gate) refuseOne(now time.Time) {
 	var longest *flow
 	for _, f := range g.flows {
@@ -207,11 +204,11 @@ func (g *Gate) timeOut(w *waiter) {
 	defer g.mu.Unlock()
 	if at := slices.Index(w.flow.waiting, w); at >= 0 {
 		g.refuse(w.flow, at)
-		g.dispatch() // it may have kept slots free for its weight
+		g.dispatch() // slots may have been kept free for this waiter
 	}
 }
 
-// refuse removes the waiter at the given index from the flow's queue and refuses it. The gate's lock must be held.
+// refuse removes the waiter at index `at` from the flow's queue and refuses it. The gate's lock must be held.
 func (g *Gate) refuse(f *flow, at int) {
 	w := g.dequeue(f, at)
 	f.refused = time.Now()
@@ -239,7 +236,7 @@ func (s *Slot) Leave() {
 	g.settle(s.flow, s.estimate, time.Since(s.began), s.weight)
 	g.dispatch()
 	if g.used == 0 && g.queued == 0 {
-		g.clock = g.latest // forget how much each flow has used
+		g.clock = g.latest // an idle gate forgets how much each flow has used
 	}
 }
 
