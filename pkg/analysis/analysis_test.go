@@ -109,7 +109,7 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// matches reports whether a document contains a form of each term of a query. The document is analysed in its detected
+// matches reports whether a document contains a form of each term of a query. It analyses the document in its detected
 // language.
 func matches(query, doc string, langs []Language) bool {
 	terms := Terms(doc, Detect(doc))
@@ -218,15 +218,15 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// TestSentencesSplitsAtLongRunsOfMarks checks what bounds the time of splitting. The rules of Unicode look back over
-// brackets and spaces, so the text that they are applied to must not contain long runs of these, and each character
-// must be in at most one segment.
+// TestSentencesSplitsAtLongRunsOfMarks checks the two conditions that keep splitting linear. The Unicode rules look
+// back over brackets and spaces, so they must not be applied to long runs of these; and each character must be in at
+// most one segment.
 func TestSentencesSplitsAtLongRunsOfMarks(t *testing.T) {
 	t.Parallel()
 	brackets, spaces := strings.Repeat(")", 10_000), strings.Repeat(" ", 10_000)
 	for name, c := range map[string]struct {
 		text string
-		want []string // sentences without the marks that end them
+		want []string // sentences without their end marks
 	}{
 		"brackets and spaces between sentences": {"One." + brackets + spaces + "Two. Three.", []string{"One.", "Two.", "Three."}},
 		"brackets and spaces in turns":          {"One." + strings.Repeat(") ", 10_000) + "Two.", []string{"One.", "", "Two."}},

@@ -5,11 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// Batch counts the terms of texts that are stored in one write. It gives each term a number, so that later steps need
-// no string lookups. It is not safe for concurrent use.
+// Batch counts the terms of texts that are stored in one write. It numbers the terms, so that later steps need no
+// string lookups. It is not safe for concurrent use.
 type Batch struct {
 	analyzer *Analyzer
-	terms    []string // by number
+	terms    []string // indexed by number
 	numbers  []termState
 	row      uint32 // number of the current row, from 1
 	counts   []TermCount
@@ -21,7 +21,7 @@ type Batch struct {
 	}
 }
 
-// termState holds a term's number in the current batch, and the index of its count in the current row.
+// termState holds a term's number in the current batch and the index of its count in the current row.
 type termState struct {
 	batch  uint32 // the batch in which `number` is valid
 	number uint32
@@ -41,11 +41,11 @@ type TermCount struct {
 	Count uint32
 }
 
-// Batch returns a new, empty Batch. Until all rows of the batch are counted, the analyzer must not be used for anything
-// else. Terms that the Batch has returned stay valid even afterwards.
+// Batch returns a new, empty Batch. Do not use the analyzer for anything else until all rows of the batch are counted.
+// Terms that the Batch has returned stay valid even afterwards.
 func (a *Analyzer) Batch() *Batch {
 	a.batch++
-	if a.epoch == 0 || len(a.terms) > maxNumbered { // bounds the memory that the terms use
+	if a.epoch == 0 || len(a.terms) > maxNumbered { // limits the memory used for terms
 		a.epoch++
 		a.terms, a.numbers, a.states = nil, make(map[string]uint32), nil
 	}
@@ -55,24 +55,24 @@ func (a *Analyzer) Batch() *Batch {
 	return &Batch{analyzer: a}
 }
 
-// Maximum number of terms that an Analyzer keeps cached from one batch to the next. If the cache holds more, the next
-// batch empties it. This many terms take a few megabytes.
+// Maximum number of terms that an Analyzer caches between batches; if there are more, the next batch clears the cache.
+// This many terms take a few megabytes.
 const maxNumbered = 1 << 16
 
-// Maximum number of analysed words that an Analyzer keeps cached from one batch to the next. If the cache holds more,
-// the next batch empties it. Each word takes about 250 bytes.
+// Maximum number of analysed words that an Analyzer caches between batches; if there are more, the next batch clears
+// the cache. Each word takes about 250 bytes.
 const maxKnown = 1 << 15
 
-// Terms returns the batch's terms so far, indexed by their numbers. Callers must not modify the result.
+// Terms returns the batch's terms so far, indexed by number. Callers must not modify the result.
 func (b *Batch) Terms() []string { return b.terms }
 
-// Name returns the number that the batch uses for a term. A term that is new to the batch is added.
+// Name returns the batch's number for a term. If the term is new to the batch, Name adds it.
 func (b *Batch) Name(term string) uint32 {
 	return b.numbers[b.numberOf(b.analyzer.idOf(term))].number
 }
 
 // Count detects the language of a row from its first part and counts the terms of all parts. It returns the language,
-// the row's weighted length, and the weighted count of each term. At most MaxTerms occurrences are counted per part.
+// the row's weighted length and the weighted count of each term. It counts at most MaxTerms occurrences per part.
 func (b *Batch) Count(parts ...Part) (lang Language, length uint32, terms []TermCount) {
 	a := b.analyzer
 	b.row++
@@ -91,8 +91,8 @@ func (b *Batch) Count(parts ...Part) (lang Language, length uint32, terms []Term
 	return lang, b.length, append(make([]TermCount, 0, len(b.counts)), b.counts...)
 }
 
-// repeated returns the analyzer's numbers for the terms of a text that is likely to be repeated. Consecutive rows often
-// have the same headings, so the latest result is cached.
+// repeated returns the analyzer's term numbers for a text. It caches the latest result, because consecutive rows often
+// have the same headings.
 func (b *Batch) repeated(text string, lang Language) []uint32 {
 	if b.before.ids == nil || b.before.text != text || b.before.lang != lang {
 		b.before.text, b.before.lang, b.before.ids = text, lang, b.before.ids[:0]
@@ -111,8 +111,7 @@ func (b *Batch) count(id, weight uint32) {
 	b.length += weight
 }
 
-// numberOf adds the term with the analyzer's number `id` to the batch, unless the batch already contains it. It returns
-// id.
+// numberOf adds the term with the analyzer's number `id` to the batch, unless it is already there, and returns id.
 func (b *Batch) numberOf(id uint32) uint32 {
 	if int(id) >= len(b.numbers) {
 		b.numbers = b.analyzer.statesFor(int(id) + 1)
@@ -124,7 +123,7 @@ func (b *Batch) numberOf(id uint32) uint32 {
 	return id
 }
 
-// statesFor returns a slice of at least n termStates, indexed by the analyzer's numbers for the terms.
+// statesFor returns a slice of at least n termStates, indexed by the analyzer's term numbers.
 func (a *Analyzer) statesFor(n int) []termState {
 	if n > len(a.states) {
 		a.states = append(a.states, make([]termState, max(n, 2*len(a.states), 1024)-len(a.states))...)
@@ -132,7 +131,6 @@ func (a *Analyzer) statesFor(n int) []termState {
 	return a.states
 }
 
-// idOf returns the analyzer's number for a term.
 func (a *Analyzer) idOf(term string) uint32 {
 	if id, ok := a.numbers[term]; ok {
 		return id
@@ -147,25 +145,24 @@ func (a *Analyzer) idOf(term string) uint32 {
 // knownWord is a cached analysis of a run of ASCII letters and digits.
 type knownWord struct {
 	lower  string
-	votes  uint64  // bit set of the Latin-script languages in which it is a function word
+	votes  uint64  // bit set of the Latin-script languages that have it as a function word
 	word   bool    // whether it contains letters
 	tokens []token // its tokens if it is not joined to another word; nearly always one
 
-	in    [2]knownTerms // the terms in two languages, most recently used first
+	in    [2]knownTerms // terms in two languages, most recently used first
 	token [1]token
 	ids   [2][1]uint32
 }
 
-// knownTerms holds the numbers of a word's terms in one language. A knownWord holds the terms for two languages,
-// because the text and the tables of a document often differ in language.
+// knownTerms holds the numbers of a word's terms in one language. A knownWord caches two languages, because the text
+// and the tables of a document often differ in language.
 type knownTerms struct {
 	lang  Language
-	epoch uint32 // the epoch in which `ids` is valid; 0 if `ids` is unset
+	epoch uint32 // epoch in which `ids` is valid; 0 if `ids` is unset
 	ids   []uint32
 }
 
-// known returns the analysis of `text`, a run of at most maxKnownBytes ASCII letters and digits. If the analysis is not
-// in the cache, known adds it.
+// known returns the analysis of `text`, a run of at most maxKnownBytes ASCII letters and digits. It caches the result.
 func (a *Analyzer) known(text string) *knownWord {
 	key := keyOf(text)
 	if c := text[0]; c >= 'A' && c <= 'Z' && !capitals(text[1:]) { // an initial capital does not split a word
@@ -178,10 +175,9 @@ func (a *Analyzer) known(text string) *knownWord {
 	return slot.word
 }
 
-// analyseWord analyses a word that is not in the cache.
 func analyseWord(text string) *knownWord {
 	k := &knownWord{lower: strings.ToLower(text)}
-	k.tokens, k.in[0].ids, k.in[1].ids = k.token[:0], k.ids[0][:0], k.ids[1][:0] // use the arrays of knownWord, which have one element
+	k.tokens, k.in[0].ids, k.in[1].ids = k.token[:0], k.ids[0][:0], k.ids[1][:0] // start with the arrays inside knownWord, which have room for one element
 	k.word = strings.Trim(k.lower, "0123456789") != ""
 	k.votes = latinVotes.byWord[k.lower]
 	s := splitter{emit: func(t token) bool {
@@ -192,7 +188,6 @@ func analyseWord(text string) *knownWord {
 	return k
 }
 
-// capitals reports whether a string of ASCII letters and digits contains a capital letter.
 func capitals(s string) bool {
 	for i := range len(s) {
 		if s[i] >= 'A' && s[i] <= 'Z' {
@@ -202,7 +197,6 @@ func capitals(s string) bool {
 	return false
 }
 
-// idsIn returns the numbers of the word's terms in a language.
 func (k *knownWord) idsIn(a *Analyzer, lang Language) []uint32 {
 	in := &k.in[0]
 	if in.epoch == a.epoch && in.lang == lang {
@@ -223,8 +217,8 @@ func (k *knownWord) idsIn(a *Analyzer, lang Language) []uint32 {
 	return in.ids
 }
 
-// detect returns the same language as Detect. If the text is all ASCII, detect also returns the cached analysis of each
-// run of letters and digits, so that the caller need not look up the runs again.
+// detect returns the same language as Detect. For a text that is all ASCII, it also returns the analysis of each run of
+// letters and digits, so that the caller need not look them up again.
 func (a *Analyzer) detect(text string) (Language, []*knownWord) {
 	if len(text) > maxDetectWords*32 {
 		return Detect(text), nil
@@ -296,7 +290,7 @@ func (a *Analyzer) ids(text string, lang Language, known []*knownWord, f func(id
 			continue
 		}
 		end := asciiEnd(text, i)
-		if end < len(text) && text[end] >= utf8.RuneSelf || end-i > maxKnownBytes { // the word may continue with other characters
+		if end < len(text) && text[end] >= utf8.RuneSelf || end-i > maxKnownBytes { // the word may continue after this run
 			i = s.next(text, i)
 			continue
 		}

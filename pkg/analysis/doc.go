@@ -1,25 +1,23 @@
-// Package analysis splits text into the terms of lexical search, and into sentences. All engines and the extractive
-// answerer use it, so that terms are the same everywhere.
+// Package analysis splits text into sentences, and into the terms of lexical search. All engines and the extractive
+// answerer use it, so that they agree on the terms.
 //
 // The language of each document is detected, and its words are stemmed in that language. A query is too short for
 // reliable detection, so each of its words becomes a group of forms: the word itself and its stems in each language of
-// the searched documents. A document matches the group if it contains one of the forms. A word therefore always matches
-// itself, even if the language of a document was detected wrongly; its inflections match if the language is right.
-//
+// the searched documents. A document matches the group if it contains one of the forms. So a word always matches
+// itself, even if a document's language was detected wrongly; its inflections match if the language is right.
 // Text in scripts without spaces between words (Han, kana, Hangul, Thai and similar ones) is indexed as single
 // characters and as pairs of adjacent characters.
 package analysis
 
-// Limits of the package. They hold even for malicious text.
+// Limits of the package, which hold even for malicious text.
 const (
-	// MaxTermRunes is the maximum length of a term in characters. Longer words are truncated, in documents and in
-	// queries.
+	// MaxTermRunes is the maximum length of a term in characters. Longer words are truncated in documents and queries.
 	MaxTermRunes = 64
-	// MaxTerms is the maximum number of terms of a document. Lexical search does not find words beyond this limit.
+	// MaxTerms is the maximum number of terms of a document. Lexical search does not find words beyond it.
 	MaxTerms = 200_000
 	// MaxQueryTerms is the maximum number of distinct terms of a query.
 	MaxQueryTerms = 256
-	// Number of bytes of a query that are analysed. The rest is ignored.
+	// Number of bytes of a query that are analysed; the rest is ignored.
 	maxQueryBytes = 64 << 10
 	// Number of words that language detection reads.
 	maxDetectWords = 300

@@ -22,10 +22,10 @@ const (
 	Vietnamese Language = "vi"
 )
 
-// Detect returns the language of a text. It reads only the first few hundred words. The script decides first. If
-// several languages share the script, function words decide, then trigrams. If nothing settles the language of a text
-// in Latin letters, a long text is Unknown. A short one, such as a heading or a table, counts as English, because the
-// English stemmer does little harm to words of other languages.
+// Detect returns the language of a text from its first few hundred words. The script decides first. If several
+// languages share the script, function words decide, then trigrams. A long text in Latin letters is Unknown if none of
+// these gives a clear result. A short one, such as a heading or a table, then counts as English, because the English
+// stemmer does little harm to words of other languages.
 func Detect(text string) Language {
 	words, scripts := countScripts(text)
 	switch script := scripts.mainScript(); script {
@@ -48,11 +48,11 @@ func Detect(text string) Language {
 	}
 }
 
-// Minimum number of words for detection by trigrams, which is used if the function words give no clear result.
+// Minimum number of words for detection by trigrams, which is the fallback if function words give no clear result.
 const minTrigramWords = 25
 
-// detectLatin returns the language of a text in Latin letters. `words` holds the first words of the text, and `votes`
-// is the result of votesOf for them.
+// detectLatin returns the language of a text in Latin letters. `words` are the first words of the text, and `votes` is
+// the result of votesOf for them.
 func detectLatin(text string, words []string, votes []uint64) Language {
 	if lang, ok := latinVotes.elect(votes); ok && (lang == English || distinct(words, lang) >= 2) {
 		return lang
@@ -70,14 +70,13 @@ func detectLatin(text string, words []string, votes []uint64) Language {
 	return Language(info.Lang.Iso6391())
 }
 
-// Maximum number of bytes whose trigrams are counted, and minimum confidence at which the detected language is
-// accepted.
+// Number of bytes whose trigrams are counted, and the confidence below which the result is rejected.
 const (
 	maxTrigramBytes = 800
 	minConfidence   = 0.1
 )
 
-// distinct returns how many different function words of the language occur in `words`. One-letter words do not count.
+// distinct returns the number of different function words of the language in `words`. One-letter words do not count.
 func distinct(words []string, lang Language) int {
 	found := make(map[string]bool)
 	for _, w := range words {
@@ -88,9 +87,9 @@ func distinct(words []string, lang Language) int {
 	return len(found)
 }
 
-// voteByFunctionWords detects the language by function words. Each function word in the text has one vote, which is
-// divided among the languages that have the word. The winner needs a minimum share of all words and a clear lead over
-// the other languages. If no language has both, the second result is false.
+// voteByFunctionWords detects the language by function words. Each function word in the text has one vote, divided
+// among the languages that have the word. The winner needs a minimum share of all words and a clear lead over the other
+// languages; without a winner, the second result is false.
 func voteByFunctionWords(words []string, among functionWordVotes) (Language, bool) {
 	return among.elect(among.votesOf(words))
 }
@@ -100,8 +99,8 @@ func (v functionWordVotes) votesOf(words []string) []uint64 {
 	return lists.Map(words, func(w string) uint64 { return v.byWord[w] })
 }
 
-// elect returns the language with the most votes, and reports whether it meets the conditions of voteByFunctionWords.
-// `words` is the result of votesOf for the words of a text.
+// elect returns the language with the most votes, and whether it is a winner as voteByFunctionWords defines it. `words`
+// is the result of votesOf for the words of a text.
 func (v functionWordVotes) elect(words []uint64) (Language, bool) {
 	var votes [maxVoteLanguages]float64
 	for _, has := range words {
@@ -126,7 +125,7 @@ func (v functionWordVotes) elect(words []uint64) (Language, bool) {
 	return winner, best > 0 && best >= 0.06*float64(len(words)) && best >= 1.25*second
 }
 
-// countScripts returns the first words of a text, in lower case, and the number of letters in each script.
+// countScripts returns the first words of a text, in lower case, and its number of letters in each script.
 func countScripts(text string) ([]string, *scriptCount) {
 	text = bounded.Prefix(text, maxDetectWords*32)
 	var scripts scriptCount
@@ -149,8 +148,8 @@ func countScripts(text string) ([]string, *scriptCount) {
 	return words, &scripts
 }
 
-// Languages that trigram detection may return: those with a stemmer, and related languages whose texts would otherwise
-// be taken for one of them.
+// Languages that trigram detection may return: those with a stemmer, and related languages that would otherwise be
+// mistaken for one of them.
 var trigramLanguages = map[whatlanggo.Lang]bool{
 	whatlanggo.Eng: true, whatlanggo.Deu: true, whatlanggo.Fra: true, whatlanggo.Spa: true, whatlanggo.Ita: true,
 	whatlanggo.Por: true, whatlanggo.Nld: true, whatlanggo.Swe: true, whatlanggo.Dan: true, whatlanggo.Nob: true,
@@ -205,11 +204,10 @@ func scriptOf(r rune) script {
 	return scriptOther
 }
 
-// scriptCount counts letters per script.
 type scriptCount [scripts]int
 
-// mainScript returns the script that most of the text is in. Han, kana and Hangul need few characters per word, so each
-// of their characters counts three times. Text with kana is Japanese even if most of its characters are Han.
+// mainScript returns the script of most of the text. A word of Han, kana or Hangul has few characters, so each of these
+// counts three times. Text with kana is Japanese even if most of its characters are Han.
 func (c *scriptCount) mainScript() script {
 	for _, dense := range []script{scriptHan, scriptKana, scriptHangul} {
 		c[dense] *= 3

@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// Match is a part of a text that matches a query: the bytes from Start to End.
+// Match is a part of a text that matches a query: text[Start:End].
 type Match struct{ Start, End int }
 
 // Matches returns the words of a text that match a term of a query, in order, at most `limit`. `lang` is the result of
-// Detect. Matches are joined into one if they are adjacent and in a script without spaces, or if only a joining
-// character is between them, as in AX-200.
+// Detect. Adjacent matches in a script without spaces become one match, and so do matches separated by a single joining
+// character, as in AX-200.
 func Matches(text string, lang Language, query []QueryTerm, limit int) []Match {
 	forms := formsToMark(query)
 	var out []Match
@@ -22,7 +22,7 @@ func Matches(text string, lang Language, query []QueryTerm, limit int) []Match {
 			out = append(out, Match{start, end})
 		}
 	}
-	previous, from := "", 0 // the preceding character of an unspaced script, and where it begins
+	previous, from := "", 0 // the preceding character of an unspaced script, and its offset
 	for i := 0; i < len(text) && len(out) <= limit; {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		switch classOf(r) {
@@ -56,13 +56,12 @@ func Matches(text string, lang Language, query []QueryTerm, limit int) []Match {
 	return out[:min(len(out), limit)]
 }
 
-// isJoined reports whether the text between two words is a single character that joins words, such as a hyphen.
+// isJoined reports whether the text between two words is a single joining character, such as a hyphen.
 func isJoined(between string) bool {
 	r, size := utf8.DecodeRuneInString(between)
 	return size == len(between) && joinerAt(between+"a", 0) == r
 }
 
-// matchesWord reports whether one of the word's terms is in `forms`.
 func matchesWord(word string, lang Language, forms map[string]bool) (matches bool) {
 	tokens(word, func(t token) bool {
 		matches = t.kind != kindUnspaced && forms[termOf(t, lang)] || t.kind == kindUnspaced && len(t.text) >= len(word) && forms[t.text]
@@ -74,8 +73,8 @@ func matchesWord(word string, lang Language, forms map[string]bool) (matches boo
 	return matches
 }
 
-// formsToMark returns the forms of the query's terms. If a pair of characters of a script without spaces is among the
-// forms, the two characters by themselves are left out, because each of them occurs in many other words.
+// formsToMark returns the forms of the query's terms. If the forms include a pair of characters of a script without
+// spaces, the two single characters are left out, because each occurs in many other words.
 func formsToMark(query []QueryTerm) map[string]bool {
 	forms := make(map[string]bool)
 	inPair := make(map[string]bool)
@@ -100,8 +99,8 @@ func formsToMark(query []QueryTerm) map[string]bool {
 	return forms
 }
 
-// clusters yields the two characters of a term that is a pair of characters, each with its combining marks. For any
-// other term, which is a single character, it yields nothing.
+// clusters yields the two characters of a term that is a pair, each with its combining marks. For a single character it
+// yields nothing.
 func clusters(term string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for start := 0; start < len(term); {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// normalised returns the NFKC form of a text. NFKC turns superscripts into ordinary digits, and so would turn 12.5²
-// into 12.52 and 10⁶ into 106. To prevent this, normalised inserts a space before a superscript that follows a digit.
+// normalised returns the NFKC form of a text. NFKC turns superscripts into ordinary digits, so 12.5² would become 12.52
+// and 10⁶ would become 106. To prevent this, normalised inserts a space before a superscript that follows a digit.
 func normalised(text string) string {
 	if norm.NFKC.IsNormalString(text) {
 		return text
@@ -29,7 +29,6 @@ func normalised(text string) string {
 	return norm.NFKC.String(text)
 }
 
-// isRaised reports whether r is a superscript digit or letter.
 func isRaised(r rune) bool {
 	switch {
 	case r < 0xB2:
@@ -41,8 +40,8 @@ func isRaised(r rune) bool {
 }
 
 // NormalLength returns the number of characters of a text after the Unicode normalisation (NFKC) that Analyzer applies.
-// Normalisation may make a text longer: U+FDFA alone becomes 18 characters. If the number exceeds `limit`, counting may
-// stop, so the result is only known to be above the limit.
+// Normalisation may lengthen a text: U+FDFA alone becomes 18 characters. Counting may stop above `limit`, so a result
+// above it is only a lower bound.
 func NormalLength(text string, limit int) int {
 	n, _ := normal(text, limit)
 	return n
@@ -54,9 +53,8 @@ func NormalPrefix(text string, limit int) string {
 	return text[:end]
 }
 
-// normal returns n, the number of characters of the normalised text, and `end`, the length in bytes of the longest
-// prefix of the text that has at most `limit` characters after normalisation. Once n exceeds the limit, counting may
-// stop.
+// normal returns the number of characters of the normalised text as n, and as `end` the length in bytes of the longest
+// prefix that has at most `limit` characters after normalisation. Counting may stop once n exceeds the limit.
 func normal(text string, limit int) (n, end int) {
 	if norm.NFKC.IsNormalString(text) {
 		for i := range text {

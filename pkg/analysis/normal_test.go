@@ -17,7 +17,7 @@ func TestNormalLength(t *testing.T) {
 		"":                          0,
 		"harbour":                   7,
 		"\uFDFA":                    18,
-		"\uFB01x":                   3, // the ligature fi
+		"\uFB01x":                   3, // the fi ligature
 		"e\u0301":                   1,
 		strings.Repeat("\u3300", 3): 12,
 	} {
@@ -35,7 +35,7 @@ func TestNormalLength(t *testing.T) {
 	}
 }
 
-// TestEveryCharacterThatGrowsIsCounted tries every character that normalisation makes longer.
+// TestEveryCharacterThatGrowsIsCounted tries every character that normalisation lengthens.
 func TestEveryCharacterThatGrowsIsCounted(t *testing.T) {
 	t.Parallel()
 	growing := 0

@@ -9,20 +9,19 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// SynonymWeight is the weight of an occurrence of a synonym in a row. An occurrence of the query's own word has the
-// weight 1.
+// SynonymWeight is the weight of an occurrence of a synonym in a row. The query's own words have the weight 1.
 const SynonymWeight = 0.8
 
 // Limits on the expansion of a query.
 const (
 	maxAlternatives      = 16  // per term
 	maxQueryAlternatives = 128 // per query
-	maxPhraseUnits       = 16  // words of a phrase that synonyms are looked up for
+	maxPhraseUnits       = 16  // longest phrase that synonyms are looked up for, in words
 )
 
-// Alternative is a word or phrase that a row may contain instead of a query's word. Words holds, for each word of the
-// alternative, the forms that match this word. A row counts as containing the alternative as often as it contains the
-// rarest of its words.
+// Alternative is a word or phrase that a row may contain instead of a query's word. For each word of the alternative,
+// Words holds the forms that match it. A row counts as containing the alternative as often as it contains the rarest of
+// its words.
 type Alternative struct{ Words [][]string }
 
 // Synonym is a rule: a query that contains the phrase From also finds rows that contain any of the phrases in To.
@@ -31,7 +30,7 @@ type Synonym struct {
 	To   []string
 }
 
-// Rules change how queries are searched for: they add synonyms, and leave out or keep certain words. They are safe for
+// Rules change how queries are searched: they add synonyms, and drop or keep certain words. They are safe for
 // concurrent use. A nil Rules changes nothing.
 type Rules struct {
 	synonyms   []Synonym
@@ -41,13 +40,13 @@ type Rules struct {
 	phrases map[Language]*phrases
 }
 
-// NewRules returns rules with the given synonyms. The words in `stop` are left out of queries. The function words in
-// `keep` stay in queries.
+// NewRules returns rules with the given synonyms. Queries drop the words in `stop` and keep the function words in
+// `keep`.
 func NewRules(synonyms []Synonym, stop, keep []string) *Rules {
 	return &Rules{synonyms: synonyms, stop: wordsIn(stop), keep: wordsIn(keep), phrases: make(map[Language]*phrases)}
 }
 
-// wordsIn returns the set of the texts that are single words, in the form that Word returns. Other texts are omitted.
+// wordsIn returns the texts that are single words, in the form that Word returns. It ignores other texts.
 func wordsIn(texts []string) map[string]bool {
 	out := make(map[string]bool)
 	for _, text := range texts {
@@ -58,8 +57,8 @@ func wordsIn(texts []string) map[string]bool {
 	return out
 }
 
-// Word returns the text in lower case if the text is a single word, or a single character of a script without spaces.
-// For any other text, ok is false.
+// Word returns the text in lower case if it is a single word, or a single character of a script without spaces.
+// Otherwise ok is false.
 func Word(text string) (word string, ok bool) {
 	text = strings.ToLower(removeInvisible(norm.NFKC.String(strings.TrimSpace(text))))
 	tokens(text, func(t token) bool {
@@ -69,8 +68,8 @@ func Word(text string) (word string, ok bool) {
 	return word, word != "" && word == text
 }
 
-// Words returns the number of words in a text, counted as for the phrases of synonyms: in scripts without spaces, each
-// character is a word. If there are more than `limit`, it returns limit + 1.
+// Words returns the number of words in a text, counted as for phrases of synonyms: in scripts without spaces, each
+// character is a word. It stops counting at limit + 1.
 func Words(text string, limit int) (n int) {
 	for range units(text) {
 		if n++; n > limit {
@@ -81,7 +80,7 @@ func Words(text string, limit int) (n int) {
 }
 
 // Folded returns the words of a text in lower case, without diacritics, separated by spaces. Queries with the same
-// result count as equal.
+// folded form count as equal.
 func Folded(text string) string {
 	var words []string
 	for t := range units(text) {
@@ -90,8 +89,7 @@ func Folded(text string) string {
 	return strings.Join(words, " ")
 }
 
-// drops reports whether a word must be left out of a query. `stop` contains the function words of the query's
-// language.
+// drops reports whether queries drop a word. `stop` holds the function words of the query's language.
 func (r *Rules) drops(word string, stop map[string]bool) bool {
 	if r == nil {
 		return stop[word]
@@ -100,12 +98,12 @@ func (r *Rules) drops(word string, stop map[string]bool) bool {
 }
 
 // isUnit reports whether a token is a word of a phrase. In scripts without spaces, the tokens are characters and pairs
-// of adjacent characters. Only the characters count as words, because the pairs repeat them.
+// of adjacent characters; only the characters are words, because the pairs repeat them.
 func isUnit(t token) bool {
 	if t.kind != kindUnspaced {
 		return true
 	}
-	for range clusters(t.text) { // none in a single character
+	for range clusters(t.text) { // yields nothing for a single character
 		return false
 	}
 	return true
@@ -118,14 +116,14 @@ func units(text string) iter.Seq[token] {
 	}
 }
 
-// phrases holds the phrases that have synonyms, and looks them up by their terms in one language.
+// phrases finds the phrases that have synonyms by their terms in one language.
 type phrases struct {
 	lang   Language
-	to     map[string][]string // texts, by the terms of the phrase, which are joined by a zero byte
+	to     map[string][]string // synonyms, by the phrase's terms joined with zero bytes
 	starts map[string]int      // number of words of the longest phrase, by its first term
 }
 
-// in returns the phrases of a language.
+// in returns the phrases for a language.
 func (r *Rules) in(lang Language) *phrases {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -156,13 +154,13 @@ func (r *Rules) in(lang Language) *phrases {
 // expansion collects the words of a query and finds their synonyms. A nil expansion does nothing.
 type expansion struct {
 	phrases []*phrases
-	langs   []Language // of the forms of synonyms
-	terms   [][]string // the terms of the query's words in the language of each element of phrases
-	names   []string   // the names of the query's terms
+	langs   []Language // languages of the synonyms' forms
+	terms   [][]string // for each element of phrases, the terms of the query's words in its language
+	names   []string   // names of the query's terms
 }
 
-// expansion returns an expansion for a query in the language `lang`, or nil if there are no synonyms. The synonyms that
-// it finds have forms in each of the languages `langs`.
+// expansion returns an expansion for a query in the language `lang`, or nil if there are no synonyms. The synonyms get
+// forms in each of `langs`.
 func (r *Rules) expansion(lang Language, langs []Language) *expansion {
 	if r == nil || len(r.synonyms) == 0 {
 		return nil
@@ -175,7 +173,7 @@ func (r *Rules) expansion(lang Language, langs []Language) *expansion {
 	return e
 }
 
-// add adds a token of the query. `name` is the name of the token's query term.
+// add adds a token of the query, whose query term is called `name`.
 func (e *expansion) add(t token, name string) {
 	if e == nil || !isUnit(t) {
 		return
@@ -186,9 +184,9 @@ func (e *expansion) add(t token, name string) {
 	e.names = append(e.names, name)
 }
 
-// apply attaches synonyms to `kept`, the query terms that remain after function words and stop words were left out, and
-// returns the result. A longer phrase wins over a shorter one that it contains. If all words of a phrase were left out,
-// its synonyms become a query term of their own.
+// apply attaches synonyms to `kept`, the query terms that are left without function words and stop words, and returns
+// the result. A phrase takes precedence over a shorter one that it contains. If all words of a phrase were dropped, its
+// synonyms become a query term of their own.
 func (e *expansion) apply(kept []QueryTerm) []QueryTerm {
 	if e == nil {
 		return kept
@@ -211,8 +209,8 @@ func (e *expansion) apply(kept []QueryTerm) []QueryTerm {
 	return kept
 }
 
-// match looks for the longest phrase with synonyms that begins at the word of the query with the index `at`. It returns
-// the number of words in the phrase, and the synonyms, or 0 and nil if there is no such phrase.
+// match finds the longest phrase with synonyms that starts at the query's word `at`. It returns the phrase's number of
+// words and the synonyms, or 0 and nil if there is no such phrase.
 func (e *expansion) match(at int) (n int, to []string) {
 	for i, p := range e.phrases {
 		terms := e.terms[i][at:]
@@ -248,8 +246,8 @@ func (e *expansion) words(text string) (words [][]string) {
 	return words
 }
 
-// attach adds the alternatives to those terms in `kept` that have one of the given names. If no term has such a name,
-// it appends a new term with the alternatives.
+// attach adds the alternatives to the terms in `kept` that have one of the given names. If there are none, it appends a
+// new term with the alternatives.
 func attach(kept []QueryTerm, names []string, alternatives []Alternative) []QueryTerm {
 	attached := false
 	for i := range kept {
@@ -269,9 +267,8 @@ func attach(kept []QueryTerm, names []string, alternatives []Alternative) []Quer
 	return kept
 }
 
-// without returns the alternative without the given forms if it is a single word, so that a word in a row is not
-// counted both as the query's word and as its synonym. If no form remains, Words is nil. Phrases are returned
-// unchanged.
+// without returns a single-word alternative without the given forms, so that no word in a row counts both as the
+// query's word and as its synonym. If no form remains, Words is nil. Phrases are returned unchanged.
 func (a Alternative) without(forms []string) Alternative {
 	if len(a.Words) > 1 {
 		return a
@@ -283,7 +280,7 @@ func (a Alternative) without(forms []string) Alternative {
 	return Alternative{[][]string{rest}}
 }
 
-// Identity returns a string that is equal for two terms only if they have the same forms and alternatives.
+// Identity returns the same string only for terms with the same forms and alternatives.
 func (q QueryTerm) Identity() string {
 	if len(q.Alternatives) == 0 {
 		return strings.Join(q.Forms, "\x00")

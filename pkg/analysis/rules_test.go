@@ -62,7 +62,7 @@ func TestStopWordsOfRules(t *testing.T) {
 	for text, want := range map[string][]string{
 		"Please show me THE pumps": {"the", "pump"},
 		"the who in concert":       {"the", "who", "concert"},
-		"please":                   {"pleas"}, // nothing else is left
+		"please":                   {"pleas"}, // the query has no other words
 		"iPhone12 phone mail":      {"phone", "12", "mail"},
 		"pleased":                  {"pleas"},
 	} {
@@ -102,7 +102,7 @@ func TestExpansionsAreBounded(t *testing.T) {
 			}
 		}
 	}
-	if total == 0 || total > maxQueryAlternatives*4 { // each is attached to the parts of a word, too
+	if total == 0 || total > maxQueryAlternatives*4 { // each one may also be attached to the parts of a word
 		t.Errorf("the query has %d alternatives", total)
 	}
 }

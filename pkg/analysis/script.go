@@ -2,7 +2,7 @@ package analysis
 
 import "unicode"
 
-// runeClass is the class that the tokeniser assigns to a character.
+// runeClass is the tokeniser's class of a character.
 type runeClass uint8
 
 const (
@@ -10,11 +10,11 @@ const (
 	classWord                      // part of a word
 	classUnspaced                  // a character of a script without spaces between words
 	classMark                      // combining mark: part of the preceding character
-	classIgnored                   // invisible (joiners, variation selectors, soft hyphen), tatweel, Arabic and Hebrew vowel points
+	classIgnored                   // invisible (joiner, variation selector, soft hyphen), tatweel, or Arabic or Hebrew vowel point
 )
 
-// Scripts without spaces between words. Hangul, which has spaces, is included because pairs of characters match
-// inflected Korean words better than a stemmer would.
+// Scripts without spaces between words. Hangul has spaces, but is included because pairs of characters match inflected
+// Korean words better than a stemmer would.
 var unspacedScripts = []*unicode.RangeTable{
 	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
 }

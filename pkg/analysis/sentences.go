@@ -8,15 +8,15 @@ import (
 	"github.com/clipperhouse/uax29/v2/sentences"
 )
 
-// Span is a part of a text, given by byte offsets: text[Start:End].
+// Span is the part text[Start:End] of a text; the offsets are in bytes.
 type Span struct {
 	Start, End int
 }
 
-// Sentences splits a text into sentences by the rules of Unicode (UAX #29), with three exceptions. It does not split
-// after an abbreviation, an initial, or an ordinal number in a German date; it always splits at blank lines; and it
-// always splits at long runs of characters other than letters and digits. The spans are ordered, disjoint and not
-// empty, and do not include the white space around sentences. For any text, the time is linear in its length.
+// Sentences splits a text into sentences by the Unicode rules (UAX #29), with three exceptions. It does not split after
+// an abbreviation, an initial, or an ordinal number in a German date. It always splits at blank lines. It always splits
+// at long runs of characters other than letters and digits. The spans are ordered, disjoint and not empty, and exclude
+// the white space around sentences. The time is linear in the length of any text.
 func Sentences(text string) []Span {
 	var out []Span
 	for s := range segments(text) {
@@ -36,7 +36,7 @@ func Sentences(text string) []Span {
 // appendSentences appends the sentences of text[from:to], which must not contain a run of more than maxGap characters
 // other than letters and digits.
 func appendSentences(out []Span, text string, from, to int) []Span {
-	open := false // whether the last span may continue with the next part
+	open := false // whether the next part may continue the last span
 	iter := sentences.FromString(text[from:to])
 	for iter.Next() {
 		for part := range paragraphs(text, from+iter.Start(), from+iter.End()) {
@@ -57,12 +57,12 @@ func appendSentences(out []Span, text string, from, to int) []Span {
 }
 
 // Maximum length of a run of characters that are neither letters nor digits. A longer run always ends a sentence, and
-// the rules of Unicode are not applied to the rest of it. These rules look back over closing marks and spaces, so they
-// would take half a minute for a hundred thousand brackets.
+// the Unicode rules are not applied to the rest of it. They look back over closing marks and spaces, so a hundred
+// thousand brackets would take them half a minute.
 const maxGap = 64
 
-// segment is a part of a text. It ends with a long run of characters other than letters and digits, or at the end of
-// the text. The sentence rules of Unicode are applied to text[from:to]; the rest of the run is text[to:next].
+// segment is a part of a text that ends with a long run of characters other than letters and digits, or at the end of
+// the text. The Unicode sentence rules are applied to text[from:to]; the rest of the run is text[to:next].
 type segment struct{ from, to, next int }
 
 // segments splits a text at runs of more than maxGap characters other than letters and digits.
@@ -126,8 +126,8 @@ func trimSpan(text string, s Span) (Span, bool) {
 	return s, s.End > s.Start
 }
 
-// numbersItem reports whether a sentence is only the number of a list item or section, such as "5." or "2.1.", without
-// the item's text. That text is then the next sentence.
+// numbersItem reports whether a sentence is only the number of a list item or section, such as "5." or "2.1.". The
+// item's text is then the next sentence.
 func numbersItem(s string) bool {
 	const longest = 12 // bytes
 	return len(s) <= longest && strings.HasSuffix(s, ".") && s[0] >= '0' && s[0] <= '9' && strings.Trim(s, "0123456789.") == ""
@@ -137,7 +137,7 @@ func blankLine(gap string) bool {
 	return strings.Count(gap, "\n") > 1
 }
 
-// Abbreviations that do not end a sentence even before a capital letter or a digit.
+// Abbreviations that do not end a sentence, even before a capital letter or a digit.
 var abbreviations = map[string]bool{
 	"mr": true, "mrs": true, "ms": true, "dr": true, "prof": true, "st": true, "vs": true, "fig": true, "figs": true, "eq": true,
 	"no": true, "nos": true, "vol": true, "pp": true, "p": true, "ed": true, "eds": true, "cf": true, "e.g": true, "i.e": true, "al": true, "approx": true,
@@ -165,23 +165,23 @@ func abbreviated(s string) bool {
 	return size == len(last) && unicode.IsUpper(r) && r != 'I'
 }
 
-// germanMonths are the names of months that can follow a day and a full stop, as in "3. Mai". Other languages need no
-// such list. In some, no full stop follows the day. In the others, months are in lower case, and the rules of Unicode
-// never end a sentence before a lower-case word.
+// germanMonths are the months that can follow a day and a full stop, as in "3. Mai". Other languages need no such list:
+// either no full stop follows the day, or months are in lower case, and the Unicode rules never end a sentence before a
+// lower-case word.
 var germanMonths = map[string]bool{
 	"januar": true, "jänner": true, "februar": true, "feber": true, "märz": true, "april": true, "mai": true, "juni": true, "juli": true,
 	"august": true, "september": true, "oktober": true, "november": true, "dezember": true,
 	"jan": true, "feb": true, "mär": true, "apr": true, "jun": true, "jul": true, "aug": true, "sep": true, "sept": true, "okt": true, "nov": true, "dez": true,
 }
 
-// germanArticles are the words that precede ordinal numbers, as in "im 19. Jahrhundert". Words that also exist in
-// English are omitted.
+// germanArticles are words that precede ordinal numbers, as in "im 19. Jahrhundert", except those that also exist in
+// English.
 var germanArticles = map[string]bool{
 	"der": true, "das": true, "dem": true, "des": true, "im": true, "zum": true, "zur": true, "vom": true, "beim": true, "ins": true,
 }
 
-// ordinal reports whether the full stop at the end of s belongs to a German ordinal number of one or two digits. The
-// parameter `after` is the text that follows.
+// ordinal reports whether the full stop at the end of s belongs to a German ordinal number of one or two digits.
+// `after` is the text that follows.
 func ordinal(s, after string) bool {
 	body, ok := strings.CutSuffix(s, ".")
 	if !ok {
@@ -197,12 +197,11 @@ func ordinal(s, after string) bool {
 	return germanArticles[strings.ToLower(lastWord(body[:len(body)-number]))]
 }
 
-// Length, in bytes, up to which firstWord and lastWord return words in full. No word that the function ordinal looks
-// for is longer.
+// Length in bytes up to which firstWord and lastWord return complete words. No word that ordinal looks for is longer.
 const longestWord = 16
 
-// firstWord returns the word at the start of a text, after white space, or "" if there is none. A word that is much
-// longer than longestWord is truncated.
+// firstWord returns the word at the start of a text, after white space, or "" if there is none. Words much longer than
+// longestWord are truncated.
 func firstWord(text string) string {
 	text = strings.TrimLeft(text[:min(len(text), longestWord+8)], " \t\n\u00a0")
 	end := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })

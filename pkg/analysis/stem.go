@@ -32,11 +32,11 @@ var stemmers = map[Language]func(*snowball.Env) bool{
 	"ta": tamil.Stem, "tr": turkish.Stem,
 }
 
-// The Romanian stemmer expects the cedilla letters of older encodings; current text has letters with a comma below.
+// The Romanian stemmer expects the cedilla letters of older encodings. Modern text uses letters with a comma below.
 var cedillas = strings.NewReplacer("ș", "ş", "ț", "ţ")
 
-// term returns the index term of a lower-case word. The term is the stem of the word in the given language, without
-// diacritics. Letters with several equivalent variants are replaced with one fixed variant.
+// term returns the index term of a lower-case word: its stem in the given language, without diacritics, with each
+// variant of a letter replaced by one fixed variant.
 func term(word string, lang Language) string {
 	switch lang {
 	case Vietnamese:
@@ -47,11 +47,11 @@ func term(word string, lang Language) string {
 	return unify(stemmed(stemSpelling.Replace(word), lang), lang)
 }
 
-// stemSpelling replaces letters that stemmers do not know: ё, and the i with a dot above that lower-casing İ yields.
+// stemSpelling replaces letters that the stemmers do not know: ё, and the dotted i that results from lower-casing İ.
 var stemSpelling = strings.NewReplacer("ё", "е", "i\u0307", "i")
 
-// stemmed returns the stem of a lower-case word, without diacritics. In version 1 of this package, this stem was the
-// index term. Rows that were last indexed with version 1 still contain such terms.
+// stemmed returns the stem of a lower-case word, without diacritics. In version 1 of this package, this was the index
+// term, and rows that have not been indexed since still contain it.
 func stemmed(word string, lang Language) string {
 	if lang == Vietnamese {
 		return word
@@ -68,8 +68,8 @@ func stemmed(word string, lang Language) string {
 	return fold(snowballStem(word, stem))
 }
 
-// snowballStem runs a stemmer. The stemmers are generated code without bounds checks; if one panics, the word is
-// returned unchanged.
+// snowballStem runs a stemmer. The stemmers are generated code without bounds checks; if one panics, snowballStem
+// returns the word unchanged.
 func snowballStem(word string, stem func(*snowball.Env) bool) (out string) {
 	defer func() {
 		if recover() != nil {
@@ -84,7 +84,7 @@ func snowballStem(word string, stem func(*snowball.Env) bool) (out string) {
 	return env.Current()
 }
 
-// stemmable reports whether a word is long enough to have an ending and has no digits.
+// stemmable reports whether a word is long enough to have an ending and contains no digits.
 func stemmable(word string) bool {
 	return utf8.RuneCountInString(word) > 2 && !hasDigit(word)
 }
@@ -97,7 +97,7 @@ var greekEndings = []string{
 	"ας", "αν", "ει", "εν", "ω", "ο", "η", "α", "ε", "ι", "υ",
 }
 
-// greekStem removes the ending of a Greek word without accents. At least three letters remain.
+// greekStem removes the ending of a Greek word without accents. It keeps at least three letters.
 func greekStem(word string) string {
 	n := utf8.RuneCountInString(word)
 	if n < 4 || word[0] < 0x80 {

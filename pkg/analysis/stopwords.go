@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// stopwords.txt has one line per language: its code, a colon and its function words. Function words are removed from
-// queries, but not from documents. They are also used for language detection.
+// stopwords.txt has one line per language: its code, a colon and its function words. Queries drop these words;
+// documents keep them. They also serve to detect languages.
 //
 //go:embed stopwords.txt
 var stopWordsText string
@@ -30,14 +30,13 @@ var (
 // Maximum number of languages in a functionWordVotes, whose bit sets have 64 bits.
 const maxVoteLanguages = 64
 
-// functionWordVotes says which languages a function word votes for. In the map `byWord`, the value for a function word
-// is a bit set: bit i is set if the word votes for langs[i].
+// functionWordVotes says which languages each function word votes for: bit i of its value in byWord is set if it votes
+// for langs[i].
 type functionWordVotes struct {
 	langs  []Language
 	byWord map[string]uint64
 }
 
-// newFunctionWordVotes returns the votes of the words for the given languages.
 func newFunctionWordVotes(langs []Language, words iter.Seq[string]) functionWordVotes {
 	langs = langs[:min(len(langs), maxVoteLanguages)]
 	e := functionWordVotes{langs, make(map[string]uint64)}
@@ -51,7 +50,7 @@ func newFunctionWordVotes(langs []Language, words iter.Seq[string]) functionWord
 	return e
 }
 
-// IsFunctionWord reports whether a lower-case word is a function word of a language. Queries omit such words.
+// IsFunctionWord reports whether a lower-case word is a function word of a language. Queries drop such words.
 func IsFunctionWord(word string, lang Language) bool { return stopWords[lang][word] }
 
 func parseStopWords(text string) map[Language]map[string]bool {

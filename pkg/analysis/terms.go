@@ -9,16 +9,16 @@ import (
 	"github.com/sluice/sluice/pkg/bounded"
 )
 
-// Terms returns the index terms of a text, in reading order and with repetitions, at most MaxTerms. `lang` is the
-// result of Detect.
+// Terms returns the index terms of a text in reading order, with repetitions, at most MaxTerms. `lang` is the result of
+// Detect.
 func Terms(text string, lang Language) []string { return new(Analyzer).Terms(text, lang) }
 
-// Analyzer computes terms and caches stems, so that texts with many words in common take less time. Its zero value is
+// Analyzer computes terms. It caches stems, so that texts with many words in common take less time. Its zero value is
 // ready for use. It is not safe for concurrent use.
 type Analyzer struct {
 	stems map[Language]map[string]string
 
-	// Caches that batches use: terms by number, and analysed words.
+	// Caches that batches use: the terms by number, and analysed words.
 	terms   []string
 	epoch   uint32 // incremented when the terms are cleared
 	numbers map[string]uint32
@@ -33,16 +33,16 @@ type Analyzer struct {
 
 var analyzers = sync.Pool{New: func() any { return new(Analyzer) }}
 
-// Borrow returns an Analyzer from a pool. Its cache may already contain stems. Release it with Return.
+// Borrow returns an Analyzer from a pool, whose cache may already contain stems. Release it with Return.
 func Borrow() *Analyzer { return analyzers.Get().(*Analyzer) }
 
-// Return returns a borrowed Analyzer to the pool. The caller must not use it afterwards.
+// Return puts a borrowed Analyzer back into the pool. The caller must not use it afterwards.
 func (a *Analyzer) Return() { analyzers.Put(a) }
 
-// Maximum number of stems that an Analyzer caches per language. They take a few megabytes.
+// Maximum number of stems that an Analyzer caches per language: a few megabytes.
 const maxStems = 20_000
 
-// Terms works like the function Terms.
+// Terms is like the function Terms, with the Analyzer's caches.
 func (a *Analyzer) Terms(text string, lang Language) []string {
 	out := make([]string, 0, min(len(text)/6+1, MaxTerms))
 	tokens(text, func(t token) bool {
@@ -55,8 +55,8 @@ func (a *Analyzer) Terms(text string, lang Language) []string {
 	return out
 }
 
-// bareToken reports whether a token is a Vietnamese word with marks. Such a word is also indexed without its marks, and
-// bareToken returns the token for that term.
+// bareToken reports whether a token is a Vietnamese word with marks. Such words are also indexed without marks, and
+// bareToken returns the token for that second term.
 func bareToken(t token, lang Language) (token, bool) {
 	return t, lang == Vietnamese && t.kind == kindWord && !isASCII(t.text)
 }
@@ -78,13 +78,12 @@ func (a *Analyzer) term(t token, lang Language) string {
 	if a.stems[lang] == nil || len(a.stems[lang]) >= maxStems {
 		a.stems[lang] = make(map[string]string)
 	}
-	text := strings.Clone(t.text) // the term may be a substring of the document, and the cache must not keep the document in memory
+	text := strings.Clone(t.text) // a substring would keep the whole document in memory
 	s := term(text, lang)
 	a.stems[lang][text] = s
 	return s
 }
 
-// termOf returns the term of a token.
 func termOf(t token, lang Language) string {
 	switch t.kind {
 	case kindUnspaced:
@@ -95,7 +94,7 @@ func termOf(t token, lang Language) string {
 	return term(t.text, lang)
 }
 
-// termBefore returns the term of a token in version 1 of this package.
+// termBefore is termOf in version 1 of this package.
 func termBefore(t token, lang Language) string {
 	switch t.kind {
 	case kindUnspaced:
@@ -106,12 +105,12 @@ func termBefore(t token, lang Language) string {
 	return stemmed(t.text, lang)
 }
 
-// QueryTerm is a word of a query. Forms are the index terms that match the word. Name, one of these forms, identifies
-// the word in results. Count is the number of its occurrences in the query. Characters of scripts without spaces, and
-// Vietnamese syllables, always have Count 1, because they are often repeated by chance.
+// QueryTerm is a word of a query. Forms are the index terms that match the word, and Name is the form that identifies
+// it in results. Count is how often the word occurs in the query. It is always 1 for characters of scripts without
+// spaces and for Vietnamese syllables, because these often repeat by chance.
 //
-// Alternatives are synonyms of the word, or of the phrase that it belongs to; see Rules. If the query's phrase itself
-// was left out of the query, Forms is empty and only the Alternatives can match.
+// Alternatives are synonyms of the word, or of the phrase that it belongs to; see Rules. If all words of the phrase were
+// dropped from the query, Forms is empty and only the Alternatives can match.
 type QueryTerm struct {
 	Name         string
 	Forms        []string
@@ -120,10 +119,10 @@ type QueryTerm struct {
 }
 
 // Query returns the distinct words of a query, in order, at most MaxQueryTerms. `langs` are the languages of the
-// documents, as Detect returned them. If there are none, English and the query's own language are used. Function words
-// of the query's language are omitted unless the query has no other words.
+// documents, as returned by Detect. Without any, Query uses English and the query's own language. It drops function
+// words of the query's language unless the query has no other words.
 //
-// A query that is typed without any marks also finds Vietnamese words that have marks.
+// A query typed without any marks also finds Vietnamese words that have marks.
 func Query(text string, langs []Language) []QueryTerm { return QueryWith(text, langs, nil) }
 
 // QueryWith is like Query, but also follows the given rules, which may be nil.
@@ -133,7 +132,7 @@ func QueryWith(text string, langs []Language, rules *Rules) []QueryTerm {
 	all := stemLanguages(lang, langs)
 	bare := (!sure || lang == Vietnamese) && slices.Contains(langs, Vietnamese) && isASCII(text)
 	var kept, dropped []QueryTerm
-	seen := make(map[string]int) // counts of terms, by name
+	seen := make(map[string]int) // count of each term, by name
 	expand := rules.expansion(lang, all)
 	tokens(text, func(t token) bool {
 		list := &kept
@@ -162,8 +161,8 @@ func QueryWith(text string, langs []Language, rules *Rules) []QueryTerm {
 	return expand.apply(kept)
 }
 
-// queryTerm returns the forms of a word: its stem in each of the given languages, the most likely language first, and
-// then the terms of earlier versions. The stem in the first language becomes the term's name.
+// queryTerm returns the query term of a word. Its forms are the word's stem in each of the given languages, the most
+// likely first, followed by the terms of earlier versions. The first form is the term's name.
 func queryTerm(t token, langs []Language) QueryTerm {
 	var q QueryTerm
 	for _, of := range []func(token, Language) string{termOf, termBefore} {
@@ -177,8 +176,8 @@ func queryTerm(t token, langs []Language) QueryTerm {
 	return q
 }
 
-// queryLanguage returns the language of a query, and the function words of this language, which are left out of the
-// query. It prefers the languages of the documents. `sure` is true if the language was recognised by function words.
+// queryLanguage returns the language of a query and the function words to drop from the query. It prefers the languages
+// of the documents. `sure` means that function words identified the language.
 func queryLanguage(text string, langs []Language) (lang Language, stop map[string]bool, sure bool) {
 	words, scripts := countScripts(text)
 	script := scripts.mainScript()
@@ -199,8 +198,8 @@ func queryLanguage(text string, langs []Language) (lang Language, stop map[strin
 	return detected, stopWords[detected], false
 }
 
-// stemLanguages returns the languages in which query words are stemmed: the query's own, those of the documents,
-// English, and Unknown for the unstemmed word.
+// stemLanguages returns the languages in which to stem query words: the query's own, those of the documents, English,
+// and Unknown for the unstemmed word.
 func stemLanguages(lang Language, langs []Language) []Language {
 	out := []Language{lang}
 	for _, l := range append(slices.Clone(langs), English, Unknown) {

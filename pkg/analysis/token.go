@@ -12,7 +12,7 @@ type tokenKind uint8
 const (
 	kindWord     tokenKind = iota // a word or a part of a word: stemmed
 	kindWhole                     // an identifier or part number written without spaces: unchanged
-	kindUnspaced                  // a character of a script without spaces, or a pair of them
+	kindUnspaced                  // a character of a script without spaces, or a pair of such characters
 )
 
 // token is a piece of text in lower case. It still has its diacritics.
@@ -21,17 +21,16 @@ type token struct {
 	kind tokenKind
 }
 
-// wordRun is a maximal run of word characters.
 type wordRun struct {
 	text   string // as written, without invisible characters
 	joints string // as written, if invisible characters separate parts of it; otherwise empty
 	joiner rune   // the character that joins it to the next run, such as a hyphen; 0 if none
 }
 
-// Maximum number of words in a joined token ("192.168.10.1", "snake_case_name").
+// Maximum number of words in a joined token, such as "192.168.10.1" or "snake_case_name".
 const maxJoined = 8
 
-// tokens calls `emit` for each token of the text in reading order, until `emit` returns false.
+// tokens calls emit for each token of the text, in reading order, until emit returns false.
 func tokens(text string, emit func(token) bool) {
 	text = normalised(text)
 	s := splitter{emit: emit}
@@ -68,7 +67,7 @@ func wordEnd(text string, i int) int {
 	return i
 }
 
-// joinerAt returns the character at text[i] if it joins two words, as a hyphen does, otherwise 0.
+// joinerAt returns the character at text[i] if it joins two words, as a hyphen does, and otherwise 0.
 func joinerAt(text string, i int) rune {
 	r, size := utf8.DecodeRuneInString(text[i:])
 	switch r {
@@ -86,11 +85,11 @@ func joinerAt(text string, i int) rune {
 	return r
 }
 
-// splitter collects words that are joined, as in AX-200. When the last one is known, it emits the tokens of the single
-// words first, and then the tokens that join several words.
+// splitter collects words that are joined, as in AX-200. After the last one, it emits the tokens of the single words,
+// and then the tokens that join several words.
 type splitter struct {
 	emit    func(token) bool
-	known   func(word string) bool // emits the parts of a cached word, or returns false if the word is not cached; may be nil
+	known   func(word string) bool // emits the parts of a cached word; false if the word is not cached; may be nil
 	pending [maxJoined]wordRun
 	n       int
 	stopped bool
@@ -102,7 +101,7 @@ func (s *splitter) out(text string, kind tokenKind) {
 	}
 }
 
-// word adds a run of word characters. j is the character that joins it to the next run, or 0 if it is the last one.
+// word adds a run of word characters. j is the character that joins it to the next run, or 0 if there is no next run.
 func (s *splitter) word(text string, j rune) {
 	if s.n == maxJoined {
 		s.flush()
@@ -218,9 +217,9 @@ func (s *splitter) compound(word string) {
 // isJoint reports whether a character may separate parts of a word invisibly: the zero-width space and non-joiner.
 func isJoint(r rune) bool { return r == '\u200b' || r == '\u200c' }
 
-// hasJoints reports whether invisible characters separate parts of a word. A zero-width non-joiner does so in the
-// Arabic script, where it separates affixes of Persian words and parts of compounds. In other scripts, it only prevents
-// a ligature.
+// hasJoints reports whether invisible characters separate parts of a word. A zero-width non-joiner does so only in the
+// Arabic script, where it separates Persian affixes and parts of compounds. In other scripts, it merely prevents a
+// ligature.
 func hasJoints(word string) bool {
 	if i := strings.Index(word, "\u200b"); i > 0 && i+len("\u200b") < len(word) {
 		return true
@@ -292,7 +291,6 @@ func (s *splitter) unspaced(text string, i int) int {
 	return i
 }
 
-// removeInvisible removes invisible characters from a word.
 func removeInvisible(word string) string {
 	for i := 0; i < len(word); i++ {
 		if word[i] >= utf8.RuneSelf {
@@ -307,7 +305,7 @@ func removeInvisible(word string) string {
 	return word
 }
 
-// truncateTerm truncates a term to MaxTermRunes.
+// truncateTerm truncates a term to MaxTermRunes characters.
 func truncateTerm(s string) string {
 	if len(s) <= MaxTermRunes {
 		return s

@@ -6,24 +6,24 @@ import (
 	"unicode/utf8"
 )
 
-// Variants of letters in the Arabic, Hebrew and Greek scripts, each with the letter that terms contain instead: alef
-// with hamza or madda, Arabic and Persian yeh and kaf, ta marbuta and heh, final forms.
+// Variants of letters in the Arabic, Hebrew and Greek scripts, and the letters that replace them in terms: alef with
+// hamza or madda, Arabic and Persian yeh and kaf, ta marbuta and heh, final forms.
 var letterVariants = map[rune]rune{
 	'آ': 'ا', 'أ': 'ا', 'إ': 'ا', 'ٱ': 'ا', 'ؤ': 'و', 'ئ': 'ی', 'ي': 'ی', 'ى': 'ی', 'ك': 'ک', 'ة': 'ه', 'ۀ': 'ه', 'ۂ': 'ه', 'ہ': 'ه', 'ە': 'ه',
 	'ך': 'כ', 'ם': 'מ', 'ן': 'נ', 'ף': 'פ', 'ץ': 'צ',
 	'ς': 'σ',
 }
 
-// Spellings in Hindi that count as equal: nasal consonant or chandrabindu for anusvara, candra vowels, and letters
-// without their nukta.
+// Hindi spellings that count as equal: a nasal consonant or chandrabindu and anusvara, candra vowels and their plain
+// vowels, letters with and without their nukta.
 var devanagariVariants = strings.NewReplacer(
 	"न्", "ं", "ँ", "ं", "़", "",
 	"ऩ", "न", "ऱ", "र", "ऴ", "ळ",
 	"ॅ", "े", "ॆ", "े", "ॉ", "ो", "ॊ", "ो", "ऍ", "ए", "ऎ", "ए", "ऑ", "ओ", "ऒ", "ओ", "ॲ", "अ",
 )
 
-// unify replaces each variant of a letter with one fixed variant, and the digits of scripts with spaces with ASCII
-// digits.
+// unify replaces each variant of a letter with one fixed variant, and digits of other scripts with ASCII digits, except
+// in scripts without spaces.
 func unify(term string, lang Language) string {
 	if lang == German {
 		term = withoutUmlautDigraphs(term)
@@ -63,8 +63,8 @@ func digitValue(r rune) rune {
 	return value
 }
 
-// withoutUmlautDigraphs replaces ae, oe and ue in a German word without umlauts by a, o and u, as fold does with ä, ö
-// and ü. After a vowel or q, the e of ue belongs to another sound (neue, Quelle).
+// withoutUmlautDigraphs replaces ae, oe and ue with a, o and u in a German word without umlauts, just as fold does with
+// ä, ö and ü. After a vowel or q, the e of ue belongs to another sound (neue, Quelle).
 func withoutUmlautDigraphs(word string) string {
 	if !strings.Contains(word, "ae") && !strings.Contains(word, "oe") && !strings.Contains(word, "ue") {
 		return word
@@ -79,13 +79,14 @@ func withoutUmlautDigraphs(word string) string {
 	return string(out)
 }
 
-// Tone marks of open syllables that older and newer Vietnamese spelling place on different letters.
+// Vietnamese tone marks in open syllables: the newer spelling and the older one, which places the mark on another
+// letter.
 var vietnameseTones = map[string]string{
 	"oà": "òa", "oá": "óa", "oả": "ỏa", "oã": "õa", "oạ": "ọa", "oè": "òe", "oé": "óe", "oẻ": "ỏe", "oẽ": "õe", "oẹ": "ọe",
 	"uỳ": "ùy", "uý": "úy", "uỷ": "ủy", "uỹ": "ũy", "uỵ": "ụy",
 }
 
-// vietnamese returns the term of a Vietnamese syllable, with the tone mark where older spelling has it.
+// vietnamese returns the term of a Vietnamese syllable, with its tone mark placed as in the older spelling.
 func vietnamese(word string) string {
 	_, size := utf8.DecodeLastRuneInString(word)
 	if n := len(word) - size - 1; n > 0 && size > 1 && !strings.HasPrefix(word, "qu") {
@@ -96,9 +97,8 @@ func vietnamese(word string) string {
 	return word
 }
 
-// bareVietnamese is a pseudo-language for the terms of Vietnamese syllables without their marks. These terms are
-// indexed in addition to the terms with marks. They begin with barePrefix, so that only queries typed without marks
-// find them.
+// bareVietnamese is a pseudo-language for Vietnamese syllables without their marks. These terms are indexed in addition
+// to those with marks. Their prefix, barePrefix, ensures that only queries typed without marks find them.
 const (
 	bareVietnamese Language = "vi-bare"
 	barePrefix     string   = "~"

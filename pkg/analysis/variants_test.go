@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestVariantsOfAScriptFindEachOther queries for a variant of a word, and expects it to be found in a document with
-// another variant. The sentences make the language of the documents known.
+// TestVariantsOfAScriptFindEachOther searches for one variant of a word in documents that contain another. The
+// documents are whole sentences so that their language can be detected.
 func TestVariantsOfAScriptFindEachOther(t *testing.T) {
 	t.Parallel()
 	const (
@@ -69,7 +69,7 @@ func TestVariantsOfAScriptFindEachOther(t *testing.T) {
 	}
 }
 
-// TestQueriesFindTheTermsOfEarlierVersions compares the forms of query words with terms that version 1 has stored.
+// TestQueriesFindTheTermsOfEarlierVersions compares the forms of query words with terms that version 1 stored.
 func TestQueriesFindTheTermsOfEarlierVersions(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -117,7 +117,7 @@ func TestAQueryTermHasTheNumberOfItsOccurrences(t *testing.T) {
 }
 
 // TestQueriesWithoutMarksStayExactElsewhere checks that only Vietnamese documents are searched without marks, and only
-// by queries without marks in no other language.
+// if the query has no marks and is in no other language.
 func TestQueriesWithoutMarksStayExactElsewhere(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

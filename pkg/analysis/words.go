@@ -7,9 +7,9 @@ import (
 	"github.com/sluice/sluice/pkg/bounded"
 )
 
-// WordsOf finds the words of a query that have one of the given terms as a form. The result lists, for each term, the
-// words that have this term as their stem in any language. The words are in lower case and in the query's order. Terms
-// that belong to no word of the query are omitted.
+// WordsOf finds the words of a query behind the given terms. For each term, the result lists the words that have it as
+// their stem in any language, in lower case and in the query's order. It omits terms that belong to no word of the
+// query.
 func WordsOf(query string, terms map[string]float64) map[string][]string {
 	langs := append(slices.Sorted(maps.Keys(stemmers)), Unknown)
 	out := make(map[string][]string)

@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// Maximum length in bytes of cached words.
+// Maximum length of cached words in bytes.
 const maxKnownBytes = 24
 
-// wordKey is a word of 1 to maxKnownBytes bytes, none of them zero. It is padded with zeros and stored as three
-// little-endian numbers.
+// wordKey is a word of 1 to maxKnownBytes nonzero bytes, padded with zeros and stored as three little-endian numbers.
 type wordKey [maxKnownBytes / 8]uint64
 
 func keyOf(text string) (key wordKey) {
@@ -34,21 +33,21 @@ func (k wordKey) text() string {
 }
 
 // wordTable is a hash table of analysed words. The keys are in the table itself, so a lookup usually needs one memory
-// access; a Go map needs three. Its zero value is empty.
+// access instead of the three of a Go map. Its zero value is empty.
 type wordTable struct {
 	slots []wordSlot // the length is a power of two; at least half of the slots are free
-	seeds wordKey    // random odd numbers, so that an attacker cannot choose words with equal hashes
-	shift int        // number of bits by which a hash is shifted right to get an index
+	seeds wordKey    // random odd numbers that keep an attacker from choosing words with equal hashes
+	shift int        // number of bits to shift a hash right to get an index
 	count int
 }
 
-// wordSlot is a slot of the table. It is free if word is nil.
+// wordSlot is a slot of the table; it is free if word is nil.
 type wordSlot struct {
 	key  wordKey
 	word *knownWord
 }
 
-// find returns the slot that contains a word, or the free slot for it if the table does not contain it.
+// find returns the slot that contains a word, or the free slot for it.
 func (t *wordTable) find(key wordKey) *wordSlot {
 	if len(t.slots) == 0 {
 		t.grow()
