@@ -57,6 +57,7 @@ func (s Source) Bytes() ([]byte, error) {
 	return buf[:n], nil
 }
 
+// readHead returns the first HeadBytes of a document. It fails if the document is too large.
 func readHead(src Source, lim Limits) ([]byte, error) {
 	if src.Size > lim.MaxInput {
 		return nil, Errorf(TooLarge, "the file has %s; the limit is %s", SizeText(src.Size), SizeText(lim.MaxInput))
