@@ -8,8 +8,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// ContainsAnswer reports whether a text contains the answer: the same words and numbers in the same order, ignoring
-// case, white space and punctuation. If the answer has no words or numbers, it returns false.
+// ContainsAnswer reports whether a text contains the answer: the same words and numbers in the same order. Case, white
+// space and punctuation do not matter. A text never contains an answer without words or numbers.
 func ContainsAnswer(text, answer string) bool {
 	a := normalizeWords(answer)
 	switch {

@@ -15,8 +15,9 @@ type Interval struct {
 // Number of bootstrap samples. With this many, the bounds of the interval are accurate to about 2% of its width.
 const resamples = 2000
 
-// Bootstrap returns the mean of the values and its interval, which extends from the 2.5th to the 97.5th percentile of
-// the means of samples drawn with replacement. The result is deterministic. Without values, it returns a zero Interval.
+// Bootstrap returns the mean of the values and its confidence interval. The interval runs from the 2.5th to the 97.5th
+// percentile of the means of samples drawn with replacement. The result is deterministic. Without values, it is a zero
+// Interval.
 func Bootstrap(values []float64) Interval {
 	return BootstrapMeans([][]float64{values})
 }
@@ -29,8 +30,8 @@ type Difference struct {
 }
 
 // Compare returns the mean of the differences b minus a, with its confidence interval. a and b must hold the values for
-// the same questions in the same order, because pairing removes the variance of questions that are hard for both
-// rankings.
+// the same questions in the same order. Comparing question by question removes the variance of questions that are hard
+// for both rankings.
 func Compare(a, b []float64) Difference {
 	n := min(len(a), len(b))
 	differences := make([]float64, n)
@@ -56,9 +57,9 @@ func mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// BootstrapMeans returns the mean of the groups' means with its interval, so that every group of values has the same
-// weight. A group is, for example, a collection of questions. Like Bootstrap, it draws samples with replacement, but
-// within each group. It ignores empty groups.
+// BootstrapMeans returns the mean of the groups' means with its interval. Every group has the same weight, however many
+// values it holds. A group is, for example, a collection of questions. Like Bootstrap, it draws samples with
+// replacement, but within each group. It ignores empty groups.
 func BootstrapMeans(groups [][]float64) Interval {
 	groups = slices.DeleteFunc(slices.Clone(groups), func(g []float64) bool { return len(g) == 0 })
 	if len(groups) == 0 {
@@ -87,7 +88,7 @@ func resampleMean(r *rand.Rand, values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// confidenceInterval returns an Interval whose mean is `centre` and whose bounds enclose 95% of the means. It sorts
+// confidenceInterval returns an Interval with the mean `centre` and bounds that enclose 95% of the means. It sorts
 // `means`.
 func confidenceInterval(means []float64, centre float64) Interval {
 	slices.Sort(means)

@@ -27,8 +27,8 @@ type lineError struct {
 func (e *lineError) Error() string { return fmt.Sprintf("%s, line %d: %v", e.file, e.line, e.err) }
 func (e *lineError) Unwrap() error { return e.err }
 
-// eachLine calls `take` with each non-blank line and its 1-based number, and adds the line number to errors. It removes
-// carriage returns at line ends, and a byte order mark before the first line. It fails if the lines have more than
+// eachLine calls `take` with each non-blank line and its number, counted from 1. It adds the line number to errors. It
+// removes carriage returns at line ends and a byte order mark at the start. It fails if the lines have more than
 // `limit` bytes in total.
 func eachLine(r io.Reader, what string, limit int64, take func(n int, line []byte) error) error {
 	lines := bufio.NewScanner(r)

@@ -20,8 +20,8 @@ func (j Judgements) Relevant(question string) Grades {
 	return g
 }
 
-// Judged returns the questions that have a relevant document, sorted. Only these questions are scored, since a question
-// without relevant documents cannot be answered well or badly.
+// Judged returns the questions that have a relevant document, sorted. Only these are scored: a question without
+// relevant documents has no right answer.
 func (j Judgements) Judged() []string {
 	var questions []string
 	for q, documents := range j {
@@ -36,8 +36,8 @@ func (j Judgements) Judged() []string {
 	return questions
 }
 
-// NDCG returns the normalised discounted cumulative gain of the first k items of a ranking, with the grades as gains,
-// like trec_eval's ndcg_cut. It is between 0 and 1, and 0 if no document is relevant. The ranking must not contain
+// NDCG returns the normalised discounted cumulative gain of the first k items of a ranking, from 0 to 1. The grades are
+// the gains, as in trec_eval's ndcg_cut. The result is 0 if no document is relevant. The ranking must not contain
 // duplicates.
 func NDCG(ranking []string, g Grades, k int) float64 {
 	var gain, ideal float64
@@ -54,7 +54,7 @@ func NDCG(ranking []string, g Grades, k int) float64 {
 	return gain / ideal
 }
 
-// Recall returns the share of the relevant documents that is among the first k items of a ranking, or 0 if no document
+// Recall returns the share of the relevant documents that are among the first k items of a ranking, or 0 if no document
 // is relevant.
 func Recall(ranking []string, g Grades, k int) float64 {
 	if len(g) == 0 {

@@ -92,7 +92,7 @@ func TestARankingPutsTheGreaterIdFirstAmongEqualScores(t *testing.T) {
 		r.Add("q", d, 0.5)
 	}
 	r.Add("q", "z", 0.9)
-	r.Add("q", "a", 0.1) // the higher of its two scores stands
+	r.Add("q", "a", 0.1) // the higher of its two scores counts
 	if got := strings.Join(r.Ranking("q"), ""); got != "zcba" {
 		t.Errorf("the ranking is %s, want zcba", got)
 	}

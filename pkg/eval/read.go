@@ -38,8 +38,8 @@ type Question struct {
 // Judgements maps questions to their documents' grades. A document with a grade of 0 or less is not relevant.
 type Judgements map[string]map[string]int
 
-// ReadDocuments reads a corpus, a JSON object per line with _id, title and text, and calls `each` with the documents in
-// order. All errors, including those of `each`, contain the line number.
+// ReadDocuments reads a corpus: one JSON object per line with _id, title and text. It calls `each` with the documents
+// in order. All errors, including those of `each`, contain the line number.
 func ReadDocuments(r io.Reader, each func(Document) error) error {
 	return eachLine(r, "documents", math.MaxInt64, func(_ int, line []byte) error {
 		var d struct {
@@ -57,10 +57,10 @@ func ReadDocuments(r io.Reader, each func(Document) error) error {
 	})
 }
 
-// ReadQuestions reads questions, a JSON object per line with _id and text. It also reads three fields that are not part
-// of the BEIR format: "relevant" (ids of relevant documents), "answer" (a text that relevant fragments contain, or a
-// list of alternatives) and "filters" (an object). A question without _id gets its line number as id. Duplicate ids and
-// a file without questions are errors.
+// ReadQuestions reads questions: one JSON object per line with _id and text. It also reads three fields that are not
+// part of the BEIR format: "relevant" (ids of relevant documents), "answer" (a text that relevant fragments contain, or
+// a list of alternatives) and "filters" (an object). A question without _id gets its line number as id. Duplicate ids
+// and a file without questions are errors.
 func ReadQuestions(r io.Reader) ([]Question, error) {
 	var questions []Question
 	seen := map[string]int{}
@@ -100,10 +100,9 @@ func ReadQuestions(r io.Reader) ([]Question, error) {
 	return questions, err
 }
 
-// ReadJudgements reads relevance judgements (qrels), one per line. In the format of BEIR, a line holds a question, a
-// document and a grade, separated by tabs, and there may be a header line. In the format of TREC, a line holds a
-// question, a 0, a document and a grade. Lines without tabs are split at spaces. If a document has several grades, the
-// last one counts.
+// ReadJudgements reads relevance judgements (qrels), one per line. A line in BEIR format holds a question, a document
+// and a grade, separated by tabs; the file may start with a header line. A line in TREC format holds a question, a 0, a
+// document and a grade. Lines without tabs are split at spaces. If a document has several grades, the last one counts.
 func ReadJudgements(r io.Reader) (Judgements, error) {
 	j, n := Judgements{}, 0
 	err := eachLine(r, "judgements", MaxFileBytes, func(number int, line []byte) error {
@@ -161,7 +160,7 @@ func checkID(id string) error {
 	return nil
 }
 
-// decode parses one JSON object and describes errors in plain words.
+// decode parses one JSON object. Its errors are in plain words.
 func decode(line []byte, into any) error {
 	err := json.Unmarshal(line, into)
 	var kind *json.UnmarshalTypeError

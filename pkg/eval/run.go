@@ -24,7 +24,7 @@ func (r Run) Add(question, document string, score float64) {
 	}
 }
 
-// Ranking returns the results for a question, best first. Among equal scores, the greater id comes first, as in
+// Ranking returns the results for a question, best first. If scores are equal, the greater id comes first, as in
 // trec_eval.
 func (r Run) Ranking(question string) []string {
 	found := r[question]
@@ -33,8 +33,8 @@ func (r Run) Ranking(question string) []string {
 	})
 }
 
-// Write writes the run: question, document and score in each line, separated by tabs. Questions are sorted, the best
-// documents come first, and scores have full precision.
+// Write writes the run: a line with question, document and score, separated by tabs, for each result. Questions are
+// sorted, the best documents come first, and scores have full precision.
 func (r Run) Write(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	for _, q := range slices.Sorted(maps.Keys(r)) {

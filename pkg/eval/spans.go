@@ -41,15 +41,15 @@ type Position struct {
 	Start    int
 }
 
-// Answer is the answer to a question: its length and the positions where it occurs in documents. If it occurs several
-// times, it counts as found if one occurrence is returned.
+// Answer is the answer to a question: its length and the positions where it occurs in documents. One returned
+// occurrence is enough for the answer to count as found.
 type Answer struct {
 	Length int
 	Places []Position
 }
 
-// coveredLength returns how much of the answer the returned passages contain. Parts that were returned from different
-// occurrences of the answer are combined.
+// coveredLength returns how much of the answer is in the returned passages. It combines parts from different
+// occurrences of the answer.
 func (a Answer) coveredLength(returned Passages) int {
 	var parts []Span // returned parts of the answer, relative to its start
 	for _, p := range a.Places {
@@ -62,8 +62,7 @@ func (a Answer) coveredLength(returned Passages) int {
 
 // Coverage compares the returned text with the relevant answers, which must not overlap. `recall` is the share of the
 // relevant text that was returned. `precision` is the share of the returned text that is relevant. If relevant text is
-// returned several times, from one place or several, only one copy counts as relevant. If the denominator of a result
-// is 0, the result is 0.
+// returned several times, only one copy counts as relevant. A result with the denominator 0 is 0.
 func Coverage(returned Passages, relevant []Answer) (recall, precision float64) {
 	found, wanted, got := 0, 0, 0
 	for _, a := range relevant {

@@ -29,8 +29,7 @@ func (n *Names) Add(d service.Datasource) {
 }
 
 // find returns the ids of the datasources with the given name. It tries custom ids first, then ids, names and web
-// addresses, and returns the matches of the first kind that has any. If several datasources match, each of them counts
-// as correct.
+// addresses, and stops at the first kind that matches. If several datasources match, each of them counts as correct.
 func (n *Names) find(name string) []string {
 	if n == nil {
 		return nil
@@ -43,11 +42,11 @@ func (n *Names) find(name string) []string {
 	return nil
 }
 
-// Truth holds the results that the questions are expected to return. They come from the question file itself and from
-// separate judgements.
+// Truth holds the expected results of the questions. They come from the question file itself and from separate
+// judgements.
 type Truth struct {
-	Cases   []Case   // judged questions
-	Unknown []string // judged documents that the datastore does not contain, without duplicates, in order of appearance
+	Cases   []Case
+	Unknown []string // judged documents that are not in the datastore, without duplicates, in order of appearance
 	Without []string // ids of the questions without expected results, which are skipped
 }
 
@@ -55,8 +54,8 @@ type Truth struct {
 var ErrUnknown = errors.New("the datastore has none of the documents in the judgements, which must be given by custom_id, datasource id, name or web address")
 
 // NewTruth looks up the judged documents in the datastore. `judgements` may be nil, and `names` may be nil if no
-// documents are judged. A document that the datastore does not contain still counts as relevant; otherwise the figures
-// would overstate the quality.
+// documents are judged. A document that is not in the datastore still counts as relevant; otherwise the figures would
+// overstate the quality.
 func NewTruth(questions []eval.Question, judgements eval.Judgements, names *Names) (Truth, error) {
 	var t Truth
 	missing, known := map[string]bool{}, 0

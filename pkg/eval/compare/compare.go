@@ -1,5 +1,5 @@
-// Package compare runs questions against a datastore in several retrieval modes. It reports the quality of each, and
-// whether one mode is significantly better than another.
+// Package compare runs questions against a datastore in several retrieval modes. It measures the quality of each mode
+// and reports whether one mode is significantly better than another.
 package compare
 
 import (
@@ -49,9 +49,9 @@ type Searcher interface {
 // Case is a question with its expected results.
 type Case struct {
 	Question eval.Question
-	// Documents maps each relevant document to its grade, which is above 0. If it is empty, documents are not judged.
+	// Documents maps each relevant document to its grade, which is above 0. It is empty if documents are not judged.
 	Documents eval.Grades
-	// Of maps datasource ids to keys of Documents. A datasource that is not in the map is not relevant.
+	// Of maps datasource ids to keys of Documents. A datasource that is missing here is not relevant.
 	Of map[string]string
 }
 
@@ -63,8 +63,8 @@ func (c Case) Filters() *service.Filters {
 	return &service.Filters{JSON: c.Question.Filters}
 }
 
-// TopK returns how many fragments to request so that the first k documents or passages are among them. Documents need
-// more than k fragments, because several fragments may belong to the same document.
+// TopK returns how many fragments to request to get k documents or passages. Documents need more than k fragments,
+// because one document may have several.
 func (c Case) TopK(k int) int {
 	if len(c.Documents) > 0 {
 		return min(MaxK, perDocument*k)
@@ -72,8 +72,8 @@ func (c Case) TopK(k int) int {
 	return k
 }
 
-// Hits reports whether a relevant document is among the first k documents of the fragments and an answer is in the
-// first k fragments. If the case has no relevant documents or no answers, only the other condition counts.
+// Hits reports whether a relevant document is among the first k documents and an answer is in the first k fragments. If
+// the case has no relevant documents or no answers, only the other condition counts.
 func (c Case) Hits(found []service.Fragment, k int) bool {
 	r := c.rank(found, k)
 	return (len(c.Documents) == 0 || eval.Recall(r.documents, c.Documents, k) > 0) &&
@@ -83,7 +83,7 @@ func (c Case) Hits(found []service.Fragment, k int) bool {
 // Limits on a comparison.
 const (
 	MaxK        = 100 // maximum number of fragments per response
-	perDocument = 10  // number of fragments to request per document, since a document may have several
+	perDocument = 10  // number of fragments to request per document, because a document may have several
 )
 
 // Options configure a comparison.
@@ -96,8 +96,8 @@ type Options struct {
 	Progress     func(asked, total int) // called after each question, never concurrently; may be nil
 }
 
-// Run runs all cases in all modes. If the service rejects a mode, Run returns an error or, if SkipRejected is set,
-// lists the mode in the report. When ctx is done, Run returns ctx's error.
+// Run runs all cases in all modes. If the service rejects a mode, Run returns an error; with SkipRejected, it lists the
+// mode in the report instead. When ctx is done, Run returns ctx's error.
 func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, error) {
 	if len(cases) == 0 {
 		return Report{}, errors.New("no question has an expected result: add judgements, or give each question a field \"relevant\" or \"answer\"")
@@ -142,7 +142,7 @@ func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, erro
 }
 
 // askAll asks the questions of all cases in one mode and returns the rankings in the order of the cases. It asks the
-// first question alone: if the service rejects the mode, it would reject every other question too.
+// first question alone, because a service that rejects the mode would reject every other question too.
 func askAll(ctx context.Context, s Searcher, cases []Case, mode Mode, topK int, o Options, step func()) ([]rankings, error) {
 	answers := make([]rankings, len(cases))
 	ask := func(ctx context.Context, i int) error {
@@ -165,11 +165,11 @@ func askAll(ctx context.Context, s Searcher, cases []Case, mode Mode, topK int, 
 	return answers, group.Wait()
 }
 
-// rankings holds the parts of the search results that are needed for scoring. Keeping the fragments of all questions
-// would take too much memory.
+// rankings keeps only what scoring needs from the search results. The fragments of all questions would take too much
+// memory.
 type rankings struct{ documents, passages []string } // first items in each ranking; nil if the case has no judgements for it
 
-// rank converts the results to rankings of documents and of passages, and returns the first k items of each.
+// rank returns the first k documents and the first k passages of the results.
 func (c Case) rank(found []service.Fragment, k int) rankings {
 	var o rankings
 	if len(c.Documents) > 0 {
@@ -189,7 +189,7 @@ func (c Case) documents(found []service.Fragment) []string {
 	for _, f := range found {
 		document, known := c.Of[f.DatasourceID]
 		if !known {
-			document = "\x00" + f.DatasourceID // no document in the judgements has such a name
+			document = "\x00" + f.DatasourceID // not the name of any judged document
 		}
 		if !seen[document] {
 			seen[document] = true
@@ -199,12 +199,12 @@ func (c Case) documents(found []service.Fragment) []string {
 	return ranking
 }
 
-// answered is the name that Case.passages gives to the first fragment with an answer. No other item in its ranking is
-// relevant.
+// answered is the item with which Case.passages marks the first fragment with an answer. No other item in that ranking
+// is relevant.
 const answered = "answered"
 
-// passages returns a ranking with one item per fragment. The item of the first fragment with an answer is the constant
-// answered. All other items count as irrelevant.
+// passages returns a ranking with one item per fragment. The first fragment with an answer gets the item `answered`;
+// all other items count as irrelevant.
 func (c Case) passages(found []service.Fragment) []string {
 	ranking := make([]string, len(found))
 	has := false

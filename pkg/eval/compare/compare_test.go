@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// searcher answers by a function.
+// searcher is a Searcher that calls a function.
 type searcher func(ctx context.Context, q service.Query) ([]service.Fragment, error)
 
 func (s searcher) Query(ctx context.Context, _ string, q service.Query) ([]service.Fragment, error) {
@@ -72,7 +72,7 @@ func TestModesAreComparedOnDocumentsAndPassages(t *testing.T) {
 	})
 	var last [2]int
 	r, err := Run(t.Context(), ask, truth.Cases, Options{Modes: Modes(), K: 2, Concurrency: 2, SkipRejected: true,
-		Progress: func(asked, total int) { // told by one at a time, and so without a lock
+		Progress: func(asked, total int) { // never called concurrently, so it needs no lock
 			last = [2]int{max(last[0], asked), total}
 		}})
 	if err != nil {

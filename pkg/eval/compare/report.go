@@ -59,7 +59,7 @@ func (s *series) add(ranking []string, g eval.Grades, k int) {
 	s.mrr = append(s.mrr, eval.MRR(ranking, g, k))
 }
 
-// fill computes the figures from the rankings that were found in each mode, and adds them to the report.
+// fill computes the figures from the rankings of each mode and adds them to the report.
 func (r *Report) fill(cases []Case, modes []Mode, found map[Mode][]rankings) {
 	documents, passages := map[Mode]*series{}, map[Mode]*series{}
 	for _, mode := range modes {
@@ -78,7 +78,7 @@ func (r *Report) fill(cases []Case, modes []Mode, found map[Mode][]rankings) {
 	r.level("passages", modes, passages)
 }
 
-// level adds one Level (documents or passages) to the report, unless no question has judgements for this level.
+// level adds one Level (documents or passages) to the report if at least one question has judgements for it.
 func (r *Report) level(name string, modes []Mode, of map[Mode]*series) {
 	n := len(of[modes[0]].ndcg)
 	if n == 0 {
@@ -148,7 +148,7 @@ func (r Report) isSmallSample() bool {
 	return slices.ContainsFunc(r.Levels, func(l Level) bool { return l.Questions < 50 })
 }
 
-// significance describes whether the nDCG of mode d.Mode is significantly better or worse than that of d.Than.
+// significance says whether the nDCG of d.Mode is significantly better or worse than that of d.Than.
 func significance(d Difference) string {
 	switch {
 	case d.NDCG.Low > 0:

@@ -1,6 +1,6 @@
-// Package generate generates questions from a datastore's content with a chat model: one question per chunk of a
-// sample, with its answer. Model output is verified where possible: the answer must be in the chunk, and the question
-// must not be copied from it.
+// Package generate uses a chat model to generate questions from a datastore's content. It takes a sample of the chunks
+// and asks for one question with its answer per chunk. It checks the model's output where it can: the answer must be in
+// the chunk, and the question must not be copied from it.
 package generate
 
 import (
@@ -62,8 +62,8 @@ type Result struct {
 }
 
 // Run samples chunks and generates a question for each, until there are enough questions or no chunks are left. The
-// same content yields the same sample. It fails if there is no content or if all requests to the model server fail.
-// When ctx is done, it returns ctx's error.
+// same content always yields the same sample. Run fails if there is no content or if all requests to the model server
+// fail. When ctx is done, it returns ctx's error.
 func Run(ctx context.Context, content Content, model Model, o Options) (Result, error) {
 	all, err := sampled(ctx, content, o.DatastoreID, samplesPerQuestion*o.Questions)
 	r := Result{Chunks: all.total, Dropped: map[Fault]int{}}
@@ -77,8 +77,8 @@ func Run(ctx context.Context, content Content, model Model, o Options) (Result, 
 	return r, m.run(ctx, all.chunks)
 }
 
-// generator sends several chunks to the model at once, and processes the replies in the order of the chunks, so that
-// the questions do not depend on timing.
+// generator sends several chunks to the model at once. It processes the replies in the order of the chunks, so the
+// questions do not depend on timing.
 type generator struct {
 	model   Model
 	options Options
@@ -131,7 +131,7 @@ func (m *generator) ask(ctx context.Context, chunks []source) ([]reply, error) {
 	return replies, ctx.Err()
 }
 
-// accept adds the question in the model's reply to the result or, if the reply is unusable, counts the reason.
+// accept adds the question in the model's reply to the result. If the reply is unusable, it counts the reason.
 func (m *generator) accept(c source, r reply) {
 	fault := r.fault
 	var q Question
@@ -160,7 +160,6 @@ func (m *generator) isRepeated(question string) bool {
 	return slices.ContainsFunc(m.result.Questions, func(q Question) bool { return isSimilar(words, units(q.Text)) })
 }
 
-// source is a chunk and its document's name.
 type source struct{ document, text string }
 
 type sample struct {
@@ -168,7 +167,7 @@ type sample struct {
 	chunks []source
 }
 
-// sampled returns up to n chunks, drawn uniformly, in random order. The result is the same for the same content.
+// sampled returns up to n chunks, drawn uniformly, in random order. The same content always yields the same sample.
 func sampled(ctx context.Context, content Content, datastoreID string, n int) (sample, error) {
 	type holder struct {
 		service.Datasource
@@ -225,8 +224,8 @@ func sampled(ctx context.Context, content Content, datastoreID string, n int) (s
 	return s, nil
 }
 
-// stableName returns the custom id of the datasource or, if there is none, the datasource's id. Judgements refer to the
-// datasource by this name, because it does not change when the document is renamed.
+// stableName returns the custom id of the datasource or, if it has none, its id. Judgements use this name because it
+// does not change when the document is renamed.
 func stableName(d service.Datasource) string {
 	if d.CustomID != "" {
 		return d.CustomID
@@ -234,7 +233,7 @@ func stableName(d service.Datasource) string {
 	return d.ID
 }
 
-// sampleNumbers returns up to n different numbers below `total`, in an order that is random but reproducible.
+// sampleNumbers returns up to n different numbers below `total`. Their order is random but reproducible.
 func sampleNumbers(total, n int) []int {
 	r := rand.New(rand.NewPCG(20, 26))
 	if total <= n {

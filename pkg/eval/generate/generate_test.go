@@ -204,7 +204,7 @@ func TestCancellationEndsTheGeneration(t *testing.T) {
 	}
 }
 
-// FuzzRead parses arbitrary replies. An accepted question must fit on one line of a file.
+// FuzzRead parses arbitrary replies. Every accepted question must fit on one line of a file.
 func FuzzRead(f *testing.F) {
 	f.Add(`{"question": "When is it serviced?", "answer": "in spring"}`)
 	f.Add("{{{```json {\"question\": null}")

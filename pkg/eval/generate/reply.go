@@ -57,7 +57,7 @@ var controlTokens = strings.NewReplacer(
 	"<s>", "< s>", "</s>", "< /s>", "<start_of_turn>", "< start_of_turn>", "<end_of_turn>", "< end_of_turn>",
 )
 
-// prompt puts the passage between two lines marked with the passage's hash. A passage cannot contain its own hash, so
+// prompt puts the passage between two lines that contain the passage's hash. A passage cannot contain its own hash, so
 // it cannot imitate the end line.
 func prompt(text string) string {
 	text = controlTokens.Replace(text)
@@ -72,7 +72,7 @@ func parseReply(reply, chunk string) (Question, Fault) {
 		Question *string `json:"question"`
 		Answer   string  `json:"answer"`
 	}
-	// Some models put their JSON into code fences, or write a sentence before it.
+	// Some models wrap their JSON in code fences, or write a sentence before it.
 	from := strings.IndexByte(reply, '{')
 	if from < 0 || len(reply) > maxReply || json.NewDecoder(strings.NewReader(reply[from:])).Decode(&said) != nil {
 		return Question{}, Unreadable
@@ -92,8 +92,8 @@ func parseReply(reply, chunk string) (Question, Fault) {
 	return q, ""
 }
 
-// isCopied reports whether the question contains a sequence of units (see the function units) that also occurs in the
-// chunk and has a total weight of at least copiedWeight.
+// isCopied reports whether the question copies a part of the chunk: a sequence of units (see the function units) with a
+// total weight of at least copiedWeight.
 func isCopied(question, chunk string) bool {
 	q, text := units(question), " "+strings.Join(units(chunk), " ")+" "
 	from, weight := 0, 0

@@ -1,5 +1,5 @@
-// Package misses explains why a search does not return the results expected for a question. On the way from the
-// document to the ranking, it finds the step at which a result was lost.
+// Package misses explains why a search does not return the expected results of a question. It follows a result on its
+// way from the document to the ranking, and finds the step at which the result was lost.
 package misses
 
 import (
@@ -17,28 +17,28 @@ import (
 
 // Limits on the work for one miss.
 const (
-	maxDatasources = 5        // expected datasources that are examined
-	maxChunks      = 20_000   // chunks that are read of them
-	maxBytes       = 32 << 20 // bytes of text that are read of them
-	maxAnswerQuery = 500      // characters of an answer that are searched for
+	maxDatasources = 5        // expected datasources to examine
+	maxChunks      = 20_000   // chunks of these to read
+	maxBytes       = 32 << 20 // bytes of text of these to read
+	maxAnswerQuery = 500      // characters of an answer to search for
 	depth          = compare.MaxK
 )
 
 // Reason says where an expected result was lost.
 type Reason string
 
-// Reasons, in the order in which the steps follow each other on the way from the document to the ranking.
+// Reasons, in the order of the steps from the document to the ranking.
 const (
 	NotInDatastore Reason = "not_in_datastore" // the datastore has no such document
 	NotSearchable  Reason = "not_searchable"   // the document failed, was skipped or is not yet processed
 	NotExtracted   Reason = "not_extracted"    // the text of the document lacks the answer, or the document has no text
-	CutInTwo       Reason = "cut_in_two"       // the answer is only in the text of two neighbouring chunks together
+	CutInTwo       Reason = "cut_in_two"       // the answer is split between two neighbouring chunks
 	FilteredOut    Reason = "filtered_out"     // a filter excludes the document, or its chunk counts as a near-duplicate
-	NotFound       Reason = "not_found"        // a leg does not have the chunk among its first candidates
-	RankedLow      Reason = "ranked_low"       // both legs have it, but it ranks below the results that count
+	NotFound       Reason = "not_found"        // the chunk is not among the first candidates of a leg
+	RankedLow      Reason = "ranked_low"       // both legs find it, but it ranks below the results that count
 )
 
-// Reasons returns all reasons in the order of the steps on the way from the document to the ranking.
+// Reasons returns all reasons, in the order of the steps from the document to the ranking.
 func Reasons() []Reason {
 	return []Reason{NotInDatastore, NotSearchable, NotExtracted, CutInTwo, FilteredOut, NotFound, RankedLow}
 }
@@ -52,12 +52,12 @@ const (
 	StageMeaning    Stage = "meaning"    // the search by vectors
 	StageBoth       Stage = "both_legs"  // both searches
 	StageFusion     Stage = "fusion"     // the weighted sum of both
-	StageNeighbours Stage = "neighbours" // the shares of neighbouring chunks, and deductions for lists of links
+	StageNeighbours Stage = "neighbours" // added shares of neighbouring chunks, and deductions for lists of links
 	StageReranking  Stage = "reranking"  // the reranker
 )
 
-// Ranks holds the 1-based ranks of an expected chunk after each stage of ranking. 0 means that the stage did not find
-// the chunk.
+// Ranks holds the ranks of an expected chunk after each stage of ranking, counted from 1. 0 means that the stage did
+// not find the chunk.
 type Ranks struct {
 	Words    int `json:"words,omitempty"`
 	Meaning  int `json:"meaning,omitempty"`
@@ -66,12 +66,12 @@ type Ranks struct {
 	Reranked int `json:"reranked,omitempty"`
 }
 
-// Miss is a question that misses its expected results, with the reason.
+// Miss is a question without its expected results in the ranking, and the reason.
 type Miss struct {
 	ID           string `json:"id"`
 	Question     string `json:"question"`
 	Reason       Reason `json:"reason"`
-	Stage        Stage  `json:"stage,omitempty"` // only of not_found and ranked_low
+	Stage        Stage  `json:"stage,omitempty"` // only for not_found and ranked_low
 	Ranks        Ranks  `json:"ranks,omitzero"`
 	DatasourceID string `json:"datasource_id,omitempty"` // of the expected document that came furthest
 	ChunkID      string `json:"chunk_id,omitempty"`      // of the expected chunk that came furthest
@@ -158,8 +158,8 @@ func (r Result) Count() map[Reason]int {
 	return counts
 }
 
-// explain finds out why a case is a miss. It follows each expected document through the steps, and returns the reason
-// for the document that came furthest.
+// explain finds out why a case is a miss. It follows each expected document through the steps and returns the reason
+// for the document that got furthest.
 func explain(ctx context.Context, s Service, c compare.Case, o Options) (Miss, error) {
 	ids := slices.Sorted(maps.Keys(c.Of))
 	if len(ids) == 0 && len(c.Documents) > 0 {
@@ -194,7 +194,7 @@ func explain(ctx context.Context, s Service, c compare.Case, o Options) (Miss, e
 }
 
 // documentsWith returns the ids of datasources that may contain one of the answers. It searches for the words of each
-// answer. Among the datasources found for an answer, those that certainly contain it come first.
+// answer. Of the datasources that it finds, those that certainly contain the answer come first.
 func documentsWith(ctx context.Context, s Service, answers []string, datastoreID string) (ids []string, err error) {
 	for _, answer := range answers {
 		found, err := s.Query(ctx, datastoreID, service.Query{Text: first(answer, maxAnswerQuery), TopK: depth, Mode: string(compare.Lexical)})

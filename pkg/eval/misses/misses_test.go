@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type fake struct {
 	status string
 	chunks []string
-	// explained has the results by mode; "" is the default.
+	// explained holds the results by mode. The default mode is "".
 	explained map[string]service.Explained
 	// excluded says whether filters exclude the document.
 	excluded bool

@@ -14,8 +14,8 @@ type Suggestion struct {
 	Text string       `json:"text"` // the change and its measured effect, for people
 }
 
-// Suggest returns the modes and settings that have a significantly better nDCG than hybrid search for documents or
-// passages, and a significantly worse one for neither.
+// Suggest returns the modes and settings whose nDCG is significantly better than that of hybrid search for documents or
+// passages, and significantly worse for neither.
 func Suggest(report compare.Report) (all []Suggestion) {
 	better, worse := map[compare.Mode]string{}, map[compare.Mode]bool{}
 	for _, l := range report.Levels {
@@ -41,8 +41,7 @@ func Suggest(report compare.Report) (all []Suggestion) {
 	return all
 }
 
-// change returns an instruction for the user: how to use a mode or, if `mode` is the name of a tried setting, how to
-// change the datastore.
+// change tells the user how to use a mode or, if `mode` is the name of a tried setting, how to change the datastore.
 func change(mode compare.Mode) string {
 	switch mode {
 	case compare.Reranked:
@@ -60,7 +59,7 @@ var labels = map[Reason]string{
 }
 
 // Write writes the misses as readable text, grouped by reason. A question is a miss if the first k results contain
-// nothing expected.
+// nothing that was expected.
 func (r Result) Write(w io.Writer, k int) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nMisses: %d of %d questions have no expected result among the first %d.", r.Missed, r.Questions, k)
@@ -97,7 +96,7 @@ func WriteSuggestions(w io.Writer, suggestions []Suggestion) error {
 	return err
 }
 
-// printable replaces control characters, which could change the terminal, and shortens long texts.
+// printable shortens long texts and replaces control characters, which could affect the terminal.
 func printable(text string) string {
 	return first(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

@@ -32,8 +32,8 @@ type target struct {
 
 var errEnough = errors.New("enough")
 
-// content returns the ids of the document's chunks that the search should find: those with an answer, or all chunks if
-// the question has no answers. If there are none, `lost` says why.
+// content returns the ids of the chunks that the search should find in the document: those with an answer, or all
+// chunks if the question has no answers. If there are none, `lost` says why.
 func (t *tracer) content(ctx context.Context, id string) (lost Miss, chunks map[string]bool, err error) {
 	d, err := t.Datasource(ctx, id)
 	if err != nil {
@@ -81,8 +81,8 @@ func (t *tracer) content(ctx context.Context, id string) (lost Miss, chunks map[
 	return lost, nil, nil
 }
 
-// isTarget returns the datasource id of the expected document that the chunk belongs to, or "" if the chunk is not one
-// that the search should find.
+// isTarget returns the datasource id of the expected document that contains the chunk. It returns "" if the search need
+// not find the chunk.
 func (t *tracer) isTarget(chunkID string) string {
 	for _, target := range t.targets {
 		if target.chunks[chunkID] {
@@ -92,7 +92,7 @@ func (t *tracer) isTarget(chunkID string) string {
 	return ""
 }
 
-// ranking finds out at which step of the search the expected chunks were lost, and returns the miss with this step and
+// ranking finds out at which step of the search the expected chunks were lost. It returns the miss with this step and
 // the reason.
 func (t *tracer) ranking(ctx context.Context) (Miss, error) {
 	q := service.Query{Text: t.c.Question.Text, TopK: depth, Filters: t.c.Filters()}
@@ -123,9 +123,9 @@ func (t *tracer) ranking(ctx context.Context) (Miss, error) {
 	return t.legs(ctx, q)
 }
 
-// filtered returns a Miss with a reason if the question's filters exclude all expected documents, otherwise a zero
-// Miss. It searches the expected documents alone, with and without the filters. The filters are to blame if only the
-// search without them finds something.
+// filtered returns a Miss with a reason if the question's filters exclude all expected documents, and a zero Miss
+// otherwise. It searches only the expected documents, with and without the filters. If only the search without filters
+// finds something, the filters are the reason.
 func (t *tracer) filtered(ctx context.Context, q service.Query) (Miss, error) {
 	var ids []string
 	for _, target := range t.targets {
@@ -148,8 +148,7 @@ func (t *tracer) filtered(ctx context.Context, q service.Query) (Miss, error) {
 	return Miss{}, nil
 }
 
-// rankedLow explains why a chunk is not among the first results. It compares the chunk's ranks after each stage of
-// ranking.
+// rankedLow compares the chunk's ranks after each stage of ranking to explain why it is not among the first results.
 func (t *tracer) rankedLow(datasource, chunk string, r service.Ranks) Miss {
 	m := Miss{
 		Reason: RankedLow, DatasourceID: datasource, ChunkID: chunk,
@@ -175,7 +174,6 @@ func (t *tracer) rankedLow(datasource, chunk string, r service.Ranks) Miss {
 	return m
 }
 
-// place formats a rank.
 func place(rank int) string {
 	if rank == 0 {
 		return fmt.Sprintf("not among the first %d", depth)
@@ -184,7 +182,7 @@ func place(rank int) string {
 }
 
 // legs explains why hybrid search does not return any of the expected chunks. It repeats the search by words alone and
-// by meaning alone, to see how each of them ranks these chunks.
+// by meaning alone to see how each of them ranks these chunks.
 func (t *tracer) legs(ctx context.Context, q service.Query) (Miss, error) {
 	r, datasource, chunk := service.Ranks{}, t.targets[0].datasource, ""
 	for _, leg := range []struct {

@@ -12,7 +12,7 @@ func (s *Service) CreateAgent(ctx context.Context, name string, datastoreIDs ...
 	return value(made).Id, err
 }
 
-// AgentOptions are optional settings of an agent. Each of these settings delays the first token of an answer.
+// AgentOptions are optional settings of an agent. Each of them delays the first token of an answer.
 type AgentOptions struct {
 	QueryPlanning        bool   // let a model plan the searches for a question that one search does not cover
 	UnsupportedSentences string // mark, drop or keep

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// Query is a search in one datastore. Fields with zero values are not sent, so the service uses its defaults for them.
+// Query is a search in one datastore. Fields with zero values are not sent, so that the service uses its defaults.
 type Query struct {
 	Text   string
 	TopK   int
@@ -19,14 +19,13 @@ type Query struct {
 	Filters *Filters // nil: no filter
 }
 
-// Filters restrict a search to some documents. A document must match every field that is set.
+// Filters restrict a search to some documents, which must match every field that is set.
 type Filters struct {
 	CustomIDs     []string
 	DatasourceIDs []string
 	JSON          json.RawMessage // filters as in the API, without the ids above; nil: none
 }
 
-// request returns the filters of a request.
 func (f *Filters) request() (*client.Filters, error) {
 	if f == nil {
 		return nil, nil
@@ -83,7 +82,7 @@ func (s *Service) Query(ctx context.Context, datastoreID string, q Query) ([]Fra
 	return fragments, nil
 }
 
-// Explained is the result of a query with its explanation.
+// Explained is the result of a query with an explanation of the ranking.
 type Explained struct {
 	Fragments []ExplainedFragment // best first
 	Dropped   []DroppedChunk      // the best chunks that are not returned
@@ -96,12 +95,12 @@ type ExplainedFragment struct {
 	Merged []string // ids of adjacent chunks whose text is part of the fragment
 }
 
-// Ranks holds the 1-based ranks of a fragment's best chunk after each stage of ranking. 0 means that the stage did not
-// find the chunk.
+// Ranks holds the ranks of a fragment's best chunk after each stage of ranking, counted from 1. 0 means that the stage
+// did not find the chunk.
 type Ranks struct {
 	Lexical, Dense int
 	Fused          int // by the weighted sum of both legs
-	Adjusted       int // after the shares of neighbouring chunks and deductions for lists of links
+	Adjusted       int // with shares of neighbouring chunks added and deductions for lists of links
 	Reranked       int // by the reranker
 }
 
@@ -112,7 +111,7 @@ type DroppedChunk struct {
 	For     string // id of the chunk that is returned in its place
 }
 
-// Explain is like Query, and also returns how the fragments were ranked.
+// Explain is like Query, but also returns how the fragments were ranked.
 func (s *Service) Explain(ctx context.Context, datastoreID string, q Query) (Explained, error) {
 	asked, err := q.request()
 	if err != nil {
@@ -187,7 +186,7 @@ func (s *Service) Datastores(ctx context.Context, each func(Datastore) error) er
 }
 
 // Datasources calls `each` for every datasource of the datastore, until `each` returns an error. If `status` is not "",
-// it lists only datasources with this status.
+// it skips datasources with any other status.
 func (s *Service) Datasources(ctx context.Context, datastoreID, status string, each func(Datasource) error) error {
 	return forEach(s.client.ListDatasources(ctx, &client.ListDatasourcesParams{DatastoreId: &datastoreID, Status: set(client.DatasourceStatus(status))}),
 		datasourceOf, each)
@@ -214,8 +213,8 @@ func (s *Service) Chunks(ctx context.Context, datasourceID string, each func(Chu
 	}, each)
 }
 
-// forEach converts each item of a list by calling `of`, and passes the result to `each`. It stops at the first error
-// and returns it.
+// forEach converts each item of a list with `of` and passes the result to `each`. It stops at the first error and
+// returns it.
 func forEach[A, B any](list iter.Seq2[A, error], of func(A) B, each func(B) error) error {
 	for item, err := range list {
 		if err == nil {

@@ -1,5 +1,5 @@
 // Package service gives measurements access to a running Sluice: queries, agents, datasources, chunks and uploads. It
-// is a small facade for the client package, without pointers and without the features that measurements do not need.
+// is a thin layer over the client package. It has no pointers and no features that measurements do not need.
 package service
 
 import (
@@ -11,14 +11,14 @@ import (
 
 const (
 	attempts        = 8               // attempts per request to a busy service, spread over half a minute
-	initialAttempts = 3               // attempts per initial request, spread over a second, so that a wrong address is reported soon
+	initialAttempts = 3               // attempts per initial request, within a second to report a wrong address soon
 	idleTimeout     = 2 * time.Minute // maximum time without data from the service
 )
 
 // Service gives access to a running Sluice. It is safe for concurrent use.
 type Service struct {
 	client       *client.Client
-	first        *client.Client // for initial requests (lists of datastores and agents), because the command's user waits for them
+	first        *client.Client // for lists of datastores and agents, which the command's user waits for
 	address, key string
 }
 
@@ -43,8 +43,8 @@ func open(address, key string, attempts, first int, options ...client.Option) (*
 	return s, nil
 }
 
-// WithoutRetries returns a client of the same service that does not retry, so that the caller sees which requests a
-// busy service rejects. The new client keeps up to `connections` idle connections, and must be closed separately.
+// WithoutRetries returns a client of the same service that does not retry, so the caller sees which requests a busy
+// service rejects. The new client keeps up to `connections` idle connections and must be closed separately.
 func (s *Service) WithoutRetries(connections int) (*Service, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = connections, connections

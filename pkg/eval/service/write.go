@@ -36,7 +36,7 @@ func (s *Service) DeleteDatastore(ctx context.Context, id string) error {
 	return s.client.DeleteDatastore(ctx, id)
 }
 
-// Upload uploads a file and returns its datasource. The file is searchable once the datasource has status synched.
+// Upload uploads a file and returns its datasource. The file is searchable once the datasource has the status synched.
 func (s *Service) Upload(ctx context.Context, datastoreID, name string, content []byte) (Datasource, error) {
 	made, err := s.client.Upload(ctx, datastoreID, client.File{Name: name, Content: bytes.NewReader(content)})
 	return datasourceOf(value(made)), err
@@ -50,7 +50,7 @@ type Document struct {
 }
 
 // Upsert uploads up to 1,000 documents with up to 10 MiB of JSON, and returns the ids of their datasources in order.
-// The documents are searchable once their datasources have status synched; Settled waits for that.
+// The documents are searchable once their datasources have the status synched; Settled waits for that.
 func (s *Service) Upsert(ctx context.Context, datastoreID string, documents []Document) (ids []string, err error) {
 	items := make([]client.Document, len(documents))
 	for i, d := range documents {
@@ -64,8 +64,8 @@ func (s *Service) Settled(ctx context.Context, datastoreID string) error {
 	return s.client.Settled(ctx, datastoreID, nil)
 }
 
-// Watch subscribes to changes in a datastore. It returns once the subscription is active. The caller must call the
-// returned function, which calls `each` for every changed datasource until the context is done or `each` fails.
+// Watch subscribes to changes in a datastore and returns once the subscription is active. The caller must call the
+// returned function. It calls `each` for every changed datasource until the context is done or `each` fails.
 func (s *Service) Watch(ctx context.Context, datastoreID string) (changes func(each func(Datasource) error) error, err error) {
 	news, err := s.client.WatchDatastore(ctx, datastoreID)
 	if err != nil {

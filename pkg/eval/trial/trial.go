@@ -1,5 +1,5 @@
-// Package trial measures alternative settings of a datastore, so that a change is suggested only after it has been
-// measured. It copies the datastore's content into a temporary datastore for each setting.
+// Package trial measures alternative settings of a datastore, so that no change is suggested without a measurement. For
+// each setting, it copies the datastore's content into a temporary datastore.
 package trial
 
 import (
@@ -18,8 +18,8 @@ import (
 // Limits on a trial.
 const (
 	MaxSettings  = 4       // settings per trial
-	maxDocuments = 1000    // documents that are copied, with one request
-	maxBytes     = 8 << 20 // bytes of text that are copied
+	maxDocuments = 1000    // documents to copy, all in one request
+	maxBytes     = 8 << 20 // bytes of text to copy
 	cleanup      = time.Minute
 )
 
@@ -44,7 +44,7 @@ func Parse(text string) (Setting, error) {
 	return Setting{}, fmt.Errorf("%q is not a setting; use chunk=TOKENS or model=ID", text)
 }
 
-// String returns the setting as in reports.
+// String returns the setting in the form used in reports.
 func (s Setting) String() string {
 	if s.Model != "" {
 		return "model " + s.Model
@@ -63,12 +63,12 @@ type Service interface {
 	Settled(ctx context.Context, datastoreID string) error
 }
 
-// Run copies the texts of a datastore into temporary datastores: one with the present settings, and one for each
-// setting in `settings`. It runs the cases in all of them with hybrid search. The report lists the present settings
-// under the mode Hybrid, and each other setting under a mode named after it. Cases with filters are left out, because
+// Run copies the texts of a datastore into temporary datastores: one with the present settings, and one for each of
+// `settings`. It runs the cases in all of them with hybrid search. In the report, the mode Hybrid stands for the
+// present settings, and every other setting has a mode named after it. Cases with filters are left out, because the
 // copies have no metadata.
 //
-// Run fails if the datastore is too large to be copied. It deletes the copies before it returns, even if ctx is done.
+// Run fails if the datastore is too large to copy. It deletes the copies before it returns, even if ctx is done.
 func Run(ctx context.Context, s Service, store service.Datastore, cases []compare.Case, settings []Setting, o compare.Options) (report compare.Report, err error) {
 	documents, err := texts(ctx, s, store.ID)
 	if err != nil {
@@ -131,7 +131,7 @@ func texts(ctx context.Context, s Service, datastoreID string) (all []service.Do
 	return all, err
 }
 
-// copies sends each query to one of the temporary datastores. The mode of the query selects the datastore.
+// copies sends each query to one of the temporary datastores, which the query's mode selects.
 type copies struct {
 	Service
 	stores    map[string]string // ids by mode
@@ -169,7 +169,6 @@ func (c *copies) Query(ctx context.Context, _ string, q service.Query) ([]servic
 	return found, err
 }
 
-// delete deletes the copies.
 func (c *copies) delete(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
 	defer cancel()
