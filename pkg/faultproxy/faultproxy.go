@@ -1,5 +1,5 @@
-// Package faultproxy implements a TCP proxy that simulates faults. Tests put it between the service and a server on
-// which the service depends, to check what requests do while the server is down, silent, slow or flapping.
+// Package faultproxy implements a TCP proxy that simulates faults. Tests put it between the service and a server that
+// the service depends on. They check what requests do while that server is down, silent, slow or flapping.
 //
 // It works with every protocol over TCP: NATS, PostgreSQL, Milvus and model servers.
 package faultproxy
@@ -41,7 +41,7 @@ func Pass() Mode { return Mode{} }
 func Refuse() Mode { return Mode{kind: refuse} }
 
 // Blackhole accepts connections but passes no data in either direction, like a hung server or a network that drops
-// packets. The withheld data is passed on once another mode is set.
+// packets. It passes the withheld data on once another mode is set.
 func Blackhole() Mode { return Mode{kind: blackhole} }
 
 // Slow delays each piece of data by the given latency, and limits each direction of a connection to `rate` bytes per
@@ -50,7 +50,7 @@ func Slow(latency time.Duration, rate int) Mode {
 	return Mode{kind: slow, latency: latency, rate: rate}
 }
 
-// CutAfter resets each connection after the given number of further bytes, counted in both directions together.
+// CutAfter resets each connection after the given number of further bytes, counted over both directions.
 func CutAfter(bytes int64) Mode { return Mode{kind: cut, after: bytes} }
 
 // Flap alternates between Refuse and Pass, starting with Refuse. `down` is the length of each Refuse phase, and `up`
@@ -246,8 +246,8 @@ func (p *Proxy) pipe(l *link, to, from net.Conn) {
 	}
 }
 
-// delay waits for as long as the mode delays n bytes. It returns how many of these bytes may pass. If the mode then
-// ends the connection, `last` is true. If the connection ends before any byte may pass, `allowed` is -1.
+// delay waits for as long as the mode delays n bytes, and returns how many of them may pass. `last` is true if the mode
+// then ends the connection. `allowed` is -1 if the connection ends before any byte may pass.
 func (p *Proxy) delay(l *link, n int) (allowed int, last bool) {
 	for {
 		p.mu.Lock()
@@ -287,7 +287,7 @@ func (p *Proxy) delay(l *link, n int) (allowed int, last bool) {
 	}
 }
 
-// reset resets the connection as a crashing server does: no further data is sent, and the peer is notified at once.
+// reset resets the connection like a crashing server: it sends no further data, and the peer notices at once.
 func (l *link) reset() {
 	l.end()
 	if tcp, ok := l.client.(*net.TCPConn); ok {

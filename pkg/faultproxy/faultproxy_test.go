@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// testTimeout limits waits that would otherwise never end. Successful tests never wait that long.
+// testTimeout limits waits that would otherwise never end. A passing test never waits that long.
 const testTimeout = time.Minute
 
 // newEcho starts a proxy for a server that sends back everything it receives.
