@@ -1,5 +1,5 @@
-// Package filter implements filters on metadata: parsing, canonical form, type checks, and evaluation on one row.
-// Filters in the format of OpenAI's vector stores are accepted, too. See docs/retrieval.md.
+// Package filter implements filters on metadata: it parses them, brings them into canonical form, checks types, and
+// evaluates them on one row. It also accepts filters in the format of OpenAI's vector stores. See docs/retrieval.md.
 package filter
 
 import (
@@ -13,8 +13,8 @@ import (
 type Op string
 
 // Operators. And, Or and Not combine filters; the others are conditions on the values of a key. A key may have several
-// values, because metadata may contain lists. Ne and Nin are the negations of Eq and In, so documents without the key
-// match them.
+// values, because metadata may contain lists. Ne and Nin are the negations of Eq and In, so they match documents
+// without the key.
 const (
 	And      Op = "and"      // all Filters match
 	Or       Op = "or"       // at least one of Filters matches
@@ -22,14 +22,14 @@ const (
 	Eq       Op = "eq"       // a value equals Values[0]
 	Ne       Op = "ne"       // no value equals Values[0]
 	Gt       Op = "gt"       // a value is greater than Values[0]
-	Gte      Op = "gte"      // a value is greater than Values[0] or equal to it
+	Gte      Op = "gte"      // a value is greater than or equal to Values[0]
 	Lt       Op = "lt"       // a value is less than Values[0]
-	Lte      Op = "lte"      // a value is less than Values[0] or equal to it
+	Lte      Op = "lte"      // a value is less than or equal to Values[0]
 	In       Op = "in"       // a value equals one of Values
 	Nin      Op = "nin"      // no value equals one of Values
 	Exists   Op = "exists"   // the key has a value (Values[0] is true) or none (Values[0] is false)
 	Prefix   Op = "prefix"   // a text starts with Values[0]
-	Contains Op = "contains" // each of Values equals a value of the key
+	Contains Op = "contains" // each of Values is among the key's values
 )
 
 // Ops lists all operators, in the order of the documentation.
@@ -41,7 +41,7 @@ const (
 	MaxConditions = 100      // conditions, not counting and, or and not
 	MaxValues     = 1000     // values of in, nin and contains
 	MaxKeyBytes   = 256      // bytes of a key
-	MaxOrderBytes = 256      // bytes of a text that is compared by order or as a prefix
+	MaxOrderBytes = 256      // bytes of a text compared by order or as a prefix
 	MaxBytes      = 64 << 10 // bytes of the whole filter in its canonical form
 )
 
@@ -79,8 +79,8 @@ func (f *Filter) each(yield func(*Filter) bool) bool {
 	return true
 }
 
-// All returns a filter that matches if all the given filters match. Nil filters are ignored. It returns nil, which
-// matches everything, if no filter remains.
+// All returns a filter that matches if all the given filters match. It ignores nil filters. If no others remain, it
+// returns nil, which matches everything.
 func All(filters ...*Filter) *Filter {
 	filters = slices.DeleteFunc(slices.Clone(filters), func(f *Filter) bool { return f == nil })
 	switch len(filters) {

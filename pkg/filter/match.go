@@ -39,8 +39,8 @@ func (f *Filter) Negative() bool {
 }
 
 // Test returns a function that tests one value of the condition's key. A row matches the condition if at least one of
-// its values passes or, for a Negative condition, if none does. Contains conditions would need several tests; call
-// Split first to remove them.
+// its values passes. For a Negative condition, it matches if none passes. Contains conditions would need several tests;
+// call Split first to remove them.
 func (f *Filter) Test() func(Value) bool {
 	switch f.Op {
 	case Exists:
@@ -76,8 +76,8 @@ func (f *Filter) Split() *Filter {
 	return out
 }
 
-// ordered returns the function that tests whether a value is less or greater than the condition's value, as its
-// operator requires.
+// ordered returns a function that compares a value with the condition's value as the operator requires: less, greater,
+// or equal.
 func (f *Filter) ordered() func(Value) bool {
 	want := f.Values[0]
 	kind := want.Kind()
@@ -98,8 +98,8 @@ func (f *Filter) ordered() func(Value) bool {
 	}
 }
 
-// equalsAny returns a function that reports whether a value equals one of the values in the list. Two dates are equal if
-// they are the same moment.
+// equalsAny returns a function that reports whether a value equals one of `values`. Dates are equal if they are the
+// same moment.
 func equalsAny(values []Value) func(Value) bool {
 	if len(values) == 1 {
 		return equals(values[0])

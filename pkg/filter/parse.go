@@ -16,7 +16,7 @@ import (
 const maxFaults = 10
 
 // Parse reads a filter from a decoded JSON object. It returns nil for null, or if the filter has faults. `field` is the
-// name of the filter in the request. The paths of faulty fields begin with this name.
+// name of the filter in the request; it begins the paths of faulty fields.
 func Parse(v any, field string) (*Filter, []domain.FieldError) {
 	if v == nil {
 		return nil, nil

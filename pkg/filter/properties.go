@@ -5,8 +5,8 @@ import "slices"
 // PropertyPrefix is the start of keys that name a property of the datasource instead of metadata.
 const PropertyPrefix = "datasource."
 
-// Properties of a datasource. Content that was indexed by an old version lacks them. Before filters can use them, such
-// content must be indexed again.
+// Properties of a datasource. Content that an old version indexed lacks them. It must be indexed again before filters
+// can use them.
 const (
 	PropertyID        = PropertyPrefix + "id"         // present in each row that has properties
 	PropertyName      = PropertyPrefix + "name"       // name at the time of indexing

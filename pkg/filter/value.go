@@ -91,8 +91,8 @@ func ValueOf(v any) (Value, bool) {
 	return Value{}, false
 }
 
-// Identity returns a string that identifies the value: two values are equal if they have the same identity. Values of
-// different kinds have different identities. FromIdentity is the inverse.
+// Identity returns a string that identifies the value: two values are equal if and only if their identities are. Values
+// of different kinds have different identities. FromIdentity is the inverse.
 func (v Value) Identity() string {
 	switch v.kind {
 	case Number:
@@ -164,8 +164,8 @@ const (
 	maxDateBytes = len("2006-01-02T15:04:05.999999999+07:00")
 )
 
-// Time returns the time of a text in the form of RFC 3339 ("2006-01-02T15:04:05+01:00"), or of a day ("2006-01-02"),
-// which is its first moment. Without a time zone, the time is in UTC. It returns false for all other values.
+// Time returns the time of a text in RFC 3339 form ("2006-01-02T15:04:05+01:00"), or the first moment of a day
+// ("2006-01-02"). Without a time zone, the time is in UTC. It returns false for all other values.
 func (v Value) Time() (time.Time, bool) {
 	s := v.text
 	if len(s) < minDateBytes || len(s) > maxDateBytes || s[4] != '-' || s[7] != '-' || s[0] < '0' || s[0] > '9' {
@@ -182,8 +182,7 @@ func (v Value) Time() (time.Time, bool) {
 // base returns Text, Number or Bool.
 func (v Value) base() Kind { return max(v.kind, Text) }
 
-// same reports whether two values are equal (see Identity). Two dates are equal only if they are written in the same
-// way.
+// same reports whether two values are equal (see Identity). Dates are equal only if they are written in the same way.
 func (v Value) same(w Value) bool {
 	return v.base() == w.base() && v.number == w.number && v.text == w.text
 }
@@ -201,7 +200,7 @@ func compare(kind Kind, a, b Value) int {
 	return strings.Compare(a.text, b.text)
 }
 
-// Compare sorts values: numbers first, then booleans, then texts, which include dates.
+// Compare orders values: numbers first, then booleans, then texts, which include dates.
 func Compare(a, b Value) int {
 	rank := func(v Value) int { return map[Kind]int{Number: 0, Bool: 1, Text: 2}[v.base()] }
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.number, b.number), strings.Compare(a.text, b.text))
