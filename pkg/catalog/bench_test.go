@@ -15,10 +15,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// opener opens an empty catalog with the same durability as in production. Call settle after filling it.
+// opener opens an empty catalog with the durability used in production. Call settle after filling it.
 type opener func(b *testing.B) (c *catalog.Catalog, settle func())
 
-// onEngines runs a benchmark on each engine.
 func onEngines(b *testing.B, f func(b *testing.B, empty opener)) {
 	b.Run("SQLite", func(b *testing.B) {
 		f(b, func(b *testing.B) (*catalog.Catalog, func()) {
@@ -29,7 +28,7 @@ func onEngines(b *testing.B, f func(b *testing.B, empty opener)) {
 		f(b, func(b *testing.B) (*catalog.Catalog, func()) {
 			address := postgres(b)
 			return open(b, catalog.Options{URL: address}), func() {
-				// The server does this by itself every minute. Its query plans depend on the result.
+				// The server does this itself every minute. Its query plans depend on the statistics.
 				if err := sqlExec(address, `VACUUM ANALYZE`); err != nil {
 					b.Fatal(err)
 				}
@@ -40,7 +39,7 @@ func onEngines(b *testing.B, f func(b *testing.B, empty opener)) {
 
 const benchWorkspaces = 10
 
-// filled fills the outbox of a catalog with n jobs of ten workspaces, some of them replays. It returns the first
+// filled fills a catalog's outbox with n jobs of ten workspaces, some of them replays, and returns the first
 // datasources.
 func filled(b *testing.B, c *catalog.Catalog, n int) []domain.Datasource {
 	b.Helper()
@@ -93,8 +92,8 @@ func document(ws, store string) catalog.NewDatasource {
 	}
 }
 
-// cpuTimer reports the processor time of an operation in addition to its duration. On a busy machine, only processor
-// times can be compared.
+// cpuTimer reports an operation's CPU time in addition to its duration. On a busy machine, only CPU times are
+// comparable.
 type cpuTimer struct {
 	b       *testing.B
 	started bool
@@ -140,7 +139,7 @@ func bySize(b *testing.B, f func(b *testing.B, c *catalog.Catalog, ds []domain.D
 	})
 }
 
-// BenchmarkCatalog measures the operations that the service performs all the time. With -short, it leaves out the large
+// BenchmarkCatalog measures the operations that the service performs all the time. With -short it skips the large
 // catalog.
 func BenchmarkCatalog(b *testing.B) {
 	ctx := context.Background()
@@ -256,8 +255,8 @@ func BenchmarkCatalog(b *testing.B) {
 	})
 }
 
-// BenchmarkLargeDatastore measures operations on all datasources of a datastore. Each iteration moves the datastore,
-// which includes issuing the jobs, applying their events and switching readers, and then deletes it.
+// BenchmarkLargeDatastore measures operations on all datasources of a datastore. Each iteration moves the datastore
+// (issues the jobs, applies their events, switches readers) and then deletes it.
 func BenchmarkLargeDatastore(b *testing.B) {
 	const n = 20_000
 	onEngines(b, func(b *testing.B, empty opener) {
@@ -279,7 +278,7 @@ type largeDatastore struct {
 	seq   uint64
 }
 
-// timed runs f and reports its duration in milliseconds as a metric of the benchmark.
+// timed runs f and reports its duration in milliseconds as a benchmark metric.
 func (l *largeDatastore) timed(metric string, f func() error) {
 	l.b.Helper()
 	begun := time.Now()
@@ -307,7 +306,6 @@ func (l *largeDatastore) fill(n int) {
 	l.timed("synch-ms", l.work)
 }
 
-// work simulates every job in the outbox to its end.
 func (l *largeDatastore) work() error {
 	ctx := context.Background()
 	for {

@@ -24,19 +24,19 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(engines.Stopping(m))
 }
 
-// mayWalk lists parts of the statements that are allowed to scan a table or to sort, with the reason.
+// mayWalk lists fragments of the statements that may scan a table or sort, with the reason.
 var mayWalk = []string{
 	"SELECT COUNT(*) FROM api_keys",                                      // a small table, counted only at startup
-	"original_key FROM datasources WHERE original_key <> ''",             // its purpose is to scan the table
-	"WHERE place <> 1 AND status IN",                                     // a partial index, which contains only what is in flight
+	"original_key FROM datasources WHERE original_key <> ''",             // scanning is its purpose
+	"WHERE place <> 1 AND status IN",                                     // a partial index of the datasources in flight
 	"SELECT agent_id, datastore_id FROM agent_datastores WHERE agent_id", // sorts the datastores of one page of agents
 	"SELECT d.status, COUNT(*) FROM batch_files",                         // counts the files of one batch, which has a maximum size
 }
 
-// mayScan lists the steps of query plans that scan something that is always small.
+// mayScan lists query plan steps that scan something small.
 var mayScan = []string{
-	"SCAN waiting",    // the subquery of at most one row that looks for a waiting page
-	"SCAN unfinished", // the subquery of a few rows that looks for unfinished files
+	"SCAN waiting",    // a subquery of at most one row, which finds a waiting page
+	"SCAN unfinished", // a subquery of a few rows, which finds unfinished files
 	"SCAN CONSTANT ROW",
 	"SCAN datastores USING INDEX datastores_deleted", // datastores being removed
 	"SCAN datastores USING INDEX datastores_moving",  // datastores being moved
@@ -100,8 +100,8 @@ func open(t testing.TB, o catalog.Options) *catalog.Catalog {
 	return c
 }
 
-// migrated returns the file of an empty catalog. Every test of the suite starts with a copy of it, which is faster than
-// running the migrations.
+// migrated returns the file of an empty catalog. Every test starts with a copy, because running the migrations is
+// slower.
 func migrated(t testing.TB) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "empty.db")
@@ -196,7 +196,8 @@ func TestOpen(t *testing.T) {
 	})
 }
 
-// TestAJobThatIsBackInTheLogIsRemovedAgain adopts a job of a deleted datasource, as the log may have it after a crash.
+// TestAJobThatIsBackInTheLogIsRemovedAgain adopts a job of a deleted datasource. The log may still have it after a
+// crash.
 func TestAJobThatIsBackInTheLogIsRemovedAgain(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, func(t testing.TB, o catalog.Options) *catalog.Catalog {

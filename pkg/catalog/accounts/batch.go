@@ -13,19 +13,19 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// Time limit for storing one batch, which may contain the usage of several callers.
+// Time limit for storing one batch.
 const batchTimeout = 10 * time.Second
 
-// usageQueue combines the usage reported by concurrent callers, so that one transaction stores all of it. Callers that
-// arrive while a batch is being stored form the next batch.
+// usageQueue stores the usage reported by concurrent callers in one transaction. Callers that arrive while a batch is
+// being stored form the next batch.
 type usageQueue struct {
-	lock sync.Mutex // held while uses are stored
+	lock sync.Mutex // held while a batch is stored
 
 	mu   sync.Mutex
-	next *usageBatch // uses to store next; nil: none
+	next *usageBatch // the batch to store next; nil if there is none
 }
 
-// usageBatch holds the usage that one transaction stores. The fields `done` and `errs` are guarded by usageQueue.lock.
+// usageBatch is the usage that one transaction stores. usageQueue.lock guards the fields `done` and `errs`.
 type usageBatch struct {
 	sums map[domain.Account]map[domain.Metric]int64
 	done bool
@@ -38,8 +38,7 @@ type accountUses struct {
 	uses    map[domain.Metric]int64
 }
 
-// count adds uses to the counters of an account, and returns once they are stored. The usage reported by concurrent
-// callers is combined into one batch.
+// count adds uses to the counters of an account and returns once they are stored. It batches concurrent calls.
 func (y *usageQueue) count(ctx context.Context, a domain.Account, uses map[domain.Metric]int64, store func(context.Context, []accountUses) error) error {
 	own := y.join(a, uses)
 	y.lock.Lock()
@@ -50,14 +49,14 @@ func (y *usageQueue) count(ctx context.Context, a domain.Account, uses map[domai
 	y.mu.Lock()
 	y.next = nil
 	y.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchTimeout) // this caller's context must not cancel the uses of other callers
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchTimeout) // the batch also contains the uses of other callers
 	defer cancel()
 	own.store(ctx, store)
 	return own.errs[a]
 }
 
-// store calls the parameter `store` with the usage of the whole batch. If that fails, it calls `store` again for each
-// account separately, so that an error with one account does not lose the usage of the others.
+// store calls the parameter `store` once with the whole batch. If that fails, it calls `store` separately for each
+// account, so that an error with one account does not lose the usage of the others.
 func (t *usageBatch) store(ctx context.Context, store func(context.Context, []accountUses) error) {
 	t.done = true
 	all := t.ordered()
@@ -74,7 +73,6 @@ func (t *usageBatch) store(ctx context.Context, store func(context.Context, []ac
 	}
 }
 
-// join adds uses to the next batch.
 func (y *usageQueue) join(a domain.Account, uses map[domain.Metric]int64) *usageBatch {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -89,7 +87,6 @@ func newUsageBatch() *usageBatch {
 	return &usageBatch{sums: make(map[domain.Account]map[domain.Metric]int64)}
 }
 
-// add adds uses to the account's sums.
 func (t *usageBatch) add(a domain.Account, uses map[domain.Metric]int64) {
 	sums := t.sums[a]
 	if sums == nil {
@@ -103,8 +100,8 @@ func (t *usageBatch) add(a domain.Account, uses map[domain.Metric]int64) {
 	}
 }
 
-// ordered returns the usage of each account, sorted by workspace and key. All transactions lock workspaces in this
-// order, so they cannot deadlock.
+// ordered returns the usage per account, sorted by workspace and key. All transactions lock workspaces in this order,
+// which prevents deadlocks.
 func (t *usageBatch) ordered() []accountUses {
 	accounts := slices.SortedFunc(maps.Keys(t.sums), func(a, b domain.Account) int {
 		return cmp.Or(strings.Compare(a.WorkspaceID, b.WorkspaceID), strings.Compare(a.KeyID, b.KeyID))

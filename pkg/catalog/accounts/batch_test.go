@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// TestUsesOfABatchFailSeparately counts uses of three accounts while an earlier batch is being stored. The uses of one
-// of these accounts cannot be stored.
+// TestUsesOfABatchFailSeparately counts uses of three accounts while an earlier batch is being stored. One account's
+// uses cannot be stored.
 func TestUsesOfABatchFailSeparately(t *testing.T) {
 	t.Parallel()
 	var y usageQueue

@@ -9,23 +9,22 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// How long usage stays in memory before it is stored. If the process is killed before then, this usage is lost.
+// Time that usage may stay in memory before it is stored. A process that is killed loses this usage.
 const deferDelay = 100 * time.Millisecond
 
-// deferredUsage buffers the usage of many calls in memory and stores it in one transaction.
+// deferredUsage buffers usage in memory and stores it in one transaction.
 type deferredUsage struct {
-	lock chan struct{} // holds an element while uses are being stored; a mutex would not allow waiting with a context
+	lock chan struct{} // full while uses are being stored; a mutex could not be waited for with a context
 
 	mu     sync.Mutex
-	next   *usageBatch // uses to store next; nil: none
-	closed bool        // no more uses are buffered
+	next   *usageBatch // uses to store next; nil if there are none
+	closed bool        // whether buffering has ended
 	timer  *time.Timer
 }
 
-// CountDeferred is like Count, but does not wait for the database. It keeps the uses in memory and stores them within a
-// tenth of a second, or in Close if that comes first. Use it only for metrics without a limit: if the process is
-// killed, the uses from the last tenth of a second are lost. Usage and KeyUsage of this process include the uses
-// immediately. Errors are logged.
+// CountDeferred is like Count, but does not wait for the database. It buffers the uses and stores them within 100
+// milliseconds, or in Close if that comes first. Use it only for metrics without a limit, because a process that is
+// killed loses its buffer. Usage and KeyUsage of this process include the uses immediately. Errors are logged.
 func (c *Accounts) CountDeferred(a domain.Account, uses map[domain.Metric]int64) {
 	c.deferred.mu.Lock()
 	defer c.deferred.mu.Unlock()
@@ -39,9 +38,9 @@ func (c *Accounts) CountDeferred(a domain.Account, uses map[domain.Metric]int64)
 	c.deferred.next.add(a, uses)
 }
 
-// flushDeferred stores the buffered usage and waits until this is done. Database errors are logged, not returned. If
-// ctx is done first, flushDeferred returns an error, but the usage is still stored, because other callers may be
-// waiting for it.
+// flushDeferred stores the buffered usage and waits for the result. Database errors are logged, not returned. If ctx
+// ends first, flushDeferred returns an error, but the usage is still stored, because other callers may be waiting for
+// it.
 func (c *Accounts) flushDeferred(ctx context.Context) error {
 	select {
 	case c.deferred.lock <- struct{}{}:
@@ -74,7 +73,7 @@ func (c *Accounts) flushDeferred(ctx context.Context) error {
 	}
 }
 
-// takeDeferred removes the buffered usage and returns it, or nil if there is none.
+// takeDeferred removes and returns the buffered usage, or nil if there is none.
 func (c *Accounts) takeDeferred() *usageBatch {
 	c.deferred.mu.Lock()
 	defer c.deferred.mu.Unlock()
@@ -85,7 +84,7 @@ func (c *Accounts) takeDeferred() *usageBatch {
 	return next
 }
 
-// closeDeferred stores the buffered usage. Later calls of CountDeferred have no effect.
+// closeDeferred stores the buffered usage and ends buffering.
 func (c *Accounts) closeDeferred() {
 	c.deferred.mu.Lock()
 	c.deferred.closed = true

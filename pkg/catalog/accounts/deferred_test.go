@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// open returns an Accounts whose database is a file. The function `end` closes both.
+// open returns an Accounts with an SQLite file as its database, and a function that closes both.
 func open(t *testing.T, path string) (c *Accounts, end func()) {
 	t.Helper()
 	d, err := db.Open(t.Context(), db.Options{Path: path, Schema: migrations.FS})
@@ -32,8 +32,7 @@ func open(t *testing.T, path string) (c *Accounts, end func()) {
 	}
 }
 
-// TestCloseStoresDeferredUsage counts a use, closes immediately, and opens the database again, as another process
-// would.
+// TestCloseStoresDeferredUsage counts a use, closes immediately, and reopens the database like another process.
 func TestCloseStoresDeferredUsage(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "catalog.db")
@@ -55,7 +54,7 @@ func TestCloseStoresDeferredUsage(t *testing.T) {
 	}
 }
 
-// TestReadingUsageEndsWithItsContext reads the usage while nothing can be stored.
+// TestReadingUsageEndsWithItsContext reads the usage while storing is blocked.
 func TestReadingUsageEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	c, end := open(t, filepath.Join(t.TempDir(), "catalog.db"))

@@ -18,42 +18,42 @@ type StoredResponse struct {
 }
 
 const (
-	// How long a response is kept.
+	// Time that a response is kept.
 	idempotencyExpiry = 24 * time.Hour
-	// IdempotencyLease is how long a request may run without calling KeepIdempotent. After that, its process is assumed
-	// to be dead, and another process may execute the request. The clocks of processes that share a catalog must agree
-	// to within a fraction of this time.
+	// IdempotencyLease is the maximum time between calls of KeepIdempotent while a request runs. After that, its process
+	// is assumed to be dead, and another process may execute the request. The clocks of processes that share a catalog
+	// must agree to within a fraction of this time.
 	IdempotencyLease = 10 * time.Second
-	// Value of the Retry-After header for a request that is repeated while its first execution is still in progress.
+	// Retry-After for a repeated request whose first execution is still in progress.
 	idempotencyRetry = 2 * time.Second
 )
 
 // Claim is the right to execute the request with an idempotency key. If the holder does not renew its claim in time,
-// another process may take the claim over. Executing the request twice is harmless: the ids of created objects are
-// derived from the request, so each object is created only once. An execution that has lost its claim can commit
-// nothing; see WithClaim. If it could, a paused process might undo a later request, by replacing newer content or
-// creating objects that have since been deleted.
+// another process may take it over. Executing the request twice is harmless, because the ids of new objects are derived
+// from the request, so each object is created only once. An execution that has lost its claim cannot commit anything;
+// see WithClaim. Otherwise, a process that was paused could undo a later request: replace newer content, or recreate
+// objects that have been deleted since.
 type Claim struct {
-	// Repeated says whether an earlier execution of the request ended without a response. That execution may have done
-	// all, some or none of the work.
+	// Repeated says whether an earlier execution of the request ended without a response. It may have done all, some or
+	// none of the work.
 	Repeated bool
 	// Begun is the start of the first execution.
 	Begun time.Time
 
 	ws, key, requestHash string
-	expires              int64  // in microseconds since 1970; identifies the request together with ws, key and requestHash
-	holder               string // the process that may keep, release or abandon the claim
+	expires              int64  // in microseconds since 1970; with ws, key and requestHash it identifies the request
+	holder               string // the execution that may renew, release or abandon the claim
 }
 
-// ID returns the id of an object that the request creates. Different arguments give different ids, so a request can
-// create several objects. The id is the same whenever the request is repeated, and no other request gets it.
+// ID returns the id of an object that the request creates. A request that creates several objects passes different
+// arguments for each. Repeating the request gives the same ids; another request never gets them.
 func (c *Claim) ID(parts ...string) string {
 	return domain.DerivedID(append([]string{"idempotent", c.ws, c.key, c.requestHash, strconv.FormatInt(c.expires, 10)}, parts...)...)
 }
 
-// WithClaim returns a context whose transactions commit only if the claim is still held. They fail with
-// domain.CodeConflict if another execution of the request has taken the claim over. The claim's row stays locked until
-// the commit, so the claim cannot be taken over in between.
+// WithClaim returns a context whose transactions commit only while the claim is held. If another execution of the
+// request has taken it over, they fail with domain.CodeConflict. The claim's row stays locked until the commit, so that
+// the claim cannot be taken over in between.
 func WithClaim(ctx context.Context, claim *Claim) context.Context {
 	return db.WithFence(ctx, func(ctx context.Context, t *db.Tx) error {
 		var holder string
@@ -67,14 +67,14 @@ func WithClaim(ctx context.Context, claim *Claim) context.Context {
 	})
 }
 
-// WithoutClaim returns a context whose transactions do not depend on a claim.
+// WithoutClaim returns a context whose transactions need no claim.
 func WithoutClaim(ctx context.Context) context.Context { return db.WithFence(ctx, nil) }
 
 // BeginIdempotent claims an idempotency key for the request with the given hash. If it returns a claim, the caller
-// executes the request, calls KeepIdempotent at intervals well below IdempotencyLease, and at the end calls
+// executes the request, calls KeepIdempotent at intervals well below IdempotencyLease, and finally calls
 // FinishIdempotent, ReleaseIdempotent or AbandonIdempotent. Otherwise, it returns the stored response to the same
-// request. Responses are kept for 24 hours from the start of the request. BeginIdempotent fails with
-// domain.CodeConflict if the key was used for another request, or if the request is in progress.
+// request. Responses are kept for 24 hours from the start of the request. If the key was used for another request, or
+// if the request is still in progress, it fails with domain.CodeConflict.
 func (c *Accounts) BeginIdempotent(ctx context.Context, ws, key, requestHash string) (*Claim, *StoredResponse, error) {
 	var claim *Claim
 	var have *StoredResponse
@@ -100,11 +100,10 @@ func (c *Accounts) BeginIdempotent(ctx context.Context, ws, key, requestHash str
 	return claim, have, nil
 }
 
-// take claims the key if the key is free, or if the process that claimed it has not renewed its claim in time. It also
-// takes over a claim with a renewal time in the future, which means that the clock was set back. Each of the two SQL
-// statements checks and claims in one step, so only one of several concurrent requests succeeds, even in different
-// processes. As long as a row has status 0, which means that there is no response yet, its body column contains the
-// holder of the claim.
+// take claims the key if it is free or if its holder has not renewed the claim in time. A renewal time in the future
+// means that the clock was set back; such a claim is taken over too. Each of the two SQL statements checks and claims
+// in one step, so only one of several concurrent requests succeeds, even in different processes. While a row has status
+// 0 (no response yet), its body column contains the holder of the claim.
 func (c *Claim) take(ctx context.Context, t *db.Tx, now time.Time) (bool, error) {
 	fresh, err := t.Exec(ctx, `INSERT INTO idempotency_keys (workspace_id, key, request_hash, status, body, begun_at, expires_at)
 		VALUES (?, ?, ?, 0, ?, ?, ?) ON CONFLICT DO NOTHING`, c.ws, c.key, c.requestHash, c.holder, db.Micros(now), c.expires)
@@ -124,8 +123,8 @@ func (c *Claim) take(ctx context.Context, t *db.Tx, now time.Time) (bool, error)
 	return err == nil, err
 }
 
-// storedResponse is called for a request that could not claim its key. It returns the stored response, or an error that
-// explains why there is none.
+// storedResponse returns the stored response to a request that could not claim its key, or an error that explains why
+// there is none.
 func storedResponse(ctx context.Context, t *db.Tx, ws, key, requestHash string) (*StoredResponse, error) {
 	var hash string
 	var r StoredResponse
@@ -145,11 +144,11 @@ func storedResponse(ctx context.Context, t *db.Tx, ws, key, requestHash string) 
 	return nil, busy
 }
 
-// claimedByHolder is the SQL condition that selects the row of a claim only if its holder still has the claim.
+// claimedByHolder selects the row of a claim that its holder still has.
 const claimedByHolder = `workspace_id = ? AND key = ? AND status = 0 AND body = ?`
 
-// KeepIdempotent renews the claim, and reports whether the caller still has it. If the caller has lost the claim,
-// another process may already be executing the request.
+// KeepIdempotent renews the claim and reports whether the caller still has it. If not, another process may already be
+// executing the request.
 func (c *Accounts) KeepIdempotent(ctx context.Context, claim *Claim) (holds bool, err error) {
 	err = c.db.Update(ctx, "renewing the claim to an idempotency key", func(t *db.Tx) error {
 		n, err := t.Exec(ctx, `UPDATE idempotency_keys SET begun_at = ? WHERE `+claimedByHolder, db.Micros(c.db.Now()), claim.ws, claim.key, claim.holder)
@@ -169,9 +168,8 @@ func (c *Accounts) FinishIdempotent(ctx context.Context, claim *Claim, r StoredR
 	})
 }
 
-// ReleaseIdempotent ends an execution of the request that has no response to store, but may have changed something. The
-// key stays reserved for the same request. The request can be repeated immediately; the claim of the next execution
-// then has Repeated set.
+// ReleaseIdempotent ends an execution that has no response to store but may have changed something. The key stays
+// reserved for the same request, which can be repeated immediately; the next claim then has Repeated set.
 func (c *Accounts) ReleaseIdempotent(ctx context.Context, claim *Claim) error {
 	return c.db.Update(ctx, "releasing the claim to an idempotency key", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE idempotency_keys SET begun_at = 0, body = '' WHERE `+claimedByHolder, claim.ws, claim.key, claim.holder)
@@ -179,8 +177,8 @@ func (c *Accounts) ReleaseIdempotent(ctx context.Context, claim *Claim) error {
 	})
 }
 
-// AbandonIdempotent ends an execution of the request that has changed nothing, and frees the key. If claim.Repeated is
-// set, an earlier execution may have changed something; the key then stays reserved, as after ReleaseIdempotent.
+// AbandonIdempotent ends an execution that has changed nothing, and frees the key. If claim.Repeated is set, an earlier
+// execution may have changed something, so the key stays reserved, as after ReleaseIdempotent.
 func (c *Accounts) AbandonIdempotent(ctx context.Context, claim *Claim) error {
 	if claim.Repeated {
 		return c.ReleaseIdempotent(ctx, claim)

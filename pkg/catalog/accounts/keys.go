@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// EnsureWorkspace creates the workspace if it does not exist. It does not rename an existing workspace.
+// EnsureWorkspace creates the workspace if it does not exist. An existing workspace keeps its name.
 func (c *Accounts) EnsureWorkspace(ctx context.Context, id, name string) error {
 	return c.db.Update(ctx, "creating a workspace", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `INSERT INTO workspaces (id, name, created_at) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING`,
@@ -24,7 +24,6 @@ func (c *Accounts) WorkspaceName(ctx context.Context, id string) (name string, e
 	return name, db.MapNotFound(err, "workspace", id)
 }
 
-// keyRow returns the columns of a key.
 func keyRow(k *domain.APIKey) db.Row {
 	return db.Row{
 		db.Fixed("id", &k.ID),
@@ -47,8 +46,8 @@ var (
 
 var scanKey = db.ScanRow(keyRow)
 
-// CreateKey stores a key, sets CreatedAt, and returns the key as stored. It fails with domain.CodeConflict if the id or
-// hash exists, and with domain.NotFound if the workspace does not exist.
+// CreateKey stores a key and returns it with CreatedAt set. It fails with domain.CodeConflict if the id or hash exists,
+// and with domain.NotFound if the workspace does not exist.
 func (c *Accounts) CreateKey(ctx context.Context, k domain.APIKey) (domain.APIKey, error) {
 	k.LastUsedAt, k.ExpiresAt = db.Stored(k.LastUsedAt), db.Stored(k.ExpiresAt)
 	err := c.db.Update(ctx, "storing a key", func(t *db.Tx) error {
@@ -90,13 +89,12 @@ func (c *Accounts) Keys(ctx context.Context, ws string) ([]domain.APIKey, error)
 	return keys, nil
 }
 
-// keyAndLimits selects a key together with its limits, in one row per limit. One query reads both, because every
-// request needs them.
+// keyAndLimits selects a key with its limits, one row per limit. Every request needs both, so one query reads both.
 var keyAndLimits = `SELECT ` + keyRow(new(domain.APIKey)).Columns("k.") + `, COALESCE(l.metric, ''), COALESCE(l.value, 0)
 	FROM api_keys k LEFT JOIN limits l ON l.workspace_id = k.workspace_id AND l.key_id = k.id WHERE k.hash = ?`
 
-// KeyByHash returns the key whose secret has the hash; see domain.HashKey. Expired keys are not found.
-// The result is shared: callers must not change its scopes and limits.
+// KeyByHash returns the key whose secret has this hash; see domain.HashKey. It does not find expired keys. The result
+// is shared: callers must not change its scopes and limits.
 func (c *Accounts) KeyByHash(ctx context.Context, hash string) (domain.APIKey, error) {
 	version, cacheable := c.db.Version(ctx)
 	k, cached := domain.APIKey{}, false
@@ -120,7 +118,7 @@ func (c *Accounts) KeyByHash(ctx context.Context, hash string) (domain.APIKey, e
 
 func noSuchKey() error { return domain.Errorf(domain.CodeNotFound, "there is no such key") }
 
-// readKey reads the key whose secret has the hash, even if it has expired.
+// readKey reads the key whose secret has this hash, even if it has expired.
 func (c *Accounts) readKey(ctx context.Context, hash string) (domain.APIKey, error) {
 	var limits domain.Limits
 	rows, err := db.Collect(ctx, c.db.Read, func(s db.Scanner) (domain.APIKey, error) {
@@ -165,11 +163,10 @@ func (c *Accounts) RevokeKey(ctx context.Context, ws, id string) (domain.APIKey,
 	return k, err
 }
 
-// touchInterval is the precision with which the last use of a key is stored. Storing every use would cost more than the
-// request that uses the key.
+// Precision of the stored time of a key's last use. Storing every use would cost more than the request itself.
 const touchInterval = time.Minute
 
-// TouchKey stores the key's last use, with a precision of one minute. Unknown keys are ignored.
+// TouchKey stores the time of the key's last use, to the minute. It ignores unknown keys.
 func (c *Accounts) TouchKey(ctx context.Context, id string, at time.Time) error {
 	if last, ok := c.lastUses.Load(id); ok && at.Before(last.(time.Time).Add(touchInterval)) {
 		return nil

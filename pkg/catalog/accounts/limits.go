@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Limits returns the limits that SetLimits has stored for the account: those of the key if a.KeyID is set, otherwise
-// those of the workspace. They do not include Options.Limits. The key need not exist.
+// Limits returns the limits stored by SetLimits for the account: those of the key if a.KeyID is set, otherwise those of
+// the workspace. It does not include Options.Limits. The key need not exist.
 func (c *Accounts) Limits(ctx context.Context, a domain.Account) (domain.Limits, error) {
 	return readLimits(ctx, c.db.Read, a)
 }
@@ -31,9 +31,8 @@ func readLimits(ctx context.Context, q db.Querier, a domain.Account) (domain.Lim
 	return out, nil
 }
 
-// SetLimits replaces the limits of the workspace or, if a.KeyID is set, of that key. The catalog's Options.Limits still
-// apply: if both limit a metric, the lower limit counts. SetLimits fails with domain.NotFound if the workspace or the
-// key does not exist.
+// SetLimits replaces the limits of the workspace or, if a.KeyID is set, of that key. Options.Limits still apply: if
+// both limit a metric, the lower limit counts. It fails with domain.NotFound if the workspace or key does not exist.
 func (c *Accounts) SetLimits(ctx context.Context, a domain.Account, limits domain.Limits) error {
 	return c.db.Update(ctx, "setting limits", func(t *db.Tx) error {
 		if a.KeyID == "" {
@@ -68,7 +67,7 @@ func setLimits(ctx context.Context, t *db.Tx, a domain.Account, limits domain.Li
 	return nil
 }
 
-// accountLimits returns two sets of limits: those of the workspace, combined with Options.Limits, and those of the key.
+// accountLimits returns the limits of the workspace, combined with Options.Limits, and those of the key.
 func (c *Accounts) accountLimits(ctx context.Context, q db.Querier, a domain.Account) (ofWorkspace, ofKey domain.Limits, err error) {
 	set, err := readLimits(ctx, q, domain.Account{WorkspaceID: a.WorkspaceID})
 	if err != nil {
@@ -82,8 +81,8 @@ func (c *Accounts) accountLimits(ctx context.Context, q db.Querier, a domain.Acc
 	return c.limits.Stricter(set), ofKey, nil
 }
 
-// LimitsInForce returns the limits that apply to the workspace: for each metric, the stricter one of Options.Limits and
-// the limit set for the workspace.
+// LimitsInForce returns the limits that apply to the workspace: for each metric, the lower of Options.Limits and the
+// workspace's own limit.
 func (c *Accounts) LimitsInForce(ctx context.Context, ws string) (domain.Limits, error) {
 	limits, _, err := c.accountLimits(ctx, c.db.Read, domain.Account{WorkspaceID: ws})
 	return limits, err
@@ -109,9 +108,9 @@ func readStored(ctx context.Context, q db.Querier, ws string) (chunks, bytes int
 	return chunks, bytes + files + parts, nil
 }
 
-// CheckStorage fails with domain.CodeUsageLimit if the workspace has already reached a storage limit. It is called
-// before a client uploads content, so that the client does not send content that would be rejected. WithinStorage
-// checks the limits again when the content is stored, because other uploads may have been stored in the meantime.
+// CheckStorage fails with domain.CodeUsageLimit if the workspace has reached a storage limit. Call it before a client
+// uploads content that would only be rejected. WithinStorage checks again when the content is stored, because other
+// uploads may have come first.
 func (c *Accounts) CheckStorage(ctx context.Context, ws string) error {
 	limits, _, err := c.accountLimits(ctx, c.db.Read, domain.Account{WorkspaceID: ws})
 	if err != nil || !limitsStorage(limits) {
@@ -131,8 +130,8 @@ func limitsStorage(limits domain.Limits) bool {
 	return limits[domain.MetricStoredBytes] > 0 || limits[domain.MetricStoredChunks] > 0
 }
 
-// checkChunks fails if the workspace has reached its chunk limit. A workspace below the limit may add content of any
-// size, and may thereby exceed the limit, because the number of chunks is unknown until the content is read.
+// checkChunks fails if the workspace has reached its chunk limit. Below the limit it may add content of any size, and
+// thereby exceed the limit, because the number of chunks is known only after the content has been read.
 func checkChunks(limits domain.Limits, chunks int64) error {
 	if limit := limits[domain.MetricStoredChunks]; limit > 0 && chunks >= limit {
 		return limitReached("chunks", limit, chunks)
@@ -145,10 +144,10 @@ func limitReached(noun string, limit, has int64) error {
 		limit, noun, has)
 }
 
-// WithinStorage runs f, which stores content in the workspace. It fails with domain.CodeUsageLimit if the workspace
-// then exceeds a storage limit. A call that adds no content is never rejected. Calls for one workspace run one after
-// the other, so the limit holds for concurrent uploads too. WithinStorage must be the first call in its transaction;
-// see the order of locks in record/locks.go.
+// WithinStorage runs f, which stores content in the workspace. If the workspace then exceeds a storage limit, it fails
+// with domain.CodeUsageLimit. A call that adds no content is never rejected. Calls for one workspace run one after
+// another, so the limit also holds for concurrent uploads. WithinStorage must be the first call in its transaction; see
+// the lock order in record/locks.go.
 func (c *Accounts) WithinStorage(ctx context.Context, t *db.Tx, ws string, f func() error) error {
 	limits, _, err := c.accountLimits(ctx, t, domain.Account{WorkspaceID: ws})
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 // MonthOf returns the month (UTC) in which uses at the time t are counted.
 func MonthOf(t time.Time) string { return t.UTC().Format("2006-01") }
 
-// Count adds uses to the account's counters for the current month (UTC), either all of them or none. To take back uses
-// that were counted but did not happen, pass negative numbers. Concurrent calls share one transaction.
+// Count adds uses to the account's counters for the current month (UTC), either all or none. Negative numbers take back
+// uses that did not happen after all. Concurrent calls share a transaction.
 func (c *Accounts) Count(ctx context.Context, a domain.Account, uses map[domain.Metric]int64) error {
 	uses = maps.Clone(uses)
 	maps.DeleteFunc(uses, func(_ domain.Metric, n int64) bool { return n == 0 })
@@ -28,7 +28,6 @@ func (c *Accounts) Count(ctx context.Context, a domain.Account, uses map[domain.
 	return c.queue.count(ctx, a, uses, c.storeUses)
 }
 
-// storeUses adds the usage of several accounts to their counters for the current month.
 func (c *Accounts) storeUses(ctx context.Context, sums []accountUses) error {
 	return c.db.Update(ctx, "counting use", func(t *db.Tx) error {
 		month := MonthOf(c.db.Now())
@@ -41,8 +40,8 @@ func (c *Accounts) storeUses(ctx context.Context, sums []accountUses) error {
 	})
 }
 
-// Count adds uses to the counters of a workspace and of a key. All transactions lock these counters in the same order,
-// so they cannot deadlock.
+// Count adds uses to the counters of a workspace and of a key. All transactions lock the counters in the same order,
+// which prevents deadlocks.
 func Count(ctx context.Context, t *db.Tx, a domain.Account, month string, uses map[domain.Metric]int64) error {
 	metrics := slices.Sorted(maps.Keys(uses))
 	for _, m := range metrics {
@@ -64,10 +63,10 @@ func Count(ctx context.Context, t *db.Tx, a domain.Account, month string, uses m
 	return nil
 }
 
-// Admit counts one agent query by the account. If the workspace or the key has reached its query limit or its token
-// limit, Admit fails with domain.CodeUsageLimit and counts nothing. It checks and counts in one step, so the query
-// limit holds for concurrent callers too. The token limit may be exceeded, because the number of tokens that a query
-// takes is unknown until the query is answered.
+// Admit counts one agent query. If the workspace or the key has reached its query limit or token limit, Admit counts
+// nothing and fails with domain.CodeUsageLimit. It checks and counts in one step, so the query limit also holds for
+// concurrent callers. A query can exceed the token limit, because nobody knows how many tokens it takes before it is
+// answered.
 func (c *Accounts) Admit(ctx context.Context, a domain.Account) error {
 	return c.db.Update(ctx, "counting a query", func(t *db.Tx) error {
 		month := MonthOf(c.db.Now())
@@ -97,7 +96,7 @@ func (c *Accounts) Admit(ctx context.Context, a domain.Account) error {
 	})
 }
 
-// checkTokens fails if the workspace or the key has used all its tokens for the month.
+// checkTokens fails if the workspace or the key has used up its tokens for the month.
 func checkTokens(ctx context.Context, t *db.Tx, a domain.Account, month string, ofWorkspace, ofKey domain.Limits) error {
 	var used int64
 	if limit := ofWorkspace[domain.MetricTokens]; limit > 0 {
@@ -123,7 +122,6 @@ func checkTokens(ctx context.Context, t *db.Tx, a domain.Account, month string, 
 	return nil
 }
 
-// orUnlimited returns the limit, or the maximum integer if there is no limit.
 func orUnlimited(limit int64) int64 {
 	if limit <= 0 {
 		return 1<<63 - 1
@@ -131,7 +129,7 @@ func orUnlimited(limit int64) int64 {
 	return limit
 }
 
-// limitNames maps metrics with monthly limits to their names in messages.
+// limitNames maps metrics with monthly limits to their names in error messages.
 var limitNames = map[domain.Metric]string{domain.MetricQueries: "agent queries", domain.MetricTokens: "model tokens"}
 
 func quotaExceeded(owner string, limits domain.Limits, m domain.Metric) error {
@@ -139,7 +137,7 @@ func quotaExceeded(owner string, limits domain.Limits, m domain.Metric) error {
 		owner, limits[m], limitNames[m])
 }
 
-// counter holds a key's usage or limit for one metric. The key "" stands for the workspace.
+// counter is a key's usage or limit for one metric. The key "" stands for the workspace.
 type counter struct {
 	key    string
 	metric domain.Metric
@@ -148,8 +146,8 @@ type counter struct {
 
 var scanUse = db.Scan(func(u *counter) []any { return []any{&u.key, &u.metric, &u.value} })
 
-// Usage returns the workspace's counters for the month (UTC) that contains the given time. Metrics that were never
-// counted are absent.
+// Usage returns the workspace's counters for the month (UTC) that contains the given time. Metrics without uses are
+// absent.
 func (c *Accounts) Usage(ctx context.Context, ws string, month time.Time) (map[domain.Metric]int64, error) {
 	if err := c.flushDeferred(ctx); err != nil {
 		return nil, fmt.Errorf("reading use: %w", err)
@@ -165,8 +163,8 @@ func (c *Accounts) Usage(ctx context.Context, ws string, month time.Time) (map[d
 	return out, nil
 }
 
-// KeyUsage returns the same counters as Usage, but separately for each key id, including revoked keys. The key id ""
-// stands for uses without a key.
+// KeyUsage returns the counters of Usage separately by key id, including revoked keys. The key id "" stands for uses
+// without a key.
 func (c *Accounts) KeyUsage(ctx context.Context, ws string, month time.Time) (map[string]map[domain.Metric]int64, error) {
 	if err := c.flushDeferred(ctx); err != nil {
 		return nil, fmt.Errorf("reading use by key: %w", err)

@@ -10,12 +10,12 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// testClocks tests every operation that depends on the clock. Each test sets the clock forward or back between two
-// steps of an operation. Despite the jump, no work may be lost or done twice, and a dead process must not keep a lease
-// or a claim longer than usual.
+// testClocks tests every operation that depends on the clock. Each test makes the clock jump between two steps of an
+// operation. Despite the jump, no work may be lost or done twice, and a dead process must not keep a lease or claim
+// longer than usual.
 func testClocks(t *testing.T, open world.Open) {
 	jumps := []time.Duration{-24 * time.Hour, -time.Hour, time.Hour, 24 * time.Hour}
-	if testing.Short() { // one jump is sufficient for the race detector
+	if testing.Short() { // one jump is enough for the race detector
 		jumps = jumps[1:2]
 	}
 	for _, jump := range jumps {
@@ -49,7 +49,7 @@ func testLeaseInAJump(t *testing.T, w *world.World, jump time.Duration) {
 	world.Equal(t, true, lease("a"))
 	world.Equal(t, false, lease("b"))
 	w.Clock.Advance(jump)
-	world.Equal(t, true, lease("a")) // no other process has asked for the lease, so its holder can renew it
+	world.Equal(t, true, lease("a")) // nobody else has asked for the lease, so its holder can renew it
 	world.Equal(t, false, lease("b"))
 }
 
@@ -82,9 +82,9 @@ func testRepairInAJump(t *testing.T, w *world.World, jump time.Duration) {
 func testRequestInAJump(t *testing.T, w *world.World, jump time.Duration) {
 	lost := claimKey(w, "key", "hash")
 	w.Clock.Advance(jump)
-	world.Equal(t, true, keepClaim(w, lost)) // its process is alive and renews the claim
+	world.Equal(t, true, keepClaim(w, lost)) // the process is alive and renews the claim
 	requireBusy(w, "key", "hash")
-	w.Clock.Advance(-jump) // now the process dies; the next jump must end within the day for which the claim is kept
+	w.Clock.Advance(-jump) // now the process dies; the next jump must end within the day that the claim is kept
 	w.Clock.Advance(min(jump, 23*time.Hour))
 	w.Clock.Advance(catalog.IdempotencyLease + time.Second)
 	again := claimKey(w, "key", "hash")

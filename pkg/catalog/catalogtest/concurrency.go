@@ -18,17 +18,17 @@ func testConcurrency(t *testing.T, open world.Open) {
 	})
 }
 
-// concurrentService simulates a service whose processes share the catalog and use it concurrently.
+// concurrentService simulates a service whose processes share a catalog.
 type concurrentService struct {
 	*world.World
 	processes []*catalog.Catalog
 	site      domain.Datasource
-	// stream receives published jobs for the workers. Its capacity is sufficient for all jobs.
+	// stream passes published jobs to the workers. It has room for all jobs.
 	stream  chan domain.Job
 	applied chan struct{} // signals a change
 
 	mu        sync.Mutex
-	published map[string]uint64 // job id → generation: a stream accepts a job once, from any publisher
+	published map[string]uint64 // job id → generation; the stream accepts each job once, whoever publishes it
 }
 
 const uploaders, uploads = 4, 15
@@ -38,7 +38,7 @@ func newConcurrentService(w *world.World, others ...*catalog.Catalog) *concurren
 		World: w, processes: append([]*catalog.Catalog{w.Catalog}, others...),
 		stream: make(chan domain.Job, 1000), applied: make(chan struct{}, 1), published: map[string]uint64{},
 	}
-	b.site = w.CreateSite(domain.DatasourceConfig{}) // the site's own job is published; run does the rest of its crawl
+	b.site = w.CreateSite(domain.DatasourceConfig{}) // the site's own job is published; run does the rest of the crawl
 	return b
 }
 
@@ -71,7 +71,7 @@ func (b *concurrentService) run() {
 
 func (b *concurrentService) process(i int) *catalog.Catalog { return b.processes[i%len(b.processes)] }
 
-// upload adds datasources, deletes some of them, and reports newly discovered pages of the site.
+// upload adds datasources, deletes some of them, and reports new pages of the site.
 func (b *concurrentService) upload(u int) {
 	c := b.process(u)
 	for i := range uploads {
@@ -118,8 +118,8 @@ func (b *concurrentService) dispatch(c *catalog.Catalog, stop <-chan struct{}) {
 	}
 }
 
-// publish puts the job into the stream. As in production, the caller calls Published only afterwards, so a worker may
-// already have finished the job by then.
+// publish puts the job into the stream. As in production, the caller calls Published only afterwards; by then, a worker
+// may have finished the job.
 func (b *concurrentService) publish(j domain.Job) uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -151,7 +151,7 @@ func (b *concurrentService) work(c *catalog.Catalog) {
 	}
 }
 
-// waitSynched waits until the datastore has the given number of datasources and all are synched.
+// waitSynched waits until the datastore has `want` datasources and all of them are synched.
 func waitSynched(w *world.World, applied <-chan struct{}, want int) {
 	w.T.Helper()
 	for {

@@ -194,8 +194,8 @@ func testConversations(t *testing.T, open world.Open) {
 	})
 }
 
-// talk creates a conversation between the visitor and the agent. `texts` alternates between questions and answers,
-// starting with a question.
+// talk creates a conversation between the visitor and the agent. `texts` alternates between questions and answers and
+// starts with a question.
 func talk(w *world.World, agent, visitor string, texts ...string) domain.Conversation {
 	w.T.Helper()
 	v := world.Must(w.EnsureConversation(w.Ctx, domain.Conversation{ID: domain.NewID(), WorkspaceID: w.WS, AgentID: agent, VisitorID: visitor}))(w.T)
@@ -359,7 +359,7 @@ func testConversationLocks(t *testing.T, open world.Open) {
 		world.Equal(t, true, got)
 		got = world.Must(w.Lock(w.Ctx, v.ID, "a", time.Minute))(t)
 		world.Equal(t, false, got)
-		world.OK(t, w.Unlock(w.Ctx, v.ID, "a")) // the lock has passed to another holder
+		world.OK(t, w.Unlock(w.Ctx, v.ID, "a")) // no effect, because b has the lock
 		got = world.Must(w.Lock(w.Ctx, v.ID, "c", time.Minute))(t)
 		world.Equal(t, false, got)
 		for _, holder := range []string{"b", "a"} {

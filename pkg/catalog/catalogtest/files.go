@@ -28,7 +28,7 @@ func add(w *world.World, storeID string, f domain.File) domain.Datasource {
 	return world.Must(w.AddFile(w.Ctx, w.WS, storeID, catalog.NewFile{FileID: f.ID}))(w.T)
 }
 
-// deletable returns the keys of originals that a sweeper would delete now. It also finishes all queued sweeps.
+// deletable returns the keys of the originals that a sweeper would delete now. It finishes all queued sweeps.
 func deletable(w *world.World) []string {
 	w.T.Helper()
 	keys := []string{}
@@ -165,7 +165,7 @@ func testFiles(t *testing.T, open world.Open) {
 	})
 }
 
-// sorted returns the keys, with the key of the given owner first.
+// sorted sorts the keys, but puts the given owner's key first.
 func sorted(keys []string, owner string) []string {
 	slices.SortFunc(keys, func(a, b string) int {
 		switch {
@@ -302,7 +302,7 @@ func testFileBatches(t *testing.T, open world.Open) {
 		cancelled := world.Must(w.CancelBatch(w.Ctx, w.WS, w.StoreID, late.ID))(t)
 		world.Equal(t, []any{true, int64(2)}, []any{cancelled.Cancelled, cancelled.Counts[domain.StatusSkipped]})
 		world.Equal(t, 0, len(w.PublishAll()))
-		world.Equal(t, 1, len(w.AllSweeps())) // of the job that was sent
+		world.Equal(t, 1, len(w.AllSweeps())) // the sweep of the job that was sent
 		w.ApplyEvent(running, domain.EventSynched, world.Chunks(2))
 		got := w.Get(running.ID)
 		world.Equal(t, []any{domain.StatusSkipped, uint64(0)}, []any{got.Status, got.ActiveGeneration})
@@ -338,7 +338,7 @@ func testExpiry(t *testing.T, open world.Open) {
 		expire(w)
 		world.Equal(t, f.ExpiresAt, f.CreatedAt.Add(time.Hour))
 		world.Must(w.Catalog.File(w.Ctx, w.WS, f.ID))(t)
-		w.Clock.Advance(2 * time.Second) // times of creation are up to a second later than the clock
+		w.Clock.Advance(2 * time.Second) // stored creation times are up to a second later than the clock
 		expire(w)
 		world.Refused(w.Catalog.File(w.Ctx, w.WS, f.ID))(t, domain.CodeNotFound)
 		w.IsGone(d.ID)
@@ -361,7 +361,7 @@ func testExpiry(t *testing.T, open world.Open) {
 		w.Clock.Advance(used.ExpiresAt.Sub(w.Clock.Now()))
 		expire(w)
 		soon := world.Must(w.VectorStore(w.Ctx, w.WS, store.ID))(t)
-		world.Equal(t, false, soon.Expired) // a use within the last seconds may not be recorded yet
+		world.Equal(t, false, soon.Expired) // the last few seconds of use may not be recorded yet
 		w.Clock.Advance(time.Minute)
 		expire(w)
 		gone := world.Must(w.VectorStore(w.Ctx, w.WS, store.ID))(t)

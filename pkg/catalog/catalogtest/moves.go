@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// placeB is the place (engine and embedding model) to which the test's datastores move. placeC is a third place.
+// placeB is the place (engine and embedding model) to which the tests move their datastores. placeC is a third place.
 var (
 	placeB = domain.Place{Engine: domain.EngineMilvus, Model: "model-2"}
 	placeC = domain.Place{Engine: domain.EngineMilvus, Model: "model-3"}
@@ -29,7 +29,7 @@ func readDatastore(w *world.World) domain.Datastore {
 	return d
 }
 
-// issue adds the jobs that carry out the move to the outbox, publishes them, and returns them.
+// issue queues the jobs of the move, publishes them and returns them.
 func issue(w *world.World, move *domain.Move) []domain.Job {
 	w.T.Helper()
 	world.Must(w.IssueMoves(w.Ctx, w.StoreID, move.ID, 1000))(w.T)
@@ -48,8 +48,8 @@ func finish(w *world.World, moveID string) bool {
 	return switched
 }
 
-// sweptPlaces returns the places in which a sweep of the whole datastore is queued. It maps each place to the sweep's
-// Below, the limit on the generations that the sweep deletes.
+// sweptPlaces maps each place in which a sweep of the whole datastore is queued to the sweep's Below: the sweep deletes
+// generations lower than this.
 func sweptPlaces(w *world.World) map[domain.Place]uint64 {
 	w.T.Helper()
 	out := map[domain.Place]uint64{}
@@ -205,7 +205,7 @@ func testMoves(t *testing.T, open world.Open) {
 		w.ClearSweeps()
 		w.End(w.PublishAll()[0], domain.EventSynched)
 		world.Equal(t, w.Seq, w.ActiveOne(waiting.ID).ActiveGeneration)
-		world.Equal(t, w.Seq+1, w.AllSweeps()[0].Below) // the sweep of the waiting datasource's rows in the old place
+		world.Equal(t, w.Seq+1, w.AllSweeps()[0].Below) // sweeps the rows of `waiting` from the old place
 		world.Equal(t, world.Serving, w.AllSweeps()[0].Place)
 		world.Equal(t, domain.StatusSynched, w.Get(old.ID).Status)
 	})
@@ -276,7 +276,7 @@ func testMoves(t *testing.T, open world.Open) {
 		w.End(arrived, domain.EventSynched)
 		w.ClearSweeps()
 		world.Equal(t, (*domain.Move)(nil), setPlace(w, world.Serving).Move)
-		world.Equal(t, map[domain.Place]uint64{placeB: w.Seq}, sweptPlaces(w)) // the fourth job was never published
+		world.Equal(t, map[domain.Place]uint64{placeB: w.Seq}, sweptPlaces(w)) // Below excludes the fourth job, which was never published
 		world.Equal(t, []string{}, w.OutboxIDs())
 		for i, want := range []domain.Status{domain.StatusPending, domain.StatusSynched, domain.StatusSynched, domain.StatusError} {
 			got := w.Get(made[i].ID)
@@ -291,7 +291,7 @@ func testMoves(t *testing.T, open world.Open) {
 		world.Equal(t, made[0].ActiveGeneration, w.ActiveOne(made[0].ID).ActiveGeneration)
 		world.Equal(t, placeB, w.AllSweeps()[0].Place)
 		world.Equal(t, flying.Generation+1, w.AllSweeps()[0].Below)
-		w.End(byID[made[3].ID], domain.EventSynched) // simulates that the fourth job was published nevertheless
+		w.End(byID[made[3].ID], domain.EventSynched) // as if the fourth job had been published after all
 		world.Equal(t, domain.StatusError, w.Get(made[3].ID).Status)
 		world.Equal(t, int64(0), w.CountInFlight())
 	})
@@ -304,7 +304,7 @@ func testMoves(t *testing.T, open world.Open) {
 		world.Equal(t, placeC, second.To)
 		world.Equal(t, true, first.ID != second.ID)
 		world.Equal(t, map[domain.Place]uint64{placeB: w.Seq + 1, placeC: w.Seq + 1}, sweptPlaces(w))
-		world.Equal(t, 0, len(issue(w, second))) // the datasource's job of the first move is still running
+		world.Equal(t, 0, len(issue(w, second))) // the datasource's job from the first move is still running
 		w.End(late, domain.EventSynched)
 		world.Equal(t, false, finish(w, first.ID))
 		world.Equal(t, domain.MoveProgress{Total: 1}, progress(w))

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// foreign creates a datastore in another workspace. It returns a function that assigns a new file to that datastore.
+// foreign creates a datastore in another workspace, and returns a function that puts a new file into it.
 func foreign(w *world.World) func(*catalog.NewDatasource) {
 	w.T.Helper()
 	ws := w.NewWorkspace()
@@ -72,7 +72,7 @@ func testOutbox(t *testing.T, open world.Open) {
 			}
 			return taken
 		}
-		for n, want := range []int{7, 2, 1} { // while 10, 3 and 1 jobs fit into the window
+		for n, want := range []int{7, 2, 1} { // with room for 10, 3 and 1 jobs in the window
 			var workspace string
 			for range 20 {
 				workspace = w.CreateFile(others[n]).WorkspaceID
@@ -177,7 +177,7 @@ func testOutbox(t *testing.T, open world.Open) {
 		}
 	})
 	world.Run(t, open, "a commit that puts a job into the outbox wakes, one that does not stays silent", func(t *testing.T, w *world.World) {
-		<-w.OutboxWake() // the signal after opening the catalog
+		<-w.OutboxWake() // the signal sent on opening
 		NewAgent(w)
 		select {
 		case <-w.OutboxWake():
@@ -193,7 +193,7 @@ func testOutbox(t *testing.T, open world.Open) {
 	world.Run(t, open, "the end of a job in the stream wakes, once, as its place is free", func(t *testing.T, w *world.World) {
 		done, failed := w.CreateFile(), w.CreateFile()
 		w.PublishAll()
-		<-w.OutboxWake() // one signal for opening and both commits
+		<-w.OutboxWake() // a single signal for opening and both commits
 		w.ApplyEvent(done, domain.EventProgress)
 		silent := func(after string) {
 			t.Helper()

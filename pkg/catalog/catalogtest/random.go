@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// testRandom runs random histories. Callers add, change and delete datasources. The dispatcher publishes jobs, and
-// sometimes fails to record that. The stream delivers events late, twice, or after their job was replaced.
+// testRandom runs random histories. Callers add, change and delete datasources. The dispatcher publishes jobs and
+// sometimes fails to record it. The stream delivers events late, twice, or after their job was replaced.
 func testRandom(t *testing.T, open world.Open) {
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprintf("whatever happens in history %d, every datasource is waited for in one place, and in the end none", seed), func(t *testing.T) {
@@ -44,17 +44,15 @@ type history struct {
 	alive  []string       // ids known to callers
 	events []domain.Event // in transit
 	jobs   []domain.Job   // published
-	// written lists, for each datasource, the generations whose rows were written completely, and the place of each.
+	// written lists the completely written generations of each datasource, with their places.
 	written map[string][]version
 }
 
-// version is a generation in a place.
 type version struct {
 	place      domain.Place
 	generation uint64
 }
 
-// pick returns a random item, and whether there are any items.
 func pick[T any](h *history, items []T) (T, bool) {
 	var none T
 	if len(items) == 0 {
@@ -101,7 +99,7 @@ func (h *history) step() {
 	}
 }
 
-// mayBeGone fails the test if err is any error other than "not found". Another caller may have deleted the object.
+// mayBeGone accepts success and "not found", because another caller may have deleted the object.
 func (h *history) mayBeGone(err error) {
 	h.T.Helper()
 	if domain.CodeOf(err) != domain.CodeNotFound {
@@ -128,8 +126,7 @@ func (h *history) requeue() {
 	world.Must(h.Requeue(h.Ctx, h.WS, id, job, catalog.PriorityReplay))(h.T)
 }
 
-// publish sends some jobs to the stream. Sometimes it then skips the call that records this, like a dispatcher that
-// dies.
+// publish sends some jobs to the stream. Sometimes it does not record them as published, like a dispatcher that dies.
 func (h *history) publish() {
 	h.T.Helper()
 	jobs := world.Must(h.Outbox(h.Ctx, 1+h.rand.IntN(4)))(h.T)
@@ -142,7 +139,6 @@ func (h *history) publish() {
 	}
 }
 
-// eventsOf returns the events that a worker sends about a job.
 func (h *history) eventsOf(j domain.Job, seq uint64) []domain.Event {
 	j.Generation = seq
 	h.jobs = append(h.jobs, j)
@@ -169,7 +165,7 @@ func (h *history) eventsOf(j domain.Job, seq uint64) []domain.Event {
 		end.Type = domain.EventSitemap
 	case j.Kind == domain.JobCrawl && j.Type == domain.TypeWebPage:
 		end.Type = domain.EventFetched
-		// Choose from few different contents, so that some of the fetched pages are unchanged or duplicates.
+		// Few different contents, so that some fetched pages are unchanged or duplicates.
 		end.Fetched = &domain.Fetched{Original: domain.Original{Key: fmt.Sprint("page-", seq), SHA256: fmt.Sprint("content-", h.rand.IntN(4))}}
 		if h.rand.IntN(4) == 0 {
 			end.Fetched.Canonical = fmt.Sprint("https://pumps.example/", h.rand.IntN(6))
@@ -186,8 +182,7 @@ func (h *history) eventsOf(j domain.Job, seq uint64) []domain.Event {
 	return append(out, end)
 }
 
-// deliver applies a random event, so events arrive out of order. Sometimes it keeps the event, to deliver it again
-// later.
+// deliver applies a random event, so events arrive out of order. Sometimes it keeps the event for another delivery.
 func (h *history) deliver() {
 	h.T.Helper()
 	if len(h.events) == 0 {
@@ -200,7 +195,7 @@ func (h *history) deliver() {
 	}
 }
 
-// workOnce does one batch of work on sites.
+// workOnce does one batch of site work.
 func (h *history) workOnce() {
 	h.T.Helper()
 	tasks := world.Must(h.SiteWork(h.Ctx, catalog.SiteTask{}, 10))(h.T)
@@ -209,18 +204,17 @@ func (h *history) workOnce() {
 	}
 }
 
-// stop picks a random datasource and stops its crawl, if it has one.
+// stop stops the crawl of a random datasource, if it has one.
 func (h *history) stop() {
 	h.T.Helper()
 	if id, any := pick(h, h.alive); any {
 		_, err := h.StopCrawl(h.Ctx, h.WS, id)
-		if domain.CodeOf(err) != domain.CodeInvalid { // a file
+		if domain.CodeOf(err) != domain.CodeInvalid { // it is a file
 			h.mayBeGone(err)
 		}
 	}
 }
 
-// move simulates a round of the mover.
 func (h *history) move() {
 	h.T.Helper()
 	d := readDatastore(h.World)
@@ -231,8 +225,8 @@ func (h *history) move() {
 	finish(h.World, d.Move.ID)
 }
 
-// arrive runs the mover until the datastore's move ends. It queues another job for each datasource whose move has
-// failed, as a user would.
+// arrive runs the mover until the datastore's move ends. Like a user, it queues another job for each datasource whose
+// move has failed.
 func (h *history) arrive() {
 	h.T.Helper()
 	for range 100 {
@@ -252,7 +246,6 @@ func (h *history) arrive() {
 	h.T.Fatal("a move does not come to its end")
 }
 
-// content returns the datasources with active content.
 func (h *history) content() (out []string) {
 	h.T.Helper()
 	world.OK(h.T, h.EachActive(h.Ctx, h.StoreID, func(a catalog.ActiveState) error {
@@ -264,8 +257,8 @@ func (h *history) content() (out []string) {
 	return out
 }
 
-// checkActive requires that all active content was completely written to the place that serves the datastore's
-// searches, and that no sweep will delete it.
+// checkActive requires that all active content was completely written to the place that searches read, and that no
+// sweep will delete it.
 func (h *history) checkActive() {
 	h.T.Helper()
 	sweeps := h.AllSweeps()
@@ -285,7 +278,7 @@ func (h *history) checkActive() {
 	}
 }
 
-// drain delivers all events until none follow.
+// drain delivers events until none are left.
 func (h *history) drain() {
 	h.T.Helper()
 	for range 100 {
@@ -305,9 +298,8 @@ func (h *history) drain() {
 	h.T.Fatal("jobs follow from jobs without end")
 }
 
-// checkPages requires that every site counts its pages correctly and has its final status only if no pages are waiting.
-// No two pages of a site may have the same content. If a page was left out as a duplicate, the page that was kept
-// instead must exist.
+// checkPages requires that every site counts its pages correctly and has its final status only if no page is waiting.
+// No two pages of a site may have the same content. The page that replaces a duplicate must exist.
 func (h *history) checkPages() {
 	h.T.Helper()
 	for _, id := range h.alive {
@@ -321,7 +313,7 @@ func (h *history) checkPages() {
 		world.Equal(h.T, int64(len(list)), h.ProgressOf(id).Discovered)
 		for _, p := range list {
 			world.Equal(h.T, true, p.Status.Terminal())
-			if p.DuplicateOf == "" || site.Crawl.Stopped() { // the work on pages left out was stopped too
+			if p.DuplicateOf == "" || site.Crawl.Stopped() { // stopping the crawl also stopped the work on skipped pages
 				continue
 			}
 			keeper := world.Must(h.Datasource(h.Ctx, h.WS, p.DuplicateOf))(h.T)
@@ -330,8 +322,8 @@ func (h *history) checkPages() {
 	}
 }
 
-// checkPlaces requires that every waiting datasource has its job either in the outbox or in flight. A site that is
-// waiting for its pages has no job.
+// checkPlaces requires that every waiting datasource has its job in exactly one place: the outbox or in flight. A site
+// that is waiting for its pages has no job.
 func (h *history) checkPlaces() {
 	h.T.Helper()
 	waiting := map[string]bool{}

@@ -51,7 +51,7 @@ func testDeletion(t *testing.T, open world.Open) {
 		world.OK(t, err)
 		world.Equal(t, 0, len(left))
 		world.Equal(t, []string{}, w.OutboxIDs())
-		// Page A was already fetched, so only the site and page B have jobs to withdraw. The first two sweeps do this.
+		// Page A was already fetched, so only the jobs of the site and of page B are withdrawn. The first two sweeps do this.
 		swept, withdrawn, waiting := map[string][]string{}, []string{}, []string{site.ID, domain.ChildID(site.ID, world.PageB)}
 		sweeps := w.AllSweeps()
 		for _, s := range sweeps[:2] {
@@ -96,7 +96,7 @@ func testDeletion(t *testing.T, open world.Open) {
 			world.Refused(w.DeleteDatasource(w.Ctx, w.WS, last.ID))(t, domain.CodeNotFound)
 		}
 		unseen()
-		world.Equal(t, 1, len(w.PublishAll())) // the file's job: no page of the site is fetched
+		world.Equal(t, 1, len(w.PublishAll())) // the file's job; no page of the site is fetched
 		w.ClearSweeps()
 		batches := 0
 		for more := true; more; batches++ {
@@ -231,7 +231,7 @@ func testDeletion(t *testing.T, open world.Open) {
 		}
 		gone()
 		w.ClearSweeps()
-		world.Equal(t, catalog.Applied{}, w.ApplyEvent(last, domain.EventSynched)) // the datasource's row may still exist
+		world.Equal(t, catalog.Applied{}, w.ApplyEvent(last, domain.EventSynched)) // whether or not the datasource's row still exists
 		world.Equal(t, catalog.Applied{}, w.ApplyEvent(site, domain.EventDiscovered, world.Links(world.PageB)))
 		w.End(flying, domain.EventError)
 		for _, s := range w.AllSweeps() {
@@ -250,7 +250,7 @@ func testDeletion(t *testing.T, open world.Open) {
 				delete(keys, key)
 			}
 		}
-		world.Equal(t, 500, len(keys)) // these keys were in sweeps of the first batch, which ClearSweeps has deleted
+		world.Equal(t, 500, len(keys)) // ClearSweeps has deleted the sweeps with these keys
 	})
 	world.Run(t, open, "an event of a deleted datasource sweeps what its job wrote", func(t *testing.T, w *world.World) {
 		d := w.CreateFile()
@@ -269,7 +269,7 @@ func testDeletion(t *testing.T, open world.Open) {
 		world.Equal(t, 2, len(sweeps))
 		world.Equal(t, w.Seq+1, sweeps[0].Below)
 		world.Equal(t, []string{"late"}, sweeps[1].Originals)
-		for _, s := range sweeps { // the sweeps include the job, but not the job of a later datasource with the same id
+		for _, s := range sweeps { // they remove this job, but not that of a later datasource with the same id
 			world.Equal(t, []any{true, w.Seq + 1}, []any{s.Jobs, s.Below})
 		}
 	})
@@ -325,7 +325,7 @@ func testSweeps(t *testing.T, open world.Open) {
 		world.Equal(t, 2, len(w.AllSweeps()))
 	})
 	world.Run(t, open, "a commit that queues a sweep wakes", func(t *testing.T, w *world.World) {
-		<-w.SweepWake() // the signal after opening the catalog
+		<-w.SweepWake() // the signal sent on opening
 		d := w.CreateFile()
 		select {
 		case <-w.SweepWake():

@@ -141,7 +141,7 @@ func testQuotas(t *testing.T, open world.Open) {
 			world.Equal(t, int64(3), usageOf(w)[domain.MetricQueries])
 			keys := world.Must(w.KeyUsage(w.Ctx, w.WS, w.Clock.Now()))(t)
 			world.Equal(t, int64(3), keys[key][domain.MetricQueries])
-			if name == "key" { // the limit of a key does not affect other keys
+			if name == "key" { // a limit on one key does not affect other keys
 				world.OK(t, w.Admit(w.Ctx, AccountOf(w, "")))
 			}
 			w.Clock.Advance(31 * 24 * time.Hour)
@@ -209,7 +209,6 @@ func testQuotas(t *testing.T, open world.Open) {
 	})
 }
 
-// sized returns a file with the given number of bytes.
 func sized(w *world.World, n int64) catalog.NewDatasource {
 	return w.File(func(d *catalog.NewDatasource) { d.Datasource.Original.Size = n })
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// conversationRow returns the columns of a conversation.
 func conversationRow(v *domain.Conversation) db.Row {
 	return db.Row{
 		db.Fixed("id", &v.ID),
@@ -30,7 +29,7 @@ func conversationRow(v *domain.Conversation) db.Row {
 	}
 }
 
-// messageRow returns the columns of a message, including search and seq, which domain.Message does not contain.
+// messageRow returns the columns of a message, including search and seq, which domain.Message lacks.
 func messageRow(m *domain.Message, search *string, seq *int64) db.Row {
 	return db.Row{
 		db.Fixed("id", &m.ID),
@@ -60,11 +59,10 @@ func scanMessage(s db.Scanner) (m domain.Message, err error) {
 	return m, err
 }
 
-// EnsureConversation stores v as a new conversation together with its first messages, and returns it with CreatedAt and
-// UpdatedAt set. If the conversation exists, EnsureConversation adds the messages and returns the stored conversation.
-// Either everything or nothing is stored. It fails with domain.NotFound if the agent does not exist, or if the
-// conversation belongs to another workspace or agent. If there are messages, it also fails if the conversation belongs
-// to another visitor.
+// EnsureConversation stores v as a new conversation with its first messages, and returns it with CreatedAt and
+// UpdatedAt set. If the conversation exists, it adds the messages and returns the stored conversation. It stores either
+// everything or nothing. It fails with domain.NotFound if the agent does not exist, if the conversation belongs to
+// another workspace or agent, or if there are messages and the conversation belongs to another visitor.
 func (c *Store) EnsureConversation(ctx context.Context, v domain.Conversation, first ...domain.Message) (have domain.Conversation, err error) {
 	at := c.db.Stamp()
 	v.CreatedAt, v.UpdatedAt, v.Title = db.FromMicros(at), db.FromMicros(at), title(v.Title)
@@ -94,8 +92,8 @@ func (c *Store) EnsureConversation(ctx context.Context, v domain.Conversation, f
 	return have, err
 }
 
-// FindConversation returns the conversation with the given id, and whether there is one. It fails with domain.NotFound
-// if the conversation belongs to another workspace or agent.
+// FindConversation returns the conversation with this id and whether it exists. It fails with domain.NotFound if the
+// conversation belongs to another workspace or agent.
 func (c *Store) FindConversation(ctx context.Context, ws, agentID, id string) (v domain.Conversation, exists bool, err error) {
 	v, err = scanConversation(c.db.Read.QueryRow(ctx, `SELECT `+conversationColumns+` FROM conversations WHERE id = ?`, id))
 	switch {
@@ -109,7 +107,7 @@ func (c *Store) FindConversation(ctx context.Context, ws, agentID, id string) (v
 	return v, true, nil
 }
 
-// Conversation returns a conversation in the workspace. If agentID is not empty, the conversation must be with that
+// Conversation returns a conversation of the workspace. If agentID is not empty, the conversation must belong to that
 // agent.
 func (c *Store) Conversation(ctx context.Context, ws, agentID, id string) (domain.Conversation, error) {
 	return readConversation(ctx, c.db.Read, ws, agentID, id)
@@ -141,8 +139,8 @@ type ConversationFilter struct {
 	AgentID   string
 	VisitorID string
 	From      time.Time // started at or after this time
-	To        time.Time // started before this time
-	Search    string    // text contained in a message, case-insensitive
+	To        time.Time // started before
+	Search    string    // text that a message contains, ignoring case
 }
 
 // Conversations returns a page of the workspace's conversations that match the filter, newest first, and the cursor of
@@ -180,8 +178,8 @@ func (c *Store) Conversations(ctx context.Context, ws string, f ConversationFilt
 	return items, next, nil
 }
 
-// DeleteConversation deletes the conversation with its messages and returns it. An answer in progress can then no
-// longer be stored.
+// DeleteConversation deletes the conversation with its messages and returns it. An answer in progress can no longer be
+// stored.
 func (c *Store) DeleteConversation(ctx context.Context, ws, id string) (domain.Conversation, error) {
 	var v domain.Conversation
 	err := c.db.Update(ctx, "deleting a conversation", func(t *db.Tx) (err error) {
@@ -203,7 +201,7 @@ func appendMessages(ctx context.Context, t *db.Tx, conversationID string, ms []d
 	if err != nil {
 		return db.MapNotFound(err, "conversation", conversationID)
 	}
-	var last int64 // may be in the future if it was stored by another process whose clock is ahead
+	var last int64 // may be in the future if another process with a fast clock stored it
 	err = t.QueryRow(ctx, `SELECT COALESCE(MAX(seq), 0) FROM messages WHERE conversation_id = ?`, conversationID).Scan(&last)
 	if err != nil {
 		return fmt.Errorf("looking for the last message: %w", err)
@@ -235,11 +233,11 @@ func (c *Store) Messages(ctx context.Context, conversationID string, limit int) 
 	return ms, nil
 }
 
-// Number of messages that EachMessage reads per batch. It is small because a message may contain a whole answer.
+// Number of messages that EachMessage reads per batch. It is small because messages can be long answers.
 const messageBatch = 20
 
-// EachMessage calls f with every message of the conversation, oldest first, until f fails, and returns f's error. It
-// keeps only one batch in memory.
+// EachMessage calls f with every message of the conversation, oldest first. It stops at the first error from f and
+// returns it. Only one batch is in memory at a time.
 func (c *Store) EachMessage(ctx context.Context, conversationID string, f func(domain.Message) error) error {
 	w := db.Walk[domain.Message]{
 		Text: `SELECT ` + messageColumns + ` FROM messages WHERE conversation_id = ? AND seq > ? ORDER BY seq LIMIT ?`,

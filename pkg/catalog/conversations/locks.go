@@ -7,14 +7,14 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/db"
 )
 
-// Lock acquires or renews the lock that a holder needs to answer a question in the conversation. It returns false if
-// another holder has the lock. So questions are answered one after the other, even in several processes, and an answer
-// can refer to earlier ones. A lock that is neither renewed nor released expires after `ttl`. Like Lease, Lock uses the
-// process's clock.
+// Lock acquires or renews the lock for answering a question in the conversation. It returns false if another holder has
+// the lock. Questions are thus answered one after another, even by several processes, and an answer can refer to
+// earlier ones. A lock that is neither renewed nor released expires after `ttl`. Like Lease, Lock uses the process's
+// clock.
 //
-// A conversation can be locked before it is stored, so the order is also kept if several first questions arrive at the
-// same time. The lock only determines the order of answers. An answer whose holder has lost the lock is still stored,
-// after the messages that are already there.
+// A conversation can be locked before it is stored, so the order also holds for several first questions at the same
+// time. The lock determines only the order of answers: if a holder has lost it, its answer is still stored, after the
+// messages already there.
 func (c *Store) Lock(ctx context.Context, conversationID, holder string, ttl time.Duration) (taken bool, err error) {
 	err = c.db.Update(ctx, "locking a conversation", func(t *db.Tx) error {
 		now := c.db.Now()
@@ -28,7 +28,7 @@ func (c *Store) Lock(ctx context.Context, conversationID, holder string, ttl tim
 	return taken && err == nil, err
 }
 
-// Time between the expiry of a lock that was not released and the deletion of its row.
+// Time after which the row of an expired lock is deleted.
 const lockExpiry = time.Hour
 
 // Unlock releases the lock if the holder still has it.
@@ -45,20 +45,18 @@ func (c *Store) Unlock(ctx context.Context, conversationID, holder string) error
 // Number of conversations deleted per transaction.
 const forgetBatch = 100
 
-// ForgetConversations deletes a batch of conversations that have had no message since the given time and have no
-// question in progress. It reports whether there are more such conversations.
+// ForgetConversations deletes a batch of conversations without messages since the given time and without a question in
+// progress. It reports whether there are more.
 func (c *Store) ForgetConversations(ctx context.Context, since time.Time) (more bool, err error) {
 	const forgotten = `updated_at < ? AND NOT EXISTS (
 		SELECT 1 FROM conversation_turns t WHERE t.conversation_id = conversations.id AND t.held_until >= ?)`
 	old, now := db.Micros(since), db.Micros(c.db.Now())
-	// This method is called often, and usually there are no conversations to delete, so check without a transaction
-	// first.
+	// This method is called often and there is usually nothing to delete, so check first without a transaction.
 	if some, err := db.Exists(ctx, c.db.Read, `SELECT 1 FROM conversations WHERE `+forgotten+` LIMIT 1`, old, now); err != nil || !some {
 		return false, err
 	}
 	err = c.db.Update(ctx, "forgetting conversations", func(t *db.Tx) error {
-		// Repeat the condition outside the subquery, because a conversation may have continued since the subquery
-		// selected it.
+		// Repeat the condition outside the subquery: a conversation may have continued since the subquery selected it.
 		n, err := t.Exec(ctx, `DELETE FROM conversations WHERE id IN (
 				SELECT id FROM conversations WHERE `+forgotten+` ORDER BY updated_at, id LIMIT ?) AND `+forgotten, old, now, forgetBatch, old, now)
 		more = n == forgetBatch

@@ -1,5 +1,4 @@
-// Package conversations stores the conversations of agents, their messages, and the locks that order their answers. It
-// imports db.
+// Package conversations stores agents' conversations, their messages, and the locks that order answers. It imports db.
 package conversations
 
 import "github.com/sluice/sluice/pkg/catalog/db"

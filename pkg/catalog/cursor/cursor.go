@@ -1,4 +1,4 @@
-// Package cursor encodes and decodes the cursors of paginated lists. They are opaque to callers, who return them
+// Package cursor encodes and decodes the cursors of paginated lists. Callers treat them as opaque and return them
 // unchanged.
 package cursor
 
@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// List identifies the list that a cursor belongs to. A list rejects the cursors of other lists, because a position in
-// one list is meaningless in another.
+// List is the list that a cursor belongs to. Cursors of other lists are rejected, because their positions are
+// meaningless.
 type List string
 
 // The paginated lists.
@@ -23,8 +23,8 @@ const (
 	Replay        List = "replay"
 )
 
-// Position identifies the last item of a page. The catalog orders lists by creation time, then by id, so that a cursor
-// stays valid while rows are added and deleted.
+// Position identifies the last item of a page. Lists are ordered by creation time, then by id, so a cursor stays valid
+// while rows are added and deleted.
 type Position struct {
 	At int64  // creation time of the last row, in microseconds since 1970
 	ID string // id of that row, never empty
@@ -35,8 +35,8 @@ func Write(list List, p Position) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(string(list) + "." + strconv.FormatInt(p.At, 36) + "." + p.ID))
 }
 
-// Read returns the position that a cursor of the list contains. It fails with domain.CodeInvalid for the field "cursor"
-// if the string is not a cursor from Write for this list.
+// Read returns the position in a cursor of this list. If Write did not make the string for this list, Read fails with
+// domain.CodeInvalid for the field "cursor".
 func Read(list List, s string) (Position, error) {
 	// Errors are ignored, because a malformed cursor fails the comparison below.
 	raw, _ := base64.RawURLEncoding.DecodeString(s)

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// textOf returns text that depends on the seed. The texts for different seeds have no words in common.
+// textOf returns a text for the seed. Texts for different seeds share no words.
 func textOf(seed string) string {
 	return strings.Join(strings.Split(strings.Repeat(seed, 40), ""), seed+" ")
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// crawlAgain starts another crawl of the site and simulates the discovery of the urls. It calls `change` with the event
-// that ends the crawl job, so that a test can modify the event.
+// crawlAgain starts another crawl of the site and simulates the discovery of the urls. `change` may modify the event
+// that ends the crawl job.
 func crawlAgain(w *world.World, site domain.Datasource, change func(*domain.Event), urls ...string) domain.Datasource {
 	w.T.Helper()
 	world.Must(w.Requeue(w.Ctx, w.WS, site.ID, domain.NewCrawlJob(site, w.Settled()), catalog.PriorityReplay))(w.T)
@@ -26,7 +26,7 @@ func complete(ev *domain.Event) { ev.Complete = true }
 
 func partial(*domain.Event) {}
 
-// siteOf creates a site whose sitemap lists the pages, and crawls it.
+// siteOf creates a site whose sitemap lists the urls, and crawls it.
 func siteOf(w *world.World, p world.Pages, urls ...string) domain.Datasource {
 	w.T.Helper()
 	site := w.CreateSite(domain.DatasourceConfig{}, urls...)
@@ -35,7 +35,7 @@ func siteOf(w *world.World, p world.Pages, urls ...string) domain.Datasource {
 	return w.Get(site.ID)
 }
 
-// follows creates a site whose pages are discovered by following links from its root.
+// follows creates a site whose pages are found by following links from its root.
 func follows(w *world.World, p world.Pages, root string, config domain.DatasourceConfig) domain.Datasource {
 	w.T.Helper()
 	site := w.CreateSite(config)
@@ -73,7 +73,7 @@ func testCrawls(t *testing.T, open world.Open) {
 		site := follows(w, p, world.PageA, domain.DatasourceConfig{})
 		delete(p, world.PageB)
 		site = crawlAgain(w, site, partial, world.PageB)
-		w.RunWorkers(p) // the first page, which links to removed pages, is requested last
+		w.RunWorkers(p) // page A is fetched last; it links to a removed page
 		w.IsGone(domain.ChildID(site.ID, world.PageB))
 		world.Equal(t, domain.SiteProgress{Discovered: 1, Unchanged: 1, Removed: 1}, w.ProgressOf(site.ID))
 		p[world.PageB] = world.Answer{Content: "b"}
@@ -116,7 +116,7 @@ func testCrawls(t *testing.T, open world.Open) {
 		settled := w.Get(site.ID)
 		world.Equal(t, []any{domain.StatusSynched, 0}, []any{settled.Status, len(settled.Warnings)})
 		world.Equal(t, domain.SiteProgress{Discovered: 2, Unchanged: 1, Skipped: 1}, w.ProgressOf(site.ID))
-		// A late event from the ingest job does not make the content active again.
+		// A late event from the ingest job must not reactivate the content.
 		w.ApplyEvent(before, domain.EventSynched, func(ev *domain.Event) { ev.Generation = w.Seq + 1 })
 		world.Equal(t, uint64(0), w.PageAt(site, world.PageB).ActiveGeneration)
 	})

@@ -140,7 +140,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		world.Equal(t, []any{domain.StatusSkipped, "Its canonical address is " + world.PageA + ".", w.PageAt(site, world.PageA).ID},
 			[]any{x.Status, x.Error, x.DuplicateOf})
 		world.Equal(t, map[string]bool{world.PageA: true, pageX: false}, activePages(w, site, world.PageA, pageX))
-		// The sitemap now lists only pageX. The canonical page stays in the site nevertheless.
+		// The sitemap now lists only pageX. The canonical page still stays in the site.
 		crawlAgain(w, site, complete, pageX)
 		_, ingests := w.RunWorkers(p)
 		world.Equal(t, 0, ingests)
@@ -165,7 +165,7 @@ func testDuplicates(t *testing.T, open world.Open) {
 		world.Equal(t, domain.StatusSkipped, w.PageAt(site, pageX).Status)
 		w.Crawl(w.PublishAll()[0], p) // 404
 		w.WorkOnSites()
-		again := w.PublishAll() // the stream would drop a job that it has seen
+		again := w.PublishAll() // a new job, because the stream would drop one that it knows
 		world.Equal(t, []any{1, w.PageAt(site, pageX).ID, false}, []any{len(again), again[0].DatasourceID, again[0].ID == first.ID})
 		w.Crawl(again[0], p)
 		w.RunWorkers(p)

@@ -10,8 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// linked returns the pages of a site and their addresses. The root links to the first page, and each page links to the
-// next one.
+// linked returns the pages of a site and their addresses. The root links to the first page, and each page to the next.
 func linked(paths ...string) (world.Pages, []string) {
 	p, urls := world.Pages{}, []string{root}
 	for _, path := range paths {
@@ -23,7 +22,7 @@ func linked(paths ...string) (world.Pages, []string) {
 	return p, urls
 }
 
-// searchable returns the addresses of those pages of the site that have content, sorted.
+// searchable returns the sorted addresses of the pages that have content.
 func searchable(w *world.World, site domain.Datasource, p world.Pages) []string {
 	w.T.Helper()
 	out := []string{}
@@ -36,7 +35,7 @@ func searchable(w *world.World, site domain.Datasource, p world.Pages) []string 
 	return out
 }
 
-// change patches the settings of a site, runs all resulting jobs, and returns the number of fetches.
+// change patches the settings of a site, runs all resulting jobs, and counts the fetches.
 func change(w *world.World, site domain.Datasource, patch domain.WebPatch, p world.Pages) (fetches int) {
 	w.T.Helper()
 	world.Must(w.UpdateWebConfig(w.Ctx, w.WS, site.ID, patch))(w.T)
@@ -194,7 +193,7 @@ func testScopes(t *testing.T, open world.Open) {
 		site := follows(w, p, root, domain.DatasourceConfig{Include: []string{"/blog/"}, MaxDepth: 10})
 		w.IsGone(domain.ChildID(site.ID, all[4]))
 		world.Equal(t, 1, w.Get(site.ID).Crawl.LeftOut[domain.LeftNotIncluded])
-		// If the root links to the fourth page directly, the links on the fourth page are followed again.
+		// If the root links to the fourth page, that page's links are followed again.
 		p[root] = world.Answer{Content: "new", Links: []string{all[1], all[3]}}
 		crawlAgain(w, site, partial, root)
 		w.RunWorkers(p)
@@ -203,7 +202,7 @@ func testScopes(t *testing.T, open world.Open) {
 	world.Run(t, open, "pages that are read for their links alone do not count as pages of the site's limit", func(t *testing.T, w *world.World) {
 		p, all := linked("/list/1", "/list/2", "/blog/a", "/blog/b", "/blog/c")
 		site := follows(w, p, root, domain.DatasourceConfig{Include: []string{"/blog/"}, MaxDepth: 10, MaxPages: 3})
-		world.Equal(t, all[3:5], searchable(w, site, p)) // these two and the root make three pages
+		world.Equal(t, all[3:5], searchable(w, site, p)) // with the root, three pages
 		world.Equal(t, []string{"The site has more pages than its limit of 3; the rest were skipped."}, w.Get(site.ID).Warnings)
 	})
 	world.Run(t, open, "waiting pages are fetched with the changed settings", func(t *testing.T, w *world.World) {
@@ -217,7 +216,7 @@ func testScopes(t *testing.T, open world.Open) {
 		w.WorkOnSites()
 		for _, j := range old {
 			if j.Kind == domain.JobCrawl {
-				w.Crawl(j, p) // its result is refused
+				w.Crawl(j, p) // the result is rejected
 			} else {
 				w.End(j, domain.EventSynched, world.Chunks(2))
 			}
@@ -276,7 +275,7 @@ func testScopes(t *testing.T, open world.Open) {
 	})
 }
 
-// leads returns Config.Lead of the page at each of the urls; see domain.DatasourceConfig.
+// leads returns Config.Lead of the page at each url; see domain.DatasourceConfig.
 func leads(w *world.World, site domain.Datasource, urls []string) (out []int) {
 	w.T.Helper()
 	for _, u := range urls {

@@ -15,7 +15,7 @@ import (
 
 const pageC = "https://pumps.example/c"
 
-// twoBatches returns a site with so many pages that work on all of them takes more than two batches.
+// twoBatches returns a site with so many pages that the work on them takes more than two batches.
 func twoBatches() (p world.Pages, urls []string) {
 	p = world.Pages{}
 	for i := range 450 {
@@ -25,7 +25,7 @@ func twoBatches() (p world.Pages, urls []string) {
 	return p, urls
 }
 
-// listed creates a site, simulates the discovery of the urls, and crawls the site until no jobs are left.
+// listed creates a site, simulates the discovery of the urls, and crawls until no jobs are left.
 func listed(w *world.World, p world.Pages, urls []string) domain.Datasource {
 	w.T.Helper()
 	site := w.CreateSite(domain.DatasourceConfig{})
@@ -63,7 +63,7 @@ func testRecrawls(t *testing.T, open world.Open) {
 		}
 		world.Equal(t, true, swept[domain.ChildID(site.ID, urls[11])])
 		world.Equal(t, false, swept[domain.ChildID(site.ID, urls[0])])
-		// The limit applies to existing pages.
+		// Existing pages count towards the limit.
 		world.Equal(t, 1, w.ApplyEvent(got, domain.EventDiscovered, world.Links(urls[11])).NewPages)
 	})
 	world.Run(t, open, "pages that an incomplete list lacks stay as they are", func(t *testing.T, w *world.World) {
@@ -136,7 +136,7 @@ func testRecrawls(t *testing.T, open world.Open) {
 		}
 		w.End(page, domain.EventDiscovered, deep, func(ev *domain.Event) { ev.LeftOut = map[string]int{"another host": 2} })
 		w.IsGone(domain.ChildID(site.ID, world.PageB))
-		w.End(page, domain.EventDiscovered, func(ev *domain.Event) { ev.LeftOut = map[string]int{"another host": 1} }) // without links
+		w.End(page, domain.EventDiscovered, func(ev *domain.Event) { ev.LeftOut = map[string]int{"another host": 1} }) // it reports no links
 		world.Equal(t, map[string]int{"another host": 3, "too many links away from the root": 1}, w.Get(site.ID).Crawl.LeftOut)
 	})
 	world.Run(t, open, "a page found nearer to the root than at first is fetched again for its links, if they count, and once", func(t *testing.T, w *world.World) {
@@ -227,7 +227,7 @@ func testStops(t *testing.T, open world.Open) {
 		}
 		stopped := w.PageAt(site, urls[1])
 		world.Equal(t, []any{domain.StatusSynched, "", true}, []any{stopped.Status, stopped.JobID, stopped.ActiveGeneration > 0})
-		world.Equal(t, int64(1), w.CountInFlight()) // the page that is being read
+		world.Equal(t, int64(1), w.CountInFlight()) // the page being read
 		swept := map[string]domain.Sweep{}
 		for _, s := range w.AllSweeps() {
 			s.ID = ""
@@ -240,7 +240,7 @@ func testStops(t *testing.T, open world.Open) {
 		left := w.PageAt(site, urls[100])
 		world.Equal(t, []any{domain.StatusSkipped, "The crawl was stopped before this page was fetched."}, []any{left.Status, left.Error})
 		w.End(running, domain.EventDiscovered, world.Links(world.PageA))
-		w.ApplyEvent(site, domain.EventDiscovered, world.Links(world.PageA)) // the site's discovery is ignored
+		w.ApplyEvent(site, domain.EventDiscovered, world.Links(world.PageA)) // ignored: the site's own discovery
 		w.ApplyEvent(site, domain.EventSynched, complete)
 		w.IsGone(domain.ChildID(site.ID, world.PageA))
 		// Events from the withdrawn job have no effect, and its results are swept.
@@ -298,7 +298,7 @@ func testStops(t *testing.T, open world.Open) {
 		t.Parallel()
 		ctx, die := context.WithCancel(t.Context())
 		defer die()
-		var left atomic.Int64 // number of times that the clock can be read before the process dies
+		var left atomic.Int64 // clock readings until the process dies
 		w := world.New(t, open, func(o *catalog.Options) {
 			now := o.Now
 			o.Now = func() time.Time {
@@ -318,8 +318,7 @@ func testStops(t *testing.T, open world.Open) {
 		world.Equal(t, true, err != nil)
 		world.Equal(t, 249, len(w.OutboxIDs()))
 		world.Equal(t, domain.StatusRunning, w.Get(site.ID).Status)
-		// The crawl was stopped, but this page has not been processed yet. If its fetch is postponed now, the page no
-		// longer counts as waiting.
+		// The crawl was stopped, but this page is not processed yet. Postponing its fetch now ends its wait.
 		at := slices.IndexFunc(running, func(j domain.Job) bool { return j.Type == domain.TypeWebPage })
 		world.Equal(t, domain.StatusPending, w.PageAt(site, urls[0]).Status)
 		w.End(running[at], domain.EventPostponed, func(ev *domain.Event) { ev.Until = w.Clock.Now().Add(time.Hour) })

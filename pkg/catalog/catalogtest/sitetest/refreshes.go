@@ -50,7 +50,7 @@ func testRefreshes(t *testing.T, open world.Open) {
 		jobs := w.PublishAll()
 		world.Equal(t, "a", jobs[1].Crawl.ETag)
 		w.End(jobs[1], domain.EventUnchanged)
-		world.Equal(t, false, due(at)) // the same message again
+		world.Equal(t, false, due(at)) // the same event again
 		world.Equal(t, true, due(w.Clock.Now()))
 	})
 	world.Run(t, open, "a refresh whose schedule or datasource is gone is not queued", func(t *testing.T, w *world.World) {

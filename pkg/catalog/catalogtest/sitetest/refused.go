@@ -24,8 +24,7 @@ func testRefused(t *testing.T, open world.Open) {
 	warning := func(limit int) []string {
 		return []string{fmt.Sprintf("The site has more pages than its limit of %d; the rest were skipped.", limit)}
 	}
-	// mixed returns a site whose root links to nine tag pages and then to six posts. It also returns the addresses of
-	// the posts.
+	// mixed returns a site whose root links to nine tag pages and then to six posts, and the addresses of the posts.
 	mixed := func() (world.Pages, []string) {
 		p, tags := fan("tag", 9)
 		posts, urls := fan("post", 6)
@@ -165,7 +164,7 @@ func testRefused(t *testing.T, open world.Open) {
 		world.Equal(t, warning(3), w.Get(site.ID).Warnings)
 		change(w, site, domain.WebPatch{Exclude: list("/other")}, p)
 		world.Equal(t, warning(3), w.Get(site.ID).Warnings)
-		// The next crawl can add other pages in place of the excluded ones.
+		// The next crawl can fill up with other pages.
 		change(w, site, domain.WebPatch{Exclude: list("/other", "/list/000")}, p)
 		world.Equal(t, warning(3), w.Get(site.ID).Warnings)
 		crawlAgain(w, site, complete, urls...)
@@ -214,7 +213,7 @@ func testRefused(t *testing.T, open world.Open) {
 		w.WorkOnSites()
 		w.IsGone(domain.ChildID(site.ID, world.PageA))
 		world.Must(w.UpdateWebConfig(w.Ctx, w.WS, site.ID, domain.WebPatch{MaxPages: &many}))(t)
-		w.Crawl(jobs[world.PageB], p) // before the stored links are evaluated
+		w.Crawl(jobs[world.PageB], p) // before the site's links are evaluated again
 		world.Equal(t, site.ID, w.PageAt(site, world.PageA).GroupID)
 		w.RunWorkers(p)
 		world.Equal(t, true, w.PageAt(site, world.PageA).ActiveGeneration > 0)

@@ -1,5 +1,5 @@
-// Package sitetest is the part of the catalog's conformance suite about web sites: their pages, crawls and settings.
-// catalogtest runs it.
+// Package sitetest contains the catalog's conformance tests for web sites: pages, crawls and settings. catalogtest runs
+// them.
 package sitetest
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/catalogtest/world"
 )
 
-// Suites holds the test suites of this package by name.
+// Suites maps names to the test suites of this package.
 var Suites = map[string]func(*testing.T, world.Open){
 	"sites":      testSites,
 	"crawls":     testCrawls,

@@ -18,7 +18,7 @@ func OK(t testing.TB, err error) {
 	}
 }
 
-// Must returns the result of a call, and fails the test if the call returned an error. It is used as Must(call())(t).
+// Must returns a call's result and fails the test on an error. Use it as Must(call())(t).
 func Must[T any](v T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
@@ -27,7 +27,7 @@ func Must[T any](v T, err error) func(testing.TB) T {
 	}
 }
 
-// Refused fails the test unless a call returned an error with the given code. It is used as Refused(call())(t, code).
+// Refused fails the test unless a call returned an error with this code. Use it as Refused(call())(t, code).
 func Refused[T any](_ T, err error) func(testing.TB, domain.Code) {
 	return func(t testing.TB, want domain.Code) {
 		t.Helper()
@@ -56,7 +56,7 @@ func DatasourceIDs(ds []domain.Datasource) []string {
 	return lists.Map(ds, func(d domain.Datasource) string { return d.ID })
 }
 
-// FaultyField requires that the error names exactly one field, and returns the name of that field.
+// FaultyField requires that the error names exactly one field, and returns that name.
 func FaultyField(t testing.TB, err error) string {
 	t.Helper()
 	var e *domain.Error

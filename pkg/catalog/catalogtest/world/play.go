@@ -8,24 +8,23 @@ import (
 	"github.com/sluice/sluice/pkg/textid"
 )
 
-// Pages maps each address of a site to the response that simulated workers get when they fetch it. Addresses that are
-// not in the map do not exist.
+// Pages maps each address of a site to the response that simulated workers get for it. Other addresses do not exist.
 type Pages map[string]Answer
 
 // Answer is the result of fetching an address.
 type Answer struct {
-	Content   string // hash of the content; "": must not be indexed
+	Content   string // hash of the content; "" if it must not be indexed
 	Canonical string
-	LeadsTo   string // where the redirects end; "": none
+	LeadsTo   string // where the redirects end; "" without redirects
 	Same      bool   // the server answers "not modified" to conditional requests
 	Fails     bool
 	Links     []string
-	Text      string // text for comparisons; "": a text shared by all such pages, even if their content differs
-	Hash      string // hash of the text; "": unknown
+	Text      string // text for comparisons; "" stands for a text shared by all such pages, even if their content differs
+	Hash      string // hash of the text; "" if unknown
 }
 
-// RunWorkers publishes waiting jobs and simulates workers until no jobs are left. It returns the number of fetched
-// pages and the number of ingest jobs.
+// RunWorkers publishes waiting jobs and simulates workers until no jobs are left. It returns how many pages were
+// fetched and how many ingest jobs ran.
 func (w *World) RunWorkers(p Pages) (fetches, ingests int) {
 	w.T.Helper()
 	for range 200 {
@@ -89,7 +88,7 @@ func (w *World) Crawl(j domain.Job, p Pages) {
 	}
 }
 
-// WorkOnSites performs all queued work on sites, and returns the number of batches that this took.
+// WorkOnSites does all queued site work and returns the number of batches.
 func (w *World) WorkOnSites() (batches int) {
 	w.T.Helper()
 	for {
@@ -102,13 +101,12 @@ func (w *World) WorkOnSites() (batches int) {
 	}
 }
 
-// WithReason sets the reason of an event.
+// WithReason sets an event's error text.
 func WithReason(reason string) func(*domain.Event) {
 	return func(ev *domain.Event) { ev.Error = reason }
 }
 
-// Found returns a function that sets the field Fetched of an event to a page with the given content. The original of
-// the page gets a new key.
+// Found returns a function that sets an event's Fetched to a page with the given content and a new original.
 func Found(j domain.Job, content string) func(*domain.Event) {
 	return func(ev *domain.Event) {
 		ev.Fetched = &domain.Fetched{

@@ -1,5 +1,5 @@
-// Package world provides the environment of the catalog's suite: a new catalog with a workspace and a datastore, a
-// clock set by tests, and simulations of the job stream, workers and crawlers. catalogtest and sitetest import it.
+// Package world provides the environment for the catalog's tests: a new catalog with a workspace and a datastore, a
+// clock set by the test, and simulations of the job stream, workers and crawlers. catalogtest and sitetest import it.
 package world
 
 import (
@@ -37,7 +37,7 @@ func (w *World) ClearSweeps() {
 	}
 }
 
-// Active returns the data that queries need about the datasources with the given ids, by id.
+// Active returns the query data of the given datasources, by id.
 func (w *World) Active(ctx context.Context, ids []string) (map[string]domain.ActiveDatasource, error) {
 	found, err := w.ActiveOf(ctx, ids)
 	out := make(map[string]domain.ActiveDatasource, len(found))
@@ -49,25 +49,25 @@ func (w *World) Active(ctx context.Context, ids []string) (map[string]domain.Act
 	return out, err
 }
 
-// ActiveOne returns the data that queries need about one datasource.
+// ActiveOne returns the query data of one datasource.
 func (w *World) ActiveOne(id string) domain.ActiveDatasource {
 	w.T.Helper()
 	all := Must(w.Active(w.Ctx, []string{id}))(w.T)
 	return all[id]
 }
 
-// StuckFor returns the datasources that have shown no activity for the given time.
+// StuckFor returns the datasources without any activity for the given time.
 func (w *World) StuckFor(silence time.Duration) []catalog.StuckDatasource {
 	w.T.Helper()
 	s := Must(w.Stuck(w.Ctx, w.Clock.Now().Add(-silence), 100))(w.T)
 	return s
 }
 
-// Open opens an empty catalog and closes it when the test ends. It sets the path or URL of the database; the other
-// options apply as given.
+// Open opens an empty catalog and closes it when the test ends. It sets the database's path or URL in the options and
+// leaves the rest as given.
 type Open func(t testing.TB, o catalog.Options) *catalog.Catalog
 
-// clock stands still until a test changes it.
+// clock is a clock that only the test moves.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -93,12 +93,12 @@ type World struct {
 	Clock     *clock
 	WS        string
 	StoreID   string
-	Seq       uint64          // last sequence of the simulated job stream
+	Seq       uint64          // last sequence number in the simulated job stream
 	siteCount atomic.Int64    // number of sites created
-	known     map[string]bool // ids of jobs in the stream, which drops jobs with known ids
+	known     map[string]bool // job ids in the stream, which drops duplicates
 }
 
-// Run runs a subtest with a world of its own, in parallel with the others.
+// Run runs a subtest with a world of its own, in parallel with other subtests.
 func Run(t *testing.T, open Open, name string, test func(t *testing.T, w *World)) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
@@ -106,8 +106,7 @@ func Run(t *testing.T, open Open, name string, test func(t *testing.T, w *World)
 	})
 }
 
-// RunLong is like Run, but the subtest is skipped with the flag -short. Tests with the race detector are run with that
-// flag.
+// RunLong is like Run, but skips the subtest with -short, which is set when tests run with the race detector.
 func RunLong(t *testing.T, open Open, name string, test func(t *testing.T, w *World)) {
 	t.Run(name, func(t *testing.T) {
 		if testing.Short() {
@@ -118,7 +117,7 @@ func RunLong(t *testing.T, open Open, name string, test func(t *testing.T, w *Wo
 	})
 }
 
-// New opens a new catalog, and creates a workspace and a datastore in it.
+// New opens a new catalog with a workspace and a datastore.
 func New(t testing.TB, open Open, options ...func(*catalog.Options)) *World {
 	t.Helper()
 	w := &World{T: t, Ctx: t.Context(), known: map[string]bool{}, Clock: &clock{at: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}, WS: domain.NewID()}
@@ -140,10 +139,10 @@ func (w *World) NewWorkspace() string {
 	return id
 }
 
-// Serving is the place (engine and embedding model) from which searches read the test's datastores.
+// Serving is the place (engine and embedding model) that searches of the test's datastores read.
 var Serving = domain.Place{Engine: domain.EngineEmbedded, Model: "model-1"}
 
-// Settled returns the test's datastore in the state that it has when no move is in progress.
+// Settled returns the test's datastore as it is when no move is in progress.
 func (w *World) Settled() domain.Datastore {
 	return domain.Datastore{ID: w.StoreID, WorkspaceID: w.WS, Type: Serving.Engine, EmbeddingModel: Serving.Model}
 }
@@ -158,7 +157,7 @@ func (w *World) NewDatastore(ws string) domain.Datastore {
 	return d
 }
 
-// File returns a new file with an original and its ingest job.
+// File returns a new file with an original and an ingest job.
 func (w *World) File(change ...func(*catalog.NewDatasource)) catalog.NewDatasource {
 	n := catalog.NewDatasource{
 		Datasource: domain.Datasource{
@@ -236,8 +235,7 @@ func (w *World) PublishAll() []domain.Job {
 	}
 }
 
-// Event returns a worker's event about the newest job of the datasource. The event has the generation of the last
-// published job.
+// Event returns a worker's event about the datasource's newest job. It has the generation of the last published job.
 func (w *World) Event(d domain.Datasource, typ domain.EventType, change ...func(*domain.Event)) domain.Event {
 	ev := domain.Event{
 		Type: typ, JobID: d.JobID, JobKind: domain.JobIngest, WorkspaceID: d.WorkspaceID, DatastoreID: d.DatastoreID,
@@ -259,7 +257,7 @@ func (w *World) ApplyEvent(d domain.Datasource, typ domain.EventType, change ...
 	return done
 }
 
-// Synch simulates a successful ingest job of a datasource.
+// Synch simulates a successful ingest job.
 func (w *World) Synch(id string) domain.Datasource {
 	w.T.Helper()
 	w.PublishAll()
