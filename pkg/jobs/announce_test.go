@@ -15,7 +15,7 @@ type announcement struct{ datastore, datasource string }
 // probe is announced repeatedly to find out whether a listener has started.
 var probe = announcement{domain.NewID(), domain.NewID()}
 
-// listen calls f with announcements until the test ends. It returns once it receives announcements.
+// listen calls f with each announcement until the test ends. It returns once announcements arrive.
 func listen(t testing.TB, b *Broker, f func(announcement)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -15,9 +15,9 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// attemptCounts counts the runs of one job, which is identified by its generation. The server's delivery count is not
-// suitable. It is stored up to 100 ms late, so each run of a job that kills its process immediately would look like the
-// first. It also counts deliveries that were lost in transit.
+// attemptCounts counts the runs of one job, which is identified by its generation. The server's own delivery count is
+// unsuitable. It is stored up to 100 ms late, so if a job kills its process immediately, each of its runs would look
+// like the first. It also includes deliveries that were lost in transit.
 type attemptCounts struct {
 	Starts    int    `json:"starts"`               // runs started; written before each run
 	Failures  int    `json:"failures,omitempty"`   // runs that ended with an error
@@ -36,8 +36,8 @@ func (t attemptCounts) crashes() int { return max(0, t.Starts-t.Failures-t.HandB
 var errRevision = errors.New("jobs: another worker has changed the entry")
 
 // attemptStore stores the attempt counts of unfinished jobs and the checkpoints of consumers. Entries of finished jobs
-// are deleted, and the stream's age limit removes the rest. The stream is laid out as a key-value bucket. It is not
-// read with the client's Get, which any replica may answer. A lagging replica would hide crashes.
+// are deleted, and the stream's age limit removes the rest. The stream is laid out as a key-value bucket. The client's
+// Get is not used, because any replica may answer it, and a lagging replica would hide crashes.
 type attemptStore struct {
 	js           jetstream.JetStream
 	stream       jetstream.Stream

@@ -34,7 +34,6 @@ func (b *Broker) Backlog(ctx context.Context, lane domain.Lane) (Backlog, error)
 	return Backlog{Waiting: info.NumPending, Taken: uint64(info.NumAckPending)}, nil
 }
 
-// consumerInfo returns the state of a lane's consumer.
 func (b *Broker) consumerInfo(ctx context.Context, lane domain.Lane) (info *jetstream.ConsumerInfo, err error) {
 	err = b.retry(ctx, func(ctx context.Context) error {
 		consumer, err := b.js.Consumer(ctx, StreamJobs, ConsumerOf(lane))

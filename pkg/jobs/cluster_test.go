@@ -41,7 +41,6 @@ func openReplicated(t testing.TB, c *natstest.Cluster) *Broker {
 	return openBroker(t, connectTo(t, c), Options{Replicas: 3, RetryTimeout: 2 * election})
 }
 
-// leaderOf returns the server that leads a stream.
 func leaderOf(t testing.TB, b *Broker, c *natstest.Cluster, stream string) *natstest.Server {
 	t.Helper()
 	var name string
@@ -61,7 +60,7 @@ func leaderOf(t testing.TB, b *Broker, c *natstest.Cluster, stream string) *nats
 	return c.Named(name)
 }
 
-// whole waits until all replicas are up to date. Killing another server before that would mean the loss of two.
+// whole waits until all replicas are up to date. If another server were killed earlier, two servers would be lost.
 func whole(t testing.TB, b *Broker) {
 	t.Helper()
 	ctx := electionContext(t)

@@ -52,8 +52,7 @@ var (
 	nameInPath = regexp.MustCompile(`[0-9]+|[^/]+/(o\.dat|meta\.)`)
 )
 
-// serverFiles lists all files that are not empty, or one of each kind. If the stream of jobs has a file of a kind, it
-// is chosen.
+// serverFiles lists all files that are not empty, or one of each kind, preferably from the stream of jobs.
 func serverFiles(t *testing.T, dir string) (files []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {

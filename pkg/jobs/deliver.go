@@ -66,9 +66,9 @@ func (w *worker) deliver(msg jetstream.Msg) {
 	d.settle(func(ctx context.Context) (Result, error) { return d.end(ctx, err) })
 }
 
-// settle calls `step`, a function that records what happens to a job, for example by acknowledging the job. The
-// function gets up to SettleTimeout, even during a shutdown. If it fails, the job is delivered again. If it returns a
-// result, settle passes the result to the observer.
+// settle calls `step`, which records what happens to a job, for example by acknowledging it. `step` has up to
+// SettleTimeout, even during a shutdown. If it fails, the job is delivered again. If it returns a result, settle passes
+// the result to the observer.
 func (d *delivery) settle(step func(context.Context) (Result, error)) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.stopping), d.opts.SettleTimeout)
 	defer cancel()
@@ -115,7 +115,6 @@ func isPointlessRetry(err error) bool {
 	return false
 }
 
-// count updates the job's attempt counts.
 func (d *delivery) count(ctx context.Context, f func(*attemptCounts)) error {
 	return persist(ctx, func() error {
 		next, err := d.broker.attempts.change(ctx, d.job.Generation, d.counts, f)
@@ -170,9 +169,9 @@ func (d *delivery) begin(ctx context.Context) (result Result, run bool, err erro
 }
 
 // crashDelay returns how long to wait before running a job whose worker died during the last run. The first crash may
-// be a coincidence and causes no delay. From the second crash on, the delay doubles with each crash. So a job that
-// crashes its workers is run less and less often, and a job that merely happened to be running during several crashes
-// is not abandoned right away.
+// be a coincidence and causes no delay. From the second crash on, the delay doubles with each crash. A job that crashes
+// its workers thus runs less and less often, and a job that merely happened to be running during several crashes is not
+// abandoned right away.
 func (d *delivery) crashDelay() time.Duration {
 	n := d.counts.crashes()
 	if n < 2 {
@@ -248,8 +247,8 @@ func (d *delivery) end(ctx context.Context, runErr error) (Result, error) {
 	}
 	if isPermanent {
 		if err := d.report(ctx, messageFor(runErr), stageOf(runErr)); err != nil {
-			// The event about the outcome could not be stored, so users do not know the outcome. The run therefore
-			// counts as returned to the stream, not as finished.
+			// The event about the outcome could not be stored, so users do not know the outcome. Count the run as
+			// returned to the stream, not as finished.
 			return Unsettled, errors.Join(runErr, err, d.count(ctx, func(t *attemptCounts) { t.HandBacks++ }))
 		}
 		return d.finish(ctx, Failed, runErr)
@@ -310,7 +309,7 @@ func (d *delivery) postpone(ctx context.Context, later *snoozeError) (Result, er
 	return HandedBack, later
 }
 
-// Timeout for storing the count, and for sending the message, when a job is returned to the stream.
+// Time limit for storing the counts of a job that is returned to the stream, and for sending the message.
 const handBackTimeout = 2 * time.Second
 
 // handBack returns an interrupted job to the stream for immediate redelivery. If storing the attempt counts fails,
@@ -337,9 +336,9 @@ func (d *delivery) handBack(ctx context.Context, runErr error) (Result, error) {
 // finish acknowledges the job and deletes its counts.
 func (d *delivery) finish(ctx context.Context, r Result, runErr error) (Result, error) {
 	if err := persist(ctx, func() error { return d.broker.retry(ctx, d.acknowledge) }); err != nil {
-		// If the acknowledgement is lost, the job is delivered again after AckWait. The next attempt finds that the
-		// work is done. If the job's stream is gone, the job is not delivered again. This is fine, because an event has
-		// already told the catalog that the job is done.
+		// If the acknowledgement is lost, the job is delivered again after AckWait, and the next attempt finds that the
+		// work is done. If the job's stream is gone, the job is not delivered again. That does no harm, because an
+		// event has already told the catalog that the job is done.
 		return Unsettled, errors.Join(runErr, fmt.Errorf("acknowledging: %w", err))
 	}
 	if d.counts.Starts > 0 {

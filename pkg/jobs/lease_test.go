@@ -234,8 +234,8 @@ func TestWorkersThatDieAreCounted(t *testing.T) {
 	gen := publish(t, b, job)
 	o := WorkerOptions{Concurrency: 1, AckWait: 100 * time.Millisecond, StopWait: time.Millisecond, MaxCrashes: 2}
 	for range 2 {
-		// This worker has its own connection. The connection is cut during the run, so the server hears nothing more
-		// from the worker.
+		// This worker has its own connection. The connection is cut during the run, so nothing more from the worker
+		// reaches the server.
 		conn, err := Connect(testContext(t), ConnectOptions{InProcess: srv, Log: quiet})
 		if err != nil {
 			t.Fatal(err)

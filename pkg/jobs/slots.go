@@ -67,7 +67,7 @@ type sharedClock func() time.Time
 func (c sharedClock) now(context.Context) (time.Time, error)     { return c(), nil }
 func (c sharedClock) estimate() (time.Time, time.Duration, bool) { return c(), 0, true }
 
-// HostSlotsOptions configure HostSlots. The zero value is right for crawlers.
+// HostSlotsOptions configure HostSlots. The zero value suits crawlers.
 type HostSlotsOptions struct {
 	Now func() time.Time // clock that all crawlers share; default: the clock of the NATS servers
 }

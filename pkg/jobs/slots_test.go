@@ -252,8 +252,8 @@ func crowd(t testing.TB, crawlers []*HostSlots, n int, pace domain.Pace, maxWait
 	return starts
 }
 
-// checkStarts fails if more requests started in any period than the delay allows. On a busy machine, a goroutine may read
-// the clock late, so only periods that are longer than that are judged: twice the load would still be noticed.
+// checkStarts fails if more requests started in any period than the delay allows. It ignores short periods, because a
+// goroutine on a busy machine may read the clock late. Twice the allowed load would still be noticed.
 func checkStarts(t testing.TB, starts []time.Time, delay time.Duration) {
 	t.Helper()
 	const slack = 500 * time.Millisecond
@@ -297,7 +297,7 @@ func TestClocksThatDifferChangeNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	slot, err := crawlers[2].Reserve(testContext(t), other, domain.Pace{}, 0)
-	// The servers' time is known only to the accuracy of a round trip.
+	// The servers' time is known only to within a round trip.
 	if err != nil || slot.Granted || slot.Wait < 55*time.Second || slot.Wait > 65*time.Second {
 		t.Errorf("turn of a host that is held for a minute: %+v, %v", slot, err)
 	}
@@ -461,7 +461,7 @@ func TestALateSlotIsReservedAgain(t *testing.T) {
 	if err := slots.store(h, next); err != nil {
 		t.Fatal(err)
 	}
-	ahead.Store(int64(2 * time.Second)) // simulates that the write took so long
+	ahead.Store(int64(2 * time.Second)) // simulates a write that took two seconds
 	again := slots.deliver(h, []*slotRequest{ask}, answers)
 	if len(again) != 2 || again[0].kind != releaseSlot || again[0].id != "late" || again[1] != ask || ask.id == "late" {
 		t.Fatalf("left to do: %+v", again)

@@ -248,8 +248,8 @@ func (t *HostSlots) deliver(h *slotHost, batch []*slotRequest, answers []slotRes
 	return again
 }
 
-// rejectConflicts handles a batch that conflicted in every attempt. It rejects the requests that try to
-// take a slot, and returns the others, which must be retried.
+// rejectConflicts handles a batch that conflicted in every attempt. It rejects the requests that try to take a slot,
+// and returns the others, which must be retried.
 func rejectConflicts(batch []*slotRequest) (rest []*slotRequest) {
 	for _, r := range batch {
 		if r.kind == reserveSlot {

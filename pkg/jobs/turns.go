@@ -67,8 +67,8 @@ func (t *fairGate) forget(generation uint64) {
 }
 
 // delay returns how long a returned job waits until it is delivered again. The stream delivers returned jobs before new
-// ones. So the delay is long enough for the stream to deliver twice as many jobs as have been returned. Otherwise
-// returned jobs alone would keep the worker busy.
+// ones, so returned jobs alone could keep the worker busy. The delay is therefore long enough for the stream to deliver
+// twice as many jobs as have been returned.
 func (t *fairGate) delay(generation uint64, now time.Time) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()

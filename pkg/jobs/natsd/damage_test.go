@@ -22,7 +22,8 @@ func connect(t *testing.T, s *Server) (*nats.Conn, jetstream.JetStream) {
 	return nc, js
 }
 
-// If the stream has an index, the server allocates memory for all sequences up to that of a damaged message.
+// If the stream has an index and a message's sequence is damaged, the server allocates memory for all sequences up to
+// it.
 func TestADamagedSequenceIsDropped(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

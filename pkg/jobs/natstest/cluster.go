@@ -23,7 +23,8 @@ type Cluster struct {
 func Start(t testing.TB, n int) *Cluster {
 	t.Helper()
 	c := &Cluster{t: t}
-	// All of 127.0.0.0/8 is this machine. A random address per cluster avoids port conflicts between clusters.
+	// Every address in 127.0.0.0/8 belongs to this machine. A random one per cluster avoids port conflicts between
+	// clusters.
 	host := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(250), rand.IntN(250), 1+rand.IntN(250))
 	var routes []string
 	for i := range n {

@@ -1,5 +1,5 @@
 // Package quorum is a client for replicated NATS clusters. It retries requests while a stream has no leader, and reads
-// data that a majority of the servers has agreed on. With a single server, it adds no cost.
+// data that a majority of the servers has agreed on. With a single server, it costs nothing extra.
 package quorum
 
 import (
