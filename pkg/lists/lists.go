@@ -1,4 +1,4 @@
-// Package lists derives lists and sets from lists. It imports no other package of the module.
+// Package lists has helpers for slices. It imports no other package of this module.
 package lists
 
 // Map returns the result of f for each item.
