@@ -1,7 +1,6 @@
 // Package loadtest sends load to a running service over its HTTP API and measures latencies. With a rate, requests
-// start on schedule, however slow the responses are (an open loop). Latency is measured from the time at which a
-// request was due, so that it includes time spent waiting behind slow responses. See Gil Tene, "How NOT to Measure
-// Latency".
+// start on schedule even if responses are slow (an open loop). Latency is measured from the time a request was due, so
+// it includes the time spent waiting behind slow responses. See Gil Tene, "How NOT to Measure Latency".
 package loadtest
 
 import (
@@ -22,16 +21,15 @@ const (
 
 // Load describes a load.
 type Load struct {
-	// Rate is the number of requests started per second, however slow the responses are. If it is 0, each client sends
-	// its next request after the response to the previous one (a closed loop).
+	// Rate is the number of requests started per second, even if responses are slow (an open loop). If it is 0, each
+	// client sends its next request as soon as its previous one has been answered (a closed loop).
 	Rate float64
 	// Clients is the maximum number of simultaneous requests. With a rate, due requests wait for a free client, and the
 	// wait counts as latency.
 	Clients int
-	// Warmup is the time during which requests are sent before the measurement starts. `For` is the duration of the
-	// measurement.
+	// Warmup is how long requests are sent before the measurement starts. For is how long the measurement lasts.
 	Warmup, For time.Duration
-	// Grace is the time to wait for responses after the last request. Requests that have no response by then count as
+	// Grace is how long to wait for responses after the last request. Requests without a response by then count as
 	// failed.
 	Grace time.Duration
 	// Requests is the maximum number of requests, including those of the warm-up; 0 means no limit.
@@ -56,11 +54,11 @@ func (l Load) Validate() error {
 	}
 }
 
-// Request sends the n-th request, counted from 0, records its measured times in `take`, and returns once the response
-// is complete.
+// Request sends request number n, counted from 0, and records its timings in `take`. It returns when the response is
+// complete.
 type Request func(ctx context.Context, n int, take *Times) error
 
-// Run sends the requests of the load and returns the results. If ctx is done early, it returns the results so far.
+// Run sends the requests of the load and returns the results. If ctx ends early, it returns the results so far.
 func Run(ctx context.Context, l Load, request Request) (Report, error) {
 	if err := l.Validate(); err != nil {
 		return Report{}, err
@@ -97,7 +95,7 @@ func (r *run) open(sending, answering context.Context, begun time.Time) {
 	for n := 0; r.load.Requests == 0 || n < r.load.Requests; n++ {
 		due := begun.Add(time.Duration(float64(n) / r.load.Rate * float64(time.Second)))
 		if !due.Before(r.until) {
-			<-sending.Done() // all requests have been sent, but the measurement lasts until the end
+			<-sending.Done() // every request has been sent; wait for the measurement to end
 			return
 		}
 		timer.Reset(time.Until(due))
@@ -109,7 +107,7 @@ func (r *run) open(sending, answering context.Context, begun time.Time) {
 		select {
 		case free <- struct{}{}:
 		case <-sending.Done():
-			// Count the requests that are due by now but for which no client was free.
+			// Count the requests that were due but found no free client.
 			r.recordUnsent(due, time.Now(), r.load.Rate)
 			return
 		}
@@ -136,7 +134,7 @@ func (r *run) closed(sending, answering context.Context) {
 	}
 }
 
-// send sends the n-th request, which was due at the given time.
+// send sends request number n, which was due at `due`.
 func (r *run) send(ctx context.Context, n int, due time.Time) {
 	take := &Times{due: due, of: r.recorder}
 	if r.load.Rate > 0 {

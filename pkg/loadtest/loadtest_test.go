@@ -17,7 +17,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// lasting returns a Request that takes times[n] for the n-th request, and the last of the times for all further ones.
+// lasting returns a Request that takes times[n] for request number n. Requests beyond the end of `times` take its last
+// value.
 func lasting(times ...time.Duration) Request {
 	return func(ctx context.Context, n int, take *Times) error {
 		select {

@@ -14,19 +14,18 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// Range and precision of the histograms: from one microsecond to one hour, counted in microseconds, with three
-// significant digits.
+// Range and precision of the histograms: one microsecond to one hour, in microseconds, with three significant digits.
 const (
 	minValue = 1
 	maxValue = int64(time.Hour / time.Microsecond)
 	digits   = 3
 )
 
-// Maximum number of different failures that are listed.
+// Maximum number of distinct failures in a report.
 const maxFailures = 20
 
-// recorder records the measurements of a load test, which lasts from the time `from` until the time `until`. Requests
-// that were due before `from` belong to the warm-up and are ignored.
+// recorder collects the measurements of a load test that runs from `from` to `until`. Requests that were due before
+// `from` belong to the warm-up and are ignored.
 type recorder struct {
 	from, until time.Time
 
@@ -68,7 +67,7 @@ func (t *Times) Add(measure string, d time.Duration) {
 	_ = h.RecordValue(min(max(minValue, d.Microseconds()), maxValue)) // fails only for values outside the range
 }
 
-// record counts a request that was due at the time `due` and ended at the time `at`.
+// record counts a request that was due at `due` and ended at `at`.
 func (r *recorder) record(due, at time.Time, err error) {
 	if due.Before(r.from) {
 		return
@@ -91,7 +90,7 @@ func (r *recorder) record(due, at time.Time, err error) {
 	}
 }
 
-// recordUnsent counts the requests that were due between the times `from` and `to` but found no free client.
+// recordUnsent counts the requests that were due between `from` and `to` but found no free client.
 func (r *recorder) recordUnsent(from, to time.Time, rate float64) {
 	if from.Before(r.from) {
 		from = r.from
@@ -111,7 +110,7 @@ func shorten(text string) string {
 	return text
 }
 
-// describe returns a short description of the error. The report counts failures with the same description together.
+// describe returns a short description of the error. The report groups failures by this description.
 func describe(err error) string {
 	var refused *client.Error
 	switch {

@@ -31,7 +31,7 @@ type Measure struct {
 	Max   float64 `json:"max"`
 }
 
-// Failure is a kind of failure and the number of requests that failed in this way.
+// Failure is a kind of failure and how often it occurred.
 type Failure struct {
 	What  string `json:"what"`
 	Count int64  `json:"count"`

@@ -24,7 +24,7 @@ type Uploads struct {
 	done chan struct{}
 
 	mu      sync.Mutex
-	failed  error             // why watching has ended
+	failed  error             // why watching ended
 	settled map[string]result // by datasource id; results that no request is waiting for yet
 	waiting map[string]chan<- result
 }
@@ -32,8 +32,7 @@ type Uploads struct {
 // result says how the processing of a datasource ended. err is nil if it succeeded.
 type result struct{ err error }
 
-// NewUploads returns an Uploads for the datastore and starts to watch the datastore. The function item returns the n-th
-// item to upload.
+// NewUploads starts watching the datastore and returns an Uploads for it. `item` returns item number n, counted from 0.
 func NewUploads(ctx context.Context, s *service.Service, datastoreID string, item func(n int) Item) (*Uploads, error) {
 	ctx, stop := context.WithCancel(ctx)
 	follow, err := s.Watch(ctx, datastoreID)
@@ -58,7 +57,6 @@ func (u *Uploads) Close() {
 	<-u.done
 }
 
-// handleEvent handles an event about a changed datasource.
 func (u *Uploads) handleEvent(d service.Datasource) error {
 	var r result
 	switch d.Status {
@@ -90,8 +88,8 @@ func (u *Uploads) end(err error) {
 	}
 }
 
-// Request uploads the n-th item and returns once it is searchable. It records in `take` when the service accepted the
-// item and when the item was searchable.
+// Request uploads item number n and returns once it is searchable. It records in `take` when the service accepted the
+// item and when the item became searchable.
 func (u *Uploads) Request(ctx context.Context, n int, take *Times) error {
 	id, err := u.send(ctx, n)
 	if err != nil {
@@ -128,8 +126,7 @@ func (u *Uploads) send(ctx context.Context, n int) (id string, err error) {
 	return ids[0], nil
 }
 
-// waitFor arranges for a datasource's result to be sent to `settled`, at once or as soon as it is known. `settled` must
-// have room for one result.
+// waitFor sends a datasource's result to `settled` as soon as it is known. `settled` must have room for one result.
 func (u *Uploads) waitFor(id string, settled chan<- result) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -18,8 +18,8 @@ import (
 
 // store simulates a service that accepts documents and sends events about them to one watcher.
 type store struct {
-	status func(name string) string // of a document, "" to tell nothing
-	early  bool                     // whether it tells before it answers the upload
+	status func(name string) string // final status of a document; "": send no events
+	early  bool                     // whether to send the events before the response to the upload
 
 	mu    sync.Mutex
 	files []string
@@ -75,7 +75,7 @@ func (s *store) answer(w http.ResponseWriter, name string, body any) {
 	}
 	answer, _ := json.Marshal(body) // ids encode
 	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(len(answer))) // the answer is whole before what follows it is told
+	w.Header().Set("Content-Length", strconv.Itoa(len(answer))) // the client has the whole response before the events follow
 	_, _ = w.Write(answer)
 	if !s.early {
 		_ = http.NewResponseController(w).Flush()
