@@ -1,7 +1,7 @@
-// Package locate finds passages from PDFs on their pages, to get rectangles for citations and query results.
+// Package locate finds the rectangles that passages occupy on the pages of PDFs, for citations and query results.
 //
-// Nothing is stored for this: when rectangles are requested, the original is read again, in a child process that
-// reads only the pages around the passages. See ADR 52.
+// The rectangles are not stored. When they are requested, a child process reads the original again, but only the pages
+// around the passages. See ADR 52.
 package locate
 
 import (
@@ -68,9 +68,9 @@ var errBusy = errors.New("too many other files are being read")
 // typePDF is the MIME type of the only format with positions.
 const typePDF = "application/pdf"
 
-// Locate returns the rectangles of each span in each passage. There are none for formats other than PDF, nor for text
-// that is not found, for example because the original was replaced. Rectangles are an addition to a result that is
-// complete without them, so errors are logged, not returned.
+// Locate returns the rectangles of each span in each passage. A span has none if the format is not PDF or its text is
+// not found, for example because the original was replaced. Errors are logged and not returned, because a result is
+// complete without rectangles.
 func (l *Locator) Locate(ctx context.Context, workspaceID string, passages []Passage) [][][]domain.PageRectangle {
 	out := make([][][]domain.PageRectangle, len(passages))
 	byFile := map[string][]int{} // indexes of passages by datasource

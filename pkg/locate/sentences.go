@@ -12,8 +12,8 @@ type Answer struct {
 	Sentences []domain.AnswerSentence
 }
 
-// LocateSpans sets Page and Rectangles of the sentences' spans whose sources are PDFs. Each PDF is read only once for
-// all answers. Like Locate, LocateSpans leaves out spans that cannot be found.
+// LocateSpans sets Page and Rectangles of every span whose source is a PDF. It reads each PDF only once for all
+// answers. Like Locate, it skips spans that it cannot find.
 func (l *Locator) LocateSpans(ctx context.Context, workspaceID string, answers ...Answer) {
 	var passages []Passage
 	var spans [][]*domain.SourceSpan // of each passage
