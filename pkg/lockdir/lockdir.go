@@ -32,8 +32,8 @@ type Dir struct {
 
 // Make creates a directory in the directory `parent`, or in the system's directory for temporary files if `parent` is
 // "". The directory's name is the pattern with a random string in place of the last "*". Make also removes directories
-// with the same pattern that were left behind by processes that have exited. If this fails, it ignores the error, and
-// the next call tries again.
+// with the same pattern that exited processes left behind. It ignores errors in doing so, because the next call tries
+// again.
 func Make(parent, pattern string) (*Dir, error) {
 	parent = cmp.Or(parent, os.TempDir())
 	removeAbandoned(parent, pattern)
@@ -51,7 +51,7 @@ func Make(parent, pattern string) (*Dir, error) {
 // Path returns the path of the directory.
 func (d *Dir) Path() string { return d.path }
 
-// Remove deletes the directory and its content. If deleting fails, Remove retries for a second.
+// Remove deletes the directory and its content. If that fails, it retries for a second.
 func (d *Dir) Remove() error {
 	unlocked := d.lock.Unlock() // unlock first, because some systems do not delete locked files
 	return errors.Join(remove(d.path), unlocked)
