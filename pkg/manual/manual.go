@@ -1,5 +1,5 @@
-// Package manual serves the documentation at /docs. Its pages are made from the Markdown files in the directory docs,
-// which are embedded in the program. The pages need nothing from other hosts, and only the search needs a script.
+// Package manual serves the documentation at /docs. It renders the Markdown files of the directory docs, which are
+// embedded in the program. The pages load nothing from other hosts, and only the search needs a script.
 package manual
 
 import (
@@ -56,7 +56,7 @@ var types = map[string]string{
 	".png":  "image/png",
 }
 
-// file is a page or another file of the site, with the headers that it is sent with.
+// file is a page or another file of the site, with the headers to send with it.
 type file struct {
 	kind   string
 	policy string
@@ -82,7 +82,6 @@ func newFile(name string, content []byte) file {
 	return f
 }
 
-// site holds the pages and files.
 type site struct {
 	files  map[string]file // by request path
 	search func() *searcher

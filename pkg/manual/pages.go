@@ -44,7 +44,6 @@ type link struct {
 	Here  bool // whether the link points to the current page
 }
 
-// pages holds all pages and their navigation.
 type pages struct {
 	list       []page
 	navigation []section
@@ -99,7 +98,7 @@ func (a *pages) navigate() {
 	}
 }
 
-// view holds the data that the layout needs to show a page.
+// view is the data of the layout template.
 type view struct {
 	Title      string
 	Source     string

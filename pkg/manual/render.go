@@ -122,7 +122,7 @@ func address(source string) string {
 	return Root + "/" + strings.TrimSuffix(source, ".md")
 }
 
-// resolve converts the target of a link in a Markdown file to the address that the web page links to.
+// resolve converts a link target in a Markdown file to the address that the web page links to.
 func resolve(files fs.FS, source, target string) string {
 	if strings.Contains(target, ":") || strings.HasPrefix(target, "#") || strings.HasPrefix(target, "/") {
 		return target
@@ -144,7 +144,7 @@ func resolve(files fs.FS, source, target string) string {
 	}
 }
 
-// hasBlocks reports whether a node consists of blocks, such as a list, and not of text.
+// hasBlocks reports whether a node contains blocks, as a list does, rather than text.
 func hasBlocks(n ast.Node) bool {
 	return n.FirstChild() != nil && n.FirstChild().Type() == ast.TypeBlock
 }

@@ -9,7 +9,7 @@ import (
 	"testing/fstest"
 )
 
-// searched returns the hits of a search of the documentation, as a browser gets them.
+// searched returns the hits of a documentation search over HTTP.
 func searched(t *testing.T, query string) []Hit {
 	t.Helper()
 	w := get(t, Search+"?q="+url.QueryEscape(query))

@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// constants holds the unevaluated constants of one package by name.
+// constants maps the names of a package's constants to the expressions that define them.
 type constants map[string]ast.Expr
 
-// declared reads the constants that the package in a directory declares.
+// declared parses the constants declared in a directory's package.
 func declared(dir string) (constants, error) {
 	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {

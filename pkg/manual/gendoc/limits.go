@@ -92,7 +92,6 @@ var parts = []struct {
 	}},
 }
 
-// limits writes the page that lists the limits.
 func limits(b *bytes.Buffer, root string) error {
 	b.WriteString(limitsHead)
 	known := map[string]constants{}
