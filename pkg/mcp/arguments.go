@@ -43,8 +43,8 @@ type toolRegistry struct {
 	checks map[string]Arguments
 }
 
-// addTool adds a tool. The schema of its arguments is derived from the type In. `bound` adds limits to this schema,
-// because struct tags cannot express them.
+// addTool adds a tool. The schema of its arguments is derived from the type In. `bound` adds the limits that struct
+// tags cannot express.
 func addTool[In, Out any](box *toolRegistry, tool *sdk.Tool, bound func(fields map[string]*jsonschema.Schema), handler sdk.ToolHandlerFor[In, Out]) {
 	schema, err := schemaOf[In](bound)
 	if err == nil && box.check != nil {
@@ -65,8 +65,8 @@ func newCheck(check ArgumentsOf, schema *jsonschema.Schema) (Arguments, error) {
 	return check(encoded)
 }
 
-// schemaOf returns the schema of a tool's arguments. In the schema, an optional list has only the type array and not
-// also null, because some clients do not support alternative types.
+// schemaOf returns the schema of a tool's arguments. An optional list has only the type array, not null as well,
+// because some clients do not support fields with several types.
 func schemaOf[In any](bound func(fields map[string]*jsonschema.Schema)) (*jsonschema.Schema, error) {
 	schema, err := jsonschema.For[In](nil)
 	if err != nil {
@@ -87,7 +87,7 @@ func removeNull(schema *jsonschema.Schema) {
 	}
 }
 
-// text sets the maximum length of a string argument in its schema.
+// text sets the bounds on the length of a string argument: at least 1, at most `limit`.
 func text(schema *jsonschema.Schema, limit int) {
 	schema.MinLength, schema.MaxLength = new(1), &limit
 }

@@ -16,7 +16,7 @@ const (
 	MaxMetadataKeys = 20 // maximum number of keys in a filter
 )
 
-// Library provides the content that a caller may see. The context of a call says who the caller is. Errors are shown to
+// Library provides the content that a caller may see. The context of a call identifies the caller. Errors are shown to
 // the caller.
 type Library interface {
 	// Search returns at most Results fragments, best first.
@@ -26,8 +26,7 @@ type Library interface {
 	// Datasources returns a page of datasources, newest first, and the cursor of the next page. After the last page,
 	// the cursor is "".
 	Datasources(ctx context.Context, cursor string, limit int) ([]domain.Datasource, string, error)
-	// Chunks returns up to `limit` searchable chunks of the datasource, starting with the chunk whose ordinal is
-	// `from`.
+	// Chunks returns up to `limit` searchable chunks of the datasource, starting at the ordinal `from`.
 	Chunks(ctx context.Context, d domain.Datasource, from, limit int) ([]domain.Chunk, error)
 	// Ask asks an agent. It passes the answer's text to `emit` as it arrives, unless `emit` is nil.
 	Ask(ctx context.Context, q Question, emit func(text string) error) (Answer, error)

@@ -23,8 +23,8 @@ type Relay struct {
 	Log      *slog.Logger // nil: no log
 }
 
-// Run serves the client until the client closes its stream or ctx is done. While the service is unreachable, each
-// request gets an error.
+// Run serves the client until the client closes its stream or ctx is done. While the service is unreachable, every
+// request fails with an error.
 func (r Relay) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	link := &connection{relay: r, ctx: ctx}
 	defer link.drop()
@@ -110,7 +110,6 @@ func forwardFunc(params sdk.Params) (ask func(context.Context, *sdk.ClientSessio
 	}
 }
 
-// connect returns the connection to the service.
 func (l *connection) connect(client *sdk.ServerSession) (*sdk.ClientSession, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -138,7 +137,6 @@ func orDefault(c *http.Client) *http.Client {
 	return c
 }
 
-// drop closes the connection.
 func (l *connection) drop() {
 	l.mu.Lock()
 	session := l.session

@@ -37,8 +37,8 @@ func TestAddressesOfResourcesSayWhereToRead(t *testing.T) {
 	}
 }
 
-// FuzzParseResource parses arbitrary ids and addresses. If one is accepted, it identifies a datasource, and writing and
-// parsing it again does not change it.
+// FuzzParseResource parses arbitrary ids and addresses. An accepted one must identify a datasource and must not change
+// when it is written and parsed again.
 func FuzzParseResource(f *testing.F) {
 	for _, seed := range []string{someID, someID + "#1", someID + ":1:2", "sluice://datasources/" + someID + "?from=3", "sluice://datasources/../x", "#", ":"} {
 		f.Add(seed)

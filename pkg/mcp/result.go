@@ -7,8 +7,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// markedResultsVersion is the first version of the protocol that requires results to be marked as complete and
-// recommends that they name the server. Versions are dates and can be compared as strings.
+// markedResultsVersion is the first protocol version that requires results to be marked as complete and recommends that
+// they name the server. Versions are dates and can be compared as strings.
 const markedResultsVersion = "2026-07-28"
 
 // isMarked reports whether the result for a request with the given metadata must be marked. Requests of version
@@ -18,8 +18,8 @@ func isMarked(meta map[string]any) bool {
 	return version >= markedResultsVersion
 }
 
-// emptyResult returns an empty result. If `marked` is true, the result states that it is complete. The field for this
-// is set by decoding JSON, because the SDK does not export it and sets it only in the results from its own handlers.
+// emptyResult returns an empty result. If `marked` is true, the result states that it is complete. The SDK does not
+// export the field for this, and sets it only for its own handlers, so emptyResult sets it by decoding JSON.
 func emptyResult(marked bool) *sdk.CallToolResult {
 	var result sdk.CallToolResult
 	if marked {
@@ -45,7 +45,6 @@ func convertResult(from *sdk.CallToolResult, marked bool) *sdk.CallToolResult {
 	return result
 }
 
-// identity returns the server's name and version.
 func identity(version string) *sdk.Implementation {
 	return &sdk.Implementation{Name: "sluice", Title: "Sluice", Version: version}
 }

@@ -32,8 +32,8 @@ type searchFilters struct {
 	Filter  map[string]any   `json:"filter,omitempty" jsonschema:"condition or combination that must not match, with the type not"`
 }
 
-// where returns the condition or combination in the filters, or nil if there is none. It also returns the faults in
-// them.
+// where parses the condition or combination in the filters. It returns nil if there is none, and a list of the faults
+// in it.
 func (f *searchFilters) where() (*filter.Filter, []domain.FieldError) {
 	condition := make(map[string]any)
 	if f.Type != "" {
