@@ -63,7 +63,7 @@ func TestAnEventIsPassedOnBeforeTheNextOneComes(t *testing.T) {
 	t.Parallel()
 	r, w := io.Pipe()
 	defer w.Close()
-	go func() { _, _ = io.WriteString(w, "data: a\n\n") }() // and nothing after it
+	go func() { _, _ = io.WriteString(w, "data: a\n\n") }() // the stream stays open but sends nothing more
 	for e, err := range Events(r) {
 		if err != nil || e.Data != "a" {
 			t.Fatalf("got %v, %v", e, err)

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Post sends the value `body`, encoded as JSON, and returns the response, whatever its status. The caller must close
-// the response's body. Errors do not contain the address, because its query may contain a key.
+// Post sends `body` as JSON and returns the response, whatever its status. The caller must close the response's body.
+// Errors do not contain the address, because its query may contain a key.
 func Post(ctx context.Context, client *http.Client, address string, header http.Header, body any) (*http.Response, error) {
 	var encoded bytes.Buffer
 	encoder := json.NewEncoder(&encoded)
