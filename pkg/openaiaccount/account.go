@@ -226,8 +226,8 @@ func (a *Account) Text(ctx context.Context, storeID, fileID string) (string, err
 	}
 }
 
-// pages yields all objects of a list, and requests the list page by page. `id` returns the id of an object, at which
-// the next page continues.
+// pages yields all objects of a list, page by page. `id` returns an object's id. The next page starts after the id of
+// the last object.
 func pages[T any](ctx context.Context, a *Account, id func(T) string, path ...string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		query := url.Values{"limit": {fmt.Sprint(pageSize)}, "order": {"asc"}}

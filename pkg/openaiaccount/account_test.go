@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// newAccount returns a client of a server with the handler. It does not wait before it repeats a request, but counts.
+// newAccount returns a client of a test server. Instead of waiting before a retry, the client counts the wait.
 func newAccount(t *testing.T, serve http.HandlerFunc) (a *Account, waits *atomic.Int64) {
 	t.Helper()
 	server := httptest.NewServer(serve)
@@ -70,7 +70,7 @@ func TestTemporaryErrorsAreRetried(t *testing.T) {
 			w.WriteHeader(http.StatusBadGateway)
 		case 3:
 			w.Header().Set("Content-Length", "100")
-			fmt.Fprint(w, `{"id":`) // and the connection ends
+			fmt.Fprint(w, `{"id":`) // the connection then breaks
 		default:
 			fmt.Fprint(w, `{"id":"vs_1","name":"Manuals","file_counts":{"total":2,"completed":1}}`)
 		}
@@ -121,7 +121,7 @@ func TestAnInterruptedDownloadStartsAgain(t *testing.T) {
 	}
 }
 
-// TestIDsStayInTheirPath asks for ids that are no ids.
+// TestIDsStayInTheirPath requests files by ids that would change the request's path or query.
 func TestIDsStayInTheirPath(t *testing.T) {
 	t.Parallel()
 	a, _ := newAccount(t, func(w http.ResponseWriter, r *http.Request) {

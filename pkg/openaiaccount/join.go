@@ -2,15 +2,15 @@ package openaiaccount
 
 import "strings"
 
-// Bounds on the overlap of two chunks, in bytes. A shorter overlap may be a coincidence. Longer overlaps are not looked
-// for, because OpenAI's chunks have at most 4,096 tokens and overlap by at most half of that.
+// Bounds on the overlap of two chunks, in bytes. A shorter overlap may be a coincidence. Longer ones are not expected:
+// OpenAI's chunks have at most 4,096 tokens and overlap by at most half of that.
 const (
 	minOverlap = 20
 	maxOverlap = 32 << 10
 )
 
-// join joins chunks to one text. Where the end of a chunk is repeated at the beginning of the next one, the repeated
-// text appears once. Chunks that do not overlap are separated by an empty line.
+// join joins chunks into one text. If the end of a chunk is repeated at the beginning of the next one, the repeated
+// text appears only once. Chunks that do not overlap are separated by an empty line.
 func join(chunks []string) string {
 	var text strings.Builder
 	before := ""
@@ -28,11 +28,11 @@ func join(chunks []string) string {
 	return text.String()
 }
 
-// overlap returns the length of the longest text, up to maxOverlap, that is both the end of a and the beginning of b.
-// It uses the prefix function of Knuth, Morris and Pratt.
+// overlap returns the length of the longest string, up to maxOverlap, that ends a and begins b. It uses the prefix
+// function of Knuth, Morris and Pratt.
 func overlap(a, b string) int {
 	a, b = a[max(0, len(a)-maxOverlap):], b[:min(len(b), maxOverlap)]
-	borders := make([]int, len(b)) // of each prefix of b: the length of its longest border
+	borders := make([]int, len(b)) // length of the longest border of each prefix of b
 	n := 0
 	for i := 1; i < len(b); i++ {
 		for n > 0 && b[i] != b[n] {
