@@ -23,7 +23,7 @@ func TestASmallOriginalIsReadFromTheCacheOnce(t *testing.T) {
 			if want := size > 0 && size <= chunkSize; keeps != want {
 				t.Errorf("kept: %t, want %t", keeps, want)
 			}
-			for range 2 { // then from the store
+			for range 2 { // the second read is always from the store
 				r, err := s.Take(testContext(t), key)
 				if err != nil {
 					t.Fatal(err)
@@ -84,7 +84,7 @@ func TestOlderContentStaysCachedForAMinute(t *testing.T) {
 		t.Errorf("%v and %d bytes are kept, want a and c, 100", r.byKey, r.bytes)
 	}
 	now = now.Add(time.Second)
-	r.add("e", make([]byte, 50)) // in place of a, which is old
+	r.add("e", make([]byte, 50)) // replaces a, which is old enough
 	if has("a") || !has("c") || !has("e") || r.bytes != 90 {
 		t.Errorf("%v and %d bytes are kept, want c and e, 90", r.byKey, r.bytes)
 	}

@@ -59,7 +59,7 @@ func TestStoredContentIsFoundWhileServersAreKilled(t *testing.T) {
 	keys, ended := make(chan string, readers), make(chan error, readers)
 	for range readers {
 		go func() {
-			for key := range keys { // at once after Put: replicas may lag
+			for key := range keys { // read immediately after Put, when replicas may lag
 				got, err := read(t, reader, key)
 				if err == nil && !bytes.Equal(got, data) {
 					err = fmt.Errorf("original %s has other content", key)
@@ -92,7 +92,7 @@ func TestStoredContentIsFoundWhileServersAreKilled(t *testing.T) {
 	victim := leaderOf(t, reader, c)
 	victim.Kill()
 	put(20)
-	victim.Start() // and catches up while it answers
+	victim.Start() // it catches up while serving reads
 	put(20)
 	close(keys)
 	for range readers {

@@ -17,8 +17,8 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/natsd"
 )
 
-// envChild is the environment variable that makes the test binary a child. It contains the directory of a store. The
-// child puts originals into this store until it is killed, and prints the key of each original that is safe.
+// envChild is the environment variable that turns the test binary into the child process. Its value is the directory of
+// a store. The child puts originals into this store until it is killed, and prints the key of each stored original.
 const envChild = "SLUICE_TEST_ORIGINALS_CHILD"
 
 func child(dir string) error {
@@ -64,7 +64,7 @@ func TestKillDuringPut(t *testing.T) {
 		for n, stop := 0, rand.IntN(4); lines.Scan(); n++ {
 			safe = append(safe, lines.Text())
 			if n == stop {
-				// A moment of the next Put.
+				// Kill the child at a random moment during the next Put.
 				time.AfterFunc(rand.N(20*time.Millisecond), func() { _ = cmd.Process.Kill() })
 			}
 		}

@@ -1,10 +1,10 @@
 // Package originals stores raw content (uploads and fetched pages) in a JetStream object store. An original has a
 // unique key and never changes.
 //
-// The store has the format of NATS object stores, so that the nats command can read it: the chunks of an object have
-// their own subject, and one metadata message completes the object. This package writes the format itself, because the
-// client's Put sends up to 4,000 chunks before it checks an answer, sends the metadata before the chunks are durable,
-// leaves chunks behind if its context is cancelled, and creates a message for every short read of a network body.
+// The store has the format of NATS object stores, so the nats command can read it. The chunks of an object share a
+// subject, and one metadata message completes the object. This package writes the format itself because the client's
+// Put sends up to 4,000 chunks before it checks a response, sends the metadata before the chunks are durable, leaves
+// chunks behind if its context is cancelled, and creates a message for every short read of a network body.
 package originals
 
 import (
@@ -28,8 +28,7 @@ const (
 	streamName  = "OBJ_" + Bucket
 	chunkPrefix = "$O." + Bucket + ".C."
 	metaPrefix  = "$O." + Bucket + ".M."
-	// unusedSubject is a subject on which no chunks exist, because no Put uses the id "none". quorum.Reader.Sync needs
-	// such a subject.
+	// unusedSubject is a subject that has no chunks, because no Put uses the id "none". quorum.Reader.Sync needs one.
 	unusedSubject = chunkPrefix + "none"
 )
 
@@ -103,8 +102,8 @@ func (s *Store) Repair(ctx context.Context) (bool, error) {
 // Interval at which Attach checks whether the store exists yet.
 const attachInterval = 250 * time.Millisecond
 
-// Attach opens the store that another process creates with Open, and waits for it until ctx is done. Worker processes
-// use it.
+// Attach opens the store that another process creates with Open. Until that process has created it, Attach waits, at
+// most until ctx is done. Worker processes use it.
 func Attach(ctx context.Context, js jetstream.JetStream, o Options) (*Store, error) {
 	for {
 		s, err := o.store(ctx, js)
@@ -137,8 +136,8 @@ func metaSubject(key string) string {
 	return metaPrefix + base64.URLEncoding.EncodeToString([]byte(key))
 }
 
-// lookUp returns the metadata for a key, or ErrNotFound. It returns ErrNotFound only if the original certainly does not
-// exist, because the error ends the job that needs the original.
+// lookUp returns the metadata for a key, or ErrNotFound. Because ErrNotFound ends the job that needs the original,
+// lookUp returns it only if the original certainly does not exist.
 func (s *Store) lookUp(ctx context.Context, key string) (jetstream.ObjectInfo, error) {
 	if _, err := DatasourceID(key); err != nil {
 		return jetstream.ObjectInfo{}, err
@@ -146,8 +145,7 @@ func (s *Store) lookUp(ctx context.Context, key string) (jetstream.ObjectInfo, e
 	subject := metaSubject(key)
 	msg, err := s.leader.Last(ctx, subject)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		// A leader that was cut off from the other servers may not know newer originals. Sync makes sure that it knows
-		// them.
+		// A leader that was cut off from the other servers may lack newer originals. Sync makes sure that it has them.
 		if err = s.leader.Sync(ctx, unusedSubject); err == nil {
 			msg, err = s.leader.Last(ctx, subject)
 		}
@@ -159,7 +157,7 @@ func (s *Store) lookUp(ctx context.Context, key string) (jetstream.ObjectInfo, e
 		return jetstream.ObjectInfo{}, fmt.Errorf("looking up original %s: %w", key, err)
 	}
 	info, err := decodeMeta(msg)
-	if err == nil && info.Deleted { // a deletion marker of another client
+	if err == nil && info.Deleted { // another client's deletion marker
 		err = fmt.Errorf("original %s: %w", key, ErrNotFound)
 	}
 	return info, err
@@ -184,7 +182,7 @@ func (s *Store) Each(ctx context.Context, f func(key string, size int64, modTime
 // Maximum number of metadata messages in memory.
 const metaPage = 256
 
-// eachMeta reads metadata page by page. The server keeps no state between pages, so f may be slow.
+// eachMeta reads metadata in pages. The server keeps no state between pages, so f may be slow.
 func (s *Store) eachMeta(ctx context.Context, f func(jetstream.ObjectInfo) error) error {
 	return s.leader.Each(ctx, metaPrefix+">", 1, metaPage, func(page []*jetstream.RawStreamMsg) error {
 		for _, msg := range page {

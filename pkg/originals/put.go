@@ -30,8 +30,8 @@ const chunkSize = 512 << 10
 // MaxPutTime is the time limit for a Put. Prune keeps chunks that are younger than twice this time.
 const MaxPutTime = time.Hour
 
-// cleanTimeout is the time limit for removing the chunks that a failed Put stored. The chunks are removed even if the
-// context of the Put has ended. If the Put failed because the servers did not answer, the limit is unavailableTimeout.
+// Time limits for removing the chunks of a failed Put. They are removed even if the context of the Put has ended. If
+// the Put failed because the servers did not answer, the limit is unavailableTimeout.
 const (
 	cleanTimeout       = 10 * time.Second
 	unavailableTimeout = 2 * time.Second
@@ -119,7 +119,7 @@ func (s *Store) withBrokenCancel(ctx context.Context) (_ context.Context, done f
 // storedCopy returns the stored original if it has the same content, and `err` otherwise.
 func (s *Store) storedCopy(ctx context.Context, o domain.Original, err error) (domain.Original, error) {
 	info, lookErr := s.lookUp(ctx, o.Key)
-	if lookErr != nil { // without err, since it is unknown whether the original exists
+	if lookErr != nil { // omit err: it is unknown whether the original exists
 		return domain.Original{}, fmt.Errorf("checking the stored original: %w", lookErr)
 	}
 	if sum, digestErr := digestOf(info); digestErr != nil || sum != o.SHA256 || int64(info.Size) != o.Size {
@@ -239,9 +239,9 @@ func (p *put) seal(ctx context.Context, o domain.Original, sum []byte) error {
 	return nil
 }
 
-// clean removes the chunks that the Put stored. If the original was completed after all, and only the server's answer
-// was lost, for example because the server was killed, clean keeps the chunks and returns true. Another Put of the same
-// content may already have found the original and rely on it.
+// clean removes the chunks that the Put stored. It keeps them and returns true if the original was completed after all
+// and only the response was lost, for example because the server was killed. Another Put of the same content may
+// already have found the original and rely on it.
 func (p *put) clean(ctx context.Context, timeout time.Duration) (sealed bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()

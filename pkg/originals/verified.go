@@ -16,11 +16,11 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// Verified returns the content of an original, or ErrNotFound, after it has read the content to its end and compared
-// the digest. If the copy on one server is damaged, Verified reads the copies on the other servers. It fails with
-// ErrCorrupt if no server has an undamaged copy, and with a temporary error if a server that may have one does not
-// answer. The returned reader reads the content a second time and verifies each chunk; content that consists of a
-// single chunk is read only once. Otherwise the reader is like that of Get.
+// Verified reads an original to its end, compares its digest and returns its content, or ErrNotFound. If the copy on
+// one server is damaged, Verified reads the copies on the other servers. It fails with ErrCorrupt if no server has an
+// undamaged copy, and with a temporary error if a server that may have one does not answer. The returned reader reads
+// the content a second time and verifies each chunk; content in a single chunk is read only once. Otherwise the reader
+// is like that of Get.
 func (s *Store) Verified(ctx context.Context, key string) (io.ReadCloser, error) {
 	info, sum, err := s.find(ctx, key)
 	if err != nil {
@@ -142,15 +142,15 @@ func (s *Store) chunk(ctx context.Context, key string, c chunk) (content []byte,
 // errNoServer means that the copies on all servers are damaged.
 var errNoServer = errors.New("originals: no server has an undamaged copy")
 
-// eachServer calls `try` for one server of the cluster after another. It passes a stream through which `try` reads that
-// server's own copy. It stops when `try` succeeds or fails with ErrNotFound, and returns that result. If all copies are
-// damaged, it returns errNoServer. If a server could not be asked, it fails with quorum.ErrUnavailable instead.
+// eachServer calls `try` for each server of the cluster in turn, with a stream that reads that server's own copy. It
+// stops when `try` succeeds or fails with ErrNotFound, and returns that result. If all copies are damaged, it returns
+// errNoServer. If a server could not be asked, it fails with quorum.ErrUnavailable instead.
 func (s *Store) eachServer(ctx context.Context, try func(jetstream.Stream) error) error {
 	if err := s.askEachServer(ctx, try); !errors.Is(err, errNoServer) {
 		return err
 	}
 	// A server that has just started, or has just stopped being the leader, does not answer direct gets for a moment.
-	// Another server then answers in its place, perhaps from a damaged copy. So wait until each server answers by
+	// Meanwhile another server answers in its place, perhaps from a damaged copy. Wait until each server answers for
 	// itself, and then ask all of them again.
 	info, err := s.stream.Info(ctx)
 	if err != nil {
@@ -205,9 +205,9 @@ func (s *Store) askEachServer(ctx context.Context, try func(jetstream.Stream) er
 // connectTimeout is the time limit for connecting to one server.
 const connectTimeout = 3 * time.Second
 
-// connectTo opens a connection to a single server, the one with the given address, and returns the connection and the
-// stream. A server answers direct gets from its own copy of the stream, and asks another server only if it has none. So
-// the copy of a particular server can be read only through a connection to that server.
+// connectTo connects only to the server at the given address, and returns the connection and the stream. A server
+// answers direct gets from its own copy of the stream, and asks another server only if it has none. To read a
+// particular server's copy, a client must therefore be connected to that server.
 func (s *Store) connectTo(ctx context.Context, address string) (*nats.Conn, jetstream.Stream, error) {
 	shared := s.js.Conn()
 	u, err := url.Parse(address)

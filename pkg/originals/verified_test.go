@@ -66,7 +66,7 @@ func TestAnotherReplicaIsReadIfOneIsDamaged(t *testing.T) {
 		}
 		contents[key] = content(size)
 	}
-	for { // until every server has it all
+	for { // until every server has all content
 		complete := 0
 		info, err := s.stream.Info(ctx)
 		if err != nil {
@@ -84,7 +84,7 @@ func TestAnotherReplicaIsReadIfOneIsDamaged(t *testing.T) {
 	damage := func(server *natstest.Server) {
 		t.Helper()
 		ctx := testContext(t) // the cluster may have to elect a leader each time
-		server.Stop()         // it would return what it has in memory
+		server.Stop()         // a running server would answer from memory
 		for _, content := range contents {
 			flipOnDisk(t, server, content)
 		}
@@ -98,7 +98,7 @@ func TestAnotherReplicaIsReadIfOneIsDamaged(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for { // until it serves its copy itself
+			for { // until the server answers from its own copy
 				conn, one, err := s.connectTo(ctx, server.URL)
 				if err == nil {
 					_, err = s.verified(ctx, info, sum, func(ctx context.Context, sequence uint64, subject string) (*jetstream.RawStreamMsg, error) {
