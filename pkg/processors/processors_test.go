@@ -12,7 +12,7 @@ func TestASpareProcessorIsNotCounted(t *testing.T) {
 		t.Setenv("GOMAXPROCS", set)
 		runtime.GOMAXPROCS(was)
 		Spare()
-		Spare() // none more
+		Spare() // the second call changes nothing
 		if got := runtime.GOMAXPROCS(0); got != want || Count() != was {
 			t.Errorf("with %q set, %d run at once, want %d; %d are counted on, want %d", set, got, want, Count(), was)
 		}
