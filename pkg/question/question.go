@@ -1,6 +1,6 @@
-// Package question splits a question into the questions that it consists of: "How long is the warranty, and who built
-// the pump?" asks for two things, which are rarely in one passage. It looks only at syntax: it reads no documents and
-// calls no model. The retrieve and answer packages use it.
+// Package question splits a text into the separate questions in it: "How long is the warranty, and who built the pump?"
+// asks for two things, which are rarely in one passage. It uses only syntax, without reading documents or calling a
+// model. The retrieve and answer packages use it.
 package question
 
 import (
@@ -16,7 +16,7 @@ import (
 const (
 	// MaxParts is the maximum number of parts that a question is split into.
 	MaxParts = 5
-	// Maximum length in characters of a question that is split. Longer texts are taken to be letters or documents.
+	// Maximum length of a text that is split, in characters. Longer texts are taken to be letters or documents.
 	maxCharacters = 1000
 	// Minimum number of content words in a part, or of characters in scripts without spaces.
 	minContent         = 1
@@ -28,12 +28,12 @@ const (
 // Part is one of the questions that a text consists of.
 type Part struct {
 	Text  string // as asked
-	Query string // the part as a search query of its own, including what it refers to
+	Query string // the part as a search query of its own, including any names it refers to
 }
 
-// Parts returns the questions that a text consists of, in order, at least two and at most MaxParts. If a part refers to
-// an earlier part ("and how much does it weigh?"), its search query also contains the names from the earlier part.
-// Parts returns nil if the text is a single question or contains none.
+// Parts returns the questions in a text, in order: at least two and at most MaxParts. If a part refers to an earlier
+// part ("and how much does it weigh?"), its search query also contains the names from the earlier part. If the text
+// contains one question or none, Parts returns nil.
 func Parts(text string) []Part {
 	if utf8.RuneCountInString(text) > maxCharacters {
 		return nil
@@ -80,8 +80,8 @@ func isQuestion(sentence string) bool {
 // Minimum number of words in a question without an interrogative.
 const minWords = 4
 
-// isFragment reports whether a text is too short to be a question, as the rest of a sentence after an abbreviation
-// often is.
+// isFragment reports whether a text is too short to be a question. Such fragments occur after an abbreviation that was
+// mistaken for the end of a sentence.
 func isFragment(text string) bool {
 	return !unspaced(text) && !isInterrogative(text) && len(wordsOf(text)) < minWords
 }
@@ -243,10 +243,10 @@ func hasContent(lower string) bool {
 	return true
 }
 
-// completeQuestion returns a part as a query that can be searched on its own. `before` is the previous part of the
-// question. A part is completed if it contains no names, and either refers to the previous part or says too little on
-// its own. completeQuestion then puts the names from the previous part in front of it, or the whole previous part if
-// that has no names either.
+// completeQuestion turns a part into a query that can be searched on its own. `before` is the previous part. A part
+// needs completion if it contains no names and either refers to the previous part or says too little by itself.
+// completeQuestion then prepends the names from the previous part, or the whole previous part if it has no names
+// either.
 func completeQuestion(part, before string) string {
 	if unspaced(part) {
 		if utf8.RuneCountInString(part) <= maxUnspacedRest || containsAny(part, unspacedBackReferences) {
@@ -269,8 +269,8 @@ func completeQuestion(part, before string) string {
 	}
 }
 
-// Bounds on parts that say too little to be searched on their own, such as "who starred?". These are parts with fewer
-// than minWordsAlone words or, in scripts without spaces, with at most maxUnspacedRest characters.
+// Bounds on parts that say too little to be searched on their own, such as "who starred?": fewer than minWordsAlone
+// words or, in scripts without spaces, at most maxUnspacedRest characters.
 const (
 	minWordsAlone   = 3
 	maxUnspacedRest = 6
