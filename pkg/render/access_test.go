@@ -39,7 +39,7 @@ func membersSite(t *testing.T, pages map[string]string) *memberSite {
 	return m
 }
 
-// carried returns the requests that carried the password or the cookie of a member, and those that carried neither.
+// carried returns the requests that carried a member's password or cookie, and those that carried neither.
 func (m *memberSite) carried() (with, without []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -78,7 +78,7 @@ func readAsMember(t *testing.T, m *memberSite, page string) string {
 
 const (
 	bare = `<!doctype html><html><head><title>Members</title></head><body><div id="root"></div>`
-	// asking defines the function ask for scripts. It sends a request and does not fail if the request fails.
+	// asking defines the script function `ask`, which sends a request and ignores a failure.
 	asking = `<script>const root = document.getElementById('root'), ask = (u, o) => fetch(u, o).then(r => r.text()).catch(() => '')</script>`
 )
 

@@ -65,7 +65,6 @@ func actionFor(kind network.ResourceType, r *network.Request) action {
 	return refuse
 }
 
-// answer performs the action.
 func (a action) answer(ctx context.Context, n *traffic, e *fetch.EventRequestPaused) error {
 	switch a {
 	case get:
@@ -84,7 +83,7 @@ func (a action) answer(ctx context.Context, n *traffic, e *fetch.EventRequestPau
 	}
 }
 
-// localHeaders returns the headers of a local response with the given media type. Every origin may read the response.
+// localHeaders returns the headers of a response that does not come from a server. Every origin may read the response.
 func localHeaders(mediaType string, r *network.Request) []*fetch.HeaderEntry {
 	h := []*fetch.HeaderEntry{{Name: "Content-Type", Value: mediaType}}
 	if origin := headerValue(r.Headers, "Origin"); origin != "" {

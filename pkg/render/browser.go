@@ -157,7 +157,7 @@ func (b *Browser) acquire(ctx context.Context) (*instance, error) {
 	return b.current, nil
 }
 
-// release ends the use of an instance for one page. If `bad` is true, the instance gets no new pages.
+// release ends a page's use of an instance. If `bad` is true, the instance gets no new pages.
 func (b *Browser) release(i *instance, bad bool) {
 	b.lock <- struct{}{}
 	defer func() { <-b.lock }()

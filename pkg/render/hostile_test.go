@@ -236,7 +236,7 @@ func TestUnrenderablePagesAreReported(t *testing.T) {
 			}
 			s := serve(t, map[string]string{"/": test.page}, handlers)
 			b := b
-			if !test.permanent { // the page does not come to rest
+			if !test.permanent { // the page does not become idle
 				b = hurried
 			}
 			r, err := b.Render(context.Background(), s.URL+"/", via(t))
@@ -254,8 +254,8 @@ func TestUnrenderablePagesAreReported(t *testing.T) {
 	}
 }
 
-// TestLargeAnswersToPagesAreRefused is not parallel. A rendering does not wait for a response that takes long, and
-// responses would take long if other pages kept all processors busy.
+// TestLargeAnswersToPagesAreRefused is not parallel. If other pages kept all processors busy, responses would be slow,
+// and a rendering does not wait for slow responses.
 func TestLargeAnswersToPagesAreRefused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is about input and figures, not about goroutines")
@@ -303,7 +303,7 @@ func TestHostilePagesShowWhatTheyHave(t *testing.T) {
 			s := serve(t, map[string]string{"/": shell + "<script>" + test.script + "</script>", "/x": "{}"}, nil)
 			d := via(t)
 			b := b
-			if strings.HasSuffix(name, "all at once") { // the page comes to rest
+			if strings.HasSuffix(name, "all at once") { // the page becomes idle
 				b = shared(t)
 			}
 			begin := time.Now()
