@@ -18,7 +18,7 @@ import (
 const (
 	tries        = 4
 	firstPause   = 100 * time.Millisecond // doubled for each retry, plus a random addition of up to half
-	maxReason    = 300                    // maximum number of bytes of a server's reason that are kept
+	maxReason    = 300                    // maximum length of a server's reason, in bytes
 	maxErrorBody = 64 << 10
 )
 
@@ -37,7 +37,7 @@ func (e *Error) Error() string { return "reranking: " + e.Message }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// rejectsFormat reports whether an error can mean that the server does not support the wire format of the request.
+// rejectsFormat reports whether an error may mean that the server does not support the wire format of the request.
 func rejectsFormat(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity)
@@ -98,7 +98,7 @@ func (c *Client) connectionError(ctx context.Context, err error) error {
 func (c *Client) statusError(answer *http.Response) error {
 	text, err := bounded.ReadAll(answer.Body, maxErrorBody)
 	if errors.Is(err, bounded.ErrTooLarge) {
-		err = nil // the beginning suffices
+		err = nil // the beginning of the body is enough
 	}
 	after, _ := modelhttp.RetryAfter(answer.Header, time.Now())
 	status := answer.StatusCode
@@ -124,7 +124,7 @@ func (c *Client) reason(body []byte) string {
 			}
 		}
 	}
-	if c.config.APIKey != "" { // some servers repeat the request
+	if c.config.APIKey != "" { // some servers echo the request
 		text = strings.ReplaceAll(text, c.config.APIKey, "[key]")
 	}
 	return truncate(strings.Join(strings.Fields(text), " "), maxReason)

@@ -19,9 +19,8 @@ const (
 var ErrPaused = errors.New("the reranker failed repeatedly, so it is paused")
 
 // breaker is a circuit breaker. It keeps queries from waiting for their time-out when the server does not respond, or
-// when the model in this process is overloaded.
-// After maxFailures failures, it opens for a pause. Then one query probes the server. While probes fail, the pauses
-// grow.
+// when the model in this process is overloaded. After maxFailures failures, it opens for a pause. Then one query probes
+// the server. While probes fail, the pauses grow.
 type breaker struct {
 	now    func() time.Time
 	server string // name for messages: "the server" or "the model"

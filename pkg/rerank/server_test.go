@@ -107,7 +107,7 @@ func number(text any) float64 {
 	return n
 }
 
-// client returns a client of the server. It does not really wait between attempts, but records the waits.
+// client returns a client of the server. Instead of waiting between attempts, the client records the waits.
 func (s *server) client(t *testing.T, path string, adjust ...func(*Config)) (*Client, *[]time.Duration) {
 	t.Helper()
 	config := Config{URL: s.URL + path, APIKey: "sesame", Model: "cross", Transport: &http.Transport{}}
