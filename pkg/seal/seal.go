@@ -46,7 +46,7 @@ func New(key string) (*Box, error) {
 	return &Box{aead}, nil
 }
 
-// additionalData returns additional data that binds sealed headers to a workspace and an origin.
+// additionalData returns the AEAD's additional data, which binds sealed headers to a workspace and an origin.
 func additionalData(workspaceID, origin string) ([]byte, error) {
 	return json.Marshal([]string{workspaceID, origin})
 }
