@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Cache compiles search settings and caches the results. No entry has to be invalidated: the caller asks for a version,
-// and a version never changes.
+// Cache compiles search settings and caches the results. It never has to invalidate an entry, because callers ask for a
+// version and versions do not change.
 type Cache struct {
 	read func(ctx context.Context, datastoreID string, version int64) ([]byte, error)
 
@@ -26,8 +26,8 @@ type cached struct {
 // Maximum total size of the cached settings, in bytes of JSON. Compiled settings take several times as much memory.
 const maxCachedBytes = 4 << 20
 
-// NewCache returns a cache of compiled settings. To get a version of settings that is not cached, it calls `read`,
-// which returns the settings as JSON.
+// NewCache returns a cache of compiled settings. For a version that is not cached, it calls `read`, which returns the
+// settings as JSON.
 func NewCache(read func(ctx context.Context, datastoreID string, version int64) ([]byte, error)) *Cache {
 	return &Cache{read: read, kept: make(map[string]cached)}
 }

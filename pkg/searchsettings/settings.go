@@ -49,7 +49,7 @@ type Match string
 // Ways to compare a query with the query of a pin. Case, diacritics and punctuation do not matter.
 const (
 	Exact    Match = "exact"    // the same words in the same order
-	Contains Match = "contains" // the words of the pin, in order and adjacent, among others
+	Contains Match = "contains" // the words of the pin, adjacent and in order, possibly among others
 )
 
 // Pin puts documents first, or hides them, for some queries.
@@ -90,7 +90,7 @@ func Parse(data []byte) (Settings, []domain.FieldError) {
 	return s, nil
 }
 
-// normal returns the settings without nil lists, and with defaults.
+// normal returns the settings with defaults, and with empty lists in place of nil.
 func (s Settings) normal() Settings {
 	s.Synonyms, s.StopWords, s.KeepWords = append([]string{}, s.Synonyms...), append([]string{}, s.StopWords...), append([]string{}, s.KeepWords...)
 	s.Pins = append([]Pin{}, s.Pins...)
