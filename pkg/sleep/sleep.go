@@ -1,4 +1,4 @@
-// Package sleep waits, for as long as a context allows. It imports no other package of the module.
+// Package sleep waits until a duration has passed or a context is done. It imports no other package of this module.
 package sleep
 
 import (
