@@ -128,7 +128,7 @@ func TestCauses(t *testing.T) {
 func TestSpansAreSentToACollector(t *testing.T) {
 	got := make(chan string, 1)
 	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body) // what is missing is not found below
+		body, _ := io.ReadAll(r.Body) // if reading fails, the checks below miss the content
 		select {
 		case got <- r.URL.Path + " " + string(body):
 		default:

@@ -40,8 +40,8 @@ func withJobAttrs(next jobs.Handler) jobs.Handler {
 	}
 }
 
-// States wraps a control.States. Each applied event gets a span in the trace of its job, and the time taken to apply it
-// is measured.
+// States wraps a control.States. It gives each applied event a span in the trace of its job, and measures how long the
+// events take to apply.
 func (s *Stages) States(next control.States, traces *telemetry.Traces) control.States {
 	return tracedStates{next, traces, s}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// Names of the spans for calls to models. Metrics measure only whole stages. The spans show which call in a stage took
-// the time.
+// Names of the spans for calls to models. Metrics measure only whole stages; these spans show which call in a stage
+// took the time.
 const (
 	spanChat   = "chat"
 	spanEmbed  = "embed query"

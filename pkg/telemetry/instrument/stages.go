@@ -1,7 +1,6 @@
-// Package instrument measures the components of a process: it times their work, counts outcomes and creates spans. Most
-// components are wrapped. A few call this package themselves, through an interface such as ingest.Measure. The package
-// imports the packages of the components, which the telemetry package must not do. Only the app package imports
-// instrument.
+// Package instrument measures the components of a process: it times their work, counts outcomes and creates spans. It
+// wraps most components. A few call it themselves, through an interface such as ingest.Measure. Unlike the telemetry
+// package, it may import the packages of the components. Only the app package imports it.
 package instrument
 
 import (
