@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// cells writes one row whose cells begin at the given positions.
+// cells writes one row. Each cell begins at its position in `at`.
 func (p *pageText) cells(font string, at []float64, cells ...string) {
 	y := p.y
 	for i, c := range cells {
