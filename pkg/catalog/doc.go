@@ -1,23 +1,23 @@
-// Package catalog stores Sluice's metadata in SQL: workspaces, keys, agents, datastores, datasources, the outbox of
-// jobs, sweeps, conversations and usage. It is the only writer of a datasource's state: domain.Apply decides how a
-// worker's event changes the datasource. In one transaction, the catalog stores this change and everything that follows
-// from it: the next job, new pages of a site, sweeps.
+// Package catalog stores Sluice's metadata in SQL: workspaces, keys, agents, datastores, datasources, the job outbox,
+// sweeps, conversations and usage. It is the only writer of a datasource's state. domain.Apply decides how a worker's
+// event changes a datasource; the catalog stores the change together with its consequences in one transaction: the next
+// job, new pages of a site, sweeps.
 //
 // # Location of a datasource's job
 //
-// The job of a datasource is in exactly one location. The location is stored in the datasource's row and changes only
+// The job of a datasource is in exactly one location. The datasource's row stores the location, and changes only
 // together with the job:
 //
 //   - the outbox: a row of table outbox contains the job;
 //   - the stream: the job was published and has not ended (the datasource is "in flight", see InFlight);
 //   - nowhere: the datasource is synched, skipped or failed, or is a site that is waiting for its pages.
 //
-// Admitting jobs, rescuing lost jobs, and detecting the end of a site's crawl therefore need only lookups in small
+// To admit jobs, rescue lost jobs and detect the end of a site's crawl, the catalog therefore only looks into small
 // partial indexes, however many datasources there are.
 //
 // # Packages
 //
-// A Catalog combines small stores over one database. Imports go one way, from the last of these packages to the first:
+// A Catalog combines small stores over one database:
 //
 //   - db: engines, transactions, group commit, notices, locks, leases and migrations; no table except that of leases;
 //   - record: the rows of datastores, datasources, the outbox and sweeps, which other packages share;
@@ -35,6 +35,6 @@
 // # Moves
 //
 // A datastore serves readers from one place and may be moving to another. UpdateDatastore starts and cancels a move;
-// IssueMoves and FinishMove carry it out. Code that depends on the place of a datastore must take the datastore's lock
-// in the same transaction.
+// IssueMoves and FinishMove carry it out. Code that depends on a datastore's place must take the datastore's lock in
+// the same transaction.
 package catalog

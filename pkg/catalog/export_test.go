@@ -14,8 +14,8 @@ func (c *Catalog) Statements(into map[string]bool) {
 	}
 }
 
-// Plan returns the steps in which the engine would run the statement, whatever its arguments are. PostgreSQL is told to
-// avoid table scans if there is another way.
+// Plan returns the steps by which the engine would run the statement, whatever its arguments. PostgreSQL is told to
+// avoid table scans where it can.
 func (c *Catalog) Plan(ctx context.Context, text string) (steps []string, err error) {
 	args := strings.Count(text, "?")
 	if !c.db.IsShared() {
@@ -45,8 +45,8 @@ func (c *Catalog) Plan(ctx context.Context, text string) (steps []string, err er
 	return steps, err
 }
 
-// Transact runs a transaction that creates a workspace for each id. After each workspace, it calls `between` with the
-// number of workspaces stored so far.
+// Transact creates a workspace for each id in one transaction. After each, it calls `between` with the number of
+// workspaces stored so far.
 func (c *Catalog) Transact(ctx context.Context, between func(stored int), ids ...string) error {
 	return c.db.Update(ctx, "testing", func(t *db.Tx) error {
 		for i, id := range ids {

@@ -9,19 +9,19 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// Write is a statement that a transaction can queue, so that the caller need not wait for its result.
+// Write is a statement that a transaction can queue instead of waiting for its result.
 type Write struct {
 	Action string // for the error message
 	Text   string
 	Args   []any
-	Check  func(rows int64) error // nil: any number of rows is valid
+	Check  func(rows int64) error // nil accepts any number of rows
 }
 
 // Maximum number of buffered writes.
 const maxBatch = 256
 
-// Queue queues a write, which runs before the next query or before the commit. Queued writes are sent together in one
-// round trip. With SQLite, which has no round trips, the write runs immediately.
+// Queue queues a write, which runs before the next query or the commit. All queued writes are sent in one round trip.
+// SQLite has no round trips, so there the write runs immediately.
 func (t *Tx) Queue(ctx context.Context, w Write) error {
 	if t.conn == nil {
 		rows, err := t.Exec(ctx, w.Text, w.Args...)
@@ -44,7 +44,6 @@ func (w Write) outcome(rows int64, err error) error {
 	}
 }
 
-// flush sends the buffered writes.
 func (t *Tx) flush(ctx context.Context) error {
 	if len(t.batch) == 0 {
 		return nil

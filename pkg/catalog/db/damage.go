@@ -9,17 +9,17 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// ErrDamaged is returned if the file of a SQLite catalog is damaged.
+// ErrDamaged means that the file of an SQLite catalog is damaged.
 var ErrDamaged = errors.New("the catalog is damaged")
 
-// Damage converts SQLite's errors for a damaged file to ErrDamaged, and those for a full disk to syscall.ENOSPC. It
-// returns other errors unchanged.
+// Damage converts SQLite's errors for a damaged file to ErrDamaged and those for a full disk to syscall.ENOSPC. It
+// returns any other error unchanged.
 func Damage(err error) error {
 	var fault *sqlite.Error
 	if !errors.As(err, &fault) || errors.Is(err, ErrDamaged) {
 		return err
 	}
-	switch fault.Code() & 0xff { // the low byte of an extended code is the basic code
+	switch fault.Code() & 0xff { // the low byte of an extended code is the primary code
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	case sqlite3.SQLITE_FULL:

@@ -14,26 +14,26 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// dialect describes the differences between the engines. All other code is common to both.
+// dialect describes how the engines differ. All other code is common to both.
 type dialect struct {
 	goose    goose.Dialect
 	numbered bool   // placeholders are $1, $2, … instead of ?
-	prepares bool   // this package prepares statements; otherwise the driver does, per connection
-	shared   bool   // several processes write concurrently, so rows must be locked
+	prepares bool   // whether this package prepares statements, rather than the driver per connection
+	shared   bool   // whether several processes write concurrently, so that rows must be locked
 	lock     string // suffix of a SELECT for rows that the same transaction will write
 }
 
 // topics maps each topic to the channel that signals it.
 type topics map[string]chan struct{}
 
-// DB is an open database, with a pool of connections for writes and one for reads.
+// DB is an open database with separate connection pools for writes and reads.
 type DB struct {
 	Log          *slog.Logger
 	clock        func() time.Time
 	guardedClock func() time.Time
 	last         atomic.Int64 // last stamp
 	topics       topics
-	notices      *notices // nil: no other process shares the database
+	notices      *notices // nil if no other process shares the database
 	holds        holds
 
 	dialect  dialect
@@ -42,22 +42,21 @@ type DB struct {
 	write    *sql.DB
 	writer   *Pool
 	Read     *Pool
-	versions *versionReader // nil: the version cannot be read
+	versions *versionReader // nil if the version cannot be read
 	// groups combines the commits of several transactions. It is nil if each transaction has its own connection.
 	groups *groupCommit
-	// migrations opens a connection without the timeouts that apply to requests.
+	// migrations opens a connection without the timeouts for requests.
 	migrations func() (*sql.DB, error)
-	migrated   bool // the database has a schema, of any version
+	migrated   bool // whether the database has a schema, of any version
 	ready      func(ctx context.Context) error
-	session    func(sessionOptions) *session // nil: no other process shares the database
-	observer   observer                      // nil: changed rows are not reported
+	session    func(sessionOptions) *session // nil if no other process shares the database
+	observer   observer                      // nil if changed rows are not reported
 	schema     fs.FS                         // the migrations
 }
 
-// closePools closes all connections.
 func (d *DB) closePools() error {
 	if d.observer != nil {
-		d.observer.Forget() // free its memory, because the driver refers to it until the process exits
+		d.observer.Forget() // free its memory, because the driver keeps a reference to it
 	}
 	var err error
 	if d.versions != nil {
@@ -66,7 +65,7 @@ func (d *DB) closePools() error {
 	return errors.Join(err, d.Read.close(), d.writer.close())
 }
 
-// rebind replaces the placeholders ? outside quotes with $1, $2, … for engines with numbered placeholders.
+// rebind replaces each ? placeholder outside quotes with $1, $2, … for engines with numbered placeholders.
 func rebind(d dialect, text string) string {
 	if !d.numbered {
 		return text

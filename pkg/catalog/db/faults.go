@@ -18,9 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/sleep"
 )
 
-// Fault adds the code domain.CodeUnavailable to temporary errors, which occur when the database is down or busy.
-// Usually the failed operation had no effect. But if the connection broke during a commit, the transaction may have
-// been committed.
+// Fault adds the code domain.CodeUnavailable to temporary errors: the database is down or busy. Usually the failed
+// operation had no effect. But if the connection broke during a commit, the transaction may have been committed.
 func Fault(err error) error {
 	if err == nil || !isTransient(err) {
 		return err
@@ -38,9 +37,9 @@ func Fault(err error) error {
 // isTransient reports whether the database or the network caused the error, rather than the statement.
 func isTransient(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return false // the caller has stopped waiting
+		return false // the caller has given up
 	}
-	if fileFault(err) || errors.Is(err, errRolledBack) { // or every attempt was undone because of another transaction
+	if fileFault(err) || errors.Is(err, errRolledBack) { // errRolledBack: every attempt was undone because of another transaction
 		return true
 	}
 	if refusal, ok := errors.AsType[*pgconn.PgError](err); ok {
@@ -59,15 +58,15 @@ func isTransient(err error) bool {
 		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || pgconn.SafeToRetry(err)
 }
 
-// fileFault reports whether SQLite could not use its file: the disk is full or fails, the limit of open files is
-// reached, memory is exhausted, or another process holds the lock. These faults are temporary and leave the database as
-// it was before the transaction.
+// fileFault reports whether SQLite could not use its file: the disk is full or failing, there are too many open files,
+// memory is exhausted, or another process holds the lock. These faults are temporary. They leave the database as it was
+// before the transaction.
 func fileFault(err error) bool {
 	var fault *sqlite.Error
 	if !errors.As(err, &fault) {
 		return false
 	}
-	switch fault.Code() & 0xff { // the other bits are details
+	switch fault.Code() & 0xff { // the higher bits are details
 	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM,
 		sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL:
 		return true
@@ -75,15 +74,14 @@ func fileFault(err error) bool {
 	return false
 }
 
-// isContention reports whether a transaction failed only because of a concurrent transaction, so that it can be run
-// again.
+// isContention reports whether a transaction failed only because of a concurrent one, so that it can be retried.
 func isContention(err error) bool {
 	var refusal *pgconn.PgError
 	return errors.As(err, &refusal) && (refusal.Code == "40001" || refusal.Code == "40P01")
 }
 
-// isForeignKeyFault reports whether a statement failed because the row that it refers to was deleted concurrently. When
-// the transaction is run again, it finds that this row is missing, and returns an error that says so.
+// isForeignKeyFault reports whether a statement failed because another transaction deleted the row that it refers to. A
+// retry finds the row missing and returns an error that says so.
 func isForeignKeyFault(err error) bool {
 	var refusal *pgconn.PgError
 	return errors.As(err, &refusal) && refusal.Code == "23503"
@@ -92,12 +90,12 @@ func isForeignKeyFault(err error) bool {
 // Maximum number of attempts at a transaction that conflicts with others.
 const maxRuns = 8
 
-// backOff waits before a transaction is run again, with increasing delays up to about half a second.
+// backOff waits before a retry. The delays grow to about half a second.
 func backOff(ctx context.Context, run int) error {
 	return sleep.For(ctx, time.Duration(1+rand.IntN(4<<min(run, 7)))*time.Millisecond)
 }
 
-// clean removes NUL characters from text and replaces invalid UTF-8. PostgreSQL can store neither, and both engines
+// clean removes NUL characters from text and replaces invalid UTF-8. PostgreSQL cannot store them, and both engines
 // must store and find the same text.
 func clean(args []any) []any {
 	for i, a := range args {

@@ -2,15 +2,14 @@ package db
 
 import "context"
 
-// fenceKey is the context key of a Fence.
 type fenceKey struct{}
 
-// Fence is run in a transaction after its last statement. If the fence fails, the transaction is rolled back. A fence
-// protects against a process that was considered dead but is still running: it locks and checks, for example, that
-// process's lease, which then cannot change until the commit.
+// Fence runs in a transaction after its last statement. If it fails, the transaction is rolled back. A fence stops a
+// process that was taken for dead but is still running. For example, it locks and checks the process's lease, which
+// then cannot change before the commit.
 type Fence func(ctx context.Context, t *Tx) error
 
-// WithFence returns a context whose transactions run the fence. A nil fence removes ctx's fence.
+// WithFence returns a context whose transactions run the fence. A nil fence removes the fence of ctx.
 func WithFence(ctx context.Context, f Fence) context.Context {
 	return context.WithValue(ctx, fenceKey{}, f)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// TestATransactionThatFailsOnAFullDiskLeavesNothing fills a database whose size SQLite limits. When the limit is
-// reached, SQLite reports the same error as for a full disk.
+// TestATransactionThatFailsOnAFullDiskLeavesNothing fills a database to a size limit. SQLite then reports the same
+// error as for a full disk.
 func TestATransactionThatFailsOnAFullDiskLeavesNothing(t *testing.T) {
 	t.Parallel()
 	d := shared(t)
@@ -45,7 +45,7 @@ func TestATransactionThatFailsOnAFullDiskLeavesNothing(t *testing.T) {
 	if _, err := d.write.ExecContext(ctx, `INSERT INTO texts (n, text) VALUES (0, ?)`, strings.Repeat("x", 1<<20)); !errors.Is(Damage(err), syscall.ENOSPC) {
 		t.Errorf("a full disk is not recognised: %v", err)
 	}
-	// A transaction for which there is space shares a commit with one for which there is not.
+	// A transaction that fits shares a commit with one that does not.
 	release := occupy(t, d)
 	results := make(chan error, 2)
 	for n, f := range map[int]func(*Tx) error{2: large(2), 3: insert(ctx, 3)} {

@@ -12,26 +12,26 @@ import (
 const (
 	// Maximum number of transactions per commit.
 	maxGroupSize = 32
-	// How long a shared commit accepts further transactions. This limits how long the transactions in it wait.
+	// How long a commit accepts more transactions, and therefore how long its transactions may wait.
 	maxGroupDelay = 5 * time.Millisecond
 )
 
-// errRolledBack is returned if a transaction was undone because of another transaction and must be run again.
+// errRolledBack means that a transaction was undone because of another one and must be retried.
 var errRolledBack = errors.New("rolled back together with another transaction")
 
-// groupCommit lets several transactions share one commit on the single writing connection. Each transaction runs in a
-// savepoint, so it can be undone separately. When no further transaction is waiting to join, the last one commits for
-// all. No transaction returns before that commit.
+// groupCommit lets several transactions share one commit on the only writing connection. Each transaction runs in a
+// savepoint, so that it can be undone on its own. The last transaction, with no other waiting to join, commits for all.
+// No transaction returns before that commit.
 type groupCommit struct {
 	lock     chan struct{} // full while a goroutine uses the fields below
-	open     *commit       // the commit that has begun but has not ended; nil: none
+	open     *commit       // the commit in progress; nil if there is none
 	waiting  atomic.Int64  // number of goroutines about to take the lock
-	observer observer      // called around commits; nil: none
+	observer observer      // called around commits; may be nil
 
-	committed func() // called by the holder of the lock after each commit; may be nil
+	committed func() // called after each commit by the holder of the lock; may be nil
 }
 
-// commit is a database transaction shared by several transactions of type Tx.
+// commit is a database transaction shared by several transactions (Tx).
 type commit struct {
 	tx      *sql.Tx
 	began   time.Time
@@ -44,8 +44,7 @@ func newGroupCommit(o observer) *groupCommit {
 	return &groupCommit{lock: make(chan struct{}, 1), observer: o}
 }
 
-// run runs f as a separate transaction and returns after its commit. If run fails with errRolledBack, the caller may
-// try again.
+// run runs f as a separate transaction and returns after its commit. After errRolledBack the caller may try again.
 func (g *groupCommit) run(ctx context.Context, t *Tx, f func(*Tx) error) error {
 	if err := g.acquire(ctx); err != nil {
 		return fmt.Errorf("beginning a transaction: %w", err)
@@ -58,14 +57,13 @@ func (g *groupCommit) run(ctx context.Context, t *Tx, f func(*Tx) error) error {
 	if err := g.runMember(ctx, c, t, f); err != nil {
 		return err
 	}
-	<-c.done // the commit follows soon, and only then is the result known
+	<-c.done // the commit follows soon and decides the result
 	if c.err != nil {
 		return fmt.Errorf("committing: %w", c.err)
 	}
 	return nil
 }
 
-// acquire waits for the lock.
 func (g *groupCommit) acquire(ctx context.Context) error {
 	g.waiting.Add(1)
 	select {
@@ -78,13 +76,13 @@ func (g *groupCommit) acquire(ctx context.Context) error {
 	select { // the previous holder may have left the commit to this goroutine
 	case g.lock <- struct{}{}:
 		g.release()
-	default: // the current holder looks for waiting goroutines again after it has released the lock
+	default: // the holder looks for waiting goroutines again after releasing the lock
 	}
 	return ctx.Err()
 }
 
-// release commits unless another goroutine is waiting to join the commit, and then releases the lock, which the caller
-// holds. A waiting goroutine that gives up calls release itself, so no commit stays open.
+// release releases the lock, which the caller holds. Before that, it commits unless another goroutine is waiting to
+// join. If that goroutine gives up, it calls release itself, so no commit stays open.
 func (g *groupCommit) release() {
 	for {
 		g.commitIfLast()
@@ -101,10 +99,10 @@ func (g *groupCommit) release() {
 	}
 }
 
-// join adds the transaction to the open commit, and opens a commit if there is none. The caller holds the lock.
+// join adds the transaction to the open commit, or to a new one. The caller holds the lock.
 func (g *groupCommit) join(ctx context.Context, t *Tx) (*commit, error) {
 	if g.open == nil {
-		// The commit must not be cancelled together with the context of its first member.
+		// The commit must survive the cancellation of its first member's context.
 		begun, err := t.db.write.BeginTx(context.WithoutCancel(ctx), nil)
 		if err != nil {
 			return nil, err
@@ -119,7 +117,7 @@ func (g *groupCommit) join(ctx context.Context, t *Tx) (*commit, error) {
 func (g *groupCommit) runMember(ctx context.Context, c *commit, t *Tx, f func(*Tx) error) (err error) {
 	ran := false
 	defer func() {
-		if !ran { // f has panicked, so the state of the connection is unknown
+		if !ran { // f has panicked, so the connection is in an unknown state
 			g.abandon(c, errRolledBack)
 		}
 		g.release()
@@ -136,8 +134,8 @@ func (g *groupCommit) runMember(ctx context.Context, c *commit, t *Tx, f func(*T
 	return err
 }
 
-// savepoint runs f in a savepoint, so that f has no effect if it fails. It returns errRolledBack if the whole commit
-// was undone.
+// savepoint runs f in a savepoint, so that a failing f has no effect. It returns errRolledBack if the whole commit was
+// undone.
 func (c *commit) savepoint(ctx context.Context, f func() error) error {
 	steady := context.WithoutCancel(ctx)
 	if _, err := c.tx.ExecContext(steady, `SAVEPOINT member`); err != nil {
@@ -145,7 +143,7 @@ func (c *commit) savepoint(ctx context.Context, f func() error) error {
 	}
 	err := f()
 	if err != nil {
-		// An interrupted statement may have ended the whole transaction. In that case, the savepoint no longer exists.
+		// An interrupted statement may have ended the whole transaction, and the savepoint with it.
 		if _, undo := c.tx.ExecContext(steady, `ROLLBACK TO member`); undo != nil {
 			return fmt.Errorf("%w: %w", errRolledBack, errors.Join(err, undo))
 		}
@@ -156,7 +154,7 @@ func (c *commit) savepoint(ctx context.Context, f func() error) error {
 	return err
 }
 
-// commitIfLast ends the open commit if no transaction is waiting to join it, or if the commit is full or too old. The
+// commitIfLast ends the open commit if no transaction is waiting to join, or if the commit is full or too old. The
 // caller holds the lock.
 func (g *groupCommit) commitIfLast() {
 	c := g.open
@@ -165,7 +163,7 @@ func (g *groupCommit) commitIfLast() {
 	}
 	g.open = nil
 	if c.members == 0 {
-		c.err = c.tx.Rollback() // no member is waiting for it
+		c.err = c.tx.Rollback() // no members wait for it
 	} else {
 		told := func() {}
 		if g.observer != nil {
@@ -180,13 +178,13 @@ func (g *groupCommit) commitIfLast() {
 	}
 }
 
-// abandon gives up a commit, so that its transactions must be run again. The caller holds the lock.
+// abandon gives up a commit, so its transactions must be retried. The caller holds the lock.
 func (g *groupCommit) abandon(c *commit, cause error) {
 	if g.open != c {
 		return
 	}
 	g.open = nil
 	c.err = cause
-	_ = c.tx.Rollback() // ignore the error: the commit is lost in any case
+	_ = c.tx.Rollback() // the commit is lost in any case
 	close(c.done)
 }

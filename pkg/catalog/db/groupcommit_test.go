@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// shared opens a database with a single table, which contains numbers.
+// shared opens a database with a single table of numbers.
 func shared(t *testing.T) *DB {
 	t.Helper()
 	d, err := connect(t.Context(), Options{Path: filepath.Join(t.TempDir(), "catalog.db")})
@@ -44,12 +44,12 @@ func numbers(t *testing.T, d *DB, first, last int) (n int) {
 	return n
 }
 
-// occupy begins a transaction and keeps it running until the returned function is called. Transactions that start in
-// the meantime share one commit.
+// occupy keeps a transaction running until the returned function is called. Transactions that start in the meantime
+// share one commit.
 func occupy(t *testing.T, d *DB) (release func()) {
 	t.Helper()
 	began, end, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	var once sync.Once // the transaction may be run again
+	var once sync.Once // the transaction may be retried
 	go func() {
 		defer close(ended)
 		if _, err := d.transact(t.Context(), func(*Tx) error { once.Do(func() { close(began) }); <-end; return nil }); err != nil {
@@ -166,7 +166,7 @@ func TestACancelledCallerDoesNotWaitForTheLock(t *testing.T) {
 	}()
 	gather(d, 1)
 	left()
-	if err := <-gone; !errors.Is(err, context.Canceled) { // the other transaction is still running
+	if err := <-gone; !errors.Is(err, context.Canceled) { // because the other transaction is still running
 		t.Errorf("%v", err)
 	}
 	release()
@@ -176,7 +176,7 @@ func TestACancelledCallerDoesNotWaitForTheLock(t *testing.T) {
 }
 
 // TestNoCommitStaysOpenWhenCallersAreCancelled starts and cancels callers at random moments. All others must still
-// learn the result of their commit, even if no later caller arrives that could make it.
+// learn whether their commit succeeded, even if no later caller arrives to make it.
 func TestNoCommitStaysOpenWhenCallersAreCancelled(t *testing.T) {
 	t.Parallel()
 	d := shared(t)
@@ -196,7 +196,7 @@ func TestNoCommitStaysOpenWhenCallersAreCancelled(t *testing.T) {
 			})
 		}
 		left()
-		all.Wait() // hangs if a caller is waiting for a commit that is never made
+		all.Wait() // hangs if a caller waits for a commit that nobody makes
 		if d.groups.open != nil {
 			t.Fatal("a commit is open, and everybody has gone")
 		}

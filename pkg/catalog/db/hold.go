@@ -13,28 +13,27 @@ import (
 	"github.com/sluice/sluice/pkg/sleep"
 )
 
-// holds is the set of resources that this process uses exclusively.
+// holds is the set of resources that this process has acquired with Hold.
 type holds struct {
 	mu  sync.Mutex
 	all map[*hold]bool
 }
 
-// hold is the exclusive use of one resource by this process. It ends when the database connection that acquired it
-// breaks. The hold must then be acquired again, and the process is not ready until that succeeds.
+// hold is this process's exclusive use of one resource. It is lost when the database connection that acquired it
+// breaks. The process then tries to acquire it again and is not ready until that succeeds.
 type hold struct {
 	name    string
 	session *session
 	mu      sync.Mutex
-	fault   error // nil: it is held
+	fault   error // nil while it is held
 }
 
-// errHeld is returned if another process has the hold.
 var errHeld = errors.New("another process holds it")
 
 // Hold acquires a resource that only one of the processes sharing the database may use, such as the embedded index. The
-// process keeps the resource until it calls `release` or closes the database. Hold fails with domain.CodeConflict if
-// another process has the resource. If the connection breaks, the hold is lost and is acquired again. Until that
-// succeeds, Ready returns an error. With SQLite, Hold does nothing, because the data directory is locked.
+// process keeps it until it calls `release` or closes the database. Hold fails with domain.CodeConflict if another
+// process has the resource. If the connection breaks, the hold is lost and is acquired again; Ready returns an error
+// until that succeeds. With SQLite, Hold does nothing, because the data directory is locked anyway.
 func (d *DB) Hold(ctx context.Context, name string) (release func(), err error) {
 	if d.session == nil {
 		return func() {}, nil
@@ -73,8 +72,8 @@ func (d *DB) Hold(ctx context.Context, name string) (release func(), err error) 
 	return func() { d.holds.release(h) }, nil
 }
 
-// Maximum time to wait for a hold, and the pause between attempts. Waiting is necessary because a busy server takes a
-// moment to notice that a process has exited. The locks of that process are released only then.
+// Maximum time to wait for a hold, and the pause between attempts. When a process exits, a busy server takes a moment
+// to notice it and release the locks of that process.
 const (
 	holdTimeout = 2 * time.Second
 	holdPause   = 50 * time.Millisecond
@@ -98,7 +97,7 @@ func takeHold(ctx context.Context, conn *pgx.Conn, key int64) error {
 	}
 }
 
-// set records why the resource is not held, or nil if it is held. It returns the previously recorded error.
+// set records why the resource is not held (nil if it is held), and returns the previous error.
 func (h *hold) set(fault error) (was error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -132,7 +131,6 @@ func (s *holds) releaseAll() {
 	}
 }
 
-// check returns an error if any hold is lost.
 func (s *holds) check() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

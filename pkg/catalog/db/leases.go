@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// ClockSkew is the maximum difference between the clocks of processes that share a catalog. A stored time that is too
-// far in the future, even allowing for ClockSkew, means that a clock has been set back.
+// ClockSkew is the maximum difference between the clocks of processes that share a catalog. If a stored time is further
+// in the future than this explains, a clock has been set back.
 const ClockSkew = 10 * time.Second
 
-// Lease acquires or renews the lease for the holder, and reports whether the holder has it. Leases are for work that
-// only one of several processes should do. A lease that is not renewed expires after `ttl`. Lease uses the process's
-// clock, so `ttl` must be much longer than the difference between clocks. If another holder's lease expires later than
-// `ttl` plus ClockSkew from now, the clock was set back, and the lease counts as free.
+// Lease acquires or renews a lease and reports whether the holder has it. Leases are for work that only one of several
+// processes should do. A lease that is not renewed expires after `ttl`. Lease uses the process's clock, so `ttl` must
+// be much longer than the difference between clocks. If another holder's lease expires later than `ttl` plus ClockSkew
+// from now, the clock was set back, and the lease counts as free.
 func (d *DB) Lease(ctx context.Context, name, holder string, ttl time.Duration) (held bool, err error) {
 	err = d.Update(ctx, "taking a lease", func(t *Tx) error {
 		now := d.Now()
@@ -25,7 +25,7 @@ func (d *DB) Lease(ctx context.Context, name, holder string, ttl time.Duration) 
 	return held && err == nil, err
 }
 
-// Release releases the lease if the holder has it.
+// Release gives up the lease if the holder has it.
 func (d *DB) Release(ctx context.Context, name, holder string) error {
 	return d.Update(ctx, "releasing a lease", func(t *Tx) error {
 		_, err := t.Exec(ctx, `DELETE FROM leases WHERE name = ? AND holder = ?`, name, holder)

@@ -10,7 +10,7 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// migrate updates the schema. If several processes start concurrently, one of them updates it while the others wait.
+// migrate updates the schema. If several processes start at once, one updates it and the others wait.
 func (d *DB) migrate(ctx context.Context) (err error) {
 	if d.migrated {
 		if _, pending, err := migrator(ctx, d.dialect.goose, d.write, d.schema); err != nil || !pending {
@@ -37,7 +37,7 @@ func (d *DB) migrate(ctx context.Context) (err error) {
 	return nil
 }
 
-// migrator returns a provider that runs the migrations in `schema`, and reports whether any of them are pending.
+// migrator returns a provider for the migrations in `schema` and reports whether any are pending.
 func migrator(ctx context.Context, dialect goose.Dialect, db *sql.DB, schema fs.FS) (p *goose.Provider, pending bool, err error) {
 	if p, err = goose.NewProvider(dialect, db, schema); err != nil {
 		return nil, false, fmt.Errorf("reading migrations: %w", err)
@@ -49,7 +49,7 @@ func migrator(ctx context.Context, dialect goose.Dialect, db *sql.DB, schema fs.
 	return p, have < want, CheckVersion(schema, have)
 }
 
-// NewerError is returned for a catalog written by a newer version of the program.
+// NewerError means that a newer version of the program wrote the catalog.
 type NewerError struct{ Have, Want int64 }
 
 func (e *NewerError) Error() string {
@@ -57,7 +57,7 @@ func (e *NewerError) Error() string {
 		"or restore a backup that was made before the upgrade", e.Have, e.Want)
 }
 
-// OlderError is returned for a catalog written by a development version before the first release.
+// OlderError means that a development version from before the first release wrote the catalog.
 type OlderError struct{ Have, Oldest int64 }
 
 func (e *OlderError) Error() string {
@@ -65,7 +65,7 @@ func (e *OlderError) Error() string {
 		"add the content again to an empty data directory or database, or keep using the program that wrote this one", e.Have, e.Oldest)
 }
 
-// Versions returns the oldest and the newest schema version among the migrations.
+// Versions returns the oldest and newest schema versions among the migrations.
 func Versions(schema fs.FS) (oldest, newest int64, err error) {
 	names, err := fs.Glob(schema, "*.sql")
 	for _, name := range names {
@@ -97,7 +97,7 @@ func CheckVersion(schema fs.FS, have int64) error {
 	return nil
 }
 
-// lockSchema takes a lock that ends with its connection, so that a process that dies does not leave the lock behind.
+// lockSchema takes a lock that ends with its connection, so that a dead process does not leave it behind.
 func (d *DB) lockSchema(ctx context.Context, db *sql.DB) (unlock func() error, err error) {
 	if !d.dialect.shared {
 		return func() error { return nil }, nil

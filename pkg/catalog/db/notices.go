@@ -14,16 +14,15 @@ import (
 	"github.com/sluice/sluice/pkg/sleep"
 )
 
-// noticePause is the minimum time between two notices from a process. Topics announced in the meantime are sent
-// together.
+// noticePause is the minimum time between two notices from a process. Topics announced in between are sent together.
 const noticePause = 20 * time.Millisecond
 
-// notices tells other processes that this process has queued work, and receives their notices. Notices are sent after
-// the commit, because PostgreSQL would otherwise run all commits with notices one after the other. So a notice may be
-// lost; the work then starts later.
+// notices tells other processes that this process has queued work, and receives their notices. A notice is sent after
+// the commit, because PostgreSQL serialises commits that contain notices. It may therefore be lost; the work then
+// starts later.
 type notices struct {
 	db        *DB
-	processID string // distinguishes this process's own notices
+	processID string // identifies this process's own notices
 	channel   string
 	mu        sync.Mutex
 	pending   []string      // topics to announce to other processes
@@ -33,8 +32,8 @@ type notices struct {
 	sending   sync.WaitGroup
 }
 
-// startNotices starts sending and receiving notices. It returns once this process is listening, or once its first
-// attempt to connect has failed.
+// startNotices starts to send and receive notices. It returns once this process is listening, or once the first attempt
+// to connect has failed.
 func startNotices(ctx context.Context, d *DB) *notices {
 	if d.session == nil {
 		return nil
@@ -54,7 +53,7 @@ func startNotices(ctx context.Context, d *DB) *notices {
 			if _, err := conn.Exec(ctx, `LISTEN `+n.channel); err != nil {
 				return err
 			}
-			d.topics.wakeAll() // announcements may have been lost while this process was not listening
+			d.topics.wakeAll() // announcements may have been missed while not listening
 			return nil
 		},
 		notice: n.receive,
@@ -67,7 +66,6 @@ func startNotices(ctx context.Context, d *DB) *notices {
 	return n
 }
 
-// notify notifies the other processes.
 func (n *notices) notify(topic string) {
 	if n == nil {
 		return
@@ -117,7 +115,7 @@ func (n *notices) send(ctx context.Context) {
 	}
 }
 
-// stop ends the sending and receiving of notices. It may be called twice.
+// stop may be called twice.
 func (n *notices) stop() {
 	if n == nil {
 		return

@@ -13,36 +13,34 @@ import (
 // Options configure a database.
 type Options struct {
 	Path string // path of the SQLite database; its folder must exist
-	// URL is the address of a PostgreSQL database: postgres://user:password@host:port/database. If it is set, Path is
-	// not used. The schema is created on first use. Several processes can share the database and may start
-	// concurrently.
+	// URL is the address of a PostgreSQL database: postgres://user:password@host:port/database. If it is set, Path is not
+	// used. The first use creates the schema. Several processes can share the database and may start concurrently.
 	URL string
-	// Connections limits the PostgreSQL connections for requests and background loops. One or two more connections
-	// listen for notices. 0 means DefaultConnections.
+	// Connections limits the PostgreSQL connections for requests and background loops. One or two more listen for notices.
+	// 0 means DefaultConnections.
 	Connections int
-	// StartTimeout is how long to wait for a PostgreSQL server that cannot be reached yet. 0 means not to wait.
+	// StartTimeout is the time to wait for a PostgreSQL server that cannot be reached yet. 0 means not to wait.
 	StartTimeout time.Duration
 	Log          *slog.Logger // nil: slog.Default()
-	// Now is the clock for stored times. If it is nil, time.Now is used.
+	// Now is the clock for stored times; nil means time.Now.
 	Now func() time.Time
-	// GuardedNow is the clock for deciding which rows are old enough to be deleted. After the system clock jumps
-	// forward, GuardedNow may lag behind Now, so that nothing is deleted too early. If it is nil, Now is used.
+	// GuardedNow is the clock for deciding whether rows are old enough to be deleted. After a forward jump of the system
+	// clock it may lag behind Now, so that nothing is deleted too early. If it is nil, Now is used.
 	GuardedNow func() time.Time
 	// Schema holds the migrations.
 	Schema fs.FS
-	// Topics are the topics that transactions can announce; see Tx.Notify.
+	// Topics lists what transactions can announce; see Tx.Notify.
 	Topics []string
-	// Observer is called for changed rows if no other process shares the database. It may be nil.
+	// Observer follows row changes if no other process shares the database. It may be nil.
 	Observer observer
 }
 
-// observer follows the changes made by the writing connection of a SQLite database.
+// observer follows the changes made on the writing connection of an SQLite database.
 type observer interface {
 	// Change is called before a row is inserted, changed or deleted. `added` is true for an insertion. For an existing
 	// row, id() returns the value of the first column, or an error.
 	Change(table string, added bool, id func() (string, error))
-	// Committing is called before each commit. The function that it returns is called after the commit. Commits never
-	// overlap.
+	// Committing is called before each commit, and the function that it returns after the commit. Commits never overlap.
 	Committing() (done func())
 	// Forget is called when the database is closed.
 	Forget()
@@ -91,16 +89,16 @@ func connect(ctx context.Context, o Options) (d *DB, err error) {
 	return d, nil
 }
 
-// Close closes the listening connections, gives up all resources that this process uses exclusively, and closes the
-// database. It may be called twice.
+// Close closes the listening connections, gives up everything acquired with Hold, and closes the database. It may be
+// called twice.
 func (d *DB) Close() error {
 	d.notices.stop()
 	d.holds.releaseAll()
 	return d.closePools()
 }
 
-// Ready returns nil if the database answers and accepts writes, and if this process still has all resources that it
-// acquired with Hold.
+// Ready returns nil if the database answers and accepts writes, and this process still has everything it acquired with
+// Hold.
 func (d *DB) Ready(ctx context.Context) error {
 	if err := d.ready(ctx); err != nil {
 		return fmt.Errorf("querying the catalog: %w", err)
@@ -111,15 +109,15 @@ func (d *DB) Ready(ctx context.Context) error {
 // IsShared reports whether other processes may write concurrently.
 func (d *DB) IsShared() bool { return d.dialect.shared }
 
-// Now returns the time according to the database's clock.
+// Now returns the time of the database's clock.
 func (d *DB) Now() time.Time { return d.clock() }
 
-// GuardedNow returns the time for deleting old rows.
+// GuardedNow returns the time of the clock for deleting old rows; see Options.
 func (d *DB) GuardedNow() time.Time { return d.guardedClock() }
 
-// Stamp returns the time in microseconds. Within a process, each result is greater than the one before, so lists and
-// queues keep the order in which rows were created. Stamps of different processes depend on their clocks, so do not
-// draw conclusions from their order.
+// Stamp returns the time in microseconds. Within a process, every result is greater than the one before, so that lists
+// and queues keep the order in which rows were created. The order of stamps from different processes depends on their
+// clocks and means nothing.
 func (d *DB) Stamp() int64 {
 	for {
 		last := d.last.Load()
@@ -131,8 +129,8 @@ func (d *DB) Stamp() int64 {
 }
 
 // Topic returns a channel that receives a value after each commit that announces the topic, and once after the database
-// was opened. With PostgreSQL, topics announced with Tx.Notify are signalled in other processes too. Several signals
-// may be combined into one, and signals from other processes may be lost, so callers must also poll.
+// was opened. With PostgreSQL, topics announced with Tx.Notify also reach other processes. Several signals may be
+// combined into one, and signals from other processes may be lost, so callers must poll as well.
 func (d *DB) Topic(name string) <-chan struct{} { return d.topics[name] }
 
 func (t topics) wakeAll() {
@@ -144,12 +142,12 @@ func (t topics) wakeAll() {
 func signal(ch chan struct{}) {
 	select {
 	case ch <- struct{}{}:
-	default: // a signal is waiting already
+	default: // a signal is already waiting
 	}
 }
 
 // Update runs f in a write transaction. After the commit, it signals the topics that f has announced. If the
-// transaction conflicts with others, f runs again, so f must initialise all variables that it shares with the caller.
+// transaction conflicts with others, f runs again, so f must reset all variables that it shares with the caller.
 func (d *DB) Update(ctx context.Context, action string, f func(*Tx) error) error {
 	t, err := d.transact(ctx, fenced(ctx, f))
 	if err != nil {

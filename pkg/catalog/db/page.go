@@ -7,13 +7,13 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// LikeLiteral escapes the wildcards of LIKE, so that they stand for themselves. The escape character is "!".
+// LikeLiteral escapes the wildcards of LIKE. The escape character is "!".
 var LikeLiteral = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
 
 // Page requests a page of a list, newest first.
 type Page struct {
-	Limit  int    // 1 to MaxPageSize; 0: DefaultPageSize
-	Cursor string // cursor returned with the previous page; "" for the first
+	Limit  int    // 1 to MaxPageSize; 0 means DefaultPageSize
+	Cursor string // cursor returned with the previous page; "" for the first page
 }
 
 // DefaultPageSize and MaxPageSize are the default and maximum of Page.Limit.
@@ -22,7 +22,6 @@ const (
 	MaxPageSize     = 200
 )
 
-// limit returns the maximum number of items on the page.
 func (p Page) limit() (int, error) {
 	switch {
 	case p.Limit == 0:
@@ -34,7 +33,7 @@ func (p Page) limit() (int, error) {
 }
 
 // List builds a SELECT for one page of a list. The SQL of the conditions must be constant, with placeholders for
-// values, so that only a few different statements have to be prepared.
+// values, to keep the number of prepared statements small.
 type List struct {
 	Name           cursor.List
 	Columns, Table string
@@ -42,13 +41,13 @@ type List struct {
 	Args           []any
 }
 
-// And adds a condition with its arguments.
+// And adds a condition and its arguments.
 func (l *List) And(condition string, args ...any) {
 	l.Where = append(l.Where, condition)
 	l.Args = append(l.Args, args...)
 }
 
-// Page completes the SELECT. It selects one row more than a page may contain, to find out whether another page follows.
+// Page completes the SELECT. It selects one row more than the page may contain, to see whether another page follows.
 func (l *List) Page(p Page) (text string, args []any, limit int, err error) {
 	if limit, err = p.limit(); err != nil {
 		return "", nil, 0, err
@@ -65,8 +64,8 @@ func (l *List) Page(p Page) (text string, args []any, limit int, err error) {
 	return text, append(l.Args, limit+1), limit, nil
 }
 
-// CutPage drops the additional row that Page has selected, and returns the cursor of the next page, or "" after the
-// last page. The function `at` returns the position of an item.
+// CutPage drops the extra row that Page has selected, and returns the cursor of the next page, or "" after the last
+// page. `at` returns the position of an item.
 func CutPage[T any](l List, items []T, limit int, at func(T) cursor.Position) ([]T, string) {
 	if len(items) <= limit {
 		return items, ""

@@ -27,31 +27,30 @@ const MinPostgres = 13
 // DefaultConnections is the default of Options.Connections.
 const DefaultConnections = 16
 
-// Timeouts for a connection to PostgreSQL. The URL can set other values for the timeouts that the server enforces.
+// Timeouts for a PostgreSQL connection. The URL can override those that the server enforces.
 const (
 	connectTimeout   = 10 * time.Second
 	statementTimeout = time.Minute      // of one statement
 	lockTimeout      = 20 * time.Second // of one wait for a lock; the server detects deadlocks after a second
 	idleTimeout      = time.Minute      // of an idle transaction
-	connectionLife   = 30 * time.Minute // connections are replaced after this time, so that a restarted server gets its share
+	connectionLife   = 30 * time.Minute // connections are replaced after this time, to spread them over restarted servers again
 	connectionIdle   = 5 * time.Minute
 )
 
-// keepAlive makes a connection fail within half a minute if the other machine is down.
+// keepAlive makes a connection fail within half a minute if the other machine goes down.
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 4}
 
-// openPostgres opens a database on a PostgreSQL server. Other processes may share the database.
+// openPostgres opens a database on a PostgreSQL server, which other processes may share.
 func openPostgres(ctx context.Context, o Options) (*DB, error) {
 	cfg, err := pgx.ParseConfig(o.URL)
 	if err != nil {
-		// The library's error is dropped, because it hides the password only if the text is a valid URL.
+		// Drop the library's error: it hides the password only if the text is a valid URL.
 		return nil, errors.New("DATABASE_URL is invalid: it must have the form postgres://user:password@host:port/database, with special characters in the password percent-encoded")
 	}
 	cfg.ConnectTimeout = cmp.Or(cfg.ConnectTimeout, connectTimeout)
 	cfg.DialFunc = (&net.Dialer{Timeout: cfg.ConnectTimeout, KeepAliveConfig: keepAlive}).DialContext
 	setParam(cfg, "application_name", "sluice")
-	// The server needs keep-alives, too. Otherwise, if a client machine goes down, the server would hold that machine's
-	// locks for hours.
+	// The server needs keep-alives too. Otherwise it would hold the locks of a client machine that goes down for hours.
 	setParam(cfg, "tcp_keepalives_idle", "10")
 	setParam(cfg, "tcp_keepalives_interval", "5")
 	setParam(cfg, "tcp_keepalives_count", "4")
@@ -69,7 +68,7 @@ func openPostgres(ctx context.Context, o Options) (*DB, error) {
 		db.SetConnMaxIdleTime(connectionIdle)
 		return db
 	}
-	// Reads have a pool of their own, so that they need not wait when transactions use all connections.
+	// Reads have their own pool, so that they need not wait when transactions use all connections.
 	write, read := open(conns/2), open(conns-conns/2)
 	d := &DB{
 		dialect: postgresDialect,
@@ -94,15 +93,15 @@ func openPostgres(ctx context.Context, o Options) (*DB, error) {
 // connectPause is the pause between attempts to reach a server that does not answer yet.
 const connectPause = 250 * time.Millisecond
 
-// While the server does not answer, this is logged after firstReport and then every reportEvery. The first message may
-// come during the first attempt to connect, because an attempt can take twice connectTimeout.
+// Times of log messages while the server does not answer. The first message may come during the first attempt to
+// connect, because an attempt can take twice connectTimeout.
 const (
 	firstReport = 2 * time.Second
 	reportEvery = 10 * time.Second
 )
 
-// waitForServer connects to the server. It keeps trying until StartTimeout has passed, because the server may be
-// started together with this process.
+// waitForServer connects to the server. It keeps trying until StartTimeout has passed, because the server may have been
+// started at the same time as this process.
 func (d *DB) waitForServer(ctx context.Context, cfg *pgx.ConnConfig, o Options) error {
 	ctx, done := context.WithTimeout(ctx, max(o.StartTimeout, 2*connectTimeout))
 	defer done()
@@ -128,7 +127,7 @@ func (d *DB) waitForServer(ctx context.Context, cfg *pgx.ConnConfig, o Options) 
 	}
 }
 
-// checkConnection makes the first connection and checks the server and the database.
+// checkConnection opens the first connection and checks the server and the database.
 func (d *DB) checkConnection(ctx context.Context, cfg *pgx.ConnConfig) error {
 	var version, encoding string
 	var current sql.NullString
@@ -141,7 +140,7 @@ func (d *DB) checkConnection(ctx context.Context, cfg *pgx.ConnConfig) error {
 	return checkServer(version, encoding, current.Valid)
 }
 
-// checkServer rejects servers that the catalog cannot use. The version is a number, such as 150018 for 15.18.
+// checkServer rejects servers that the catalog cannot use. `version` is a number, such as 150018 for 15.18.
 func checkServer(version, encoding string, hasSchema bool) error {
 	switch n, err := strconv.Atoi(version); {
 	case err != nil:
@@ -168,7 +167,7 @@ func (d *DB) primary(ctx context.Context) error {
 	return nil
 }
 
-// explain converts common connection errors into errors that tell the operator what is wrong.
+// explain turns common connection errors into errors that tell the operator what is wrong.
 func explain(err error, cfg *pgx.ConnConfig) error {
 	if refusal, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch refusal.Code {
@@ -184,7 +183,7 @@ func explain(err error, cfg *pgx.ConnConfig) error {
 		}
 		return refusal
 	}
-	// The driver joins the errors from all addresses that it tried, with and without TLS. The first is enough.
+	// The driver joins the errors of all addresses it tried, with and without TLS. The first is enough.
 	if dial := new(net.OpError); errors.As(err, &dial) {
 		err = dial
 	} else if lookup := new(net.DNSError); errors.As(err, &lookup) {
@@ -193,7 +192,7 @@ func explain(err error, cfg *pgx.ConnConfig) error {
 	return &domain.Error{Code: domain.CodeUnavailable, Message: "PostgreSQL at " + address(cfg) + " (DATABASE_URL) cannot be reached: start it, or correct the address", Err: err}
 }
 
-// address returns the address of the database, without the password, for use in messages.
+// address returns the address of the database without the password, for messages.
 func address(cfg *pgx.ConnConfig) string {
 	return fmt.Sprintf("postgres://%s@%s/%s", cfg.User, net.JoinHostPort(cfg.Host, strconv.Itoa(int(cfg.Port))), cfg.Database)
 }

@@ -25,8 +25,8 @@ func MapNotFound(err error, kind, id string) error {
 	return nil
 }
 
-// MapConflict maps the result of an insert to an error. If the insert succeeded but inserted no row (rows is 0), the id
-// already exists, and MapConflict returns a domain.CodeConflict error. Otherwise, it returns err.
+// MapConflict returns the error for an insert. If it succeeded without inserting a row (rows is 0), the id already
+// exists, and the error has domain.CodeConflict. Otherwise, it returns err.
 func MapConflict(rows int64, err error, kind, id string) error {
 	if err == nil && rows == 0 {
 		return domain.Errorf(domain.CodeConflict, "there is already a %s with id %q", kind, id)
@@ -34,20 +34,20 @@ func MapConflict(rows int64, err error, kind, id string) error {
 	return err
 }
 
-// Querier runs queries, either in the pool for reading or in a transaction.
+// Querier runs queries, either on the read pool or in a transaction.
 type Querier interface {
 	query(ctx context.Context, text string, args ...any) (*sql.Rows, error)
 	QueryRow(ctx context.Context, text string, args ...any) Scanner
 	// engine returns the dialect of the database.
 	engine() dialect
-	// limit adds the timeout for one statement to a context.
+	// limit adds the timeout of one statement to a context.
 	limit(ctx context.Context) (context.Context, context.CancelFunc)
 }
 
 // Scanner is one row of a query's result.
 type Scanner interface{ Scan(dest ...any) error }
 
-// failedRow replaces the result row if a query could not be sent. Its Scan returns the error.
+// failedRow stands for the result of a query that could not be sent. Its Scan returns the error.
 type failedRow struct{ err error }
 
 func (r failedRow) Scan(...any) error { return Fault(r.err) }
@@ -64,15 +64,14 @@ func (r boundRow) Scan(dest ...any) error {
 	return Fault(timeoutError(r.ctx, r.row.Scan(dest...)))
 }
 
-// answerTimeout is the timeout of one statement. It is longer than the server's own timeout, so it takes effect only if
-// the network is interrupted.
+// Timeout of one statement. It is longer than the server's own timeout, so it only matters if the network is
+// interrupted.
 const answerTimeout = statementTimeout + 15*time.Second
 
-// errTimeout is the cancellation cause when the server did not answer in time.
+// errTimeout is the cancellation cause if the server does not answer in time.
 var errTimeout = errors.New("the database did not answer in time")
 
-// bound adds a timeout to the context of a statement that is sent to a server. SQLite needs no timeout, because it only
-// accesses a file.
+// bound adds a timeout to the context of a statement for a server. SQLite needs none, because it only accesses a file.
 func (d dialect) bound(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if !d.shared {
 		return ctx, func() {}
@@ -81,7 +80,7 @@ func (d dialect) bound(ctx context.Context, limit time.Duration) (context.Contex
 }
 
 // timeoutError returns a domain.CodeUnavailable error if the server has not answered in time. It returns other errors
-// unchanged, including the context error of a caller that has stopped waiting.
+// unchanged, including the context error of a caller that has given up.
 func timeoutError(ctx context.Context, err error) error {
 	if err != nil && errors.Is(context.Cause(ctx), errTimeout) {
 		return &domain.Error{Code: domain.CodeUnavailable, Message: "the catalog's database did not answer in time; try again shortly", Err: err}
@@ -89,12 +88,12 @@ func timeoutError(ctx context.Context, err error) error {
 	return err
 }
 
-// maxStatements is the maximum number of prepared statements. There are only a few different texts, so the limit should
-// never be reached. It keeps a mistake from using ever more memory.
+// Maximum number of prepared statements. There are only a few texts, so reaching the limit would be a bug; the limit
+// then bounds the memory.
 const maxStatements = 512
 
-// Pool is a pool of connections. If the dialect calls for prepared statements, the pool prepares each statement once
-// and keeps it.
+// Pool is a pool of connections. If the dialect asks for prepared statements, the pool prepares each statement once and
+// keeps it.
 type Pool struct {
 	db      *sql.DB
 	dialect dialect
@@ -116,15 +115,15 @@ func (p *Pool) text(text string) string {
 	return bound
 }
 
-// prepared returns the prepared statement, or nil if the text has not been prepared yet.
+// prepared returns the prepared statement, or nil if the text is not prepared yet.
 func (p *Pool) prepared(text string) *sql.Stmt {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.stmts[text]
 }
 
-// prepare returns the prepared statement for the text, and prepares it on first use. Preparing needs a free connection,
-// so prepare must not be called during a transaction on the same pool.
+// prepare returns the prepared statement for the text and prepares it on first use. This needs a free connection, so
+// prepare must not be called during a transaction on the same pool.
 func (p *Pool) prepare(ctx context.Context, text string) (*sql.Stmt, error) {
 	if s := p.prepared(text); s != nil {
 		return s, nil
@@ -157,7 +156,7 @@ func (p *Pool) query(ctx context.Context, text string, args ...any) (*sql.Rows, 
 	return s.QueryContext(ctx, clean(args)...)
 }
 
-// QueryRow runs a query for one row. If there is no row, calling Scan on the result fails with sql.ErrNoRows.
+// QueryRow runs a query for one row. If there is none, Scan returns sql.ErrNoRows.
 func (p *Pool) QueryRow(ctx context.Context, text string, args ...any) Scanner {
 	ctx, done := p.limit(ctx)
 	if !p.dialect.prepares {
@@ -228,12 +227,12 @@ func ScanString(s Scanner) (string, error) {
 	return v, err
 }
 
-// inSizes are the possible lengths of IN lists. A list is padded to the next length by repeating its last value. That
+// inSizes are the possible lengths of IN lists. A list is padded to the next length with copies of its last value. That
 // does not change the result and keeps the number of statements small.
 var inSizes = []int{1, 4, 16, 32, 64, 128, 256}
 
-// Scan returns a function that reads a row into a new T. For a given T, `into` returns pointers to the variables that
-// receive the columns, in order.
+// Scan returns a function that reads a row into a new T. `into` returns pointers to the fields of T that receive the
+// columns, in order.
 func Scan[T any](into func(*T) []any) func(Scanner) (T, error) {
 	return func(s Scanner) (v T, err error) {
 		err = s.Scan(into(&v)...)
@@ -241,8 +240,8 @@ func Scan[T any](into func(*T) []any) func(Scanner) (T, error) {
 	}
 }
 
-// InLists splits values into lists of limited length and calls f for each list. The parameter `in` of f is an SQL
-// condition for the list, to be put after a column name. `args` are the arguments of the condition.
+// InLists splits values into lists of limited length and calls f for each list. `in` is an SQL condition to put after a
+// column name, and `args` are its arguments.
 func InLists(q Querier, values []string, f func(in string, args []any) error) error {
 	d := q.engine()
 	for len(values) > 0 {
@@ -256,7 +255,7 @@ func InLists(q Querier, values []string, f func(in string, args []any) error) er
 	return nil
 }
 
-// inList returns the condition for one list. For PostgreSQL, the list is a single array argument, so that query plans
+// inList returns the condition for one list. For PostgreSQL the list is a single array argument, so that query plans
 // can be reused.
 func (d dialect) inList(values []string) (text string, args []any) {
 	if d.numbered {
@@ -271,7 +270,7 @@ func (d dialect) inList(values []string) (text string, args []any) {
 	return "IN (?" + strings.Repeat(", ?", len(args)-1) + ")", args
 }
 
-// Statements returns the texts of the statements used so far, with ? as placeholder.
+// Statements returns the texts of the statements used so far, with ? placeholders.
 func (d *DB) Statements() []string {
 	var out []string
 	for _, p := range []*Pool{d.Read, d.writer} {

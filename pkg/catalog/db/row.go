@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Column binds a column of a table to a variable. Reading a row sets the variable, and storing a row stores its value.
-// A bool is stored as 0 or 1, a time in microseconds since 1970, a uint64 as BIGINT, and a struct as JSON. An empty
+// Column binds a table column to a variable. Reading a row sets the variable, and storing a row stores its value. A
+// bool is stored as 0 or 1, a time in microseconds since 1970, a uint64 as BIGINT, and a struct as JSON. An empty
 // struct is stored as "".
 type Column struct {
 	name string
@@ -19,7 +19,7 @@ type Column struct {
 	use  use
 }
 
-// use is a set of flags for a column. They say whether statements that read, insert or update rows include the column.
+// use says which statements include a column: those that read, insert or update rows.
 type use uint8
 
 const (
@@ -34,13 +34,13 @@ func Col(name string, at any) Column { return Column{name, at, reads | inserts |
 // Fixed returns a column that is read and inserted, but not updated.
 func Fixed(name string, at any) Column { return Column{name, at, reads | inserts} }
 
-// ReadOnly returns a column that is read, but is not written when a row is stored. Other statements update it.
+// ReadOnly returns a column that is read but not written with the row. Other statements update it.
 func ReadOnly(name string, at any) Column { return Column{name, at, reads} }
 
 // Derived returns a column that is inserted and updated, but never read into a variable. It exists only for indexes.
 func Derived(name string, at any) Column { return Column{name, at, inserts | updates} }
 
-// Row lists the columns of a row. In a statement, the columns and their arguments have the same order.
+// Row lists the columns of a row. Statements and their arguments use the same order.
 type Row []Column
 
 func (r Row) names(u use, prefix, suffix string) []string {
@@ -68,10 +68,10 @@ func (r Row) args(u use) ([]any, error) {
 	return out, nil
 }
 
-// Columns returns the columns to read, separated by commas, for a SELECT. The prefix is put before each column.
+// Columns returns the columns to read, for a SELECT: separated by commas, each with the prefix.
 func (r Row) Columns(prefix string) string { return strings.Join(r.names(reads, prefix, ""), ", ") }
 
-// Scan reads the row, and then the additional values selected after its Columns.
+// Scan reads the row and then the additional values selected after its Columns.
 func (r Row) Scan(s Scanner, more ...any) error {
 	dest := make([]any, 0, len(r)+len(more))
 	for _, c := range r {
@@ -82,7 +82,7 @@ func (r Row) Scan(s Scanner, more ...any) error {
 	return s.Scan(append(dest, more...)...)
 }
 
-// ScanRow returns a scan function for a row.
+// ScanRow returns a function that scans a row.
 func ScanRow[T any](row func(*T) Row) func(Scanner) (T, error) {
 	return func(s Scanner) (v T, err error) {
 		err = row(&v).Scan(s)
@@ -90,7 +90,7 @@ func ScanRow[T any](row func(*T) Row) func(Scanner) (T, error) {
 	}
 }
 
-// InsertText returns a statement that inserts the row, or does nothing if a row with the same key exists.
+// InsertText returns a statement that inserts the row unless its key exists.
 func (r Row) InsertText(table string) string {
 	names := r.names(inserts, "", "")
 	return `INSERT INTO ` + table + ` (` + strings.Join(names, ", ") + `) VALUES (?` + strings.Repeat(", ?", len(names)-1) + `) ON CONFLICT DO NOTHING`
@@ -99,7 +99,7 @@ func (r Row) InsertText(table string) string {
 // InsertArgs returns the arguments of InsertText.
 func (r Row) InsertArgs() ([]any, error) { return r.args(inserts) }
 
-// UpdateText returns the statement that updates the row with a given id.
+// UpdateText returns a statement that updates the row with a given id.
 func (r Row) UpdateText(table string) string {
 	return `UPDATE ` + table + ` SET ` + strings.Join(r.names(updates, "", " = ?"), ", ") + ` WHERE id = ?`
 }
@@ -110,8 +110,8 @@ func (r Row) UpdateArgs(id string) ([]any, error) {
 	return append(args, id), err
 }
 
-// Insert runs a statement from InsertText with the values of the row. It returns the number of inserted rows, which is
-// 0 if the key exists.
+// Insert runs a statement from InsertText with the values of the row. It returns the number of inserted rows: 0 if the
+// key exists.
 func (t *Tx) Insert(ctx context.Context, text string, r Row) (int64, error) {
 	args, err := r.InsertArgs()
 	if err != nil {
@@ -129,7 +129,7 @@ func (t *Tx) UpdateRow(ctx context.Context, text string, r Row, id string) error
 	return err
 }
 
-// destination returns the value to pass to Scan for the variable `at`. It converts stored values if necessary.
+// destination returns the argument of Scan for the variable `at`, which converts stored values if necessary.
 func destination(at any) any {
 	switch at := at.(type) {
 	case *string, *int, *int64:
@@ -149,7 +149,7 @@ func destination(at any) any {
 	return encoded{at}
 }
 
-// value converts the variable of a column to the value that is stored.
+// value converts a column's variable to the stored value.
 func value(at any) (any, error) {
 	switch at := at.(type) {
 	case *string:
@@ -180,7 +180,7 @@ func value(at any) (any, error) {
 	return ToJSON(v.Interface())
 }
 
-// isPlain reports whether the variable's type is a numeric or text type.
+// isPlain reports whether the variable is a number or text.
 func isPlain(at any) bool {
 	switch reflect.TypeOf(at).Elem().Kind() {
 	case reflect.String, reflect.Int, reflect.Int64, reflect.Float64:
@@ -252,5 +252,5 @@ func (e encoded) Scan(src any) error {
 	}
 }
 
-// Unsigned converts a generation to the signed type of its column. Generations never get too large for this type.
+// Unsigned converts a generation to the signed type of its column, for which generations never get too large.
 func Unsigned(n uint64) int64 { return int64(min(n, math.MaxInt64)) }

@@ -13,21 +13,21 @@ import (
 // sessionOptions are the callbacks of a session.
 type sessionOptions struct {
 	log *slog.Logger
-	// begin is called with every new connection. If it fails, the connection is closed, and a new one is opened after a
-	// pause.
+	// begin is called with every new connection. If it fails, the session closes the connection and opens a new one after
+	// a pause.
 	begin func(ctx context.Context, conn *pgx.Conn) error
-	// notice is called with the text of every notification. It may be nil if no notifications are expected.
+	// notice is called with the text of every notification. It may be nil if none are expected.
 	notice func(text string)
-	// lost is called when a connection breaks after the function begin has succeeded.
+	// lost is called when a connection breaks after begin has succeeded.
 	lost func(err error)
 }
 
-// session keeps a dedicated connection to PostgreSQL open, for listening and for locks that end with the connection.
-// One goroutine owns the connection, and reconnects when it breaks.
+// session keeps a dedicated PostgreSQL connection open, for listening and for locks that end with the connection. One
+// goroutine owns the connection and reconnects when it breaks.
 type session struct {
 	o         sessionOptions
 	cfg       *pgx.ConnConfig
-	attempted chan struct{} // closed when the first attempt to connect has succeeded or failed
+	attempted chan struct{} // closed after the first attempt to connect, successful or not
 	stop      func()        // ends the goroutine and waits for it
 }
 
@@ -62,8 +62,8 @@ func (s *session) run(ctx context.Context) {
 	}
 }
 
-// keepOpen opens one connection and returns when the connection breaks or ctx is done. It calls tried() as soon as the
-// attempt to connect has succeeded or failed.
+// keepOpen opens one connection and returns when it breaks or ctx is done. It calls tried() after the attempt to
+// connect, successful or not.
 func (s *session) keepOpen(ctx context.Context, tried func()) error {
 	conn, err := s.open(ctx)
 	tried()

@@ -15,11 +15,11 @@ import (
 
 var sqliteDialect = dialect{goose: goose.DialectSQLite3, prepares: true}
 
-// Number of connections for reading, not counting the one that reads the database's version. Each caches up to 2 MiB of
-// database pages.
+// Number of connections for reading, without the one that reads the database's version. Each caches up to 2 MiB of
+// pages.
 const sqliteReaders = 4
 
-// openSQLite opens a database in a file. There is only one connection for writing, so write transactions never overlap.
+// openSQLite opens a database file. It has only one connection for writing, so write transactions never overlap.
 func openSQLite(ctx context.Context, o Options) (*DB, error) {
 	path := o.Path
 	if path == "" {
@@ -65,10 +65,10 @@ func openSQLite(ctx context.Context, o Options) (*DB, error) {
 	d.write, d.writer, d.Read = write, newPool(write, sqliteDialect), newPool(read, sqliteDialect)
 	d.migrations = func() (*sql.DB, error) { return writing(nil) }
 	d.groups = newGroupCommit(o.Observer)
-	// Read from the database immediately after each commit. The first read after a commit writes to the memory-mapped
-	// file that connections share. If the disk hangs during this write, the thread is blocked, the garbage collector
-	// waits for it, and the whole process stops. Immediately after the commit, this is unlikely, because the commit has
-	// just written to the same page.
+	// Read from the database immediately after each commit. The first read after a commit writes to the memory-mapped file
+	// that connections share. If the disk hangs during this write, the thread is blocked, the garbage collector waits for
+	// it, and the whole process stops. Immediately after the commit this is unlikely, because the commit has just written
+	// to the same page.
 	d.groups.committed = func() {
 		var version int
 		_ = write.QueryRowContext(context.Background(), `PRAGMA schema_version`).Scan(&version) // the next reader gets the error
@@ -80,8 +80,7 @@ func openSQLite(ctx context.Context, o Options) (*DB, error) {
 	return d, nil
 }
 
-// observedConnector is a connector whose connections report every changed row to an observer, no matter which statement
-// changes the row.
+// observedConnector creates connections that report every changed row to an observer, whichever statement changes it.
 type observedConnector struct {
 	driver.Connector
 	observer observer
@@ -95,7 +94,7 @@ func (w observedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	conn.(sqlite.HookRegisterer).RegisterPreUpdateHook(func(d sqlite.SQLitePreUpdateData) {
 		w.observer.Change(d.TableName, d.Op == sqlite3.SQLITE_INSERT, func() (string, error) {
-			row := make([]any, 1) // Old replaces each element of the slice with a column's old value
+			row := make([]any, 1) // Old replaces each element with a column's old value
 			err := d.Old(row...)
 			id, ok := row[0].(string)
 			if !ok {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Times are stored as microseconds since 1970, because SQLite and PostgreSQL sort and compare numbers in the same way.
+// Times are stored as microseconds since 1970, because both engines sort and compare numbers alike.
 
 // Micros converts a time to its stored form.
 func Micros(t time.Time) int64 { return t.UnixMicro() }
@@ -14,7 +14,7 @@ func Micros(t time.Time) int64 { return t.UnixMicro() }
 // FromMicros converts a stored time.
 func FromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
-// Stored rounds an optional time to the precision of stored times, and converts it to UTC.
+// Stored rounds an optional time to the stored precision and converts it to UTC.
 func Stored(t *time.Time) *time.Time {
 	if t == nil {
 		return nil
@@ -40,7 +40,7 @@ func ToJSON(v any) (string, error) {
 	return string(b), nil
 }
 
-// FromJSON decodes a stored value. If the text is "", it leaves the variable unchanged.
+// FromJSON decodes a stored value. The text "" leaves the variable unchanged.
 func FromJSON(text string, into any) error {
 	if text == "" {
 		return nil

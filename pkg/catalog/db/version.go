@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// versionReader reads the version of a SQLite database. It uses a connection of its own, because SQLite's data_version
-// counts only the commits of other connections, in this process and others.
+// versionReader reads the version of an SQLite database. It has its own connection, because SQLite's data_version only
+// counts commits of other connections, in this process and others.
 type versionReader struct {
 	conn *sql.Conn
 
@@ -38,9 +38,9 @@ func (v *versionReader) close() error {
 	return errors.Join(v.read.Close(), err)
 }
 
-// Version returns a number that changes with every commit of any process. Caches use it to notice that their data may
-// be outdated. Reading it costs a fraction of a query. Version returns false if the database has no such number, or if
-// the number cannot be read.
+// Version returns a number that changes with every commit of any process. Caches use it to detect outdated data.
+// Reading it costs a fraction of a query. Version returns false if the database has no such number or if it cannot be
+// read.
 func (d *DB) Version(ctx context.Context) (version int64, ok bool) {
 	if d.versions == nil {
 		return 0, false

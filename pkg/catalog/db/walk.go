@@ -7,22 +7,21 @@ import (
 	"slices"
 )
 
-// Walk reads a complete table in batches, in the order of a key. No transaction stays open while the caller processes
-// rows. Text is the statement for one batch. The statement's arguments are Args, then the key of the last row read,
-// then the batch size.
+// Walk reads a whole table in batches, in key order. No transaction stays open while the caller processes rows. Text is
+// the statement for one batch. Its arguments are Args, then the key of the last row read, then the batch size.
 type Walk[T any] struct {
 	Text  string
 	Args  []any
-	After []any // a key that sorts before all others
+	After []any // a key before all others
 	Scan  func(Scanner) (T, error)
 	Key   func(T) []any
-	Batch int // rows per batch; 0: walkBatch
+	Batch int // rows per batch; 0 means walkBatch
 }
 
 // Default number of rows per batch, suitable for small rows.
 const walkBatch = 1000
 
-// Run calls f with every row until f fails, and returns f's error.
+// Run calls f with every row. It stops at the first error from f and returns it.
 func (w Walk[T]) Run(ctx context.Context, q Querier, f func(T) error) error {
 	batch := cmp.Or(w.Batch, walkBatch)
 	for after := w.After; ; {

@@ -15,16 +15,15 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// NewFile is a file to be added to a datastore.
+// NewFile is a file to add to a datastore.
 type NewFile struct {
 	FileID     string
-	Attributes map[string]any       // nil: none, or those that the file already has in the datastore
-	Chunking   *domain.FileChunking // nil: that of the datastore, or the one that the file already has
+	Attributes map[string]any       // nil keeps those that the file already has in the datastore, if any
+	Chunking   *domain.FileChunking // nil keeps the file's own, or else uses that of the datastore
 }
 
-// AddFile adds a file to a datastore and returns the datasource. If the datastore already has the file, AddFile does
-// not add it again. Instead, it applies new attributes or another chunking, and repeats the processing if that failed
-// or was cancelled.
+// AddFile adds a file to a datastore and returns the datasource. If the datastore already has the file, AddFile applies
+// new attributes or a new chunking instead, and repeats the processing if that failed or was cancelled.
 func (c *Files) AddFile(ctx context.Context, ws, datastoreID string, f NewFile) (domain.Datasource, error) {
 	var out []added
 	err := c.db.Update(ctx, "adding a file to a vector store", func(t *db.Tx) error {
@@ -39,14 +38,13 @@ func (c *Files) AddFile(ctx context.Context, ws, datastoreID string, f NewFile) 
 	return out[0].Datasource, nil
 }
 
-// added is the result of adding one file to a datastore. If the file does not exist, `missing` is set instead of the
-// datasource.
+// added is the result of adding one file to a datastore: the datasource, or `missing` if the file does not exist.
 type added struct {
 	domain.Datasource
 	missing bool
 }
 
-// add adds files to a datastore. If `strict` is set, it fails with domain.CodeNotFound for a file that does not exist.
+// add adds files to a datastore. If `strict` is set, a file that does not exist makes it fail with domain.CodeNotFound.
 // Adding files counts as activity of the vector store.
 func (c *Files) add(ctx context.Context, t *db.Tx, ws, datastoreID string, files []NewFile, strict bool) ([]added, error) {
 	store, err := record.ShareOwnDatastore(ctx, t, ws, datastoreID)
@@ -96,15 +94,15 @@ func (c *Files) add(ctx context.Context, t *db.Tx, ws, datastoreID string, files
 		}
 		existing[ids[i]], out[i].Datasource = r, r.Datasource
 	}
-	if o.lastActiveAt > 0 { // a datastore without properties never expires
+	if o.lastActiveAt > 0 { // a datastore without vector store properties never expires
 		o.touch(t.Stamp())
 		err = o.store(ctx, t)
 	}
 	return out, err
 }
 
-// lockFiles reads the given files, and locks them against deletion until the transaction ends. Files that do not exist
-// are absent from the result.
+// lockFiles reads the given files and locks them against deletion until the transaction ends. Missing files are absent
+// from the result.
 func lockFiles(ctx context.Context, t *db.Tx, ws string, files []NewFile) (map[string]domain.File, error) {
 	var ids []string
 	for _, f := range files {
@@ -136,7 +134,7 @@ func addNew(ctx context.Context, t *db.Tx, id string, file domain.File, store do
 	return resources.NewRecord(ctx, t, resources.NewDatasource{Datasource: d, Job: domain.NewIngestJob(d, store), Priority: record.PriorityFresh}, store)
 }
 
-// addAgain applies the properties of f to a datasource that was created from the same file.
+// addAgain applies the properties of f to a datasource made from the same file.
 func (c *Files) addAgain(ctx context.Context, t *db.Tx, r *record.Record, store domain.Datastore, f NewFile) error {
 	changed := r.Status == domain.StatusError || r.Status == domain.StatusSkipped
 	if f.Attributes != nil && !sameAttributes(f.Attributes, r.Metadata) {
@@ -156,8 +154,8 @@ func sameAttributes(a, b map[string]any) bool {
 	return len(a) == 0 && len(b) == 0 || maps.EqualFunc(a, b, func(a, b any) bool { return reflect.DeepEqual(a, b) })
 }
 
-// StoredFile returns the datasource that was created in a datastore from the file with the given id. For a datasource
-// that was created without a file, pass the id of the datasource itself.
+// StoredFile returns the datasource that was created in a datastore from the file with this id. If the datasource was
+// created without a file, pass its own id.
 func (c *Files) StoredFile(ctx context.Context, ws, datastoreID, fileID string) (domain.Datasource, error) {
 	r, err := record.Scan(c.db.Read.QueryRow(ctx, `SELECT `+record.Columns+` FROM datasources
 		WHERE file_id = ? AND file_id <> '' AND datastore_id || '' = ? AND workspace_id || '' = ? AND `+record.NotDeleted+` ORDER BY id LIMIT 1`,
@@ -169,16 +167,16 @@ func (c *Files) StoredFile(ctx context.Context, ws, datastoreID, fileID string) 
 	return r.Datasource, db.MapNotFound(err, "file", fileID)
 }
 
-// FileDatasource returns a datasource of the workspace that was created without a file. Clients that list the files of a
-// vector store see it as a file with the datasource's id.
+// FileDatasource returns a datasource of the workspace that was created without a file. In lists of a vector store's
+// files it appears as a file with the datasource's id.
 func (c *Files) FileDatasource(ctx context.Context, ws, fileID string) (domain.Datasource, error) {
 	r, err := record.Scan(c.db.Read.QueryRow(ctx, `SELECT `+record.Columns+` FROM datasources
 		WHERE id = ? AND file_id = '' AND workspace_id || '' = ? AND `+isFile+` AND `+record.InExistingStore, fileID, ws))
 	return r.Datasource, db.MapNotFound(err, "file", fileID)
 }
 
-// FilesOfStore returns a page of a datastore's files that have one of the given statuses, and reports whether more
-// follow. If no statuses are given, all files are selected.
+// FilesOfStore returns a page of a datastore's files and reports whether more follow. If statuses are given, the files
+// must have one of them.
 func (c *Files) FilesOfStore(ctx context.Context, ws, datastoreID string, statuses []domain.Status, p Page) ([]domain.Datasource, bool, error) {
 	if _, err := record.DatastoreOf(ctx, c.db.Read, ws, datastoreID, ""); err != nil {
 		return nil, false, err
@@ -197,7 +195,7 @@ func (c *Files) FilesOfStore(ctx context.Context, ws, datastoreID string, status
 	return out, more, err
 }
 
-// UnfinishedFiles returns how many files of a datastore are not processed yet, but at most `limit`.
+// UnfinishedFiles counts the files of a datastore that are not processed yet, up to `limit`.
 func (c *Files) UnfinishedFiles(ctx context.Context, datastoreID string, limit int) (n int, err error) {
 	err = c.db.Read.QueryRow(ctx, `SELECT COUNT(*) FROM (SELECT 1 FROM datasources
 		WHERE datastore_id = ? AND status IN ('unsynched', 'pending', 'running') LIMIT ?) AS unfinished`, datastoreID, limit).Scan(&n)

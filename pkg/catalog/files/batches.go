@@ -9,9 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// CreateBatch adds files to a datastore, as AddFile does, and records that they belong together. All of this is stored
-// in one transaction. A file that does not exist is recorded as missing. CreateBatch fails with domain.CodeConflict if
-// the id exists.
+// CreateBatch adds files to a datastore as AddFile does, and records them as a batch, all in one transaction. Files
+// that do not exist are recorded as missing. CreateBatch fails with domain.CodeConflict if the id exists.
 func (c *Files) CreateBatch(ctx context.Context, ws, datastoreID, id string, files []NewFile) (domain.FileBatch, error) {
 	err := c.db.Update(ctx, "adding files to a vector store", func(t *db.Tx) error {
 		return c.accounts.WithinStorage(ctx, t, ws, func() error {
@@ -79,9 +78,9 @@ func (c *Files) readBatch(ctx context.Context, ws, datastoreID, id string) (doma
 	return b, db.MapNotFound(err, "batch", id)
 }
 
-// FilesOfBatch returns a page of a batch's files that have one of the given statuses, and reports whether more follow.
-// If p.Ascending is set, the files are in the order in which the client sent them. If no statuses are given, all files
-// are selected. A file that did not exist counts as failed.
+// FilesOfBatch returns a page of a batch's files and reports whether more follow. If statuses are given, the files must
+// have one of them. If p.Ascending is set, the files are in the order in which the client sent them. A file that did
+// not exist counts as failed.
 func (c *Files) FilesOfBatch(ctx context.Context, ws, datastoreID, id string, statuses []domain.Status, p Page) ([]domain.StoredFile, bool, error) {
 	if _, err := c.readBatch(ctx, ws, datastoreID, id); err != nil {
 		return nil, false, err
@@ -131,8 +130,8 @@ func (c *Files) FilesOfBatch(ctx context.Context, ws, datastoreID, id string, st
 	return out, more, nil
 }
 
-// CancelBatch ends the processing of those files of a batch that are not searchable, and returns the batch. Files
-// that were searchable before, and are only being updated, are not affected.
+// CancelBatch ends the processing of those files of a batch that are not searchable yet, and returns the batch. Files
+// that are only being updated are unaffected.
 func (c *Files) CancelBatch(ctx context.Context, ws, datastoreID, id string) (domain.FileBatch, error) {
 	if _, err := c.readBatch(ctx, ws, datastoreID, id); err != nil {
 		return domain.FileBatch{}, err
@@ -173,8 +172,8 @@ func (c *Files) CancelBatch(ctx context.Context, ws, datastoreID, id string) (do
 	return c.Batch(ctx, ws, datastoreID, id)
 }
 
-// cancel ends the processing of a datasource, and removes its jobs from the outbox and from the stream. `mark` is the
-// highest generation that was published.
+// cancel ends the processing of a datasource and removes its jobs from the outbox and the stream. `mark` is the highest
+// published generation.
 func cancel(ctx context.Context, t *db.Tx, r record.Record, mark uint64) error {
 	if err := t.Queue(ctx, db.Write{Action: "taking a job from the outbox", Text: `DELETE FROM outbox WHERE datasource_id = ?`, Args: []any{r.ID}}); err != nil {
 		return err

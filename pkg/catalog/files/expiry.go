@@ -10,15 +10,15 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// activityInterval is how often the activity of one datastore is recorded by one process. A vector store expires this
-// much later than the recorded activity says, so that it never expires early.
+// Interval at which one process records the activity of a datastore. A vector store expires this much later than its
+// recorded activity says, so it never expires early.
 const activityInterval = 20 * time.Second
 
-// maxActive is the maximum number of datastores for which a process remembers when it last recorded activity.
+// Maximum number of datastores for which a process remembers when it last recorded activity.
 const maxActive = 10_000
 
-// Used records that datastores were searched. For each datastore, it writes at most once per activityInterval, and only
-// if the datastore has properties of a vector store.
+// Used records that datastores were searched. It writes at most once per activityInterval and datastore, and only for
+// datastores with vector store properties.
 func (c *Files) Used(ctx context.Context, datastoreIDs ...string) error {
 	for _, id := range datastoreIDs {
 		if !c.isDue(id) {
@@ -46,8 +46,8 @@ func (c *Files) Used(ctx context.Context, datastoreIDs ...string) error {
 	return nil
 }
 
-// isDue reports whether the activity of a datastore must be recorded now. If so, the caller must record it, because
-// isDue takes note that this was done.
+// isDue reports whether the caller must record the activity of a datastore now. It then assumes that the caller does
+// so.
 func (c *Files) isDue(datastoreID string) bool {
 	now := c.db.Now()
 	c.mu.Lock()
@@ -62,11 +62,11 @@ func (c *Files) isDue(datastoreID string) bool {
 	return true
 }
 
-// Maximum number of objects of each kind that one call of Expire handles.
+// Maximum number of objects of each kind per call of Expire.
 const expiryBatch = 100
 
 // Expire deletes expired files, ends expired uploads, empties expired vector stores and continues unfinished deletions.
-// It reports whether there is more to do. Call it several times a minute. Several processes may call it at once.
+// It reports whether there is more to do. Call it several times a minute; several processes may do so at once.
 func (c *Files) Expire(ctx context.Context) (more bool, err error) {
 	for _, step := range []func(context.Context) (int, error){c.expireFiles, c.removeDeletedFiles, c.expireUploads, c.forgetUploads, c.expireStores, c.emptyStores} {
 		n, err := step(ctx)
@@ -78,7 +78,7 @@ func (c *Files) Expire(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// now returns the time for deciding whether something has expired, in microseconds.
+// now returns the time, in microseconds, that decides whether something has expired.
 func (c *Files) now() int64 { return db.Micros(c.db.GuardedNow()) }
 
 type owned struct{ id, workspaceID string }
@@ -98,7 +98,7 @@ func (c *Files) expireFiles(ctx context.Context) (int, error) {
 	return len(files), nil
 }
 
-// removeDeletedFiles continues deletions that were interrupted.
+// removeDeletedFiles continues interrupted deletions.
 func (c *Files) removeDeletedFiles(ctx context.Context) (int, error) {
 	files, err := db.Collect(ctx, c.db.Read, scanOwned, `SELECT id, workspace_id FROM files WHERE deleted_at > 0 ORDER BY id LIMIT ?`, expiryBatch)
 	if err != nil {
@@ -147,7 +147,7 @@ func (c *Files) forgetUploads(ctx context.Context) (int, error) {
 	})
 }
 
-// expireStores marks vector stores whose time is over.
+// expireStores marks vector stores as expired.
 func (c *Files) expireStores(ctx context.Context) (int, error) {
 	due := c.now() - activityInterval.Microseconds()
 	ids, err := db.Collect(ctx, c.db.Read, db.ScanString, `SELECT datastore_id FROM vector_stores WHERE expires_at > 0 AND expires_at <= ? ORDER BY expires_at LIMIT ?`, due, expiryBatch)
@@ -168,8 +168,8 @@ func (c *Files) expireStores(ctx context.Context) (int, error) {
 	return len(ids), nil
 }
 
-// emptyStores removes the next batch of content from expired vector stores. Content that was added after the expiry
-// through other interfaces stays.
+// emptyStores removes the next batch of content from expired vector stores. It keeps content that other interfaces
+// added after the expiry.
 func (c *Files) emptyStores(ctx context.Context) (int, error) {
 	type store struct {
 		owned

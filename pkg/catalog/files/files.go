@@ -1,6 +1,6 @@
-// Package files stores the objects that only OpenAI's API has: files, uploads in parts, batches, and the additional
-// properties of vector stores. A vector store is a datastore, and a file in it is a datasource that shares the file's
-// original. The package imports db, record, accounts, sites and resources.
+// Package files stores the objects that exist only in OpenAI's API: files, uploads in parts, batches, and the
+// additional properties of vector stores. A vector store is a datastore. A file in it is a datasource that shares the
+// file's original. The package imports db, record, accounts, sites and resources.
 package files
 
 import (
@@ -26,7 +26,7 @@ type Files struct {
 	resources *resources.Resources
 
 	mu     sync.Mutex
-	active map[string]time.Time // when the activity of a datastore was last recorded
+	active map[string]time.Time // when each datastore's activity was last recorded
 }
 
 // New returns a store of files in the given database.
@@ -34,7 +34,7 @@ func New(d *db.DB, a *accounts.Accounts, s *sites.Sites, r *resources.Resources)
 	return &Files{db: d, accounts: a, sites: s, resources: r, active: map[string]time.Time{}}
 }
 
-// fileRow returns the columns of a file. expiresAt is 0 for a file that never expires.
+// fileRow returns the columns of a file. expiresAt is 0 if the file never expires.
 func fileRow(f *domain.File, expiresAt *int64) db.Row {
 	return db.Row{
 		db.Fixed("id", &f.ID),
@@ -61,7 +61,7 @@ func scanFile(s db.Scanner) (f domain.File, err error) {
 	return f, err
 }
 
-// optionalTime converts a stored time in microseconds. It converts 0, which stands for "no time", to the zero time.
+// optionalTime converts a stored time in microseconds. 0 means no time and gives the zero time.
 func optionalTime(micros int64) time.Time {
 	if micros == 0 {
 		return time.Time{}
@@ -69,8 +69,8 @@ func optionalTime(micros int64) time.Time {
 	return db.FromMicros(micros)
 }
 
-// StoreFile stores a file and sets CreatedAt. If keepFor is not 0, the file expires after that time. StoreFile fails
-// with domain.CodeConflict if the id exists.
+// StoreFile stores a file and sets CreatedAt. Unless keepFor is 0, the file expires after that time. It fails with
+// domain.CodeConflict if the id exists.
 func (c *Files) StoreFile(ctx context.Context, f domain.File, keepFor time.Duration) (domain.File, error) {
 	err := c.db.Update(ctx, "storing a file", func(t *db.Tx) error {
 		return c.accounts.WithinStorage(ctx, t, f.WorkspaceID, func() (err error) {
@@ -101,7 +101,7 @@ func (c *Files) File(ctx context.Context, ws, id string) (domain.File, error) {
 	return f, db.MapNotFound(err, "file", id)
 }
 
-// FilesOf returns a page of the workspace's files and reports whether more follow. An empty purpose selects all.
+// FilesOf returns a page of the workspace's files and reports whether more follow. An empty purpose selects all files.
 func (c *Files) FilesOf(ctx context.Context, ws, purpose string, p Page) (page []domain.File, more bool, err error) {
 	l := db.List{Columns: fileColumns, Table: `files`}
 	l.And(`workspace_id = ? AND deleted_at = 0`, ws)
@@ -129,10 +129,10 @@ func (c *Files) DeleteFile(ctx context.Context, ws, id string) error {
 	return c.removeFile(ctx, ws, id)
 }
 
-// Number of a deleted file's datasources that are read at a time in order to remove them.
+// Number of datasources per batch when a deleted file is removed from its datastores.
 const removalBatch = 200
 
-// removeFile removes a deleted file from its datastores, and then deletes the file's row and original. If it fails, it
+// removeFile removes a deleted file from its datastores, then deletes the file's row and original. After a failure, it
 // can be called again.
 func (c *Files) removeFile(ctx context.Context, ws, id string) error {
 	for {
@@ -160,7 +160,6 @@ func (c *Files) removeFile(ctx context.Context, ws, id string) error {
 	})
 }
 
-// removeAll deletes datasources.
 func (c *Files) removeAll(ctx context.Context, ws string, ids []string) error {
 	for _, id := range ids {
 		if _, err := c.resources.DeleteDatasource(ctx, ws, id); ignoreNotFound(err) != nil {
@@ -177,7 +176,7 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// queueOriginals queues sweeps of originals that a deleted row referred to.
+// queueOriginals queues sweeps of the originals of a deleted row.
 func queueOriginals(ctx context.Context, t *db.Tx, ws string, keys ...string) error {
 	for len(keys) > 0 {
 		n := min(len(keys), record.OriginalsPerSweep)

@@ -10,27 +10,27 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Page requests a page of a list that is ordered by creation time, newest first unless Ascending is set. The page
-// follows the object with the id After, or precedes the one with the id Before.
+// Page requests a page of a list in order of creation time, newest first unless Ascending is set. The page follows the
+// object with the id After, or precedes the one with the id Before.
 type Page struct {
 	Limit         int
 	Ascending     bool
 	After, Before string
 }
 
-// position is the position of an object in a list that is ordered by creation time.
+// position is an object's position in a list ordered by creation time.
 type position struct {
 	at int64
 	id string
 }
 
-// list reads a page and reports whether more objects follow it, or precede it if p.Before is set. The function `find`
-// returns the position of the object that the page follows or precedes.
+// list reads a page and reports whether more objects follow it, or precede it if p.Before is set. `find` returns the
+// position of the object with the id p.After or p.Before.
 func list[T any](ctx context.Context, q db.Querier, l db.List, p Page, scan func(db.Scanner) (T, error), find func(id string) (position, error)) (page []T, more bool, err error) {
 	return listBy(ctx, q, l, `created_at, id`, p, scan, find)
 }
 
-// listBy is like list, but the caller names the columns that determine an object's position.
+// listBy is like list, but with the columns that determine an object's position.
 func listBy[T any](ctx context.Context, q db.Querier, l db.List, columns string, p Page, scan func(db.Scanner) (T, error), find func(id string) (position, error)) (page []T, more bool, err error) {
 	field, id := "after", p.After
 	ascending := p.Ascending

@@ -31,7 +31,7 @@ func (o *optionsRow) row() db.Row {
 	}
 }
 
-// touch records activity at the given time, and restarts the vector store's lifetime from then.
+// touch records activity at the given time, which restarts the vector store's lifetime.
 func (o *optionsRow) touch(at int64) {
 	o.lastActiveAt, o.expiresAt = at, 0
 	if o.ExpiresDays > 0 && o.expiredAt == 0 {
@@ -79,8 +79,7 @@ func (o *optionsRow) show(d domain.Datastore) domain.VectorStore {
 	return v
 }
 
-// CreateVectorStore stores a datastore with its properties, and adds files to it, as AddFile does. Either all of this
-// is stored or nothing.
+// CreateVectorStore stores a datastore with its properties and adds files to it as AddFile does, either all or nothing.
 func (c *Files) CreateVectorStore(ctx context.Context, d domain.Datastore, o domain.VectorStoreOptions, files []NewFile) (domain.VectorStore, error) {
 	var v domain.VectorStore
 	err := c.db.Update(ctx, "storing a vector store", func(t *db.Tx) error {
@@ -151,7 +150,7 @@ func (c *Files) VectorStores(ctx context.Context, ws string, p Page) ([]domain.V
 	return out, more, c.count(ctx, shown...)
 }
 
-// storeCount is the number of datasources in a datastore that have a given status, and the total size of their text.
+// storeCount is the number of a datastore's datasources with a given status, and the total size of their text.
 type storeCount struct {
 	datastoreID string
 	status      domain.Status
@@ -160,8 +159,8 @@ type storeCount struct {
 
 var scanStoreCount = db.Scan(func(v *storeCount) []any { return []any{&v.datastoreID, &v.status, &v.n, &v.bytes} })
 
-// isFile is the SQL condition for datasources that are shown as files of a vector store. A web site has no content of
-// its own; its pages are shown.
+// isFile selects the datasources that appear as files of a vector store. A web site has no content of its own, so its
+// pages appear instead.
 const isFile = `type <> 'web_site' AND ` + record.NotOfDeletedSite
 
 // count sets Counts and TextBytes.

@@ -10,11 +10,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// UploadLifetime is how long a pending upload can be continued and completed.
+// UploadLifetime is the time in which a pending upload can be continued and completed.
 const UploadLifetime = time.Hour
 
-// finishedLifetime is how long completed, cancelled and expired uploads are remembered, so that a repeated request gets
-// the same response.
+// Time that completed, cancelled and expired uploads are remembered, so that a repeated request gets the same response.
 const finishedLifetime = 24 * time.Hour
 
 // MaxParts is the maximum number of parts of an upload.
@@ -89,7 +88,7 @@ func readUpload(ctx context.Context, q db.Querier, ws, id, lock string) (domain.
 	return u, db.MapNotFound(err, "upload", id)
 }
 
-// requirePending returns an error unless the upload can still change.
+// requirePending fails unless the upload can still change.
 func requirePending(u domain.Upload) error {
 	if u.Status != domain.UploadPending {
 		return domain.Errorf(domain.CodeConflict, "the upload is %s and can no longer be changed; create another one", u.Status)
@@ -97,8 +96,8 @@ func requirePending(u domain.Upload) error {
 	return nil
 }
 
-// AddPart stores a part of a pending upload and sets CreatedAt. It fails with domain.CodeTooLarge if the parts together
-// exceed the announced size.
+// AddPart stores a part of a pending upload and sets CreatedAt. It fails with domain.CodeTooLarge if the parts exceed
+// the announced size.
 func (c *Files) AddPart(ctx context.Context, ws string, p domain.UploadPart) (domain.UploadPart, error) {
 	err := c.db.Update(ctx, "storing a part of an upload", func(t *db.Tx) error {
 		return c.accounts.WithinStorage(ctx, t, ws, func() error {
@@ -137,8 +136,8 @@ func (c *Files) UploadParts(ctx context.Context, uploadID string) ([]domain.Uplo
 	return parts, nil
 }
 
-// CompleteUpload stores the file of a pending upload and removes the parts. If the upload is already completed, nothing
-// changes, and the file that it was completed with is returned.
+// CompleteUpload stores the file of a pending upload and removes its parts. If the upload was already completed,
+// nothing changes, and CompleteUpload returns the file stored then.
 func (c *Files) CompleteUpload(ctx context.Context, ws, id string, f domain.File) (u domain.Upload, stored domain.File, err error) {
 	err = c.db.Update(ctx, "completing an upload", func(t *db.Tx) error {
 		return c.accounts.WithinStorage(ctx, t, ws, func() (err error) {

@@ -26,21 +26,21 @@ const (
 	recoveredPrefix         = "Recovered "
 )
 
-// Adopt takes over a datasource's last job from the job log if the catalog does not know the job. This happens if the
-// database was replaced by an older copy. The job's Generation must be set.
+// Adopt takes over a datasource's last job from the job log if the catalog does not know the job. This happens after
+// the database has been replaced by an older copy. The job's Generation must be set.
 //
-// An unknown datasource is created from the job. If necessary, its workspace and datastore are created as well; their
-// names say that they were recovered. A known datasource gets the job's name, custom id, metadata and original. In both
-// cases, the datasource is queued again with the priority of replays.
+// If the datasource is unknown, Adopt creates it from the job, along with its workspace and datastore if necessary;
+// their names say that they were recovered. A known datasource gets the job's name, custom id, metadata and original.
+// In both cases, the datasource is queued again with the priority of replays.
 //
-// Adopt changes nothing if the datasource is up to date, was deleted, or has changed since the job was published.
-// Calling Adopt twice is therefore harmless.
+// Adopt changes nothing if the datasource is up to date, was deleted, or has changed since the job was published, so
+// calling it twice is harmless.
 func (c *Maintenance) Adopt(ctx context.Context, job domain.Job) (Adopted, error) {
 	what := NothingAdopted
 	if job.Move != "" || job.Kind.Ingests() && job.Original == nil || job.Kind == domain.JobCrawl && job.Crawl == nil {
-		return what, nil // such a job contains nothing that earlier jobs lack
+		return what, nil // such a job adds nothing to earlier jobs
 	}
-	// Check without a transaction first. This runs for every job of the log, and most datasources are known.
+	// Check first without a transaction: this runs for every job of the log, and most datasources are known.
 	r, err := record.Scan(c.db.Read.QueryRow(ctx, `SELECT `+record.Columns+` FROM datasources WHERE id = ?`, job.DatasourceID))
 	switch {
 	case err == nil && includesJob(&r, job):
@@ -73,19 +73,19 @@ func (c *Maintenance) Adopt(ctx context.Context, job domain.Job) (Adopted, error
 	return what, nil
 }
 
-// includesJob reports whether the record already reflects the given job or a later job of the same datasource.
+// includesJob reports whether the record reflects the given job or a later one of the same datasource.
 func includesJob(r *record.Record, job domain.Job) bool {
 	if job.ID == r.JobID || job.Generation <= max(r.Seen, r.ActiveGeneration, r.Fence) {
 		return true
 	}
 	mine, theirs := isTimeOrdered(r.JobID), isTimeOrdered(job.ID)
 	if mine && theirs {
-		return r.JobID > job.ID // both ids contain the time of their creation
+		return r.JobID > job.ID // both ids contain their creation time
 	}
-	return r.Location == record.InOutbox // the record's job was accepted but not yet published, so the log does not contain it
+	return r.Location == record.InOutbox // the record's job was accepted but not yet published, so it is not in the log
 }
 
-// isTimeOrdered reports whether the id contains the time of its creation.
+// isTimeOrdered reports whether the id contains its creation time.
 func isTimeOrdered(id string) bool {
 	u, err := uuid.Parse(id)
 	return err == nil && u.Version() == 7
@@ -103,8 +103,8 @@ func (c *Maintenance) adoptContent(ctx context.Context, t *db.Tx, r record.Recor
 	return c.sites.Restart(ctx, t, &r, store, newJobFor(job), record.PriorityReplay)
 }
 
-// newJobFor returns a job that does the same work as the given job. It has a new id, because the stream drops jobs with
-// known ids. A page is fetched without cache validators, because the catalog may lack the content that they refer to.
+// newJobFor returns a job that does the same work as the given one. It has a new id, because the stream drops jobs with
+// known ids. Pages are fetched without cache validators, because the catalog may lack the content they refer to.
 func newJobFor(job domain.Job) domain.Job {
 	next := domain.Job{ID: domain.NewID(), Kind: job.Kind}
 	if job.Crawl != nil {
@@ -129,7 +129,7 @@ func adoptUnknown(ctx context.Context, t *db.Tx, job domain.Job) (Adopted, error
 	r.UpdatedAt = r.CreatedAt
 	next := r.Accept(newJobFor(job), *store)
 	if job.GroupID != "" {
-		r.RunID = job.GroupID // not the id of a crawl, so the site's next crawl fetches the page
+		r.RunID = job.GroupID // not a crawl's id, so the site's next crawl fetches the page
 	}
 	if err := r.Insert(ctx, t, domain.Errorf(domain.CodeConflict, "datasource %q was just restored", r.ID)); err != nil {
 		return NothingAdopted, err
@@ -140,17 +140,16 @@ func adoptUnknown(ctx context.Context, t *db.Tx, job domain.Job) (Adopted, error
 	return AdoptedUnknown, record.Enqueue(ctx, t, next, record.PriorityReplay)
 }
 
-// isDeleted reports whether the datastore or the datasource of a job was deleted. It is called if the catalog does not
-// contain the datasource.
+// isDeleted reports whether the datastore or datasource of a job was deleted. The caller has found that the catalog
+// lacks the datasource.
 //
 // The log can contain a job for a datasource whose data has already been swept. When a job replaces an earlier one of
 // its datasource, NATS removes the earlier job without recording that on disk. If the datasource is then deleted, NATS
-// records only the removal of the last job. After a crash, the earlier job is in the log again. isDeleted then queues
+// records only the removal of the last job. After a crash, the earlier job is back in the log, and isDeleted queues
 // another sweep.
 //
-// Such a job can be recognised by its generation, which is not higher than the highest one known to the catalog. This
-// is sufficient if no other process writes to the catalog, because the service takes over newer jobs at its start,
-// before it publishes any.
+// Such a job has a generation that is not higher than the highest one in the catalog. This check is enough if no other
+// process writes to the catalog, because at startup the service takes over newer jobs before it publishes any.
 func isDeleted(ctx context.Context, t *db.Tx, job domain.Job) (bool, error) {
 	sweeping, err := db.Exists(ctx, t, `SELECT 1 FROM sweeps WHERE datastore_id = ? AND datasource_id IN ('', ?) AND jobs = 1 LIMIT 1`,
 		job.DatastoreID, job.DatasourceID)
@@ -166,8 +165,8 @@ func isDeleted(ctx context.Context, t *db.Tx, job domain.Job) (bool, error) {
 	})
 }
 
-// adoptStore returns the datastore for a job whose datasource is unknown, and creates it if necessary. It returns nil
-// if the datastore is being deleted or belongs to another workspace.
+// adoptStore returns the datastore for a job with an unknown datasource, and creates it if necessary. It returns nil if
+// the datastore is being deleted or belongs to another workspace.
 func adoptStore(ctx context.Context, t *db.Tx, job domain.Job) (*domain.Datastore, error) {
 	store, err := record.ShareDatastore(ctx, t, job.DatastoreID)
 	if err == nil && store.WorkspaceID == job.WorkspaceID {

@@ -63,7 +63,7 @@ func testRecrawls(t *testing.T, open world.Open) {
 		}
 		world.Equal(t, true, swept[domain.ChildID(site.ID, urls[11])])
 		world.Equal(t, false, swept[domain.ChildID(site.ID, urls[0])])
-		// Existing pages count towards the limit.
+		// Only existing pages count towards the limit.
 		world.Equal(t, 1, w.ApplyEvent(got, domain.EventDiscovered, world.Links(urls[11])).NewPages)
 	})
 	world.Run(t, open, "pages that an incomplete list lacks stay as they are", func(t *testing.T, w *world.World) {
