@@ -8,8 +8,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// usedTime returns the total processor time of the processes with the ids `pids`. It ignores processes that have
-// exited.
+// usedTime returns the total processor time of the given processes. It ignores processes that have exited.
 func usedTime(pids ...int) (used time.Duration) {
 	for _, pid := range pids {
 		if t, err := bench.ProcessorTime(pid); err == nil {

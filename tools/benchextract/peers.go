@@ -17,7 +17,7 @@ import (
 //go:embed peers.py
 var peersScript []byte
 
-// peerPackages are the Python packages: extractors to compare with, and a library for the scorer.
+// peerPackages are the Python packages to install: the extractors to compare with, and a library for the scorer.
 var peerPackages = []string{"pymupdf", "pypdf", "pdfminer.six", "markitdown[docx,pptx,xlsx]", "rapidfuzz"}
 
 // pythonEnvironment installs peerPackages into the virtual environment in the directory `dir` and returns the path of
@@ -40,7 +40,7 @@ type timing struct {
 	absent string          // reason why the tool was not run; "" if it was
 }
 
-// cost is the time spent on reading one or more files: wall-clock time and processor time.
+// cost is the wall-clock time and the processor time spent on reading one or more files.
 type cost struct{ wall, cpu time.Duration }
 
 // totalCost returns the sum of the costs of reading `files`.

@@ -155,9 +155,9 @@ func covers(rectangles []domain.PageRectangle, c quotedChar) (inside, touched bo
 	return share >= coveredShare, touched
 }
 
-// coveredWords counts the letters in the words of a quotation (`all`), and how many of these letters are inside the
-// rectangles (`covered`). If the quotation repeats a word, such as a column name, more often than the page does, only
-// as many repetitions count as the page has.
+// coveredWords counts the letters in a quotation's words (`all`), and how many of these letters are inside the
+// rectangles (`covered`). If the quotation repeats a word, such as a column name, more often than the page does, the
+// extra repetitions do not count.
 func coveredWords(text string, page []pageLetter) (all, covered int) {
 	onPage, inside := map[string]int{}, map[string]int{}
 	spare := map[rune]int{} // covered letters of words that are not in the quotation

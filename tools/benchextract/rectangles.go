@@ -50,8 +50,8 @@ type quotedChar struct {
 }
 
 // rectangles draws quotations from PDFs and checks which of their glyphs are inside the rectangles that Sluice returns.
-// PDFium provides the positions of the glyphs. These positions are independent of Sluice's: Sluice reads pages with
-// PDFium only if its own reader cannot decode them, and even then does not use the boxes of the visible shapes.
+// PDFium provides the positions of the glyphs. They are independent of Sluice's positions: Sluice uses PDFium only for
+// pages that its own reader cannot decode, and even there it does not use the boxes of the visible shapes.
 func rectangles(ctx context.Context, s settings, docs []document, out, errs io.Writer) error {
 	program, err := bench.InstallPython(ctx, s.venv, []string{"pypdfium2"}, errs)
 	if err != nil {
@@ -142,8 +142,7 @@ func quoteAll(ctx context.Context, x *extract.Extractor, docs []document) (quote
 
 type drawnQuote struct{ passage extract.Passage }
 
-// draw returns n different sentences or table rows from a document's chunks, or fewer if the chunks do not have as
-// many.
+// draw returns n different sentences or table rows from a document's chunks, or fewer if there are not that many.
 func draw(rng *rand.Rand, chunks []domain.Chunk, n int) (drawn []drawnQuote) {
 	var all []drawnQuote
 	for _, c := range chunks {

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// minTokens is the minimum number of extracted words that count as junk if a document contains no text.
+// If a document contains no text, a result of at least minTokens words counts as junk.
 const minTokens = 20
 
 // extracted is what the measured program returned for one document.
