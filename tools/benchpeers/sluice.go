@@ -188,8 +188,8 @@ func rowsOf(found []service.Fragment) []int {
 	return rows
 }
 
-// rowsIn returns the rows whose marks are in a text. The measured times include this call. It must therefore be as fast
-// as reading a row number that another store returns.
+// rowsIn returns the rows whose marks are in a text. The measured times include this call, so it must be as fast as
+// reading a row number that another store returns.
 func rowsIn(text string) (rows []int) {
 	for {
 		before, rest, found := strings.Cut(text, itemMark)
@@ -226,9 +226,8 @@ type querySettings struct {
 // Number of warm-up questions if each question is asked only once.
 const warmupQuestions = 10
 
-// ask runs as many concurrent clients as a.clients says. Each of them asks the process one question after another,
-// until a.limit has passed or the questions run out. If questions may be repeated, each is asked once before the
-// measurement, as far as time permits.
+// ask runs a.clients concurrent clients. Each asks the process one question after another until a.limit has passed or
+// the questions run out. If questions may be repeated, ask first asks each of them once, as far as time permits.
 func ask(ctx context.Context, a querySettings) (figure, error) {
 	questions, warm := a.questions, len(a.questions)
 	load := loadtest.Load{Clients: a.clients, For: a.limit, Grace: time.Minute}

@@ -26,8 +26,8 @@ const (
 	filteredPart = 7
 	// Number of results per query.
 	topK = 10
-	// Some figures are measured with questions that are asked only once, so each of these figures needs a set of its
-	// own. uniqueQuestions is the number of questions in a set, and uniqueSets the number of sets.
+	// Some figures are measured with questions that are asked only once. Each of these figures needs a set of its own.
+	// There are uniqueSets sets of uniqueQuestions questions.
 	uniqueQuestions = 2_000
 	uniqueSets      = 4
 )
@@ -139,8 +139,7 @@ func word(n uint64) string {
 	return b.String()
 }
 
-// nearestOf returns the rows that are nearest to the query, by exact search. It considers only rows for which `passes`
-// returns true.
+// nearestOf returns the rows nearest to the query, by exact search over the rows for which `passes` returns true.
 func (w *workload) nearestOf(query []float32, passes func(row int) bool) []int {
 	type scored struct {
 		row   int

@@ -26,7 +26,7 @@ import (
 // Number of texts per batch.
 const batch = 1000
 
-// workload holds those fields of the workload file that this command reads.
+// workload holds the fields of the workload file that this command reads.
 type workload struct {
 	Best      int
 	Questions []struct{ Common string }
@@ -35,7 +35,7 @@ type workload struct {
 // figure holds the speed of queries; times are in seconds.
 type figure struct{ P50, P99, Rate, CPU, Recall float64 }
 
-// told is the command's output.
+// told is the output of the command.
 type told struct {
 	Fill    float64           `json:",omitempty"`
 	Open    float64           `json:",omitempty"`
@@ -155,8 +155,8 @@ func ask(folder string, each, idle time.Duration) (told, error) {
 	return t, errors.Join(err, index.Close())
 }
 
-// measure runs as many concurrent clients as `clients` says. Each of them asks one question after another. Before the
-// measurement, every question is asked once, as far as time permits.
+// measure runs `clients` concurrent clients, each of which asks one question after another. Before the measurement, it
+// asks every question once, as far as time permits.
 func measure(one func(int) error, questions, clients int, each time.Duration) (figure, error) {
 	warmed := time.Now()
 	for at := 0; at < questions && time.Since(warmed) < each; at++ {
