@@ -1,7 +1,7 @@
 // Command benchpipelines measures how long Sluice takes from the upload of documents until they are searchable. It
 // compares this time with that of the ingestion pipelines of LlamaIndex and Haystack, which read, split and store the
-// same files in memory. There are two comparisons: in the first, the pipelines do not embed; in the second, all use the
-// same sentence-transformer. The output is Markdown.
+// same files in memory. It compares twice: first without embedding in the other pipelines, then with the same
+// sentence-transformer in all of them. The output is Markdown.
 //
 //	go run ./tools/benchpipelines [-documents 1000] [-files folder] [-model folder] [-alone] [-write tools/benchpipelines/README.md]
 package main

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/ingest"
 )
 
-// countTokens reads and chunks the files as the service does. It returns the number of tokens that the model embeds,
-// and the number that it drops because a text is too long.
+// countTokens reads and chunks the files as the service does. It returns how many tokens the model embeds, and how many
+// it drops because a text is too long.
 func countTokens(ctx context.Context, g inputFiles, model string) (tokens, cut int, err error) {
 	embedder, err := transformer.Open(transformer.Config{Directory: model})
 	if err != nil {
