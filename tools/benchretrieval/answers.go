@@ -137,7 +137,7 @@ func covidPassages(path string, c bench.Collection, texts map[string]string) (pa
 	return found, nil
 }
 
-// add records the occurrence of an answer that is nearest to the stated character position. If the answer has at least
+// add records an answer at its occurrence nearest to the stated character position. If the answer has at least
 // minRepeatedAnswer bytes, add also records its other occurrences in the document.
 func (p passages) add(question, document string, texts map[string]string, answer string, characters int) error {
 	text := texts[document]

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// Questions with several parts are made by joining questions from a collection. Such a question counts as answered if
-// the first joinedTop fragments include, for every part, a fragment from a relevant document.
+// A question with several parts is made by joining questions from a collection. It counts as answered if the first
+// joinedTop fragments include, for every part, a fragment from a relevant document.
 const (
 	joinedTop   = 10
 	joinedParts = 4 // maximum number of parts

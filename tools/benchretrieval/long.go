@@ -21,10 +21,10 @@ import (
 // longSeed is the random seed of the published figures for long documents.
 const longSeed = 1
 
-// longTop is the number of fragments among which the right passage is looked for.
+// longTop is the number of top fragments that must include the right passage.
 const longTop = 5
 
-// measureLong measures how often the first fragments contain the right passage of a long contract or annual report. The
+// measureLong measures how often the top fragments contain the right passage of a long contract or annual report. The
 // baseline is BM25 over the texts of the same chunks.
 func (b *measured) measureLong(ctx context.Context, s settings, out, errs io.Writer) error {
 	for _, set := range []longdocs.Set{longdocs.Contracts(longSeed), longdocs.Filings(longSeed)} {
@@ -113,7 +113,7 @@ func (b *measured) longStore(ctx context.Context, s settings, set longdocs.Set, 
 	return made.ID, plain, nil
 }
 
-// longAnswers reports, for each question, whether one of the first fragments contains the right passage.
+// longAnswers reports, for each question, whether one of the top fragments contains the right passage.
 func (b *measured) longAnswers(ctx context.Context, id, mode string, questions []longdocs.Question) ([]bool, error) {
 	found := make([]bool, len(questions))
 	group, ctx := errgroup.WithContext(ctx)

@@ -94,8 +94,7 @@ func writeAgreement(out io.Writer, s settings, results []result) {
 	fmt.Fprintln(out)
 }
 
-// writeBounds writes which of the project's quality requirements the engine meets in the first of the measured
-// retrieval modes.
+// writeBounds writes which of the project's quality requirements the engine meets in the first measured retrieval mode.
 func writeBounds(out io.Writer, s settings, engine string, results []result) {
 	w := way{engine, s.modes[0]}
 	verdict := func(holds bool, format string, args ...any) {
