@@ -1,5 +1,5 @@
-// Command benchscans measures how well scans are read. It draws pages with known texts, gives them the flaws of scans,
-// and compares the words that Sluice reads with those that Tesseract alone reads from the same pictures.
+// Command benchscans measures how well Sluice reads scans. It draws pages with known texts, gives them the flaws of
+// scans, and compares the words that Sluice reads with those that Tesseract alone reads from the same pictures.
 //
 //	go run ./tools/benchscans [-pages 2] [-languages eng,deu]
 package main
@@ -58,7 +58,7 @@ var flaws = []flaw{
 	{"skew 3°, noise 1%, JPEG 40", 1, paper.Scan{Skew: 3, Noise: 0.01, Fade: 30, Quality: 40}},
 }
 
-// score sums up the results of one flaw.
+// score sums up the results for one flaw.
 type score struct {
 	pages        int
 	ours, theirs float64 // sums of F1
@@ -170,8 +170,8 @@ func write(g *image.Gray) (path string, remove func(), err error) {
 	return f.Name(), func() { os.Remove(f.Name()) }, nil
 }
 
-// order returns how well two texts agree in their words and in the order of the words: the length of the longest common
-// subsequence of words, as a share of the mean number of words.
+// order returns how well two texts agree in their words and the order of the words: the length of the longest common
+// subsequence of words, divided by the mean number of words.
 func order(want, got string) float64 {
 	a, b := strings.Fields(want), strings.Fields(got)
 	if len(a)+len(b) == 0 {
