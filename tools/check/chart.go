@@ -48,8 +48,7 @@ func checkChart(ctx context.Context, repo repository, f *faults) string {
 			continue
 		}
 		for _, message := range lint.RunAll(dir, values, releaseNamespace).Messages {
-			// Lint messages below the level of a warning are allowed. There is only one: it recommends an icon for the
-			// chart.
+			// Allow lint messages below the level of a warning. There is only one: it recommends an icon for the chart.
 			f.require(message.Severity < support.WarningSev, "%s: lint: %v", name, message)
 		}
 		r, err := render(ctx, dir, values)
@@ -221,7 +220,7 @@ func isBlank(document []byte) bool {
 	return true
 }
 
-// collectSecrets collects the names of Secrets that the values refer to and the chart does not create.
+// collectSecrets collects the names of the Secrets that the values refer to and the chart does not create.
 func collectSecrets(values map[string]any, into map[string]bool) {
 	for key, value := range values {
 		switch v := value.(type) {

@@ -33,7 +33,7 @@ func checkExtractMemory(f *faults, where string, environment map[string]string, 
 const drawMemory = 2 << 30
 
 // checkDrawMemory checks that an api process's memory limit suffices even if both child processes that draw pages use
-// all the memory they may.
+// their maximum.
 func checkDrawMemory(f *faults, where string, limit int64) {
 	if need := int64(drawMemory + ownMemory); limit < need {
 		f.add("%s: drawing pages and the process itself may need %s, and the limit leaves %s", where, units.BytesSize(float64(need)), units.BytesSize(float64(limit)))

@@ -40,7 +40,7 @@ func TestValuesThatMakeNoSenseAreRefusedByName(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			values, err := common.ReadValues([]byte(c.values)) // of two equal keys the last one counts
+			values, err := common.ReadValues([]byte(c.values)) // if a key occurs twice, the last one counts
 			if err != nil {
 				t.Fatal(err)
 			}
