@@ -20,7 +20,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// The model is slow on a CPU. Therefore, the prompts are kept short and the timeouts long.
+// The model is slow on a CPU, so the prompts are short and the timeouts long.
 var serviceSettings = []string{
 	"SLUICE_CHAT_MODEL=openai:small", "OPENAI_API_KEY=none",
 	"SLUICE_CHAT_WINDOW=4096", "SLUICE_CHAT_FRAGMENTS=3", "SLUICE_CHAT_CONTEXT=500", "SLUICE_CHAT_MAX_TOKENS=200",
