@@ -18,9 +18,9 @@ const (
 	finalReaders = 8 // concurrent reads of the final checks
 )
 
-// final waits until nothing is in progress any more, and then compares everything that the service has with the
-// history: each existing document is listed once, is searchable in the last accepted version, and has that version's
-// original and chunks. Deleted documents must be gone from everywhere, and no tenant may have another tenant's content.
+// final waits until nothing is in progress, and then compares everything that the service has with the history. Each
+// existing document must be listed once, be searchable in the last accepted version, and have that version's original
+// and chunks. Deleted documents must be gone from everywhere, and no tenant may have another tenant's content.
 func (r *run) final(ctx context.Context) error {
 	for _, t := range r.tenants {
 		if err := r.waitQuiet(ctx, t); err != nil {
@@ -130,7 +130,7 @@ func (t *tenant) checkListed(store int, s client.Datasource, listed map[*model.D
 	return checkDatasource(d, s.Id, &s, in, nil)
 }
 
-// checkStores checks that the tenant sees its own datastores, and none of another tenant of this run.
+// checkStores checks that the tenant sees its own datastores and no datastore of another tenant in this run.
 func (r *run) checkStores(ctx context.Context, t *tenant) error {
 	seen, err := ask(ctx, t, func(ctx context.Context, c *client.Client) (map[string]bool, error) {
 		seen := map[string]bool{}

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/tools/consistency/model"
 )
 
-// read makes one attempt at a read, and returns its interval. `from` is a time before the document's id was looked up.
-// ok is false if there was no answer; such a read proves nothing.
+// read makes one attempt at a read and returns its interval. `from` is a time before the document's id was looked up.
+// ok is false if there was no answer, in which case the read proves nothing.
 func (w *worker) read(ctx context.Context, from time.Duration, do func(context.Context, *client.Client) error) (in model.Interval, ok bool, err error) {
 	in.From = from
 	err = w.tenant.once(ctx, w.random, attemptTimeout, do)

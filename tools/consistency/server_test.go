@@ -58,7 +58,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests++
-	if s.requests%17 == 0 { // an answer that is lost before the request is processed
+	if s.requests%17 == 0 { // the request is lost before it is processed
 		problem(w, http.StatusServiceUnavailable, "UNAVAILABLE")
 		return
 	}

@@ -117,8 +117,8 @@ func (t *tenant) all() []*model.Document {
 	return append([]*model.Document(nil), t.documents...)
 }
 
-// settleOnce repeats a POST under one Idempotency-Key, so that it happens once, until there is a final answer or the
-// context is done.
+// settleOnce repeats a POST under one Idempotency-Key, so that it takes effect only once, until there is a final answer
+// or the context is done.
 func (t *tenant) settleOnce(ctx context.Context, random *rand.Rand, do func(context.Context, *client.Client) error) error {
 	_, err := t.settle(client.WithIdempotencyKey(ctx, uuid.NewString()), random, do)
 	return err
@@ -150,7 +150,6 @@ func (t *tenant) settle(ctx context.Context, random *rand.Rand, do func(context.
 	}
 }
 
-// once makes a single attempt.
 func (t *tenant) once(ctx context.Context, random *rand.Rand, timeout time.Duration, do func(context.Context, *client.Client) error) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

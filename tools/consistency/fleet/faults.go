@@ -26,8 +26,8 @@ type Fault struct {
 	strike func(context.Context, *rand.Rand) (hit string, heal func(context.Context) error, err error)
 }
 
-// Longest times between strike and heal. A pause of an ingestor outlasts the 30 seconds after which its jobs go to
-// another, and a pause of an api process outlasts the 10 seconds after which another may take over its requests.
+// Longest times between strike and heal. A paused ingestor loses its jobs to another one after 30 seconds, and another
+// api process may take over the requests of a paused one after 10 seconds. The pauses are longer than that.
 const (
 	downTime      = 5 * time.Second
 	engineDown    = 3 * time.Second
@@ -146,9 +146,9 @@ func (f *Fleet) partition(_ context.Context, random *rand.Rand) (string, func(co
 	}, nil
 }
 
-// flipBit kills a NATS server, flips one bit in one of its files, and starts it again. It is always the same server, so
-// that the other two replicas of everything stay whole. If the damage prevents the server from starting, its data is
-// removed as docs/deployment.md describes, and the cluster fills it again.
+// flipBit kills a NATS server, flips one bit in one of its files, and starts it again. It always picks the same server,
+// so that the other two replicas of everything stay whole. If the damage prevents the server from starting, flipBit
+// removes the server's data, as docs/deployment.md describes, and the cluster fills it again.
 func (f *Fleet) flipBit(_ context.Context, random *rand.Rand) (string, func(context.Context) error, error) {
 	s := f.nats.Servers[f.damaged]
 	if err := s.Kill(); err != nil {
@@ -202,7 +202,7 @@ func (f *Fleet) jump(_ context.Context, random *rand.Rand) (string, func(context
 	return by.String(), func(context.Context) error { return setClock(f.Clock, 0) }, setClock(f.Clock, by)
 }
 
-// Maximum pause between two faults. In one case out of oneTogether, two faults are injected at the same time.
+// Maximum pause between two faults. With a probability of 1 in oneTogether, two faults are injected at the same time.
 const (
 	calm        = 8 * time.Second
 	oneTogether = 3
@@ -249,8 +249,7 @@ func Disturb(ctx context.Context, faults []Fault, random *rand.Rand, out io.Writ
 	return strikes, nil
 }
 
-// healTimeout is the time limit for ending one fault. A Milvus that was killed may take nearly that long to start
-// again.
+// healTimeout is the time limit for ending one fault. A killed Milvus may take nearly that long to start again.
 const healTimeout = 5 * time.Minute
 
 func healAll(heals []func(context.Context) error) error {

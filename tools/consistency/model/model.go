@@ -2,9 +2,9 @@
 // and deletions with the times of request and answer) and the observations of readers, and reports a violation if no
 // order of the operations explains an observation. It does no I/O.
 //
-// Two registers describe a document. The accepted register changes when a write or a deletion is answered with success:
-// every later read of the datasource must show it. The visible register is what queries find. It follows the accepted
-// one in the same order, possibly later and skipping versions, except that a deletion takes effect on both at once.
+// Two registers describe a document. The accepted register changes when a write or a deletion succeeds, and every later
+// read of the datasource must show the change. The visible register is what queries find. It follows the accepted
+// register in the same order, but may lag behind and skip versions. A deletion takes effect on both at once.
 //
 // An operation without an answer may take effect at any later time, or never. Once a reader has seen its version, it
 // has taken effect.
@@ -78,7 +78,7 @@ type deletion struct {
 	at time.Duration // time when the answer arrived
 }
 
-// maxDeletions is the number of deletions of a document whose datasource ids are remembered.
+// maxDeletions is how many of a document's deletions are remembered, with their datasource ids.
 const maxDeletions = 8
 
 // Document is the history of one document. It is safe for concurrent use.

@@ -28,8 +28,8 @@ func (d *Document) Visible(version int, in Interval, how string) error {
 
 func (o *Op) sight() string { return "searchable " + o.String()[len("write "):] }
 
-// known returns the write that created `version`, a version that a read has found. It returns a violation if there can
-// be no such write.
+// known returns the write that created `version`, which a read has found. If no such write is possible, it returns a
+// violation.
 func (d *Document) known(version int, in Interval, how string) (*Op, error) {
 	o := d.find(version)
 	switch {
