@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Number of companies in the set of filings, and of years for which each has one.
+// Number of companies in the set of filings, and number of yearly filings of each.
 const (
 	companies   = 9
 	filingYears = 3

@@ -20,7 +20,7 @@ type Question struct {
 	Kind     string // such as "clause of a party"; figures are averaged per kind
 	Text     string
 	Document string // name of the document with the right passage
-	Answer   string // the right passage is one that contains this text, apart from white space
+	Answer   string // the right passage contains this text, apart from white space
 }
 
 // Set is a set of documents with questions.
