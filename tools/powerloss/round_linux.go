@@ -27,8 +27,8 @@ const (
 	checkers       = 2  // images that are checked at once
 	flushTimeout   = time.Second
 
-	// Time before the first power cut of a round, which may thus happen while the service starts, and between later
-	// cuts.
+	// Bounds on the pause before a power cut. The first pause of a round is at most maxStart, so the power may fail
+	// while the service starts.
 	minPause, maxPause = 200 * time.Millisecond, 1500 * time.Millisecond
 	maxStart           = time.Second
 	controlPause       = 4 * time.Second // some documents must be acknowledged by then, since the control must lose some
@@ -40,7 +40,7 @@ const (
 // kinds are the kinds of power cuts, used one after another.
 var kinds = []disk.Keep{disk.KeepHalf, disk.KeepNone, disk.KeepHalf, disk.KeepAll}
 
-// againEvery selects the images that lose power a second time, while the service recovers: one in this many.
+// againEvery says how many images lose power a second time, while the service recovers: one in againEvery.
 const againEvery = 4
 
 // cut describes one power loss.
@@ -77,7 +77,7 @@ type runner struct {
 	keptImages []string
 }
 
-// probe mounts a small disk, to find out whether this machine can mount simulated disks.
+// probe finds out whether this machine can mount simulated disks by mounting a small one.
 func (r *runner) probe(ctx context.Context) error {
 	v, err := newVolume(ctx, disk.New(probeSize), filepath.Join(r.dir, "probe"), "")
 	if err != nil {
@@ -86,7 +86,7 @@ func (r *runner) probe(ctx context.Context) error {
 	return v.close()
 }
 
-// run does the control round, in which writes must be lost, and then further rounds until there are enough disk images.
+// run does the control round, in which writes must be lost, and then more rounds until there are enough images.
 func (r *runner) run(ctx context.Context) error {
 	began := time.Now()
 	fmt.Fprintf(r.out, "Seed %d. Control, a file system that never flushes its disk:\n", r.seed)

@@ -21,10 +21,10 @@ const (
 	KeepAll  Keep = "all"
 )
 
-// tornShare says how many of the surviving blocks are torn: one in tornShare.
+// One in tornShare of the surviving blocks is torn.
 const tornShare = 8
 
-// Loss counts unflushed blocks when the power failed.
+// Loss counts the blocks that were unflushed when the power failed.
 type Loss struct {
 	Unflushed int // blocks that were not flushed
 	Kept      int // of these, blocks that survived

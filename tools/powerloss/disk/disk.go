@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Block is the unit in which the disk stores data and loses it, in bytes. It is the page size of Linux, and the block
+// Block is the unit, in bytes, in which the disk stores and loses data. It is the page size of Linux, and the block
 // size of ext4.
 const Block = 4096
 

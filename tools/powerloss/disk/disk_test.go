@@ -104,7 +104,7 @@ func TestASeedGivesTheSameImage(t *testing.T) {
 	}
 }
 
-// TestAnyContentSinceTheFlushMaySurvive writes a block several times: the drive may have stored any of the contents,
+// TestAnyContentSinceTheFlushMaySurvive writes a block several times. Any of the contents may have reached the drive,
 // and the order of writes to different blocks means nothing.
 func TestAnyContentSinceTheFlushMaySurvive(t *testing.T) {
 	t.Parallel()

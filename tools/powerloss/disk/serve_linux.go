@@ -26,9 +26,9 @@ type Served struct {
 	server *fuse.Server
 }
 
-// Serve mounts a FUSE file system on a directory. The file system has one file, which is the disk. Serve needs root and
-// /dev/fuse. The process that serves a disk must not open the file itself: when the process is killed while it waits
-// for its own answer, the kernel waits forever.
+// Serve mounts a FUSE file system on a directory. Its only file is the disk. Serve needs root and /dev/fuse. The
+// process that serves a disk must not open the file itself: if it is killed while it waits for its own answer, the
+// kernel waits forever.
 func (d *Disk) Serve(dir string) (*Served, error) {
 	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0) // child processes must not keep it open
 	if err != nil {

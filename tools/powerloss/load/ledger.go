@@ -138,7 +138,7 @@ func (l *Ledger) acknowledge(ids []string, changes ...change) {
 	}
 }
 
-// idOf returns the datasource for a document.
+// idOf returns the id of the document's datasource.
 func (l *Ledger) idOf(n Name) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
