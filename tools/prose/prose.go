@@ -1,6 +1,6 @@
 // Command prose lists comments, messages and documents that are probably hard to read, because they contain phrases
-// that plain English does not use. Run it in the repository's root. Arguments are path prefixes that restrict the list
-// to matching files.
+// that plain English avoids. Run it in the root of the repository. To restrict the list, pass path prefixes as
+// arguments.
 package main
 
 import (
