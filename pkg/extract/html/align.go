@@ -13,18 +13,17 @@ import (
 )
 
 // shingleWords is the number of words in a shingle, a sequence of words that is looked up as a unit. Shorter sequences
-// would often match by accident.
+// would too often match by accident.
 const shingleWords = 4
 
-// extractIndex holds the extract, which is the output of an article extractor. It reports whether a text on the page is
-// in the extract. Extractors find the main content but lose its structure: heading levels, tables, code, lists. So the
-// extract only decides what belongs to the content, and the content itself is read from the page.
+// extractIndex looks up a page's text in the extract, the output of an article extractor. Extractors find the main
+// content but lose its structure: heading levels, tables, code, lists. So the extract only shows which parts of the
+// page are content, and the content itself is read from the page.
 type extractIndex struct {
 	grams map[[shingleWords]string]int
 	lines map[string]bool // whole blocks of fewer than 2*shingleWords words
 }
 
-// indexExtract indexes the extract's text.
 func indexExtract(n *html.Node) *extractIndex {
 	x := &extractIndex{grams: map[[shingleWords]string]int{}, lines: map[string]bool{}}
 	words := wordsOf(nodeText(n))
@@ -100,9 +99,8 @@ func wordsOf(s string) []string {
 	return words
 }
 
-// choose reports, for each block of a page, whether it is content. A block is content if it is in the extract. The
-// extractor may have lost a block between two kept blocks. The function isPartOfContent decides whether such a block is
-// content, too.
+// choose reports, for each block of a page, whether it is content. Every block in the extract is content. If the
+// extractor lost a block between two kept blocks, isPartOfContent decides about it.
 func (x *extractIndex) choose(blocks []block, t *pageTree) []bool {
 	keep := lists.Map(blocks, func(b block) bool { return x.contains(b.Text) })
 	x.dropRepeats(blocks, keep)
@@ -119,7 +117,7 @@ func (x *extractIndex) choose(blocks []block, t *pageTree) []bool {
 			keep[i] = isPartOfContent(blocks[i], parents, t)
 		}
 	}
-	// A heading is kept if the block after it is kept.
+	// Keep a heading if the block after it is kept.
 	for i := len(blocks) - 2; i >= 0; i-- {
 		if blocks[i].Kind == domain.BlockHeading && !keep[i] && keep[i+1] && inSameSection(blocks[i].node, blocks[i+1].node) {
 			keep[i] = true
@@ -128,8 +126,8 @@ func (x *extractIndex) choose(blocks []block, t *pageTree) []bool {
 	return keep
 }
 
-// dropRepeats drops blocks outside the main element that repeat text of the main element, such as a teaser for this
-// page in a list of recent pages.
+// dropRepeats drops blocks outside the main element that repeat its text. A list of recent pages, for example, may have
+// a teaser for this page.
 func (x *extractIndex) dropRepeats(blocks []block, keep []bool) {
 	center := centerOf(blocks, keep)
 	told := map[[shingleWords]string]int{}
@@ -191,8 +189,8 @@ func centerOf(blocks []block, keep []bool) *html.Node {
 	return nil
 }
 
-// deepestWithMost returns the deepest element in n's subtree that contains at least three quarters of `total`. n
-// itself must contain that much.
+// deepestWithMost returns the deepest element in n's subtree that contains at least three quarters of `total`. n must
+// contain that much.
 func deepestWithMost(n *html.Node, letters map[*html.Node]int, total int) *html.Node {
 	for c := n.FirstChild; c != nil; {
 		if letters[c]*4 >= total*3 {
@@ -214,7 +212,7 @@ func isWithin(n, outer *html.Node) bool {
 }
 
 // isPartOfContent reports whether a block that the extractor lost belongs to the content. Code, table rows, quotations
-// and list items belong to the content if kept blocks are in the same part of the page.
+// and list items belong to it if kept blocks are in the same part of the page.
 func isPartOfContent(b block, parents map[*html.Node]int, t *pageTree) bool {
 	n := b.node
 	switch b.Kind {

@@ -15,25 +15,24 @@ import (
 )
 
 const (
-	// maxAnchorBytes is the maximum length of an anchor. Every chunk stores one.
+	// maxAnchorBytes is the maximum length of an anchor. Every chunk stores an anchor.
 	maxAnchorBytes = 256
-	// maxWrappers is the maximum number of elements around a heading that are searched for an id. DocBook puts three
+	// maxWrappers is the maximum number of elements around a heading whose ids are considered. DocBook puts three
 	// elements between a section and its title.
 	maxWrappers = 8
-	// maxMarks is the maximum number of links before a heading that are searched for an id. Only links without text
-	// count.
+	// maxMarks is the maximum number of links before a heading whose ids are considered. Only links without text count.
 	maxMarks = 8
-	// maxHeadingNodes is the maximum number of nodes in a heading that are searched for an id.
+	// maxHeadingNodes is the maximum number of nodes in a heading whose ids are considered.
 	maxHeadingNodes = 64
 )
 
-// headingAnchors returns the fragments of a page's headings, and of the terms in its definition lists. With such a
-// fragment, a browser scrolls to the heading or term.
+// headingAnchors returns the fragments of a page's headings, and of the terms in its definition lists. A fragment is
+// the part of an address that makes a browser scroll to the heading or term.
 //
-// The best fragment for a heading is an id that the heading's own permalink points to. The next best are, in this
-// order, the ids of the heading, of an element in it, of a link without text next to it, and of a section that begins
-// with it. For a term, only the ids of the term and of elements in it are used. If several elements have the same id,
-// it belongs to the first of them, as in browsers.
+// The best fragment for a heading is an id that the heading's own permalink points to. Next come, in this order, the id
+// of the heading, of an element in it, of a link without text next to it, and of a section that begins with it. For a
+// term, only the ids of the term and of elements in it are used. If several elements have the same id, it belongs to
+// the first of them, as in browsers.
 func headingAnchors(doc *html.Node) map[*html.Node]string {
 	a := anchorScan{owner: map[string]*html.Node{}, found: map[*html.Node][]anchorChoice{}}
 	for n := range doc.Descendants() {
@@ -115,7 +114,7 @@ func headingLevel(n *html.Node) int {
 	return 2
 }
 
-// id returns the fragment that addresses an element. It is "" if an earlier element has the same id.
+// id returns the fragment that addresses an element, or "" if an earlier element has the same id.
 func (a *anchorScan) id(n *html.Node) string {
 	if id := anchorID(n); id != "" && a.owner[id] == n {
 		return id
@@ -152,8 +151,8 @@ func (a *anchorScan) walk(n *html.Node) {
 	}
 }
 
-// addMark adds a mark, which is a link or span with an id but no text. It drops earlier marks that are separated from
-// the new one by text.
+// addMark adds a mark: a link or span with an id but no text. It drops earlier marks if there is text between them and
+// the new one.
 func (a *anchorScan) addMark(mark anchorChoice) {
 	a.marks = slices.DeleteFunc(a.marks, func(m anchorChoice) bool { return m.text != mark.text })
 	if len(a.marks) == maxMarks {
@@ -216,12 +215,12 @@ func (a *anchorScan) sections(level int) (choices []anchorChoice) {
 		if e.text != a.text || e.node.DataAtom == atom.Body || e.node.DataAtom == atom.Html {
 			break
 		}
-		if e.section != nil { // the element already begins with an earlier heading, which has no text
+		if e.section != nil { // an earlier heading, which has no text, already begins the element
 			continue
 		}
 		e.section = &section{level: level}
 		if id := a.id(e.node); id != "" {
-			// The element around the page's title is often a part of the layout: <div id="content">.
+			// The element around the page's title is often part of the layout: <div id="content">.
 			layout := e.node.DataAtom == atom.Main || level == 1 && !namedSection(e.node)
 			choices = append(choices, anchorChoice{id: id, at: e.at, section: e.section, linked: layout})
 		}
@@ -243,7 +242,7 @@ func namedSection(n *html.Node) bool {
 	return false
 }
 
-// permalinkBehind returns a permalink that comes right after a heading and has no text, or nil if there is none.
+// permalinkBehind returns the permalink without text that directly follows a heading, or nil if there is none.
 func permalinkBehind(heading *html.Node) *html.Node {
 	n := heading.NextSibling
 	for n != nil && n.Type != html.ElementNode {
@@ -267,8 +266,8 @@ func fragmentOf(link *html.Node) string {
 	return fragment
 }
 
-// chooseAnchor returns the id that the heading links to. If the heading links to none, it returns the first candidate
-// that does not belong to another heading.
+// chooseAnchor returns the id that the heading links to. If the heading has no such link, chooseAnchor returns the
+// first candidate that does not belong to another heading.
 func chooseAnchor(heading *html.Node, choices []anchorChoice) string {
 	links := permalinks(heading)
 	for _, c := range choices {

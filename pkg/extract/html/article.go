@@ -22,9 +22,9 @@ const (
 	maxBylineLetters = 120 // maximum size of a line with the author or the date
 )
 
-// article chooses the blocks from a page that declares itself an article. It starts with the element that the page
-// marks as the article's body, or else with the blocks that the go-readability library selects. It then removes asides,
-// bylines and links to other articles. It returns nil if too little of the page would be left.
+// article chooses the blocks of a page that declares itself an article. It starts with the element that the page marks
+// as the article's body. Without such an element, it starts with the blocks that the go-readability library selects. It
+// then removes asides, bylines and links to other articles. It returns nil if too little of the page would be left.
 func (p *reader) article(page string, blocks []block, main []bool, t *pageTree, region *html.Node, self string) []bool {
 	keep := make([]bool, len(blocks))
 	if body := t.articleBody(region); body != nil {
@@ -86,8 +86,8 @@ func (p *reader) readable(page string, blocks []block, t *pageTree) []bool {
 	return indexExtract(article.Node).choose(blocks, t)
 }
 
-// articleBody returns the element with itemprop="articleBody". It returns nil if there is none, if there are several,
-// or if the element holds less than a third of the region's prose.
+// articleBody returns the element with itemprop="articleBody". It returns nil if the page has none or several, or if
+// the element holds less than a third of the region's prose.
 func (t *pageTree) articleBody(region *html.Node) *html.Node {
 	var found *html.Node
 	const limit = 50
@@ -113,12 +113,12 @@ func (t *pageTree) articleBody(region *html.Node) *html.Node {
 	return found
 }
 
-// textElement reports whether an element is of a kind that holds text, such as a paragraph or a heading.
+// textElement reports whether an element holds text, like a paragraph or a heading.
 func textElement(n *html.Node) bool {
 	return n != nil && (n.DataAtom == atom.P || n.DataAtom == atom.Li || n.DataAtom == atom.Blockquote || n.DataAtom == atom.Pre || isHeading(n.DataAtom))
 }
 
-// isReaderComment reports whether an element is, or is inside, a reader's comment.
+// isReaderComment reports whether an element is in a reader's comment, or is one itself.
 func isReaderComment(n *html.Node) bool {
 	for ; n != nil && n.DataAtom != atom.Body; n = n.Parent {
 		if strings.HasSuffix(attr(n, "itemtype"), "/Comment") || attr(n, "itemprop") == "comment" {
@@ -136,14 +136,14 @@ var remarkWords = wordset.Of(`comment comments commentlist disqus respond replie
 // hasNameWith reports whether an element's id, or one of its classes, contains one of the words.
 func hasNameWith(n *html.Node, words map[string]bool) bool { return matchesHint(n, weight{}, words) }
 
-// asideWords are names of parts that stand between the paragraphs of an article but do not belong to its text.
+// asideWords are names of parts that appear between the paragraphs of an article but do not belong to its text.
 var asideWords = wordset.Of(`related recommended recommendations recommendation trending popular promo promoted similar upsell suggested sponsored outbrain
 	taboola newsletter subscribe subscription signup share sharing social follow comment comments disqus respond author bio tags tag ad ads advert
 	advertisement advertising widget sidebar breadcrumb breadcrumbs footer nav navigation pagination pager teaser teasers more most byline meta
 	metadata timestamp dateline cookie consent gdpr paywall modal popup player caption credit copyright toolbar rating vote helpful feedback gallery slideshow`)
 
-// inAside reports whether a block is in an aside of an article. An aside is a part whose tag, class or id marks it as
-// such, or a part that consists mostly of links. A part with at least a third of the article's prose is never an aside.
+// inAside reports whether a block is in an aside of an article. An aside either has a tag, class or id that marks it as
+// such, or consists mostly of links. A part with at least a third of the article's prose is never an aside.
 func (t *pageTree) inAside(n, body *html.Node, limit int, known map[*html.Node]bool) bool {
 	if n == body || n == nil {
 		return false
@@ -166,8 +166,8 @@ func (t *pageTree) inAside(n, body *html.Node, limit int, known map[*html.Node]b
 	return aside
 }
 
-// isMetadataLine reports whether a block is a line of metadata rather than part of the article's text: the date, the
-// author, the page's own address or a link to another article.
+// isMetadataLine reports whether a block is metadata rather than part of the article's text: the date, the author, the
+// page's own address or a link to another article.
 func (t *pageTree) isMetadataLine(b block, self string) bool {
 	if b.Kind != domain.BlockParagraph || format.CountLetters(b.Text) >= maxBylineLetters {
 		return false
@@ -213,8 +213,8 @@ func dropBareHeadings(blocks []block, keep []bool) {
 	}
 }
 
-// dropLabels drops short lines before the first sentence of an article and after its last one. Such lines are, for
-// example, the author, the date and the labels of links.
+// dropLabels drops short lines before the first sentence of an article and after its last one, such as the author, the
+// date and the labels of links.
 func dropLabels(blocks []block, keep []bool) {
 	label := func(b block) bool {
 		return b.Kind == domain.BlockParagraph && format.CountLetters(b.Text) < labelLetters && !strings.ContainsAny(b.Text, ".!?…。！？؟।:")

@@ -20,7 +20,7 @@ func isLineNumber(n *html.Node) bool {
 		return false
 	}
 	for _, g := range lineNumberClasses {
-		// A pre with class line-numbers is the code itself: its numbers are drawn by CSS.
+		// A pre with class line-numbers is the code itself: CSS draws its numbers.
 		if hasClass(n, g) && n.DataAtom != atom.Pre && n.DataAtom != atom.Code && n.DataAtom != atom.Table {
 			return true
 		}
@@ -28,7 +28,7 @@ func isLineNumber(n *html.Node) bool {
 	return false
 }
 
-// codeText returns the text of code with its line breaks and indentation, without line numbers and buttons.
+// codeText returns the text of code. It keeps line breaks and indentation, and drops line numbers and buttons.
 func codeText(n *html.Node) string {
 	var b strings.Builder
 	newline := func() {
@@ -61,8 +61,7 @@ func codeText(n *html.Node) string {
 	return b.String()
 }
 
-// codeTable reports whether a table or division lays out code. Such an element has one row or cell per line, and may
-// show line numbers next to the lines.
+// codeTable reports whether a table or division lays out code, with one row or cell per line and possibly line numbers.
 func codeTable(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Table:

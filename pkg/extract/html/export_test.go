@@ -1,6 +1,6 @@
 package html
 
-// Identifiers that tests outside the package use.
+// Exported for tests outside the package.
 var Attr = attr
 
 // Gram is the number of words that are looked up as a unit.

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/charset"
 )
 
-// nodeFacts are properties of an element's visible text, computed without building the text. They are computed once per
-// element, so deep nesting does not multiply the cost.
+// nodeFacts are properties of an element's visible text, computed without building that text. They are computed once
+// per element, so deep nesting does not multiply the cost.
 type nodeFacts struct {
 	bytes, words int  // total size of the words in bytes, and their number
 	open, closed bool // no space before the first word; no space after the last word
@@ -21,7 +21,8 @@ type nodeFacts struct {
 // size returns the length of the text that nodeText would return, in bytes.
 func (f nodeFacts) size() int { return f.bytes + max(f.words-1, 0) }
 
-// add updates f after text has been appended to the text that f describes. `next` holds the facts of the appended text.
+// add updates f after text has been appended to the text that it describes. `next` holds the facts of the appended
+// text.
 func (f *nodeFacts) add(next nodeFacts) {
 	if next.bytes == 0 && next.open { // empty
 		return
@@ -37,7 +38,7 @@ func (f *nodeFacts) add(next nodeFacts) {
 	f.closed = next.closed
 }
 
-// noText holds the properties of the empty string, and aSpace those of white space.
+// noText holds the facts of the empty string, and aSpace those of white space.
 var (
 	noText = nodeFacts{open: true, closed: true}
 	aSpace = nodeFacts{}

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// deepPages returns pages with elements that are nested deeply around much content. Properties of the content must be
-// computed only once, not again for each element around it.
+// deepPages returns pages with much content inside deeply nested elements. The properties of the content must be
+// computed once, not again for each element around it.
 func deepPages(fill int) map[string]string {
 	const depth = 100
 	nest := func(open, close, content string) string {

@@ -42,15 +42,15 @@ func renderPage(doc *domain.Document) string {
 	return b.String()
 }
 
-// TestPages reads pages in the markup of the programs that produce most documentation, shops, forums, wikis and news
-// sites, and compares the results with golden files.
+// TestPages compares extracted pages with golden files. The pages use the markup of the programs behind most
+// documentation, shops, forums, wikis and news sites.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/html/*.html")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("found %d pages, error %v", len(files), err)
 	}
-	// Texts of the parts around the content. They must not be in the result.
+	// Texts from the parts around the content. They must not be in the result.
 	surroundings := []string{
 		"Accept all", "Skip to", "Edit this page", "Subscribe to", "ll rights reserved", "Copy", "Share", "cookie", "Log in", "Previous", "Jump to",
 		"You may also like", "Related", "Most read", "Breaking", "[edit]", "[source]", "¶", "§", "Powered by", "Permanent link", "Categories",

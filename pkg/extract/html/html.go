@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	maxArticleBytes = 4 << 20 // larger pages are not passed to the article extractor, whose time grows faster than the size
+	maxArticleBytes = 4 << 20 // maximum size for the article extractor, whose time grows faster than the size
 	maxArticleNodes = 60_000
 	maxWeighedNodes = 500_000 // larger pages are read whole, except for elements such as nav and footer
 	maxPageNodes    = 2_000_000
 
-	// minArticleText is the size of visible text, in bytes, below which an article is read whole. Such a page has
-	// little to leave out. Article extractors would only guess, and lose its structure.
+	// minArticleText is a number of bytes of visible text. An article with less text is read whole, because it has
+	// little to leave out. An article extractor would only guess, and lose its structure.
 	minArticleText = 1000
 )
 
-// read reads a page: its main content, or all its text if the main content cannot be separated from navigation and
-// boilerplate.
+// read reads the main content of a page. If it cannot separate the main content from navigation and boilerplate, it
+// reads all text.
 func read(in *format.Parser) error {
 	p := &reader{Parser: in}
 	if err := p.page(); err != nil {
@@ -93,7 +93,7 @@ func (p *reader) page() error {
 	return nil
 }
 
-// hasScripts reports whether a page runs scripts.
+// hasScripts reports whether a page has scripts that run.
 func hasScripts(doc *html.Node) bool {
 	for n := range doc.Descendants() {
 		if n.DataAtom == atom.Script && !strings.Contains(attr(n, "type"), "json") {
@@ -105,8 +105,8 @@ func hasScripts(doc *html.Node) bool {
 
 var metaCharset = regexp.MustCompile(`(?i)<meta[^>]+charset\s*=\s*["']?\s*([a-z0-9_:-]+)`)
 
-// pageCharset returns the declared encoding of the page. A declaration outside the page, such as an HTTP header, takes
-// precedence over a meta element.
+// pageCharset returns the declared encoding of the page. A declaration outside the page, such as an HTTP header,
+// overrides a meta element.
 func (p *reader) pageCharset(data []byte) string {
 	if cs := p.DeclaredCharset(); cs != "" {
 		return cs
@@ -139,7 +139,7 @@ func (p *reader) pageBase(doc *html.Node) *url.URL {
 	return base
 }
 
-// setAtoms sets the DataAtom of nodes, because extractors leave it unset.
+// setAtoms sets the DataAtom of all nodes, because article extractors leave it unset.
 func setAtoms(n *html.Node) {
 	for c := range n.Descendants() {
 		if c.Type == html.ElementNode && c.DataAtom == 0 {
@@ -166,8 +166,8 @@ func measurePage(doc *html.Node) (nodes, visible int) {
 	return nodes, visible
 }
 
-// readPiece emits the whole content of HTML that is embedded in another format. A source declared as XHTML is read as
-// XHTML.
+// readPiece emits the whole content of HTML that is embedded in another format. It reads the HTML as XHTML if the
+// source is declared as XHTML.
 func readPiece(in *format.Parser, r io.Reader) error {
 	data, err := io.ReadAll(r)
 	if err != nil {
@@ -197,7 +197,7 @@ func (p *reader) htmlFragment(s string) error {
 			b.Reset()
 		}
 		switch z.Next() {
-		case html.ErrorToken: // the end; a string reader has no other error
+		case html.ErrorToken: // the end; reading a string has no other error
 			return p.Out.Paragraph(b.String(), 0)
 		case html.TextToken:
 			if hidden == 0 {

@@ -28,7 +28,7 @@ func writeInline(b *strings.Builder, s string) {
 	}
 }
 
-// anchor reads a link: its text stays in place, and its address is recorded.
+// anchor reads a link. The link's text stays in place, and its address is recorded.
 func (w *walker) anchor(n *html.Node) {
 	from := w.buf.Len()
 	w.children(n)
@@ -44,8 +44,8 @@ func (w *walker) anchor(n *html.Node) {
 	}
 }
 
-// address returns the address of a link. If the base is known, the address is absolute. The result is "" if the link
-// does not point to another page.
+// address returns the address of a link, or "" if the link does not point to another page. The address is absolute if
+// the base is known.
 func (w *walker) address(n *html.Node) string {
 	href := strings.TrimSpace(attr(n, "href"))
 	if href == "" || strings.HasPrefix(href, "#") || len(href) > format.MaxURL {
@@ -66,7 +66,7 @@ func (w *walker) address(n *html.Node) string {
 	return u.String()
 }
 
-// linksIn returns the links in an element. It is used for elements whose text is read with the method inline.
+// linksIn returns the links in an element whose text is read with the method inline.
 func (w *walker) linksIn(n *html.Node) []domain.BlockLink {
 	var b strings.Builder
 	var links []domain.BlockLink
@@ -117,9 +117,9 @@ func (w *walker) inlineTo(b *strings.Builder, n *html.Node, links *[]domain.Bloc
 	}
 }
 
-// part writes a space between element n and the element before it, such as a name and a date, if the source has no
-// space there. On the page, the styles separate the two. part writes no space if there is text directly before or after
-// the two elements, because they are then parts of a word.
+// part writes a space between element n and the element before it if the source has none, as between a name and a date
+// that only styles separate. It writes no space if text directly precedes or follows the two elements, because they are
+// then parts of a word.
 func (w *walker) part(b *strings.Builder, n *html.Node) {
 	prev := n.PrevSibling
 	if prev == nil || prev.Type != html.ElementNode || isText(prev.PrevSibling) || isText(n.NextSibling) {
@@ -153,8 +153,8 @@ func firstRune(n *html.Node) rune {
 	return 0
 }
 
-// rubyText returns annotated text: first the whole base text, then the reading in parentheses. A reading after each
-// character would split the words of the base text.
+// rubyText returns annotated text: first the whole base text, then the reading in parentheses. Readings after each
+// character would split the words.
 func rubyText(n *html.Node) string {
 	var base, reading strings.Builder
 	for c := range n.Descendants() {
@@ -183,8 +183,8 @@ func rubyText(n *html.Node) string {
 	return base.String() + "(" + reading.String() + ")"
 }
 
-// mathText returns a formula as text: its TeX source if the page contains it, or else the characters of its MathML.
-// Pages often contain both.
+// mathText returns a formula as text. Pages often contain both its TeX source and its MathML. mathText prefers the TeX
+// source to the characters of the MathML.
 func mathText(n *html.Node) string {
 	for c := range n.Descendants() {
 		if c.Type == html.ElementNode && c.Data == "annotation" && strings.Contains(attr(c, "encoding"), "tex") {

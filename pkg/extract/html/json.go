@@ -28,7 +28,7 @@ type linkedData struct {
 // wrappedScript matches a script inside comments that hide it from old browsers and XML parsers.
 var wrappedScript = regexp.MustCompile(`(?s)^\s*(?:<!--|/\*\s*<!\[CDATA\[\s*\*/|(?://\s*)?<!\[CDATA\[)(.*?)(?:(?://\s*)?-->|/\*\s*\]\]>\s*\*/|(?://\s*)?\]\]>)\s*$`)
 
-// read reads one JSON-LD script. Malformed scripts, which are common, are ignored.
+// read reads one JSON-LD script. It ignores malformed scripts, which are common.
 func (l *linkedData) read(script string) {
 	if len(script) > maxLinkedData {
 		return
@@ -50,7 +50,7 @@ func (l *linkedData) read(script string) {
 	l.collect(v, 0)
 }
 
-// visit walks the entities in a graph and takes the metadata from the most likely subject of the page.
+// visit walks the entities in a graph and reads the metadata of the entity that is most likely the page's subject.
 func (l *linkedData) visit(v any, depth int) {
 	if l.nodes++; depth > maxLinkedDepth || l.nodes > maxLinkedNodes {
 		return
@@ -84,8 +84,8 @@ func (l *linkedData) visit(v any, depth int) {
 	}
 }
 
-// subjectRank ranks entity types by how likely they are to be the subject of a page. The rank is 0 for types that are
-// never the subject.
+// subjectRank ranks entity types by how likely they are to be the subject of a page. Types that never are have the rank
+// 0.
 func subjectRank(t string) int {
 	switch {
 	case strings.HasSuffix(t, "Article") || strings.HasSuffix(t, "BlogPosting") || strings.HasSuffix(t, "Posting"), t == "Report", t == "Review":
@@ -100,7 +100,7 @@ func subjectRank(t string) int {
 	return 0
 }
 
-// subject uses an entity's properties as the page's metadata.
+// subject reads the page's metadata from an entity's properties.
 func (l *linkedData) subject(v map[string]any) {
 	text := func(keys ...string) string {
 		for _, k := range keys {
@@ -156,7 +156,7 @@ func stringsIn(v any) []string {
 	return nil
 }
 
-// namesIn returns the names of people or organisations. The value v holds them as strings or as JSON-LD entities.
+// namesIn returns the names of people or organisations in v, which holds them as strings or as JSON-LD entities.
 func namesIn(v any) []string {
 	switch v := v.(type) {
 	case string:

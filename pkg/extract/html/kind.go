@@ -8,15 +8,15 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// generators lists the names of documentation, wiki and forum programs, as they appear in the generator meta element.
+// generators lists documentation, wiki and forum programs by the name that they put into the generator meta element.
 var generators = []string{
 	"docusaurus", "mkdocs", "sphinx", "vitepress", "vuepress", "rustdoc", "doxygen", "javadoc", "gitbook", "antora", "starlight", "mdbook",
 	"docfx", "docsify", "nextra", "mintlify", "jsdoc", "typedoc", "pdoc", "asciidoctor", "swagger", "redoc", "just the docs", "hugo book", "docbook", "quarto",
 	"mediawiki", "dokuwiki", "xwiki", "moinmoin", "pukiwiki", "discourse", "phpbb", "vbulletin", "xenforo", "nodebb", "flarum", "mybb", "smf", "invision",
 }
 
-// mainPartClasses lists the classes and ids that themes of documentation, wiki, forum and shop software give to the
-// main part of a page.
+// mainPartClasses lists the classes and ids of a page's main part in the themes of documentation, wiki, forum and shop
+// software.
 var mainPartClasses = []string{
 	"theme-doc-markdown", "rst-content", "documentwrapper", "md-content", "vp-doc", "rustdoc", "contents-wrapper", "markdown-section", "mw-parser-output",
 	"mw-content-text", "bodyContent", "topic-body", "crawler-post", "postbody", "viewtopic", "js-post-body", "s-prose", "postcontent", "message-body",
@@ -41,7 +41,7 @@ func declaresArticle(f *pageFacts, doc *html.Node) bool {
 	return article || countEntries(doc) == 1
 }
 
-// hasMainPartClass reports whether any element of a page has a class or id in mainPartClasses.
+// hasMainPartClass reports whether a page has an element whose class or id is in mainPartClasses.
 func hasMainPartClass(doc *html.Node) bool {
 	for n := range doc.Descendants() {
 		if n.Type != html.ElementNode || n.DataAtom != atom.Div && n.DataAtom != atom.Main && n.DataAtom != atom.Article && n.DataAtom != atom.Body && n.DataAtom != atom.Section {

@@ -21,7 +21,7 @@ const (
 	maxLinkedBlocks   = 2000
 )
 
-// notSubjects are the schema.org types that describe the site, not the subject of a page.
+// notSubjects are the schema.org types that describe the site rather than the subject of a page.
 var notSubjects = wordset.Of(`Organization NewsMediaOrganization Corporation WebSite BreadcrumbList SearchAction Person ImageObject SiteNavigationElement
 	WPHeader WPFooter WPSideBar ReadAction EntryPoint ListItem`)
 
@@ -52,8 +52,7 @@ type linkedWriter struct {
 	err    error
 }
 
-// linkedBlocks returns the linked-data entities of a page as blocks. `subjects` lists the entities that the page is
-// about.
+// linkedBlocks converts a page's linked data to blocks. `subjects` lists the entities that the page is about.
 func (p *reader) linkedBlocks(doc *html.Node, base *url.URL, subjects []map[string]any) ([]block, error) {
 	w := &linkedWriter{node: doc, texts: func(s string) ([]block, error) { return p.fragmentBlocks(doc, base, []string{s}) }}
 	for _, s := range subjects {
@@ -62,13 +61,13 @@ func (p *reader) linkedBlocks(doc *html.Node, base *url.URL, subjects []map[stri
 	return w.blocks, w.err
 }
 
-// An entity is written in this order: its name, its texts, then its other properties alphabetically.
+// Each entity is written in this order: its name, its texts, then its other properties alphabetically.
 var (
 	linkedNames = []string{"headline", "name", "title"}
 	linkedTexts = []string{"description", "abstract", "articleBody", "text", "reviewBody"}
 )
 
-// linkedDetails are properties that are of no use to readers.
+// linkedDetails are properties that readers have no use for.
 var linkedDetails = wordset.Of(`image logo url sameAs thumbnail thumbnailUrl contentUrl embedUrl mainEntityOfPage isPartOf potentialAction publisher
 	encodingFormat inLanguage position breadcrumb primaryImageOfPage identifier gtin gtin8 gtin12 gtin13 gtin14 width height`)
 
@@ -91,7 +90,7 @@ func (w *linkedWriter) entity(v map[string]any, level int) {
 	}
 }
 
-// property writes the value of a property with its name, because people search for both.
+// property writes the value of a property together with its name, because people search for both.
 func (w *linkedWriter) property(key string, v any, level int) {
 	if w.err != nil || len(w.blocks) >= maxLinkedBlocks || level > maxLinkedDepth {
 		return

@@ -52,8 +52,8 @@ func (w *walker) listItem(n *html.Node) {
 	w.item, w.at = was, wasAt
 }
 
-// number returns the number that browsers show before an item of an ordered list. The number is not in the page's
-// source.
+// number returns the number that browsers show before an item of an ordered list. The page's source does not contain
+// it.
 func (w *walker) number(li *html.Node) string {
 	if len(w.lists) == 0 || li.Parent == nil || li.Parent.DataAtom != atom.Ol {
 		return ""

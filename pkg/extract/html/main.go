@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// mainContent reads a page's main content. It returns false if nothing was emitted. `page` is the page's source, or ""
-// if the page is too large for the article extractor.
+// mainContent emits a page's main content, and returns false if there was nothing to emit. `page` is the page's source,
+// or "" if the page is too large for the article extractor.
 //
 // Content is everything in the page's main region except menus and similar parts; see the method surroundings. If the
 // page declares itself an article, the article extractor selects blocks from this content.
@@ -40,8 +40,8 @@ func (p *reader) mainContent(doc *html.Node, page string, f *pageFacts, visible 
 	return p.emitKept("main", blocks, main)
 }
 
-// pageBlocks reads the blocks in `root`, which is a part of the page. It skips the elements in `drop` and everything in
-// them.
+// pageBlocks reads the blocks in `root`, which is a part of the page. It skips the elements in `drop` with everything
+// in them.
 func (p *reader) pageBlocks(doc, root *html.Node, drop map[*html.Node]bool) ([]block, error) {
 	var blocks []block
 	w := &walker{
@@ -56,8 +56,7 @@ func (p *reader) pageBlocks(doc, root *html.Node, drop map[*html.Node]bool) ([]b
 	return blocks, err
 }
 
-// dropTitle drops the title of an article and its repetitions, because a document stores the title separately from its
-// text.
+// dropTitle drops an article's title wherever it occurs, because a document stores the title separately from its text.
 func (p *reader) dropTitle(blocks []block, keep []bool) {
 	title, left := lettersOf(p.Doc.Title), 0
 	for i, b := range blocks {
@@ -77,7 +76,7 @@ func (p *reader) dropTitle(blocks []block, keep []bool) {
 	}
 }
 
-// inRegion reports, for each block, whether it is in the main part of a page or is the page's heading.
+// inRegion reports, for each block, whether it is the page's heading or in the main part of the page.
 func inRegion(blocks []block, region *html.Node) []bool {
 	keep := make([]bool, len(blocks))
 	titled := false

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// TestSmallPagesKeepTheirStructure reads pages with so little text that extractors of main content would fail on them.
+// TestSmallPagesKeepTheirStructure reads pages with too little text for article extractors.
 func TestSmallPagesKeepTheirStructure(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -98,8 +98,8 @@ func TestSmallPagesKeepTheirStructure(t *testing.T) {
 	}
 }
 
-// TestPagesOfEveryLengthAreReadOnce makes a page longer step by step, past the length above which its main content is
-// extracted. Each paragraph must be in the result exactly once, whichever way the page is read.
+// TestPagesOfEveryLengthAreReadOnce makes a page longer step by step, past the length from which its main content is
+// extracted. Each paragraph must be in the result exactly once, at every length.
 func TestPagesOfEveryLengthAreReadOnce(t *testing.T) {
 	t.Parallel()
 	var page strings.Builder

@@ -16,7 +16,7 @@ import (
 
 // pageFacts is the metadata of a page.
 type pageFacts struct {
-	named  map[string]string // content of the first meta element of each name, property, http-equiv or itemprop, in lower case
+	named  map[string]string // content of the first meta element of each name, property, http-equiv or itemprop
 	all    map[string][]string
 	props  map[string][]string // microdata of the page, by itemprop
 	title  string              // text of the title element
@@ -28,11 +28,10 @@ type pageFacts struct {
 	ld     linkedData
 }
 
-// maxFacts is the maximum number of values that are kept for each kind of metadata. A page can repeat an attribute
-// without limit.
+// maxFacts is the maximum number of values of each kind of metadata. A page can repeat an attribute any number of
+// times.
 const maxFacts = 50
 
-// pageFacts collects the metadata of the page.
 func (p *reader) pageFacts(doc *html.Node) *pageFacts {
 	f := &pageFacts{named: map[string]string{}, all: map[string][]string{}, props: map[string][]string{}, types: map[string]bool{}}
 	for n := range doc.Descendants() {
@@ -105,8 +104,8 @@ func (f *pageFacts) meta(n *html.Node) {
 	}
 }
 
-// microdata records the schema.org attributes that describe the page. It ignores attributes of people and things
-// mentioned in the page.
+// microdata records the schema.org attributes that describe the page. It ignores those of people and things that the
+// page mentions.
 func (f *pageFacts) microdata(n *html.Node) {
 	if t := attr(n, "itemtype"); t != "" && len(f.types) < maxFacts {
 		f.types[t[strings.LastIndexByte(t, '/')+1:]] = true
@@ -138,8 +137,7 @@ func (f *pageFacts) microdata(n *html.Node) {
 	f.props[prop] = append(f.props[prop], value)
 }
 
-// first looks for meta elements with the given names, in order, and returns the value of the first one that the page
-// has.
+// first returns the value of the first of the named meta elements that the page has.
 func (f *pageFacts) first(names ...string) string {
 	for _, n := range names {
 		if v := f.named[n]; v != "" {
@@ -185,7 +183,7 @@ func (p *reader) pageMetadata(f *pageFacts) {
 	p.Meta(domain.MetaKeywords, joinDistinct(append(keywords, f.ld.keywords...)))
 }
 
-// pageDates records when the page was published and changed, trying the most reliable sources first.
+// pageDates records when the page was published and changed. It tries the most reliable sources first.
 func (p *reader) pageDates(f *pageFacts) {
 	note := func(key string, values ...string) {
 		for _, v := range values {
@@ -195,7 +193,7 @@ func (p *reader) pageDates(f *pageFacts) {
 			}
 		}
 	}
-	one := func(prop string) string { // if there are several values, they belong to posts and comments
+	one := func(prop string) string { // several values belong to posts and comments, not to the page
 		if v := f.props[prop]; len(v) == 1 {
 			return v[0]
 		}
@@ -218,7 +216,7 @@ func dateText(s string) string {
 		time.RFC3339Nano, "2006-01-02T15:04:05.999999999Z0700", "2006-01-02T15:04Z07:00", "2006-01-02T15:04Z0700", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700",
 		"2006-01-02 15:04:05 MST", time.RFC1123, time.RFC1123Z,
 	} {
-		// Parse in UTC: the meaning of other zone names would depend on this machine's location.
+		// Parse in UTC: the meaning of other zone names would depend on the machine's location.
 		t, err := time.ParseInLocation(layout, s, time.UTC)
 		if err != nil || !isPlausibleDate(t) {
 			continue
@@ -318,9 +316,9 @@ func pageTitle(f *pageFacts, site, host string) string {
 	return site
 }
 
-// withoutSite removes the site's name from a title. If one part of the title is the main heading h1, it returns only
-// that part. Otherwise it removes the first or last part if that part names the site. `site` is the site's name as
-// given by the page, and `host` is the host in the page's address.
+// withoutSite removes the site's name from a title. If one part of the title is the main heading h1, it returns just
+// that part. Otherwise it removes the first or last part if that part names the site. `site` is the site's name
+// according to the page, and `host` is the host in the page's address.
 func withoutSite(title, h1, site, host string) string {
 	title = format.OneLine(title)
 	if title == "" || strings.EqualFold(title, h1) {

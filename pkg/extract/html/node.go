@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// isSurrounding reports whether an element is a menu, a banner, a footer or another part around the content, judging by
-// its tag and role.
+// isSurrounding reports whether the tag or role of an element marks it as a menu, a banner, a footer or another part
+// around the content.
 func isSurrounding(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Nav, atom.Button:

@@ -9,12 +9,12 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// maxAfterPager is the maximum number of letters, outside links, that may follow the links to the previous and the next
-// page. It leaves room for, say, the date of the last change.
+// maxAfterPager is the maximum number of letters outside links that may follow the links to the previous and next
+// pages. It allows for text such as the date of the last change.
 const maxAfterPager = 100
 
-// isPager reports whether an element holds links to the previous and the next page, as at the end of a GitBook page.
-// The element must consist of one or two links, each with a label such as "Next" followed by a page title.
+// isPager reports whether an element holds links to the previous and next pages, as at the end of a GitBook page. The
+// element must consist of one or two links, each with a label such as "Next" followed by a page title.
 func (s *boilerplateFinder) isPager(n *html.Node, w weight) bool {
 	if w.links == 0 || w.links > 2 || w.prose() > 0 || w.headings > 0 || w.letters > 300 {
 		return false
@@ -35,8 +35,7 @@ func (s *boilerplateFinder) isPager(n *html.Node, w weight) bool {
 	return true
 }
 
-// isNeighbourLabel reports whether the first text in a link is the label "previous", "prev" or "next", and more text
-// follows.
+// isNeighbourLabel reports whether a link starts with the label "previous", "prev" or "next", followed by more text.
 func isNeighbourLabel(link *html.Node) bool {
 	label := ""
 	for c := range link.Descendants() {

@@ -21,7 +21,7 @@ func parseHTML(page string) (*html.Node, error) {
 }
 
 // showHidden removes aria-hidden from the body, the main element and divisions with paragraphs, because sighted users
-// see their content. Pages hide them from screen readers while a dialog is open, for example. showHidden reports
+// see their content. A page may hide them from screen readers while a dialog is open, for example. showHidden reports
 // whether the element contains a paragraph.
 func showHidden(n *html.Node) bool {
 	paragraph := false

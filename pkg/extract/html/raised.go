@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// Maximum length of a text in which superscripts are converted, and of a superscript, in bytes. Each conversion copies
+// Maximum length, in bytes, of a text in which superscripts are converted, and of a superscript. Each conversion copies
 // the text.
 const (
 	maxRaisedText = 8 << 10
@@ -18,9 +18,9 @@ var raisedForms = map[rune]rune{
 	'b': 'ᵇ', 'c': 'ᶜ', 'f': 'ᶠ', 'g': 'ᵍ', 'i': 'ⁱ', 'j': 'ʲ', 'k': 'ᵏ', 'l': 'ˡ', 'm': 'ᵐ', 'n': 'ⁿ', 'p': 'ᵖ', 's': 'ˢ', 't': 'ᵗ', 'u': 'ᵘ', 'v': 'ᵛ', 'w': 'ʷ', 'x': 'ˣ', 'y': 'ʸ', 'z': 'ᶻ',
 }
 
-// raise converts a superscript after a digit, so that it is not read as a part of the number: 12.5 with the exponent or
-// note 2 becomes "12.5²", and 1,234 with the note (2) becomes "1,234 (2)". The superscript is the end of b, starting at
-// offset `from`. Other superscripts, such as the ends of ordinals, stay as they are.
+// raise converts a superscript after a digit, so that it does not look like a part of the number. For example, 12.5
+// with the exponent or note 2 becomes "12.5²", and 1,234 with the note (2) becomes "1,234 (2)". The superscript is the
+// part of b from the offset `from`. Other superscripts, such as the ends of ordinals, stay as they are.
 func raise(b *strings.Builder, from int) {
 	text := b.String()
 	if from <= 0 || len(text) <= from || len(text) > maxRaisedText || len(text)-from > maxRaised {

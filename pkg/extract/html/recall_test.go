@@ -31,8 +31,7 @@ func textOf(t *testing.T, page string) string {
 	return b.String()
 }
 
-// wantText checks that the text of a page contains each word marked with "+", and does not contain any word marked with
-// "-".
+// wantText checks that the text of a page contains each word marked with "+" and no word marked with "-".
 func wantText(t *testing.T, page string, words ...string) {
 	t.Helper()
 	text := textOf(t, page)
@@ -43,7 +42,7 @@ func wantText(t *testing.T, page string, words ...string) {
 	}
 }
 
-// TestASectionIsNotDroppedForItsName reads sections whose ids and classes are names that themes give to the parts
+// TestASectionIsNotDroppedForItsName reads sections whose ids and classes are the names that themes use for the parts
 // around the content.
 func TestASectionIsNotDroppedForItsName(t *testing.T) {
 	t.Parallel()

@@ -33,11 +33,11 @@ type weight struct {
 	clear           clearWeight
 }
 
-// maxHeadingLetters is the maximum length, in letters, of a heading that is compared with the entries in a table of
+// maxHeadingLetters is the maximum length, in letters, of headings that are compared with the entries in a table of
 // contents.
 const maxHeadingLetters = 500
 
-// clearWeight holds the same counts as a weight, but without the text inside elements such as nav and footer.
+// clearWeight is like weight, but does not count the text inside elements such as nav and footer.
 type clearWeight struct{ letters, linked, headings int }
 
 func (w clearWeight) prose() int { return w.letters - w.linked }
@@ -45,7 +45,7 @@ func (w clearWeight) prose() int { return w.letters - w.linked }
 // prose returns the number of letters outside links.
 func (w weight) prose() int { return w.letters - w.linked }
 
-// linkDensity returns the percentage of an element's text that is in links.
+// linkDensity returns the percentage of an element's letters that are in links.
 func (w weight) linkDensity() int {
 	if w.letters == 0 {
 		return 0
@@ -154,7 +154,7 @@ func (w *weight) note(n *html.Node, alone bool) {
 	}
 }
 
-// isPageTitle reports whether an element is the title of a Confluence page, a heading that links to the page itself.
+// isPageTitle reports whether an element is the title of a Confluence page: a heading that links to the page itself.
 func isPageTitle(n *html.Node) bool { return n.DataAtom == atom.H1 && attr(n, "id") == "title-text" }
 
 // firstHref returns the address of the first link in an element.
@@ -167,13 +167,12 @@ func firstHref(n *html.Node) string {
 	return ""
 }
 
-// regionMarks are the classes and ids that the content element has in themes without a main element.
+// regionMarks are the classes and ids of the content element in themes without a main element.
 var regionMarks = wordset.Of(`documentwrapper rst-content mw-body mw-content-text wiki-content bodyContent docMainContainer contentContainer
 	theme-doc-markdown vp-doc md-content markdown-section`)
 
-// region returns the element that the page marks as its main content, or the whole page if there is no such element. A
-// marked element that holds less than half of the page's text is ignored, because some pages mark only a part of their
-// content.
+// region returns the element that the page marks as its main content, or the whole page if there is none. It ignores an
+// element with less than half of the page's text, because some pages mark only a part of their content.
 func (t *pageTree) region(doc *html.Node) *html.Node {
 	var mains, marked, bodies, articles []*html.Node
 	var walk func(n *html.Node)
@@ -205,7 +204,7 @@ func (t *pageTree) region(doc *html.Node) *html.Node {
 		for _, n := range candidates {
 			const fromArticles = 2
 			if i >= fromArticles && !t.hasMainHeading(n, doc) {
-				continue // a reader's comment is often marked as an article, and may be longer than the real one
+				continue // a comment is often marked as an article, and may be longer than the real article
 			}
 			if t.hasHalf(n) {
 				return n
@@ -215,7 +214,8 @@ func (t *pageTree) region(doc *html.Node) *html.Node {
 	return doc
 }
 
-// commonParent returns the innermost element around all main elements with text, or nil if there are fewer than two.
+// commonParent returns the innermost element around all main elements with text. It returns nil if there are fewer than
+// two.
 func (t *pageTree) commonParent(mains []*html.Node) *html.Node {
 	var common *html.Node
 	count := 0
@@ -245,8 +245,8 @@ func (t *pageTree) hasMainHeading(n, doc *html.Node) bool {
 	return all.titles > 0 && w.titles == all.titles || w.clear.prose()*5 >= t.total.prose()*4
 }
 
-// hasHalf reports whether an element holds at least half of the page's prose or, on a page of links, at least half of
-// its text.
+// hasHalf reports whether an element holds at least half of the page's prose. On a page of links, half of the text is
+// enough.
 func (t *pageTree) hasHalf(n *html.Node) bool {
 	w := t.weights[n].clear
 	if w.prose()*2 >= t.total.prose() && w.prose() >= shellLetters {

@@ -17,13 +17,12 @@ import (
 const (
 	maxLabelLetters = 200 // maximum length of the label that opens a panel
 	maxControls     = 20_000
-	minHiddenSpan   = 40 // minimum length of the hidden remainder of a paragraph; shorter spans are icons and states
-	minHiddenText   = 40 // minimum length of a panel that is opened by a button with a single word
+	minHiddenSpan   = 40 // minimum length of the hidden rest of a paragraph; shorter spans are icons and states
+	minHiddenText   = 40 // minimum length of a panel that a button with a single word opens
 )
 
 // reveal shows content that a page hides until a reader opens it: answers below questions, tab panels, dialogs in the
-// content, noscript elements and declarative shadow trees. Other hidden elements stay hidden: menus, forms, consent
-// banners, modal windows.
+// content, noscript elements and declarative shadow trees. Menus, forms, consent banners and modal windows stay hidden.
 func reveal(doc *html.Node) {
 	attachShadows(doc)
 	expandNoscript(doc)
@@ -34,7 +33,7 @@ func reveal(doc *html.Node) {
 	r.walk(doc)
 }
 
-// showPage shows hidden elements that contain nearly all of the page's text. In a browser, scripts reveal them once the
+// showPage shows hidden elements that contain nearly all of the page's text. In a browser, scripts show them once the
 // page has loaded.
 func (r *revealer) showPage(doc *html.Node) {
 	all := r.measured[doc]
@@ -56,7 +55,7 @@ func (r *revealer) showPage(doc *html.Node) {
 type revealer struct {
 	measured map[*html.Node]panelWeight
 	controls map[string]*html.Node // by id: the control that opens the element
-	begun    bool                  // the survey has passed the first heading; controls before that may belong to a menu
+	begun    bool                  // the survey is past the first heading; earlier controls may belong to a menu
 	rows     map[string]int        // number of hidden elements for each rowKey
 }
 
@@ -108,8 +107,8 @@ func (r *revealer) measure(doc *html.Node) {
 
 var quotedName = regexp.MustCompile(`['"#]([A-Za-z][\w:.-]{0,99})['"]`)
 
-// survey records which control opens which element. It also counts the hidden elements of each kind, as identified by
-// rowKey. It ignores controls in menus and banners.
+// survey records which control opens which element, and counts the hidden elements with the same rowKey. It ignores
+// controls in menus and banners.
 func (r *revealer) survey(n *html.Node) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		if c.Type != html.ElementNode || isSurrounding(c) && !isButton(c) {
@@ -158,8 +157,8 @@ func (r *revealer) control(id string, n *html.Node) {
 	}
 }
 
-// rowKey returns a key that elements of the same kind share, such as all answers in an FAQ. It consists of the tags and
-// first classes of three elements: the element itself, its predecessor and its parent.
+// rowKey returns a key that is the same for elements of the same kind, such as all answers in an FAQ. It consists of
+// the tags and first classes of the element, its predecessor and its parent.
 func rowKey(n *html.Node) string {
 	prev := previousElement(n)
 	if prev == nil || n.Parent == nil || isInvisible(prev) || kindOfElement(prev) == kindOfElement(n) {
@@ -168,7 +167,7 @@ func rowKey(n *html.Node) string {
 	return kindOfElement(n.Parent) + ">" + kindOfElement(prev) + "+" + kindOfElement(n)
 }
 
-// maxKindBytes is the maximum length in bytes of a tag or class in rowKey's result. Longer ones are truncated.
+// maxKindBytes is the maximum length, in bytes, of a tag or class in a rowKey. Longer ones are truncated.
 const maxKindBytes = 100
 
 func kindOfElement(n *html.Node) string {
@@ -209,7 +208,7 @@ func (r *revealer) walk(n *html.Node) {
 	}
 }
 
-// readButtons turns the buttons in a heading into text if the heading has no other text.
+// readButtons turns the buttons in a heading into text, unless the heading has other text.
 func readButtons(heading *html.Node) {
 	if textNextToButtons(heading) {
 		return
@@ -221,7 +220,7 @@ func readButtons(heading *html.Node) {
 	}
 }
 
-// textNextToButtons reports whether an element has visible text outside buttons.
+// textNextToButtons reports whether an element has visible text outside its buttons.
 func textNextToButtons(n *html.Node) bool {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		if c.Type == html.TextNode && strings.ContainsFunc(c.Data, charset.WordRune) ||
@@ -242,7 +241,7 @@ func isNeverText(n *html.Node) bool {
 	return false
 }
 
-// isHidden reports whether an element is hidden but could be shown by the page.
+// isHidden reports whether an element is hidden, but may be shown by the page later.
 func isHidden(n *html.Node) bool {
 	if isNeverText(n) {
 		return false
@@ -300,11 +299,11 @@ func (r *revealer) canOpen(n *html.Node) bool {
 	return prev != nil && r.measured[prev].letters > 0 && r.measured[prev].letters <= maxLabelLetters && hasNameWith(n, panelWords) || hasVisibleSibling(n)
 }
 
-// panelWords are words in the classes and ids of elements that open when a reader clicks on the text before them.
+// panelWords are words in the classes and ids of elements that open at a click on the text before them.
 var panelWords = wordset.Of(`accordion answer faq expand expandable expander collapse collapsible collapsed toggle spoiler panel tab reveal details disclosure`)
 
-// labelBefore returns the element before n. If n is the first element in its parent, labelBefore returns the element
-// before the parent, and so on, trying at most three levels.
+// labelBefore returns the element before n. If n is its parent's first element, it returns the element before the
+// parent, and so on for up to three levels.
 func labelBefore(n *html.Node) *html.Node {
 	const levels = 3
 	for range levels {
@@ -341,8 +340,7 @@ func (r *revealer) isPanelLabel(n, panel *html.Node) bool {
 var moreWords = wordset.Of(`more all show expand full rest continue mehr alle weiterlesen anzeigen ganzen suite tout toute plus más todo todos leer mais tudo
 	altro tutto meer alles mer vis pokaż więcej`)
 
-// isMoreControl reports whether a control such as "Read more" follows a hidden element or the list that contains the
-// element.
+// isMoreControl reports whether a control such as "Read more" follows a hidden element or the list that contains it.
 func (r *revealer) isMoreControl(n *html.Node) bool {
 	const levels = 3
 	for range levels {
@@ -381,8 +379,8 @@ func (r *revealer) isDescription(button *html.Node) bool {
 	return false
 }
 
-// hasVisibleSibling reports whether an element has a visible sibling of the same kind. A hidden element with such a
-// sibling can probably be opened: in a set of tabs, for example, only one panel is visible at a time.
+// hasVisibleSibling reports whether an element has a visible sibling of the same kind. If so, a reader can probably
+// open the element: in a set of tabs, for example, only one panel is visible at a time.
 func hasVisibleSibling(n *html.Node) bool {
 	if attr(n, "class") == "" || n.DataAtom == atom.Li || n.DataAtom == atom.Tr {
 		return false

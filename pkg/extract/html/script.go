@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// shellLetters is the minimum number of letters on a page with content. A page with fewer may be a shell that
-	// scripts fill.
+	// shellLetters is the minimum number of letters on a page with content. A page with fewer letters may be a shell
+	// for scripts to fill.
 	shellLetters = 100
 	// maxScriptTexts is the maximum number of texts taken from the data in a page's scripts.
 	maxScriptTexts = 2000
 )
 
 // scriptBlocks reads a page with almost no visible text from its linked data, or from the JSON that its scripts use.
-// `shown` is the number of visible letters. scriptBlocks returns nil unless one of the two sources has much more text
-// than the page shows.
+// `shown` is the number of visible letters. scriptBlocks returns nil if neither source has much more text than the page
+// shows.
 func (p *reader) scriptBlocks(doc *html.Node, f *pageFacts, shown int) ([]block, error) {
 	base := p.pageBase(doc)
 	linked, err := p.linkedBlocks(doc, base, f.ld.subjects)
@@ -41,7 +41,7 @@ func (p *reader) scriptBlocks(doc *html.Node, f *pageFacts, shown int) ([]block,
 	if err != nil {
 		return nil, err
 	}
-	const more = 4 // if the scripts have over this many times as much text as the linked data, the linked data is only a summary
+	const more = 4 // if the scripts have this many times more text, the linked data is only a summary
 	l, b := lettersIn(linked), lettersIn(built)
 	if b < shellLetters || b <= 2*shown {
 		b = 0
@@ -58,7 +58,7 @@ func (p *reader) scriptBlocks(doc *html.Node, f *pageFacts, shown int) ([]block,
 	return nil, nil
 }
 
-// fragmentBlocks reads pieces of HTML or text.
+// fragmentBlocks reads pieces of HTML or plain text.
 func (p *reader) fragmentBlocks(doc *html.Node, base *url.URL, texts []string) ([]block, error) {
 	var blocks []block
 	for _, s := range texts {
@@ -91,7 +91,7 @@ func lettersIn(blocks []block) int {
 	return sum
 }
 
-// proseIn returns the human-readable strings in the data that the scripts contain, in order and without duplicates.
+// proseIn returns the human-readable strings in the scripts' data, in order and without duplicates.
 func proseIn(scripts []string) []string {
 	var texts []string
 	seen := map[string]bool{}

@@ -32,8 +32,8 @@ const (
 )
 
 // docSite is a documentation site as installed by its package. The functions `main` and `drop` find its content by the
-// markup of its theme, independently of the extractor: `main` recognises the element that contains the content, and
-// `drop` recognises the elements in it that are not content.
+// markup of its theme, independently of the extractor: `main` recognises the element with the content, and `drop` the
+// elements in it that are not content.
 type docSite struct {
 	name  string
 	files string // folders with pages, as a pattern below the directory of the sites
@@ -148,7 +148,7 @@ func newSiteText(text string) siteText {
 	return t
 }
 
-// has reports whether a block was extracted completely, or except for a few words, such as the number of a note.
+// has reports whether a block was extracted completely. A few words may be missing, such as the number of a note.
 func (t siteText) has(words []string) bool {
 	if strings.Contains(t.all, " "+strings.Join(words, " ")+" ") {
 		return true
@@ -165,7 +165,7 @@ func (t siteText) has(words []string) bool {
 	return found*10 >= n*9
 }
 
-// f1 returns the F1 score of the extracted words, compared with the words of the main region.
+// f1 returns the F1 score of the extracted words against the words of the main region.
 func (t siteText) f1(blocks []siteBlock) float64 {
 	want, total := map[string]int{}, 0
 	for _, b := range blocks {
@@ -193,7 +193,7 @@ type siteResult struct {
 	missing                 []string
 }
 
-// measurePageOf extracts one page and compares the result with the main region of the page.
+// measurePageOf extracts one page and compares the result with the page's main region.
 func (s docSite) measurePageOf(t *testing.T, path string) (siteResult, bool) {
 	r := siteResult{page: path}
 	data, err := os.ReadFile(path)
@@ -239,8 +239,8 @@ func (s docSite) measurePageOf(t *testing.T, path string) (siteResult, bool) {
 	return r, true
 }
 
-// TestDocumentationSitesAreReadWhole extracts the pages of the documentation sites in the folder TEST_DOC_SITES, and
-// compares the results with the main regions of the pages. "make crawl-content" installs the sites.
+// TestDocumentationSitesAreReadWhole extracts the documentation sites in the folder TEST_DOC_SITES and compares each
+// page with its main region. "make crawl-content" installs the sites.
 func TestDocumentationSitesAreReadWhole(t *testing.T) {
 	root := os.Getenv("TEST_DOC_SITES")
 	if root == "" {
@@ -297,7 +297,7 @@ func (s docSite) pages(t *testing.T, root string) []string {
 	var pages []string
 	seen := map[string]bool{}
 	for _, folder := range folders {
-		folder, err := filepath.EvalSymlinks(folder) // packages link to the pages of others
+		folder, err := filepath.EvalSymlinks(folder) // packages link to pages of other packages
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -322,7 +322,7 @@ func (s docSite) pages(t *testing.T, root string) []string {
 	return pages
 }
 
-// measure measures pages, on all processors.
+// measure measures pages on all processors.
 func (s docSite) measure(t *testing.T, pages []string) []siteResult {
 	results := make([]siteResult, len(pages))
 	measured := make([]bool, len(pages))
@@ -366,8 +366,7 @@ func meanF1(results []siteResult) float64 {
 	return sum / float64(max(1, len(results)))
 }
 
-// TestTheRecallGateDetectsLosses checks the measurement itself, with an extracted text that lacks a section and
-// contains a menu.
+// TestTheRecallGateDetectsLosses checks the measurement itself. The extracted text lacks a section and contains a menu.
 func TestTheRecallGateDetectsLosses(t *testing.T) {
 	t.Parallel()
 	page := `<body><div class=menu>Home Download</div><div role=main><h1>Guide<a class=headerlink>#</a></h1><p>Open the <b>valve</b> first.</p>` +

@@ -13,8 +13,8 @@ var Format = format.Format{
 }
 
 // sniffHTML reports whether a file is an HTML page. `named` is the type that the file's name or declared type suggests.
-// A file that is named as another text format can still be HTML. A file named as plain text counts as HTML only if it
-// is a whole page, because plain text with a fragment of HTML is usually text about HTML.
+// A file named as another text format can still be HTML. A file named as plain text counts as HTML only if it is a
+// whole page, because plain text with a fragment of HTML is usually text about HTML.
 func sniffHTML(head []byte, named string) bool {
 	switch named {
 	case format.TypeHTML:

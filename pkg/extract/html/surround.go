@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// surroundings returns the elements that surround the content of a page, recognised by tag, role or structure. A name
-// alone is never enough: "cookies" may be the id of a section or of a banner.
+// surroundings returns the elements around the content of a page, recognised by tag, role or structure. A name alone is
+// never enough: "cookies" may be the id of a section or of a banner.
 func (t *pageTree) surroundings(doc, region *html.Node) map[*html.Node]bool {
 	drop := map[*html.Node]bool{}
 	root, beside := t.content(region)
@@ -22,9 +22,9 @@ func (t *pageTree) surroundings(doc, region *html.Node) map[*html.Node]bool {
 	return drop
 }
 
-// content finds the content of a page. It descends from the region as long as one child contains the headings and most
-// of the prose, and returns the element where it stops. It also returns the siblings of the elements on the way down,
-// and whether each sibling comes before or after the content.
+// content finds the content of a page. Starting from the region, it descends as long as one child contains the headings
+// and most of the prose, and returns the element where it stops. It also returns the siblings of the elements on the
+// way, and whether each comes before or after the content.
 func (t *pageTree) content(region *html.Node) (*html.Node, map[*html.Node]side) {
 	beside := map[*html.Node]side{}
 	n := region
@@ -56,8 +56,8 @@ func (t *pageTree) content(region *html.Node) (*html.Node, map[*html.Node]side) 
 	}
 }
 
-// containsHeadings reports whether the element `child` contains all main headings of the element `parent`. If `parent`
-// has no main headings, `child` must contain all its headings and nearly all its prose.
+// containsHeadings reports whether the element `child` contains all main headings of the element `parent`. If there are
+// none, `child` must contain all headings and nearly all the prose of `parent`.
 func (t *pageTree) containsHeadings(child, parent *html.Node) bool {
 	switch child.DataAtom {
 	case atom.P, atom.Pre, atom.Ul, atom.Ol, atom.Dl, atom.Li, atom.Blockquote, atom.Figure, atom.Details,
@@ -80,7 +80,6 @@ const (
 	afterContent
 )
 
-// boilerplateFinder finds the elements that surround the content.
 type boilerplateFinder struct {
 	t        *pageTree
 	theme    pageTheme
@@ -104,7 +103,7 @@ func (s *boilerplateFinder) walk(n *html.Node, inRoot bool, at side) {
 			s.drop[c] = true
 			continue
 		}
-		// A long list of links after the content may be the purpose of the page, so it is kept whole.
+		// Keep a long list of links after the content whole. It may be the purpose of the page.
 		if s.siblings[c] == afterContent && s.t.weights[c].linkDensity() >= 50 && container(c) {
 			by = noSide
 		}
@@ -112,8 +111,8 @@ func (s *boilerplateFinder) walk(n *html.Node, inRoot bool, at side) {
 	}
 }
 
-// isBoilerplate reports whether an element is one of the parts around the content, judging by its structure. `at` is
-// the element's position relative to the content.
+// isBoilerplate judges by its structure whether an element is one of the parts around the content. `at` is the
+// element's position relative to the content.
 func (s *boilerplateFinder) isBoilerplate(n *html.Node, inRoot bool, at side) bool {
 	if !container(n) && (n.DataAtom != atom.Td || at == noSide) {
 		return false
@@ -175,9 +174,9 @@ func (s *boilerplateFinder) isBoilerplateOutside(n *html.Node, w weight, at side
 	return at == beforeContent || w.letters*2 < s.t.weights[s.root].prose()
 }
 
-// isBoilerplateInside reports whether an element between parts of the content is not content itself, such as a pager or
-// a row of share buttons. Such an element is small, has one of the hintWords in its class or id, and contains almost
-// nothing but links, buttons and fields.
+// isBoilerplateInside reports whether an element between parts of the content is boilerplate, such as a pager or a row
+// of share buttons. Such an element is small, has one of the hintWords in its class or id, and contains almost nothing
+// but links, buttons and fields.
 func (s *boilerplateFinder) isBoilerplateInside(n *html.Node, w weight) bool {
 	if n.DataAtom == atom.P || n.DataAtom == atom.Table || n.DataAtom == atom.Span && (w.prose() > 0 || textElement(n.Parent)) || !matchesHint(n, weight{headings: 1}, hintWords) {
 		return false
@@ -193,7 +192,7 @@ func (s *boilerplateFinder) isBoilerplateInside(n *html.Node, w weight) bool {
 	return w.controls > 0 && w.prose() < 60
 }
 
-// hasHeadingID reports whether the id of a section was generated from its heading.
+// hasHeadingID reports whether the id of a section comes from its heading.
 func hasHeadingID(n *html.Node) bool {
 	h := firstHeading(n)
 	id := lettersOf(attr(n, "id"))
@@ -208,12 +207,12 @@ func isMostlyControls(w weight) bool {
 	return w.links > 0 && w.linkDensity() >= 40
 }
 
-// isConsentRequest reports whether an element is a request for consent: buttons and text about cookies.
+// isConsentRequest reports whether an element asks for consent: it has buttons and text about cookies.
 func isConsentRequest(n *html.Node, w weight) bool {
 	return w.controls >= 2 && w.letters < 2000 && strings.Contains(strings.ToLower(startText(n)), "cookie")
 }
 
-// contents reports whether an element is a list of links to the headings of the same page, optionally with a label.
+// contents reports whether an element is a list of links to the headings of its own page. The list may have a label.
 func (t *pageTree) contents(n *html.Node, w weight) bool {
 	if is, known := t.lists[n]; known {
 		return is
@@ -223,8 +222,8 @@ func (t *pageTree) contents(n *html.Node, w weight) bool {
 	return is
 }
 
-// maxContents is the maximum number of links in a table of contents. It bounds the time, because a list inside several
-// nested elements is read once for each of those elements.
+// maxContents is the maximum number of links in a table of contents. It bounds the time, because a list inside nested
+// elements is read again for each of them.
 const maxContents = 3000
 
 func (t *pageTree) isContents(n *html.Node, w weight) bool {
@@ -237,7 +236,7 @@ func (t *pageTree) isContents(n *html.Node, w weight) bool {
 		return false
 	}
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		// If one child holds both the list and its label, text in the other children is content.
+		// If one child holds both the list and its label, any text in the other children is content.
 		part := t.weights[c]
 		if part.links == w.links && part.letters == w.letters && container(c) {
 			return t.contents(c, part) // n only wraps this child
@@ -262,13 +261,12 @@ func (t *pageTree) isContents(n *html.Node, w weight) bool {
 	return told*10 >= links*8
 }
 
-// hasOnlyPageLinks reports whether an element contains almost nothing but links to places on the same page, apart from
-// a label.
+// hasOnlyPageLinks reports whether an element contains almost nothing but a label and links to places on the same page.
 func hasOnlyPageLinks(w weight) bool {
 	return w.links >= 3 && w.fragments*10 >= w.links*9 && w.linkDensity() >= 75
 }
 
-// isHeadingText reports whether a link's text equals that of a heading, with or without a number before it.
+// isHeadingText reports whether a link has the same text as a heading, with or without a number before it.
 func (t *pageTree) isHeadingText(link string) bool {
 	return t.headings[link] || t.headings[strings.TrimLeftFunc(link, unicode.IsDigit)]
 }
@@ -309,11 +307,11 @@ func (s *boilerplateFinder) dropLeadingLists(root *html.Node) {
 	walk(root)
 }
 
-// pageTheme is the set of classes that a page's theme uses for the parts around the content.
+// pageTheme is the set of classes that mark the parts around the content in a page's theme.
 type pageTheme map[string]bool
 
-// themes describes the themes of documentation, wikis and forums: the marks that identify each theme (classes, ids and
-// generators), and the classes that the theme gives to the parts around the content. These classes are ignored on pages
+// themes describes the themes of documentation, wikis and forums. The marks (classes, ids and generators) identify a
+// theme. The parts are the classes that the theme gives to the parts around the content. They are ignored on pages
 // without any of the marks.
 var themes = []struct {
 	marks []string
@@ -337,8 +335,8 @@ var themes = []struct {
 	{[]string{"asciidoctor", "asciidoc"}, wordset.Of(`footer-text`)},
 }
 
-// themeOf recognises the themes that a page uses, and returns the classes that these themes give to the parts around
-// the content.
+// themeOf recognises the themes of a page, and returns the classes that these themes give to the parts around the
+// content.
 func themeOf(doc *html.Node) pageTheme {
 	found := map[string]bool{}
 	var generator string
@@ -371,11 +369,11 @@ func themeOf(doc *html.Node) pageTheme {
 	return parts
 }
 
-// plainWords are classes of themes that are also common words. Such a class counts only if the element consists mostly
-// of links.
+// plainWords are theme classes that are also common words. Such a class counts only if the element consists mostly of
+// links.
 var plainWords = wordset.Of(`related summary tabs toc navbar headerbar`)
 
-// part reports whether an element belongs to the parts around the content, judging by the classes of the page's theme.
+// part reports whether the classes of the page's theme mark an element as a part around the content.
 func (t pageTheme) part(n *html.Node, w weight) bool {
 	if len(t) == 0 || n.DataAtom == atom.Section {
 		return false
@@ -398,8 +396,8 @@ func (t pageTheme) part(n *html.Node, w weight) bool {
 	return false
 }
 
-// hintWords are words in the names of elements around the content. Such a name is ignored if the element contains
-// much besides links, buttons and fields.
+// hintWords are words in the names of elements around the content. They are ignored if the element contains much
+// besides links, buttons and fields.
 var hintWords = wordset.Of(`breadcrumb breadcrumbs cookie cookies consent gdpr ccpa onetrust newsletter sharing share social socials sharebar sharethis
 	sharedaddy addthis addtoany sponsored advert adverts advertisement advertising adsbygoogle outbrain taboola pagination paginator pager skiplink
 	skip editsection backtotop back2top toctitle disqus signup signin login masthead megamenu navbar offcanvas jumpbox related recommended
@@ -410,12 +408,12 @@ var hintWords = wordset.Of(`breadcrumb breadcrumbs cookie cookies consent gdpr c
 // otherPages are names of lists with suggested pages.
 var otherPages = wordset.Of(`related recommended recommendations recommendation trending popular similar upsell suggested sponsored outbrain taboola also`)
 
-// maxNameBytes is the maximum number of bytes read from a class or id attribute. The limit matters because an element's
-// names are read again for every element in it.
+// maxNameBytes is the maximum number of bytes read from a class or id attribute. An element's names are read again for
+// every element in it, so long names would be slow.
 const maxNameBytes = 2000
 
-// matchesHint reports whether a class or an id contains one of the words. The id of an element with headings is
-// ignored, because it is usually generated from a heading.
+// matchesHint reports whether a class or an id contains one of the words. It ignores the id of an element with
+// headings, which usually comes from a heading.
 func matchesHint(n *html.Node, w weight, words map[string]bool) bool {
 	name := format.Cut(attr(n, "class"), maxNameBytes)
 	if w.headings == 0 {
@@ -429,7 +427,7 @@ func matchesHint(n *html.Node, w weight, words map[string]bool) bool {
 	return false
 }
 
-// splitCamel puts spaces where a capital follows a small letter.
+// splitCamel puts a space between a small letter and the capital after it.
 func splitCamel(s string) string {
 	var b strings.Builder
 	low := false

@@ -16,7 +16,7 @@ import (
 // Limits on tables. Larger tables are markup errors or attacks.
 const (
 	maxSpan      = 100
-	maxRepeated  = 200     // maximum size of a cell that is repeated in all rows and columns it spans, in bytes
+	maxRepeated  = 200     // maximum size, in bytes, of a cell that is repeated in all rows and columns it spans
 	maxTableSize = 200_000 // maximum number of cells in a table after expanding spans; larger tables are read without spans
 )
 
@@ -92,8 +92,8 @@ func tableElements(table *html.Node) func(yield func(*html.Node) bool) {
 	}
 }
 
-// skipped reports whether an element of a table must be left out, because the element itself or an element around it
-// within the table is skipped.
+// skipped reports whether an element of a table must be left out because the element itself, or one around it within
+// the table, is skipped.
 func (w *walker) skipped(n, table *html.Node) bool {
 	for ; n != nil && n != table; n = n.Parent {
 		if isInvisible(n) || isLineNumber(n) || w.skip != nil && w.skip(n) {
@@ -176,8 +176,8 @@ func span(n *html.Node, key string) int {
 	return min(v, maxSpan)
 }
 
-// vertical returns the rows if they form a property table, and nil otherwise. In a property table, at least half of the
-// rows have two cells: a label, which is a th or ends in a colon, and a value. There is no header row.
+// vertical returns the rows if they form a property table, and nil otherwise. A property table has no header row. At
+// least half of its rows have two cells: a label, which is a th or ends in a colon, and a value.
 func (w *walker) vertical(rows []gridRow) []gridRow {
 	heads, pairs := 0, 0
 	for _, r := range rows {
@@ -201,8 +201,7 @@ func (w *walker) vertical(rows []gridRow) []gridRow {
 	return rows
 }
 
-// labelCells returns the texts of the cells in `rows`. It adds a colon to the text of each th that labels the td next
-// to it.
+// labelCells returns the texts of the cells in `rows`. It adds a colon to each th that labels the td next to it.
 func labelCells(rows []gridRow) [][]string {
 	cells := make([][]string, len(rows))
 	for i, r := range rows {
@@ -238,8 +237,8 @@ func (w *walker) emitPairs(rows []gridRow) {
 	}
 }
 
-// mergeHeads joins the header rows into one. If a name spans a group of columns, it is put before the name of each of
-// these columns.
+// mergeHeads joins the header rows into one. The name of a group of columns is put before the name of each column in
+// the group.
 func mergeHeads(rows []gridRow) []gridRow {
 	heads := 0
 	for heads < len(rows) && (rows[heads].thead || allHeads(rows[heads]) && (heads == 0 || spansInto(rows[heads-1], rows[heads]))) {
@@ -290,7 +289,7 @@ func allHeads(r gridRow) bool {
 func (w *walker) emitRows(rows []gridRow) {
 	kept := make([]gridRow, 0, len(rows))
 	texts := make([][]string, 0, len(rows))
-	narrow := make([][]string, 0, len(rows)) // with the text of a wide cell in its first column only
+	narrow := make([][]string, 0, len(rows)) // the same, but with the text of a wide cell only in its first column
 	for _, r := range rows {
 		if cells := r.texts(false); len(cells) > 0 {
 			kept, texts, narrow = append(kept, r), append(texts, table.JoinAmounts(cells)), append(narrow, table.JoinAmounts(r.narrow(cells)))
@@ -329,8 +328,7 @@ func (w *walker) emitRows(rows []gridRow) {
 	}
 }
 
-// narrow is like the method texts, but puts the text of a cell that spans several columns only into the first of these
-// columns.
+// narrow is like the method texts, but if a cell spans several columns, only the first of them has its text.
 func (r gridRow) narrow(texts []string) []string {
 	out := slices.Clone(texts)
 	for i := 1; i < len(out); i++ {
@@ -341,7 +339,7 @@ func (r gridRow) narrow(texts []string) []string {
 	return out
 }
 
-// withoutRepeats returns the texts of a row's cells. If a cell spans several columns that have the same name, its text
+// withoutRepeats returns the texts of a row's cells. If a cell spans several columns with the same name, its text
 // appears only once. `texts` repeats such a text in each column, `narrow` does not.
 func withoutRepeats(names, texts, narrow []string) []string {
 	out := texts
@@ -356,9 +354,9 @@ func withoutRepeats(names, texts, narrow []string) []string {
 	return out
 }
 
-// texts returns the texts of a row's cells up to the last non-empty one. Cells that span several rows are repeated in
-// each of them, because each row must be understandable on its own. If `once` is true, they appear only in the row
-// where the page shows them.
+// texts returns the texts of a row's cells up to the last non-empty one. A cell that spans several rows appears in each
+// of them, because each row must make sense on its own. If `once` is true, it appears only in the row where the page
+// shows it.
 func (r gridRow) texts(once bool) []string {
 	texts, single := make([]string, len(r.cells)), r.isSingleCell()
 	if single {
@@ -375,8 +373,8 @@ func (r gridRow) texts(once bool) []string {
 	return texts
 }
 
-// isSingleCell reports whether one cell spans the whole row. Such a cell is a heading for the rows below and is written
-// once.
+// isSingleCell reports whether one cell spans the whole row. Such a cell is a heading for the rows below, and its text
+// is written once.
 func (r gridRow) isSingleCell() bool {
 	for i, c := range r.cells {
 		if i > 0 && (c.first || c.text != "" && c.text != r.cells[0].text) {
@@ -386,8 +384,8 @@ func (r gridRow) isSingleCell() bool {
 	return len(r.cells) > 0
 }
 
-// layoutTable reports whether a table is used for layout. A table counts as layout if it is marked as such, contains
-// sections, long text or other tables, or has only one column or row.
+// layoutTable reports whether a table is used for layout. A layout table is marked as such, contains sections, long
+// text or other tables, or has only one column or row.
 func (w *walker) layoutTable(t *html.Node) bool {
 	switch attr(t, "role") {
 	case "presentation", "none":

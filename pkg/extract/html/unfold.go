@@ -9,10 +9,10 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// maxNoticeLetters is the maximum length of a noscript element that only asks for JavaScript.
+// maxNoticeLetters is the maximum length, in letters, of a noscript element that only asks for JavaScript.
 const maxNoticeLetters = 400
 
-// attachShadows replaces templates of declarative shadow trees with their content, and moves the children of the host
+// attachShadows replaces templates of declarative shadow trees with their content, and moves the children of each host
 // element into the slots of that content.
 func attachShadows(n *html.Node) {
 	var template *html.Node
@@ -86,7 +86,7 @@ func expandNoscript(doc *html.Node) {
 	}
 }
 
-// describesImage reports whether an image in an element has a description.
+// describesImage reports whether an element contains an image with a description.
 func describesImage(n *html.Node) bool {
 	for c := range n.Descendants() {
 		if c.DataAtom == atom.Img && isInformativeAlt(attr(c, "alt")) {

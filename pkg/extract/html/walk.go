@@ -37,7 +37,7 @@ type walker struct {
 
 // block is a domain.Block with the element that it was read from.
 type block struct {
-	domain.Block // in table rows, the text as shown on the page, because `hasNameWith` must not influence the choice of content
+	domain.Block // in table rows, the text as shown on the page: column names must not affect the choice of content
 	node         *html.Node
 	named        string // in table rows, the text with column names; "" if it is the same
 }
@@ -112,8 +112,8 @@ func (w *walker) block(n *html.Node) {
 	w.within(n)
 }
 
-// within emits the content of an element. The resulting blocks, including any text collected before, are recorded as
-// read from this element.
+// within emits the content of an element. It records the resulting blocks, including any text collected before, as read
+// from this element.
 func (w *walker) within(n *html.Node) {
 	was := w.at
 	w.at = n
@@ -204,8 +204,8 @@ func (w *walker) node(n *html.Node) {
 	}
 }
 
-// specialElement reads the elements that walker.node does not handle itself. Some of them are read in a special way
-// because of their role or class.
+// specialElement reads the elements that walker.node does not handle itself. The role or class of some of them requires
+// special treatment.
 func (w *walker) specialElement(n *html.Node) {
 	switch role := attr(n, "role"); {
 	case role == "heading" && isBlockElement(n.DataAtom):
@@ -233,8 +233,7 @@ func (w *walker) specialElement(n *html.Node) {
 	w.children(n)
 }
 
-// hidden reads the source of a formula from an invisible element. The page's scripts draw the visible formula from this
-// source.
+// hidden reads the source of a formula from an invisible element. The page's scripts draw the visible formula from it.
 func (w *walker) hidden(n *html.Node) {
 	if n.DataAtom == atom.Script && strings.HasPrefix(attr(n, "type"), "math/tex") && n.FirstChild != nil {
 		writeInline(&w.buf, " "+n.FirstChild.Data+" ")
@@ -263,9 +262,8 @@ func (w *walker) term(n *html.Node) {
 	w.within(n)
 }
 
-// enter records the anchor of a term in a definition list. A term without an anchor of its own gets the anchor of the
-// term directly before it, if there is one. Otherwise it gets the anchor of the outer term whose definition contains
-// this list.
+// enter records the anchor of a term in a definition list. If a term has no anchor, it gets that of the term directly
+// before it. If there is no such term, it gets the anchor of the outer term whose definition contains this list.
 func (w *walker) enter(n *html.Node) {
 	if n.DataAtom != atom.Dt {
 		return
@@ -277,15 +275,15 @@ func (w *walker) enter(n *html.Node) {
 	}
 }
 
-// image writes a picture's description if the description is a phrase, not the name of a file or logo.
+// image writes a picture's description, unless it is the name of a file or logo.
 func (w *walker) image(n *html.Node) {
 	if alt := w.imageDescription(n); alt != "" {
 		w.buf.WriteString(" " + alt + " ")
 	}
 }
 
-// imageDescription returns the description of a picture. It is "" if the picture has no description, or if the text
-// next to the picture already contains the description.
+// imageDescription returns the description of a picture. It returns "" if there is none, or if the text next to the
+// picture already contains it.
 func (w *walker) imageDescription(img *html.Node) string {
 	alt := format.OneLine(attr(img, "alt"))
 	if !w.readAlts || !isInformativeAlt(alt) {
@@ -332,7 +330,7 @@ func startText(n *html.Node) string {
 	return b.String()
 }
 
-// isInformativeAlt reports whether a picture's description contains useful information.
+// isInformativeAlt reports whether a picture's description tells readers something.
 func isInformativeAlt(alt string) bool {
 	words := strings.Fields(alt)
 	lower := strings.ToLower(alt)
@@ -349,8 +347,8 @@ func isInformativeAlt(alt string) bool {
 	return len(words) > 1 || strings.ContainsFunc(alt, func(r rune) bool { return r > 0x2e80 })
 }
 
-// titles emits only the main headings of a header element, where many pages have their title. The rest of the header is
-// left out.
+// titles emits only the main headings of a header element, where many pages have their title. It skips the rest of the
+// header.
 func (w *walker) titles(header *html.Node) {
 	if header.DataAtom != atom.Header {
 		return
@@ -381,7 +379,7 @@ func firstHeading(n *html.Node) *html.Node {
 	return nil
 }
 
-// isInvisible reports whether an element's text is not shown to readers, or is not content, like the options of a
+// isInvisible reports whether readers do not see an element's text, or whether it is not content, like the options of a
 // select element.
 func isInvisible(n *html.Node) bool {
 	switch n.DataAtom {

@@ -14,7 +14,7 @@ import (
 var voidElements = wordset.Of("area base basefont bgsound br col command embed frame hr image img input keygen link meta param source track wbr")
 
 // ExpandXHTML rewrites the empty elements of an XHTML page for HTML parsers: <script/> becomes <script></script>. An
-// HTML parser would read <script/> as a start tag, and take the rest of the page for the script's content.
+// HTML parser would read <script/> as a start tag and the rest of the page as the script's content.
 func ExpandXHTML(page string) string {
 	var out strings.Builder
 	out.Grow(len(page) + len(page)/8)
@@ -41,8 +41,8 @@ func ExpandXHTML(page string) string {
 	}
 }
 
-// IsXHTML reports whether a page is XHTML: its media type says so, or its first 2 KiB begin with an XML declaration and
-// contain the word "xhtml". `declared` is the media type, with or without parameters.
+// IsXHTML reports whether a page is XHTML. Either its media type says so, or its first 2 KiB begin with an XML
+// declaration and contain the word "xhtml". `declared` is the media type, with or without parameters.
 func IsXHTML(page []byte, declared string) bool {
 	media, _, _ := strings.Cut(declared, ";")
 	if strings.EqualFold(strings.TrimSpace(media), "application/xhtml+xml") {
