@@ -57,8 +57,8 @@ func isWebP(head []byte, _ string) bool {
 // read reads a picture with one page.
 func read(p *format.Parser) error { return readPages(p, 1) }
 
-// readPages reads a picture with `count` pages. It uses the texts that have been recognised so far, or returns an error
-// of kind Scanned if recognition must come first.
+// readPages reads a picture with `count` pages. It uses the texts recognised so far. If recognition must come first, it
+// returns an error of kind Scanned.
 func readPages(p *format.Parser, count int) error {
 	scans := p.Src.Scans
 	if scans.Limit == 0 || !scans.Report && len(scans.Pages) == 0 {
@@ -83,11 +83,10 @@ func readPages(p *format.Parser, count int) error {
 	return p.ReadScanned(pages)
 }
 
-// maxPixels is the maximum number of pixels of a picture that is decoded: 8,000 × 8,000. Decoding takes up to eight
-// bytes per pixel.
+// maxPixels is the maximum number of pixels in a picture: 8,000 × 8,000. Decoding takes up to eight bytes per pixel.
 const maxPixels = 64_000_000
 
-// Bounds on the longer side of a picture, in pixels. Letters in smaller pictures are too small to be recognised.
+// Bounds on the longer side of a picture, in pixels. In smaller pictures, letters are too small to be recognised.
 const (
 	smallSide = 1600
 	enlarged  = 2 // factor by which small pictures are enlarged
@@ -99,7 +98,7 @@ type kind struct {
 	decode func(io.Reader) (image.Image, error)
 }
 
-// scan returns the picture in a file that has only one page, prepared for text recognition.
+// scan prepares the picture in a single-page file for text recognition.
 func (k kind) scan(p *format.Parser, page, turn int) (*image.Gray, error) {
 	if page != 1 {
 		return nil, format.Errorf(format.NoPage, "the file has no page %d; it has one page", page)

@@ -21,7 +21,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/scan"
 )
 
-// picture returns a grey picture with a dark upper left corner.
+// picture returns a grey picture with a dark top left corner.
 func picture(width, height int) *image.Gray {
 	g := image.NewGray(image.Rect(0, 0, width, height))
 	for i := range g.Pix {
@@ -52,7 +52,7 @@ func twoPages(t testing.TB) []byte {
 	order := binary.LittleEndian
 	at := len(first) + len(first)%2
 	file := append(slices.Clone(first), make([]byte, len(first)%2)...)
-	// All offsets in the second file move by the size of the first one.
+	// All offsets in the second file shift by the size of the first one.
 	moved := slices.Clone(second)
 	dir := int(order.Uint32(moved[4:]))
 	count := int(order.Uint16(moved[dir:]))
@@ -169,7 +169,7 @@ func TestPicturesAreMadeForRecognition(t *testing.T) {
 	}
 }
 
-// TestHostilePicturesAreRefused has pictures that claim to be huge, are cut off, or refer to themselves.
+// TestHostilePicturesAreRefused reads pictures that claim to be huge, are cut off, or refer to themselves.
 func TestHostilePicturesAreRefused(t *testing.T) {
 	t.Parallel()
 	r := registry(t)

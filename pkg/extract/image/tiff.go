@@ -26,8 +26,8 @@ func (h header) order() binary.ByteOrder {
 	return binary.LittleEndian
 }
 
-// directories returns a header for each page of a TIFF file. A file that begins with this header instead of its own has
-// that page as its first page.
+// directories returns a header for each page of a TIFF file. If such a header replaces the file's own, that page
+// becomes the first page of the file.
 func directories(data io.ReaderAt, size int64) ([]header, error) {
 	var first header
 	if _, err := data.ReadAt(first[:], 0); err != nil {
@@ -38,7 +38,7 @@ func directories(data io.ReaderAt, size int64) ([]header, error) {
 	seen := map[uint32]bool{}
 	for at := order.Uint32(first[offsetAt:]); at != 0; {
 		if seen[at] || int64(at) >= size || len(pages) == maxDirectories {
-			break // a loop, or the file is cut: the pages so far are readable
+			break // a loop or a truncated file: the pages so far are readable
 		}
 		seen[at] = true
 		var count [2]byte
@@ -60,7 +60,7 @@ func directories(data io.ReaderAt, size int64) ([]header, error) {
 	return pages, nil
 }
 
-// startingAt is a TIFF file with another header.
+// startingAt is a TIFF file with a different header.
 type startingAt struct {
 	io.ReaderAt
 	header header
