@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	// maxShownNumbers is the number of values that are kept when a long run of numbers is shortened. Nobody searches
-	// for the thousandth coordinate.
+	// maxShownNumbers is the number of values that remain of a long run of numbers. Nobody searches for the thousandth
+	// coordinate.
 	maxShownNumbers = 8
-	// minShortenedRun is the number of values above which a run of numbers is shortened.
+	// minShortenedRun is the length above which a run of numbers is shortened.
 	minShortenedRun = 64
-	// listedScalars is the maximum number of array values listed in one name-value pair.
+	// listedScalars is the maximum number of array values in one name-value pair.
 	listedScalars = 1000
 )
 
@@ -36,7 +36,7 @@ func (l *list) add(text string, number bool) {
 	}
 }
 
-// endRun ends a run of numbers, and shortens it if it is long.
+// endRun ends a run of numbers. It shortens long runs.
 func (l *list) endRun() {
 	if l.numbers > minShortenedRun {
 		l.texts = append(l.texts[:len(l.texts)-minShortenedRun+maxShownNumbers], "… ("+strconv.Itoa(l.numbers)+" numbers)")
@@ -59,7 +59,7 @@ func (w *walker) array(path []string, level int, rec *record) error {
 	return err
 }
 
-// elements reads the elements in an array. Within a record, objects become part of the record; elsewhere each object
+// elements reads the elements in an array. An object within a record becomes part of that record; any other object
 // becomes a record of its own. Other values are added to `list`.
 func (w *walker) elements(path []string, level int, rec *record, list *list) error {
 	for {

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// probeSize is the number of bytes at the start that are examined to tell whether a text is JSON or JSON Lines.
+// probeSize is the number of bytes at the start of a text that show whether it is JSON or JSON Lines.
 const probeSize = 64 << 10
 
 // read reads JSON and JSON Lines as a stream. Objects become headings and "path: value" lines. Each object in an array
@@ -61,9 +61,9 @@ func piece(p *format.Parser, text io.Reader) error {
 	return nil
 }
 
-// probeJSON examines the start of the text. `valid` is true if the text is JSON, at least up to a damaged record.
-// `structured` is true if the text contains objects or arrays. `lines` is true if the text is a sequence of values, as
-// in JSON Lines.
+// probeJSON examines the start of the text. `valid` means that the text is JSON, at least up to a damaged record.
+// `structured` means that it contains objects or arrays. `lines` means that it is a sequence of values, as in JSON
+// Lines.
 func probeJSON(p *format.Parser, head []byte) (lines, structured, valid bool) {
 	trial := &format.Parser{Ctx: context.Background(), Src: p.Src, Lim: p.Lim, Doc: &domain.Document{}}
 	trial.Out = &format.Sink{Emit: func(domain.Block) error { return nil }, Left: 1 << 40}
@@ -73,7 +73,7 @@ func probeJSON(p *format.Parser, head []byte) (lines, structured, valid bool) {
 	var syntax *syntaxError
 	valid = err == nil || errors.Is(err, io.ErrUnexpectedEOF) || w.values > 0 && errors.As(err, &syntax)
 	if _, rest := r.Peek(1); rest != nil && len(head) == probeSize && format.KindOf(err) == "" {
-		valid = true // the error may come from a word that was cut at the end of `head`
+		valid = true // the error may come from a word that is cut off at the end of `head`
 	}
 	named := strings.ToLower(path.Ext(p.Src.Name))
 	return w.values > 1 || w.topLevelValues > 1 || named == ".jsonl" || named == ".ndjson", w.hasStructure, valid
@@ -123,13 +123,13 @@ func (r *record) flush(out *format.Sink) error {
 	return out.Add(b)
 }
 
-// walker reads tokens and converts them to blocks. It holds at most one record in memory.
+// walker converts tokens to blocks. It holds at most one record in memory.
 type walker struct {
 	p              *format.Parser
 	scan           *scanner
 	lines          bool // whether the text is a sequence of values; each value is then a row
-	values         int  // number of top-level values that were read to their end
-	topLevelValues int  // number of top-level values that were begun
+	values         int  // number of top-level values that were read completely
+	topLevelValues int  // number of top-level values that were started
 	hasStructure   bool // whether there was an object or an array
 	depth          int
 }
@@ -175,14 +175,14 @@ func (w *walker) errorInLine(what string) error {
 	return &syntaxError{line: w.scan.line, what: what}
 }
 
-// errorAtText returns the error for invalid JSON. `what` describes the fault; the scanner supplies the line and the
-// offending text.
+// errorAtText returns the error for invalid JSON. `what` describes the fault. The line and the offending text come from
+// the scanner.
 func (w *walker) errorAtText(what string) error {
 	return &syntaxError{line: w.scan.line, what: what, text: string(w.scan.text)}
 }
 
-// value reads the value that starts with the token `tok`. `path` is the label of the value within the record `rec`, and
-// `level` is its heading level. Values within arrays have no headings.
+// value reads the value that starts with the token `tok`. `path` is the value's label within the record `rec`, and
+// `level` its heading level. Values within arrays have no headings.
 func (w *walker) value(tok token, path []string, level int, rec *record) error {
 	switch tok {
 	case '{', '[':
@@ -211,7 +211,7 @@ func (w *walker) value(tok token, path []string, level int, rec *record) error {
 	return nil
 }
 
-// scalar returns the string or word that has just been read, as text. It returns "" for null and for encoded data.
+// scalar returns the string or word just read, as text. It returns "" for null and for encoded data.
 func (w *walker) scalar(tok token) (string, error) {
 	text := w.scan.text
 	if tok == word {
@@ -231,7 +231,7 @@ func (w *walker) scalar(tok token) (string, error) {
 	return string(text), nil
 }
 
-// isEncodedData reports whether a string is Base64 or similar data: a long string without spaces that contains only
+// isEncodedData reports whether a string is Base64 or similar data: it is long, has no spaces, and contains only
 // characters of such an encoding.
 func isEncodedData(text []byte) bool {
 	if len(text) < 1024 {

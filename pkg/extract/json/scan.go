@@ -20,10 +20,10 @@ const (
 	word       token = 'w' // a number, true, false, null, or a name without quotation marks, as written
 )
 
-// maxJSONString is the maximum size of a string in bytes. Longer strings are cut.
+// maxJSONString is the maximum size of a string in bytes. Longer strings are truncated.
 const maxJSONString = 4 << 20
 
-// syntaxError says where a text is not JSON.
+// syntaxError says where and why a text is not JSON.
 type syntaxError struct {
 	line int
 	what string
@@ -71,8 +71,8 @@ func (s *scanner) next() (token, error) {
 	}
 }
 
-// isEmpty reports whether the object or array that has just begun ends immediately, because it is empty or the text
-// ends. It skips white space, but does not read the closing bracket.
+// isEmpty reports whether the object or array that has just started has no content. It skips white space, but does not
+// read the closing bracket. If the text ends, it returns true.
 func (s *scanner) isEmpty() bool {
 	for {
 		c, err := s.r.Peek(1)
