@@ -1,5 +1,5 @@
 package mail
 
-// Identifiers that tests outside the package use.
+// Exported for tests outside the package.
 const MaxAttachments = maxAttachments
 const MaxMailParts = maxMailParts

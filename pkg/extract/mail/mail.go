@@ -22,7 +22,7 @@ const (
 	maxMailParts   = 1000     // maximum number of parts in a message, including nested messages
 	maxMultiparts  = 20       // maximum nesting depth of multipart bodies
 	maxAttachments = 100      // maximum number of attachments that are read
-	maxMailHeader  = 64 << 10 // maximum size in bytes of a message's header; the rest is not read
+	maxMailHeader  = 64 << 10 // maximum size of a message's header in bytes; the rest is ignored
 	maxAddresses   = 2 << 10  // maximum size of an address line, in bytes
 )
 
@@ -33,15 +33,14 @@ var Format = format.Format{
 	Sniff: func(head []byte, named string) bool { return messageType(head, named) == format.TypeMail },
 }
 
-// WebArchive describes web pages that a browser or Word saved as one file.
+// WebArchive describes web pages saved as one file by a browser or Word.
 var WebArchive = format.Format{
 	Type: format.TypeMHTML, Aliases: []string{"application/x-mimearchive"}, Extensions: []string{".mht", ".mhtml"},
 	Name: "a web archive", Label: "web archive (mht)", Text: true, Read: readArchive,
 	Sniff: func(head []byte, named string) bool { return messageType(head, named) == format.TypeMHTML },
 }
 
-// read reads a message: its subject, addresses, date and text, and each attachment with the reader of the attachment's
-// format.
+// read reads a message: its subject, addresses, date and text. It reads each attachment with the reader of its format.
 func read(p *format.Parser) error {
 	data, err := p.Src.Bytes()
 	if err != nil {
@@ -52,8 +51,7 @@ func read(p *format.Parser) error {
 	return m.message(data, 1)
 }
 
-// readArchive reads a web archive, a page that a browser or Word saved as one file. Pictures and style sheets are not
-// read.
+// readArchive reads a web archive: a page that a browser or Word saved as one file. It skips pictures and style sheets.
 func readArchive(p *format.Parser) error {
 	data, err := p.Src.Bytes()
 	if err != nil {
@@ -91,7 +89,6 @@ func readArchive(p *format.Parser) error {
 	return err
 }
 
-// reader reads one message with its attachments and nested messages.
 type reader struct {
 	p           *format.Parser
 	left        int64 // number of bytes that may still be decoded
@@ -100,7 +97,7 @@ type reader struct {
 	exceeded    bool // whether a limit on parts was exceeded, which causes a warning
 }
 
-// message reads a message: first the header as text, then the body. `level` is the heading level for the subject.
+// message reads the header of a message as text, and then the body. `level` is the heading level of the subject.
 func (m *reader) message(data []byte, level int) error {
 	header, body := splitHeader(data)
 	subject := decodeHeader(header.Get("Subject"))
@@ -129,7 +126,7 @@ func (m *reader) message(data []byte, level int) error {
 	return m.entity(mimePart{header: header, body: body}, level, 0)
 }
 
-// splitHeader splits a message or part into its header and its body. Malformed header lines are skipped.
+// splitHeader splits a message or part into header and body. It skips malformed header lines.
 func splitHeader(data []byte) (textproto.MIMEHeader, []byte) {
 	header := textproto.MIMEHeader{}
 	data = bytes.TrimLeft(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), "\r\n")
@@ -169,8 +166,7 @@ func splitHeader(data []byte) (textproto.MIMEHeader, []byte) {
 
 var headerWords = mime.WordDecoder{CharsetReader: charset.Reader}
 
-// decodeHeader decodes the encoded words in a header value. If the value contains raw non-ASCII bytes, their encoding
-// is guessed.
+// decodeHeader decodes the encoded words in a header value. It guesses the encoding of raw non-ASCII bytes.
 func decodeHeader(value string) string {
 	if !utf8.ValidString(value) {
 		value, _ = charset.Decode([]byte(value), "")
@@ -209,7 +205,7 @@ func addresses(value string) string {
 	return format.OneLine(b.String())
 }
 
-// date converts a date from a header to the format used in metadata. It returns "" if the header has no valid date.
+// date converts a date in a header to the format of metadata. It returns "" if the header has no valid date.
 func date(value string) string {
 	t, err := mail.ParseDate(value)
 	if err != nil {
@@ -243,7 +239,7 @@ func (m *reader) entity(part mimePart, level, nesting int) error {
 	return nil // a picture within the text, or a signature
 }
 
-// multipart reads the parts of a multipart body, or only the best one if they are alternatives.
+// multipart reads the parts of a multipart body. If they are alternatives, it reads only the best one.
 func (m *reader) multipart(part mimePart, mediaType string, level, nesting int) error {
 	if nesting >= maxMultiparts {
 		m.p.Out.Warn("parts of the message that are nested too deeply were skipped")
@@ -269,8 +265,8 @@ func (m *reader) multipart(part mimePart, mediaType string, level, nesting int) 
 	return nil
 }
 
-// bestPart returns the index of the best alternative. This is the plain text, unless it is much shorter than the text
-// of the HTML. HTML is only the second choice, because mail programs use tables for the layout of HTML messages.
+// bestPart returns the index of the best alternative: the plain text, unless it is much shorter than the text of the
+// HTML. HTML is the second choice, because mail programs use tables for layout in it.
 func (m *reader) bestPart(parts []mimePart) (int, error) {
 	plain, rich, size := -1, -1, 0
 	for i, part := range parts {
@@ -302,7 +298,7 @@ func (m *reader) bestPart(parts []mimePart) (int, error) {
 	return plain, nil
 }
 
-// visibleText returns the approximate size in bytes of a page's text outside tags.
+// visibleText returns the approximate size, in bytes, of a page's text outside tags.
 func visibleText(page []byte) int {
 	n, tag, style := 0, false, false
 	for i, c := range page {
@@ -346,12 +342,11 @@ func (m *reader) body(part mimePart, mediaType string, params map[string]string)
 	return q.ReadAs(format.TypeText)
 }
 
-// isRTF reports whether a media type is RTF, in which some mail programs of macOS and Windows write messages.
+// isRTF reports whether a media type is RTF. Some mail programs on macOS and Windows write messages in it.
 func isRTF(mediaType string) bool {
 	return mediaType == format.TypeRTF || mediaType == "text/rtf" || mediaType == "text/richtext"
 }
 
-// rtf reads a part of the message that is RTF.
 func (m *reader) rtf(part mimePart) error {
 	content, err := m.decode(part)
 	if err != nil || len(bytes.TrimSpace(content)) == 0 {
@@ -363,8 +358,8 @@ func (m *reader) rtf(part mimePart) error {
 	return q.ReadAs(format.TypeRTF)
 }
 
-// joinFlowed joins the lines of format=flowed text (RFC 3676): a line that ends in a space continues on the next line.
-// If noSpace is set, that space is removed.
+// joinFlowed joins the lines of format=flowed text (RFC 3676), in which a line that ends in a space continues on the
+// next line. If noSpace is set, it removes that space.
 func joinFlowed(text string, noSpace bool) string {
 	var b strings.Builder
 	quoted := 0
@@ -403,7 +398,7 @@ func (m *reader) nested(part mimePart, level int) error {
 	return m.message(content, level+1)
 }
 
-// attachment reads an attached file with the reader of its format. The file's name becomes a heading above the text.
+// attachment reads an attached file with the reader of its format. The text gets a heading with the file's name.
 func (m *reader) attachment(part mimePart, mediaType string, level int) error {
 	name := cmp.Or(part.name(), "attachment")
 	if m.attachments++; m.attachments > maxAttachments {

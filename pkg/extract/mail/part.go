@@ -39,7 +39,6 @@ func (p mimePart) mediaType() (string, map[string]string) {
 	return t, params
 }
 
-// attached reports whether the part is an attachment.
 func (p mimePart) attached() bool {
 	disposition, _, _ := strings.Cut(p.header.Get("Content-Disposition"), ";")
 	return strings.EqualFold(strings.TrimSpace(disposition), "attachment")
@@ -86,7 +85,7 @@ func (m *reader) split(part mimePart) []mimePart {
 			}
 			return parts
 		}
-		// The body is in memory, so the only possible error is that its end is missing.
+		// The body is in memory, so a missing end is the only possible error.
 		body, _ := io.ReadAll(next)
 		header := next.Header
 		if mediaType == "multipart/digest" && header.Get("Content-Type") == "" {
@@ -96,9 +95,9 @@ func (m *reader) split(part mimePart) []mimePart {
 	}
 }
 
-// root returns the main part of a multipart/related body, such as the page of a web archive. This is the part that the
-// start parameter names, or else the first HTML part, or else the first text part. If there is none of these, root
-// returns nil.
+// root returns the main part of a multipart/related body, such as the page of a web archive. The start parameter may
+// name this part. Otherwise it is the first HTML part or, without one, the first text part. If there is no such part,
+// root returns nil.
 func (m *reader) root(part mimePart, nesting int) (*mimePart, error) {
 	mediaType, params := part.mediaType()
 	switch {
@@ -149,8 +148,8 @@ func (m *reader) decode(part mimePart) ([]byte, error) {
 	return content, nil
 }
 
-// decodeQuotedPrintable decodes the escapes in quoted-printable text. Malformed escapes stay as they are; the standard
-// library's reader would fail on them.
+// decodeQuotedPrintable decodes the escapes in quoted-printable text. It keeps malformed escapes as they are, whereas
+// the standard library's reader would fail on them.
 func decodeQuotedPrintable(data []byte) []byte {
 	out := make([]byte, 0, len(data))
 	for i := 0; i < len(data); i++ {
