@@ -22,7 +22,7 @@ func splitFrontMatter(source string) (front, body string) {
 			line, _, _ := strings.Cut(rest[at:], "\n")
 			if mark := strings.TrimRight(line, " \t"); mark == fence || mark == "..." && fence == "---" {
 				if at > 0 && !strings.ContainsAny(rest[:at], ":=") {
-					break // this is text between two horizontal rules, not front matter
+					break // not front matter, but text between two horizontal rules
 				}
 				return rest[:at], rest[min(at+len(line)+1, len(rest)):]
 			}
@@ -72,7 +72,7 @@ type frontField struct {
 }
 
 // frontFields reads the lines "key: value" and "key = value" that are not indented. Lists may be in brackets or on
-// separate lines. Deeper structure is meant for programs and is skipped.
+// separate lines. Deeper structure is meant for programs, so it is skipped.
 func frontFields(front string) []frontField {
 	var fields []frontField
 	key := ""

@@ -20,8 +20,7 @@ import (
 // characters on both sides are known.
 const softBreak = '\x00'
 
-// templateMark matches markup that is meant for site generators and not for readers: shortcodes, template tags,
-// anchors.
+// templateMark matches markup for site generators rather than readers: shortcodes, template tags, anchors.
 var templateMark = regexp.MustCompile(`\{\{[<%].*?[%>]\}\}|\{%.*?%\}|\s*\{[#.][\w:.# -]+\}\s*$`)
 
 // inline returns a block's text without markup, and the block's links.
@@ -36,7 +35,7 @@ func (w *walker) inline(n ast.Node) (string, []domain.BlockLink) {
 	return joinSoft(text), w.links
 }
 
-// hasCode reports whether a block contains code. Braces in code are literal text.
+// hasCode reports whether a block contains code, in which braces are literal text.
 func hasCode(n ast.Node) bool {
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		if c.Kind() == ast.KindCodeSpan {
@@ -46,7 +45,7 @@ func hasCode(n ast.Node) bool {
 	return false
 }
 
-// joinSoft replaces the line ends of the source with spaces, or removes them in scripts without spaces.
+// joinSoft replaces the line ends of the source with spaces. In scripts without spaces, it removes them.
 func joinSoft(s string) string {
 	if strings.IndexByte(s, softBreak) < 0 {
 		return s
@@ -147,7 +146,7 @@ var (
 	imageAlt     = regexp.MustCompile(`(?i)^<img\b[^>]*\balt\s*=\s*("[^"]*"|'[^']*')`)
 )
 
-// rawHTML writes the text that an inline tag stands for, such as a line break.
+// rawHTML writes the text for an inline tag, such as a line break.
 func (w *walker) rawHTML(b *strings.Builder, n *ast.RawHTML) {
 	var tag strings.Builder
 	for i := range n.Segments.Len() {
