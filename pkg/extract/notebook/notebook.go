@@ -1,4 +1,4 @@
-// Package notebook reads Jupyter notebooks: their Markdown, their code and the texts among its results.
+// Package notebook reads Jupyter notebooks: their Markdown, their code, and the text in their results.
 package notebook
 
 import (
@@ -56,10 +56,9 @@ func read(p *format.Parser) error {
 	return err
 }
 
-// errStructure means that a value is not what the format prescribes.
+// errStructure means that a value does not have the form that the format prescribes.
 var errStructure = errors.New("unexpected structure")
 
-// reader reads the cells of one notebook.
 type reader struct {
 	p     *format.Parser
 	dec   *json.Decoder
@@ -169,7 +168,7 @@ func (r *reader) metadata() error {
 	return nil
 }
 
-// lines is a text that is stored as one string or as a list of lines. Other values are read as "".
+// lines is a text stored as one string or as a list of lines. Any other value is read as "".
 type lines string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -186,7 +185,7 @@ func (l *lines) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// number is an integer. Other values are read as 0.
+// number is an integer. Any other value is read as 0.
 type number int
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -198,7 +197,7 @@ func (n *number) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// cell is a cell of any version of the format.
+// cell is a cell in any version of the format.
 type cell struct {
 	Type    lines             `json:"cell_type"`
 	Source  lines             `json:"source"`

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	maxOutputs     = 100      // maximum number of results of a cell that are read
-	maxOutputBytes = 16 << 10 // maximum size of a printed text that is read, in bytes
+	maxOutputs     = 100      // maximum number of results per cell
+	maxOutputBytes = 16 << 10 // maximum size of a printed text in bytes
 	maxOutputPage  = 1 << 20  // maximum size of an HTML result, in bytes; larger results are read as text
 )
 
-// output is a result in any version of the format. Before version 4, the data is not in an object of its own, and its
-// keys are abbreviations.
+// output is a result in any version of the format. Before version 4, the data has no object of its own, and its keys
+// are abbreviated.
 type output struct {
 	Type  lines                      `json:"output_type"`
 	Text  lines                      `json:"text"`
@@ -30,7 +30,7 @@ type output struct {
 	SVG   json.RawMessage            `json:"svg"`
 }
 
-// outputs reads the results of a code cell: the table or text of each, but no images.
+// outputs reads the results of a code cell. It reads the table or text of each result, but no images.
 func (r *reader) outputs(all []json.RawMessage) error {
 	if len(all) > maxOutputs {
 		r.p.Out.Warn(fmt.Sprintf("a cell has more than %d results; the rest were skipped", maxOutputs))
@@ -63,8 +63,8 @@ func (r *reader) outputs(all []json.RawMessage) error {
 	return flush()
 }
 
-// result reads one result in the most useful of its forms. HTML is preferred to plain text, because it has the tables
-// of data frames. Most values have only plain text. If there is an image, the plain text is only the image's name.
+// result reads one result in its most useful form. It prefers HTML to plain text, because only HTML has the tables of
+// data frames. Most values have only plain text. If there is an image, the plain text is just the image's name.
 func (r *reader) result(o output) error {
 	if o.Type == "error" || o.Type == "pyerr" {
 		return r.printed(strings.TrimSpace(string(o.Name) + ": " + string(o.Value)))
@@ -103,8 +103,8 @@ func isScript(page string) bool {
 // control matches the escape sequences that terminals interpret, for example as colours.
 var control = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07`)
 
-// printed emits the output of a program as a terminal shows it. If the program has overwritten a line, such as a
-// progress bar, only the line's last version is emitted.
+// printed emits the output of a program as a terminal shows it. If the program overwrote a line, such as a progress
+// bar, it emits only the last version of the line.
 func (r *reader) printed(text string) error {
 	if len(text) > maxOutputBytes {
 		text = format.Cut(text, maxOutputBytes)
