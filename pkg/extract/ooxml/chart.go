@@ -15,7 +15,7 @@ import (
 
 const (
 	maxChartPoints = 20_000  // maximum number of points read per series, and of rows per chart
-	maxPointText   = 1 << 10 // size in bytes; no more text is added to a point that exceeds it
+	maxPointText   = 1 << 10 // size in bytes from which no more text is added to a point
 )
 
 // chartText is the text in a chart: its titles, and a table of its points with one column per series.
@@ -75,8 +75,8 @@ func (a *Package) Chart(sc *xmlscan.Scanner, page int, emit func(domain.Block) e
 	return c.rows(&Table{Emit: emit, Page: page, Plain: a.P.Src.PlainRows})
 }
 
-// rows writes one row per category, with the values of all series. Every series repeats the category names, so they are
-// taken from the first series that has any.
+// rows writes one row per category, with the values of all series. Every series repeats the category names, so rows
+// uses those of the first series that has any.
 func (c *chartText) rows(w *Table) error {
 	if len(c.series) > format.MaxColumns-1 {
 		c.series = c.series[:format.MaxColumns-1]
@@ -117,7 +117,7 @@ func (c *chartText) rows(w *Table) error {
 }
 
 // readSeries reads a series in a chart. In scatter charts, the x values become the names of the points, and the y
-// values become the values of the points.
+// values their values.
 func readSeries(sc *xmlscan.Scanner) *chartSeries {
 	s := &chartSeries{}
 	sc.Each(func(e xml.StartElement) bool {
@@ -136,9 +136,9 @@ func readSeries(sc *xmlscan.Scanner) *chartSeries {
 	return s
 }
 
-// readPoints reads a series' literal values, or the cached values for a reference into the chart's workbook. Category
-// names with several levels are joined, outermost first; the file lists the innermost level first. Values stored as
-// text are not formatted as numbers, even if they look like numbers.
+// readPoints reads a series' literal values. If the series is a reference into the chart's workbook, it reads the
+// cached values. Category names with several levels are joined, outermost first; the file lists the innermost level
+// first. Values stored as text are not formatted as numbers, even if they look like numbers.
 func readPoints(sc *xmlscan.Scanner) map[int]string {
 	points := map[int]string{}
 	format, at, numeric := "", 0, false
@@ -183,7 +183,7 @@ func orderedPoints(points map[int]string) []string {
 	return out
 }
 
-// readDimensions reads the points in a newer chart kind, which stores them separately from its series.
+// readDimensions reads the points of a newer chart kind, which stores them apart from its series.
 func readDimensions(sc *xmlscan.Scanner) *chartSeries {
 	s := &chartSeries{}
 	sc.Each(func(e xml.StartElement) bool {
@@ -216,8 +216,8 @@ func readDimensions(sc *xmlscan.Scanner) *chartSeries {
 	return s
 }
 
-// shownNumber formats a stored number roughly as its number format does: as a percentage, as a date, or as a number
-// without rounding noise. It returns text that is not a number unchanged.
+// shownNumber formats a stored number roughly as its number format does: as a percentage, as a date, or without
+// rounding noise. It returns text that is not a number unchanged.
 func shownNumber(s, format string) string {
 	n, err := strconv.ParseFloat(s, 64)
 	if err != nil || len(s) > 40 {

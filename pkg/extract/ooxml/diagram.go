@@ -26,8 +26,7 @@ type diagramLink struct {
 // maxDiagramDepth is the maximum nesting depth of the nodes in a diagram.
 const maxDiagramDepth = 50
 
-// ReadDiagram emits the nodes of a diagram as list items, in outline order and with the same nesting. `page` is the
-// slide's number, or 0.
+// ReadDiagram emits the nodes of a diagram as a nested list, in outline order. `page` is the slide's number, or 0.
 func ReadDiagram(sc *xmlscan.Scanner, page int, emit func(domain.Block) error) error {
 	points := map[string]*diagramPoint{}
 	var order []string
@@ -39,7 +38,7 @@ func ReadDiagram(sc *xmlscan.Scanner, page int, emit func(domain.Block) error) e
 			switch xmlscan.Attr(e, "type") {
 			case "doc":
 				root = id
-			case "pres": // a node that only says how another is drawn
+			case "pres": // a node that only describes how another one is drawn
 				return false
 			}
 			points[id] = &diagramPoint{text: drawnText(sc)}
@@ -74,7 +73,7 @@ func ReadDiagram(sc *xmlscan.Scanner, page int, emit func(domain.Block) error) e
 		}
 		return nil
 	}
-	for _, id := range append([]string{root}, order...) { // nodes without a parent follow at the end
+	for _, id := range append([]string{root}, order...) { // nodes without a parent come last
 		if err := tell(id, 0); err != nil {
 			return err
 		}
@@ -88,7 +87,7 @@ func drawnText(sc *xmlscan.Scanner) string {
 	sc.Descend(func(e xml.StartElement) bool {
 		switch e.Name.Local {
 		case "t", "v":
-			if strings.HasSuffix(e.Name.Space, "diagram") { // the "t" of a diagram node, which contains paragraphs and not characters
+			if strings.HasSuffix(e.Name.Space, "diagram") { // the "t" of a diagram node contains paragraphs
 				return false
 			}
 			b.WriteString(sc.Text())

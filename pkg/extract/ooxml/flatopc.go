@@ -17,7 +17,8 @@ import (
 // flatPackage is the namespace of Flat OPC: an office document as one XML file instead of a zip file.
 const flatPackage = "http://schemas.microsoft.com/office/2006/xmlPackage"
 
-// FlatType returns the type of a Flat OPC document, judging by its first bytes, or "" for other files.
+// FlatType returns the type of a Flat OPC document, which it recognises by its first bytes. It returns "" for other
+// files.
 func FlatType(head []byte) string {
 	s := format.PageStart(head)
 	if !bytes.HasPrefix(s, []byte("<?xml")) && !bytes.HasPrefix(s, []byte("<pkg:package")) || !bytes.Contains(head, []byte(flatPackage)) {
@@ -35,7 +36,7 @@ func FlatType(head []byte) string {
 	return TypeDocx // most Flat OPC files are Word documents
 }
 
-// Unflatten replaces the source, which is a Flat OPC document, with a zip file of the same parts.
+// Unflatten replaces a Flat OPC source with a zip file of the same parts.
 func Unflatten(p *format.Parser) error {
 	data, err := p.Src.Bytes()
 	if err != nil {

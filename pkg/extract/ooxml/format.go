@@ -18,8 +18,8 @@ const (
 // folders lists the folder that holds the parts of each format.
 var folders = []struct{ folder, mimeType string }{{"word/", TypeDocx}, {"ppt/", TypePptx}, {"xl/", TypeXlsx}}
 
-// NewFormat fills in the fields that are the same for all office formats. A file in such a format is a package of
-// parts, or a single XML file (Flat OPC).
+// NewFormat fills in the fields that all office formats share. A file in such a format is a package of parts, or a
+// single XML file (Flat OPC).
 func NewFormat(f format.Format) format.Format {
 	f.Packed = true
 	f.Sniff = func(head []byte, _ string) bool {
@@ -41,8 +41,8 @@ func NewFormat(f format.Format) format.Format {
 	return f
 }
 
-// format returns the type of the package. It looks at the folder and the content type of the main part, and then at the
-// folders in the package. It returns "" for other packages.
+// format returns the type of the package, or "" if it is unknown. It checks the folder and the content type of the main
+// part, and then the folders in the package.
 func (a *Package) format() string {
 	main := a.MainPart("")
 	for _, c := range folders {

@@ -126,7 +126,7 @@ func formulaShape(shape string, a formulaArgs) string {
 	return e
 }
 
-// formulaScript formats a superscript or subscript as the sign followed by s. It returns "" if s is empty.
+// formulaScript formats a superscript or subscript as `sign` followed by s. It returns "" if s is empty.
 func formulaScript(sign, s string) string {
 	if s == "" {
 		return ""
@@ -134,7 +134,7 @@ func formulaScript(sign, s string) string {
 	return sign + formulaGroup(s)
 }
 
-// formulaGroup puts s in parentheses, unless s reads as a single operand without them.
+// formulaGroup puts s in parentheses, unless it reads as a single operand without them.
 func formulaGroup(s string) string {
 	if utf8.RuneCountInString(s) <= 1 || strings.IndexFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '.' }) < 0 {
 		return s

@@ -1,5 +1,5 @@
-// Package ooxml reads the common parts of the office formats: packages and their relationships, properties, drawings,
-// charts, diagrams, formulas, and documents that are one XML file. The packages docx, pptx and xlsx use it.
+// Package ooxml reads what the office formats have in common: packages and their relationships, properties, drawings,
+// charts, diagrams, formulas, and documents in a single XML file. The packages docx, pptx and xlsx use it.
 package ooxml
 
 import (
@@ -40,11 +40,11 @@ type Relation struct {
 	External bool
 }
 
-// Kind returns the last element of the relationship's type, such as "slide", "footnotes" or "officeDocument". It is the
-// same in all editions of the standard.
+// Kind returns the last element of the relationship's type, such as "slide", "footnotes" or "officeDocument". Unlike
+// the full type, it is the same in all editions of the standard.
 func (r Relation) Kind() string { return path.Base(r.Type) }
 
-// Relations returns the relationships of a part, in order, or nil if it has none. Targets are resolved to part names.
+// Relations returns the relationships of a part, in order, or nil if it has none. It resolves targets to part names.
 func (a *Package) Relations(part string) []Relation {
 	dir, file := path.Split(part)
 	var found []Relation
@@ -62,7 +62,7 @@ func (a *Package) Relations(part string) []Relation {
 		})
 	})
 	if err != nil {
-		return nil // reading the part itself exceeds the same limit and reports it
+		return nil // reading the part itself hits the same limit and reports it
 	}
 	return found
 }
@@ -89,7 +89,7 @@ func ByID(rels []Relation) map[string]Relation {
 	return m
 }
 
-// Related returns the target of the first relationship of the given kind, or `fallback` if there is none.
+// Related returns the target of the first relationship of the given kind. If there is none, it returns `fallback`.
 func (a *Package) Related(rels []Relation, kind, fallback string) string {
 	for _, r := range rels {
 		if r.Kind() == kind && !r.External && a.Files[zip.PartName(r.Target)] != nil {
@@ -99,8 +99,8 @@ func (a *Package) Related(rels []Relation, kind, fallback string) string {
 	return fallback
 }
 
-// ReadsComments reports whether comments are read. Plain text does not contain them, as in other tools: if PlainRows is
-// set, ReadsComments returns false and adds a warning.
+// ReadsComments reports whether comments are read. Plain text does not contain them, as in other tools. So
+// ReadsComments returns false and adds a warning if PlainRows is set.
 func (a *Package) ReadsComments() bool {
 	if a.P.Src.PlainRows {
 		a.P.Out.Warn("the document has comments, which are indexed but not part of its plain text")
@@ -108,8 +108,8 @@ func (a *Package) ReadsComments() bool {
 	return !a.P.Src.PlainRows
 }
 
-// Embeds warns that an embedded document is skipped, because the file shows only a picture of it. Formulas are embedded
-// objects too, but cause no warning.
+// Embeds warns that an embedded document is skipped, because the text shows only a picture of it. It does not warn
+// about formulas, which are embedded objects too.
 func (a *Package) Embeds(rels map[string]Relation, id, program string) {
 	a.embedded[rels[id].Target] = true
 	if strings.HasPrefix(program, "Equation") || strings.HasPrefix(program, "MathType") {
@@ -125,7 +125,7 @@ func (a *Package) Embeds(rels map[string]Relation, id, program string) {
 	a.P.Out.Warn("the embedded document " + format.Cut(name, 100) + format.Cut(program, 100) + " was skipped; upload it as a separate file")
 }
 
-// EmbedsRest warns of ActiveX controls, and of embedded documents to which a part's text does not refer.
+// EmbedsRest warns about ActiveX controls, and about embedded documents that the text of a part does not refer to.
 func (a *Package) EmbedsRest(rels []Relation) {
 	all := ByID(rels)
 	for _, rel := range rels {
@@ -138,9 +138,9 @@ func (a *Package) EmbedsRest(rels []Relation) {
 	}
 }
 
-// MainPart returns the name of the main document part. This is the part that the package's relationships name, or else
-// `fallback` if that part exists, or else a part that has the content type of a document. If there is none of these,
-// MainPart returns `fallback`.
+// MainPart returns the name of the main document part. It returns the first of these that exists: the part that the
+// package's relationships name, the part `fallback`, and a part with the content type of a document. If none exists, it
+// returns `fallback`.
 func (a *Package) MainPart(fallback string) string {
 	if part := a.Related(a.Relations(""), "officeDocument", ""); part != "" {
 		return part
@@ -177,8 +177,8 @@ func (a *Package) contentTypes() map[string]string {
 	return types
 }
 
-// formatOfPart returns the format whose documents have a main part of this content type. It also knows the content
-// types of templates, slide shows and files with macros. It returns "" for other content types.
+// formatOfPart returns the format whose main part has this content type. Templates, slide shows and files with macros
+// count too. It returns "" for other content types.
 func formatOfPart(contentType string) string {
 	if !strings.HasSuffix(contentType, ".main+xml") {
 		return ""
@@ -227,8 +227,8 @@ func (a *Package) coreProperties() map[string]string {
 	return core
 }
 
-// w3cTime returns a date as it is, and a time in RFC 3339 format. A time without a zone is taken as UTC. w3cTime
-// returns "" for any other string.
+// w3cTime converts a time to RFC 3339 and assumes UTC if it has no zone. It returns a date unchanged, and "" for any other
+// string.
 func w3cTime(s string) string {
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if _, err := time.Parse(layout, s); err == nil {
@@ -241,7 +241,7 @@ func w3cTime(s string) string {
 	return ""
 }
 
-// isStockTitle reports whether a title is a default, set by the program that wrote the document.
+// isStockTitle reports whether a title is the default of the program that wrote the document.
 func isStockTitle(title string) bool {
 	title = strings.ToLower(format.OneLine(title))
 	switch strings.TrimRight(title, " 0123456789") {

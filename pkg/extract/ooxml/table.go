@@ -24,15 +24,15 @@ type Row struct {
 	Links []domain.BlockLink
 }
 
-// Table converts each row of a table to a block. Each block must make sense alone, so rows below a header are written
-// as "column: value; …", and a cell merged over several rows is repeated in each of them. A row that consists of a
-// label and a value is written as "label: value".
+// Table converts each row of a table to a block. Each block must make sense alone: a row below a header is written as
+// "column: value; …", and a cell merged over several rows appears in each of them. A row with a label and a value is
+// written as "label: value".
 type Table struct {
 	Emit   func(domain.Block) error
 	Page   int
 	Plain  bool // write cells separated by tabs, without column names, and each merged cell once
-	Inner  bool // the table is in a cell, where tabs are lost, so pairs are written as "label: value" even in plain text
-	Styled bool // only the style marks the header rows, as it does in every new table on a slide
+	Inner  bool // the table is in a cell, where tabs are lost; pairs become "label: value" even in plain text
+	Styled bool // only the style marks the header rows, as in every new table on a slide
 	// Named is the number of rows at the start that the table marks as its header.
 	Named int
 
@@ -118,8 +118,8 @@ func (w *Table) sheetAbove(rows []Row, texts [][]string) int {
 }
 
 // headerAt returns the index of the first row that names the columns, and the number of such rows. `at` is -1 if there
-// are none. In an unmarked table with two columns, only a bold row counts as a header, because such tables usually hold
-// names and values.
+// are none. In an unmarked table with two columns, only a bold row is a header, because such tables usually hold names
+// and values.
 func (w *Table) headerAt(rows []Row) (at, depth int) {
 	at, depth = mergedOfficeHeader(rows)
 	texts, width := make([][]string, len(rows)), 0
@@ -143,9 +143,9 @@ func (w *Table) headerAt(rows []Row) (at, depth int) {
 	return -1, 0
 }
 
-// mergedOfficeHeader finds a header that has several rows. It returns the index of the first row and the number of
-// rows; `at` is -1 if there is no such header. It recognises the header by its merged cells: group names that span
-// columns, next to names that span rows.
+// mergedOfficeHeader finds a header with several rows. It returns the index of the first row and the number of rows;
+// `at` is -1 if there is no such header. It recognises the header by its merged cells: group names that span columns,
+// next to names that span rows.
 func mergedOfficeHeader(rows []Row) (at, depth int) {
 	at = slices.IndexFunc(rows, func(r Row) bool { return len(r.Cells) > 1 })
 	if at < 0 || !rows[at].hasWideCell() {
@@ -185,7 +185,7 @@ func allBold(r Row) bool {
 	return !slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Text != "" && !c.Bold })
 }
 
-// columns returns one text per column. A cell that spans several columns fills only the first, or all of them if
+// columns returns one text per column. A cell that spans several columns fills only the first of them, or all if
 // `repeat` is set.
 func (w *Table) columns(r Row, repeat bool) []string {
 	var cols []string

@@ -71,7 +71,7 @@ func ReadDrawnParagraph(sc *xmlscan.Scanner, rels map[string]Relation) DrawnPara
 	return p
 }
 
-// AddLink adds a link to a block's links, unless there are already as many as a block may have.
+// AddLink adds a link to a block's links, unless the block already has the maximum number of links.
 func AddLink(links []domain.BlockLink, text, address string) []domain.BlockLink {
 	if len(links) == domain.MaxBlockLinks {
 		return links
@@ -128,8 +128,8 @@ func LinkAddress(rels map[string]Relation, id string) string {
 }
 
 // ChooseOne reads the current element, which holds alternative versions of the same content. It reads the alternatives
-// in order, the fallback last, and calls `take` with each of their elements. It stops after the first alternative that
-// has added content. `length` returns the amount of content collected so far.
+// in order, with the fallback last, and calls `take` with each of their elements. It stops after the first alternative
+// that adds content. `length` returns the amount of content collected so far.
 func ChooseOne(sc *xmlscan.Scanner, length func() int, take func(e xml.StartElement) bool) {
 	before := length()
 	sc.Each(func(e xml.StartElement) bool {
@@ -141,8 +141,8 @@ func ChooseOne(sc *xmlscan.Scanner, length func() int, take func(e xml.StartElem
 	})
 }
 
-// AltText returns the description of a picture. It returns "" for texts that were not written by a person, such as file
-// names, addresses and descriptions marked as generated, and for texts that are too short or too long.
+// AltText returns the description of a picture. It returns "" if the description is too short or too long, or if no
+// person wrote it: file names, addresses, and descriptions marked as generated.
 func AltText(s string) string {
 	s = format.OneLine(s)
 	lower := strings.ToLower(s)
