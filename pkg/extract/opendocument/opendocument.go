@@ -32,8 +32,7 @@ var Presentation = newFormat("presentation", "odp", (*reader).presentation, form
 	Extensions: []string{".odp", ".otp", ".fodp"}, Name: "an OpenDocument presentation", Label: "presentation (odp)",
 })
 
-// newFormat adds to a format what all OpenDocument formats have in common. `body` is the function that reads the body
-// of a document.
+// newFormat adds to a format what all OpenDocument formats have in common. `body` reads the body of a document.
 func newFormat(kind, route string, body func(*reader, *xmlscan.Scanner), f format.Format) format.Format {
 	mimeType := typePrefix + kind
 	f.Type, f.Aliases, f.Packed = mimeType, []string{mimeType + "-template", mimeType + "-flat-xml"}, true
@@ -50,8 +49,8 @@ func newFormat(kind, route string, body func(*reader, *xmlscan.Scanner), f forma
 	return f
 }
 
-// flatType returns the type of a document in a single XML file, or "" if the file is something else. If the first bytes
-// do not reveal the type, it is assumed to be a text document.
+// flatType returns the type of a document in a single XML file, or "" for any other file. If the first bytes do not
+// reveal the type, it is taken for a text document.
 func flatType(head []byte) string {
 	s := format.PageStart(head)
 	if !bytes.HasPrefix(s, []byte("<?xml")) && !bytes.HasPrefix(s, []byte("<office:document ")) || !bytes.Contains(head, []byte("<office:document ")) {
@@ -68,7 +67,6 @@ func flatType(head []byte) string {
 	return typePrefix + "text"
 }
 
-// reader reads the parts of one document.
 type reader struct {
 	p      *format.Parser
 	styles map[string]style
@@ -78,8 +76,8 @@ type reader struct {
 	body   func(*reader, *xmlscan.Scanner)
 }
 
-// read reads a packed document: first its metadata, then styles, then the body. Headers and footers are stored
-// with the styles and are skipped.
+// read reads a packed document: its metadata, then its styles, then its body. It skips headers and footers, which are
+// stored with the styles.
 func read(p *format.Parser, route string, body func(*reader, *xmlscan.Scanner)) error {
 	a, r := zip.Opened(p), newReader(p, body)
 	p.Doc.Route = route
@@ -122,7 +120,8 @@ func newReader(p *format.Parser, body func(*reader, *xmlscan.Scanner)) *reader {
 	return &reader{p: p, body: body, styles: map[string]style{}, lists: map[string]listStyle{}}
 }
 
-// finish gives a document without a title the text of the paragraph in the Title style, if there is exactly one.
+// finish sets the title of a document without one. If exactly one paragraph has the Title style, its text becomes the
+// title.
 func (r *reader) finish() {
 	if r.p.Doc.Title == "" && r.titles == 1 {
 		r.p.Doc.Title = r.title
@@ -130,7 +129,7 @@ func (r *reader) finish() {
 }
 
 // document reads the metadata, the styles and the body in one XML file. A packed document has a separate file for each
-// of these; a flat document has all of them in one file.
+// of them; a flat document has all of them in one file.
 func (r *reader) document(sc *xmlscan.Scanner) {
 	if _, ok := sc.Root(); !ok {
 		return
@@ -159,7 +158,6 @@ func (r *reader) text(sc *xmlscan.Scanner) {
 	sc.Descend(w.element)
 }
 
-// meta reads the metadata of the document.
 func (r *reader) meta(sc *xmlscan.Scanner) {
 	values := map[string]string{}
 	var keywords []string

@@ -28,7 +28,7 @@ func (r *reader) presentation(sc *xmlscan.Scanner) {
 	})
 }
 
-// slide collects the text of a slide. The title comes first, whatever its place among the shapes.
+// slide collects the text of a slide. The title comes first, even if another shape precedes it.
 type slide struct {
 	r      *reader
 	sc     *xmlscan.Scanner
@@ -70,7 +70,7 @@ func (s *slide) shapes(blocks *[]domain.Block) {
 	}}
 	s.sc.Descend(func(e xml.StartElement) bool {
 		switch {
-		case xmlscan.Attr(e, "placeholder") == "true" && e.Name.Local == "frame": // a frame that still has its prompt
+		case xmlscan.Attr(e, "placeholder") == "true" && e.Name.Local == "frame": // a frame that still shows its prompt
 			s.sc.Skip()
 		case e.Name.Local == "notes":
 			s.shapes(&s.notes)
@@ -91,12 +91,12 @@ func (s *slide) shapes(blocks *[]domain.Block) {
 	})
 }
 
-// isTitle reports whether a frame is the slide's first frame that holds a title.
+// isTitle reports whether a frame is the first title frame of the slide.
 func (s *slide) isTitle(e xml.StartElement) bool {
 	return xmlscan.Attr(e, "class") == "title" && len(s.title) == 0
 }
 
-// isFooter reports whether frames of this class repeat the same text on each slide.
+// isFooter reports whether frames of this class repeat the same text on every slide.
 func isFooter(class string) bool {
 	switch class {
 	case "header", "footer", "date-time", "page-number":
@@ -105,7 +105,6 @@ func isFooter(class string) bool {
 	return false
 }
 
-// comment reads a comment on the slide.
 func (s *slide) comment(w *walker) {
 	if s.r.p.Src.PlainRows {
 		s.r.p.Out.Warn("the document has comments, which are indexed but not part of its plain text")

@@ -72,8 +72,8 @@ func (s *sheet) read() {
 	}
 }
 
-// element reads an element of the sheet. It returns false for a group of rows, so that the caller reads the rows in it
-// one by one.
+// element reads an element of the sheet. It returns false for a group of rows, whose rows the caller then reads one by
+// one.
 func (s *sheet) element(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "table-row":
@@ -207,7 +207,7 @@ func (s *sheet) emit(row table.Row, times int) error {
 }
 
 // fillMerged fills a row with the texts of merged cells that extend into it from above, and records the merged cells
-// that begin in it. Long texts are not repeated.
+// that start in it. It does not repeat long texts.
 func (s *sheet) fillMerged(row *table.Row, number int) {
 	for column, m := range s.above {
 		if m.last < number {
@@ -228,8 +228,8 @@ func (s *sheet) fillMerged(row *table.Row, number int) {
 	}
 }
 
-// readCell reads the current element as a cell. The cell's text is the text that a spreadsheet program shows. If the
-// file stores only a value, the text is made from the value.
+// readCell reads the current element as a cell. The text of the cell is what a spreadsheet program shows. If the file
+// stores only a value, the text comes from that value.
 func (s *sheet) readCell(e xml.StartElement, column int) cell {
 	c := cell{times: 1, columns: repeats(e, "number-columns-spanned"), rows: repeats(e, "number-rows-spanned")}
 	if n, err := strconv.Atoi(xmlscan.Attr(e, "number-columns-repeated")); err == nil && n > 1 {
@@ -274,7 +274,7 @@ func (s *sheet) readCell(e xml.StartElement, column int) cell {
 	return c
 }
 
-// storedValue returns the value of a cell that has no text.
+// storedValue returns the value of a cell without text.
 func storedValue(e xml.StartElement) string {
 	switch xmlscan.Attr(e, "value-type") {
 	case "string":
@@ -289,7 +289,7 @@ func storedValue(e xml.StartElement) string {
 	return xmlscan.Attr(e, "value")
 }
 
-// remark returns the text of the current element, a comment on a cell, without its author and date.
+// remark returns the text of the current element, a comment on a cell. It leaves out the author and the date.
 func (s *sheet) remark() string {
 	var lines []string
 	w := &walker{r: s.r, sc: s.sc, emit: func(b domain.Block) error {
@@ -300,7 +300,7 @@ func (s *sheet) remark() string {
 	return strings.Join(lines, "\n")
 }
 
-// comment keeps a comment until the rows are written.
+// comment stores a comment until the rows are written.
 func (s *sheet) comment(column int, text, remark string) {
 	if s.r.p.Src.PlainRows {
 		s.r.p.Out.Warn("the document has comments, which are indexed but not part of its plain text")
@@ -316,7 +316,7 @@ func (s *sheet) comment(column int, text, remark string) {
 	s.later(domain.Block{Kind: domain.BlockParagraph, Text: name + ": " + remark, Sheet: s.name, Row: min(s.row+1, format.MaxSheetRows)})
 }
 
-// boxes keeps the texts in shapes until the rows are written. `descend` walks the shapes.
+// boxes stores the texts in shapes until the rows are written. `descend` walks the shapes.
 func (s *sheet) boxes(descend func(take func(xml.StartElement) bool)) {
 	w := &walker{r: s.r, sc: s.sc, emit: func(b domain.Block) error {
 		b.Sheet = s.name

@@ -10,7 +10,6 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// maxStyles is the maximum number of styles that are kept.
 const maxStyles = 50_000
 
 // style is a style of paragraphs or characters.
@@ -22,14 +21,14 @@ type style struct {
 // listStyle holds a list's number formats, by level.
 type listStyle map[int]listLevel
 
-// listLevel says how the items on one level of a list are numbered.
+// listLevel describes the numbers of the items on one level of a list.
 type listLevel struct {
 	format         string // the format in OpenDocument's notation: "1", "a", "i"; "" for bullets
 	prefix, suffix string
 	start          int
 }
 
-// readStyles records the styles and list styles among the children of the current element, and the default language.
+// readStyles records the default language, and the styles and list styles among the children of the current element.
 func (r *reader) readStyles(sc *xmlscan.Scanner) {
 	sc.Each(func(e xml.StartElement) bool {
 		switch name := xmlscan.Attr(e, "name"); {
@@ -64,8 +63,7 @@ func readListStyle(sc *xmlscan.Scanner) listStyle {
 	return s
 }
 
-// language sets the document's language from the text properties of a style, unless the document already has a
-// language.
+// language sets the document's language from the text properties of a style, unless it is already set.
 func (r *reader) language(sc *xmlscan.Scanner) {
 	sc.Each(func(e xml.StartElement) bool {
 		if l := xmlscan.Attr(e, "language"); e.Name.Local == "text-properties" && l != "" && l != "none" && l != "zxx" && r.p.Doc.Language == "" {

@@ -16,7 +16,6 @@ const (
 	maxRepeated = 64 << 10 // maximum total size of all repetitions of a cell, in bytes; a larger cell is written once
 )
 
-// table reads the current element as a table.
 func (w *walker) table() {
 	w.tables++
 	defer func() { w.tables-- }()
@@ -51,7 +50,7 @@ func (t *grid) element(e xml.StartElement) bool {
 	return true
 }
 
-// row reads a row. A repeated row is written as often as it occurs, or once if it is empty.
+// row reads a row. A repeated row is written as often as it occurs, but only once if it is empty.
 func (t *grid) row(e xml.StartElement) {
 	var row ooxml.Row
 	filled := false

@@ -30,8 +30,8 @@ func (w *walker) put(b domain.Block) {
 	}
 }
 
-// element reads an element at the level of paragraphs. It returns false for an element that only wraps other elements;
-// the caller then walks the content of that element.
+// element reads an element at the level of paragraphs. It returns false for an element that only wraps others, so that
+// the caller walks its content.
 func (w *walker) element(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "h", "p":
@@ -119,7 +119,7 @@ func (w *walker) drawing() {
 			}
 			return true
 		case "object", "object-ole", "plugin", "applet":
-			if xmlscan.Attr(e, "notify-on-update-of-ranges") != "" { // a chart of cells that are read
+			if xmlscan.Attr(e, "notify-on-update-of-ranges") != "" { // a chart of cells that are read anyway
 				w.sc.Skip()
 				return true
 			}
@@ -136,7 +136,6 @@ func (w *walker) drawing() {
 	})
 }
 
-// paragraph collects the content of a paragraph.
 type paragraph struct {
 	w     *walker
 	text  strings.Builder
@@ -194,8 +193,7 @@ func (p *paragraph) element(e xml.StartElement) bool {
 	return false
 }
 
-// nestedWalker returns a walker for content nested in the paragraph. The blocks of this content are emitted after the
-// paragraph.
+// nestedWalker returns a walker for content nested in the paragraph, whose blocks follow the paragraph.
 func (p *paragraph) nestedWalker() *walker {
 	return &walker{r: p.w.r, sc: p.w.sc, tables: p.w.tables, emit: func(b domain.Block) error {
 		p.after = append(p.after, b)
@@ -229,7 +227,6 @@ func (p *paragraph) note() {
 	})
 }
 
-// comment reads a comment on the text.
 func (p *paragraph) comment() {
 	if p.w.r.p.Src.PlainRows {
 		p.w.r.p.Out.Warn("the document has comments, which are indexed but not part of its plain text")
