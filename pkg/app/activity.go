@@ -17,7 +17,7 @@ type recordingRetriever struct {
 	log    *slog.Logger
 }
 
-// recording wraps the retriever `next`, so that every search is recorded as a use of its datastores.
+// recording wraps a retriever so that every search is recorded as a use of its datastores.
 func (s *Service) recording(next api.Retriever) recordingRetriever {
 	return recordingRetriever{next: next, record: s.catalog.Used, log: s.log}
 }

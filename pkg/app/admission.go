@@ -19,37 +19,37 @@ import (
 	"github.com/sluice/sluice/pkg/processors"
 )
 
-// Default limits on concurrent requests, per processor. A query that is computed in this process takes a few
-// milliseconds of processor time, so running more queries at the same time would only make each of them slower.
+// Default limits on concurrent requests, per processor. A query that this process computes takes a few milliseconds of
+// processor time, so a higher limit would only make each query slower.
 const (
 	computedPerProcessor = 4   // searches and answers that this process computes itself
-	awaitedPerProcessor  = 64  // searches and answers that mostly wait for another server, such as an engine or a model
-	composedPerProcessor = 256 // answers of chat models, which need seconds to begin
+	awaitedPerProcessor  = 64  // searches and answers that mostly wait for another server, such as an engine or model server
+	composedPerProcessor = 256 // answers of chat models, which take seconds to begin
 	otherPerProcessor    = 32
 
-	waitingPerPermit   = 8  // maximum queue length per admitted request; a queue of this length can be served within the time-out of a burst
-	otherTimeoutFactor = 10 // time-out of other requests as a multiple of the queries' time-out; no user is waiting for them
-	burstTimeout       = 10 // time-out in a burst as a multiple of the time-out under sustained load
-	burstInterval      = 4  // longest burst as a multiple of the time-out
+	waitingPerPermit   = 8  // maximum queue length per slot; a burst's time-out is long enough to serve such a queue
+	otherTimeoutFactor = 10 // time-out of other requests, as a multiple of the queries' time-out; no user is waiting for them
+	burstTimeout       = 10 // time-out in a burst, as a multiple of the time-out under sustained load
+	burstInterval      = 4  // longest burst, as a multiple of the time-out
 
-	// awaitedShare is the value of admission.Options.Share for requests that mostly wait for other servers or for
-	// clients. With it, a workspace gets at most half of the slots while other workspaces send requests. For requests
-	// that keep a processor busy, see computedShare.
+	// awaitedShare is admission.Options.Share for requests that mostly wait for other servers or for clients. It limits
+	// a workspace to half of the slots while other workspaces send requests. For requests that keep a processor busy,
+	// see computedShare.
 	awaitedShare = 1
 	// aloneTime is how long a workspace must have been the only one with requests before it may use all slots. For
-	// uploads, no workspace may use all slots, because an upload may hold its slot for minutes.
+	// uploads, none ever may, because an upload can hold its slot for minutes.
 	aloneTime = 10 * time.Second
 )
 
-// Limits on how long ingestion pauses while queries are being refused. A pause ends when no query has been refused for
-// the quiet time, or after the maximum wait if that comes first.
+// Limits on how long ingestion pauses while queries are being refused. A pause ends after the quiet time without a
+// refusal, and at the latest after the maximum wait.
 const (
 	backpressureQuietTime = 500 * time.Millisecond
 	backpressureMaxWait   = 2 * time.Second
 )
 
-// admissionGates holds the gates that limit concurrent requests, and the backpressure that pauses ingestion while there
-// are too many requests.
+// admissionGates holds the gates that limit concurrent requests, and the backpressure that pauses ingestion under
+// overload.
 type admissionGates struct {
 	searches, answers, uploads, others *admission.Gate
 	backpressure                       *admission.Backpressure
@@ -98,9 +98,9 @@ func newAdmission(c config.Config, r prometheus.Registerer) *admissionGates {
 	return g
 }
 
-// computedShare returns the value of admission.Options.Share that limits a workspace to `slots` slots, but at least
-// one, while other workspaces send requests. For queries, `slots` leaves one processor to the other workspaces.
-// Otherwise, the requests of these workspaces would have to share busy processors, and might wait 10 ms several times.
+// computedShare returns the admission.Options.Share that limits a workspace to `slots` slots, but at least one, while
+// other workspaces send requests. For queries, `slots` leaves one processor to the others. Without it, their requests
+// would compete for busy processors and might wait 10 ms several times.
 func computedShare(processors, perProcessor, slots int) float64 {
 	return float64(processors*perProcessor)/float64(max(slots, 1)) - 1
 }
@@ -111,8 +111,8 @@ func (g *admissionGates) options(c config.Config, r *storageCheck) admit.Options
 	}
 }
 
-// searchPermits lets the searches for the parts of a question run concurrently, as long as the workspace that asks the
-// question has free search slots.
+// searchPermits lets the searches for the parts of a question run concurrently, as far as the workspace has free search
+// slots.
 type searchPermits struct{ gate *admission.Gate }
 
 // TryEnter implements retrieve.Permits.
@@ -121,8 +121,8 @@ func (p searchPermits) TryEnter(workspace string) (leave func(), ok bool) {
 	return slot.Leave, ok
 }
 
-// storageCheck checks whether more content can be accepted: whether there is room for more jobs in the outbox, where
-// jobs wait to be published, and for more bytes on the disk.
+// storageCheck checks whether more content can be accepted: whether the outbox, where jobs wait to be published, has
+// room for more jobs, and whether the disk has room for more bytes.
 type storageCheck struct {
 	catalog *catalog.Catalog
 	dir     string
@@ -135,14 +135,14 @@ type storageCheck struct {
 	result    error
 }
 
-// Results of a check are reused for a moment, so that many uploads need only one check.
+// Check results are reused for a moment, so that many uploads need only one check.
 const (
 	storageCheckInterval = 2 * time.Second
 	storageCheckTimeout  = time.Second
 )
 
-// check returns the reason for rejecting content, or nil if content can be accepted. It returns the previous result if
-// that is recent, or while another goroutine is checking.
+// check returns the reason for rejecting content, or nil. It reuses the previous result if that is recent, or while
+// another goroutine is checking.
 func (r *storageCheck) check(ctx context.Context) error {
 	r.mu.Lock()
 	due := time.Since(r.checkedAt) > storageCheckInterval
@@ -163,8 +163,8 @@ func (r *storageCheck) check(ctx context.Context) error {
 	return says
 }
 
-// inspect checks the outbox and the disk. If a check itself fails, inspect accepts the content: if something is wrong,
-// storing the content will fail and report the cause.
+// inspect checks the outbox and the disk. If a check itself fails, inspect accepts the content: if something is really
+// wrong, storing it will fail and report the cause.
 func (r *storageCheck) inspect(ctx context.Context) error {
 	waiting, _, err := r.catalog.OutboxBacklog(ctx)
 	switch {

@@ -6,8 +6,7 @@ import (
 	"os"
 )
 
-// openAudit opens the file at `path` for appending audit entries. It returns nil if audit entries go to the log
-// instead.
+// openAudit opens the file at `path` for appending audit entries. It returns nil if they go to the log instead.
 func openAudit(path string, log *slog.Logger) (*auditFile, error) {
 	if path == "" {
 		return nil, nil
@@ -19,7 +18,7 @@ func openAudit(path string, log *slog.Logger) (*auditFile, error) {
 	return &auditFile{file, log}, nil
 }
 
-// auditFile is a file whose write errors are logged, so that they do not make requests fail.
+// auditFile is a file that logs write errors, so that they do not fail requests.
 type auditFile struct {
 	*os.File
 	log *slog.Logger

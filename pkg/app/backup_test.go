@@ -25,14 +25,14 @@ import (
 	"github.com/sluice/sluice/pkg/originals"
 )
 
-// runCommand runs a command of api in this process, and returns its output and exit code.
+// runCommand runs an api command in the test's process and returns its output and exit code.
 func runCommand(args ...string) (stdout, stderr string, code int) {
 	var out, faults bytes.Buffer
 	code = Main(API, args, nil, &out, &faults)
 	return out.String(), faults.String(), code
 }
 
-// backUp creates a backup of the program or, if it is not running, of its data directory.
+// backUp backs up the running program or, if it is not running, its data directory.
 func (p *program) backUp(file string) backup.Report {
 	p.t.Helper()
 	out, faults, code := p.command("backup", file, "--json")
@@ -43,7 +43,7 @@ func (p *program) backUp(file string) backup.Report {
 	return report
 }
 
-// restored returns a program with a data directory that was restored from the backup. The program has not been started.
+// restored returns a program, not yet started, whose data directory was restored from the backup.
 func (p *program) restored(file string) *program {
 	p.t.Helper()
 	q := newProgram(p.t, p.env...)
@@ -65,14 +65,14 @@ func TestABackupOfABusyServiceBringsBackWhatWasAcceptedBefore(t *testing.T) {
 	var agent struct{ ID string }
 	p.must(p.post("/agents", map[string]any{"name": "Helper", "datastoreIds": []string{store}}, &agent))
 
-	model.delay.Store(int64(300 * time.Millisecond)) // leaves some work unfinished
+	model.delay.Store(int64(300 * time.Millisecond)) // keeps some work unfinished
 	for _, d := range unfinished {
 		if !p.putIn(store, d) {
 			t.Fatalf("%s cannot be put in", d.customID)
 		}
 	}
 	var busy sync.WaitGroup
-	busy.Go(func() { // continues while the backup is created
+	busy.Go(func() { // goes on during the backup
 		for i, d := range others {
 			if p.putIn(store, d); i%2 == 0 && d.id != "" {
 				_ = p.delete("/datasources/" + d.id)
@@ -89,7 +89,7 @@ func TestABackupOfABusyServiceBringsBackWhatWasAcceptedBefore(t *testing.T) {
 	p.settled(store, time.Minute)
 
 	q := p.restored(file)
-	model.delay.Store(int64(5 * time.Second)) // gives the test time to see what is missing
+	model.delay.Store(int64(5 * time.Second)) // leaves time to see what is missing
 	q.start()
 	q.eventually(time.Minute, "nobody says that the index is being built", func() bool {
 		return strings.Contains(q.readiness(), rebuilding)
@@ -117,10 +117,9 @@ func TestABackupOfABusyServiceBringsBackWhatWasAcceptedBefore(t *testing.T) {
 	q.sameRows(store)
 }
 
-// rebuilding is a note in the response to /readyz.
+// rebuilding is a note in the response of /readyz.
 const rebuilding = "there was no index, which is normal after a restore; it is being rebuilt"
 
-// readiness returns the body of the response to /readyz.
 func (p *program) readiness() string {
 	p.t.Helper()
 	var body json.RawMessage

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// fleetTools returns a function that runs the tools with which docs/deployment.md backs up a fleet. The tools of
-// PostgreSQL are found in PATH or in Debian's directories. TEST_BACKUP_FLEET is the path of the NATS command line.
+// fleetTools returns a function that runs the tools that docs/deployment.md uses to back up a fleet. It finds
+// PostgreSQL's tools in PATH or in Debian's directories. TEST_BACKUP_FLEET is the path of the NATS command line.
 func fleetTools(t *testing.T) (tool func(name string, args ...string) string) {
 	t.Helper()
 	nats := os.Getenv("TEST_BACKUP_FLEET")
@@ -23,7 +23,7 @@ func fleetTools(t *testing.T) (tool func(name string, args ...string) string) {
 		if name == "nats" {
 			path, err = nats, nil
 		} else if found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name); len(found) > 0 {
-			path, err = found[len(found)-1], nil // of the same version as the server that the test starts, or newer
+			path, err = found[len(found)-1], nil // not older than the server that the test starts
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -37,8 +37,8 @@ func fleetTools(t *testing.T) (tool func(name string, args ...string) string) {
 }
 
 // TestAFleetComesBackFromItsBackups backs up a busy fleet as docs/deployment.md says, loses everything, and restores it
-// with new, empty engines. Content accepted before the copy of the database is restored, and waiting work is done.
-// Content accepted between the two copies comes back from the job log, and the index is filled from the originals.
+// with new, empty engines. Content accepted before the database copy is restored, and unfinished work gets done.
+// Content accepted between the two copies comes back from the job log, and the index is rebuilt from the originals.
 func TestAFleetComesBackFromItsBackups(t *testing.T) {
 	tool := fleetTools(t)
 	dump, streams := filepath.Join(t.TempDir(), "catalog.dump"), filepath.Join(t.TempDir(), "nats-backup")
@@ -60,7 +60,7 @@ func TestAFleetComesBackFromItsBackups(t *testing.T) {
 	done[2].deleted = confirmed
 	f.api.settled(store, time.Minute)
 	for _, p := range f.ingestors {
-		f.api.must(p.terminate()) // leaves work waiting
+		f.api.must(p.terminate()) // leaves unfinished work
 	}
 	put := func(docs []*document) {
 		t.Helper()
@@ -95,7 +95,7 @@ func TestAFleetComesBackFromItsBackups(t *testing.T) {
 		return len(have) >= len(kept)-1
 	})
 	f.api.must(f.api.get("/agents/"+agent.ID, nil))
-	f.api.repair() // queues content that the index lacks, as an audit would do some time later
+	f.api.repair() // queues content that the index lacks, as a later audit would do
 	f.api.eventually(2*time.Minute, "the index has not the texts of all documents", func() bool {
 		f.api.checkSources(kept, f.api.settled(store, 2*time.Minute))
 		return f.api.holdsTexts(kept)

@@ -17,8 +17,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Time limit for a write to a backup's receiver. A stalled receiver must not keep a backup running, because no original
-// files can be deleted during a backup.
+// Time limit for a write to a backup's receiver. A stalled receiver must not keep a backup running, because originals
+// cannot be deleted during a backup.
 const backupWriteTimeout = 2 * time.Minute
 
 // backups creates backups of the running service, one at a time.
@@ -34,10 +34,10 @@ type backups struct {
 	hold atomic.Bool
 }
 
-// isHolding reports whether original files must not be deleted because a backup is running.
+// isHolding reports whether a backup is running, during which originals must not be deleted.
 func (b *backups) isHolding() bool { return b.hold.Load() }
 
-// prepareBackups sets up backups, and determines whether the complete service can be backed up.
+// prepareBackups sets up backups, and determines whether the whole service can be backed up.
 func (s *Service) prepareBackups(ctx context.Context) error {
 	s.backups.stopped, s.backups.stop = context.WithCancel(context.WithoutCancel(ctx))
 	s.deferClose(func() error { s.backups.stop(); return nil })
@@ -49,7 +49,7 @@ func (s *Service) prepareBackups(ctx context.Context) error {
 	return nil
 }
 
-// handler returns a handler that serves backups to the operator, and passes all other requests to the handler `next`.
+// handler serves backups to the operator and passes all other requests to `next`.
 func (b *backups) handler(caller operator, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != backupsource.Path {
@@ -105,8 +105,8 @@ func (b *backups) serve(w http.ResponseWriter, r *http.Request) {
 	b.log.Info("backup complete", "originals", report.Originals, "bytes", report.ArchiveBytes, "lost", report.Lost, "after", time.Since(began).Round(time.Millisecond))
 }
 
-// fail reports an error to the caller if nothing has been sent yet. Otherwise the archive itself tells the caller that
-// the backup was aborted.
+// fail reports an error to the caller if nothing has been sent yet. Otherwise the archive itself says that the backup
+// was aborted.
 func (b *backups) fail(w http.ResponseWriter, r *http.Request, out *archiveResponse, report backup.Report, err error) {
 	b.recordAudit(r, "failed", report)
 	gone := r.Context().Err() != nil || b.stopped.Err() != nil
@@ -114,7 +114,7 @@ func (b *backups) fail(w http.ResponseWriter, r *http.Request, out *archiveRespo
 		b.log.Error("backup failed", "error", err)
 	}
 	if out.begun {
-		_ = out.end() // the archive records that it was aborted
+		_ = out.end() // the archive says that it was aborted
 		return
 	}
 	if !gone && domain.CodeOf(err) != domain.CodeUnavailable {
@@ -125,7 +125,6 @@ func (b *backups) fail(w http.ResponseWriter, r *http.Request, out *archiveRespo
 	problem.Refuse(w, domain.CodeUnavailable, "the backup could not be started: the service is stopping, or a dependency is down")
 }
 
-// recordAudit records the request for a backup and its result in the audit log.
 func (b *backups) recordAudit(r *http.Request, result string, report backup.Report) {
 	address := r.RemoteAddr
 	if host, _, err := net.SplitHostPort(address); err == nil {
@@ -136,8 +135,8 @@ func (b *backups) recordAudit(r *http.Request, result string, report backup.Repo
 		slog.Int64("originals", report.Originals), slog.Int64("bytes", report.ArchiveBytes)))
 }
 
-// archiveResponse is a response that sends its header with the first bytes of the archive. Until then, an error
-// response can still be sent instead.
+// archiveResponse sends the response header with the first bytes of the archive. Until then, an error response can
+// still be sent instead.
 type archiveResponse struct {
 	w       http.ResponseWriter
 	control *http.ResponseController

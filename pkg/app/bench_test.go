@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// BenchmarkFirstStart measures the time from starting a process with an empty data directory until /readyz returns 200.
+// BenchmarkFirstStart measures the time from starting a process in an empty data directory until /readyz returns 200.
 func BenchmarkFirstStart(b *testing.B) {
 	var slowest time.Duration
 	for b.Loop() {
@@ -23,8 +23,8 @@ func BenchmarkFirstStart(b *testing.B) {
 	b.ReportMetric(float64(slowest.Milliseconds()), "ms-slowest")
 }
 
-// BenchmarkIdleMemory reports the resident memory of the all-in-one process in MB: directly after the start, and after
-// the sample documents have been ingested and queried and the child processes that read documents have ended.
+// BenchmarkIdleMemory reports the resident memory of the all-in-one process in MB, right after the start, and again
+// after the sample documents have been ingested and queried and the child processes have ended.
 func BenchmarkIdleMemory(b *testing.B) {
 	for b.Loop() {
 		p := newProgram(b)
@@ -38,20 +38,20 @@ func BenchmarkIdleMemory(b *testing.B) {
 		for i := range 50 {
 			p.query(store, fmt.Sprintf("quokka%04dx item", i), 5)
 		}
-		time.Sleep(idleAfter) // the benchmark measures a process that has been idle for this long
+		time.Sleep(idleAfter) // wait until the process counts as idle
 		b.ReportMetric(fresh, "MB-fresh")
 		b.ReportMetric(p.resident(), "MB-after-100-documents")
 		p.kill()
 	}
 }
 
-// idleAfter is longer than child processes that read documents wait for another document.
+// idleAfter is longer than idle child processes wait for another document.
 const idleAfter = 40 * time.Second
 
 // resident returns the resident set size of the process in MB (10^6 bytes), including mapped files.
 func (p *program) resident() float64 { return p.kept("VmRSS") }
 
-// kept returns the value in MB that the system reports under the given name for the memory of the process.
+// kept returns a value of the process's memory status in MB, by the name that the system gives it.
 func (p *program) kept(name string) float64 {
 	p.t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))

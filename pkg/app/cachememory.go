@@ -13,14 +13,13 @@ const (
 	// Total size of all caches in bytes if SLUICE_CACHE_MEMORY is not set. The postings cache may get more; see
 	// postingsShare.
 	defaultCacheMemory = 120 << 20
-	// If SLUICE_CACHE_MEMORY is not set, the postings cache gets at least 1/postingsShare of the memory available to
-	// the process. An index of a million chunks is searched twice as fast if the postings of common words fit into the
+	// If SLUICE_CACHE_MEMORY is not set, the postings cache gets at least 1/postingsShare of the process's available
+	// memory. An index of a million chunks is searched twice as fast if the postings of common words fit into the
 	// cache. The cache is emptied when there are no queries.
 	postingsShare = 64
 )
 
-// cacheMemory holds the size in bytes of each cache of a process. If SLUICE_CACHE_MEMORY is set, the sizes add up to
-// it.
+// cacheMemory holds the size of each cache of a process, in bytes. If SLUICE_CACHE_MEMORY is set, they add up to it.
 type cacheMemory struct{ postings, rows, vectors, catalog, originals int64 }
 
 func cacheMemoryOf(c config.Config) cacheMemory {
@@ -32,7 +31,7 @@ func cacheMemoryOf(c config.Config) cacheMemory {
 	return m
 }
 
-// shareOf returns 1/parts of the memory available to the process, in bytes, or 0 if the memory is unknown.
+// shareOf returns 1/parts of the process's available memory, in bytes, or 0 if that is unknown.
 func shareOf(memory memlimit.Provider, parts int64) int64 {
 	have, err := memory()
 	if err != nil || have > math.MaxInt64 {

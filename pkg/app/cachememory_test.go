@@ -16,7 +16,7 @@ func TestPostingsHaveAShareOfTheMemory(t *testing.T) {
 		want   int64
 	}{
 		{memlimit.Limit(24 << 30), 384 << 20},
-		{memlimit.Limit(1 << 63), 0}, // larger than the memory of any machine
+		{memlimit.Limit(1 << 63), 0}, // more than any machine has
 		{func() (uint64, error) { return 0, errors.New("nobody knows") }, 0},
 	} {
 		if got := shareOf(c.memory, postingsShare); got != c.want {

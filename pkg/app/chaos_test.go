@@ -27,7 +27,7 @@ import (
 	"github.com/sluice/sluice/testdata/site"
 )
 
-// chaosTime returns how long the chaos test disturbs the fleet: TEST_CHAOS, or half a minute by default.
+// chaosTime returns the duration of the chaos: TEST_CHAOS, or half a minute by default.
 func chaosTime(t *testing.T) time.Duration {
 	t.Helper()
 	text := os.Getenv("TEST_CHAOS")
@@ -41,8 +41,8 @@ func chaosTime(t *testing.T) time.Duration {
 	return d
 }
 
-// entry is a document of the chaos test with its expected state. That state is certain once the last request for the
-// document has been answered.
+// entry is a document of the chaos test with its expected state, which is certain once the last request for it has been
+// answered.
 type entry struct {
 	customID string
 	id       string
@@ -57,11 +57,11 @@ func (e *entry) text(version int) string {
 
 // TestAFleetSurvivesChaos kills and stops every process of a fleet and every engine behind it, one or two at a time and
 // at random moments. Meanwhile documents are created, replaced and deleted, and pages are crawled. In the end the last
-// version of everything accepted is searchable, deleted documents are gone, and the index contains exactly the rows
-// that the catalog knows.
+// accepted versions are searchable, deleted documents are gone, and the index contains exactly the rows that the
+// catalog knows.
 func TestAFleetSurvivesChaos(t *testing.T) {
 	const clients = 4
-	documents := 500 * max(1, int(chaosTime(t)/time.Minute)) // enough for the whole time
+	documents := 500 * max(1, int(chaosTime(t)/time.Minute)) // more than the clients can send in that time
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	pages := httptest.NewServer(site.Handler())
@@ -71,7 +71,7 @@ func TestAFleetSurvivesChaos(t *testing.T) {
 
 	chaos, end := context.WithTimeout(t.Context(), chaosTime(t))
 	defer end()
-	// Work that began before the end of the chaos is completed afterwards. Five minutes are longer than any back-off.
+	// Work that began during the chaos is completed afterwards. Five minutes are longer than any back-off.
 	all, cancel := context.WithTimeout(t.Context(), chaosTime(t)+5*time.Minute)
 	defer cancel()
 
@@ -113,11 +113,11 @@ func TestAFleetSurvivesChaos(t *testing.T) {
 	f.checkIndex(store)
 }
 
-// live adds document i, and then replaces or deletes one that was added before.
+// live adds document i, then replaces or deletes an earlier one.
 func (f *fleet) live(ctx context.Context, store string, entries []*entry, i int, random *rand.Rand) {
 	f.put(ctx, store, entries[i])
 	const clients = 4
-	before := entries[i%clients+clients*random.IntN(i/clients+1)] // one of this client's own documents
+	before := entries[i%clients+clients*random.IntN(i/clients+1)] // only this client's own documents
 	switch dice := random.IntN(10); {
 	case before.gone:
 	case dice < 4:
@@ -138,7 +138,7 @@ func (f *fleet) live(ctx context.Context, store string, entries []*entry, i int,
 	}
 }
 
-// put uploads the current version of the entry.
+// put uploads the entry's current version.
 func (f *fleet) put(ctx context.Context, store string, e *entry) {
 	body, err := json.Marshal(map[string]any{"documents": []map[string]any{{
 		"text": e.text(e.version), "name": e.customID, "metadata": map[string]string{"custom_id": e.customID},
@@ -154,7 +154,7 @@ func (f *fleet) put(ctx context.Context, store string, e *entry) {
 			e.id = answer.IDs[0]
 			return
 		}
-		if !passes(err) || pause(ctx) != nil { // otherwise repeat the request: the custom id identifies the document
+		if !passes(err) || pause(ctx) != nil { // otherwise retry: the custom id identifies the document
 			f.t.Errorf("putting %s in: %v, %v", e.customID, answer, err)
 			return
 		}
@@ -194,7 +194,7 @@ func (f *fleet) disturb(ctx context.Context, random *rand.Rand) map[string]int {
 	turn := random.Perm(len(strikes))
 	for ctx.Err() == nil {
 		if len(turn) == 0 {
-			turn = random.Perm(len(strikes)) // every kind equally often
+			turn = random.Perm(len(strikes)) // so that all kinds are equally frequent
 		}
 		blows[strikes[turn[0]]()]++
 		turn = turn[1:]
@@ -203,7 +203,7 @@ func (f *fleet) disturb(ctx context.Context, random *rand.Rand) map[string]int {
 	return blows
 }
 
-// strike kills a process or asks it to stop, and starts it again after a while.
+// strike kills a process or asks it to stop, then restarts it after a while.
 func (f *fleet) strike(p *program, random *rand.Rand, down func(minimum, limit int)) string {
 	how := "killed"
 	if random.IntN(3) == 0 {
@@ -255,7 +255,7 @@ func (f *fleet) checkEntries(store string, entries []*entry, have []source) {
 	ctx, cancel := context.WithTimeout(f.t.Context(), 2*time.Minute)
 	defer cancel()
 	var reads sync.WaitGroup
-	checking := make(chan struct{}, 8) // Milvus takes about 50 ms for a read, but serves many reads at the same time
+	checking := make(chan struct{}, 8) // Milvus needs about 50 ms per read, but serves many at once
 	for _, e := range entries {
 		s, ok := byID[e.id]
 		delete(byID, e.id)
@@ -290,8 +290,8 @@ func (f *fleet) checkEntries(store string, entries []*entry, have []source) {
 	}
 }
 
-// checkIndex compares the index with the catalog, row by row, after all queued sweeps have been carried out. The
-// fleet's processes must not be running.
+// checkIndex carries out all queued sweeps and then compares the index with the catalog, row by row. The fleet's
+// processes must not be running.
 func (f *fleet) checkIndex(store string) {
 	f.t.Helper()
 	ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
@@ -312,7 +312,7 @@ func (f *fleet) checkIndex(store string) {
 	if err := sweeper.Drain(ctx); err != nil {
 		f.t.Fatal(err)
 	}
-	later := func() time.Time { return time.Now().Add(time.Hour) } // the audit ignores rows that have just become active
+	later := func() time.Time { return time.Now().Add(time.Hour) } // otherwise the audit would ignore rows that have only just become active
 	auditor := control.Auditor{Catalog: cat, Engines: where, Originals: noOriginals{}, Log: log, Now: later}
 	report, err := auditor.Audit(ctx, control.Scope{}, f.t.Logf)
 	if err != nil {
@@ -321,8 +321,8 @@ func (f *fleet) checkIndex(store string) {
 	if report.Missing > 0 {
 		f.t.Errorf("%d datasources have not all of their rows", report.Missing)
 	}
-	// The only rows that may be left over are those of an interrupted run whose job was overtaken by a job that failed.
-	// The audit finds them.
+	// An interrupted run may leave rows behind if a job that failed overtook its job. Nothing else may, and the audit
+	// finds them.
 	f.t.Logf("the audit found %d rows to sweep", report.StrayRows)
 	if err := sweeper.Drain(ctx); err != nil {
 		f.t.Fatal(err)
@@ -355,7 +355,7 @@ func (f *fleet) checkIndex(store string) {
 	}
 }
 
-// rowsOnly returns sweeps that delete only rows of the index.
+// rowsOnly limits sweeps to those of index rows.
 type rowsOnly struct{ *catalog.Catalog }
 
 func (r rowsOnly) Sweeps(ctx context.Context, limit int) ([]catalog.SweepTask, error) {

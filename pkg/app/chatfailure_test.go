@@ -15,18 +15,18 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Time-outs in the tests of failing providers. They are short because the tests reach them many times.
+// Time-outs of the failing providers; short because many tests wait for them.
 const (
 	chatStart = 2 * time.Second
 	chatStall = 2 * time.Second
-	chatGrace = 5 * time.Second // allowance for everything except the time-out itself, on a busy machine
+	chatGrace = 5 * time.Second // allowance for everything but the time-out, on a busy machine
 )
 
-// failure describes how a provider fails, and the error that a client must get.
+// failure describes how a provider fails and which error a client must get.
 type failure struct {
 	play   scenario
-	midway bool // whether the failure comes after the first word; in that case a stream reports it in an event
-	status int  // expected status if the failure is not reported in an event
+	midway bool // whether it fails after the first word; a stream then reports the error in an event
+	status int  // expected status if no event reports the failure
 	says   string
 	after  string // expected Retry-After
 }
@@ -129,12 +129,12 @@ func (f failure) check(t *testing.T, got received, streaming bool) {
 	}
 }
 
-// received is the result that a client got.
+// received is what a client got.
 type received struct {
 	status  int
 	answer  string
 	done    bool
-	failed  string // data of the event that reports an error in a stream
+	failed  string // data of the stream's error event
 	after   string
 	took    time.Duration
 	problem struct {
@@ -147,7 +147,7 @@ func (r received) String() string {
 	return fmt.Sprintf("status %d, answer %.100q of %d bytes, done %v, failed %q, problem %+v, after %s", r.status, r.answer, len(r.answer), r.done, r.failed, r.problem, r.took)
 }
 
-// newChatAgent creates an agent without datastores, so that its answers come only from the model.
+// newChatAgent creates an agent without datastores, whose answers come only from the model.
 func (p *program) newChatAgent() string {
 	p.t.Helper()
 	var agent struct{ ID string }
@@ -197,7 +197,6 @@ func (p *program) ask(t testing.TB, agent, name, model, conversation string, str
 	return got
 }
 
-// read parses a stream.
 func (a *received) read(stream string) {
 	for block := range strings.SplitSeq(stream, "\n\n") {
 		name, data := "", []string{}
@@ -221,7 +220,7 @@ func (a *received) read(stream string) {
 	}
 }
 
-// messages returns the texts in a conversation, or none if the conversation does not exist.
+// messages returns the texts of a conversation, or none if it does not exist.
 func (p *program) messages(t testing.TB, conversation string) []string {
 	t.Helper()
 	var talk struct{ Messages []struct{ Text string } }

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// shown describes models for comparison, each by its provider, name and context window.
+// shown formats models for comparison: provider, name and context window.
 func shown(models []chat.Model) string {
 	var out []string
 	for _, m := range models {

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// chatServer implements the protocols of OpenAI and of Anthropic. It plays the scenario whose name the question
-// contains.
+// chatServer implements the protocols of OpenAI and Anthropic. It plays the scenario that the question names.
 type chatServer struct {
 	*httptest.Server
 	scenarios map[string]scenario
@@ -31,7 +30,7 @@ func newChatServer(t testing.TB, scenarios map[string]scenario) *chatServer {
 	return s
 }
 
-// settings returns the settings with which a program uses this server: as llm_3_5_turbo with OpenAI's protocol, and as
+// settings returns the settings of a program that uses this server: as llm_3_5_turbo with OpenAI's protocol, and as
 // llm_4 with Anthropic's.
 func (s *chatServer) settings(more ...string) []string {
 	return append([]string{
@@ -66,13 +65,13 @@ type wire struct {
 	begun     bool
 }
 
-// event writes one event unchanged.
+// event writes an event as it is.
 func (w *wire) event(name, data string) {
 	if w.anthropic {
 		fmt.Fprintf(w.w, "event: %s\n", name)
 	}
 	fmt.Fprintf(w.w, "data: %s\n\n", data)
-	_ = http.NewResponseController(w.w).Flush() // ignore the error: the next write notices a disconnected client
+	_ = http.NewResponseController(w.w).Flush() // the next write notices a disconnected client
 }
 
 func (w *wire) begin() {
@@ -100,7 +99,7 @@ func (w *wire) text(piece string) {
 	w.event("", `{"id":"c","object":"chat.completion.chunk","created":1,"model":"o-1","choices":[{"index":0,"delta":{"content":`+string(quoted)+`},"finish_reason":null}]}`)
 }
 
-// end ends the answer with the finish reason, which is different in each protocol.
+// end ends the answer with the protocol's finish reason.
 func (w *wire) end(openai, anthropic string) {
 	w.begin()
 	if w.anthropic {
@@ -122,7 +121,6 @@ func (w *wire) hang() {
 	}
 }
 
-// cut breaks the connection.
 func (w *wire) cut() { panic(http.ErrAbortHandler) }
 
 // refuse responds with a status and an error in the protocol's format.

@@ -21,7 +21,7 @@ import (
 	"github.com/sluice/sluice/pkg/datadir"
 )
 
-// api runs a command as on another machine: it is given the service's address and a key.
+// api runs a command as if on another machine, with the service's address and a key.
 func (p *program) api(ctx context.Context, args ...string) (out, errs string, exit cli.Exit) {
 	return runAt(ctx, "http://"+p.addr, args...)
 }
@@ -46,10 +46,10 @@ type brought struct {
 	Verified                                                  *verified
 }
 
-// verified compares an imported account with the datastore.
+// verified compares an imported account with its datastore.
 type verified struct{ Files, Stored, Searchable int64 }
 
-// bring runs ingest or import with --json. It fails the test if the exit code is not the expected one.
+// bring runs ingest or import with --json, and fails the test if the exit code is not the expected one.
 func (p *program) bring(want cli.Exit, args ...string) (b brought) {
 	p.t.Helper()
 	out, errs, exit := p.api(p.t.Context(), append(args, "--json")...)
@@ -64,7 +64,7 @@ func (b brought) counts() string {
 		b.Deleted, b.LeftOut)
 }
 
-// inFolder writes files to a new folder. `files` maps paths to contents.
+// inFolder writes files, given as contents by path, to a new folder.
 func inFolder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -84,7 +84,6 @@ func writeFile(t *testing.T, path, content string) {
 	}
 }
 
-// until waits until the condition is true.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	poll := time.NewTicker(20 * time.Millisecond)
@@ -143,13 +142,13 @@ func TestTheCommandLineAddsDocumentsAndAsks(t *testing.T) {
 		if exit != cli.OK || !strings.HasPrefix(out, "RANK  SCORE  SOURCE\n   1  0.") || !strings.Contains(out, "green wheel") {
 			t.Errorf("exit code %d\n%s%s", exit, out, errs)
 		}
-		out, errs, exit = p.api(t.Context(), "query", "valves", "-filter", "team=nobody", "-json") // there is only one datastore, so the command need not name it
+		out, errs, exit = p.api(t.Context(), "query", "valves", "-filter", "team=nobody", "-json") // the command need not name the only datastore
 		if exit != cli.OK || out != "[]\n" {
 			t.Errorf("for nobody: exit code %d\n%s%s", exit, out, errs)
 		}
 	})
 	t.Run("ask", func(t *testing.T) {
-		// No agent is created for a question that cannot be answered. The agent created at the end is the first.
+		// A question that cannot be answered creates no agent. The agent created at the end is the first one.
 		for _, test := range []struct {
 			says string
 			args []string
@@ -358,14 +357,14 @@ func TestAWatchedFolderIsFollowed(t *testing.T) {
 	}
 }
 
-// cutting returns the address of a proxy for the service. After the given number of requests that change something, it
-// calls the function `cut`.
+// cutting starts a proxy in front of the service and returns its address. After the given number of requests that
+// change something, the proxy calls `cut`.
 func cutting(t *testing.T, p *program, after int64, cut func()) string {
 	t.Helper()
 	target, err := url.Parse("http://" + p.addr)
 	p.must(err)
 	var changed atomic.Int64
-	over := make(chan struct{}) // closed when `cut` has been called
+	over := make(chan struct{}) // closed after the call of cut
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	proxy.FlushInterval = -1
 	proxy.ErrorHandler = func(w http.ResponseWriter, _ *http.Request, err error) {
@@ -376,11 +375,11 @@ func cutting(t *testing.T, p *program, after int64, cut func()) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/datastores/upsert/") || r.Method == http.MethodPost && r.URL.Path == "/datasources" {
 			switch n := changed.Add(1); {
-			case n > after: // wait until the last request has been answered
+			case n > after: // wait for the response to the last request
 				<-over
 				return
 			case n == after:
-				// The service processes this request, but its client does not wait for the response.
+				// The service processes this request, but the client does not wait for the response.
 				r = r.WithContext(context.WithoutCancel(r.Context()))
 				defer close(over)
 				defer cut()
@@ -392,7 +391,7 @@ func cutting(t *testing.T, p *program, after int64, cut func()) string {
 	return s.URL
 }
 
-// TestAnImportReportsEachRejectedAndEachCleanedDocument imports documents that the service receives in one request.
+// TestAnImportReportsEachRejectedAndEachCleanedDocument imports documents that reach the service in a single request.
 func TestAnImportReportsEachRejectedAndEachCleanedDocument(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
@@ -459,7 +458,7 @@ func TestInterruptedUploadsAreNotDuplicated(t *testing.T) {
 		files[fmt.Sprintf("%02d.txt", i)] = fmt.Sprintf("Document %d of many.", i)
 	}
 	dir := inFolder(t, files)
-	for after := range int64(3) { // each run is interrupted a little later
+	for after := range int64(3) { // each run is interrupted a little later than the one before
 		ctx, cut := context.WithCancel(t.Context())
 		_, _, exit := runAt(ctx, cutting(t, p, 5+4*after, cut), "ingest", dir, "--datastore", "Files", "--create", "--parallel", "4")
 		cut()
@@ -526,7 +525,7 @@ func TestAnEmptyServicePrintsTheNextSteps(t *testing.T) {
 	p := newProgram(t)
 	p.start()
 	for _, part := range []string{"There are no datastores yet", "export SLUICE_URL=http://" + p.addr, "ingest FOLDER --datastore Handbook --create", "query", "ask"} {
-		// The program becomes ready a moment before it prints this text.
+		// The program is ready a moment before it prints this text.
 		p.eventually(20*time.Second, fmt.Sprintf("%q is not said", part), func() bool { return strings.Contains(p.stderr.String(), part) })
 	}
 	p.newDatastore()

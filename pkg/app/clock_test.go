@@ -10,11 +10,10 @@ import (
 	"time"
 )
 
-// clockVariable is the environment variable with the path of a file. The file contains the error of the program's
-// clock.
+// clockVariable is the environment variable for the path of a file with the error of the program's clock.
 const clockVariable = "APP_TEST_CLOCK"
 
-// wrongClock returns a clock with the error in the file, or nil if file is "".
+// wrongClock returns a clock that is off by the amount in the file, or nil if file is "".
 func wrongClock(file string) func() time.Time {
 	if file == "" {
 		return nil
@@ -22,7 +21,7 @@ func wrongClock(file string) func() time.Time {
 	return func() time.Time {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			panic(err) // cannot fail: the test has written the file
+			panic(err) // cannot happen: the test has written the file
 		}
 		off, err := time.ParseDuration(string(text))
 		if err != nil {
@@ -33,8 +32,8 @@ func wrongClock(file string) func() time.Time {
 }
 
 // TestClockJumpsLoseAndRepeatNothing sets a program's clock forward and back by an hour and by a day: between requests,
-// while the program works, and while it is down after a kill. All accepted content is searchable exactly once, deleted
-// content stays deleted, and each idempotency key creates one resource.
+// while the program works, and while it is down after a kill. In the end all accepted content is searchable exactly
+// once, deleted content is gone, and each idempotency key has created one resource.
 func TestClockJumpsLoseAndRepeatNothing(t *testing.T) {
 	t.Parallel()
 	for _, jump := range []time.Duration{-24 * time.Hour, -time.Hour, time.Hour, 24 * time.Hour} {
@@ -83,7 +82,7 @@ func TestClockJumpsLoseAndRepeatNothing(t *testing.T) {
 			upload("ahead")
 			p.must(p.delete("/datasources/" + gone))
 			delete(wanted, "gone")
-			for _, r := range requests { // responses are stored for a day, which is not over just because the clock says so
+			for _, r := range requests { // responses are stored for a real day, whatever the clock says
 				r.ids = nil
 			}
 			if again := answer(requests); fmt.Sprint(again) != fmt.Sprint(first) {
@@ -107,7 +106,7 @@ func TestClockJumpsLoseAndRepeatNothing(t *testing.T) {
 					made++
 				}
 			}
-			if len(have) != len(wanted)+made || made != 5 { // the five datasources of one set of requests: an upload, a text and three documents
+			if len(have) != len(wanted)+made || made != 5 { // one set of requests makes five datasources: an upload, a text and three documents
 				t.Errorf("%d datasources are there, %d of them under keys, of %d that were uploaded", len(have), made, len(wanted))
 			}
 			found := map[string]int{}

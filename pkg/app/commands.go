@@ -57,13 +57,12 @@ func (p *commandLine) run(ctx context.Context, args []string) error {
 }
 
 // isRootFlag reports whether an argument is one of the root command's own flags. A command line that begins with any
-// other flag runs the serve command.
+// other flag runs serve.
 func isRootFlag(root *cobra.Command, arg string) bool {
 	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 	return name == "h" || root.Flags().Lookup(name) != nil || root.PersistentFlags().Lookup(name) != nil
 }
 
-// root returns the root of the command tree.
 func (p *commandLine) root() *cobra.Command {
 	commands := []*cobra.Command{p.Healthcheck(p.shape.listensAnywhere())}
 	switch p.shape {
@@ -86,13 +85,13 @@ func (p *commandLine) root() *cobra.Command {
 	return p.Root(serve, commands...)
 }
 
-// processCommand returns the command that runs a process of the given shape. The command passes all its arguments to
-// the process. They may begin with one of the process's own subcommands.
+// processCommand returns the command that runs a process of the given shape. It passes all its arguments, which may
+// begin with a subcommand of that process, to the process.
 func (p *commandLine) processCommand(shape Shape, short string) *cobra.Command {
 	return cli.WithoutUsage(&cobra.Command{
 		Use: string(shape) + " [command]", Short: short, GroupID: cli.GroupProcess, DisableFlagsInUseLine: true,
 		Long:               short + ". A symbolic link to sluice with the name " + string(shape) + " runs the same process.",
-		DisableFlagParsing: true, // flags belong to the other process
+		DisableFlagParsing: true, // flags belong to that process
 		RunE: func(cmd *cobra.Command, args []string) error {
 			other := newCommandLine(p.hooks, shape, p.Environ, p.Out, p.Err)
 			other.In = p.In

@@ -13,7 +13,7 @@ import (
 )
 
 // isUpgrade reports whether a move only replaces the fastest built-in embedding model with the best one. Such a move
-// runs in the background, because the datastore can be searched well enough until the move ends.
+// runs in the background, because until it ends, the datastore can be searched well enough.
 func isUpgrade(from, to domain.Place) bool {
 	return from.Engine == to.Engine && from.Model == static.ID && to.Model == minilm.ID
 }
@@ -71,9 +71,8 @@ func (s *Service) startControl(ctx context.Context) error {
 	return nil
 }
 
-// catchUp reconciles the job log with the catalog before anything new is published. If the log has lost its jobs,
-// catchUp publishes them again. If the catalog was restored from a copy and is older than the log, catchUp adds to the
-// catalog the jobs that were accepted after the copy was made.
+// catchUp reconciles the job log with the catalog before anything new is published. If the log has lost its jobs, it
+// publishes them again. If the catalog is an older copy, it adds the jobs that were accepted after the copy was made.
 func (s *Service) catchUp(ctx context.Context) error {
 	if s.broker.Reset() {
 		if _, err := s.rescuer.Rescue(ctx, 0); err != nil {
@@ -95,8 +94,7 @@ func (s *Service) catchUp(ctx context.Context) error {
 	if report.Adopted == 0 {
 		return nil
 	}
-	// Jobs that were unfinished when the catalog was copied may have finished since. The events that reported this are
-	// gone.
+	// Jobs that were unfinished in the copied catalog may have finished since. The events that reported this are gone.
 	s.rescuer.ExpectLostJobs()
 	if _, err := s.rescuer.Rescue(ctx, 0); err != nil {
 		return fmt.Errorf("recreating jobs that the older catalog lists as unfinished: %w", err)
@@ -104,8 +102,7 @@ func (s *Service) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// prune deletes what interrupted uploads have left in the store of original files, once at the start and then
-// periodically.
+// prune deletes what interrupted uploads have left among the originals, once at the start and then periodically.
 func (s *Service) prune(ctx context.Context) {
 	tick := time.NewTicker(s.config.AuditEvery)
 	defer tick.Stop()
@@ -125,7 +122,7 @@ func (s *Service) prune(ctx context.Context) {
 	}
 }
 
-// requestAudit requests an audit as soon as possible, because the embedded index has found damage.
+// requestAudit requests an immediate audit because the embedded index has found damage.
 func (s *Service) requestAudit() {
 	s.rebuild.recordDamage(s.now())
 	notify(s.indexAlarm)
@@ -134,8 +131,8 @@ func (s *Service) requestAudit() {
 // reschedule asks the scheduler to compare the schedules with the catalog as soon as possible.
 func (s *Service) reschedule() { notify(s.scheduled) }
 
-// build requests an immediate audit. It is called if the embedded index is missing; the audit then rebuilds the index
-// from the catalog.
+// build requests an immediate audit because the embedded index is missing. The audit rebuilds the index from the
+// catalog.
 func (s *Service) build() {
 	s.rebuild.begin(s.now())
 	notify(s.indexAlarm)
@@ -144,6 +141,6 @@ func (s *Service) build() {
 func notify(signal chan struct{}) {
 	select {
 	case signal <- struct{}{}:
-	default: // the signal is already pending
+	default: // a signal is already pending
 	}
 }

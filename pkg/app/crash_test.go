@@ -24,12 +24,12 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// pointVariable is the environment variable with the fault that a program causes in itself, once. At the given step,
-// the program either kills itself, as kill -9 would ("kill before commit"), or executes the step but reports a time-out
-// ("untold commit").
+// pointVariable is the environment variable for a fault that a program causes in itself, once. At the given step, it
+// either kills itself like kill -9 ("kill before commit"), or executes the step but reports a time-out ("untold
+// commit").
 const pointVariable = "APP_TEST_POINT"
 
-// writes are the steps in which an upload with an idempotency key becomes searchable, in order.
+// writes are the steps that make an upload with an idempotency key searchable, in order.
 var writes = []string{"claim", "content", "commit", "answer", "publish", "rows"}
 
 // points returns all faults or, unless TEST_FAULTS is set, the most dangerous ones.
@@ -43,7 +43,7 @@ func points() (all []string) {
 	return all
 }
 
-// faultHooks returns hooks that cause the given fault in a process. If point is "", they cause none.
+// faultHooks returns hooks that cause the given fault in a process, or none if point is "".
 func faultHooks(point string) (h hooks) {
 	if point == "" {
 		return h
@@ -64,11 +64,11 @@ type interruption struct {
 	past  atomic.Bool
 }
 
-// errUnreported is the time-out error of a step that was executed.
+// errUnreported is the time-out that is reported for a step although it was executed.
 var errUnreported = &domain.Error{Code: domain.CodeUnavailable, Message: "no answer in time", Err: context.DeadlineExceeded}
 
 // step executes a step. Depending on the fault, it kills the process before or after the step, or returns the error
-// untold although the step was executed.
+// `untold` although the step was executed.
 func (i *interruption) step(name string, untold error, do func() error) error {
 	i.die("kill before " + name)
 	if err := do(); err != nil {
@@ -86,7 +86,7 @@ func (i *interruption) die(point string) {
 		return
 	}
 	_ = syscall.Kill(syscall.Getpid(), syscall.SIGKILL)
-	select {} // wait for the signal
+	select {} // wait until the signal arrives
 }
 
 type interruptedClaims struct {
@@ -165,8 +165,8 @@ func (i interruptedIndex) Write(ctx context.Context, space index.Space, rows []i
 }
 
 // TestAnUploadWithAKeyIsStoredOnceWhereverItsProcessDies kills the process before and after each write of an upload, or
-// executes the write but reports a time-out. After it was repeated with the same key, each upload has created one
-// datasource, and its chunks exist once.
+// executes the write but reports a time-out. Each upload is then repeated with the same key. It must have created one
+// datasource, with each of its chunks once.
 func TestAnUploadWithAKeyIsStoredOnceWhereverItsProcessDies(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
@@ -195,7 +195,7 @@ func TestAnUploadWithAKeyIsStoredOnceWhereverItsProcessDies(t *testing.T) {
 			case <-time.After(time.Minute):
 				t.Fatalf("the process has not come to %q\n%s", point, tail(p.stderr.String(), 2000))
 			}
-			p.env = nil // without a fault, accepted uploads are completed, so the next fault meets its own upload
+			p.env = nil // without a fault, so that accepted uploads are completed before the next fault
 			p.start()
 		}
 		p.settled(store, time.Minute)

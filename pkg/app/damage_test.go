@@ -37,7 +37,7 @@ var damages = []struct {
 	{"it is gone", os.Remove},
 }
 
-// flipAt flips a bit at a relative position in the file: 0 is the first byte and 1 the last.
+// flipAt flips a bit at a relative position in the file, from 0 for the first byte to 1 for the last.
 func flipAt(path string, part float64) error {
 	content, err := os.ReadFile(path)
 	if err != nil || len(content) == 0 {
@@ -47,7 +47,7 @@ func flipAt(path string, part float64) error {
 	return os.WriteFile(path, content, 0o600)
 }
 
-// flipPage changes the first byte of a page of an SQLite file. This byte is the page's type.
+// flipPage changes the first byte of a page of an SQLite file, which is the page's type.
 func flipPage(number int) func(path string) error {
 	return func(path string) error {
 		const pageSize, headerSize = 4096, 100
@@ -64,7 +64,7 @@ func flipPage(number int) func(path string) error {
 	}
 }
 
-// damagedCopy returns a program with a copy of the data directory in which one file is damaged.
+// damagedCopy returns a program whose data directory is a copy with one damaged file.
 func (p *program) damagedCopy(t testing.TB, from, file string, spoil func(string) error) *program {
 	t.Helper()
 	q := newProgram(t, p.env...)
@@ -74,7 +74,7 @@ func (p *program) damagedCopy(t testing.TB, from, file string, spoil func(string
 	return q
 }
 
-// starts launches the program. It returns true when the program is ready, and false if the program has ended.
+// starts launches the program, and reports whether it became ready rather than ended.
 func (p *program) starts() bool {
 	p.t.Helper()
 	p.launch()
@@ -102,8 +102,8 @@ func (p *program) starts() bool {
 	}
 }
 
-// findsAll reports whether queries find every document. Its queries read as many rows as those of checkQueries, so that
-// they notice all damage that those would notice. A query that is rejected because data is damaged finds nothing.
+// findsAll reports whether queries find every document. They read as many rows as those of checkQueries, so they notice
+// the same damage. A query that fails because of damage finds nothing.
 func (p *program) findsAll(store string, docs []*document) bool {
 	for _, d := range docs {
 		var found []fragment
@@ -119,7 +119,7 @@ func (p *program) findsAll(store string, docs []*document) bool {
 	return true
 }
 
-// stockedDir returns a stopped program whose data directory contains documents.
+// stockedDir returns a stopped program with documents in its data directory.
 func stockedDir(t testing.TB, n int) (p *program, store string, docs []*document) {
 	t.Helper()
 	p = newProgram(t)
@@ -132,7 +132,7 @@ func stockedDir(t testing.TB, n int) (p *program, store string, docs []*document
 	return p, store, docs
 }
 
-// filesBelow returns the files in a subdirectory that are not empty.
+// filesBelow returns the non-empty files in a subdirectory.
 func filesBelow(t testing.TB, dir, part string) (all []string) {
 	t.Helper()
 	err := filepath.WalkDir(filepath.Join(dir, part), func(path string, e fs.DirEntry, err error) error {
@@ -153,8 +153,8 @@ func filesBelow(t testing.TB, dir, part string) (all []string) {
 	return all
 }
 
-// everyDamage reports whether to damage each file of a data directory in each way, which takes many minutes. By
-// default, each file is damaged in one way.
+// everyDamage reports whether to damage each file of a data directory in every way, which takes many minutes. By
+// default, each file is damaged in only one way.
 func everyDamage() bool { return os.Getenv("TEST_DAMAGE") != "" }
 
 func TestADamagedIndexFileIsRepaired(t *testing.T) {
@@ -201,7 +201,7 @@ func TestADamagedCatalogIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			q := p.damagedCopy(t, p.dir, datadir.Catalog, spoil)
 			if q.starts() {
-				// The changed bytes belong to no existing content.
+				// The program started, so the damage must have missed all content.
 				q.checkSources(docs, q.settled(store, time.Minute))
 				q.checkQueries(store, docs)
 				q.must(q.terminate())
@@ -217,8 +217,8 @@ func TestADamagedCatalogIsRefused(t *testing.T) {
 	}
 }
 
-// checkOriginals checks that every original is either returned completely or reported as missing, and that a repair
-// reports missing originals.
+// checkOriginals checks that every original is either complete or reported as missing, and that a repair reports the
+// missing ones.
 func (p *program) checkOriginals(docs []*document) {
 	p.t.Helper()
 	lost := 0
@@ -238,7 +238,6 @@ func (p *program) checkOriginals(docs []*document) {
 	}
 }
 
-// original reads an original completely.
 func (p *program) original(id string) (status int, content []byte) {
 	p.t.Helper()
 	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, "http://"+p.addr+"/datasources/"+id+"/original", nil)
@@ -254,9 +253,8 @@ func (p *program) original(id string) (status int, content []byte) {
 	return resp.StatusCode, content
 }
 
-// TestADamagedFileBesideTheStoresIsRepairedOrReported flips a bit in a file of a killed program's data directory that
-// belongs to neither the index nor NATS nor the catalog. The program must start anyway, or say what is damaged and what
-// to do.
+// TestADamagedFileBesideTheStoresIsRepairedOrReported flips a bit in a killed program's data directory, in a file
+// outside the index, NATS and the catalog. The program must start anyway, or say what is damaged and what to do.
 func TestADamagedFileBesideTheStoresIsRepairedOrReported(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
@@ -302,7 +300,7 @@ func TestDamagedNATSFilesAreRepairedOrReported(t *testing.T) {
 	p, store, docs := stockedDir(t, 4)
 	files := filesBelow(t, p.dir, datadir.NATS)
 	if !everyDamage() {
-		// Damage only the files with the most data: the messages of jobs and of originals.
+		// Damage only the files with the most data: messages of jobs and of originals.
 		files = slices.DeleteFunc(files, func(f string) bool {
 			return !strings.HasSuffix(f, ".blk") || !strings.Contains(f, "JOBS") && !strings.Contains(f, "OBJ_originals")
 		})
@@ -321,7 +319,7 @@ func TestDamagedNATSFilesAreRepairedOrReported(t *testing.T) {
 					return
 				}
 				q.checkSources(docs, q.settled(store, time.Minute))
-				q.checkQueries(store, docs) // the index is complete
+				q.checkQueries(store, docs) // this shows that the index is complete
 				q.checkOriginals(docs)
 				out, faults, code := q.command("backup", filepath.Join(t.TempDir(), "b.tar.zst"))
 				q.must(q.terminate())

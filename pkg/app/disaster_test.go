@@ -32,7 +32,7 @@ import (
 
 const consistent = "index, originals, job log and catalog agree"
 
-// command runs a command with the program's settings, and returns its output and exit code.
+// command runs a command with the program's settings and returns its output and exit code.
 func (p *program) command(args ...string) (stdout, stderr string, code int) {
 	p.t.Helper()
 	var out, faults bytes.Buffer
@@ -40,7 +40,7 @@ func (p *program) command(args ...string) (stdout, stderr string, code int) {
 	return out.String(), faults.String(), code
 }
 
-// repair runs sluice repair and returns the lines that it prints.
+// repair runs sluice repair and returns the lines it prints.
 func (p *program) repair(args ...string) []string {
 	p.t.Helper()
 	out, faults, code := p.command(append([]string{"repair"}, args...)...)
@@ -52,8 +52,8 @@ func (p *program) repair(args ...string) []string {
 	return lines
 }
 
-// says compares the lines of a repair with patterns in which * matches any text. The last line must match the last
-// pattern; the others may be in any order.
+// says compares the output of a repair with patterns in which * matches any text. The last line must match the last
+// pattern; the others may come in any order.
 func (p *program) says(lines []string, patterns ...string) {
 	p.t.Helper()
 	var unsaid []string
@@ -86,7 +86,7 @@ func matches(pattern, line string) bool {
 	return line == "" || pattern == "" || strings.HasSuffix(pattern, "*") || len(parts) == 1 && line == parts[0]
 }
 
-// openCatalog opens the program's catalog, also while the program is running.
+// openCatalog opens the program's catalog, even while the program is running.
 func (p *program) openCatalog() *catalog.Catalog {
 	p.t.Helper()
 	o := catalog.Options{Path: filepath.Join(p.dir, datadir.Catalog), Log: slog.New(slog.DiscardHandler), Now: time.Now, URL: p.setting("DATABASE_URL")}
@@ -107,7 +107,6 @@ func (p *program) setting(name string) (value string) {
 	return value
 }
 
-// swept waits until no sweeps are queued.
 func (p *program) swept() {
 	p.t.Helper()
 	c := p.openCatalog()
@@ -133,7 +132,6 @@ func (p *program) eventually(timeout time.Duration, otherwise string, ok func() 
 	}
 }
 
-// addContent adds documents and waits until they are searchable.
 func (p *program) addContent(store string, docs []*document) {
 	p.t.Helper()
 	for _, d := range docs {
@@ -144,8 +142,8 @@ func (p *program) addContent(store string, docs []*document) {
 	p.checkSources(docs, p.settled(store, time.Minute))
 }
 
-// whole checks that every document is found once, that a repair finds nothing to do, and that the index contains
-// exactly the rows that the catalog knows. It stops the program.
+// whole checks that every document is found once, that a repair has nothing to do, and that the index contains exactly
+// the rows that the catalog knows. It stops the program.
 func (p *program) whole(store string, docs []*document) {
 	p.t.Helper()
 	p.checkSources(docs, p.settled(store, time.Minute))
@@ -193,7 +191,7 @@ func (p *program) sameRows(store string) {
 	}
 }
 
-// generations returns all active generations.
+// generations returns all active generations of the datastore.
 func (p *program) generations(store string) (all []uint64) {
 	p.t.Helper()
 	c := p.openCatalog()
@@ -205,7 +203,7 @@ func (p *program) generations(store string) (all []uint64) {
 	return all
 }
 
-// found reports whether every document is found by a query for the document's word.
+// found reports whether a query for each document's word finds it once.
 func (p *program) found(store string, docs []*document) bool {
 	p.t.Helper()
 	return !slices.ContainsFunc(docs, func(d *document) bool { return d.word != "" && p.countHits(store, d.word) != 1 })
@@ -258,7 +256,7 @@ func TestADroppedMilvusCollectionIsRebuilt(t *testing.T) {
 	p.checkQueries(store, docs)
 
 	// This time no repair is requested. The program is stopped first, because Milvus Lite crashes if a collection is
-	// dropped while it is written, or searched while it is created.
+	// dropped during a write, or searched while it is being created.
 	p.must(p.terminate())
 	before := p.generations(store)
 	drop()
@@ -308,8 +306,8 @@ func TestARepairFindsADamagedByteOfTheEmbeddedIndexBeforeAQueryDoes(t *testing.T
 			}
 			return []int{20 + slices.IndexFunc(content[20:], func(b byte) bool { return b != 0 })}
 		},
-		// Change the text in all places: SQLite leaves old copies in the file when it moves data, and a change of such
-		// a copy has no effect.
+		// Change the text wherever it occurs: when SQLite moves data, it leaves old copies in the file, and changing
+		// such a copy has no effect.
 		"a text in the database": func(_ string, content []byte) (at []int) {
 			for from := 0; ; from += len(docs[3].word) {
 				i := bytes.Index(content[from:], []byte(docs[3].word))
@@ -334,7 +332,7 @@ func TestARepairFindsADamagedByteOfTheEmbeddedIndexBeforeAQueryDoes(t *testing.T
 	p.whole(store, docs)
 }
 
-// flip flips a bit in each of the bytes that `where` returns for a file below dir.
+// flip flips a bit in each byte that `where` returns for a file below dir.
 func (p *program) flip(dir string, where func(path string, content []byte) []int) {
 	p.t.Helper()
 	flipped := 0
@@ -361,7 +359,6 @@ func (p *program) flip(dir string, where func(path string, content []byte) []int
 	}
 }
 
-// deleteStream deletes a stream from the program's embedded NATS server.
 func (p *program) deleteStream(name string) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), 10*time.Second)
@@ -384,7 +381,7 @@ func TestDeletedStreamsAreCreatedAgain(t *testing.T) {
 	docs := mixedDocuments(t, 9)
 	p.addContent(store, docs[:1])
 	for i, stream := range []string{jobs.StreamJobs, jobs.StreamEvents} {
-		model.delay.Store(int64(500 * time.Millisecond)) // leaves some jobs unfinished
+		model.delay.Store(int64(500 * time.Millisecond)) // keeps some jobs unfinished
 		for _, d := range docs[1+4*i : 5+4*i] {
 			if !p.putIn(store, d) {
 				t.Fatalf("%s cannot be put in", d.customID)
@@ -399,7 +396,7 @@ func TestDeletedStreamsAreCreatedAgain(t *testing.T) {
 	p.whole(store, docs)
 }
 
-// freeAddress returns a loopback address on which nothing listens.
+// freeAddress returns an unused loopback address.
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	p := newProgram(t)
@@ -426,7 +423,7 @@ func TestIndexedContentOutlivesTheLossOfAllOriginals(t *testing.T) {
 	p.says(p.repair(), lost, "originals of 1 web page are lost or damaged and will be fetched again",
 		"7 datasources checked: 1 to be fetched again, 6 without their original")
 	p.checkSources(docs, p.settled(store, time.Minute))
-	p.says(p.repair("--prune"), lost, "7 datasources checked: 6 without their original") // content that can still be found is not deleted
+	p.says(p.repair("--prune"), lost, "7 datasources checked: 6 without their original") // --prune keeps content that can still be found
 
 	out, faults, code := p.command("replay", "--datastore", store)
 	if code != 4 || !strings.Contains(out, "7 datasources queued") || !strings.Contains(faults, "6 of 7 datasources failed") {
@@ -439,7 +436,7 @@ func TestIndexedContentOutlivesTheLossOfAllOriginals(t *testing.T) {
 	}
 	p.checkQueries(store, docs)
 
-	// Lose the index as well. Then one document is deleted, and the others are uploaded again.
+	// Lose the index as well. Then delete one document and upload the others again.
 	p.must(p.terminate())
 	p.must(os.RemoveAll(filepath.Join(p.dir, datadir.Index)))
 	p.start()
@@ -553,7 +550,7 @@ func TestAnOlderDatabaseCatchesUpWithTheJobLog(t *testing.T) {
 			restore()
 			p.start()
 
-			// Deleted datasources are in the catalog again, but are not found.
+			// Deleted datasources are back in the catalog, but searches do not find them.
 			for _, d := range docs[2:4] {
 				if n := p.countHits(store, d.word); n != 0 {
 					t.Errorf("%s was deleted and is found", d.customID)

@@ -7,10 +7,10 @@ import (
 	"os"
 )
 
-// disk checks the disk that holds the data directory and the uploads in progress.
+// disk checks that the disk with the data directory and the unfinished uploads works.
 type disk struct {
 	dir     string
-	probing chan struct{} // full during a probe, so that a hanging disk blocks only one probe, not one per request
+	probing chan struct{} // full during a probe, so that a hanging disk blocks one probe instead of one per request
 }
 
 func newDisk(dir string) *disk { return &disk{dir: dir, probing: make(chan struct{}, 1)} }
@@ -18,8 +18,8 @@ func newDisk(dir string) *disk { return &disk{dir: dir, probing: make(chan struc
 // Number of bytes that a probe writes.
 const probeBytes = 256 << 10
 
-// ready returns an error if the disk does not accept a write. If the write hangs, it continues in the background after
-// ctx is done.
+// ready returns an error if the disk does not accept a write. A hanging write continues in the background after ctx is
+// done.
 func (d *disk) ready(ctx context.Context) error {
 	select {
 	case d.probing <- struct{}{}:

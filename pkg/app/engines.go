@@ -22,14 +22,14 @@ import (
 
 // engines are the vector indexes of a process.
 type engines struct {
-	embedded *embedded.Index // nil: not configured here
-	remote   []remoteEngine  // the first is the default for new datastores
-	// rebuilding describes the content that is missing from the embedded index, or returns "" if nothing is missing.
-	// The field is nil in processes that do not have this information.
+	embedded *embedded.Index // nil: not in this process
+	remote   []remoteEngine  // the first one is the default for new datastores
+	// rebuilding describes the content that the embedded index lacks, or returns "" if it is complete. It is nil in
+	// processes that do not know.
 	rebuilding func(context.Context) string
 }
 
-// remoteEngine is an engine on separate servers, which all processes can use.
+// remoteEngine is an engine on servers of its own, which all processes can use.
 type remoteEngine struct {
 	name domain.Engine
 	remoteIndex
@@ -37,11 +37,11 @@ type remoteEngine struct {
 
 type remoteIndex interface {
 	index.Index
-	// Lacks describes the features that the server does not support, or returns "" if it supports all.
+	// Lacks describes the features that the server does not support, or returns "".
 	Lacks(ctx context.Context) (string, error)
 }
 
-// openRemote opens the engines whose servers are configured. It does not wait for the servers to answer.
+// openRemote opens the engines whose servers are configured, without waiting for the servers to answer.
 func (e *engines) openRemote(c config.Config, log *slog.Logger) error {
 	if c.MilvusAddr != "" {
 		idx, err := milvus.Open(milvus.Options{
@@ -62,8 +62,7 @@ func (e *engines) closeRemote() (err error) {
 	return err
 }
 
-// index returns the index of an engine. It returns domain.CodeUnavailable if the engine is not configured in this
-// process.
+// index returns the index of an engine, or domain.CodeUnavailable if this process has no such engine.
 func (e *engines) index(engine domain.Engine) (index.Index, error) {
 	if engine == domain.EngineEmbedded && e.embedded != nil {
 		return e.embedded, nil
@@ -76,8 +75,7 @@ func (e *engines) index(engine domain.Engine) (index.Index, error) {
 	return nil, domain.Errorf(domain.CodeUnavailable, "engine %q is not configured", engine)
 }
 
-// names returns the engines of this process. The first is the default for new datastores: a remote engine if there is
-// one.
+// names returns the engines of this process. The first is the default for new datastores: a remote engine, if any.
 func (e *engines) names() (out []domain.Engine) {
 	for _, r := range e.remote {
 		out = append(out, r.name)
@@ -91,7 +89,7 @@ func (e *engines) names() (out []domain.Engine) {
 func (e *engines) checks() (out []api.Check) {
 	for _, r := range e.remote {
 		out = append(out, api.Check{Name: string(r.name), Ready: r.Ready, Degrades: true, Note: func(ctx context.Context) string {
-			lacks, _ := r.Lacks(ctx) // ignore the error: Ready reports a server that cannot be reached
+			lacks, _ := r.Lacks(ctx) // Ready reports an unreachable server
 			return lacks
 		}})
 	}
@@ -101,7 +99,7 @@ func (e *engines) checks() (out []api.Check) {
 	return out
 }
 
-// logMissingFeatures logs which features each server lacks, once for each server, as soon as the server can be reached.
+// logMissingFeatures logs the features that each server lacks, once per server, as soon as it can be reached.
 func (e *engines) logMissingFeatures(ctx context.Context, log *slog.Logger) {
 	var asking sync.WaitGroup
 	for _, r := range e.remote {

@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/eval/compare"
 )
 
-// manuals contains the documents for the tests of eval, by custom id.
+// manuals are the documents of these tests, by custom id.
 var manuals = map[string]string{
 	"pump":   "The Aurora pump carries a warranty of thirty months. It begins on the day on which the pump is delivered, and covers seals, bearings and the motor. Claims are made in writing.",
 	"logger": "The Nimbus logger shows error code E-23 when its memory card is full. Replace the card while the device is switched off, and format the new one before the first recording.",
@@ -27,7 +27,6 @@ var manuals = map[string]string{
 	"sensor": "The sensor measures pressure twelve times per second and sends what it has measured by radio. Its battery lasts four years, and a lamp blinks when it has to be replaced.",
 }
 
-// evaluated starts a service that has the manuals in a datastore.
 func evaluated(t *testing.T) (p *program, storeID string) {
 	t.Helper()
 	p = newProgram(t)
@@ -83,8 +82,8 @@ func TestEvalMeasuresARunningService(t *testing.T) {
 		if len(report.Levels) != 2 || report.K != 3 || report.Questions != 4 {
 			t.Fatalf("the report is %+v", report)
 		}
-		// Two of the three relevant documents exist, and both are ranked first. Two of the three expected answers are
-		// in the first fragment, and one is in none.
+		// Two of the three relevant documents exist, and both are ranked first. The first fragment contains two of the
+		// three expected answers; no fragment contains the third.
 		for _, l := range report.Levels {
 			for _, m := range l.Modes {
 				if got := fmt.Sprintf("%.3f %.3f %.3f", m.NDCG.Mean, m.Recall.Mean, m.MRR.Mean); l.Questions != 3 || got != "0.667 0.667 0.667" {
@@ -154,7 +153,7 @@ func TestEvalMeasuresARunningService(t *testing.T) {
 	})
 }
 
-// questionModel starts a chat model that asks questions about a passage. Every fourth response is useless.
+// questionModel starts a chat model that writes questions about a passage. Every fourth response is useless.
 func questionModel(t *testing.T) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

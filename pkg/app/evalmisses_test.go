@@ -10,14 +10,14 @@ import (
 	"github.com/sluice/sluice/pkg/eval/misses"
 )
 
-// TestEvalExplainsOneMissOfEachKind plants a question for each reason, and asks for the best result only.
+// TestEvalExplainsOneMissOfEachKind asks one question for each reason, with a single result per query.
 func TestEvalExplainsOneMissOfEachKind(t *testing.T) {
 	t.Parallel()
 	p, storeID := evaluated(t)
 	filler := func(word string) string { return strings.TrimSpace(strings.Repeat(word+" and ", 70)) }
 	var documents []map[string]any
 	for id, text := range map[string]string{
-		// Two long sentences, each of which fills a chunk. The answer is at the border.
+		// The two long sentences of "cut" fill a chunk each, and the answer lies across the border.
 		"cut":   "The mast was painted with " + filler("varnish") + " before the sails arrived. They were sewn at Kilmory with " + filler("thread") + " over the winter.",
 		"sails": "What was done before the sails arrived: before the sails arrived, what was done.",
 		"low":   "Walruses rest on ice.", "high": "Walruses rest: how walruses rest, where walruses rest.",

@@ -22,17 +22,16 @@ import (
 	"github.com/sluice/sluice/pkg/loadtest"
 )
 
-// What a tenant must still get while another tenant attacks.
+// What a tenant must still get while another one attacks.
 const (
 	victimRate    = 5    // requests per second
-	victimServed  = 0.99 // share of all requests
+	victimServed  = 0.99 // as a share of all requests
 	victimSlowest = 3    // as a multiple of the 99th percentile without an attack
-	// victimFloor is the 99th percentile in milliseconds that is always acceptable, because below it the noise of the
-	// machine dominates.
+	// A 99th percentile that is always acceptable, in milliseconds: below it, the machine's noise dominates.
 	victimFloor = 10.0
 )
 
-// tenant is one workspace of a program, with a datastore that has content.
+// tenant is a workspace of a program, with a datastore that has content.
 type tenant struct {
 	*program
 	key    string
@@ -56,7 +55,7 @@ func (p *program) tenant(workspace string) *tenant {
 	return t
 }
 
-// do sends a request and returns the status of the response, or 0 if there is none.
+// do sends a request and returns the response's status, or 0 if there is no response.
 func (t *tenant) do(ctx context.Context, method, path, contentType string, body []byte) (int, []byte) {
 	req, err := http.NewRequestWithContext(ctx, method, "http://"+t.addr+path, bytes.NewReader(body))
 	if err != nil {
@@ -91,7 +90,6 @@ func (t *tenant) search(ctx context.Context, query string, topK int) error {
 	return t.json(ctx, "/datastores/"+t.store+"/query", map[string]any{"query": query, "topK": topK})
 }
 
-// file uploads a file.
 func (t *tenant) file(ctx context.Context, name string, content []byte) error {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
@@ -107,7 +105,7 @@ func (t *tenant) file(ctx context.Context, name string, content []byte) error {
 	return nil
 }
 
-// statuses returns the number of the tenant's datasources by status.
+// statuses counts the tenant's datasources by status.
 func (t *tenant) statuses() map[string]int {
 	t.t.Helper()
 	count := map[string]int{}
@@ -135,7 +133,7 @@ func (t *tenant) statuses() map[string]int {
 	}
 }
 
-// waiting returns the number of datasources that are not finished.
+// waiting returns the number of unfinished datasources.
 func (t *tenant) waiting() int {
 	n := 0
 	for status, count := range t.statuses() {
@@ -151,8 +149,8 @@ func (t *tenant) settled(timeout time.Duration) {
 	t.eventually(timeout, "a tenant's content is not finished", func() bool { return t.waiting() == 0 })
 }
 
-// explodingPDF returns a small file whose only page draws a form, which draws another form ten times, and so on. Files
-// with different values of `number` have different content.
+// explodingPDF returns a small file whose only page draws a form, which draws another form ten times, and so on. The
+// content depends on `number`.
 func explodingPDF(number int) []byte {
 	const levels = 24
 	form := func(next int) string { return fmt.Sprintf("/Resources << /XObject << /N %d 0 R >> >>", next) }
@@ -168,7 +166,7 @@ func explodingPDF(number int) []byte {
 	return extracttest.PDF(objects...)
 }
 
-// smallPDF returns a PDF with a page that contains the text.
+// smallPDF returns a PDF with the text on one page.
 func smallPDF(text string) []byte {
 	return extracttest.PDFPages(extracttest.At("F1", 12, 72, 700, text))
 }
@@ -176,7 +174,7 @@ func smallPDF(text string) []byte {
 // attack keeps a service busy until ctx ends.
 type attack func(ctx context.Context, by *tenant)
 
-// attacks are ways in which a tenant could block all other tenants.
+// attacks are ways in which a tenant could block all others.
 var attacks = map[string]attack{
 	"streams":       openStreams,
 	"slow uploads":  func(ctx context.Context, by *tenant) { drip(ctx, by, 70, uploadHead(by)) },
@@ -189,7 +187,7 @@ var attacks = map[string]attack{
 	},
 }
 
-// dearQuery is about the most expensive query that is allowed.
+// dearQuery is nearly the most expensive query allowed.
 var dearQuery = strings.Repeat("harbour lighthouse orchard railway cathedral mill quarry garden bridge observatory ", 90)
 
 // atOnce calls f repeatedly from n goroutines until ctx ends.
@@ -226,7 +224,7 @@ func openStreams(ctx context.Context, by *tenant) {
 	all.Wait()
 }
 
-// stream opens an event stream on a connection of its own and returns the status of the response.
+// stream opens an event stream on a new connection and returns the response's status.
 func (t *tenant) stream(ctx context.Context) (net.Conn, int) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", t.addr)
@@ -235,7 +233,7 @@ func (t *tenant) stream(ctx context.Context) (net.Conn, int) {
 	}
 	_, _ = fmt.Fprintf(conn, "GET /datastores/%s/events HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", t.store, t.addr, t.key)
 	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
-	res, err := http.ReadResponse(bufio.NewReader(conn), nil) // does not wait for the body, which is an endless stream
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil) // does not wait for the body, an endless stream
 	if err != nil {
 		conn.Close()
 		return nil, 0
@@ -252,7 +250,7 @@ func upsertHead(t *tenant) string {
 	return fmt.Sprintf("POST /datastores/upsert/%s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 90000\r\n\r\n", t.store, t.addr, t.key)
 }
 
-// drip sends the header of a request over many connections, and then one byte now and then.
+// drip sends a request's header over many connections, followed by a byte now and then.
 func drip(ctx context.Context, by *tenant, connections int, head string) {
 	atOnce(ctx, connections, func(int) {
 		conn, err := net.Dial("tcp", by.addr)
@@ -283,7 +281,7 @@ func uploadExploding(ctx context.Context, by *tenant) {
 	<-ctx.Done()
 }
 
-// victim sends one of the requests of the attacked tenant: searches, lists and small texts.
+// victim sends a request of the attacked tenant: a search, a list or a small text.
 func (t *tenant) victim(ctx context.Context, n int, take *loadtest.Times) error {
 	defer take.Since("answered")
 	switch n % victimRate {
@@ -299,8 +297,8 @@ func (t *tenant) victim(ctx context.Context, n int, take *loadtest.Times) error 
 	return t.search(ctx, fmt.Sprintf("Which harbour of district %d keeps records about the mill?", n%37), 5)
 }
 
-// TestFairness measures how a tenant is served: without an attack, during each attack of another tenant, and during all
-// attacks together. Each measurement takes the time in TEST_FAIRNESS.
+// TestFairness measures how a tenant is served without an attack, during each attack of another tenant, and during all
+// attacks together. Each measurement takes TEST_FAIRNESS.
 func TestFairness(t *testing.T) {
 	span := timeOf(t, "TEST_FAIRNESS")
 	names := []string{"streams", "slow uploads", "slow upserts", "searches", "normalisation", "readers", "requests", "all"}
@@ -344,7 +342,7 @@ func TestFairness(t *testing.T) {
 	}
 }
 
-// TestAWorkspaceLeavesAProcessor lets one workspace take as many slots for computed queries as it can get.
+// TestAWorkspaceLeavesAProcessor lets a workspace take as many slots for computed queries as it can get.
 func TestAWorkspaceLeavesAProcessor(t *testing.T) {
 	t.Parallel()
 	for count, want := range map[int]int{1: 1, 2: 1, 3: 2, 8: 7, 64: 63} {
@@ -359,7 +357,7 @@ func TestAWorkspaceLeavesAProcessor(t *testing.T) {
 }
 
 // TestStreamsOfOneTenant lets a tenant open as many event streams as it can get. Another tenant still gets streams, and
-// requests of both are served.
+// both tenants' requests are served.
 func TestStreamsOfOneTenant(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, "SLUICE_LIMIT_OPEN=30")
@@ -389,8 +387,8 @@ func TestStreamsOfOneTenant(t *testing.T) {
 	}
 }
 
-// TestSlowUploadsOfOneTenant lets a tenant begin many uploads without finishing them. Meanwhile uploads of another
-// tenant are accepted.
+// TestSlowUploadsOfOneTenant lets a tenant begin many uploads without finishing them. Another tenant's uploads are
+// accepted meanwhile.
 func TestSlowUploadsOfOneTenant(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, "SLUICE_LIMIT_UPLOADS=4")
@@ -403,7 +401,7 @@ func TestSlowUploadsOfOneTenant(t *testing.T) {
 	for _, head := range []string{uploadHead(attacker), upsertHead(attacker)} {
 		all.Go(func() { drip(ctx, attacker, 6, head) })
 	}
-	// When one of its own requests has to wait, the attacker has used up its share.
+	// As soon as one of its own requests has to wait, the attacker has used up its share.
 	p.eventually(time.Minute, "the slow uploads do not arrive", func() bool {
 		waits, stop := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer stop()
@@ -415,7 +413,7 @@ func TestSlowUploadsOfOneTenant(t *testing.T) {
 	}
 }
 
-// TestSearchesOfOneTenant lets a tenant search from 16 threads. Every search of another tenant is answered, and
+// TestSearchesOfOneTenant lets a tenant search from 16 goroutines. Every search of another tenant is answered, and
 // overtakes most of the waiting ones.
 func TestSearchesOfOneTenant(t *testing.T) {
 	t.Parallel()
@@ -443,14 +441,14 @@ func TestSearchesOfOneTenant(t *testing.T) {
 		}
 		overtaken = append(overtaken, answered.Load()-before)
 	}
-	// Without a fair share, about 64 other searches would be answered before each search.
+	// Without fair shares, about 64 other searches would be answered before each search.
 	slices.Sort(overtaken)
 	if median := overtaken[len(overtaken)/2]; median > 24 {
 		t.Errorf("before half of the searches, %d or more of the other tenant were answered: %v", median, overtaken)
 	}
 }
 
-// TestReadersOfOneTenant lets a tenant upload PDFs that take long to read. Files of another tenant become searchable
+// TestReadersOfOneTenant lets a tenant upload PDFs that take long to read. Another tenant's files become searchable
 // before all of these PDFs have been read.
 func TestReadersOfOneTenant(t *testing.T) {
 	t.Parallel()

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// newOnDisk starts a program whose data directory is on a file system of its own, which other processes do not see. The
-// shell command mount mounts it at the directory in $0. If the system does not permit that, newOnDisk skips the test.
+// newOnDisk starts a program whose data directory is on a file system of its own, hidden from other processes. The
+// shell command `mount` mounts it at the directory in $0. If the system does not permit that, newOnDisk skips the test.
 func newOnDisk(t *testing.T, mount string, unshare ...string) (f *faulty, disk string) {
 	t.Helper()
 	fleetFaults(t)
@@ -28,12 +28,12 @@ func newOnDisk(t *testing.T, mount string, unshare ...string) (f *faulty, disk s
 	}
 	f.wrap = append(slices.Clone(unshare), "sh", "-c", mount+` && exec "$@"`, f.dir)
 	f.start()
-	// The commands replace each other with exec, so the process id stays the same. Through this id, the owner of the
-	// process can see its file systems.
+	// The commands replace each other with exec, so the process id stays the same. Its owner can see the process's file
+	// systems under this id.
 	return f, filepath.Join("/proc", strconv.Itoa(f.cmd.Process.Pid), "root", f.dir)
 }
 
-// TestAFullDiskIsReportedAndRecovers fills the data directory's disk completely.
+// TestAFullDiskIsReportedAndRecovers fills the disk of the data directory.
 func TestAFullDiskIsReportedAndRecovers(t *testing.T) {
 	f, disk := newOnDisk(t, `mount -t tmpfs -o size=96m none "$0"`, "unshare", "-Urm")
 	r := f.prepare("nospace")
@@ -81,8 +81,8 @@ func newOnOwnDisk(t *testing.T) (f *faulty, disk string) {
 	return newOnDisk(t, `mount -o loop,errors=remount-ro `+image+` "$0" && rm -rf "$0/lost+found"`, "unshare", "-m")
 }
 
-// TestAHangingDiskIsReportedAndRecovers makes all writes to the data directory hang for a while. Stored content can
-// still be read.
+// TestAHangingDiskIsReportedAndRecovers makes all writes to the data directory hang for a while. Stored content must
+// stay readable.
 func TestAHangingDiskIsReportedAndRecovers(t *testing.T) {
 	f, disk := newOnOwnDisk(t)
 	r := f.prepare("hangs")
@@ -106,7 +106,7 @@ func TestAHangingDiskIsReportedAndRecovers(t *testing.T) {
 	f.heals(r)
 }
 
-// TestASlowDiskLosesNothing makes writes to the data directory hang for three quarters of the time.
+// TestASlowDiskLosesNothing makes writes to the data directory hang three quarters of the time.
 func TestASlowDiskLosesNothing(t *testing.T) {
 	f, disk := newOnOwnDisk(t)
 	var rounds []*faultRound
@@ -123,15 +123,15 @@ func TestASlowDiskLosesNothing(t *testing.T) {
 	}
 }
 
-// Commands that disturb the disk $0 until their standard input is closed, which also happens when this process dies.
-// They print a line when they have begun.
+// Commands that disturb the disk $0 until their standard input is closed, which also happens if this process dies. They
+// print a line once they have begun.
 const (
 	hangs  = `fsfreeze -f "$0" && echo frozen && cat >/dev/null; fsfreeze -u "$0"`
 	isSlow = `exec 3<&0; cat <&3 >/dev/null & fsfreeze -f "$0" && echo frozen && while sleep 0.3; fsfreeze -u "$0"; kill -0 $! 2>/dev/null; do
 		sleep 0.1; fsfreeze -f "$0"; done`
 )
 
-// breakDisk disturbs the disk until the returned function `repair` is called.
+// breakDisk disturbs the disk until `repair` is called.
 func breakDisk(t *testing.T, disk, what string) (repair func()) {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", what, disk)
@@ -148,7 +148,7 @@ func breakDisk(t *testing.T, disk, what string) (repair func()) {
 	if err := cmd.Start(); err != nil {
 		t.Skipf("there is nothing to hold a disk with: %v", err)
 	}
-	repair = func() { _ = in.Close() } // the first call has an effect; further calls do nothing
+	repair = func() { _ = in.Close() } // further calls do nothing
 	t.Cleanup(func() { repair(); _ = cmd.Wait() })
 	if _, err := io.ReadFull(out, make([]byte, len("frozen\n"))); err != nil {
 		t.Skipf("the disk cannot be held: %v, %s", err, faults.String())

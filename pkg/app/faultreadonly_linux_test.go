@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// turnReadOnly makes a mounted file system read-only, as ext4 does after a disk error. It finds the file system by the
-// mount point in the given process.
+// turnReadOnly makes a file system read-only, as ext4 does after a disk error. mountPoint is where the given process
+// has it mounted.
 func turnReadOnly(t *testing.T, pid int, mountPoint string) {
 	t.Helper()
 	mounts, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "mounts"))
@@ -38,8 +38,8 @@ func turnReadOnly(t *testing.T, pid int, mountPoint string) {
 	t.Fatalf("%s is not mounted", mountPoint)
 }
 
-// TestADiskThatTurnsReadOnlyKeepsQueries makes the data directory's file system read-only for good while the service is
-// under load, and then increases the load. Stored content can still be read.
+// TestADiskThatTurnsReadOnlyKeepsQueries makes the data directory's file system permanently read-only under load, and
+// then increases the load. Stored content must stay readable.
 func TestADiskThatTurnsReadOnlyKeepsQueries(t *testing.T) {
 	f, disk := newOnOwnDisk(t)
 	r := f.prepare("readonly")
@@ -51,8 +51,7 @@ func TestADiskThatTurnsReadOnlyKeepsQueries(t *testing.T) {
 	var load sync.WaitGroup
 	turned := make(chan struct{})
 	failed := make(chan string, (few+many)*len(reads))
-	// read starts clients that repeat each request until they have made some rounds after the file system has become
-	// read-only.
+	// read starts clients that repeat each request until they have made some rounds on the read-only file system.
 	read := func(clients int) {
 		for range clients {
 			for _, s := range reads {
@@ -75,7 +74,7 @@ func TestADiskThatTurnsReadOnlyKeepsQueries(t *testing.T) {
 		}
 	}
 	read(few)
-	for i := range few { // some writes are also in progress
+	for i := range few { // so that writes are in progress, too
 		load.Go(func() {
 			for n := 0; ; n++ {
 				var made source
@@ -87,8 +86,8 @@ func TestADiskThatTurnsReadOnlyKeepsQueries(t *testing.T) {
 		})
 	}
 	f.eventually(time.Minute, "the requests are not answered", func() bool { return answered.Load() > 10*few*int64(len(reads)) })
-	// Write all modified pages to disk first: a page of a mapped file that is not modified can become writable only if
-	// the file system allows it.
+	// Write all modified pages to disk first: an unmodified page of a mapped file can become writable only if the file
+	// system allows it.
 	root, err := os.Open(disk)
 	f.must(err)
 	f.must(unix.Syncfs(int(root.Fd())))

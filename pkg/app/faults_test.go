@@ -14,8 +14,8 @@ import (
 	local "github.com/sluice/sluice/tools/local/engines"
 )
 
-// fleetFaults skips tests that need engines and several minutes, unless TEST_FAULTS is set. It returns the part of the
-// names of the combinations to run, such as "nats/refuse", or "" to run all.
+// fleetFaults skips tests that need engines and several minutes unless TEST_FAULTS is set. It returns the substring
+// that selects combinations by name, such as "nats/refuse", or "" for all.
 func fleetFaults(t *testing.T) (only string) {
 	t.Helper()
 	only = os.Getenv("TEST_FAULTS")
@@ -28,7 +28,7 @@ func fleetFaults(t *testing.T) (only string) {
 	return only
 }
 
-// behind starts a proxy in front of the address and returns the proxy's address.
+// behind starts a proxy in front of an address and returns the proxy's address.
 func (f *faulty) behind(t *testing.T, name, address string) string {
 	t.Helper()
 	p, err := faultproxy.Start(address)
@@ -44,8 +44,8 @@ func (f *faulty) behind(t *testing.T, name, address string) string {
 	return p.Addr()
 }
 
-// newBehindProxies returns a program that reaches NATS, PostgreSQL, Milvus and the model server through proxies. The
-// program has not been started.
+// newBehindProxies returns a program, not yet started, that reaches NATS, PostgreSQL, Milvus and the model server
+// through proxies.
 func newBehindProxies(t *testing.T) *faulty {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -83,7 +83,7 @@ func newBehindProxies(t *testing.T) *faulty {
 	return f
 }
 
-// unharmed contains, for each dependency, the requests that succeed without it.
+// unharmed lists the requests that succeed without a dependency.
 var unharmed = map[string][]string{
 	"catalog": nil,
 	"nats":    {"delete", "crawl", "list", "chunks", "query", "agent", "stream"},
@@ -91,8 +91,8 @@ var unharmed = map[string][]string{
 	"openai":  {"upload", "keyed upload", "upsert", "update", "delete", "crawl", "list", "chunks", "original"},
 }
 
-// faultModes are the ways in which a dependency fails. In modes that last, it is certain which requests succeed, and
-// /readyz must report the dependency as down.
+// faultModes are the ways in which a dependency fails. In a mode that lasts, the set of requests that succeed is
+// certain, and /readyz must report the dependency as down.
 var faultModes = []struct {
 	name  string
 	mode  faultproxy.Mode
@@ -106,8 +106,8 @@ var faultModes = []struct {
 }
 
 // TestEveryDependencyMayFailAtEveryStep makes each dependency fail in each way while requests of every kind are sent.
-// Each request is executed or rejected as temporarily impossible, and /readyz reports the failure. Afterwards
-// everything exists exactly once, without a restart.
+// Each request must be executed or rejected as temporarily impossible, and /readyz must report the failure. Afterwards
+// everything must exist exactly once, without a restart.
 func TestEveryDependencyMayFailAtEveryStep(t *testing.T) {
 	only := fleetFaults(t)
 	f := newBehindProxies(t)

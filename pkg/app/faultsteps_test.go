@@ -19,19 +19,19 @@ import (
 	"github.com/sluice/sluice/pkg/faultproxy"
 )
 
-// faultBound is the maximum time until a request is rejected: the service waits up to 75 s for a statement that
-// PostgreSQL does not answer. The bound only detects requests that hang; it does not measure speed.
+// faultBound is the time limit for a request, longer than the 75 s that the service waits for a statement when
+// PostgreSQL does not answer. The limit detects requests that hang; it does not measure speed.
 const faultBound = 100 * time.Second
 
-// faulty is a program with dependencies that can fail, and with methods for tests of such failures.
+// faulty is a program with dependencies that can be made to fail.
 type faulty struct {
 	*program
-	proxies map[string]*faultproxy.Proxy // proxy in front of each dependency, by the dependency's name
+	proxies map[string]*faultproxy.Proxy // in front of each dependency, by its name
 	pages   *httptest.Server
 	rounds  int
 }
 
-// pagesFor starts a server that serves a different page for every path. The page contains the path's word.
+// pagesFor starts a server with a page for every path. The page contains the path's word.
 func pagesFor(t testing.TB) *httptest.Server {
 	t.Helper()
 	pages := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -47,24 +47,23 @@ func pagesFor(t testing.TB) *httptest.Server {
 	return pages
 }
 
-// aboutWord returns a text about the word that is no duplicate of the text about any other word.
+// aboutWord returns a text about a word. Texts about different words do not count as duplicates.
 func aboutWord(word string) string {
 	return fmt.Sprintf("This passage speaks of %s and of nothing but %s, at some length: %s.", word, word, strings.Repeat(word+" ", 5))
 }
 
-// step is a request that is sent while a dependency is failing.
+// step is a request sent while a dependency is failing.
 type step struct {
 	name, method, path, contentType string
 	body                            []byte
-	key                             string // idempotency key with which the request is repeated; "": it is not repeated
-	makes                           string // word of the datasource that the request creates; "": none
-	removes, replaces               string // word of the datasource that the request deletes or overwrites; "": none
+	key                             string // idempotency key for repeating the request; "": it is not repeated
+	makes                           string // word of the datasource that the request creates, or ""
+	removes, replaces               string // word of the datasource that the request deletes or overwrites, or ""
 	streams, asks                   bool
 
 	reply stepReply
 }
 
-// stepReply is the response to a step.
 type stepReply struct {
 	status int
 	header http.Header
@@ -78,7 +77,7 @@ func (s *step) done() bool { return s.reply.err == nil && s.reply.status/100 == 
 // cut reports whether a stream ended with an error.
 func (s *step) cut() bool { return s.streams && !bytes.Contains(s.reply.body, []byte("data: [DONE]")) }
 
-// send sends the request directly to the program, not through a proxy.
+// send sends the request directly to the program, without a proxy.
 func (s *step) send(p *program) {
 	ctx, cancel := context.WithTimeout(context.Background(), faultBound)
 	defer cancel()
@@ -108,7 +107,7 @@ func (s *step) send(p *program) {
 	s.reply.body, s.reply.err = io.ReadAll(resp.Body)
 }
 
-// judge returns the fault of a reply that was received while a dependency was failing, or "" if there is none.
+// judge returns what is wrong with a reply received while a dependency was failing, or "".
 func (s *step) judge() string {
 	r := s.reply
 	switch {
@@ -134,8 +133,8 @@ func (s *step) judge() string {
 	return ""
 }
 
-// steps returns the requests of one round, each about a different word. ids maps words to datasources that exist, two
-// of which will be replaced and deleted.
+// steps returns the requests of one round, each about a different word. ids maps words to existing datasources, two of
+// which will be replaced and deleted.
 func (f *faulty) steps(store, agent string, round string, ids map[string]string) []*step {
 	word := func(of string) string { return round + of }
 	form := func(of string) ([]byte, string) {
@@ -179,10 +178,10 @@ func (f *faulty) steps(store, agent string, round string, ids map[string]string)
 	}
 }
 
-// faultRound contains the resources for testing one fault: a datastore with three documents, and an agent that uses it.
+// faultRound holds the resources for testing one fault: a datastore with three documents, and an agent that uses it.
 type faultRound struct {
 	name, store, agent string
-	ids                map[string]string // ids of datasources, by word
+	ids                map[string]string // datasource ids by word
 	steps              []*step
 }
 
@@ -225,8 +224,7 @@ func (f *faulty) strike(r *faultRound) {
 	}
 }
 
-// heals waits until nothing is failing any more, repeats rejected requests, and checks that everything exists exactly
-// once.
+// heals waits until nothing fails any more, repeats rejected requests, and checks that everything exists exactly once.
 func (f *faulty) heals(r *faultRound) {
 	f.t.Helper()
 	f.eventually(2*time.Minute, "the program is not ready though all is well again", func() bool { status, _ := f.ready(); return status == http.StatusOK })
@@ -238,7 +236,7 @@ func (f *faulty) heals(r *faultRound) {
 		delete(wanted, s.removes)
 		delete(wanted, s.replaces)
 	}
-	// Rejected requests have left nothing behind, not even a datasource that is never synched.
+	// Rejected requests must leave nothing behind, not even a datasource that is never synched.
 	accepted := 3
 	for _, s := range r.steps {
 		if s.done() {
@@ -294,7 +292,7 @@ func (f *faulty) heals(r *faultRound) {
 	}
 }
 
-// ready returns the status of /readyz, and the dependencies that it reports as down.
+// ready returns the status of /readyz and the dependencies that it reports as down.
 func (f *faulty) ready() (status int, down []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -319,7 +317,6 @@ func (f *faulty) ready() (status int, down []string) {
 	return resp.StatusCode, down
 }
 
-// saysDown waits until /readyz reports exactly these dependencies as down.
 func (f *faulty) saysDown(names ...string) {
 	f.t.Helper()
 	var down []string

@@ -15,7 +15,7 @@ import (
 	local "github.com/sluice/sluice/tools/local/engines"
 )
 
-// filtering generates random documents and filters from a small number of names and values, so that many filters match.
+// filtering generates random documents and filters from few names and values, so that many filters match.
 type filtering struct{ *rand.Rand }
 
 var (
@@ -36,7 +36,7 @@ func (g filtering) values(minimum, limit int) []any {
 	return list
 }
 
-// metadata returns a document's random metadata: values, lists of values, and objects that contain both.
+// metadata returns random metadata for a document: values, lists of values, and objects with both.
 func (g filtering) metadata(customID string) map[string]any {
 	m := map[string]any{"custom_id": customID}
 	field := func() any {
@@ -60,7 +60,7 @@ func (g filtering) metadata(customID string) map[string]any {
 	return m
 }
 
-// filters returns random valid filters of a query. ids maps custom ids to the ids of documents.
+// filters returns random valid filters. ids maps custom ids to document ids.
 func (g filtering) filters(ids map[string]string) map[string]any {
 	f := map[string]any{}
 	some := func(all []string) []string {
@@ -92,7 +92,7 @@ func (g filtering) filters(ids map[string]string) map[string]any {
 	return f
 }
 
-// spoiled returns random filters that are invalid.
+// spoiled returns random invalid filters.
 func (g filtering) spoiled() any {
 	name := filterNames[g.IntN(len(filterNames))]
 	many := func(n int, item func(i int) any) []any {
@@ -120,7 +120,7 @@ func (g filtering) spoiled() any {
 	return all[g.IntN(len(all))]
 }
 
-// asJSON encodes and decodes the value, so that all numbers have the same type, and all lists, too.
+// asJSON encodes and decodes the value, which gives all numbers the same type, and all lists, too.
 func asJSON(t *testing.T, v map[string]any) map[string]any {
 	t.Helper()
 	b, err := json.Marshal(v)
@@ -134,7 +134,6 @@ func asJSON(t *testing.T, v map[string]any) map[string]any {
 	return out
 }
 
-// listed returns v if it is a list, and otherwise a list that contains v.
 func listed(v any) []any {
 	if list, is := v.([]any); is {
 		return list
@@ -142,7 +141,7 @@ func listed(v any) []any {
 	return []any{v}
 }
 
-// passesFilters implements the definition of filters in the documentation literally.
+// passesFilters is a literal implementation of the documented filters.
 func passesFilters(id, customID string, metadata, filters map[string]any) bool {
 	for field, mine := range map[string]string{"datasource_ids": id, "custom_ids": customID} {
 		if ids, _ := filters[field].([]any); len(ids) > 0 && !slices.Contains(ids, any(mine)) {
@@ -152,7 +151,7 @@ func passesFilters(id, customID string, metadata, filters map[string]any) bool {
 	wanted, _ := filters["metadata"].(map[string]any)
 	for name, alternatives := range wanted {
 		have := listed(metadata[name])
-		for i, r := range name { // a name with a dot may also mean a key of a nested object
+		for i, r := range name { // a name with a dot may also refer to a nested object
 			if object, is := metadata[name[:i]].(map[string]any); r == '.' && is {
 				have = append(have, listed(object[name[i+1:]])...)
 			}
@@ -174,8 +173,7 @@ func passesFilters(id, customID string, metadata, filters map[string]any) bool {
 	return true
 }
 
-// TestFiltersAgreeWithAFullScan queries random documents with random filters, and with invalid filters, which must be
-// rejected.
+// TestFiltersAgreeWithAFullScan queries random documents with random filters. Invalid filters must be rejected.
 func TestFiltersAgreeWithAFullScan(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -14,12 +14,12 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// minSecret is the minimum length in bytes of the key in the data directory. A shorter key must have been truncated, so
-// it is replaced.
+// minSecret is the minimum length in bytes of the key in the data directory. A shorter key must be truncated, and is
+// replaced.
 const minSecret = 16
 
 // firstKey ensures that there is an API key. It stores the configured key or, if there is no key at all, creates one,
-// writes it to keyFile (mode 0600) and prints it once to `out`, with the console's address.
+// writes it to keyFile (mode 0600) and prints it once to `out` with the console's address.
 func firstKey(ctx context.Context, keys *catalog.Catalog, configured, keyFile, console string, now time.Time, out io.Writer) error {
 	if err := keys.EnsureWorkspace(ctx, domain.DefaultWorkspace, "Default"); err != nil {
 		return fmt.Errorf("creating the default workspace: %w", err)
@@ -34,7 +34,7 @@ func firstKey(ctx context.Context, keys *catalog.Catalog, configured, keyFile, c
 	if n > 0 {
 		return nil
 	}
-	// Write the file first, so that the next start stores the key if this process crashes in between.
+	// Write the file first: if this process then crashes, the next start stores the key.
 	secret, err := secretFile(keyFile)
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func ensureKey(ctx context.Context, keys *catalog.Catalog, secret, name string, 
 		Scopes: []domain.Scope{domain.ScopeRead, domain.ScopeWrite}, CreatedAt: now,
 	})
 	if domain.CodeOf(err) == domain.CodeConflict {
-		// Another api process may have stored the same key at the same time.
+		// Another api process may have stored the same key meanwhile.
 		_, err = keys.KeyByHash(ctx, domain.HashKey(secret))
 	}
 	if err != nil {
@@ -74,7 +74,7 @@ func ensureKey(ctx context.Context, keys *catalog.Catalog, secret, name string, 
 	return nil
 }
 
-// secretFile reads the secret written by an earlier start, or creates one.
+// secretFile returns the secret written by an earlier start, or creates one.
 func secretFile(path string) (string, error) {
 	kept, err := os.ReadFile(path)
 	if secret := strings.TrimSpace(string(kept)); err == nil && len(secret) >= minSecret {

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// BenchmarkFleetIngest measures how the ingestion rate grows with the number of ingestors if the embedding server is
-// the bottleneck. The server takes 50 ms per request. Each ingestor processes one document at a time, so that four of
-// them leave enough processor time for the engines.
+// BenchmarkFleetIngest measures how the ingestion rate grows with the number of ingestors if the embedding server, at
+// 50 ms per request, is the bottleneck. Each ingestor processes one document at a time, so that four of them leave
+// enough processor time for the engines.
 func BenchmarkFleetIngest(b *testing.B) {
 	const embedding = 50 * time.Millisecond
 	for _, ingestors := range []int{1, 2, 4} {
@@ -28,7 +28,7 @@ func BenchmarkFleetIngest(b *testing.B) {
 			api, workers := f.api.cpu(), cpuOf(f.ingestors)
 			for n := 0; b.Loop(); n++ {
 				b.StopTimer()
-				models.gate.Lock() // the benchmark does not measure how documents are accepted
+				models.gate.Lock() // the time for accepting documents is not measured
 				for from := 0; from < documents; from += 100 {
 					f.api.must(f.api.post("/api/datastores/upsert/"+store, texts(fmt.Sprintf("round-%d-%d", n, from), 100), nil))
 				}
@@ -54,7 +54,7 @@ func texts(prefix string, n int) map[string]any {
 	return map[string]any{"documents": docs}
 }
 
-// quiet waits until no datasource of the datastore is waiting or being processed. It sends as few requests as possible.
+// quiet waits until no datasource is waiting or being processed, with as few requests as possible.
 func (p *program) quiet(store string, timeout time.Duration) {
 	p.t.Helper()
 	deadline := time.After(timeout)
@@ -76,7 +76,7 @@ func (p *program) quiet(store string, timeout time.Duration) {
 	}
 }
 
-// BenchmarkFleetQuery measures queries of a datastore with 6,000 chunks in Milvus, with one client and with eight.
+// BenchmarkFleetQuery measures queries of 6,000 chunks in Milvus, with one client and with eight.
 func BenchmarkFleetQuery(b *testing.B) {
 	f := newFleet(b, 1)
 	store := f.api.newDatastore()

@@ -15,8 +15,8 @@ import (
 	local "github.com/sluice/sluice/tools/local/engines"
 )
 
-// fleet is a distributed service: a cluster of NATS servers, PostgreSQL, Milvus, an api process, ingestors and a
-// crawler, each as a separate process.
+// fleet is a distributed service, in separate processes: a cluster of NATS servers, PostgreSQL, Milvus, an api process,
+// ingestors and a crawler.
 type fleet struct {
 	t         testing.TB
 	nats      *local.NATS
@@ -27,7 +27,6 @@ type fleet struct {
 	crawler   *program
 }
 
-// newFleet starts the engines and the processes.
 func newFleet(t testing.TB, ingestors int, env ...string) *fleet {
 	t.Helper()
 	f := newFleetEngines(t)
@@ -35,7 +34,7 @@ func newFleet(t testing.TB, ingestors int, env ...string) *fleet {
 	return f
 }
 
-// newFleetEngines starts the engines of a fleet, which are empty.
+// newFleetEngines starts the empty engines of a fleet.
 func newFleetEngines(t testing.TB) *fleet {
 	t.Helper()
 	f := &fleet{t: t}
@@ -64,7 +63,6 @@ func newFleetEngines(t testing.TB) *fleet {
 	return f
 }
 
-// start starts the fleet's own processes.
 func (f *fleet) start(ingestors int, env ...string) {
 	t := f.t
 	t.Helper()
@@ -87,7 +85,6 @@ func (f *fleet) processes() []*program {
 	return append([]*program{f.api, f.crawler}, f.ingestors...)
 }
 
-// body returns the body of the process's response.
 func (p *program) body(path string) string {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -172,8 +169,8 @@ func TestAFleetOfProcessesIngestsCrawlsAndAnswers(t *testing.T) {
 	}
 }
 
-// once sends a POST that is executed exactly once. It repeats the request if necessary, because the service may be
-// killed or lose one of its engines at any time. It gives up when ctx ends.
+// once sends a POST that is executed exactly once. It retries until ctx ends, because the service may be killed or lose
+// an engine at any time.
 func (p *program) once(ctx context.Context, path string, body string, into any) error {
 	key := rand.Text()
 	for {
@@ -187,7 +184,7 @@ func (p *program) once(ctx context.Context, path string, body string, into any) 
 	}
 }
 
-// passes reports whether a request that failed with err may succeed if it is repeated.
+// passes reports whether a request that failed with err may succeed when repeated.
 func passes(err error) bool {
 	if err == nil {
 		return false
@@ -201,7 +198,6 @@ func passes(err error) bool {
 	return !asRefused(err, &refused)
 }
 
-// pause waits briefly between two attempts.
 func pause(ctx context.Context) error {
 	timer := time.NewTimer(100 * time.Millisecond)
 	defer timer.Stop()

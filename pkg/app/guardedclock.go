@@ -6,16 +6,16 @@ import (
 )
 
 const (
-	// How long a forward jump of the clock is ignored. After that time, all work from before the jump has ended, and an
-	// operator who set the clock by mistake has probably noticed it.
+	// How long a forward jump of the clock is ignored. By then, all work from before the jump has ended, and an
+	// operator who set the clock by mistake has probably noticed.
 	maxIgnoredJump = 24 * time.Hour
-	// Maximum lead of the wall clock over the guarded time. A larger lead counts as a jump.
+	// Maximum lead of the wall clock over the guarded time; beyond it, the clock has jumped.
 	maxDrift = 10 * time.Second
 )
 
-// guardedClock is the clock used to decide which objects are old enough to delete. After the wall clock has jumped
-// forward, or the machine has slept, recent objects would look old, and a deletion cannot be undone. So guardedClock
-// ignores a forward jump for maxIgnoredJump. It follows backward jumps immediately.
+// guardedClock is the clock that decides which objects are old enough to delete. If the wall clock jumps forward or the
+// machine sleeps, recent objects look old, and a deletion cannot be undone. So guardedClock ignores forward jumps for
+// maxIgnoredJump. It follows backward jumps at once.
 type guardedClock struct {
 	wall    func() time.Time
 	elapsed func() time.Duration // monotonic; stands still while the machine sleeps
@@ -34,12 +34,11 @@ func newGuardedClock(wall func() time.Time) *guardedClock {
 }
 
 func newGuardedClockFrom(wall func() time.Time, elapsed func() time.Duration) *guardedClock {
-	// Strip the monotonic reading, which would hide jumps of the wall clock in comparisons.
+	// Strip the monotonic reading, which would hide jumps of the wall clock.
 	only := func() time.Time { return wall().Round(0) }
 	return &guardedClock{wall: only, elapsed: elapsed, lastTime: only(), lastElapsed: elapsed()}
 }
 
-// now returns the guarded time.
 func (p *guardedClock) now() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,8 +12,8 @@ func TestTheGuardedClockAcceptsAForwardJumpAfterADay(t *testing.T) {
 	p := newGuardedClockFrom(func() time.Time { return began.Add(set + runs) }, func() time.Duration { return runs })
 	for _, step := range []struct {
 		what      string
-		set, runs time.Duration // set: by how much the clock is set; runs: how long it then runs
-		want      time.Duration // by how much the guarded clock is ahead of a clock that was never set
+		set, runs time.Duration // set: how far the clock is moved; runs: how long it then runs
+		want      time.Duration // lead of the guarded clock over a clock that was never moved
 	}{
 		{what: "all is well", runs: time.Hour},
 		{what: "it is slewed", set: 5 * time.Second, runs: time.Hour, want: 5 * time.Second},
@@ -29,7 +29,7 @@ func TestTheGuardedClockAcceptsAForwardJumpAfterADay(t *testing.T) {
 	} {
 		set += step.set
 		if step.set > maxDrift {
-			p.now() // so that the guarded clock notices the jump
+			p.now() // lets the guarded clock notice the jump
 		}
 		runs += step.runs
 		if got := p.now().Sub(began) - runs; got != step.want {

@@ -28,8 +28,8 @@ import (
 	local "github.com/sluice/sluice/tools/local/engines"
 )
 
-// childVariable is the environment variable that makes the test binary run a process of the given shape, so that a test
-// can start and kill it.
+// childVariable is the environment variable that makes the test binary run a process of the given shape, which a test
+// can then kill.
 const childVariable = "APP_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -38,15 +38,15 @@ func TestMain(m *testing.M) {
 	if shape := os.Getenv(childVariable); shape != "" {
 		h := faultHooks(os.Getenv(pointVariable))
 		h.now = wrongClock(os.Getenv(clockVariable))
-		signal.Ignore(syscall.SIGXFSZ) // tests simulate a full disk with a limit on file sizes; without this, a write beyond the limit would kill the process
+		signal.Ignore(syscall.SIGXFSZ) // tests simulate a full disk with a limit on file sizes; without this, exceeding the limit would kill the process
 		os.Exit(mainWith(h, Shape(shape), os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 	}
 	moreAtOnce()
 	os.Exit(local.Stopping(m).Run())
 }
 
-// moreAtOnce sets the number of tests that run at the same time to twice the number of processors, unless -parallel is
-// given. The tests spend three quarters of their time waiting for processes, engines and time-outs.
+// moreAtOnce runs twice as many tests in parallel as there are processors, unless -parallel is given. The tests spend
+// three quarters of their time waiting for processes, engines and time-outs.
 func moreAtOnce() {
 	flag.Parse()
 	said := false
@@ -55,20 +55,20 @@ func moreAtOnce() {
 		return
 	}
 	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
-		panic(err) // cannot fail: the value is a number
+		panic(err) // cannot happen: the value is a number
 	}
 }
 
 const testKey = "sk_test_0123456789abcdef0123456789abcdef"
 
-// program is a Sluice process with its own data directory, which remains when the process ends.
+// program is a Sluice process with its own data directory, which outlives the process.
 type program struct {
 	t     testing.TB
 	shape Shape
 	dir   string
 	addr  string
 	env   []string
-	wrap  []string // command that runs the process; none: the process is started directly
+	wrap  []string // command that runs the process; none: it is started directly
 
 	cmd    *exec.Cmd
 	exited chan error
@@ -114,7 +114,6 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// launch starts the process without waiting for it.
 func (p *program) launch(args ...string) {
 	p.t.Helper()
 	self, err := os.Executable()
@@ -125,7 +124,7 @@ func (p *program) launch(args ...string) {
 	p.cmd = exec.Command(whole[0], whole[1:]...)
 	p.cmd.Env = append(os.Environ(), childVariable+"="+string(p.shape), "SLUICE_ADDR="+p.addr, "SLUICE_DATA_DIR="+p.dir, "SLUICE_API_KEY="+testKey,
 		"SLUICE_LOG_LEVEL=warn",
-		"SLUICE_ADMISSION_WAIT=1m", "SLUICE_LIMIT_DISK=0") // the machine may be busy and its disk small
+		"SLUICE_ADMISSION_WAIT=1m", "SLUICE_LIMIT_DISK=0") // the machine may be busy and its disk nearly full
 	p.cmd.Env = append(p.cmd.Env, p.env...)
 	p.stderr = &lockedBuffer{}
 	p.cmd.Stdout, p.cmd.Stderr = p.stderr, p.stderr
@@ -137,7 +136,7 @@ func (p *program) launch(args ...string) {
 	go func() { exited <- cmd.Wait() }()
 }
 
-// start launches the process and waits until it is ready. It returns how long that took.
+// start launches the process, waits until it is ready, and returns how long that took.
 func (p *program) start() time.Duration {
 	p.t.Helper()
 	began := time.Now()
@@ -165,12 +164,12 @@ func (p *program) start() time.Duration {
 
 // kill kills the process at once, as kill -9 does.
 func (p *program) kill() {
-	_ = p.cmd.Process.Kill() // ignore the error: the process may have ended already
+	_ = p.cmd.Process.Kill() // the process may have ended already
 	<-p.exited
 	p.exited <- nil
 }
 
-// terminate asks the process to stop and returns the error with which it ended.
+// terminate asks the process to stop and returns its exit error.
 func (p *program) terminate() error {
 	p.t.Helper()
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -199,7 +198,7 @@ func (p *program) call(ctx context.Context, method, path, contentType string, bo
 	return p.callWith(ctx, method, path, contentType, body, into)
 }
 
-// callWith is like call, with additional headers: alternating names and values.
+// callWith is call with additional headers, given as alternating names and values.
 func (p *program) callWith(ctx context.Context, method, path, contentType string, body io.Reader, into any, headers ...string) error {
 	req, err := http.NewRequestWithContext(ctx, method, "http://"+p.addr+path, body)
 	if err != nil {
@@ -210,7 +209,7 @@ func (p *program) callWith(ctx context.Context, method, path, contentType string
 	for i := 0; i+1 < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
-	req.Close = true // connections of a killed process must not be reused
+	req.Close = true // a connection to a killed process must not be reused
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return err
@@ -300,7 +299,7 @@ func (p *program) newDatastore() string {
 	return store.ID
 }
 
-// sources returns all datasources of a datastore, or those that match the search.
+// sources returns all datasources of a datastore, or those that match a search.
 func (p *program) sources(storeID, search string) ([]source, error) {
 	var all []source
 	q := url.Values{"datastoreId": {storeID}, "limit": {"200"}}
@@ -356,7 +355,7 @@ func (p *program) query(storeID, text string, topK int) []fragment {
 		return p.post("/datastores/"+storeID+"/query", map[string]any{"query": text, "topK": topK}, &found)
 	}
 	err := ask()
-	// Milvus is a separate process. On a busy machine it may be slow and then be reported as unavailable.
+	// Milvus is a separate process. On a busy machine it may be slow, and is then reported as unavailable.
 	if slices.ContainsFunc(p.env, func(v string) bool { return strings.HasPrefix(v, "MILVUS_ADDR=") }) && refusedWith(err, http.StatusServiceUnavailable) {
 		p.eventually(time.Minute, "Milvus cannot be searched", func() bool {
 			err = ask()

@@ -18,17 +18,17 @@ import (
 	"github.com/sluice/sluice/pkg/api/access"
 )
 
-// readyTimeout is the time limit for checking all dependencies in one probe.
+// Time limit for checking all dependencies in one probe.
 const readyTimeout = 3 * time.Second
 
-// healthServer serves /healthz, /readyz and /metrics in a worker process. The api process has the same endpoints.
+// healthServer serves /healthz, /readyz and /metrics in a worker process. The api process serves them with its API.
 type healthServer struct {
 	listener net.Listener
 	server   *http.Server
 	served   *group
 }
 
-// serveHealth starts a healthServer. If adminKey is not "", the server also gives the operator access to profiles.
+// serveHealth starts a healthServer. Unless adminKey is "", it also serves profiles to the operator.
 func serveHealth(ctx context.Context, addr string, metrics prometheus.Gatherer, checks []api.Check, adminKey string, hosts []string, log *slog.Logger, failed chan<- error) (*healthServer, error) {
 	listener, err := listen(ctx, addr)
 	if err != nil {
@@ -57,8 +57,8 @@ func serveHealth(ctx context.Context, addr string, metrics prometheus.Gatherer, 
 	return t, nil
 }
 
-// guardHost protects a server on a loopback address against DNS rebinding: it admits only requests to a loopback name or
-// one of the hosts.
+// guardHost protects a server on a loopback address against DNS rebinding. It admits only requests to a loopback name
+// or to one of the hosts.
 func guardHost(listener net.Listener, hosts []string, next http.Handler) http.Handler {
 	if at, isTCP := listener.Addr().(*net.TCPAddr); !isTCP || !at.IP.IsLoopback() {
 		return next
@@ -75,7 +75,7 @@ func (t *healthServer) stop() error {
 	return err
 }
 
-// ready checks all dependencies. A worker needs every one of them. The response names those that are down; the log has
+// ready checks all dependencies, every one of which a worker needs. The response names those that are down; the log has
 // the reasons.
 func ready(w http.ResponseWriter, r *http.Request, checks []api.Check, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
@@ -93,7 +93,7 @@ func writeStatus(w http.ResponseWriter, status int, body any) {
 	_ = json.NewEncoder(w).Encode(body) // fails only if the prober has disconnected
 }
 
-// newRegistry returns a registry with the metrics that all processes have.
+// newRegistry returns a registry with the metrics common to all processes.
 func newRegistry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "sluice_build_info", Help: "Always 1, labelled with the version."}, []string{"version"})

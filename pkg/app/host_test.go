@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/api"
 )
 
-// statusFrom requests a path from the server at the address, with the given host name. A browser does this if the host
-// name resolves to that address.
+// statusFrom requests a path from the server at the address under the given host name, as a browser does if the name
+// resolves to the address.
 func statusFrom(t *testing.T, address, path, host string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+path, nil)
@@ -33,7 +33,7 @@ func statusFrom(t *testing.T, address, path, host string) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-// TestALoopbackServerRejectsForeignHosts sends requests with other host names to servers on loopback addresses.
+// TestALoopbackServerRejectsForeignHosts sends servers on loopback addresses requests with other host names.
 func TestALoopbackServerRejectsForeignHosts(t *testing.T) {
 	t.Parallel()
 	worker, err := serveHealth(t.Context(), "127.0.0.1:0", newRegistry(), []api.Check{}, "an operator's long key", []string{"sluice.example"}, slog.New(slog.DiscardHandler), make(chan error, 1))
@@ -70,8 +70,7 @@ func TestALoopbackServerRejectsForeignHosts(t *testing.T) {
 	}
 }
 
-// TestAServerOnAllAddressesAcceptsAllHosts tests a server that other machines can reach, with host names that the
-// server does not know.
+// TestAServerOnAllAddressesAcceptsAllHosts sends unknown host names to servers that other machines can reach.
 func TestAServerOnAllAddressesAcceptsAllHosts(t *testing.T) {
 	t.Parallel()
 	next := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
@@ -88,7 +87,6 @@ func TestAServerOnAllAddressesAcceptsAllHosts(t *testing.T) {
 	}
 }
 
-// addressed is a listener that only has an address.
 type addressed struct {
 	net.Listener
 	at net.Addr

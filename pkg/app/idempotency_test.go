@@ -22,7 +22,7 @@ type once struct {
 	path, contentType string
 	body              []byte
 	key               string
-	ids               []string // ids of the created resources, once the request has been answered
+	ids               []string // ids of the created resources, if the request has been answered
 }
 
 func newOnce(path, contentType string, body []byte) *once {
@@ -38,11 +38,11 @@ func onceJSON(t testing.TB, path string, body any) *once {
 	return newOnce(path, "application/json", b)
 }
 
-// setsPerRound is the number of sets of mixedRequests that are in progress when a process is killed.
+// setsPerRound is how many sets of mixedRequests are in progress when a process is killed.
 const setsPerRound = 2
 
-// mixedRequests returns a set of requests that create four datasources, an agent, a datastore and a key. The resources
-// of different sets are different, except for one document that all sets replace.
+// mixedRequests returns requests that create four datasources, an agent, a datastore and a key. The resources differ
+// between sets, except for one document that all sets replace.
 func mixedRequests(t testing.TB, store string, set int) []*once {
 	t.Helper()
 	name := func(kind string) string { return fmt.Sprintf("%s %d", kind, set) }
@@ -77,8 +77,7 @@ func mixedRequests(t testing.TB, store string, set int) []*once {
 	}
 }
 
-// send sends the request once and reports whether no further attempt is needed. It fails the test if the error is
-// permanent.
+// send sends the request and reports whether no further attempt is needed. A permanent error fails the test.
 func (o *once) send(p *program) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -132,8 +131,8 @@ func TestEveryKeyCreatesOneResourceDespiteKills(t *testing.T) {
 	}
 }
 
-// TestAnotherProcessContinuesTheRequestsOfAKilledOne repeats requests in a process that replaces a killed one. The two
-// processes share only the engines.
+// TestAnotherProcessContinuesTheRequestsOfAKilledOne repeats requests in a process that replaces a killed one and
+// shares only the engines with it.
 func TestAnotherProcessContinuesTheRequestsOfAKilledOne(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts PostgreSQL and NATS")
@@ -162,8 +161,8 @@ func TestAnotherProcessContinuesTheRequestsOfAKilledOne(t *testing.T) {
 }
 
 // killUnderRequests sends requests to the first process in the ring, which must be running, kills it while it executes
-// them, and starts the next process. It repeats this for the given number of rounds. `rounds` must be a multiple of the
-// number of processes, so that the first one is running in the end.
+// them, and starts the next process. It does this `rounds` times, which must be a multiple of the number of processes,
+// so that the first one is running in the end.
 func killUnderRequests(t testing.TB, store string, rounds int, ring ...*program) []*once {
 	t.Helper()
 	random := mathrand.New(mathrand.NewPCG(2026, 12))
@@ -188,8 +187,7 @@ func killUnderRequests(t testing.TB, store string, rounds int, ring ...*program)
 	return all
 }
 
-// settleAll repeats all requests until they are answered. This must take no longer than a claim's lease plus a few
-// seconds.
+// settleAll repeats all requests until they are answered, at most for the length of a claim's lease plus a few seconds.
 func (p *program) settleAll(all []*once) {
 	p.t.Helper()
 	answered := map[string]bool{}
@@ -222,7 +220,7 @@ func (p *program) settleAll(all []*once) {
 		len(made), unsaid, time.Since(began).Round(time.Millisecond))
 }
 
-// madeIDs returns the ids of all datasources and agents. Only mixedRequests create any.
+// madeIDs returns the ids of all datasources and agents; only mixedRequests creates any.
 func (p *program) madeIDs() []string {
 	p.t.Helper()
 	var out []string
@@ -236,7 +234,7 @@ func (p *program) madeIDs() []string {
 	return out
 }
 
-// checkMade checks that the lists contain exactly the resources that were returned to clients.
+// checkMade checks that the lists contain exactly the resources returned to clients.
 func (p *program) checkMade(store string, sets int, all []*once) {
 	p.t.Helper()
 	answered := map[string]bool{}

@@ -20,14 +20,13 @@ type hostedAccount struct {
 	*httptest.Server
 	mu         sync.Mutex
 	downloads  map[string]int // by file id
-	failsAfter int            // number of downloads after which the key is no longer valid; 0: never
-	total      int            // number of files that the store says it has; 0: the right one
+	failsAfter int            // number of downloads after which the key becomes invalid; 0: never
+	total      int            // number of files that the store reports; 0: the true number
 }
 
-// hostedFile is a file in the account.
 type hostedFile struct {
 	id, name, content, status, attributes string
-	chunks                                []string // text in the vector store, for a file that cannot be downloaded
+	chunks                                []string // the vector store's text of a file that cannot be downloaded
 }
 
 var hostedFiles = []hostedFile{
@@ -77,7 +76,7 @@ func (a *hostedAccount) serve(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, empty)
 	case "/v1/vector_stores/vs_2/files":
 		fmt.Fprint(w, `{"data":[],"has_more":false}`)
-	case "/v1/vector_stores/vs_1/files": // one file on each page
+	case "/v1/vector_stores/vs_1/files": // one file per page
 		at := 0
 		for i, f := range hostedFiles {
 			if f.id == r.URL.Query().Get("after") {
@@ -121,7 +120,7 @@ func (a *hostedAccount) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// set changes the account while the lock is held, and forgets the downloads.
+// set changes the account under the lock, and forgets the downloads.
 func (a *hostedAccount) set(change func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -140,7 +139,7 @@ func TestVectorStoresOfAnAccountAreImported(t *testing.T) {
 		return p.bring(want, append(from, args...)...)
 	}
 
-	account.set(func() { account.failsAfter = 1 }) // the account is lost after the first file
+	account.set(func() { account.failsAfter = 1 }) // the key becomes invalid after the first file
 	out, errs, exit := p.api(t.Context(), append(from, "--vector-store", "vs_1")...)
 	if exit != cli.Forbidden || !strings.Contains(errs, "OPENAI_API_KEY") {
 		t.Fatalf("exit code %d, %s, %s", exit, out, errs)

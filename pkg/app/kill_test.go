@@ -22,19 +22,19 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded"
 )
 
-// document is a document of a kill test. Its word occurs in no other document.
+// document is a document of a kill test. No other document contains its word.
 type document struct {
 	customID, name string
 	content        []byte
 	word           string
-	id             string // "" until the document is known to be accepted
+	id             string // "" until the service is known to have accepted the document
 	replaced       reply  // replaced by a text that contains newWord instead of word
 	deleted        reply
 }
 
 func (d *document) newWord() string { return d.word + "new" }
 
-// reply is the knowledge about the result of a request: a process that was killed may have executed the request without
+// reply is what the client knows about the result of a request: a killed process may have executed it without
 // answering.
 type reply int
 
@@ -51,11 +51,11 @@ func answered(err error) reply {
 	return confirmed
 }
 
-// binaries are sample documents that contain no unique word.
+// binaries are sample documents without a unique word.
 var binaries = []string{"aurora-x2-manual.pdf", "employee-handbook.docx", "price-list.xlsx", "roadmap.pptx"}
 
-// mixedDocuments returns n documents in all formats, some of them with several chunks. Every tenth is one of binaries,
-// without a unique word.
+// mixedDocuments returns n documents in all formats, some of them with several chunks. Every tenth is one of binaries
+// and has no unique word.
 func mixedDocuments(t testing.TB, n int) []*document {
 	t.Helper()
 	docs := make([]*document, n)
@@ -90,8 +90,8 @@ func mixedDocuments(t testing.TB, n int) []*document {
 }
 
 // TestNothingIsLostWhenTheProcessIsKilled kills the process at random moments while documents are added, replaced and
-// deleted. In the end every accepted document is searchable, every chunk exists exactly once, and no deleted or
-// replaced content comes back.
+// deleted. In the end every accepted document is searchable, every chunk exists exactly once, and deleted or replaced
+// content is gone.
 func TestNothingIsLostWhenTheProcessIsKilled(t *testing.T) {
 	t.Parallel()
 	rounds := 50
@@ -109,7 +109,7 @@ func TestNothingIsLostWhenTheProcessIsKilled(t *testing.T) {
 		life := time.Duration(random.IntN(400)) * time.Millisecond
 		killed := make(chan struct{})
 		timer := time.AfterFunc(life, func() { _ = p.cmd.Process.Kill(); close(killed) })
-		// If the process was killed before it answered, the document is added again in a later round.
+		// If the process was killed before it answered, a later round adds the document again.
 		for _, d := range docs[:(round+1)*perRound] {
 			if d.id == "" {
 				p.putIn(store, d)
@@ -142,8 +142,8 @@ func TestNothingIsLostWhenTheProcessIsKilled(t *testing.T) {
 	t.Logf("killed %d times; the slowest start after a kill took %v", rounds, slowest)
 }
 
-// putIn uploads a document and reports whether it is known to be accepted. If an earlier upload was not answered, putIn
-// first checks whether the document exists.
+// putIn uploads a document and reports whether it is known to be accepted. First it checks whether an earlier,
+// unanswered upload has already created it.
 func (p *program) putIn(store string, d *document) bool {
 	found, err := p.sources(store, d.customID)
 	if err != nil {
@@ -165,7 +165,7 @@ func (p *program) putIn(store string, d *document) bool {
 	return err == nil
 }
 
-// disturb replaces one of the documents and, in every third round, deletes another.
+// disturb replaces one document and, in every third round, deletes another.
 func (p *program) disturb(store string, docs []*document, round int) {
 	if d := docs[0]; d.id != "" {
 		d.replaced = answered(p.post("/datastores/update/"+store, map[string]any{
@@ -177,7 +177,6 @@ func (p *program) disturb(store string, docs []*document, round int) {
 	}
 }
 
-// checkSources compares the datasources with the accepted documents.
 func (p *program) checkSources(docs []*document, have []source) {
 	p.t.Helper()
 	byID := map[string]source{}
@@ -201,7 +200,7 @@ func (p *program) checkSources(docs []*document, have []source) {
 	}
 }
 
-// checkQueries searches for the words of every document. A document must be found once, by its current word.
+// checkQueries searches for each document, which must be found once, by its current word.
 func (p *program) checkQueries(store string, docs []*document) {
 	p.t.Helper()
 	for _, d := range docs {
@@ -224,7 +223,7 @@ func (p *program) checkQueries(store string, docs []*document) {
 	}
 }
 
-// countHits returns the number of fragments found that contain the word.
+// countHits returns the number of fragments with the word that a query finds.
 func (p *program) countHits(store, word string) int {
 	n := 0
 	whole := regexp.MustCompile(`\b` + word + `\b`)
@@ -236,8 +235,8 @@ func (p *program) countHits(store, word string) int {
 	return n
 }
 
-// checkRows compares the index with the catalog, row by row. The program must not be running. An audit finds no missing
-// rows, and after its sweeps the index contains exactly the rows of the active generations.
+// checkRows compares the index with the catalog, row by row. The program must not be running. An audit must find no
+// missing rows, and after its sweeps the index must contain exactly the rows of the active generations.
 func checkRows(t *testing.T, dir, store string) {
 	t.Helper()
 	ctx := t.Context()
@@ -253,7 +252,7 @@ func checkRows(t *testing.T, dir, store string) {
 	}
 	defer idx.Close()
 	where := controlledEngines{&engines{embedded: idx}}
-	later := func() time.Time { return time.Now().Add(time.Hour) } // the audit ignores rows that have just become active
+	later := func() time.Time { return time.Now().Add(time.Hour) } // otherwise the audit would ignore rows that have only just become active
 	auditor := control.Auditor{Catalog: cat, Engines: where, Originals: noOriginals{}, Log: log, Now: later}
 	report, err := auditor.Audit(ctx, control.Scope{}, t.Logf)
 	if err != nil {
@@ -302,15 +301,15 @@ func checkRows(t *testing.T, dir, store string) {
 	}
 }
 
-// noOriginals is an empty store of originals, because the audit in these tests concerns only rows.
+// noOriginals is an empty store of originals: in these tests, the audit concerns only rows.
 type noOriginals struct{}
 
 func (noOriginals) Each(context.Context, func(string, int64, time.Time) error) error { return nil }
 func (noOriginals) Verify(context.Context, string) error                             { return nil }
 func (noOriginals) Exists(context.Context, string) (bool, error)                     { return true, nil }
 
-// TestDeletedTextsStayDeletedAfterAKill kills the program after it has removed texts that were replaced before. NATS
-// then has their first jobs in its log again, and a repair must not take the texts over from there.
+// TestDeletedTextsStayDeletedAfterAKill kills the program after it has deleted texts that had been replaced before.
+// NATS then has their first jobs in its log again, and a repair must not restore the texts from there.
 func TestDeletedTextsStayDeletedAfterAKill(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)

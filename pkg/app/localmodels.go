@@ -20,7 +20,7 @@ import (
 func (e *embedders) openLocal(c config.Config, log *slog.Logger) error {
 	if c.EmbedDir != "" {
 		where := transformer.Config{Directory: c.EmbedDir}
-		if c.ServerEmbedModel() == "" { // otherwise the prefixes belong to the server's model
+		if c.ServerEmbedModel() == "" { // otherwise the prefixes are meant for the server's model
 			where.QueryPrefix, where.PassagePrefix = nilIfEmpty(c.QueryPrefix), nilIfEmpty(c.PassagePrefix)
 		}
 		if err := e.addLocal(where, log); err != nil {
@@ -36,7 +36,7 @@ func (e *embedders) openLocal(c config.Config, log *slog.Logger) error {
 			continue // already opened above
 		}
 		if transformer.IsCrossEncoder(dir) {
-			continue // used if RERANK_MODEL names it
+			continue // openReranker opens it if RERANK_MODEL names it
 		}
 		if err := e.addLocal(transformer.Config{Directory: dir}, log); err != nil {
 			return fmt.Errorf("%w; repair the model, or move %s elsewhere to start without it", err, dir)
@@ -70,14 +70,14 @@ func modelDirs(parent string) ([]string, error) {
 	var dirs []string
 	for _, entry := range entries {
 		dir := filepath.Join(parent, entry.Name())
-		if info, err := os.Stat(dir); err == nil && info.IsDir() && !strings.HasPrefix(entry.Name(), ".") && entry.Name() != "lost+found" { // Stat follows links, so links to directories count as directories
+		if info, err := os.Stat(dir); err == nil && info.IsDir() && !strings.HasPrefix(entry.Name(), ".") && entry.Name() != "lost+found" { // Stat follows links, so a link to a directory counts, too
 			dirs = append(dirs, dir)
 		}
 	}
 	return dirs, nil
 }
 
-// sameDirectory reports whether two paths, after following links, refer to the same existing directory.
+// sameDirectory reports whether two paths lead to the same existing directory.
 func sameDirectory(a, b string) bool {
 	one, err := os.Stat(a)
 	if err != nil {

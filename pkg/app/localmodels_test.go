@@ -17,7 +17,7 @@ const (
 	builtinMiniLM = "builtin-minilm"
 )
 
-// modelAt writes a model to a directory. Its weights are derived from the seed.
+// modelAt writes a model with weights derived from the seed to a directory.
 func modelAt(t *testing.T, seed uint64, directory ...string) string {
 	t.Helper()
 	path := filepath.Join(directory...)
@@ -145,7 +145,7 @@ func TestALocalModelIsUsedForNewDatastoresOnly(t *testing.T) {
 	}
 	p.must(p.terminate())
 
-	// Without the model, the datastores that need it report its absence, and all others keep working.
+	// Without the model, the datastores that need it say so, and all others keep working.
 	p.must(os.Rename(filepath.Join(p.dir, "models"), filepath.Join(p.dir, "elsewhere")))
 	p.start()
 	if err := p.post("/datastores/"+after+"/query", map[string]any{"query": "cat"}, nil); !refusedWith(err, 503) || !strings.Contains(err.Error(), "local:tiny-bert@") {
@@ -156,8 +156,8 @@ func TestALocalModelIsUsedForNewDatastoresOnly(t *testing.T) {
 	}
 }
 
-// In this test, one ingestor lacks a model that the api process has. It returns the job to the queue and reports the
-// missing model, and another ingestor completes the job.
+// One ingestor lacks a model that the api process has. It returns the job to the queue and reports the missing model;
+// another ingestor completes the job.
 func TestAnIngestorThatLacksTheModelLosesNothing(t *testing.T) {
 	t.Parallel()
 	model := modelAt(t, 1, t.TempDir())
@@ -165,7 +165,7 @@ func TestAnIngestorThatLacksTheModelLosesNothing(t *testing.T) {
 	p.start()
 	store := p.newDatastore()
 	p.must(p.terminate())
-	p.env = nil // the process starts without the model
+	p.env = nil // starts without the model
 	p.start()
 	var made source
 	p.must(p.upload(store, "cat.txt", "", []byte("The cat sat on the mat."), &made))

@@ -18,14 +18,14 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry/instrument"
 )
 
-// Default time that a query may spend on reranking in this process. Two processors score about 50 chunks in this time
+// Default time that a query may spend on reranking in this process. In this time, two processors score about 50 chunks
 // with a model of six layers.
 const localRerankBudget = 300 * time.Millisecond
 
-// openReranker opens the configured reranker: the one on the server at RERANK_URL or, if that is not set, a model in
-// this process. It returns nil if none is configured.
+// openReranker opens the configured reranker: the one at RERANK_URL or, without it, a model in this process. It returns
+// nil if none is configured.
 func openReranker(c config.Config, now func() time.Time, log *slog.Logger) (instrument.Model, error) {
-	if c.RerankURL != "" { // no health check: if the reranker is down, only the order of results changes
+	if c.RerankURL != "" { // no health check: without the reranker, only the order of results changes
 		client, err := rerank.New(rerank.Config{URL: c.RerankURL, APIKey: c.RerankKey, Model: c.RerankModel})
 		if err != nil {
 			return nil, fmt.Errorf("RERANK_URL: %w", err)
@@ -49,8 +49,8 @@ func openReranker(c config.Config, now func() time.Time, log *slog.Logger) (inst
 	return rerank.NewLocal(name, encoder, now), nil
 }
 
-// rerankerDirectory returns the directory of the model that RERANK_MODEL names. RERANK_MODEL is either a path, or names
-// a model in the data directory by its directory's name or by the name that its publisher uses.
+// rerankerDirectory returns the directory of the model in RERANK_MODEL, which is a path, the name of a directory in the
+// data directory, or the publisher's name of the model there.
 func rerankerDirectory(c config.Config) string {
 	name := c.RerankModel
 	if m, ok := pull.Find(name); ok {
@@ -76,7 +76,6 @@ func missingReranker(c config.Config, directory string) error {
 		c.RerankModel, directory, strings.Join(names, ", "))
 }
 
-// rerankBudget returns the time that a query may spend on reranking.
 func rerankBudget(c config.Config) time.Duration {
 	if c.RerankURL != "" {
 		return cmp.Or(c.RerankBudget, rerank.DefaultTimeout)

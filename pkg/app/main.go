@@ -1,5 +1,5 @@
 // Package app assembles the processes of Sluice: api, ingestor and crawler. A process is a value with Start and Stop,
-// so that a test can run the complete program in a temporary directory.
+// so a test can run the complete program in a temporary directory.
 package app
 
 import (
@@ -32,7 +32,7 @@ const (
 	Crawler  Shape = "crawler"
 )
 
-// ShapeOf returns the type of process from the file name of the program: ingestor or crawler if the file has that name,
+// ShapeOf returns the type of process for the file name of the program: ingestor or crawler if the file has that name,
 // otherwise api.
 func ShapeOf(file string) Shape {
 	switch shape := Shape(strings.TrimSuffix(filepath.Base(file), ".exe")); shape {
@@ -50,8 +50,8 @@ func (s Shape) command() string {
 	return "sluice " + string(s)
 }
 
-// listensAnywhere returns a description of the process, such as "a crawler process", if it listens on any free port
-// when SLUICE_ADDR is not set. It returns "" for the api process, which has a default address.
+// listensAnywhere describes a process that listens on any free port when SLUICE_ADDR is not set, such as "a crawler
+// process". It returns "" for the api process, which has a default address.
 func (s Shape) listensAnywhere() string {
 	if s == API {
 		return ""
@@ -59,7 +59,7 @@ func (s Shape) listensAnywhere() string {
 	return articleFor(s)
 }
 
-// Main runs a process or a command until it finishes or receives a signal. It returns the exit code as documented in
+// Main runs a process or a command until it finishes or receives a signal, and returns the exit code documented in
 // docs/cli.md.
 func Main(shape Shape, args, environ []string, stdout, stderr io.Writer) int {
 	return mainWith(hooks{}, shape, args, environ, stdout, stderr)
@@ -68,7 +68,7 @@ func Main(shape Shape, args, environ []string, stdout, stderr io.Writer) int {
 func mainWith(h hooks, shape Shape, args, environ []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal terminates the process at once
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	p := newCommandLine(h, shape, environ, stdout, stderr)
 	err := p.run(ctx, args)
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
@@ -78,7 +78,6 @@ func mainWith(h hooks, shape Shape, args, environ []string, stdout, stderr io.Wr
 	return 0
 }
 
-// serve runs the process until ctx is done.
 func (p *commandLine) serve(ctx context.Context, c config.Config) (err error) {
 	o := Options{Secrets: domain.NewSecrets(c.Secrets()...), Out: p.Out, hooks: p.hooks}
 	o.Log = newLogger(p.Err, c.LogLevel, o.Secrets)
@@ -112,8 +111,7 @@ func (p *commandLine) serve(ctx context.Context, c config.Config) (err error) {
 	}
 }
 
-// version is set by release builds. Without it, a release could not know its version, because images are built without
-// the Git repository.
+// version is set by release builds. They need it because images are built without the Git repository.
 var version string
 
 // Version returns the version of the program.
@@ -136,6 +134,6 @@ func Version() string {
 
 func newLogger(w io.Writer, level string, secrets domain.Secrets) *slog.Logger {
 	var l slog.Level
-	_ = l.UnmarshalText([]byte(level)) // config has validated it
+	_ = l.UnmarshalText([]byte(level)) // config has validated the level
 	return slog.New(telemetry.RedactingHandler(slog.NewTextHandler(w, &slog.HandlerOptions{Level: l}), secrets))
 }

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// modelServer implements OpenAI's protocol. Its embeddings count letters, and its chat model "chatty" always gives the
-// same answer.
+// modelServer implements OpenAI's protocol. Its embeddings count letters, and its chat model "chatty" gives the same
+// answer to everything.
 type modelServer struct {
 	*httptest.Server
-	requests, texts atomic.Int64 // numbers of embedding requests and of texts in them
+	requests, texts atomic.Int64 // number of embedding requests, and of texts in them
 	delay           atomic.Int64 // duration of an embedding request in nanoseconds
-	refuse          atomic.Bool  // whether embedding requests are rejected permanently
-	gate            sync.RWMutex // embedding requests wait while it is locked
+	refuse          atomic.Bool  // whether to reject embedding requests permanently
+	gate            sync.RWMutex // while it is locked, embedding requests wait
 }
 
 func newModelServer(t testing.TB) *modelServer {

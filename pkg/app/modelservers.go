@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 )
 
-// modelChecks returns health checks of the model servers whose addresses are configured. If a model server is down, the
-// service is only degraded: without the embedding model, new documents wait, and without the chat model, answers
+// modelChecks returns health checks of the model servers whose addresses are configured. A model server that is down
+// only degrades the service: without the embedding model, new documents wait, and without the chat model, answers
 // consist of quotations. Hosted services at default addresses are not checked.
 func modelChecks(c config.Config) (out []api.Check) {
 	if c.ServerEmbedModel() == "" && c.ChatModel == "" && len(c.ModelNames) == 0 {
@@ -44,11 +44,11 @@ type modelServerCheck struct {
 
 // Limits for checking a model server.
 const (
-	modelServerAge     = 2 * time.Second // maximum age of a result that is reused
+	modelServerAge     = 2 * time.Second // maximum age of a reused result
 	modelServerTimeout = 1500 * time.Millisecond
 )
 
-// ready returns an error if the server does not answer. Any response counts as an answer, except a gateway's error that
+// ready returns an error if the server does not answer. Any response counts as an answer, except a gateway error that
 // says that the server is down.
 func (m *modelServerCheck) ready(ctx context.Context) error {
 	m.mu.Lock()

@@ -23,7 +23,6 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// scrape returns the metrics of the program.
 func (p *program) scrape() map[string]*dto.MetricFamily {
 	p.t.Helper()
 	res, err := http.Get("http://" + p.addr + "/metrics")
@@ -35,13 +34,12 @@ func (p *program) scrape() map[string]*dto.MetricFamily {
 	return families
 }
 
-// used matches metrics in an expression, with their label conditions.
+// used matches the metrics in an expression, with their label conditions.
 var used = regexp.MustCompile(`\b((?:sluice|go|process)_[a-z0-9_]+)\b(\{[^}]*\})?`)
 
-// labelsAsked matches the labels in label conditions.
 var labelsAsked = regexp.MustCompile(`(\w+)\s*(?:=~|!~|!=|=)`)
 
-// expressions returns the expressions in the dashboard and the alerts, by their location.
+// expressions returns the expressions of the dashboard and the alerts, by location.
 func expressions(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -93,7 +91,7 @@ func expressions(t *testing.T) map[string]string {
 }
 
 // TestDashboardAndAlertsUseExistingMetrics checks that a process exports all metrics that the dashboard and the alerts
-// use, and that the documentation describes all metrics that a process exports.
+// use, and that all exported metrics are documented.
 func TestDashboardAndAlertsUseExistingMetrics(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
@@ -145,15 +143,15 @@ func hasLabel(family *dto.MetricFamily, name string) bool {
 	return false
 }
 
-// spans is a collector of traces.
+// spans collects traces.
 type spans struct {
 	mu     sync.Mutex
-	byName map[string][]string // names of spans and what is said of them, by trace
+	byName map[string][]string // span names by trace id
 	more   chan struct{}
 }
 
 func (s *spans) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body) // what is cut short is not decoded
+	body, _ := io.ReadAll(r.Body) // a truncated body does not decode
 	var sent collector.ExportTraceServiceRequest
 	if proto.Unmarshal(body, &sent) != nil {
 		return
@@ -174,7 +172,7 @@ func (s *spans) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// wait returns what of the names is missing in the trace when it is all there, or the time is up.
+// wait waits until the trace contains all the named spans. If ctx ends first, it returns the names that are missing.
 func (s *spans) wait(ctx context.Context, trace string, names ...string) (missing []string) {
 	for {
 		missing = nil
@@ -196,7 +194,7 @@ func (s *spans) wait(ctx context.Context, trace string, names ...string) (missin
 	}
 }
 
-// TestATraceSpansARequestAndItsIndexing follows an upload and a query through the program, by the header that the
+// TestATraceSpansARequestAndItsIndexing follows an upload and a query through the program by the trace header that the
 // caller sends.
 func TestATraceSpansARequestAndItsIndexing(t *testing.T) {
 	t.Parallel()

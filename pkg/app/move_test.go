@@ -28,7 +28,7 @@ func (p *program) datastoreInfo(store string) (s datastoreInfo) {
 	return s
 }
 
-// moveTo requests a change of the datastore's engine or model.
+// moveTo requests a change of a datastore's engine or model.
 func (p *program) moveTo(store string, change string) (s datastoreInfo) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -37,7 +37,7 @@ func (p *program) moveTo(store string, change string) (s datastoreInfo) {
 	return s
 }
 
-// moved waits until the datastore uses the engine, and returns the progress reported on the way.
+// moved waits until the datastore uses the engine, and returns the progress reported meanwhile.
 func (p *program) moved(store, engine string, timeout time.Duration) (seen []string) {
 	p.t.Helper()
 	deadline := time.After(timeout)
@@ -88,8 +88,8 @@ func (p *program) fill(store string, documents int) (chunks int) {
 	return chunks
 }
 
-// TestADatastoreMovesWithoutAFailedOrEmptyQuery moves 5,000 chunks to Milvus and back. Meanwhile documents are queried
-// all the time, replaced and added.
+// TestADatastoreMovesWithoutAFailedOrEmptyQuery moves 5,000 chunks to Milvus and back, while documents are constantly
+// queried, replaced and added.
 func TestADatastoreMovesWithoutAFailedOrEmptyQuery(t *testing.T) {
 	t.Parallel()
 	const documents = 500
@@ -130,7 +130,7 @@ func TestADatastoreMovesWithoutAFailedOrEmptyQuery(t *testing.T) {
 		if s := p.moveTo(store, `{"type": "`+engine+`"}`); s.Type == engine || s.Move == nil || s.Move.Type != engine {
 			t.Fatalf("after the PATCH the datastore is %+v", s)
 		}
-		// A document that is added during the move is searchable at once, and also in the new place.
+		// A document added during the move is searchable at once, and also in the new place.
 		p.must(p.post("/api/datastores/upsert/"+store, map[string]any{"documents": []map[string]any{
 			{"text": "New while it moved to " + engine + ": the dugong.", "name": "new", "metadata": map[string]string{"custom_id": "new-" + engine}},
 		}}, nil))
@@ -151,7 +151,7 @@ func TestADatastoreMovesWithoutAFailedOrEmptyQuery(t *testing.T) {
 	}
 }
 
-// TestAMoveIsReplacedCancelledAndSurvivesAKill changes the destination of a datastore before a move is complete.
+// TestAMoveIsReplacedCancelledAndSurvivesAKill changes a datastore's destination during a move.
 func TestAMoveIsReplacedCancelledAndSurvivesAKill(t *testing.T) {
 	t.Parallel()
 	model := newModelServer(t)
@@ -167,7 +167,7 @@ func TestAMoveIsReplacedCancelledAndSurvivesAKill(t *testing.T) {
 			t.Errorf("%s it is not found: %+v", when, found)
 		}
 	}
-	// Start a move to Milvus, replace it by a move to another model, and cancel that one.
+	// Start a move to Milvus, replace it with a move to another model, and cancel that one.
 	p.moveTo(store, `{"type": "milvus"}`)
 	s := p.moveTo(store, `{"type": "embedded", "embeddingModel": "openai:tiny"}`)
 	if s.Move == nil || s.Move.Type != "embedded" || s.Move.EmbeddingModel != "openai:tiny" {
@@ -194,11 +194,11 @@ func TestAMoveIsReplacedCancelledAndSurvivesAKill(t *testing.T) {
 	}
 	findable("after the move that was killed")
 
-	// A model that fails stops the move and is reported. Readers lose nothing.
+	// A failing model stops the move, and the error is reported. Readers lose nothing.
 	p.moveTo(store, `{"embeddingModel": "builtin-en-256-v1"}`)
 	p.moved(store, "milvus", time.Minute)
 	p.must(p.terminate())
-	p.start() // the restart also empties the cache of the model's vectors
+	p.start() // the restart also clears the cache of the model's vectors
 	model.refuse.Store(true)
 	p.moveTo(store, `{"embeddingModel": "openai:tiny"}`)
 	deadline := time.After(time.Minute)

@@ -7,16 +7,15 @@ import (
 	"time"
 )
 
-// natsLease is the name of a lease in the catalog. The holder of this lease is not an api process but a job log: each
-// process takes the lease in the name of its job log. So processes with the same job log can hold the lease at the same
-// time, and processes with different job logs cannot.
+// natsLease is a lease in the catalog. Each process takes it in the name of its job log, so processes with the same job
+// log can hold it at the same time, and processes with different job logs cannot.
 const (
 	natsLease     = "nats"
 	natsLeaseTime = 30 * time.Second
 )
 
 // leaseNATS checks that all api processes that share a database also share the NATS servers. Otherwise there would be
-// two job logs. Both would assign the same generations, and each process would treat the other's jobs as lost. A
+// two job logs: both would assign the same generations, and each process would consider the other's jobs lost. A
 // catalog in a data directory needs no check, because only one process uses it.
 func (s *Service) leaseNATS(ctx context.Context) error {
 	if s.config.DatabaseURL == "" {
@@ -33,7 +32,7 @@ func (s *Service) leaseNATS(ctx context.Context) error {
 	return nil
 }
 
-// renewNATSLease renews the lease taken by leaseNATS until ctx is done.
+// renewNATSLease renews the lease until ctx is done.
 func (s *Service) renewNATSLease(ctx context.Context) error {
 	tick := time.NewTicker(natsLeaseTime / 3)
 	defer tick.Stop()

@@ -11,16 +11,16 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// errStopIteration stops the iteration over datastores once one has been found.
+// errStopIteration stops the iteration once a datastore has been found.
 var errStopIteration = errors.New("found a datastore")
 
-// printNextSteps prints the next steps for an empty service. Errors are ignored, because the text is optional.
+// printNextSteps prints the next steps for an empty service. It ignores errors, because the text is optional.
 func (s *Service) printNextSteps(ctx context.Context) {
 	if err := s.catalog.EachDatastore(ctx, func(domain.Datastore) error { return errStopIteration }); err != nil {
 		return
 	}
 	program := filepath.ToSlash(os.Args[0])
-	here := "" // environment variables that the commands need to find this service
+	here := "" // environment variables with which the commands find this service
 	if s.Addr() != cli.DefaultAddr {
 		here += fmt.Sprintf(" SLUICE_URL=http://%s", s.Addr())
 	}
@@ -39,7 +39,7 @@ func (s *Service) printNextSteps(ctx context.Context) {
 `, program, here)
 }
 
-// defaultDataDir returns the data directory that commands use by default.
+// defaultDataDir returns the commands' default data directory.
 func defaultDataDir() string {
 	abs, err := filepath.Abs("data")
 	if err != nil {

@@ -49,7 +49,7 @@ func (s *Service) openDir(context.Context) (err error) {
 	if _, err := os.Stat(s.dir.Join(datadir.Restoring)); err == nil {
 		return fmt.Errorf("data directory %s has files of an interrupted restore: empty it and restore again (sluice restore FILE --data DIR)", s.dir.Path())
 	}
-	// Remove uploads that a killed process left unfinished.
+	// Remove unfinished uploads of a killed process.
 	if err := os.RemoveAll(s.dir.Join(datadir.Temp)); err != nil {
 		return fmt.Errorf("clearing the temporary directory: %w", err)
 	}
@@ -69,7 +69,6 @@ func (s *Service) listen(ctx context.Context) (err error) {
 	return nil
 }
 
-// listen listens on the address in SLUICE_ADDR.
 func listen(ctx context.Context, addr string) (net.Listener, error) {
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", addr)
@@ -86,7 +85,7 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 	return listener, nil
 }
 
-// Maximum time that a starting process waits for PostgreSQL, and for NATS.
+// Maximum time that a starting process waits for PostgreSQL and for NATS.
 const databaseTimeout = time.Minute
 
 func (s *Service) openCatalog(ctx context.Context) (err error) {
@@ -105,19 +104,17 @@ func (s *Service) openCatalog(ctx context.Context) (err error) {
 	return s.catalog.FailUnfinished(ctx)
 }
 
-// Maximum size in bytes of a catalog that is checked completely before the service starts. Such a check takes less than
-// a second.
+// Maximum size in bytes of a catalog that is checked before the service starts. Such a check takes less than a second.
 const maxStartupCheck = 256 << 20
 
-// checkCatalog checks the catalog's file for damage. It checks a large file in the background, because that takes a
-// long time.
+// checkCatalog checks the catalog's file for damage. For a large file this takes long, so it runs in the background.
 func (s *Service) checkCatalog(ctx context.Context, path string) error {
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
 		return fmt.Errorf("checking the catalog: %w", err)
-	case info.Size() == 0 && exists(s.dir.Join(datadir.NATS)): // without a job log, an empty file is not damaged: it is left over from an interrupted first start
+	case info.Size() == 0 && exists(s.dir.Join(datadir.NATS)): // without a job log, an empty file is what an interrupted first start left behind
 		return fmt.Errorf("opening the catalog %s: %w: the file is empty, but there is a job log", path, catalog.ErrDamaged)
 	case info.Size() <= maxStartupCheck:
 		return maintenance.CheckFile(ctx, path)
@@ -190,7 +187,7 @@ func (s *Service) openNATS(ctx context.Context) error {
 	}
 	s.metrics.MustRegister(instrument.NewBacklogs(s.broker, s.catalog, s.now, s.log))
 	o := originals.Options{Replicas: s.config.NATSReplicas, Now: s.guardedNow}
-	if s.config.HasEmbeddedIndex() { // then this process also reads most of the files uploaded here
+	if s.config.HasEmbeddedIndex() { // this process then also reads most of the files uploaded to it
 		o.CacheBytes = int(cacheMemoryOf(s.config).originals)
 	}
 	if s.nats != nil {
@@ -218,7 +215,7 @@ func (s *Service) openIndexes(ctx context.Context) error {
 }
 
 // openEmbedded opens the index in the data directory. Only one of the processes that share a catalog may have such an
-// index. Otherwise each process would search only its own index and miss the content that is in the other indexes.
+// index: otherwise each would search its own index and miss the content of the others.
 func (s *Service) openEmbedded(ctx context.Context) error {
 	release, err := s.catalog.Hold(ctx, "embedded index")
 	if err != nil {
@@ -226,7 +223,7 @@ func (s *Service) openEmbedded(ctx context.Context) error {
 	}
 	s.deferClose(func() error { release(); return nil })
 	if _, err := os.Stat(s.dir.Join(datadir.Index)); errors.Is(err, fs.ErrNotExist) {
-		s.build() // this is the first start, or the first after a restore, or the index was lost
+		s.build() // the data directory is new or restored, or its index was lost
 	}
 	s.engines.rebuilding = func(ctx context.Context) string { return s.rebuild.status(ctx, s.catalog.Rebuilding) }
 	if s.engines.embedded, err = embedded.Open(s.dir.Join(datadir.Index), embedded.Options{
@@ -242,8 +239,8 @@ func (s *Service) firstKey(ctx context.Context) error {
 	return firstKey(ctx, s.catalog, s.config.APIKey, s.dir.Join(datadir.APIKey), consoleAt(s.listener.Addr()), s.now(), s.options.Out)
 }
 
-// openSealer opens the configured encryption key. If none is configured, it uses the key in the data directory, but
-// only if everything runs in this process, because crawlers in other processes would not have that key.
+// openSealer opens the configured encryption key. Without one, it uses the key in the data directory, provided that
+// everything runs in this process: crawlers in other processes would not have that key.
 func (s *Service) openSealer(context.Context) (err error) {
 	key := s.config.SecretKey
 	if key == "" && s.config.NATSURL == "" && s.config.NATSListen == "" {

@@ -104,15 +104,15 @@ func TestTheOfficialOpenAIClientKeepsFilesInVectorStores(t *testing.T) {
 	})
 }
 
-// TestAcceptedFilesSurviveAKill kills the process at random moments while files are uploaded, in parts as well, and
-// added in batches. In the end every acknowledged file is completed exactly once.
+// TestAcceptedFilesSurviveAKill kills the process at random moments while files are uploaded, some of them in parts,
+// and added in batches. In the end every acknowledged file is completed exactly once.
 func TestAcceptedFilesSurviveAKill(t *testing.T) {
 	t.Parallel()
 	rounds, perRound := 12, 6
 	if testing.Short() {
 		rounds = 3
 	}
-	if total := os.Getenv("TEST_KILLED_FILES"); total != "" { // make check-kills
+	if total := os.Getenv("TEST_KILLED_FILES"); total != "" { // set by make check-kills
 		n, err := strconv.Atoi(total)
 		if err != nil || n < 1 {
 			t.Fatalf("TEST_KILLED_FILES is %q; it must be a number of files", total)
@@ -164,7 +164,7 @@ func TestAcceptedFilesSurviveAKill(t *testing.T) {
 	}
 	var rest []string
 	for _, f := range files {
-		if !inBatches[f.id] { // adding a file a second time is harmless
+		if !inBatches[f.id] { // adding a file twice is harmless
 			rest = append(rest, f.id)
 		}
 	}
@@ -203,7 +203,7 @@ func TestAcceptedFilesSurviveAKill(t *testing.T) {
 	checkRows(t, p.dir, store)
 }
 
-// uploadInParts uploads a text in two parts and returns the id of the file, or "" if that is not known to have
+// uploadInParts uploads a text in two parts. It returns the file's id, or "" unless the upload is known to have
 // succeeded.
 func uploadInParts(ctx context.Context, client openai.Client, name, text string) string {
 	u, err := client.Uploads.New(ctx, openai.UploadNewParams{Bytes: int64(len(text)), Filename: name, MimeType: "text/plain", Purpose: openai.FilePurposeAssistants})

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// operator recognises requests from the service's operator: they carry the configured operator key or the key in the
+// operator recognises requests of the service's operator by their key: the configured operator key or the key in the
 // data directory.
 type operator struct{ keys [][sha256.Size]byte }
 
@@ -20,8 +20,8 @@ func newOperator(keys ...string) (o operator) {
 	return o
 }
 
-// isAuthorized reports whether the request carries an operator's key. It runs in constant time, so that keys cannot be
-// guessed from its duration.
+// isAuthorized reports whether the request has an operator's key. It takes constant time, so that its duration does not
+// reveal the keys.
 func (o operator) isAuthorized(r *http.Request) bool {
 	given := sha256.Sum256([]byte(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")))
 	same := 0

@@ -12,18 +12,18 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// Options holds the dependencies that a process needs in addition to its settings.
+// Options holds what a process needs in addition to its settings.
 type Options struct {
 	Log     *slog.Logger
-	Out     io.Writer         // receives the API key that the first start of an api process creates; unused by workers
-	Secrets domain.Secrets    // secrets of the operator, which are removed from responses and logs
+	Out     io.Writer         // where the first start of an api process prints the API key; unused by workers
+	Secrets domain.Secrets    // the operator's secrets, which are removed from responses and logs
 	Traces  *telemetry.Traces // nil: no tracing
 
 	hooks hooks
 }
 
-// hooks let tests intercept calls between the parts of a process, for example to terminate the process at a given step,
-// to delay a response or to set the clock. A nil hook has no effect.
+// hooks let tests intercept calls between parts of a process, for example to kill the process at a given step, delay a
+// response or set the clock. A nil hook has no effect.
 type hooks struct {
 	now       func() time.Time
 	api       func(*api.Deps)
@@ -31,7 +31,7 @@ type hooks struct {
 	indexes   func(ingest.Indexes) ingest.Indexes
 }
 
-// clock returns the clock for all timestamps that other processes also see.
+// clock returns the clock for timestamps that other processes also see.
 func (h hooks) clock() func() time.Time {
 	if h.now != nil {
 		return h.now

@@ -23,17 +23,17 @@ import (
 
 // The load, and what the service must still achieve under it.
 const (
-	overload        = 3    // requests, as a multiple of the capacity
-	overloadServed  = 0.7  // minimum share of the capacity that is still served
+	overload        = 3    // offered load, as a multiple of the capacity
+	overloadServed  = 0.7  // minimum rate of served requests, as a share of the capacity
 	overloadSlowest = 100  // maximum 99th percentile of served requests, in milliseconds
 	overloadUploads = 5    // uploads per second, in addition
 	overloadClients = 1024 // maximum number of connections
 	overloadFirst   = 400  // number of documents that are searched
 )
 
-// TestOverload sends a service on one processor three times as many requests as it can serve, from another processor,
-// for the time in TEST_OVERLOAD. Served requests must be fast and about as many as without overload, rejected ones must
-// say when to retry, and every accepted upload must be found.
+// TestOverload sends a service on one processor three times as many requests as it can serve, for TEST_OVERLOAD, from
+// another processor. Requests must be served fast and at nearly the usual rate, rejections must say when to retry, and
+// every accepted upload must be found.
 func TestOverload(t *testing.T) {
 	span := timeOf(t, "TEST_OVERLOAD")
 	p := newProgram(t, "SLUICE_ADMISSION_WAIT=25ms")
@@ -114,7 +114,7 @@ func written(r loadtest.Report) string {
 	return b.String()
 }
 
-// apart runs the program on one processor and the test on another, if the system permits it.
+// apart runs the program on one processor and the test on another if the system permits it.
 func (p *program) apart() {
 	p.t.Helper()
 	if _, err := exec.LookPath("taskset"); err != nil {
@@ -128,23 +128,22 @@ func (p *program) apart() {
 		p.t.Logf("service and load share the processors: %v", err)
 		return
 	}
-	p.t.Cleanup(func() { _ = pin("0,1") }) // ignore the error: the processors may not exist
+	p.t.Cleanup(func() { _ = pin("0,1") }) // the processors may not exist
 	p.wrap = []string{"taskset", "-c", "0"}
 
-	// The two processors may be threads of one core, and one thread is faster while the other is idle. The processor of
-	// the test is therefore kept busy all the time, so that the capacity is measured under the same conditions as the
-	// overload.
+	// The two processors may be threads of one core, and a thread is faster while the other is idle. So keep the test's
+	// processor busy all the time: the capacity must be measured under the same conditions as the overload.
 	spin := exec.Command("taskset", "-c", "1", "nice", "-n", "19", "sh", "-c", "while :; do :; done")
 	if err := spin.Start(); err != nil {
 		p.t.Fatalf("keeping the load's processor busy: %v", err)
 	}
 	p.t.Cleanup(func() {
 		_ = spin.Process.Kill()
-		_ = spin.Wait() // returns an error, because the process was killed
+		_ = spin.Wait() // returns an error because the process was killed
 	})
 }
 
-// overloadContent returns the body of an upsert of documents that share many words, so that searches have something to
+// overloadContent returns the body of an upsert of documents that share many words, which gives searches something to
 // rank.
 func overloadContent(from, n int) map[string]any {
 	subjects := strings.Fields("harbour lighthouse orchard railway cathedral mill quarry garden bridge observatory")
@@ -169,8 +168,8 @@ type asker struct {
 
 	mu       sync.Mutex
 	statuses map[string]int
-	wrong    []string // rejections with a wrong status or message
-	accepted []string // a word of each accepted upload
+	wrong    []string // rejections with the wrong status or message
+	accepted []string // one word of each accepted upload
 }
 
 func newAsker(p *program, store string) *asker {
@@ -194,7 +193,6 @@ func (a *asker) answers() string {
 	return strings.Join(all, ", ")
 }
 
-// check checks the counted responses.
 func (a *asker) check(t *testing.T) {
 	t.Helper()
 	a.mu.Lock()
@@ -207,10 +205,10 @@ func (a *asker) check(t *testing.T) {
 	}
 }
 
-// errRejected is the error for a request that was correctly rejected.
+// errRejected is the error for a correctly rejected request.
 var errRejected = errors.New("turned away")
 
-// do sends a request and counts the response by its status.
+// do sends a request and counts the response by status.
 func (a *asker) do(ctx context.Context, what, method, path string, body any) ([]byte, error) {
 	var reader io.Reader
 	if body != nil {
@@ -253,7 +251,7 @@ func (a *asker) do(ctx context.Context, what, method, path string, body any) ([]
 	}
 }
 
-// search is a loadtest.Request that searches.
+// search is a loadtest.Request.
 func (a *asker) search(ctx context.Context, n int, take *loadtest.Times) error {
 	words := strings.Fields("harbour lighthouse orchard railway cathedral mill quarry garden bridge observatory")
 	query := fmt.Sprintf("Which %s of district %d keeps records about the %s?", words[n%10], n%37, words[n*7%10])
@@ -266,7 +264,7 @@ func (a *asker) search(ctx context.Context, n int, take *loadtest.Times) error {
 	return err
 }
 
-// upload is a loadtest.Request that uploads a document.
+// upload is a loadtest.Request.
 func (a *asker) upload(ctx context.Context, n int, take *loadtest.Times) error {
 	word := fmt.Sprintf("xylograph%06d", n)
 	_, err := a.do(ctx, "upload", http.MethodPost, "/datastores/upsert/"+a.store, map[string]any{"documents": []map[string]any{{

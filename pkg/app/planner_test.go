@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/testdata/site"
 )
 
-// TestAPlanIsMadeByTheCrawler requests a site's plan from a complete service. The plan must respect the crawler's rules
+// TestAPlanIsMadeByTheCrawler requests a site's plan from a complete service. The plan must follow the crawler's rules
 // and the site's scope.
 func TestAPlanIsMadeByTheCrawler(t *testing.T) {
 	t.Parallel()

@@ -11,15 +11,15 @@ import (
 
 const profilesPath = "/debug/pprof/"
 
-// withProfiles serves the runtime's profiles for `go tool pprof` to the operator, who must send the key. It passes all
-// other requests to the handler `next`. If `key` is "", it serves no profiles. It does not serve the process's command
-// line, which may contain secret settings.
+// withProfiles serves the runtime's profiles for `go tool pprof` to the operator, who must send the key, and passes all
+// other requests to `next`. If `key` is "", it serves no profiles. It never serves the process's command line, which
+// may contain secrets.
 func withProfiles(key string, next http.Handler) http.Handler {
 	if key == "" {
 		return next
 	}
 	profiles := http.NewServeMux()
-	profiles.HandleFunc("GET "+profilesPath, pprof.Index) // includes all profiles of runtime/pprof by name
+	profiles.HandleFunc("GET "+profilesPath, pprof.Index) // serves all profiles of runtime/pprof by name
 	profiles.HandleFunc("GET "+profilesPath+"profile", pprof.Profile)
 	profiles.HandleFunc("GET "+profilesPath+"symbol", pprof.Symbol)
 	profiles.HandleFunc("GET "+profilesPath+"trace", pprof.Trace)

@@ -9,13 +9,13 @@ import (
 	"github.com/sluice/sluice/pkg/catalog"
 )
 
-// rebuild records whether the embedded index is being rebuilt, for readiness checks. During a rebuild, the service runs
-// but its results are incomplete.
+// rebuild records for readiness checks whether the embedded index is being rebuilt. Meanwhile the service runs, but its
+// results are incomplete.
 type rebuild struct {
 	mu        sync.Mutex
-	alarmedAt time.Time // time of the last alarm; zero: none, or the rebuild is complete
-	missing   bool      // whether the index was missing rather than damaged
-	counted   bool      // whether an audit that started after the alarm has reported the missing content
+	alarmedAt time.Time // time of the last alarm; zero if there is none or the rebuild is complete
+	missing   bool      // whether the index was missing, not just damaged
+	counted   bool      // whether an audit that started after the alarm has counted the missing content
 }
 
 // recordDamage records that damage was found.
@@ -33,15 +33,15 @@ func (r *rebuild) begin(at time.Time) {
 	r.alarmedAt, r.missing, r.counted = at, true, false
 }
 
-// auditEnded records that the audit which started at the time `began` has finished.
+// auditEnded records that the audit that started at `began` has finished.
 func (r *rebuild) auditEnded(began time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counted = r.counted || !began.Before(r.alarmedAt)
 }
 
-// status describes the missing content, or returns "" if there is none. The function `waiting` counts the documents
-// that still have to be indexed again.
+// status describes the missing content, or returns "" if there is none. `waiting` counts the documents that still have
+// to be indexed again.
 func (r *rebuild) status(ctx context.Context, waiting func(context.Context) (catalog.Waiting, error)) string {
 	r.mu.Lock()
 	raised, absent, looked := r.alarmedAt, r.missing, r.counted
@@ -55,7 +55,7 @@ func (r *rebuild) status(ctx context.Context, waiting func(context.Context) (cat
 	}
 	w, err := waiting(ctx)
 	switch {
-	case err != nil: // the catalog's own health check reports this error
+	case err != nil: // the catalog's own health check reports this
 		return why + "; the number of missing documents is unknown"
 	case !w.Any:
 		return ""

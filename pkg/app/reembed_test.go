@@ -7,7 +7,7 @@ import (
 )
 
 // TestADatastoreMovesToTheBuiltInTransformer kills the program while a datastore is re-embedded in the background, and
-// adds a document during the move.
+// adds a document meanwhile.
 func TestADatastoreMovesToTheBuiltInTransformer(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)

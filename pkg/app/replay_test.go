@@ -29,7 +29,7 @@ func TestReplayRejectsInvalidArguments(t *testing.T) {
 	for name, test := range map[string]struct {
 		args []string
 		code int
-		says string // text on standard error
+		says string // expected text on standard error
 	}{
 		"nothing to replay":         {args: nil, code: 2, says: "specify --datastore or --all"},
 		"one datastore and all":     {args: []string{"--all", "--datastore", "x"}, code: 2, says: "cannot be combined"},
@@ -58,7 +58,6 @@ func TestReplayRejectsInvalidArguments(t *testing.T) {
 	}
 }
 
-// replay runs sluice replay and checks its output.
 func (p *program) replay(want string, args ...string) {
 	p.t.Helper()
 	out, faults, code := p.command(append([]string{"replay"}, args...)...)
@@ -84,7 +83,7 @@ func TestAReplayReusesVectors(t *testing.T) {
 	for i, d := range docs {
 		p.putIn([]string{first, first, first, first, first, second, second}[i], d)
 	}
-	// settle waits until both datastores have settled, and checks the work done since the last call.
+	// settle waits until both datastores have settled, and checks what was done since its last call.
 	generations := map[string][]uint64{}
 	var embedded, fetched int64
 	settle := func(what string, again []string, embeds, fetch int64) {
@@ -135,7 +134,7 @@ func TestAReplayReusesVectors(t *testing.T) {
 	p.replay("6 datasources queued, 6/6", "--datastore", first, "--refresh")
 	settle("fetching a datastore", nil, 0, 1)
 
-	// A datasource that fails.
+	// Add a datasource that fails.
 	model.refuse.Store(true)
 	p.must(p.post("/api/datastores/upsert/"+second, map[string]any{"documents": []map[string]any{{"text": "It fails: the quoll.", "name": "quoll"}}}, nil))
 	p.settled(second, time.Minute)
@@ -151,14 +150,14 @@ func TestAReplayReusesVectors(t *testing.T) {
 	generations[second] = p.generations(second)
 	embedded = model.texts.Load()
 
-	// If the service is stopped, the replay happens after the next start.
+	// A stopped service replays after its next start.
 	p.must(p.terminate())
 	p.replay("9 datasources queued", "--all", "--wait=false")
 	p.start()
 	settle("all, later", both, 0, 0)
 }
 
-// pageServer serves one page. It answers conditional requests with "not modified".
+// pageServer serves one page, and answers conditional requests with "not modified".
 type pageServer struct {
 	*httptest.Server
 	fetches atomic.Int64
@@ -185,7 +184,7 @@ func newPageServer(t testing.TB) *pageServer {
 	return s
 }
 
-// addPage adds the server's page and returns the datasource as it was accepted.
+// addPage adds the server's page and returns the accepted datasource.
 func (p *program) addPage(store string, s *pageServer) (page source) {
 	p.t.Helper()
 	p.must(p.post("/datasources", map[string]any{
@@ -227,7 +226,7 @@ func (c client) newDatastore() string {
 	return store.ID
 }
 
-// add adds a text and returns how long it took until the text was searchable.
+// add adds a text and returns the time until it was searchable.
 func (c client) add(store, text string) time.Duration {
 	c.t.Helper()
 	began := time.Now()
@@ -243,7 +242,6 @@ func (c client) add(store, text string) time.Duration {
 	return time.Since(began)
 }
 
-// texts adds n short texts.
 func (c client) texts(store string, from, n int) {
 	c.t.Helper()
 	batch := make([]map[string]any, n)
@@ -253,14 +251,13 @@ func (c client) texts(store string, from, n int) {
 	c.must(c.post("/api/datastores/upsert/"+store, map[string]any{"documents": batch}, nil))
 }
 
-// tolerable is the maximum time for a single document while others add many documents. Without them, it takes about 0.1
-// s.
+// tolerable is the maximum time for a single document while others add many. Without them, it takes about 0.1 s.
 const tolerable = 10 * time.Second
 
 func TestASingleUploadPassesAnotherWorkspacesBulkImport(t *testing.T) {
 	t.Parallel()
 	model := newModelServer(t)
-	model.delay.Store(int64(40 * time.Millisecond)) // a hundred documents per second, without much work for the processor
+	model.delay.Store(int64(40 * time.Millisecond)) // about a hundred documents per second, at little processor time
 	p := newProgram(t, "OPENAI_BASE_URL="+model.URL+"/v1", "SLUICE_EMBED_MODEL=tiny")
 	p.start()
 	bulk, single := client{p, p.key("bulk")}, client{p, p.key("single")}
@@ -286,7 +283,7 @@ func TestAFreshUploadPassesALargeReplay(t *testing.T) {
 	p.start()
 	me := client{p, testKey}
 	store := me.newDatastore()
-	const many = 600 // more than twice as many as the job stream holds at a time
+	const many = 600 // more than twice what the job stream holds at a time
 	me.texts(store, 0, many)
 	p.settled(store, 3*time.Minute)
 	p.replay(fmt.Sprint(many, " datasources queued"), "--all", "--wait=false")
@@ -301,8 +298,8 @@ func TestAFreshUploadPassesALargeReplay(t *testing.T) {
 }
 
 // TestAStoppedIngestorReturnsItsJobs stops an ingestor whose jobs are waiting for a slow embedding server. Another
-// ingestor continues them at once, in less than a second on an idle machine. The jobs of an ingestor that died would be
-// delivered again only after 30 s. The log contains the times.
+// ingestor continues them at once, in less than a second on an idle machine. If the first one had died instead, its
+// jobs would be redelivered only after 30 s. The log shows the times.
 func TestAStoppedIngestorReturnsItsJobs(t *testing.T) {
 	t.Parallel()
 	const inFlight = 4

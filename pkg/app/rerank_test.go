@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed/transformer/tinymodel"
 )
 
-// newRerankServer speaks TEI's protocol. It likes what holds the word.
+// newRerankServer starts a server with TEI's protocol that prefers texts with the given word.
 func newRerankServer(t *testing.T, word string) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -107,7 +107,8 @@ func TestARerankerOrdersFragmentsAndWhatAgentsRead(t *testing.T) {
 	}
 }
 
-// TestAModelInProcessReranks checks the way from the setting to the explanation. The tiny model's order is arbitrary.
+// TestAModelInProcessReranks follows a reranker from the setting to the explanation of a result. The tiny model's order
+// is arbitrary.
 func TestAModelInProcessReranks(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, "RERANK_MODEL=tiny-pairs", "SLUICE_RERANK_BUDGET=1m")

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// BenchmarkFirstTokenOfResponses compares the time to the first token of POST /v1/responses with that of POST
-// /agents/{id}/query, in turns. The chat server answers at once, so the difference is the overhead of the endpoint.
+// BenchmarkFirstTokenOfResponses alternates between POST /v1/responses and POST /agents/{id}/query, and compares the
+// times to the first token. The chat server answers at once, so the difference is the overhead of the endpoint.
 func BenchmarkFirstTokenOfResponses(b *testing.B) {
 	server := newChatServer(b, map[string]scenario{"greets": func(w *wire) { w.text("Hello"); w.text(" there."); w.end("stop", "end_turn") }})
 	p := newProgram(b, server.settings()...)
@@ -36,7 +36,7 @@ func BenchmarkFirstTokenOfResponses(b *testing.B) {
 		var took time.Duration
 		lines := bufio.NewScanner(res.Body)
 		lines.Buffer(nil, 1<<20)
-		for lines.Scan() { // read to the end, so that the connection is used again
+		for lines.Scan() { // read to the end, so that the connection is reused
 			if took == 0 && strings.HasPrefix(lines.Text(), mark) {
 				took = time.Since(began)
 			}

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// responseObject is a response of OpenAI's API.
+// responseObject is a response object of OpenAI's API.
 type responseObject struct {
 	ID, Status, Model string
 	Background        bool
@@ -62,7 +62,7 @@ func (r responseObject) text() string {
 	return out
 }
 
-// item returns the output item of a type.
+// item returns the output item of the given type.
 func (r responseObject) item(t testing.TB, kind string) responseItem {
 	t.Helper()
 	i := slices.IndexFunc(r.Output, func(i responseItem) bool { return i.Type == kind })
@@ -72,7 +72,6 @@ func (r responseObject) item(t testing.TB, kind string) responseItem {
 	return r.Output[i]
 }
 
-// respond creates a response.
 func (p *program) respond(t testing.TB, body map[string]any) (r responseObject) {
 	t.Helper()
 	if err := p.post("/v1/responses", body, &r); err != nil {
@@ -81,7 +80,6 @@ func (p *program) respond(t testing.TB, body map[string]any) (r responseObject) 
 	return r
 }
 
-// eventOf is an event of a stream.
 type eventOf struct {
 	Type     string
 	Sequence int `json:"sequence_number"`
@@ -91,7 +89,7 @@ type eventOf struct {
 	raw      string
 }
 
-// events sends a request and returns the events of the stream, until `until` returns true or the stream ends.
+// events sends a request and returns the stream's events, until `until` returns true or the stream ends.
 func (p *program) events(t testing.TB, method, path string, body any, until func(eventOf) bool) (all []eventOf) {
 	t.Helper()
 	encoded, err := json.Marshal(body)
@@ -137,7 +135,7 @@ func (p *program) events(t testing.TB, method, path string, body any, until func
 	return nil
 }
 
-// waitFor returns the response once it has ended.
+// waitFor waits until the response has ended, and returns it.
 func (p *program) waitFor(t testing.TB, id string) (r responseObject) {
 	t.Helper()
 	p.eventually(time.Minute, "the response has not ended", func() bool {
@@ -147,7 +145,6 @@ func (p *program) waitFor(t testing.TB, id string) (r responseObject) {
 	return r
 }
 
-// pumpStore creates a datastore with a document.
 func (p *program) pumpStore(t testing.TB) string {
 	t.Helper()
 	store := p.newDatastore()
@@ -300,7 +297,7 @@ func TestResponsesNeedNoChatModel(t *testing.T) {
 	})
 }
 
-// responseScenarios are the answers of the chat server in the tests of responses.
+// responseScenarios are the chat server's answers in the tests of responses.
 func responseScenarios(hanging chan struct{}) map[string]scenario {
 	call := func(w *wire, index int, id, name, arguments string) {
 		w.begin()

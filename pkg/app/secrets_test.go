@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestTheKeyOfTheOperatorIsNotDisclosed has a service with keys that look like nothing in particular, sends them in
-// every place of a request where they do not belong, and reads all that the service says and logs.
+// TestTheKeyOfTheOperatorIsNotDisclosed gives a service keys without a recognisable form and sends them in every part
+// of a request where they do not belong. No response and no log line may contain them.
 func TestTheKeyOfTheOperatorIsNotDisclosed(t *testing.T) {
 	t.Parallel()
 	const key, admin, model = "correct-horse-battery-staple", "another-secret-of-the-operator", "a-key-of-the-model-server"

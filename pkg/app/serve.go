@@ -87,7 +87,7 @@ func (s *Service) writeAccess() (string, error) {
 	return key, nil
 }
 
-// stopServing lets running requests finish within the grace period, then cancels them.
+// stopServing gives running requests the grace period to finish, then cancels them.
 func (s *Service) stopServing() error {
 	defer s.closing()
 	s.hub.Close()    // progress streams never end on their own
@@ -101,9 +101,8 @@ func (s *Service) stopServing() error {
 	return err
 }
 
-// Limits on the child processes that find passages on the pages of PDFs. These processes start when rectangles are
-// requested, and stop when they are idle. Most files need less than 100 MB; a file that needs more than the limit has
-// no rectangles.
+// Limits on the child processes that find passages on the pages of PDFs. A process starts when rectangles are requested
+// and stops when idle. Most files need less than 100 MB; a file that needs more than the limit has no rectangles.
 const (
 	locatorChildren = 2
 	locatorMemory   = 1 << 30 // address space, in bytes
@@ -225,8 +224,8 @@ func (s *Service) handler() (http.Handler, error) {
 	}, parts)
 }
 
-// natsReady returns an error if the NATS stream with the jobs does not answer. If the NATS server is in this process,
-// natsReady also returns an error if the server cannot store messages.
+// natsReady returns an error if the NATS stream of the jobs does not answer or, for a NATS server in this process, if
+// the server cannot store messages.
 func (s *Service) natsReady(ctx context.Context) error {
 	if s.nats != nil {
 		if err := s.nats.Ready(); err != nil {

@@ -25,7 +25,7 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry/instrument"
 )
 
-// Service is the api process: HTTP, the control loops and, unless configured otherwise, the workers.
+// Service is the api process: the HTTP API, the control loops and, unless configured otherwise, the workers.
 type Service struct {
 	config     config.Config
 	options    Options
@@ -36,7 +36,7 @@ type Service struct {
 	dir        *datadir.Dir
 	catalog    *catalog.Catalog
 	broker     *jobs.Broker
-	nats       *natsd.Server // nil: the process uses the servers at NATS_URL
+	nats       *natsd.Server // nil: uses the servers at NATS_URL
 	conn       *jobs.Conn
 	originals  *originals.Store
 	engines    *engines
@@ -53,12 +53,12 @@ type Service struct {
 	backups    *backups
 	rebuild    rebuild
 	auditLog   *slog.Logger // records how keys are used
-	holder     string       // id of this process among all processes that share the catalog
+	holder     string       // id of this process among those that share the catalog
 	metrics    *prometheus.Registry
 	jobs       *instrument.JobMetrics
 	stages     *instrument.Stages
 	admission  *admissionGates
-	checks     []api.Check // of parts that only some processes have
+	checks     []api.Check // checks of parts that not every process has
 
 	listener net.Listener
 	server   *http.Server
@@ -87,8 +87,7 @@ func (s *Service) Addr() string { return s.listener.Addr().String() }
 // Failed returns a channel that receives an error if a part of the process fails and cannot recover.
 func (s *Service) Failed() <-chan error { return s.failed }
 
-// Start opens everything and returns when the service is ready. If it fails, call Stop to close the parts that were
-// opened.
+// Start opens everything and returns when the service is ready. If it fails, call Stop to close what was opened.
 func (s *Service) Start(ctx context.Context) error {
 	began := time.Now()
 	for _, step := range []func(context.Context) error{
@@ -108,8 +107,8 @@ func (s *Service) Start(ctx context.Context) error {
 
 func (s *Service) deferClose(f func() error) { s.closers = append(s.closers, f) }
 
-// startWorkers starts the ingestor and the crawler in this process, unless separate processes run them. It always
-// starts the ingestor of the embedded index.
+// startWorkers starts the ingestor and the crawler in this process, unless separate processes run them. The embedded
+// index's ingestor always runs here.
 func (s *Service) startWorkers(ctx context.Context) error {
 	s.workers = newGroup(ctx, s.failed)
 	remote := s.config.NATSURL != "" || s.config.NATSListen != ""

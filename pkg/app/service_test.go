@@ -80,7 +80,7 @@ func TestDocumentsAndASiteBecomeFragmentsAndACitedAnswer(t *testing.T) {
 	p.checkRectangles(store)
 }
 
-// checkRectangles requests the rectangles of a fragment of a PDF whose page measures 595 by 842 points.
+// checkRectangles requests the rectangles of a fragment of a PDF whose pages measure 595 by 842 points.
 func (p *program) checkRectangles(store string) {
 	p.t.Helper()
 	var found []struct {
@@ -260,7 +260,7 @@ func TestACrawlerProcessOfItsOwnFetchesPages(t *testing.T) {
 	crawler := newProgram(t, "NATS_URL=nats://"+nats, "SLUICE_NATS_TOKEN=token-of-the-test", "SLUICE_ALLOW_PRIVATE_ADDRESSES=true")
 	crawler.shape = Crawler
 	crawler.launch()
-	// Content for the embedded index is ingested by the api process itself, whichever process did the crawling.
+	// The api process itself ingests content for the embedded index, whichever process did the crawling.
 	for deadline := time.After(30 * time.Second); ; {
 		var now struct {
 			Status, Error string

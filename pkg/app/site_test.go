@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/scope"
 )
 
-// sitePages returns the number of pages of the generated site: TEST_SITE_PAGES, or a small number by default.
+// sitePages returns the size of the generated site: TEST_SITE_PAGES, or a small number by default.
 func sitePages(t testing.TB) int {
 	t.Helper()
 	text := os.Getenv("TEST_SITE_PAGES")
@@ -32,18 +32,16 @@ func sitePages(t testing.TB) int {
 	return n
 }
 
-// siteOptions returns the options of the generated site in all these tests. Its oversized pages are just above
-// maxPageBytes.
+// siteOptions returns the generated site's options for all these tests. Oversized pages are just above maxPageBytes.
 func siteOptions(t testing.TB) crawltest.Options {
 	t.Helper()
 	return crawltest.Options{Seed: 6, Pages: sitePages(t), BombBytes: 4 << 20}
 }
 
-// triesOfPages is the maximum number of attempts per page. It is enough for pages that fail twice, and the attempts
-// take three seconds in total.
+// Maximum attempts per page. They suffice for pages that fail twice, and take three seconds in total.
 const triesOfPages = 3
 
-// allWays returns the ways to discover a site, for tests that hardly depend on the way. Short runs only use links.
+// allWays returns the ways to discover a site, for tests that hardly depend on them. Short runs use only links.
 func allWays(t testing.TB) []crawltest.Way {
 	if sitePages(t) == crawltest.MinPages {
 		return []crawltest.Way{crawltest.ByLinks}
@@ -51,7 +49,7 @@ func allWays(t testing.TB) []crawltest.Way {
 	return []crawltest.Way{crawltest.ByLinks, crawltest.BySitemap}
 }
 
-// crawlerSettings returns settings that let a crawler access this machine without delays.
+// crawlerSettings lets a crawler access this machine without delays.
 func crawlerSettings() []string {
 	return []string{
 		"SLUICE_ALLOW_PRIVATE_ADDRESSES=true", "SLUICE_CRAWL_DELAY=0s", "SLUICE_CRAWL_PER_HOST=0", "SLUICE_LIMIT_PAGE_BYTES=2MiB",
@@ -59,7 +57,7 @@ func crawlerSettings() []string {
 	}
 }
 
-// siteTimeout returns the maximum time that a crawl of the site may take.
+// siteTimeout is the time limit for a crawl of the site.
 func siteTimeout(t testing.TB) time.Duration {
 	t.Helper()
 	return 2*time.Minute + time.Duration(sitePages(t))*200*time.Millisecond
@@ -94,7 +92,6 @@ func (p *program) addSite(store string, s *crawltest.Site, way crawltest.Way) st
 	return p.addSiteWith(store, config)
 }
 
-// addSiteWith crawls a site with the given configuration.
 func (p *program) addSiteWith(store string, config map[string]any) string {
 	p.t.Helper()
 	var site source
@@ -102,13 +99,12 @@ func (p *program) addSiteWith(store string, config map[string]any) string {
 	return site.ID
 }
 
-// refresh requests that the site is fetched again.
+// refresh requests that the site be fetched again.
 func (p *program) refresh(id string) {
 	p.t.Helper()
 	p.must(p.post("/datasources/"+id+"/resync", map[string]string{"mode": "refresh"}, nil))
 }
 
-// site returns the datasource of a site.
 func (p *program) site(id string) (c crawled, err error) {
 	err = p.get("/datasources/"+id, &c)
 	return c, err
@@ -146,7 +142,7 @@ func (p *program) siteSettles(id string, timeout time.Duration) crawled {
 	return p.siteIs(id, "settled", timeout, crawled.settled)
 }
 
-// waiting lists the site's pages that are not settled, for error messages.
+// waiting lists the site's unsettled pages, for error messages.
 func (p *program) waiting(site crawled) string {
 	var b strings.Builder
 	for _, page := range p.pagesOf(site.ID) {
@@ -157,7 +153,6 @@ func (p *program) waiting(site crawled) string {
 	return tail(b.String(), 4000)
 }
 
-// pagesOf returns the pages of a site.
 func (p *program) pagesOf(siteID string) []crawled {
 	p.t.Helper()
 	var all []crawled
@@ -176,7 +171,7 @@ func (p *program) pagesOf(siteID string) []crawled {
 	}
 }
 
-// reasons maps each reason to a part of the message with which the service reports it.
+// reasons maps each reason to part of the message in which the service reports it.
 var reasons = map[crawltest.Reason]string{
 	crawltest.NoIndex:      "is marked noindex",
 	crawltest.Duplicate:    "It has the same content as ",
@@ -195,8 +190,8 @@ var reasons = map[crawltest.Reason]string{
 	crawltest.Robots:       "robots.txt disallows it",
 }
 
-// refusals maps reasons to the names under which a site counts addresses that were left out. Other spellings of a
-// page's address are not counted.
+// refusals maps reasons to the names under which a site counts the addresses left out. Other spellings of a page's
+// address are not counted.
 var refusals = map[crawltest.Reason]scope.Refusal{
 	crawltest.OtherHost: scope.RefusedHost,
 	crawltest.NoAddress: scope.RefusedNoURL,
@@ -207,8 +202,8 @@ var refusals = map[crawltest.Reason]scope.Refusal{
 	crawltest.Excluded:  scope.RefusedExcluded,
 }
 
-// checkSite compares the datasources of a crawled site with the expected ones: each page exists once and has the
-// expected result and reason, and nothing else exists.
+// checkSite compares a crawled site's datasources with the expected ones: each page exists once, with the expected
+// result and reason, and nothing else exists.
 func (p *program) checkSite(site crawled, s *crawltest.Site, way crawltest.Way) {
 	p.t.Helper()
 	want, got := map[string]string{}, map[string]string{}
@@ -250,8 +245,7 @@ func (p *program) checkSite(site crawled, s *crawltest.Site, way crawltest.Way) 
 	}
 }
 
-// checkLeftOut checks that addresses that do not belong to the site were never requested, and that they are counted by
-// reason.
+// checkLeftOut checks that addresses outside the site were never requested, and that they are counted by reason.
 func (p *program) checkLeftOut(site crawled, s *crawltest.Site, way crawltest.Way) {
 	p.t.Helper()
 	asked := s.Times()
@@ -271,15 +265,15 @@ func (p *program) checkLeftOut(site crawled, s *crawltest.Site, way crawltest.Wa
 		}
 	}
 	for _, r := range s.Requests() {
-		// A page of the site may redirect to another host, because that host may redirect back.
+		// A page of the site may redirect to the other host, because that host may redirect back.
 		if r.Foreign && r.Path != "/robots.txt" && !strings.HasPrefix(r.Path, "/landing/") {
 			p.t.Errorf("%s of the other host was asked for", r.Path)
 		}
 	}
 }
 
-// checkFacts searches for a word of each page or, if the site is large, of some pages. The word must be found in its
-// page and in no other.
+// checkFacts searches for a word of each page or, on a large site, of some pages. The word must be found in its page
+// and nowhere else.
 func (p *program) checkFacts(site crawled, store string, s *crawltest.Site, way crawltest.Way) {
 	p.t.Helper()
 	ids := map[string]string{}
@@ -323,7 +317,7 @@ func (p *program) checkGone(store string, tokens ...string) {
 	}
 }
 
-// memory returns the maximum resident memory of the process as reported by Linux, or "" on other systems.
+// memory returns the process's maximum resident memory as reported by Linux, or "" on other systems.
 func (p *program) memory() string {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
@@ -364,7 +358,7 @@ func TestASiteIsCrawledExactly(t *testing.T) {
 	})
 }
 
-// inWays runs the test once for each way to discover a site.
+// inWays runs the test once per way to discover a site.
 func inWays(t *testing.T, ways []crawltest.Way, test func(t *testing.T, way crawltest.Way)) {
 	t.Parallel()
 	for _, way := range ways {

@@ -19,20 +19,20 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// natsToken is the token with which processes of a test access their shared NATS server.
+// Token for the NATS server that the processes of a test share.
 const natsToken = "hush"
 
-// crawlersAtOnce is the number of pages that a crawler process fetches at the same time in these tests.
+// Number of pages that a crawler process fetches at the same time in these tests.
 const crawlersAtOnce = 4
 
-// crawlers consists of an api process with the embedded engines, and of separate crawler processes.
+// crawlers is an api process with the embedded engines, and a number of separate crawler processes.
 type crawlers struct {
 	api  *program
 	all  []*program
-	nats string // address of the NATS server, which runs in the api process
+	nats string // address of the api process's NATS server
 }
 
-// newCrawlers starts an api process and n crawlers. env contains additional settings for all of them.
+// newCrawlers starts an api process and n crawlers with env as additional settings.
 func newCrawlers(t testing.TB, n int, env ...string) *crawlers {
 	t.Helper()
 	addr := freeAddress(t)
@@ -49,7 +49,7 @@ func newCrawlers(t testing.TB, n int, env ...string) *crawlers {
 	return c
 }
 
-// crawlKills returns how often crawlers are killed: TEST_SITE_KILLS, or three times by default.
+// crawlKills returns how many crawlers to kill: TEST_SITE_KILLS, or three by default.
 func crawlKills(t testing.TB) int {
 	t.Helper()
 	text := os.Getenv("TEST_SITE_KILLS")
@@ -63,8 +63,8 @@ func crawlKills(t testing.TB) int {
 	return n
 }
 
-// crawl crawls the site and returns its settled datasource, its datastore and the duration. disturb, if not nil, is
-// called during the crawl.
+// crawl crawls the site and returns its settled datasource, its datastore and the duration. It calls disturb, unless
+// that is nil, during the crawl.
 func (c *crawlers) crawl(t *testing.T, s *crawltest.Site, way crawltest.Way, disturb func()) (site crawled, store string, took time.Duration) {
 	t.Helper()
 	store = c.api.newDatastore()
@@ -112,7 +112,7 @@ func testKilledCrawlers(t *testing.T, way crawltest.Way) {
 
 	published := c.watchPageJobs(t)
 	s := crawltest.Serve(t, siteOptions(t))
-	stops := 0 // number of kills of the api process, which also kill the NATS server
+	stops := 0 // kills of the api process, which take the NATS server with it
 	site, store, took := c.crawl(t, s, way, func() {
 		for i := range kills {
 			waitForRequests(t, s, (i+1)*sitePages(t)/(kills+1)+random.IntN(20))
@@ -148,10 +148,10 @@ func testKilledCrawlers(t *testing.T, way crawltest.Way) {
 	}
 }
 
-// crawlJobs are the published jobs of the crawl lane.
+// crawlJobs are the jobs published in the crawl lane.
 type crawlJobs []domain.Job
 
-// watchPageJobs records the jobs that crawlers get. The function that it returns returns these jobs.
+// watchPageJobs starts to record the jobs that crawlers receive, and returns a function that returns them.
 func (c *crawlers) watchPageJobs(t *testing.T) func() crawlJobs {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -197,8 +197,8 @@ func (c *crawlers) watchPageJobs(t *testing.T) func() crawlJobs {
 	}
 }
 
-// nearer returns the number of pages that had to be fetched again because a shorter path to them was found. This
-// happens when crawlers are slow or killed and therefore discover pages in a different order.
+// nearer returns the number of pages that were fetched again because a shorter path to them was found. This happens
+// when slow or killed crawlers discover pages in a different order.
 func (j crawlJobs) nearer(siteID string) int {
 	var run string // id of the site's job, which identifies the crawl
 	for _, job := range j {
@@ -215,8 +215,8 @@ func (j crawlJobs) nearer(siteID string) int {
 	return len(found)
 }
 
-// withoutHops removes from requests each request that followed a redirect from another requested address, because such
-// a chain of requests fetches a single page.
+// withoutHops drops the requests that followed a redirect from another requested address, because such a chain of
+// requests fetches a single page.
 func withoutHops(t *testing.T, s *crawltest.Site, requests map[string]int) map[string]int {
 	t.Helper()
 	rest := maps.Clone(requests)
@@ -230,11 +230,11 @@ func withoutHops(t *testing.T, s *crawltest.Site, requests map[string]int) map[s
 	return rest
 }
 
-// leadsTo returns the address within the site that path redirects to, or "" if there is none.
+// leadsTo returns the address within the site that path redirects to, or "".
 func leadsTo(t *testing.T, s *crawltest.Site, path string) string {
 	t.Helper()
 	if !strings.HasPrefix(path, "/r") {
-		return "" // other paths do not redirect, and some of them are slow or break the connection
+		return "" // other paths do not redirect; some of them are slow or break the connection
 	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.At(path), nil)
 	if err != nil {
@@ -253,8 +253,7 @@ func leadsTo(t *testing.T, s *crawltest.Site, path string) string {
 }
 
 // fetchedAgain returns, for each path, the number of additional requests compared with an undisturbed crawl. It ignores
-// robots.txt and sitemaps, and also the page that resets connections: such a reset may or may not affect another
-// connection.
+// robots.txt, sitemaps and the page that resets connections: a reset may also affect another connection.
 func fetchedAgain(calm, s *crawltest.Site) map[string]int {
 	usual := calm.Times()
 	again := map[string]int{}

@@ -13,13 +13,13 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// plainSite returns the configuration for the part of the generated site that has no special pages.
+// plainSite returns the configuration for the generated site without its special pages.
 func plainSite(s *crawltest.Site, pages int) map[string]any {
 	return map[string]any{"source_url": s.URL(), "max_pages": pages, "exclude": []string{"/lab/"}}
 }
 
-// TestTwoCrawlersShareOnePace crawls a site with two crawler processes, which together must not be faster than one is
-// allowed to be.
+// TestTwoCrawlersShareOnePace crawls a site with two crawler processes, which together must not exceed the pace allowed
+// for one.
 func TestTwoCrawlersShareOnePace(t *testing.T) {
 	t.Parallel()
 	const (
@@ -33,8 +33,8 @@ func TestTwoCrawlersShareOnePace(t *testing.T) {
 	began := time.Now()
 	site := c.api.siteSettles(c.api.addSiteWith(store, plainSite(s, pages)), siteTimeout(t))
 	took := time.Since(began)
-	// A page counts as unchanged if a shorter path to it was found after it was fetched, because it is then fetched
-	// again for its links.
+	// If a shorter path to a page is found after it was fetched, it is fetched again for its links and counts as
+	// unchanged.
 	if nearer := published().nearer(site.ID); site.Crawl.Fetched+site.Crawl.Unchanged != pages || site.Crawl.Unchanged > nearer {
 		t.Errorf("%+v, and %d pages to be fetched again", *site.Crawl, nearer)
 	}
@@ -43,9 +43,8 @@ func TestTwoCrawlersShareOnePace(t *testing.T) {
 	}
 	requests := s.Requests()
 	slices.SortFunc(requests, func(a, b crawltest.Request) int { return a.Start.Compare(b.Start) })
-	// The time between the grant of a slot and the arrival of the request varies, so a few requests may be closer
-	// together than the delay. This does not add up: on average, the requests keep the delay. Crawlers that did not
-	// coordinate would send twice as many.
+	// The time from the grant of a slot to the arrival of the request varies, so a few requests may be closer together
+	// than the delay. On average, they keep it. Uncoordinated crawlers would send twice as many requests.
 	const slack = 4 * delay
 	shortest := time.Hour
 	for i := range requests {
@@ -77,7 +76,7 @@ func timetable(requests []crawltest.Request) string {
 	return b.String()
 }
 
-// TestADueSiteIsRefetched simulates the NATS servers' message that a site is due for a refresh.
+// TestADueSiteIsRefetched simulates the NATS message that says that a site is due for a refresh.
 func TestADueSiteIsRefetched(t *testing.T) {
 	t.Parallel()
 	const pages = 20

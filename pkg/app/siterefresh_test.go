@@ -42,7 +42,6 @@ func (c *crawledSite) again() crawled {
 
 var ingestJobs = regexp.MustCompile(`(?m)^sluice_jobs_total\{kind="ingest",.*\} (\d+)$`)
 
-// ingested returns the number of ingest jobs that the process has completed.
 func (p *program) ingested() int {
 	p.t.Helper()
 	total := 0
@@ -54,7 +53,7 @@ func (p *program) ingested() int {
 	return total
 }
 
-// tokens returns the words of the given pages before a change.
+// tokens returns the words that the given pages had before a change.
 func (c *crawledSite) tokens(pages map[string]string, of []string) []string {
 	var out []string
 	for _, u := range of {
@@ -87,8 +86,8 @@ func TestAnUnchangedSiteCostsRequestsOnly(t *testing.T) {
 	})
 }
 
-// checkConditional checks that each page was requested once with a validator, and was found unchanged. Addresses that
-// redirect may also be requested without a validator.
+// checkConditional checks that each page was requested once with a validator and found unchanged. Addresses that
+// redirect may also be requested without one.
 func (c *crawledSite) checkConditional(pages map[string]string) {
 	c.t.Helper()
 	root := strings.TrimSuffix(c.site.URL(), "/")
@@ -171,13 +170,13 @@ func TestAnUnavailableSiteLosesNothing(t *testing.T) {
 			t.Errorf("%d pages have not changed: %+v", len(before), *site.Crawl)
 		}
 
-		changed := c.site.Change(5) // now go down in the middle of the crawl
+		changed := c.site.Change(5) // next, the site goes down in the middle of the crawl
 		c.site.Forget()
 		c.refresh(c.id)
 		waitForRequests(t, c.site, len(before)/4)
 		c.site.Down(true)
 		up := len(c.site.Requests())
-		waitForRequests(t, c.site, up+crawlersAtOnce) // some requests fail
+		waitForRequests(t, c.site, up+crawlersAtOnce) // so that some requests fail
 		c.siteIs(c.id, "waiting for its host", time.Minute, func(s crawled) bool { return !s.settled() })
 		still := slices.Sorted(maps.Keys(before))[:20]
 		for _, u := range still {

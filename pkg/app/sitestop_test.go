@@ -9,15 +9,15 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/crawltest"
 )
 
-// TestAStoppedCrawlMakesNoMoreRequests ends the crawl of a slow site in the middle, by stopping it or by deleting the
-// site. At that time, jobs for all of its pages are in the job stream.
+// TestAStoppedCrawlMakesNoMoreRequests ends the crawl of a slow site halfway, by stopping it or by deleting the site.
+// At that time, the job stream holds jobs for all of its pages.
 func TestAStoppedCrawlMakesNoMoreRequests(t *testing.T) {
 	t.Parallel()
 	const (
 		pace  = 400 * time.Millisecond
 		pages = 50
-		// late is the maximum number of addresses that may be fetched after the end, because crawlers were already
-		// fetching them or had just taken their jobs.
+		// late is the maximum number of addresses fetched after the end: crawlers may have been fetching them or may
+		// have just taken their jobs.
 		atOnce, late = 2, 4
 	)
 	tests := map[string]struct{ end, after func(p *program, id string) }{
@@ -51,14 +51,14 @@ func TestAStoppedCrawlMakesNoMoreRequests(t *testing.T) {
 			test.end(p, id)
 			before := s.Answered()
 			test.after(p, id)
-			// This page of the same host is fetched after everything that is still in the stream.
+			// This page of the same host is fetched after everything else that is still in the stream.
 			var page source
 			p.must(p.post("/datasources", map[string]any{
 				"datastoreId": store, "type": "web_page", "name": "page", "config": map[string]any{"source_url": s.URL()},
 			}, &page))
 			p.siteSettles(page.ID, 30*time.Second)
 			redirected := func(r crawltest.Request) bool { return r.Status/100 == 3 }               // crawlers follow redirects, so one address may take several requests
-			if after := slices.DeleteFunc(s.Requests()[before:], redirected); len(after)-1 > late { // one of them is the page added above
+			if after := slices.DeleteFunc(s.Requests()[before:], redirected); len(after)-1 > late { // minus the page added above
 				t.Errorf("%d addresses were fetched after the end, want %d at most: %+v", len(after)-1, late, after)
 			}
 		})

@@ -23,30 +23,30 @@ import (
 )
 
 const (
-	soakShare   = 0.8              // load as a share of the capacity
+	soakShare   = 0.8              // as a share of the capacity
 	soakRows    = 30 * time.Second // maximum time between two rows of the table
 	soakSlots   = 200              // number of documents that are added, changed and deleted
 	soakClients = 64
 	soakKey     = "sk_operator_0123456789abcdef"
-	soakCaches  = "2MiB" // full within the first minute; from then on, new entries replace old ones
+	soakCaches  = "2MiB" // full within the first minute; then new entries replace old ones
 )
 
-// Maximum growth from the first third of the rows to the last third. A value may grow by the factor plus the constant.
+// Maximum growth from the first third of the rows to the last: a value may grow by the factor plus the constant.
 const (
 	soakHeap       = 1.05 // factor
-	soakHeapMore   = 8    // MB; while NATS writes a stream, it keeps up to this much of the stream's end in memory
+	soakHeapMore   = 8    // MB; NATS keeps up to this much of a stream's end in memory while writing the stream
 	soakGoroutines = 30
 	soakFiles      = 30
 	soakDisk       = 1.3 // factor
-	soakDiskMore   = 48  // MB; logs that are merged into their databases from time to time
+	soakDiskMore   = 48  // MB; for logs that are merged into their databases now and then
 	soakSlower     = 1.5 // factor
 	soakSlowerMore = 10  // ms
 )
 
-// TestSoak adds, changes, deletes and searches documents and streams answers at 80% of the service's capacity, for the
-// time in TEST_SOAK. It fails if something grows: live memory, goroutines, open files, disk usage, or the duration of
-// searches. The caches are small, so that they are full before the first row that counts. Whatever grows after that has
-// no limit, or ignores its limit.
+// TestSoak adds, changes, deletes and searches documents and streams answers at 80% of the service's capacity, for
+// TEST_SOAK. It fails if something grows: live memory, goroutines, open files, disk usage, or the duration of searches.
+// The caches are small, so they are full before the first row that counts. Whatever grows after that has no limit or
+// ignores it.
 func TestSoak(t *testing.T) {
 	span := timeOf(t, "TEST_SOAK")
 	p := newProgram(t, "SLUICE_ADMISSION_WAIT=25ms", "SLUICE_ADMIN_KEY="+soakKey, "SLUICE_CACHE_MEMORY="+soakCaches)
@@ -61,7 +61,7 @@ func TestSoak(t *testing.T) {
 	m := &mixedLoad{asker: newAsker(p, store), agent: agent.ID}
 	defer m.client.CloseIdleConnections()
 
-	// The time for processing accepted uploads is also part of the capacity.
+	// The capacity includes the processing of accepted uploads.
 	began := time.Now()
 	first, err := loadtest.Run(t.Context(), loadtest.Load{Clients: 4, For: max(span/10, 5*time.Second), Grace: 30 * time.Second}, m.request)
 	p.must(err)
@@ -93,14 +93,14 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// soakRow contains the measurements at one time.
+// soakRow holds the measurements of one moment.
 type soakRow struct {
 	heap, goroutines, files, disk, waiting, p50, p99 float64
 	refused                                          int
 }
 
 // checkSoak compares the smallest values in the first and last third of the rows, because temporary peaks are not
-// growth. The first row is ignored, because it includes the warm-up.
+// growth. It ignores the first row, which includes the warm-up.
 func checkSoak(t *testing.T, rows []soakRow) {
 	t.Helper()
 	if len(rows) < 6 {
@@ -136,7 +136,7 @@ func checkSoak(t *testing.T, rows []soakRow) {
 
 func (p *program) soakRow(report loadtest.Report, m *mixedLoad) soakRow {
 	p.t.Helper()
-	m.operator(p.t, "/debug/pprof/heap?gc=1") // forces a garbage collection first
+	m.operator(p.t, "/debug/pprof/heap?gc=1") // runs a garbage collection first
 	families := p.scrape()
 	value := func(name string) (sum float64) {
 		for _, metric := range families[name].GetMetric() {
@@ -158,7 +158,7 @@ func (p *program) soakRow(report loadtest.Report, m *mixedLoad) soakRow {
 
 func gaugeOf(m *dto.Metric) float64 { return m.GetGauge().GetValue() + m.GetUntyped().GetValue() }
 
-// sizeOf returns the total size of the files in a directory in MB. It ignores files that disappear in the meantime.
+// sizeOf returns the total size of the files in a directory in MB. It ignores files that disappear meanwhile.
 func sizeOf(t testing.TB, dir string) float64 {
 	t.Helper()
 	var sum int64
@@ -180,7 +180,6 @@ func sizeOf(t testing.TB, dir string) float64 {
 	return float64(sum) / 1e6
 }
 
-// mixedLoad sends requests of all kinds.
 type mixedLoad struct {
 	*asker
 	agent string
@@ -198,7 +197,7 @@ type soakSlot struct {
 	changed bool
 }
 
-// request is a loadtest.Request. Of 100 requests, 88 are searches, 4 streams, 4 lists and 4 changes.
+// request is a loadtest.Request. Of every 100 requests, 88 are searches, 4 streams, 4 lists and 4 changes.
 func (m *mixedLoad) request(ctx context.Context, n int, take *loadtest.Times) error {
 	var err error
 	what := "search"
@@ -279,7 +278,6 @@ func (m *mixedLoad) change(ctx context.Context) error {
 	return nil
 }
 
-// count returns the number of responses with the status.
 func (m *mixedLoad) count(status string) (sum int) {
 	m.asker.mu.Lock()
 	defer m.asker.mu.Unlock()
@@ -302,7 +300,7 @@ func (m *mixedLoad) check(t *testing.T) {
 	}
 }
 
-// operator requests a path that requires the operator's key.
+// operator requests a path that needs the operator's key.
 func (m *mixedLoad) operator(t testing.TB, path string) []byte {
 	t.Helper()
 	req, err := http.NewRequest(http.MethodGet, "http://"+m.program.addr+path, nil)

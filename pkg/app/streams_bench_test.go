@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Parameters of BenchmarkStreams: the number of simultaneous streams, the interval between a provider's tokens, and the
-// number of tokens per stream.
+// Parameters of BenchmarkStreams: number of concurrent streams, interval between a provider's tokens, and tokens per
+// stream.
 const (
 	benchStreams  = 200
 	benchInterval = 20 * time.Millisecond // 50 tokens/s
@@ -23,10 +23,10 @@ const (
 )
 
 // BenchmarkStreams lets 200 clients read streams at the same time from a provider that writes 50 tokens per second,
-// with both protocols. It reports the median and the 99th percentile of the time from the moment when the provider
-// sends a token until the client has it completely, and the same for clients that use the provider directly. It also
-// reports the peak of the process's resident memory per stream, and how long the process still has goroutines for the
-// clients after all of them have disconnected at once.
+// with both protocols. It reports the median and the 99th percentile of a token's latency, from the moment when the
+// provider sends it until the client has all of it, and the same for clients that use the provider directly. It also
+// reports the peak resident memory per stream, and how long the process keeps goroutines for the clients after all of
+// them disconnect at once.
 func BenchmarkStreams(b *testing.B) {
 	for _, model := range []string{"llm_3_5_turbo", "llm_4"} {
 		b.Run(map[string]string{"llm_3_5_turbo": "openai", "llm_4": "anthropic"}[model], func(b *testing.B) {
@@ -43,7 +43,7 @@ func benchmarkStreams(b *testing.B, model string) {
 	server := newChatServer(b, map[string]scenario{"paced": func(w *wire) {
 		nth := open.Add(1)
 		defer open.Add(-1)
-		select { // answers of a real provider are not synchronised, either
+		select { // a real provider's answers are not synchronised either
 		case <-time.After(time.Duration(nth%benchStreams) * benchInterval / benchStreams):
 		case <-w.r.Context().Done():
 			return
@@ -114,7 +114,7 @@ func benchmarkStreams(b *testing.B, model string) {
 	b.ReportMetric(float64(left.Milliseconds()), "ms-until-no-goroutine-left")
 }
 
-// readStreams reads several answers at the same time until they or ctx end, and returns the latency of each token.
+// readStreams reads several answers concurrently until they or ctx end, and returns the latency of each token.
 func readStreams(b *testing.B, ctx context.Context, client *http.Client, streams int, url, body string, began time.Time) []time.Duration {
 	var mu sync.Mutex
 	var all []time.Duration
@@ -164,7 +164,6 @@ func readStreams(b *testing.B, ctx context.Context, client *http.Client, streams
 	return all
 }
 
-// goroutines returns the number of the process's goroutines.
 func (p *program) goroutines(tb testing.TB) int {
 	tb.Helper()
 	for line := range strings.Lines(p.body("/metrics")) {
@@ -180,8 +179,7 @@ func (p *program) goroutines(tb testing.TB) int {
 	return 0
 }
 
-// idleGoroutines returns the maximum number of the process's goroutines during a second in which the provider has no
-// open stream.
+// idleGoroutines returns the process's maximum number of goroutines in a second without open streams at the provider.
 func (p *program) idleGoroutines(tb testing.TB, open *atomic.Int64) int {
 	tb.Helper()
 	limit := 0
@@ -195,13 +193,13 @@ func (p *program) idleGoroutines(tb testing.TB, open *atomic.Int64) int {
 	return limit
 }
 
-// waitForGoroutines waits until the process has at most the given number of goroutines and the provider has no open
-// stream. It returns how long that took.
+// waitForGoroutines waits until the process has at most `before` goroutines and the provider has no open stream. It
+// returns how long that took.
 func (p *program) waitForGoroutines(tb testing.TB, before int, open *atomic.Int64) time.Duration {
 	tb.Helper()
 	const timeout = 20 * time.Second
 	now := 0
-	for began := time.Now(); time.Since(began) < timeout; time.Sleep(10 * time.Millisecond) { // there is no signal to wait for, because the goroutines belong to another process
+	for began := time.Now(); time.Since(began) < timeout; time.Sleep(10 * time.Millisecond) { // poll, because another process's goroutines send no signal
 		if now = p.goroutines(tb); now <= before && open.Load() == 0 {
 			return time.Since(began)
 		}

@@ -10,7 +10,7 @@ import (
 
 var waitingDocuments = flag.Int("waiting.documents", 5_000, "documents that BenchmarkWaitingMemory lets wait")
 
-// BenchmarkWaitingMemory reports the resident memory, in MB, of an api process with waiting documents of 1.2 kB that no
+// BenchmarkWaitingMemory reports the resident memory in MB of an api process with waiting documents of 1.2 kB that no
 // ingestor processes: with 1,000 documents, with all documents, and at the peak.
 func BenchmarkWaitingMemory(b *testing.B) {
 	const first, batch = 1_000, 500
@@ -31,7 +31,7 @@ func BenchmarkWaitingMemory(b *testing.B) {
 			}
 		}
 		accept(0, first)
-		time.Sleep(idleAfter) // the memory needed to accept the documents has been released by then
+		time.Sleep(idleAfter) // by then, the memory for accepting the documents has been released
 		b.ReportMetric(p.resident(), "MB-first")
 		began := time.Now()
 		accept(first, *waitingDocuments)

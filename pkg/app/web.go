@@ -42,7 +42,6 @@ func openWeb(c config.Config, broker *jobs.Broker, temp string, log *slog.Logger
 	return w, nil
 }
 
-// crawlOptions returns the options common to all crawlers on this machine.
 func crawlOptions(c config.Config, temp string, log *slog.Logger) (crawl.Options, error) {
 	allow, err := guard.ParseAllow(strings.Split(c.CrawlAllow, ","))
 	if err != nil {
@@ -60,7 +59,7 @@ func crawlOptions(c config.Config, temp string, log *slog.Logger) (crawl.Options
 	}, nil
 }
 
-// zeroAsUnlimited returns -1 if the limit is 0, and the limit itself otherwise. In settings, 0 means no limit. In
+// zeroAsUnlimited returns -1 for a limit of 0, and any other limit unchanged. In settings, 0 means no limit; in
 // crawl.Options, -1 means no limit and 0 means the default.
 func zeroAsUnlimited[T ~int | ~int64](limit T) T {
 	if limit == 0 {
@@ -69,8 +68,8 @@ func zeroAsUnlimited[T ~int | ~int64](limit T) T {
 	return limit
 }
 
-// openBrowser returns the browser for pages built by scripts, or nil if none is configured. A local browser is started
-// when the first such page is fetched.
+// openBrowser returns the browser for pages built by scripts, or nil if none is configured. A local browser starts when
+// the first such page is fetched.
 func openBrowser(c config.Config, temp string, log *slog.Logger) (*render.Browser, error) {
 	path := c.Chromium
 	switch {
@@ -107,8 +106,8 @@ func (w *web) Close() error {
 	return w.browser.Close()
 }
 
-// openPlanner opens a crawler for a single command. Its requests to a host do not count towards the limit that other
-// crawlers share.
+// openPlanner opens a crawler for a single command. It does not count towards the limit on concurrent requests that
+// other crawlers share.
 func openPlanner(c config.Config) (planner *crawl.Crawler, stop func() error, err error) {
 	log := slog.New(slog.DiscardHandler)
 	o, err := crawlOptions(c, os.TempDir(), log)

@@ -21,8 +21,8 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry/instrument"
 )
 
-// Worker is an ingestor or crawler process. Both kinds of process need NATS, and an ingestor also needs the index and
-// the embedding model. Neither needs the catalog.
+// Worker is an ingestor or crawler process. Both need NATS, and an ingestor also needs the index and the embedding
+// model. Neither needs the catalog.
 type Worker struct {
 	shape   Shape
 	config  config.Config
@@ -30,7 +30,7 @@ type Worker struct {
 	log     *slog.Logger
 	now     func() time.Time
 
-	scratch   *lockdir.Dir // temporary directory; a worker has no data directory, and several workers may share a machine
+	scratch   *lockdir.Dir // temporary directory: a worker has no data directory, and several may share a machine
 	conn      *jobs.Conn
 	broker    *jobs.Broker
 	originals *originals.Store
@@ -39,12 +39,12 @@ type Worker struct {
 	jobs      *instrument.JobMetrics
 	stages    *instrument.Stages
 	telemetry *healthServer
-	checks    []api.Check    // of parts that only some processes have
+	checks    []api.Check    // checks of parts that not every process has
 	closers   []func() error // in order of opening
 	failed    chan error
 }
 
-// NewWorker returns an ingestor or crawler process, depending on the shape. The process can be started once.
+// NewWorker returns an ingestor or crawler process, depending on the shape. It can be started once.
 func NewWorker(shape Shape, c config.Config, o Options) *Worker {
 	return &Worker{
 		options: o, shape: shape, config: c, log: o.Log, now: o.hooks.clock(),
@@ -55,7 +55,7 @@ func NewWorker(shape Shape, c config.Config, o Options) *Worker {
 // How long a starting worker waits for the api process to create the NATS streams.
 const attachTimeout = time.Minute
 
-// Start connects to all services and starts working. If it fails, call Stop to close the parts that were opened.
+// Start connects to all services and starts working. If it fails, call Stop to close what was opened.
 func (w *Worker) Start(ctx context.Context) error {
 	began := time.Now()
 	if err := w.check(); err != nil {
@@ -75,7 +75,7 @@ func (w *Worker) Start(ctx context.Context) error {
 	return nil
 }
 
-// check rejects settings that make the worker's task impossible.
+// check rejects settings with which the worker cannot do its work.
 func (w *Worker) check() error {
 	if w.config.NATSURL == "" {
 		return fmt.Errorf("%s needs NATS_URL: the address of the NATS servers, or of an api process with SLUICE_NATS_LISTEN", articleFor(w.shape))
@@ -184,7 +184,7 @@ func (w *Worker) serve(ctx context.Context) (err error) {
 	return nil
 }
 
-// Addr returns the address of health checks and metrics. The worker must have been started.
+// Addr returns the address of the health checks and metrics. The worker must have been started.
 func (w *Worker) Addr() string { return w.telemetry.Addr() }
 
 // Failed returns a channel that receives an error if a part of the process fails and cannot recover.
@@ -197,7 +197,6 @@ func (w *Worker) Stop() error {
 	return err
 }
 
-// closeAll calls the closers in reverse order.
 func closeAll(closers []func() error) error {
 	var faults []error
 	for i := len(closers) - 1; i >= 0; i-- {

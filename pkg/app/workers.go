@@ -22,7 +22,7 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry/instrument"
 )
 
-// directText is the maximum size of texts that are read without a child process, in bytes.
+// Maximum size in bytes of texts that are read without a child process.
 const directText = 1 << 20
 
 // newExtractor returns a document extractor. If cacheDir is "", it uses the user's cache directory.
@@ -36,15 +36,15 @@ func newExtractor(c config.Config, cacheDir, temp string, log *slog.Logger) *ext
 // drawer adapts an extractor to the API's interface.
 type drawer struct{ *extract.Extractor }
 
-// newDrawer returns an extractor that draws pages for users to look at. It has processes of its own, so that users need
-// not wait for documents that are being ingested.
+// newDrawer returns an extractor that draws pages for users. It has processes of its own, so that users need not wait
+// for documents that are being ingested.
 func newDrawer(cacheDir, temp string, log *slog.Logger) drawer {
 	return drawer{extract.New(extract.Options{
 		Concurrency: drawers, MaxMemory: extract.DrawMemory, Timeout: extract.DrawTimeout, CacheDir: cacheDir, TempDir: temp, Log: log,
 	})}
 }
 
-// Number of processes that draw pages. The API admits one page of each workspace at a time, so one workspace cannot
+// Number of processes that draw pages. The API admits one page per workspace at a time, so a single workspace cannot
 // occupy both.
 const drawers = 2
 
@@ -56,28 +56,28 @@ func (d drawer) Draw(ctx context.Context, content io.Reader, page int) ([]byte, 
 // converter adapts an extractor to the API's interface.
 type converter struct{ *extract.Extractor }
 
-// Number of processes that convert files for callers of the API without storing the files. The extractor keeps one of
-// these processes free for other workspaces.
+// Number of processes that convert files for API callers without storing the files. The extractor keeps one of them
+// free for other workspaces.
 const converters = 2
 
-// newConverter returns an extractor for the files that callers of the API want to have converted. It has processes of
-// its own, so that the callers need not wait for documents that are being ingested. Each process may use as much memory
-// and time as one that ingests.
+// newConverter returns an extractor for files that API callers want converted. It has processes of its own, so that the
+// callers need not wait for documents that are being ingested. Each process may use as much memory and time as one that
+// ingests.
 func newConverter(c config.Config, cacheDir, temp string, log *slog.Logger) converter {
 	return converter{extract.New(extract.Options{
 		Concurrency: converters, MaxMemory: int64(c.ExtractMemory), Timeout: c.ExtractTimeout, MaxInput: int64(c.LimitUpload), CacheDir: cacheDir, TempDir: temp, Log: log,
 	})}
 }
 
-// Convert implements neighbours.Converter. It separates the cells of tables with tabs, so that people and models can
-// read them.
+// Convert implements neighbours.Converter. It separates table cells with tabs, so that people and models can read
+// tables.
 func (c converter) Convert(ctx context.Context, f neighbours.File) (*domain.Document, error) {
 	return c.Extract(ctx, extract.Request{Workspace: f.Workspace, Reader: f.Content, Name: f.Name, Declared: f.Declared, PlainRows: true})
 }
 
 // readers returns how many documents are extracted concurrently. Extraction keeps a processor busy, so more than one
-// document per processor would gain nothing. At least two are extracted concurrently, so that one long document does
-// not block all others. One more is added for workspaces that have no document in extraction.
+// document per processor would gain nothing. The minimum of two keeps one long document from blocking all others. One
+// more is added for workspaces that have no document in extraction.
 func readers(c config.Config) int { return min(c.IngestConcurrency, max(2, processors.Count())+1) }
 
 // recognisers returns the maximum number of pages on which text is recognised at the same time. By default, half of the
@@ -89,8 +89,8 @@ func recognisers(c config.Config) int {
 	return max(processors.Count()/2, 1)
 }
 
-// scansPerRecogniser is the number of scanned documents that are kept open for each page on which text is being
-// recognised. Because it is more than one, workspaces can take turns after each page, even if their documents are long.
+// Number of scanned documents kept open per page in text recognition. With more than one, workspaces can take turns
+// after each page, even if their documents are long.
 const scansPerRecogniser = 2
 
 // newReader returns the extractor and chunker for the command that shows how a file is read.
@@ -98,8 +98,8 @@ func newReader(c config.Config) (*extract.Extractor, *chunk.Chunker) {
 	return newExtractor(c, "", "", slog.New(slog.DiscardHandler)), newChunker(c)
 }
 
-// scanCheck returns a check whose note says whether the text of scanned documents can be read. A process without
-// Tesseract is still ready: it reads all other documents. Readiness is public, so only the log has the reason.
+// scanCheck returns a check whose note says whether scanned documents can be read. A process without Tesseract is still
+// ready, because it reads all other documents. Readiness is public, so only the log gives the reason.
 func scanCheck(reader *extract.Extractor, log *slog.Logger) api.Check {
 	var reported sync.Once
 	return api.Check{
@@ -137,14 +137,14 @@ func ingestWorker(c config.Config, o Options, store *originals.Store, events ing
 	}
 }
 
-// newBackground returns the limit on re-embedding in the background. It allows half of the processors, and lets this
-// work wait while `busy` returns true.
+// newBackground returns the limit on re-embedding in the background: it may use half of the processors, and waits while
+// `busy` returns true.
 func newBackground(busy func() bool) *ingest.Background {
 	return ingest.NewBackground(processors.Count()/2, isUpgrade, busy)
 }
 
 // scanWorker returns a copy of the ingestor for scanned documents. The copy has a separate limit on documents in
-// memory, so that documents that wait for text recognition do not take the places of other documents.
+// memory, so that documents waiting for text recognition do not displace others.
 func scanWorker(c config.Config, ingestor *ingest.Ingestor) *ingest.Ingestor {
 	scans := *ingestor
 	n := scansPerRecogniser * recognisers(c)
@@ -166,17 +166,17 @@ const (
 	// only the work done so far. All jobs must be returned within a second of the stop.
 	workerGrace = 500 * time.Millisecond
 
-	// Maximum number of attempts per page. All attempts together take about nine minutes. This is short because a user is
-	// waiting for the result. If all attempts fail, old content stays searchable.
+	// Maximum attempts per page, about nine minutes in total. This is short because a user is waiting for the result.
+	// If all attempts fail, old content stays searchable.
 	crawlFailures = 10
 
-	// How long a worker may be silent before its job is delivered again, if the workers and the NATS server share a
-	// process. In that case, silence means that the process is gone, not that the network is slow.
+	// How long a worker may be silent before its job is delivered again, if the worker and the NATS server share a
+	// process. Silence then means that the process is gone, not that the network is slow.
 	localAckWait = 5 * time.Second
-	// Maximum time for a scanned document: enough for 1,000 pages with 40 seconds each.
+	// Maximum time for a scanned document: enough for 1,000 pages at 40 seconds each.
 	maxScanRun = 12 * time.Hour
 
-	// Like localAckWait, but for NATS servers that are reached over a network. It is longer than these servers take to
+	// Like localAckWait, but for NATS servers that are reached over a network. It is longer than these servers need to
 	// elect a leader.
 	remoteAckWait = 30 * time.Second
 
@@ -186,9 +186,9 @@ const (
 	maxCrashes = 10
 )
 
-// workerOptions returns the options for the workers that process the jobs of a lane. All processes that work on the
-// lane must use the same options, because the options of the process that started last apply to all of them. `remote`
-// is true if the NATS servers are not in the api process.
+// workerOptions returns the options for workers on a lane. All processes that work on the lane must use the same
+// options, because those of the process that started last apply to all of them. `remote` means that the NATS servers
+// are outside the api process.
 func workerOptions(c config.Config, lane domain.Lane, remote bool, m *instrument.JobMetrics) jobs.WorkerOptions {
 	o := jobs.WorkerOptions{
 		Concurrency: c.IngestConcurrency, AckWait: localAckWait, MaxAckPending: 2 * c.Window, MaxCrashes: maxCrashes, Grace: workerGrace,
@@ -201,9 +201,9 @@ func workerOptions(c config.Config, lane domain.Lane, remote bool, m *instrument
 		o.Concurrency, o.MaxRun = scansPerRecogniser*recognisers(c), maxScanRun
 	case lane == domain.LaneLocal && c.IngestConcurrency > 1:
 		// A long document needs as much memory as ShortPerLong short ones, so if all documents are short, ShortPerLong
-		// times as many jobs can run. They use at most half of the admission window, so that the rest is free for jobs
-		// that arrive in the meantime. Only the local lane allows this, because it has a single ingestor. In other
-		// lanes, jobs would wait here for memory while other ingestors are idle.
+		// times as many jobs can run. They use at most half of the admission window; the rest stays free for jobs that
+		// arrive meanwhile. Only the local lane allows this, because it has a single ingestor. In other lanes, jobs
+		// would wait here for memory while other ingestors are idle.
 		o.Concurrency = max(c.IngestConcurrency, min(ingest.ShortPerLong*c.IngestConcurrency, c.Window/2))
 	}
 	if remote && lane != domain.LaneLocal && lane != domain.LaneLocalScan {

@@ -1,4 +1,4 @@
-// Command gencli writes the command reference of the documentation.
+// Command gencli writes the documentation's command reference.
 package main
 
 import (
