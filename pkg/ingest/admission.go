@@ -12,7 +12,7 @@ const (
 	// the disk, which can serve several of them at the same time. Long documents need the processor.
 	ShortPerLong = 4
 	// Maximum sizes of short, middle and long documents, in bytes of text. A short document has the weight 1, a middle
-	// one 2, and a long one ShortPerLong. Larger documents have the weight hugeWeight.
+	// one 2, a long one ShortPerLong, and a larger one hugeWeight.
 	shortText  = 32 << 10
 	middleText = 64 << 10
 	longText   = 16 << 20

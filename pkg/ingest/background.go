@@ -9,8 +9,8 @@ import (
 )
 
 // Background limits the re-embedding of content that no reader is waiting for, so that it uses only processors that are
-// otherwise idle. Jobs for new content and queries take precedence. If a *Background is nil, no work counts as
-// background work.
+// otherwise idle. Queries and jobs for new content take precedence. With a nil Background, no work counts as background
+// work.
 type Background struct {
 	applies func(from, to domain.Place) bool
 	busy    func() bool

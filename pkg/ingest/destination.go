@@ -73,10 +73,10 @@ func (i *Ingestor) destinations(ctx context.Context, job domain.Job) ([]*destina
 	return out, nil
 }
 
-// continueWithout is called with the error from a place that a job cannot write to. It returns nil if the job should
-// skip this place, and `err` if the job should fail. The first place, which serves searches, is never skipped. The
-// other place is the one that the datastore is moving to. It can be skipped, because the move later requests its
-// missing content. In its first few attempts, a job fails with every temporary error, so that it is retried.
+// continueWithout handles the error from a place that a job cannot write to. It returns nil if the job should skip this
+// place, and `err` if the job should fail. The first place, which serves searches, is never skipped. The other place is
+// the one that the datastore is moving to. It can be skipped, because the move later requests its missing content. In
+// its first few attempts, a job fails with every temporary error, so that it is retried.
 func (i *Ingestor) continueWithout(ctx context.Context, job domain.Job, place domain.Place, err error) error {
 	if place == job.Places[0] || ctx.Err() != nil || !jobs.IsPermanent(err) && job.Delivery <= optionalFailures {
 		return err

@@ -15,7 +15,7 @@ import (
 const backgroundTexts = 2
 
 // reembed handles a job that moves content to another model in the same engine. It copies the active rows with new
-// vectors, and does not read the original. So the rows stay the same even if another version of the program extracted
+// vectors, and does not read the original. The rows thus stay the same even if another version of the program extracted
 // them, or if their text was recognised in pictures. If some active rows are missing, reembed returns false, and the
 // content must be read again.
 func (i *Ingestor) reembed(ctx context.Context, job domain.Job, destinations []*destination, report reporter) (done bool, err error) {

@@ -19,7 +19,7 @@ const (
 	// of 3,072. Further vectors are read again when needed.
 	vectorCacheBytes = 16 << 20
 	// Maximum number of index reads for one batch. A batch needs more only if its chunks have moved to scattered
-	// positions. Embedding the remaining chunks again is then cheaper.
+	// positions. In that case it is cheaper to embed the remaining chunks again.
 	maxVectorReads = 16
 	// Two rows are read together if at most this many rows that are not needed lie between them.
 	maxVectorGap = 32
