@@ -21,7 +21,7 @@ const (
 	// After this time, a pending request no longer keeps the page from counting as idle. Long-polling requests never
 	// end.
 	slowRequest = 10 * time.Second
-	// Number of refused requests after which a page is stopped. Such a page would keep repeating them.
+	// Number of refused requests after which a page is stopped, because it would keep repeating them.
 	maxRefused = 1000
 	// Number of dialogs after which a page is stopped.
 	maxDialogs = 50
@@ -221,8 +221,8 @@ func (n *traffic) isPage(e *fetch.EventRequestPaused) bool {
 }
 
 // isDownload reports whether a navigation counts as a download. The caller has found that the response is not HTML. If
-// the browser already shows a page, it can stay on that page, and the navigation counts as a download. Otherwise the
-// rendering fails.
+// the browser already shows a page, it stays there, and the navigation counts as a download. Otherwise the rendering
+// fails.
 func (n *traffic) isDownload(e *fetch.EventRequestPaused) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
