@@ -18,8 +18,8 @@ import (
 // Boosts change the final scores of the first stage, after the scores of link lists have been lowered. So boosts
 // influence which candidates are reranked. They change the reranker's scores in the same way.
 
-// boostDepth is the factor by which the search depth is multiplied if scores are boosted. A document that a boost lifts
-// into the result may rank low without it.
+// If scores are boosted, the search depth is multiplied by boostDepth. A document that a boost lifts into the result
+// may rank low without it.
 const boostDepth = 5
 
 // boostedDocument holds the factors for a document's scores.

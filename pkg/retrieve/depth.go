@@ -64,7 +64,7 @@ func (s cosineSample) plus(other cosineSample) cosineSample {
 
 // unseenCosines estimates the cosines that a vector leg of the full depth would have found in addition to the nearest
 // `depth` rows. Scores are relative to the mean and the spread of the candidates' cosines (see fuse), and should not
-// depend on the depth. Among the nearest rows, cosines fall about linearly with the logarithm of the rank.
+// depend on the depth. Among the nearest rows, cosines fall roughly linearly with the logarithm of the rank.
 func unseenCosines(candidates []candidate, depth, full int) cosineSample {
 	if len(candidates) < depth || depth < 4 || depth >= full {
 		return cosineSample{}

@@ -19,7 +19,7 @@ import (
 // limits are the limits of one search.
 type limits struct{ Lexical, Vectors int }
 
-// recordLimits returns the limits of the searches. The fixture's vector leg has exactly the limit that it needs.
+// recordLimits records the limits of all searches. The fixture's vector leg then returns no more hits than its limit.
 func (w *fixture) recordLimits() *[]limits {
 	var asked []limits
 	found := w.search

@@ -13,13 +13,12 @@ import (
 // Only chunks that are candidates count towards a window's score. A short document fits in one window; in a book, only
 // the text near the chunk counts.
 const (
-	// windowReach is the number of chunks on each side of a chunk that belong to its window. With values below 4,
-	// articles and abstracts of up to ten chunks are ranked worse than by BM25 over whole documents. Passages of long
-	// documents are ranked better by smaller windows; 3 is best for them.
+	// windowReach is the number of chunks on each side of a chunk that belong to its window. Below 4, articles and
+	// abstracts of up to ten chunks rank worse than with BM25 over whole documents. Passages of long documents rank
+	// better with smaller windows; 3 is best for them.
 	windowReach = 4
-	// documentShare is the window's weight in the lexical score. With values below 0.4, articles and abstracts are
-	// ranked worse than by BM25 over whole documents. With values above 0.6, documents with several subjects often rank
-	// with the wrong passage.
+	// documentShare is the window's weight in the lexical score. Below 0.4, articles and abstracts rank worse than with
+	// BM25 over whole documents. Above 0.6, documents with several subjects often rank with the wrong passage.
 	documentShare = 0.5
 	// The parameters k1 and b of BM25 for windows. The length of a window includes only chunks that are candidates. An
 	// irrelevant window has few candidates, so it is short, and a large b would favour it.

@@ -19,8 +19,8 @@ func numberOf(datasource string) (n int) {
 	return n
 }
 
-// counted returns a candidate of `length` words in all. `words` gives the numbers of occurrences, for example "gate:3
-// weir:1".
+// counted returns a candidate of `length` words in total. `words` says how often some of them occur, for example
+// "gate:3 weir:1".
 func counted(datasource string, ordinal, length int, lexical float64, words string) candidate {
 	c := candidate{lexical: lexical, number: numberOf(datasource), hit: &index.Hit{
 		Row: index.Row{Key: fmt.Sprint(datasource, ":1:", ordinal), DatasourceID: datasource, Ordinal: ordinal}, Length: length,

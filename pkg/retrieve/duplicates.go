@@ -11,8 +11,8 @@ import (
 
 // Two texts are near-duplicates if the Jaccard similarity of their shingles is at least minShared. A shingle is a
 // window of windowRunes letters and digits. Short texts keep all their shingles. Longer texts keep a sample of about
-// 1/sampleRate. A hash of the shingle decides whether it is in the sample. So if several long texts contain the same
-// shingle, either all of them keep it, or none of them.
+// 1/sampleRate. A shingle's hash decides whether it is in the sample, so long texts that share a shingle either all
+// keep it or all drop it.
 const (
 	windowRunes = 8 // one byte each, so that a shingle fits into a uint64
 	sampleRate  = 8
@@ -207,9 +207,9 @@ func (b *fingerprintBuffer) take(capacity int) []uint64 {
 	return b.hashes[used : used : used+capacity]
 }
 
-// isRepeated reports whether the candidate repeats a better one. A candidate repeats a better one if their texts are
-// near-duplicates and the better one contains every query term that the candidate contains. If so, isRepeated sets
-// c.duplicateOf. The result is cached in the candidate.
+// isRepeated reports whether the candidate repeats a better one: their texts are near-duplicates, and the better one
+// contains every query term that the candidate contains. If so, isRepeated sets c.duplicateOf. The result is cached in
+// the candidate.
 func (f *duplicateFinder) isRepeated(c *candidate) bool {
 	if c.compared {
 		return c.duplicateOf != nil

@@ -24,9 +24,9 @@ type evidence struct {
 	// rarest is 1 if the best candidate by words contains the query's rarest word, and otherwise 0. If it contains that
 	// word, the words have probably found the right text.
 	rarest float64
-	// agreement is a measure of how many documents are found by both legs. It is the number of documents that are among
-	// the best `agreeing` candidates of each leg, divided by `agreeing`. The higher it is, the less the vectors can add
-	// to the words.
+	// agreement is the share of documents that both legs find: the number of documents that are among the best
+	// `agreeing` candidates of both legs, divided by `agreeing`. The higher it is, the less the vectors can add to the
+	// words.
 	agreement float64
 }
 

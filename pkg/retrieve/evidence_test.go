@@ -83,7 +83,7 @@ func TestAWeightOfAllOrNothingIsNotAdjusted(t *testing.T) {
 	}
 }
 
-// The vectors of tables say little, so a table that has the words is above tables that are only near.
+// The vectors of tables say little. A table that contains the words must rank above tables that only have near vectors.
 func TestTablesAreRankedByWords(t *testing.T) {
 	t.Parallel()
 	first := func(text string) string {

@@ -102,7 +102,6 @@ func (x movingIndex) Search(_ context.Context, s index.Space, q index.Query) (in
 	return res, nil
 }
 
-// Fill reads the rows of those hits that still exist.
 func (x movingIndex) CountValues(context.Context, index.Space, index.CountQuery) (index.Counts, error) {
 	return index.Counts{}, errors.New("not used")
 }
@@ -111,6 +110,7 @@ func (x movingIndex) Rows(context.Context, index.Space, string, uint64, int, int
 	return nil, errors.New("not used")
 }
 
+// Fill reads the rows of those hits that still exist.
 func (x movingIndex) Fill(_ context.Context, s index.Space, hits []*index.Hit) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -22,7 +22,7 @@ func (r *Retriever) rank(ctx context.Context, legs []leg, req Request, f index.F
 		for _, space := range legs[i].found {
 			res.degrade(space.degraded)
 			for term, w := range space.termWeights {
-				if !analysis.IsPageTerm(term) { // no word of an answer
+				if !analysis.IsPageTerm(term) { // an answer cannot contain it
 					res.TermWeights[term] = max(res.TermWeights[term], w)
 				}
 			}

@@ -11,9 +11,9 @@ const MaxReranked = 50
 
 // Reranker is the second stage of ranking: a model that reads query and passage together.
 type Reranker interface {
-	// Rerank returns the passages, best first. Scores are between 0 and 1 and never increase. At the time `until`,
-	// unless it is zero, Rerank stops: it returns the passages that it has scored, or fails if there are none. The
-	// passages are given in the order in which they should be scored.
+	// Rerank returns the passages, best first. Scores are between 0 and 1 and never increase. Unless `until` is zero,
+	// Rerank stops at that time: it returns the passages scored so far, or fails if there are none. The passages are
+	// given in the order in which they should be scored.
 	Rerank(ctx context.Context, query string, passages []string, until time.Time) ([]Reranked, error)
 	// Model returns the name of the model.
 	Model() string

@@ -77,7 +77,7 @@ type Deps struct {
 	Catalog   Catalog
 	Reranker  Reranker       // nil: no reranking
 	Settings  SettingsReader // nil: datastores have no settings for searches
-	Permits   Permits        // for searches of parts at the same time as others of the same query; nil: no limit
+	Permits   Permits        // for concurrent searches of a query's parts; nil: no limit
 }
 
 // Options configure a Retriever. The zero value uses the defaults.
@@ -90,8 +90,8 @@ type Options struct {
 
 	Now func() time.Time // clock for the ages of boosted documents; nil: time.Now
 
-	// RerankBudget is the maximum time that a query spends on reranking. When it is over, the candidates that have been
-	// scored are reordered, and the others follow in their previous order. 0 means no limit.
+	// RerankBudget is the maximum time that a query spends on reranking. When it is used up, the candidates that have
+	// been scored are reordered, and the others follow in their previous order. 0 means no limit.
 	RerankBudget time.Duration
 
 	// LexicalFallback lets a hybrid search continue with words alone if its embedding model is unreachable. By default
