@@ -99,9 +99,9 @@ type part struct {
 	has  func(i, n int) bool // whether the part contains document i of n
 }
 
-// parts lists the subsets of a collection to measure. If every second document is left out, the remaining documents are
-// still about the subjects of the missing ones. If the second half is left out of a collection that is ordered by
-// subject, whole subjects are missing.
+// parts lists the subsets of a collection to measure. If every second document is left out, the remaining ones still
+// cover the subjects of the missing ones. If a collection is ordered by subject, leaving out its second half removes
+// whole subjects.
 var parts = []part{
 	{"all", func(int, int) bool { return true }},
 	{"every second document", func(i, _ int) bool { return i%2 == 0 }},

@@ -20,9 +20,9 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// measureFirstToken measures how long agents with different settings take until the first token of a chat model that
-// answers at once. The model is a server on loopback that speaks OpenAI's protocol. All agents search the same
-// documents. Each question is put to one agent after another, so that all of them run under the same load, and their
+// measureFirstToken measures how long agents with different settings take until their first token, with a chat model
+// that answers at once. The model is a server on loopback that speaks OpenAI's protocol. All agents search the same
+// documents. Each question is put to one agent after another, so that all agents run under the same load and their
 // delays can be compared question by question.
 func measureFirstToken(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 	set, err := loadSet(s.set)
@@ -187,14 +187,14 @@ func (v *variant) ask(ctx context.Context, model *immediateModel, q setQuestion,
 	return nil
 }
 
-// those selects some of the questions: if `planned` is true, the questions for which this variant's agent asked the
-// model for a search plan, and otherwise the rest.
+// those returns the questions for which this variant's agent asked the model for a search plan or, if `planned` is
+// false, the others.
 func (v *variant) those(questions []setQuestion, planned bool) []setQuestion {
 	return slices.DeleteFunc(slices.Clone(questions), func(q setQuestion) bool { return v.plans[q.ID] != planned })
 }
 
-// write writes a table row with this variant's delays for the questions, and the median difference, question by
-// question, from the delays of the variant `than`.
+// write writes a table row: this variant's delays for the questions, and the median of their differences from the
+// delays of the variant `than`, question by question.
 func (v *variant) write(out io.Writer, name string, questions []setQuestion, than *variant) {
 	if len(questions) == 0 {
 		return

@@ -104,7 +104,7 @@ func measureSmall(ctx context.Context, b *bench.Service, c collection, errs io.W
 	return out, nil
 }
 
-// writeSmall writes the table of small datastores and the mean for each size.
+// writeSmall writes the table for small datastores, with the mean for each size.
 func writeSmall(out io.Writer, results []smallResult) {
 	bench.Header(out, 1, "collection", "documents", "questions", "answer held", "answered", "of others: declined")
 	row := func(name string, r smallResult) {

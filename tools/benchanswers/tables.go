@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// writeFigures writes a table with a row for each collection and one for their unweighted means.
+// writeFigures writes a table with a row for each collection, and a row with their unweighted means.
 func writeFigures(out io.Writer, results []result) {
 	bench.Header(out, 1, "collection", "questions", "answer held", "answered", "cited rightly", "characters", "top fragment: answer held", "right", "characters",
 		"declined: neighbours only", "declined: other half")
