@@ -24,7 +24,7 @@ type entry struct {
 	folder   bool
 }
 
-// container writes a compound file. The entries of a storage are linked as a list, which readers accept as a tree.
+// container writes a compound file. It links the entries of a storage as a list, which readers accept as a tree.
 func container(entries []entry) []byte {
 	w := &containerWriter{}
 	w.add(entry{name: "Root Entry", children: entries, folder: true}, 5)

@@ -16,7 +16,7 @@ import (
 // converter converts a message, and the messages attached to it, to Internet mail.
 type converter struct {
 	p    *format.Parser
-	left int64 // number of bytes that may still be read from streams, which may overlap in a hostile file
+	left int64 // number of bytes that may still be read from streams, which overlap in hostile files
 }
 
 // part is a part of the converted message, with its own header fields and body.
@@ -26,7 +26,7 @@ type part struct {
 	raw    bool // whether the body begins with its own header fields
 }
 
-// message converts the message in a storage. `header` is the size of the header of its property stream.
+// message converts the message in a storage. `header` is the header size of its property stream.
 func (c *converter) message(s *storage, header int, nesting int) ([]byte, error) {
 	if err := c.p.Ctx.Err(); err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (c *converter) message(s *storage, header int, nesting int) ([]byte, error)
 	return c.mixed(fields, append(parts, attached...)), nil
 }
 
-// bodies returns the text of a message in all forms that the message contains. Package mail chooses between plain text
+// bodies returns the text of a message in every form that the message contains. Package mail chooses between plain text
 // and HTML.
 func (c *converter) bodies(m *properties) []part {
 	var alternatives []part
@@ -89,8 +89,7 @@ func (c *converter) bodies(m *properties) []part {
 	return []part{{header: [][2]string{{"Content-Type", "multipart/alternative; boundary=" + boundary}}, body: joined(alternatives, boundary)}}
 }
 
-// recipients returns the recipients of a message. The key of the map is the header field in which they are listed: To
-// or Cc.
+// recipients returns the recipients of a message by the header field that lists them: To or Cc.
 func (c *converter) recipients(s *storage, m *properties) (map[string][]string, error) {
 	all := map[string][]string{}
 	for _, child := range s.children {
@@ -112,8 +111,7 @@ func (c *converter) recipients(s *storage, m *properties) (map[string][]string, 
 	return all, nil
 }
 
-// maxRecipients is the maximum number of recipients that are read for one header field. Package mail shortens long
-// lists anyway.
+// maxRecipients is the maximum number of recipients read for one header field. Package mail shortens long lists anyway.
 const maxRecipients = 1000
 
 // attachments converts the attachments of a message.
@@ -138,7 +136,7 @@ func (c *converter) attachments(s *storage, m *properties, nesting int) ([]part,
 		}
 		data := a.binary(tagData)
 		switch {
-		case class == "ipm.note.smime.multipartsigned": // the attachment is the message as it was sent
+		case class == "ipm.note.smime.multipartsigned": // the attachment is the message as sent
 			parts = append(parts, part{body: data, raw: true})
 			continue
 		case strings.HasPrefix(class, "ipm.note.smime"):
@@ -150,8 +148,7 @@ func (c *converter) attachments(s *storage, m *properties, nesting int) ([]part,
 	return parts, nil
 }
 
-// attachedMessage converts an attached message. If the attachment is an object that a program embedded, attachedMessage
-// only adds a warning.
+// attachedMessage converts an attached message. For an object that a program embedded, it only adds a warning.
 func (c *converter) attachedMessage(s *storage, a *properties, nesting int) ([]part, error) {
 	if s.streams[propertiesStream] == nil {
 		c.p.Out.Warn("embedded objects were skipped; upload them as separate files")
@@ -168,8 +165,8 @@ func (c *converter) attachedMessage(s *storage, a *properties, nesting int) ([]p
 	return []part{{header: [][2]string{{"Content-Type", "message/rfc822"}}, body: message}}, nil
 }
 
-// attachmentHeader returns the header fields that describe an attachment: its type and its name. They also mark
-// pictures that the text displays.
+// attachmentHeader returns the header fields that describe an attachment: its type and its name. The fields also mark
+// pictures that are displayed in the text.
 func (c *converter) attachmentHeader(a, message *properties) [][2]string {
 	kind := strings.ToLower(strings.TrimSpace(a.text(tagMIME)))
 	if media, _, err := mime.ParseMediaType(kind); err != nil || !strings.Contains(media, "/") || strings.HasPrefix(media, "multipart/") || strings.HasPrefix(media, "message/") {
@@ -188,7 +185,7 @@ func (c *converter) attachmentHeader(a, message *properties) [][2]string {
 	return [][2]string{{"Content-Type", kind}, {"Content-Disposition", disposition}}
 }
 
-// mixed joins the header fields and the parts of a message.
+// mixed joins the header fields and the parts to a message.
 func (c *converter) mixed(fields [][2]string, parts []part) []byte {
 	fields = append(fields, [2]string{"MIME-Version", "1.0"})
 	boundary := boundaryOf(parts)
@@ -223,7 +220,7 @@ func joined(parts []part, boundary string) []byte {
 	return b.Bytes()
 }
 
-// boundaryOf returns a boundary that does not occur in the parts: it is a hash of them.
+// boundaryOf returns a boundary that does not occur in the parts: their hash.
 func boundaryOf(parts []part) string {
 	h := sha256.New()
 	for _, p := range parts {

@@ -28,8 +28,7 @@ var Format = format.Format{
 // magic begins every compound file, the container of Outlook messages and of old Office documents.
 var magic = []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
 
-// propertiesName is the name, in UTF-16, of a stream that every message contains. Other compound files do not contain
-// it.
+// propertiesName is the UTF-16 name of a stream that every message contains, and no other compound file.
 var propertiesName = wide("__properties_version1.0")
 
 // wide returns an ASCII text as UTF-16.
@@ -44,7 +43,8 @@ func wide(s string) []byte {
 const (
 	// maxEntries is the maximum number of streams and storages of a file.
 	maxEntries = 50_000
-	// maxNesting is the nesting depth at which attached messages are skipped. Package mail would not read them either.
+	// maxNesting is the nesting depth from which attached messages are skipped. Package mail would not read them
+	// either.
 	maxNesting = 5
 )
 
@@ -74,7 +74,7 @@ type storage struct {
 	children []*storage
 }
 
-// open reads the directory of the container. All names in the result are in lower case.
+// open reads the directory of the container. It converts all names to lower case.
 func open(p *format.Parser) (*storage, error) {
 	if err := checkHeader(p); err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func open(p *format.Parser) (*storage, error) {
 	return root, nil
 }
 
-// checkHeader refuses a container whose header announces more sectors than the file has. The library would allocate
+// checkHeader rejects a container whose header announces more sectors than the file has. The library would allocate
 // memory for them.
 func checkHeader(p *format.Parser) error {
 	var h [76]byte

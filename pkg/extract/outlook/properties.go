@@ -65,7 +65,7 @@ const (
 	typeBinary = 0x0102
 )
 
-// properties holds the properties (in the sense of MAPI) of a message, a recipient or an attachment.
+// properties holds the MAPI properties of a message, a recipient or an attachment.
 type properties struct {
 	fixed   map[uint32]uint64 // values of fixed size, by identifier and type
 	values  map[uint32][]byte // other values
@@ -80,8 +80,8 @@ var streamed = map[uint32]bool{
 	tagMIME: true, tagContentID: true, tagSMTP: true, tagSenderSMTP: true, tagRepresentingSMTP: true,
 }
 
-// properties reads the properties in a storage. `header` is the size of the header of its property stream. Recipients
-// and attachments use the text encoding of the message they belong to, `message`.
+// properties reads the properties in a storage. `header` is the header size of its property stream. Recipients and
+// attachments use the text encoding of `message`, the message to which they belong.
 func (c *converter) properties(s *storage, header int, message *properties) (*properties, error) {
 	m := &properties{fixed: map[uint32]uint64{}, values: map[uint32][]byte{}}
 	if f := s.streams[propertiesStream]; f != nil {
@@ -129,7 +129,7 @@ func (c *converter) stream(f *mscfb.File) ([]byte, error) {
 	if c.left -= f.Size; c.left < 0 {
 		return nil, format.Errorf(format.TooLarge, "the parts of the message have more than %s in total", format.SizeText(c.p.Lim.MaxUnpacked))
 	}
-	const piece = 64 << 10 // the library's time grows with the square of the size of a read
+	const piece = 64 << 10 // the library's time is quadratic in the size of a read
 	data := make([]byte, f.Size)
 	for at := 0; at < len(data); {
 		if err := c.p.Ctx.Err(); err != nil {
@@ -206,7 +206,7 @@ func (m *properties) number(id uint32) uint32 {
 	return 0
 }
 
-// time returns the first of the given properties that holds a time. It returns the zero time if none does.
+// time returns the first of the given properties that holds a time, or the zero time if none does.
 func (m *properties) time(ids ...uint32) time.Time {
 	const epoch = 116444736000000000 // 1970 in units of 100 nanoseconds since 1601
 	for _, id := range ids {

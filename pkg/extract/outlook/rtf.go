@@ -2,7 +2,7 @@ package outlook
 
 import "encoding/binary"
 
-// preset is the text that the dictionary of compressed RTF contains at the start (MS-OXRTFCP, section 2.1.2.1).
+// preset is the initial content of the dictionary of compressed RTF (MS-OXRTFCP, section 2.1.2.1).
 const preset = "{\\rtf1\\ansi\\mac\\deff0\\deftab720{\\fonttbl;}{\\f0\\fnil \\froman \\fswiss \\fmodern \\fscript \\fdecor MS Sans SerifSymbolArialTimes New RomanCourier" +
 	"{\\colortbl\\red0\\green0\\blue0\r\n\\par \\pard\\plain\\f0\\fs20\\b\\i\\u\\tab\\tx"
 
