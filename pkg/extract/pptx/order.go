@@ -20,7 +20,7 @@ type slideFrame struct {
 
 // slideBox is the text in a shape or in a group of shapes.
 type slideBox struct {
-	isPlaceholder bool // whether it is a placeholder; the layout determines the order of placeholders in the file
+	isPlaceholder bool // whether it is a placeholder; the layout determines their order in the file
 	frame         slideFrame
 	blocks        []domain.Block
 }
@@ -53,7 +53,8 @@ func frameUnits(e xml.StartElement, name string) float64 {
 	return n
 }
 
-// inheritedFrame returns the frame that a placeholder without a position of its own inherits from its layout or master.
+// inheritedFrame returns the frame of a placeholder without a position of its own. Such a placeholder inherits the
+// frame from its layout or master.
 func (r *reader) inheritedFrame(rels []ooxml.Relation, holder, index string) slideFrame {
 	for _, kind := range []string{"slideLayout", "slideMaster"} {
 		part := r.a.Related(rels, kind, "")
@@ -78,8 +79,8 @@ func (r *reader) placeholderFrames(part string) map[string]slideFrame {
 	}
 	frames := map[string]slideFrame{}
 	r.frames[part] = frames
-	// The error can be ignored. It means that a limit was exceeded, and the later reading of the part for its text
-	// fails with the same error.
+	// Ignore the error: it means that a limit was exceeded. Reading the text of the part later will fail with the same
+	// error.
 	_ = r.a.Walk(part, func(sc *xmlscan.Scanner) {
 		if _, ok := sc.Root(); !ok {
 			return
@@ -120,8 +121,8 @@ const maxOrderedBoxes = 400
 
 // inReadingOrder returns the blocks of the boxes in reading order. It splits them recursively along the widest gap that
 // separates them (an XY-cut), from top to bottom and in the writing direction. A box without a position stays directly
-// after the box that precedes it in the file. If `plain` is set, the boxes keep the file's order, as they do in other
-// tools, unless that order is clearly wrong.
+// after the box that precedes it in the file. If `plain` is set, the boxes keep the file's order, as in other tools,
+// unless that order is clearly wrong.
 func inReadingOrder(boxes []slideBox, plain bool) []domain.Block {
 	var placed []slideBox
 	var blocks []domain.Block // blocks of the boxes before the first one that has a position
@@ -153,7 +154,7 @@ func inReadingOrder(boxes []slideBox, plain bool) []domain.Block {
 	return blocks
 }
 
-// isClearlyInverted reports whether more than a third of all pairs of boxes are in a different order in `file` than in
+// isClearlyInverted reports whether more than a third of all pairs of boxes have a different order in `file` than in
 // `ordered`. It returns false if any box is a placeholder.
 func isClearlyInverted(file, ordered []slideBox) bool {
 	if slices.ContainsFunc(file, func(b slideBox) bool { return b.isPlaceholder }) {
@@ -199,7 +200,7 @@ func orderBoxes(boxes []slideBox, leftward bool) {
 	}
 }
 
-// withoutMargins shortens an interval by the margins of a box. Boxes are larger than their text, so their margins may
+// withoutMargins shortens an interval by the margins of a box. Boxes are larger than their text, and their margins may
 // overlap.
 func withoutMargins(start, size float64) (from, to float64) {
 	const margin = 0.1
@@ -215,7 +216,7 @@ func sortAlong(boxes []slideBox, along func(slideFrame) (float64, float64)) {
 }
 
 // widestGap finds the widest gap between the boxes in the direction that `along` measures. `at` is the number of boxes
-// before the gap, or 0 if there is none.
+// before the gap. It is 0 if there is no gap.
 func widestGap(boxes []slideBox, along func(slideFrame) (float64, float64)) (at int, gap float64) {
 	sorted := slices.Clone(boxes)
 	sortAlong(sorted, along)
@@ -230,7 +231,7 @@ func widestGap(boxes []slideBox, along func(slideFrame) (float64, float64)) (at 
 	return at, gap
 }
 
-// isRightToLeft reports whether most letters in the boxes belong to scripts that are written from right to left.
+// isRightToLeft reports whether most letters in the boxes are in right-to-left scripts.
 func isRightToLeft(boxes []slideBox) bool {
 	left, right := 0, 0
 	for _, b := range boxes {

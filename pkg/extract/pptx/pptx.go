@@ -12,14 +12,13 @@ import (
 	"github.com/sluice/sluice/pkg/extract/zip"
 )
 
-// reader reads the slides in one presentation.
 type reader struct {
 	p *format.Parser
 	a *ooxml.Package
-	// once holds what must not be repeated on every slide: the masters and layouts that have been read, and the texts
-	// of footers.
+	// once records what must not be repeated on every slide: the masters and layouts already read, and the texts of
+	// footers.
 	once           map[string]bool
-	withoutHeading bool // whether the headings above do not apply to the next block, because its slide has no title
+	withoutHeading bool // the headings above do not apply to the next block, whose slide has no title
 	// frames caches the results of placeholderFrames, by part.
 	frames map[string]map[string]slideFrame
 }
@@ -30,7 +29,7 @@ var Format = ooxml.NewFormat(format.Format{
 	Name: "a pptx presentation", Label: "PowerPoint (pptx)", TitleFromHeading: true, Read: read,
 })
 
-// read reads a presentation slide by slide, in presentation order, with tables, charts, diagrams and notes. Each slide
+// read reads a presentation slide by slide, in presentation order, with tables, charts, diagrams and notes. A slide
 // counts as a page.
 func read(p *format.Parser) error {
 	a := ooxml.PackageOf(p)
@@ -53,8 +52,9 @@ func read(p *format.Parser) error {
 	return nil
 }
 
-// slideOrder returns the slides' parts in presentation order. If the presentation lists no slides, they are in the
-// order of its relationships or, if it has no relationships to slides, in the order of the numbers in their names.
+// slideOrder returns the slides' parts in presentation order. If the presentation lists no slides, it returns them in
+// the order of the presentation's relationships. Without such relationships, it returns them in the order of the
+// numbers in their names.
 func slideOrder(a *ooxml.Package, main string) ([]string, error) {
 	target := map[string]string{}
 	var all []string
@@ -99,8 +99,8 @@ func slideOrder(a *ooxml.Package, main string) ([]string, error) {
 	return order, nil
 }
 
-// slide emits one slide: its title, its other content, the text that its layout and master add (only when they are
-// first used), its notes and its comments.
+// slide emits one slide: its title, its other content, its notes and its comments. It emits the text of a layout or
+// master only when that is first used.
 func (r *reader) slide(part string, number int) error {
 	if r.a.Files[zip.PartName(part)] == nil {
 		r.p.Out.Warn(fmt.Sprintf("slide %d is missing from the file", number))
@@ -166,8 +166,8 @@ func (r *reader) comments(rels []ooxml.Relation, number int) error {
 	return nil
 }
 
-// readSlideComment reads the current element as a comment. Its replies come before it in the file but are returned
-// after it.
+// readSlideComment reads the current element as a comment. Replies come before their comment in the file, but are
+// returned after it.
 func readSlideComment(sc *xmlscan.Scanner, number int) []domain.Block {
 	var own, replies []domain.Block
 	sc.Descend(func(e xml.StartElement) bool {

@@ -18,7 +18,7 @@ type slideWalker struct {
 	page         int
 	list         []ooxml.Relation
 	rels         map[string]ooxml.Relation // relationships by id
-	isLayout     bool                      // whether the part is a layout or master, whose placeholders contain prompts and not text
+	isLayout     bool                      // whether the part is a layout or master, whose placeholders hold prompts
 	isNotes      bool
 	title        string
 	titleLinks   []domain.BlockLink
@@ -33,7 +33,7 @@ func (r *reader) newSlide(part string, number int) *slideWalker {
 	return &slideWalker{r: r, page: number, list: list, rels: ooxml.ByID(list)}
 }
 
-// walk reads a part. Before the shapes, it calls the function `first` with the root element.
+// walk reads a part. It calls `first` with the root element before it reads the shapes.
 func (s *slideWalker) walk(part string, first func(root xml.StartElement)) error {
 	return s.r.a.Walk(part, func(sc *xmlscan.Scanner) {
 		if root, ok := sc.Root(); ok {
@@ -47,7 +47,7 @@ func (s *slideWalker) walk(part string, first func(root xml.StartElement)) error
 	})
 }
 
-// put keeps a block until the whole slide has been read.
+// put stores a block until the whole slide has been read.
 func (s *slideWalker) put(b domain.Block) {
 	b.Page = s.page
 	s.count++
@@ -55,7 +55,7 @@ func (s *slideWalker) put(b domain.Block) {
 	box.blocks = append(box.blocks, b)
 }
 
-// add is like put, for callers that need an error result.
+// add is like put, but returns an error, as some callers require.
 func (s *slideWalker) add(b domain.Block) error {
 	s.put(b)
 	return nil
@@ -84,7 +84,7 @@ func (s *slideWalker) shape(sc *xmlscan.Scanner, e xml.StartElement) bool {
 
 func (s *slideWalker) size() int { return s.count + len(s.title) }
 
-// box reads a shape into a new box. If the shape turns out to have no text, the box is dropped.
+// box reads a shape into a new box. It drops the box if the shape has no text.
 func (s *slideWalker) box(read func()) {
 	s.boxes = append(s.boxes, slideBox{})
 	read()
@@ -182,8 +182,8 @@ func (s *slideWalker) heading(paragraphs []ooxml.DrawnParagraph) {
 	}
 }
 
-// footer reads a slide's date, number or footer. Each footer is emitted once per presentation. On notes pages all three
-// are skipped, because PowerPoint inserts them automatically.
+// footer reads a slide's date, number or footer. Each footer is emitted once per presentation. On notes pages, all
+// three are skipped, because PowerPoint inserts them automatically.
 func (s *slideWalker) footer(holder string, paragraphs []ooxml.DrawnParagraph) {
 	for _, p := range paragraphs {
 		if s.isNotes || holder == "ftr" && s.r.once["text "+p.Text] {
@@ -194,7 +194,7 @@ func (s *slideWalker) footer(holder string, paragraphs []ooxml.DrawnParagraph) {
 	}
 }
 
-// paragraphs puts the given paragraphs into the open box. `listed` says whether they have bullets by default.
+// paragraphs puts paragraphs into the open box. `listed` says whether they have bullets by default.
 func (s *slideWalker) paragraphs(paragraphs []ooxml.DrawnParagraph, listed bool) {
 	counts := map[int]int{} // last automatic number by level
 	for _, p := range paragraphs {
@@ -260,7 +260,8 @@ func (s *slideWalker) picture(sc *xmlscan.Scanner) {
 	}
 }
 
-// frame reads a graphic frame's content: a table, a chart or a diagram. An embedded object only causes a warning.
+// frame reads the content of a graphic frame: a table, a chart or a diagram. For an embedded object, it only adds a
+// warning.
 func (s *slideWalker) frame(sc *xmlscan.Scanner) {
 	sc.Descend(func(e xml.StartElement) bool {
 		switch e.Name.Local {
