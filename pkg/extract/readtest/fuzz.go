@@ -61,7 +61,8 @@ func Damaged(t *testing.T, name string, data []byte) {
 	}
 }
 
-// Golden reads a document and compares it with the golden file, which the flag -update writes.
+// Golden reads a document and compares it with the golden file. With the flag -update, it writes the golden file
+// instead.
 func Golden(t *testing.T, name string, data []byte, golden string) {
 	t.Helper()
 	got := Render(MustParse(t, name, data))
@@ -79,8 +80,8 @@ func Golden(t *testing.T, name string, data []byte, golden string) {
 	}
 }
 
-// Parts fuzzes some parts of the first sample document whose name ends in `suffix`, and packs the changed part together
-// with the unchanged ones. If the packed file itself were changed, hardly any input would get past the checksums.
+// Parts fuzzes some parts of the first sample document whose name ends in `suffix`, and packs them with the unchanged
+// parts. If it changed the packed file itself, hardly any input would get past the checksums.
 func Parts(f *testing.F, suffix string, names ...string) {
 	files, err := filepath.Glob(filepath.Join(extracttest.Documents, "*"+suffix))
 	if err != nil || len(files) == 0 {
@@ -116,7 +117,7 @@ func Parts(f *testing.F, suffix string, names ...string) {
 	})
 }
 
-// Blocks checks that all blocks fulfil the contract of domain.Block.
+// Blocks checks that all blocks obey the contract of domain.Block.
 func Blocks(t *testing.T, doc *domain.Document) {
 	t.Helper()
 	for i, b := range doc.Blocks {

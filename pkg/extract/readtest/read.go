@@ -1,5 +1,5 @@
-// Package readtest reads documents in tests and checks the results. It imports package extract, so the tests of the
-// formats can import it only from external test packages.
+// Package readtest reads documents in tests and checks the results. It imports package extract, so tests of the formats
+// can use it only from external test packages.
 package readtest
 
 import (
@@ -18,8 +18,8 @@ import (
 )
 
 // Lines returns the blocks of a document, one per line, in the form "heading 1 on 2 row 3 at 00:01:00: text
-// <link=address>": the kind and level of the block, its page, its row, its time, its text and its links. Values that a
-// block does not have are left out.
+// <link=address>": the kind and level of the block, its page, its row, its time, its text and its links. Missing values
+// are left out.
 func Lines(doc *domain.Document) string {
 	var b strings.Builder
 	for i, bl := range doc.Blocks {
@@ -99,7 +99,7 @@ func Office(doc *domain.Document) []string {
 	return lines
 }
 
-// MustParse reads a document that must be readable.
+// MustParse reads a document, and fails the test if the document cannot be read.
 func MustParse(t *testing.T, name string, data []byte) *domain.Document {
 	t.Helper()
 	doc, err := Parse(t, name, data)
