@@ -13,7 +13,7 @@ type destination int
 
 const (
 	visible     destination = iota
-	skipped                 // pictures, tables of colours, and everything unknown that the file marks as optional
+	skipped                 // pictures, colour tables, and everything unknown that the file marks as optional
 	fontTable               // names of fonts
 	styleSheet              // names of styles
 	information             // metadata
@@ -22,7 +22,7 @@ const (
 	label                   // number or bullet of a list item
 )
 
-// group is the state of an RTF group, which is text in braces. A group inherits the state of the group around it.
+// group is the state of an RTF group, which is text in braces. It inherits the state of the group around it.
 type group struct {
 	to              destination
 	begun           bool // whether it has text or words
@@ -31,7 +31,7 @@ type group struct {
 	font            int
 	style           int
 	hidden, deleted bool
-	unicodeFallback int // number of characters that replace a number in older readers
+	unicodeFallback int // number of characters that replace a character number in older readers
 	bold            bool
 
 	// Properties of paragraphs.
@@ -74,7 +74,7 @@ func (r *reader) close() error {
 	}
 	r.fallback = 0
 	if len(r.groups) == 1 {
-		r.closed = true // there are more ends than starts
+		r.closed = true // there are more closing than opening braces
 		return nil
 	}
 	g := *r.group()
@@ -90,8 +90,8 @@ func (r *reader) close() error {
 	return err
 }
 
-// skips lists destinations whose text is not meant for readers. Destinations that the file marks as optional are
-// skipped as well, unless optionals lists them.
+// skips lists destinations whose text is not meant for readers. Destinations that the file marks as optional are also
+// skipped, unless optionals lists them.
 var skips = wordset.Of(`colortbl filetbl revtbl pict objdata nonshppict shprslt nonesttables xe tc rxe bkmkstart bkmkend listtable listoverridetable
 	list listname leveltext levelnumbers rsidtbl generator template private userprops xmlnstbl themedata colorschememapping datastore latentstyles htmltag mhtmltag sp objclass objname
 	ftnsep ftnsepc aftnsep aftnsepc ftncn aftncn formfield falt panose`)
@@ -160,7 +160,7 @@ func (r *reader) destinationWord(word string) (bool, error) {
 		if r.objects && g.to == visible {
 			r.p.Out.Warn("embedded objects were skipped; upload them as separate files")
 		}
-	case "upr": // the first group is for readers without Unicode, the second one is optional
+	case "upr": // the first group is for readers without Unicode, and the second one is optional
 		g.to = skipped
 		g.key = "upr"
 	case "ud":
@@ -176,9 +176,8 @@ func (r *reader) destinationWord(word string) (bool, error) {
 	return true, nil
 }
 
-// collect starts to collect the text of the current group for the destination `to`, and returns the builder that
-// receives the text. It returns nil if the group is not visible, because then its text is skipped or already being
-// collected.
+// collect starts to collect the text of the current group for the destination `to`, and returns the builder for that
+// text. It returns nil if the group is not visible: its text is then skipped or already being collected.
 func (r *reader) collect(to destination) *strings.Builder {
 	g := r.group()
 	if g.to != visible {

@@ -25,14 +25,14 @@ func newFlow(emit func(domain.Block) error) *flow {
 	return &flow{emit: emit, table: grid{out: ooxml.Table{Emit: emit}}}
 }
 
-// grid is the table that is read.
+// grid is the table being read.
 type grid struct {
 	out    ooxml.Table
 	active bool // whether there are rows or cells
 	defs   []cellDefinition
 	next   cellDefinition // of the cell whose properties are read
 	header bool           // whether the row names the columns
-	body   bool           // whether a row that is no header was read
+	body   bool           // whether a row that is not a header was read
 	cell   strings.Builder
 	cells  []ooxml.Cell // finished cells of the row
 	links  []domain.BlockLink
@@ -40,7 +40,7 @@ type grid struct {
 	total  int
 }
 
-// cellDefinition says how a cell is merged.
+// cellDefinition describes how a cell is merged.
 type cellDefinition struct {
 	below bool // with the cell above
 	right bool // with the cell to the left
@@ -54,7 +54,7 @@ func (f *flow) take() (string, []domain.BlockLink) {
 	return text, links
 }
 
-// endParagraph ends the current paragraph. It emits the paragraph or, within a table, adds it to the current cell.
+// endParagraph ends the current paragraph. It emits the paragraph or, in a table, adds it to the current cell.
 func (r *reader) endParagraph() error {
 	f, g := r.flow, r.group()
 	text, links := f.take()
@@ -101,7 +101,7 @@ func (r *reader) endParagraph() error {
 	return f.emitAfter(&f.after)
 }
 
-// emitAfter emits and clears the blocks, such as footnotes, that had to wait for the end of a paragraph or table.
+// emitAfter emits and clears blocks that had to wait for the end of a paragraph or table, such as footnotes.
 func (f *flow) emitAfter(after *[]domain.Block) error {
 	blocks := *after
 	*after = nil
@@ -130,7 +130,6 @@ func (f *flow) addToCell(text string, links []domain.BlockLink) {
 	}
 }
 
-// endCell ends a cell.
 func (r *reader) endCell() {
 	f := r.flow
 	text, links := f.take()
@@ -145,7 +144,6 @@ func (r *reader) endCell() {
 	f.plain = false
 }
 
-// endRow ends a row.
 func (r *reader) endRow() error {
 	f := r.flow
 	if text, _ := f.take(); text != "" || f.table.cell.Len() > 0 { // text after the last cell
@@ -216,8 +214,8 @@ func (r *reader) endLink(g group) {
 	}
 }
 
-// nested reads the current group as a separate flow, so that its paragraphs do not mix with those around it. `mark` is
-// put before the first paragraph. At the end of the group, nested calls `done` with the blocks of the flow.
+// nested reads the current group as a separate flow, so that its paragraphs do not mix with those around it. The first
+// paragraph starts with `mark`. At the end of the group, nested calls `done` with the flow's blocks.
 func (r *reader) nested(done func([]domain.Block) error, mark string) {
 	g := r.group()
 	if g.to != visible {
@@ -279,7 +277,7 @@ func (r *reader) comment() error {
 	return nil
 }
 
-// margin reads a header or footer. Text that occurs in several sections is read only once. Headers are emitted after
+// margin reads a header or footer. It reads text that occurs in several sections only once. Headers are emitted after
 // the current paragraph, and footers after the body.
 func (r *reader) margin(header bool) error {
 	outer := r.flow

@@ -19,7 +19,7 @@ var Format = format.Format{
 	Sniff: func(head []byte, _ string) bool { return looksRTF(head) },
 }
 
-// looksRTF reports whether the file begins with an RTF group.
+// looksRTF reports whether the file starts with an RTF group.
 func looksRTF(head []byte) bool {
 	s, found := bytes.CutPrefix(bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n"), []byte(`{\rtf`))
 	return found && (len(s) == 0 || s[0] >= '0' && s[0] <= '9' || bytes.IndexByte([]byte(`\{} `), s[0]) >= 0)
@@ -39,7 +39,7 @@ func read(p *format.Parser) error {
 	return r.finish()
 }
 
-// reader reads one file: it splits the file into tokens, and keeps the state of each open group.
+// reader reads one file. It splits the file into tokens, and keeps the state of each open group.
 type reader struct {
 	p     *format.Parser
 	in    *bufio.Reader
@@ -52,10 +52,10 @@ type reader struct {
 	codePage    string // encoding of the document's bytes, as charset.DecodeWith names it
 	fonts       map[int]string
 	styles      map[int]style
-	pending     []byte // bytes of text that are not yet decoded
+	pending     []byte // bytes of text that are not decoded yet
 	encoding    string // encoding of `pending`
 	high        rune   // first half of a character that is written as two numbers
-	fallback    int    // number of characters to skip after a number
+	fallback    int    // number of characters to skip after a character number
 
 	body    *flow
 	flow    *flow // flow of the current group
@@ -108,7 +108,7 @@ func (r *reader) run() error {
 func (r *reader) control() error {
 	c, err := r.in.ReadByte()
 	if err != nil {
-		return nil // the end of the file, which run reports
+		return nil // the end of the file; run reports it
 	}
 	if !isLetter(c) {
 		return r.symbol(c)
@@ -149,13 +149,12 @@ func (r *reader) control() error {
 	return r.word(string(word), number, hasNumber)
 }
 
-// skipBinary skips binary data.
 func (r *reader) skipBinary(size int) error {
 	for size > 0 {
 		n, err := r.in.Discard(min(size, 1<<20))
 		size -= n
 		if err != nil {
-			return nil // the end of the file, which run reports
+			return nil // the end of the file; run reports it
 		}
 		if err := r.p.Ctx.Err(); err != nil {
 			return err
@@ -164,13 +163,12 @@ func (r *reader) skipBinary(size int) error {
 	return nil
 }
 
-// symbol handles a control symbol.
 func (r *reader) symbol(c byte) error {
 	switch c {
 	case '\'':
 		var digits [2]byte
 		if _, err := io.ReadFull(r.in, digits[:]); err != nil {
-			return nil // the end of the file, which run reports
+			return nil // the end of the file; run reports it
 		}
 		b, err := strconv.ParseUint(string(digits[:]), 16, 8)
 		if err != nil {
@@ -179,7 +177,7 @@ func (r *reader) symbol(c byte) error {
 		return r.byte(byte(b))
 	case '*':
 		g := r.group()
-		g.optional = !g.begun // elsewhere, the mark has no meaning
+		g.optional = !g.begun // elsewhere, the mark means nothing
 		g.begun = true
 		return nil
 	case '\r', '\n':
@@ -188,7 +186,7 @@ func (r *reader) symbol(c byte) error {
 		return r.byte(' ')
 	case '_':
 		return r.byte('-')
-	case '-', '|', ':': // places to hyphenate, and marks of indexes
+	case '-', '|', ':': // hyphenation points and index marks
 		return nil
 	case '\\', '{', '}':
 		return r.byte(c)

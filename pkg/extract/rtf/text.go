@@ -8,10 +8,10 @@ import (
 	"github.com/sluice/sluice/pkg/extract/charset"
 )
 
-// symbolFont is the pseudo-encoding of fonts of symbols.
+// symbolFont is the pseudo-encoding of symbol fonts.
 const symbolFont = "symbol"
 
-// charsetName returns the encoding of a font's character set, or "" if the document's own encoding applies.
+// charsetName returns the encoding of a font's character set. It returns "" if the document's own encoding applies.
 func charsetName(set int) string {
 	switch set {
 	case 2:
@@ -52,10 +52,10 @@ func charsetName(set int) string {
 	return ""
 }
 
-// maxPending is the maximum number of bytes of text that are collected before they are decoded.
+// maxPending is the maximum number of bytes that are collected before they are decoded.
 const maxPending = 4096
 
-// byte adds one byte of text. It will be decoded with the encoding of the current font.
+// byte adds one byte of text, to be decoded with the encoding of the current font.
 func (r *reader) byte(c byte) error {
 	if r.fallback > 0 {
 		r.fallback--
@@ -101,8 +101,8 @@ func (r *reader) decode() error {
 	return r.put(text)
 }
 
-// symbolText returns the character that a byte represents in the Symbol font and similar ones. Letters become Greek
-// letters, and bytes beyond ASCII become bullets.
+// symbolText returns the character for a byte in the Symbol font and similar fonts. Letters become Greek letters, and
+// bytes beyond ASCII become bullets.
 func symbolText(c byte) string {
 	const upper, lower = "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ", "αβχδεφγηιϕκλμνοπθρστυϖωξψζ"
 	switch {
@@ -130,7 +130,7 @@ func (r *reader) unicode(number int) error {
 	switch {
 	case number < 0 || number > unicode.MaxRune:
 		return nil
-	case c >= 0xf000 && c <= 0xf0ff: // a character of a font of symbols
+	case c >= 0xf000 && c <= 0xf0ff: // a character of a symbol font
 		return r.put(symbolText(byte(c)))
 	case utf16.IsSurrogate(c):
 		if r.high != 0 {
@@ -144,7 +144,6 @@ func (r *reader) unicode(number int) error {
 	return r.put(string(c))
 }
 
-// text adds a text.
 func (r *reader) text(s string) error {
 	if err := r.decode(); err != nil {
 		return err
@@ -152,7 +151,7 @@ func (r *reader) text(s string) error {
 	return r.put(s)
 }
 
-// maxCollected is the maximum size in bytes of text that is not shown in the document itself, such as a title.
+// maxCollected is the maximum size, in bytes, of text that the document itself does not show, such as a title.
 const maxCollected = 8 << 10
 
 // put adds decoded text to the destination of the current group.
@@ -179,5 +178,5 @@ func (r *reader) put(s string) error {
 	return nil
 }
 
-// maxParagraph is the maximum size of a paragraph in bytes. Longer paragraphs are divided.
+// maxParagraph is the maximum size of a paragraph in bytes. Longer paragraphs are split.
 const maxParagraph = 1 << 20

@@ -83,8 +83,8 @@ func (r *reader) characterWord(word string, number int, on bool) bool {
 	return true
 }
 
-// maxFallback is the maximum number of replacement characters, for older readers, that may follow a character that is
-// written as a number.
+// maxFallback is the maximum number of replacement characters, for older readers, after a character that is written as
+// a number.
 const maxFallback = 16
 
 // paragraphWord handles a word that sets a property of paragraphs or tables, or that ends a paragraph or a part of a
@@ -143,7 +143,7 @@ type style struct {
 	title   bool
 }
 
-// maxTable is the maximum number of fonts, and of styles, that are kept.
+// maxTable is the maximum number of fonts, and of styles.
 const maxTable = 20_000
 
 // fontWord handles a word in the table of fonts.
@@ -178,7 +178,7 @@ func (r *reader) styleWord(word string, number int) {
 }
 
 // named handles the name of a style. A style without an outline level is recognised as a heading by its English name,
-// such as "heading 1", which all programs other than Word write.
+// such as "heading 1". All programs except Word write the English names.
 func (r *reader) named(name string) {
 	g := r.group()
 	name = strings.ToLower(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(name), ";")))
@@ -212,8 +212,8 @@ func dateText(d *[5]int) string {
 	return fmt.Sprintf("%04d-%02d-%02dT%02d:%02d:00", d[0], d[1], d[2], d[3], d[4])
 }
 
-// hyperlink returns the address to which a field with this instruction links, or "" if the field is not a link to
-// another document.
+// hyperlink returns the address that a field with this instruction links to. It returns "" if the field is not a link
+// to another document.
 func hyperlink(instruction string) string {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(instruction), "HYPERLINK")
 	if !ok {
@@ -237,7 +237,7 @@ func fieldName(instruction string) string {
 	return strings.ToUpper(name)
 }
 
-// isNumber reports whether the label of a list item is a number, such as "1." or "a)", and not a bullet.
+// isNumber reports whether the label of a list item is a number, such as "1." or "a)", rather than a bullet.
 func isNumber(label string) bool {
 	return strings.ContainsFunc(label, unicode.IsDigit) || strings.ContainsFunc(label, unicode.IsLetter) && strings.ContainsAny(label, ".)")
 }
