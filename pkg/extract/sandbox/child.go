@@ -1,6 +1,6 @@
 // Package sandbox runs document readers in child processes with few rights and limited memory. It contains the protocol
-// between parent and child, the restrictions of the child, and the diagnosis when a child dies. Only package extract
-// imports it.
+// between parent and child, the child's restrictions, and the diagnosis when a child dies. Only package extract imports
+// it.
 package sandbox
 
 import (
@@ -27,11 +27,11 @@ const ChildMarker = "SLUICE_EXTRACT_CHILD"
 // childCache is the environment variable that names the folder for the compiled code of PDFium.
 const childCache = "SLUICE_EXTRACT_CACHE"
 
-// maxStack is the maximum stack size, in bytes. Recursive parsers may reach it; Go's own limit of 1 GB would take most
+// maxStack is the maximum stack size, in bytes. Recursive parsers may reach it. Go's own limit of 1 GB would take most
 // of a child's memory.
 const maxStack = 128 << 20
 
-// exitCPU is the exit code when a child exceeded its CPU time limit.
+// exitCPU is the exit code of a child that exceeded its CPU time limit.
 const exitCPU = 87
 
 // ParseFunc reads a document in the child. Tests pass functions of their own.
@@ -43,8 +43,8 @@ type DrawFunc func(ctx context.Context, src format.Source, lim format.Limits, pa
 // LocateFunc finds passages on the pages of a document, in the child.
 type LocateFunc func(context.Context, format.Source, format.Limits, []format.Passage) ([][][]domain.PageRectangle, error)
 
-// ScanFunc returns the picture of a page, counted from 1, for text recognition. It runs in the child. The picture is
-// turned clockwise by the given number of quarter turns.
+// ScanFunc returns the picture of a page, counted from 1, for text recognition. It runs in the child, and turns the
+// picture clockwise by the given number of quarter turns.
 type ScanFunc func(ctx context.Context, src format.Source, lim format.Limits, page, turn int) (*image.Gray, error)
 
 // Tasks are the functions with which a child serves requests.
@@ -55,8 +55,8 @@ type Tasks struct {
 	Scan   ScanFunc
 }
 
-// RunIfAsked does nothing unless a parent started this process as a child. In a child it serves requests with the
-// functions in `tasks`, or becomes the program that Run was called with, and never returns.
+// RunIfAsked does nothing unless a parent started this process as a child. In a child, it never returns: it serves
+// requests with the functions in `tasks`, or becomes the program that Run was called with.
 func RunIfAsked(tasks Tasks) {
 	launchIfAsked()
 	value, asked := os.LookupEnv(ChildMarker)
@@ -70,9 +70,9 @@ func RunIfAsked(tasks Tasks) {
 	}
 	out := os.Stdout
 	os.Stdout = os.Stderr // a library's output must not get between the frames
-	// Ctrl-C in a terminal and a service manager's stop signal also reach the children. They are ignored here, because
-	// the parent first finishes its documents and then stops the children itself. If a child exited on the signal, the
-	// parent would blame the document that the child was reading.
+	// Ctrl-C in a terminal and a service manager's stop signal also reach the children. Ignore them: the parent first
+	// finishes its documents and then stops the children itself. If a child exited on the signal, the parent would
+	// blame the document that the child was reading.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	yieldProcessor(niceness)
 	if err := limitMemory(memory); err != nil {
@@ -84,7 +84,7 @@ func RunIfAsked(tasks Tasks) {
 	debug.SetMaxStack(maxStack)
 	folders := []string{os.TempDir()}
 	if cache := os.Getenv(childCache); cache != "" {
-		if err := os.MkdirAll(cache, 0o700); err == nil { // without the folder, each child compiles the code again, and nothing else changes
+		if err := os.MkdirAll(cache, 0o700); err == nil { // without the folder, each child compiles the code again
 			folders = append(folders, cache)
 		}
 	}
@@ -104,8 +104,8 @@ type childServer struct {
 	missing []string // rights that the child could not give up
 }
 
-// serve answers requests until the input ends. The input is watched even while a document is being read, so that a
-// child exits at once when its parent dies.
+// serve answers requests until the input ends. It watches the input even while it reads a document, so that the child
+// exits as soon as its parent dies.
 func (c *childServer) serve(in io.Reader) error {
 	requests := make(chan Request)
 	go func() {
@@ -137,8 +137,8 @@ func (c *childServer) serve(in io.Reader) error {
 	return nil
 }
 
-// hasGrown reports whether the process has mapped so much memory that too little would be left for the next document.
-// Go never releases address space.
+// hasGrown reports whether the process has mapped so much memory that too little is left for the next document. Go
+// never releases address space.
 func (c *childServer) hasGrown() bool {
 	const share = 4
 	return c.memory > 0 && addressSpace() > c.memory/share

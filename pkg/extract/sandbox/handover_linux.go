@@ -25,7 +25,7 @@ func newHandover() (*handover, error) {
 // files returns the files that the child inherits.
 func (h *handover) files() []*os.File { return []*os.File{h.child} }
 
-// started closes the parent's copy of the child's socket. It is called once the child is running.
+// started closes the parent's copy of the child's socket. Call it once the child is running.
 func (h *handover) started() { _ = h.child.Close() }
 
 func (h *handover) close() {

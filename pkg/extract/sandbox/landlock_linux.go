@@ -21,14 +21,14 @@ const (
 	landlockFiles5 = landlockFiles3 | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 )
 
-// landlockOwn is the set of rights that the child keeps in its own folders. They allow it to create, read, change and
+// landlockOwn is the set of rights that the child keeps in its own folders. With them, it can create, read, change and
 // remove regular files and directories there.
 const landlockOwn = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR |
 	unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_MAKE_DIR |
 	unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_REFER | unix.LANDLOCK_ACCESS_FS_TRUNCATE
 
-// Sets of rights that a program keeps: reading files, and running them. The right to run is needed even for libraries,
-// because a program runs their loader.
+// Sets of rights that a program keeps: reading files, and running them. Libraries need the right to run too, because a
+// program runs their loader.
 const (
 	landlockRead    = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
 	landlockExecute = landlockRead | unix.LANDLOCK_ACCESS_FS_EXECUTE
@@ -57,16 +57,16 @@ func inAllThreads(call, a1, a2, a3 uintptr) syscall.Errno {
 	return errno
 }
 
-// inThisThread makes a system call in the current thread. This is enough for a process that becomes another program,
-// which keeps the rights of the thread that starts it.
+// inThisThread makes a system call in the current thread. That is enough for a process that becomes another program,
+// because the program keeps the rights of the thread that starts it.
 func inThisThread(call, a1, a2, a3 uintptr) syscall.Errno {
 	_, _, errno := unix.RawSyscall(call, a1, a2, a3)
 	return errno
 }
 
-// limitFiles restricts the process to files that are already open and to files that `grants` allow. It needs Landlock,
-// which has been part of Linux since version 5.13 but has to be enabled. It returns an error if Landlock is not
-// available. The argument `restrict` is inAllThreads or inThisThread.
+// limitFiles restricts the process to files that are already open and files that `grants` allow. It needs Landlock,
+// which Linux has had since version 5.13 but which must be enabled. Without Landlock, it returns an error. `restrict`
+// is inAllThreads or inThisThread.
 func limitFiles(grants []grant, restrict func(call, a1, a2, a3 uintptr) syscall.Errno) error {
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
@@ -96,14 +96,14 @@ func limitFiles(grants []grant, restrict func(call, a1, a2, a3 uintptr) syscall.
 			return err
 		}
 	}
-	// A ruleset applies to the calling thread and the threads that it starts later, so every thread must make the call.
+	// A ruleset applies to the calling thread and the threads that it starts later. So every thread must make the call.
 	if errno := restrict(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0); errno != 0 {
 		return fmt.Errorf("restricting file access with Landlock: %w", errno)
 	}
 	return nil
 }
 
-// allow adds the grant to a ruleset. It leaves out rights that the ruleset does not handle.
+// allow adds the grant to a ruleset. It omits rights that the ruleset does not handle.
 func (g grant) allow(ruleset int, handled uint64) error {
 	file, err := unix.Open(g.path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) {

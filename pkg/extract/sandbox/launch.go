@@ -17,12 +17,12 @@ import (
 // launchMarker is the environment variable that makes a process become another program. Its value is a launch in JSON.
 const launchMarker = "SLUICE_LAUNCH"
 
-// Program is a program that Run starts with few rights and limited resources.
+// Program is a program for Run, with few rights and limited resources.
 type Program struct {
-	Path string   // absolute path of its file, without links
+	Path string   // absolute path of the executable, without links
 	Args []string // without the name of the program
 	Env  []string // the whole environment
-	// Files are the files and folders that the program may read, besides those of the system's libraries.
+	// Files are the files and folders that the program may read, apart from the system's libraries.
 	Files     []string
 	Dir       string        // working directory
 	Memory    int64         // maximum address space, in bytes
@@ -31,7 +31,7 @@ type Program struct {
 	MaxOutput int64         // maximum size of the standard output, in bytes
 }
 
-// launch is the part of a Program that its process needs, in JSON.
+// launch is the part of a Program that its process needs, encoded as JSON.
 type launch struct {
 	Path       string
 	Args       []string
@@ -48,8 +48,8 @@ var (
 )
 
 // Run runs a program and returns its standard output. The program's standard input is the file `in`, or empty if `in`
-// is nil. It cannot use the network, start other programs, or write files, unless the system lacks support for such a
-// restriction. Run stops the program when ctx is done.
+// is nil. The program cannot use the network, start other programs, or write files, as far as the system supports these
+// restrictions. Run stops the program when ctx is done.
 func Run(ctx context.Context, p Program, in *os.File) ([]byte, error) {
 	exe, err := executable()
 	if err != nil {
@@ -80,7 +80,7 @@ func Run(ctx context.Context, p Program, in *os.File) ([]byte, error) {
 	defer clock.Stop()
 	ended := make(chan error, 1)
 	go func() {
-		runtime.LockOSThread() // not unlocked: the system kills the child when the thread that started it ends
+		runtime.LockOSThread() // never unlocked: the system kills the child when the thread that started it ends
 		ended <- cmd.Run()
 	}()
 	err = <-ended
@@ -97,8 +97,8 @@ func Run(ctx context.Context, p Program, in *os.File) ([]byte, error) {
 	return nil, fmt.Errorf("%w: %s", err, strings.Join(strings.Fields(string(stderr.data)), " "))
 }
 
-// boundedOutput keeps what a program writes, up to a limit. One goroutine of package os/exec writes to it, and has
-// finished when Run of exec.Cmd returns.
+// boundedOutput keeps what a program writes, up to a limit. Only one goroutine of package os/exec writes to it. That
+// goroutine has ended when Run of exec.Cmd returns.
 type boundedOutput struct {
 	data     []byte
 	max      int64

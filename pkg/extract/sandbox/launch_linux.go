@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// programNiceness is added to the nice value of a program. It is larger than that of document readers, so that
-	// reading texts has priority over recognising text in pictures.
+	// programNiceness is added to the nice value of a program. It is larger than that of document readers, because
+	// reading documents has priority over recognising text in pictures.
 	programNiceness = 15
 	programFiles    = 64 // maximum number of open files
 )
@@ -23,9 +23,9 @@ var (
 	sharedFiles    = []string{"/etc/ld.so.cache", "/usr/share", "/usr/local/share", "/dev/null"}
 )
 
-// become replaces this process by the program, with few rights. It returns only if that fails.
+// become replaces this process with the program, with few rights. It returns only if that fails.
 func (l launch) become() error {
-	runtime.LockOSThread() // not unlocked: the program keeps the rights of this thread
+	runtime.LockOSThread() // never unlocked: the program keeps the rights of this thread
 	yieldProcessor(programNiceness)
 	grants := []grant{{l.Path, landlockExecute}}
 	for _, f := range libraryFolders {
@@ -34,19 +34,19 @@ func (l launch) become() error {
 	for _, f := range slices.Concat(sharedFiles, l.Files) {
 		grants = append(grants, grant{f, landlockRead})
 	}
-	_ = closeInherited() // it fails without /proc, and then the program inherits what this process did
+	_ = closeInherited() // fails without /proc; the program then inherits what this process did
 	for resource, to := range map[int]uint64{unix.RLIMIT_CORE: 0, unix.RLIMIT_FSIZE: 0, unix.RLIMIT_NOFILE: programFiles, unix.RLIMIT_CPU: l.CPUSeconds} {
 		if err := lowerLimit(resource, to); err != nil {
 			return fmt.Errorf("limiting resource %d: %w", resource, err)
 		}
 	}
-	// The system may support none of the following restrictions; the log says which are missing for document readers.
+	// The system may support none of the following restrictions. The log says which ones document readers lack.
 	_ = dropCapabilities(inThisThread)
 	_ = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 	_ = limitFiles(grants, inThisThread)
 	_ = limitCalls(deniedToPrograms)
 	args := append([]string{l.Path}, l.Args...)
-	// The address space is limited last, because this process has reserved more than the program may use.
+	// Limit the address space last, because this process has reserved more than the program may use.
 	if err := lowerLimit(unix.RLIMIT_AS, uint64(l.Memory)); err != nil {
 		return fmt.Errorf("limiting its memory: %w", err)
 	}

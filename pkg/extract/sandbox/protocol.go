@@ -20,12 +20,12 @@ type frameKind byte
 
 const (
 	frameRequest    frameKind = 'R' // to the child: Request
-	frameAccepted   frameKind = 'A' // from the child: []string, the rights that it could not give up; sent when it receives a request
+	frameAccepted   frameKind = 'A' // from the child: []string, rights it could not give up; sent on each request
 	frameBlocks     frameKind = 'B' // from the child: []domain.Block, in any number of frames
 	frameSpent      frameKind = 'S' // from the child: true if the child must be replaced after this document
 	frameDocument   frameKind = 'D' // from the child: domain.Document without blocks; ends the answer
-	framePicture    frameKind = 'P' // from the child: []byte, the picture of a page; empty if it is a file in the child's folder; ends the answer
-	frameRectangles frameKind = 'L' // from the child: [][][]domain.PageRectangle, for a request with passages; ends the answer
+	framePicture    frameKind = 'P' // from the child: []byte, a picture; empty if it is in a file; ends the answer
+	frameRectangles frameKind = 'L' // from the child: [][][]domain.PageRectangle, for passages; ends the answer
 	frameRefusal    frameKind = 'E' // from the child: Error; ends the answer
 	frameFault      frameKind = 'F' // from the child: a string, the error that prevented reading; ends the answer
 )
@@ -52,11 +52,11 @@ type Request struct {
 	Scan  bool         `json:"scan,omitempty"` // write the picture of the page for text recognition, instead of drawing it
 	Turn  int          `json:"turn,omitempty"` // clockwise quarter turns of that picture
 	Scans format.Scans `json:"scans"`          // what to do with pages whose text must be recognised
-	// Recognised is set if the child's folder holds text that was recognised in the pictures of scanned pages.
+	// Recognised is set if the child's folder holds recognised text of scanned pages.
 	Recognised bool `json:"recognised,omitempty"`
 }
 
-// refusal is the transmitted form of an *Error, with its cause as text.
+// refusal is an *Error as it is transmitted, with its cause as text.
 type refusal struct {
 	Kind    format.Kind `json:"kind"`
 	Message string      `json:"message"`
@@ -65,7 +65,7 @@ type refusal struct {
 }
 
 func newRefusal(e *format.Error) refusal {
-	const maxMessage, maxCause = 1 << 10, 16 << 10 // in bytes; the value and stack of a panic can be of any length
+	const maxMessage, maxCause = 1 << 10, 16 << 10 // in bytes; the value and stack of a panic may have any length
 	r := refusal{Kind: e.Kind, Message: format.Cut(e.Message, maxMessage), Pages: e.Pages}
 	if e.Err != nil {
 		r.Cause = format.Cut(strings.ToValidUTF8(e.Err.Error(), "\uFFFD"), maxCause)

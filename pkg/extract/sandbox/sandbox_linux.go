@@ -13,12 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// executable returns a path to the running program. The path stays valid if the program's file is replaced by another
-// version.
+// executable returns a path to the running program. The path stays valid even if the program's file is replaced.
 func executable() (string, error) { return "/proc/self/exe", nil }
 
-// limitMemory lets the process map the given number of bytes beyond what it has mapped now. A limit on the total would
-// be useless, because Go reserves address space at startup without using it.
+// limitMemory lets the process map the given number of bytes beyond what it has already mapped. A limit on the total
+// would be useless, because Go reserves address space at startup without using it.
 func limitMemory(bytes int64) error {
 	if bytes <= 0 {
 		return nil
@@ -45,9 +44,9 @@ const (
 	maxFileSize  = 512 << 20 // size of a temporary file in bytes; the largest ones hold an unpacked sheet
 )
 
-// confine permanently drops all rights that reading documents does not need, in all threads of the process. It removes
-// the access to files outside `folders`, to the network, and to other programs and processes. It also removes
-// capabilities, and the right to gain new privileges. confine also closes file descriptors that were inherited by
+// confine permanently drops all rights that are not needed for reading documents, in all threads of the process. The
+// process can no longer reach the network, files outside `folders`, or other programs and processes. It loses its
+// capabilities and the right to gain new privileges. confine also closes file descriptors that were inherited by
 // accident. It returns the rights that this system does not let the process drop; all other rights are dropped.
 func confine(folders []string) (missing []string) {
 	report := func(what string, err error) {
@@ -67,7 +66,7 @@ func confine(folders []string) (missing []string) {
 }
 
 // refusePrivileges sets no_new_privs in every thread. Programs built with cgo cannot make a system call in all threads;
-// in such programs, limitCalls sets it instead.
+// there, limitCalls sets it.
 func refusePrivileges() error {
 	if _, _, errno := syscall.AllThreadsSyscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0); errno != 0 {
 		return errno
@@ -85,7 +84,7 @@ func lowerLimit(resource int, to uint64) error {
 }
 
 // closeInherited closes inherited file descriptors, except those that the protocol uses. It recognises them by the
-// missing close-on-exec flag: Go sets this flag on everything that it opens.
+// missing close-on-exec flag, which Go sets on everything that it opens.
 func closeInherited() error {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -104,8 +103,8 @@ func closeInherited() error {
 	return nil
 }
 
-// dropCapabilities drops all capabilities. The process has capabilities if the service runs as root, as in some
-// containers. The argument `call` is inAllThreads or inThisThread.
+// dropCapabilities drops all capabilities. The process has some if the service runs as root, as in some containers.
+// `call` is inAllThreads or inThisThread.
 func dropCapabilities(call func(call, a1, a2, a3 uintptr) syscall.Errno) error {
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var none [2]unix.CapUserData
@@ -115,19 +114,18 @@ func dropCapabilities(call func(call, a1, a2, a3 uintptr) syscall.Errno) error {
 	return nil
 }
 
-// childAttributes makes the system kill the child when the thread that started the child exits. The thread exits when
-// the parent dies, at the latest.
+// childAttributes makes the system kill the child when the thread that started it exits. That happens at the latest
+// when the parent dies.
 func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
 // exitOnCPULimit installs the SIGXCPU handler once per process. Without a handler, Go ignores the signal.
 var exitOnCPULimit sync.Once
 
-// niceness is added to the nice value of the child, so that requests to the service have priority over reading
-// documents. It is small: even on a busy machine, a child must get enough of a processor to finish within its
-// wall-clock limit.
+// niceness is added to the child's nice value, because requests to the service have priority over reading documents. It
+// is small: even on a busy machine, a child must get enough of a processor to finish within its wall-clock limit.
 const niceness = 5
 
-// yieldProcessor lowers the priority of all threads. New threads inherit the priority. `nice` is added to the nice value.
+// yieldProcessor adds `nice` to the nice value of all threads, which lowers their priority. New threads inherit it.
 func yieldProcessor(nice int) {
 	threads, err := os.ReadDir("/proc/self/task")
 	if err != nil {
@@ -140,8 +138,8 @@ func yieldProcessor(nice int) {
 	}
 }
 
-// limitCPU terminates the process after it has used the given number of seconds of CPU time from now on. It leaves the
-// hard limit alone, because a lowered hard limit could not be raised for the next document.
+// limitCPU terminates the process once it has used the given number of seconds of CPU time from now on. It leaves the
+// hard limit alone, which could not be raised again for the next document.
 func limitCPU(seconds uint64) error {
 	if seconds == 0 {
 		return nil

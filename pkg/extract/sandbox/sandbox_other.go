@@ -21,8 +21,8 @@ func limitMemory(bytes int64) error {
 // limitCPU does nothing on this system. The parent still enforces the wall-clock limit.
 func limitCPU(uint64) error { return nil }
 
-// confine does nothing on this system: the process keeps the rights of the user who runs the service. It reports no
-// missing restrictions, because the manual describes this limitation and an operator cannot change it.
+// confine does nothing on this system: the process keeps the rights of the service's user. It reports no missing
+// restrictions, because the manual describes this limitation and an operator cannot change it.
 func confine([]string) (missing []string) { return nil }
 
 // childAttributes returns nil on this system: a child exits when its input ends.

@@ -63,8 +63,8 @@ func recognisedPages() (map[int]scan.Page, error) {
 	return scan.Read(f)
 }
 
-// Picture opens the picture that the child wrote for the last request, and removes its file. The child may be under an
-// attacker's control, so Picture accepts only a regular file of a plausible size.
+// Picture opens the picture that the child wrote for the last request, and removes its file. It accepts only a regular
+// file of a plausible size, because an attacker may control the child.
 func (w *Worker) Picture() (*os.File, error) {
 	path := filepath.Join(w.Dir, pictureFile)
 	defer os.Remove(path)
@@ -82,8 +82,8 @@ func (w *Worker) Picture() (*os.File, error) {
 	return f, nil
 }
 
-// GiveRecognised copies recognised pages into the child's folder. It must be called before a request whose field
-// Recognised is set.
+// GiveRecognised copies recognised pages into the child's folder. Call it before a request with the field Recognised
+// set.
 func (w *Worker) GiveRecognised(path string) error {
 	from, err := os.Open(path)
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// deniedCalls are system calls that reading a document never needs. They use the network, start programs, affect other
-// processes, or reach large and rarely used parts of the kernel. They fail with EPERM.
+// deniedCalls are system calls that are never needed to read a document. They use the network, start programs, affect
+// other processes, or reach large and rarely used parts of the kernel. They fail with EPERM.
 var deniedCalls = append([]uint32{unix.SYS_EXECVE, unix.SYS_EXECVEAT}, deniedToPrograms...)
 
-// deniedToPrograms are the denied system calls of a process that becomes another program.
+// deniedToPrograms are the denied system calls of a process that has become another program.
 var deniedToPrograms = []uint32{
 	unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_CONNECT, unix.SYS_BIND, unix.SYS_LISTEN, unix.SYS_ACCEPT, unix.SYS_ACCEPT4,
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_GETFD,
@@ -30,7 +30,7 @@ var deniedToPrograms = []uint32{
 type callABI struct {
 	arch   uint32
 	denied []uint32 // additional calls to deny, which other architectures lack
-	below  uint32   // from this number on, calls belong to another ABI, which is denied entirely; 0 if there is none
+	below  uint32   // calls from this number on belong to another ABI, which is denied entirely; 0 if none
 }
 
 var callABIs = map[string]callABI{
@@ -70,7 +70,7 @@ func limitCalls(denied []uint32) error {
 }
 
 // callFilter returns the BPF program that filters system calls. It allows new threads but not new processes. The
-// process may send signals only to itself, as Go's scheduler does.
+// process may send signals only to itself, which Go's scheduler does.
 func callFilter(abi callABI, denied []uint32, pid uint32) []unix.SockFilter {
 	stmt := func(code uint16, k uint32) unix.SockFilter { return unix.SockFilter{Code: code, K: k} }
 	load := func(at uint32) unix.SockFilter { return stmt(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, at) }

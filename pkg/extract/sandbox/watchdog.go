@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// exitMemory is the exit code when a watchdog stopped its child.
+// exitMemory is the exit code of a child that its watchdog stopped.
 const exitMemory = 88
 
 // watchEvery is the interval at which the watchdog checks the memory.
@@ -20,15 +20,15 @@ func mappedMemory() int64 {
 	return int64(sample[0].Value.Uint64() - sample[1].Value.Uint64())
 }
 
-// addressSpace returns the number of bytes that Go has mapped, including memory that it no longer uses.
+// addressSpace returns the number of bytes that Go has mapped, including memory that is no longer in use.
 func addressSpace() int64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}}
 	metrics.Read(sample)
 	return int64(sample[0].Value.Uint64())
 }
 
-// WatchMemory terminates the process once it holds more than the given number of bytes. It is used on systems that
-// cannot limit the memory of a process. It sees only memory that Go allocates, and notices growth with a delay of up to
+// WatchMemory terminates the process once it holds more than the given number of bytes. It is meant for systems that
+// cannot limit the memory of a process. It sees only memory that Go allocates, and detects growth with a delay of up to
 // watchEvery.
 func WatchMemory(bytes int64) {
 	tick := time.NewTicker(watchEvery)

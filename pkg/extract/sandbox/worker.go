@@ -28,17 +28,17 @@ type Worker struct {
 	files     *handover
 	Dir       string // folder for the child's temporary files
 	Read      int    // number of documents read
-	Expired   bool   // whether it must be replaced, because a parser panicked in it or its memory has grown
+	Expired   bool   // whether to replace the child: a parser panicked in it, or its memory has grown
 	HasExited bool
 	stop      chan struct{} // closed to stop the child
 	ended     chan struct{} // closed once the child has exited
-	// Missing lists the rights that the system does not let the child give up. It is set once the child has accepted a
+	// Missing lists the rights that the child could not give up on this system. It is set once the child has accepted a
 	// document.
 	Missing []string
 }
 
-// headBuffer keeps the first bytes written to it, because a dying Go runtime prints the reason before the stacks.
-// Package os/exec writes to it from one goroutine, which has finished when Wait returns.
+// headBuffer keeps the first bytes written to it, because a dying Go runtime prints the reason before the stacks. Only
+// one goroutine of package os/exec writes to it. That goroutine has ended when Wait returns.
 type headBuffer struct{ data []byte }
 
 func (b *headBuffer) Write(p []byte) (int, error) {
@@ -49,8 +49,8 @@ func (b *headBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Start starts a child that may use maxMemory bytes. It creates a temporary folder for the child inside the folder
-// `temp`. The child can open files only in its temporary folder and in `cache`, the folder for compiled code.
+// Start starts a child that may use maxMemory bytes. It creates a folder for the child in `temp`. The child can open
+// files only in this folder and in `cache`, the folder for compiled code.
 func Start(maxMemory int64, temp, cache string) (*Worker, error) {
 	exe, err := executable()
 	if err != nil {
@@ -92,12 +92,12 @@ func Start(maxMemory int64, temp, cache string) (*Worker, error) {
 	return w, nil
 }
 
-// start starts the process on a thread that lives as long as the child, because the system kills the child when that
-// thread ends.
+// start starts the process on a thread that lives as long as the child. The system kills the child when that thread
+// ends.
 func (w *Worker) start() error {
 	started := make(chan error)
 	go func() {
-		runtime.LockOSThread() // not unlocked, so the thread ends with this function, after the child
+		runtime.LockOSThread() // never unlocked, so the thread ends with this function, after the child
 		defer close(w.ended)
 		err := w.cmd.Start()
 		started <- err
@@ -105,7 +105,7 @@ func (w *Worker) start() error {
 			return
 		}
 		<-w.stop
-		// The errors only say that the child had already exited, or how it exited.
+		// The errors only say that the child had already exited, or how.
 		_ = w.cmd.Process.Kill()
 		_ = w.cmd.Wait()
 	}()
@@ -121,17 +121,17 @@ func (w *Worker) Stop() {
 		return
 	}
 	w.HasExited = true
-	_ = w.in.Close() // errors do not matter, because the child has exited or is about to be killed
+	_ = w.in.Close() // errors do not matter: the child has exited or is about to be killed
 	close(w.stop)
 	<-w.ended
 	w.files.close()
 	_ = os.RemoveAll(w.Dir)
 }
 
-// ErrNotStarted means that the child exited before it received the document. Another child can read the document.
+// ErrNotStarted means that the child exited before it received the document. Another child may succeed.
 var ErrNotStarted = errors.New("the extraction process ended before it received the document")
 
-// Answer is a child's answer to a request: the document, the PNG picture of a page, or the rectangles of each span in
+// Answer is a child's answer to a request: the document, the PNG picture of a page, or the rectangles of each span of
 // each passage.
 type Answer struct {
 	Document   *domain.Document
@@ -186,7 +186,7 @@ var (
 	errFault    = errors.New("the extraction process failed")
 )
 
-// receive collects frames up to the one that ends the answer.
+// receive collects frames up to the last one of the answer.
 func (w *Worker) receive(req Request) (Answer, error) {
 	lim := req.Limits
 	var blocks []domain.Block
