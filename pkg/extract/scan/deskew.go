@@ -8,16 +8,16 @@ import (
 // Bounds for finding the skew of a page.
 const (
 	sampleWidth  = 900    // width of the reduced picture, in pixels
-	maxInk       = 60_000 // number of dark points that are examined
+	maxInk       = 60_000 // number of dark points to examine
 	minInk       = 400
 	maxAngle     = 6.0 // degrees
 	coarseStep   = 0.5
 	fineStep     = 0.1
 	minAngle     = 0.25 // degrees; a smaller skew does not hinder recognition
-	clearBenefit = 1.15 // how much sharper the lines must be at the best angle than without turning the page
+	clearBenefit = 1.15 // how much sharper the lines must be at the best angle than without rotation
 )
 
-// Straightened returns the picture of a page turned so that its lines of text are horizontal, if they are slightly
+// Straightened returns the picture of a page turned so that its lines of text are horizontal. The lines may be slightly
 // skewed, as on paper that was not put straight onto the scanner.
 func Straightened(g *image.Gray) *image.Gray {
 	angle := skewOf(g)
@@ -30,10 +30,9 @@ func Straightened(g *image.Gray) *image.Gray {
 // point is a dark point of a reduced picture.
 type point struct{ x, y float64 }
 
-// skewOf returns the angle of a page's lines in degrees, or 0 if the angle is unclear. The angle is positive if the
-// lines go down to the right. For each of many angles, skewOf counts the dark points in rows that are inclined by that
-// angle. At the angle of the lines, the counts of adjacent rows differ most, because rows lie either on a line or
-// between lines.
+// skewOf returns the angle of a page's lines in degrees, or 0 if the angle is unclear. It is positive if the lines go
+// down to the right. For each of many angles, skewOf counts the dark points in rows with that inclination. At the right
+// angle, the counts of adjacent rows differ most, because a row is either on a line of text or between two lines.
 func skewOf(g *image.Gray) float64 {
 	points := inkOf(g)
 	if len(points) < minInk {
@@ -56,8 +55,7 @@ func skewOf(g *image.Gray) float64 {
 	return best
 }
 
-// inkOf reduces a picture to sampleWidth and returns its dark points. A point is dark if it is much darker than the
-// mean.
+// inkOf reduces a picture to sampleWidth and returns its dark points: those that are much darker than the mean.
 func inkOf(g *image.Gray) []point {
 	w, h := g.Rect.Dx(), g.Rect.Dy()
 	step := max(w/sampleWidth, 1)

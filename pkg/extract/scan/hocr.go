@@ -19,8 +19,8 @@ const (
 	maxPixels     = 1 << 20 // largest coordinate
 )
 
-// ParseHOCR reads the text of one page from hOCR, an HTML format in which programs for text recognition report
-// positions (http://kba.github.io/hocr-spec/1.2/). Words beyond maxWords are dropped.
+// ParseHOCR reads the text of one page from hOCR, an HTML format for recognised text with positions
+// (http://kba.github.io/hocr-spec/1.2/). It drops words beyond maxWords.
 func ParseHOCR(r io.Reader) (Page, error) {
 	d := xml.NewDecoder(r)
 	d.Strict, d.Entity, d.AutoClose = false, xml.HTMLEntity, xml.HTMLAutoClose
@@ -105,7 +105,7 @@ func (h *hocr) start(p *Page, t xml.StartElement) error {
 	return nil
 }
 
-// end handles the end of an element. It reports whether the element was a word that contains text.
+// end handles the end of an element. It reports whether the element was a word with text.
 func (h *hocr) end(p *Page) bool {
 	closes := h.word != nil && h.depth == h.at
 	h.depth--
@@ -123,10 +123,10 @@ func (h *hocr) end(p *Page) bool {
 	return true
 }
 
-// lineOf returns a line that does not contain any words yet. hOCR states the position of a baseline relative to the
-// lower left corner of the line's box.
+// lineOf returns a line without any words yet. In hOCR, the position of a baseline is relative to the lower left corner
+// of the line's box.
 func lineOf(box [4]float64, props map[string]string, column int) Line {
-	const descent = 0.22 // part of a line's height below its baseline, if hOCR does not say where the baseline is
+	const descent = 0.22 // part of a line's height below its baseline, if hOCR does not state the baseline
 	l := Line{Left: box[0], Size: box[3] - box[1], Column: column}
 	if size := numbers(props["x_size"]); len(size) == 1 && size[0] > 0 && size[0] < maxPixels {
 		l.Size = size[0]

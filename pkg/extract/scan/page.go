@@ -1,5 +1,5 @@
-// Package scan describes the text that a program for text recognition (OCR) found in the picture of a page, and reads
-// that program's output. The readers of document formats turn it into the lines of a page.
+// Package scan describes the text that an OCR program found in the picture of a page, and reads the program's output.
+// The readers of document formats turn it into the lines of a page.
 package scan
 
 import (
@@ -18,8 +18,8 @@ type Page struct {
 	Number int `json:"n"` // from 1
 	Width  int `json:"w"`
 	Height int `json:"h"`
-	// Turn is the number of clockwise quarter turns after which the picture was upright. Width, Height and all
-	// positions refer to the turned picture.
+	// Turn is the number of clockwise quarter turns that made the picture upright. Width, Height and all positions
+	// refer to the turned picture.
 	Turn  int    `json:"t,omitempty"`
 	Lines []Line `json:"l,omitempty"`
 	// Failed tells users why recognition failed. It is "" if recognition succeeded.
@@ -85,8 +85,8 @@ func (p Page) Confidence() float64 {
 	return sum / float64(letters)
 }
 
-// Quality estimates how much text of the page was recognised correctly. If there are two results for the same page, the
-// one with the higher quality is better.
+// Quality estimates how much text of the page was recognised correctly. Of two results for the same page, the one with
+// the higher quality is better.
 func (p Page) Quality() float64 {
 	c := p.Confidence()
 	return float64(p.Letters()) * c * c
