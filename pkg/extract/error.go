@@ -8,10 +8,10 @@ type Error = format.Error
 // Kind is the reason why a document cannot be read. Every kind is permanent: trying again would not help.
 type Kind = format.Kind
 
-// Passage is a part of a document's text whose position on the pages is wanted.
+// Passage is a part of a document's text to be found on its pages.
 type Passage = format.Passage
 
-// Limits bounds the resources that reading one document may take, and the size of the result.
+// Limits bounds the resources for reading one document, and the size of the result.
 type Limits = format.Limits
 
 // The kinds of failure.

@@ -25,8 +25,8 @@ import (
 // clockFactor is the ratio of a document's wall-clock limit to its CPU time limit.
 const clockFactor = 3
 
-// Limits for an Extractor that draws pages. They leave room for compiling PDFium, which takes more time and memory than
-// drawing a page. PDFium is compiled only if its compiled code is not yet in the cache folder.
+// Limits for an Extractor that draws pages. If the cache folder does not yet hold the compiled code of PDFium, PDFium
+// is compiled first. The limits allow for that, because it takes more time and memory than drawing a page.
 const (
 	DrawMemory  = 1 << 30          // bytes
 	DrawTimeout = 20 * time.Second // CPU time
@@ -35,17 +35,17 @@ const (
 // Options configure an Extractor. Zero fields get their defaults.
 type Options struct {
 	// Concurrency is the maximum number of child processes. Each reads one document at a time. If there are several,
-	// one is reserved for workspaces that are not using any of the others, so that a workspace with many documents
-	// cannot block the rest. Default: the number of processors, but at most 4, plus 1.
+	// one is reserved for workspaces that use none of the others, so a workspace with many documents cannot block the
+	// rest. Default: the number of processors, but at most 4, plus 1.
 	Concurrency int
-	// Direct is the maximum size of plain text and CSV files that are read in this process, in bytes. Their readers are
-	// simple and take time in proportion to the size, so these files need not wait for a child. With the default of 0,
-	// no file is read in this process.
+	// Direct is the maximum size, in bytes, of plain text and CSV files that are read in this process. Their readers
+	// are simple and take linear time, so these files need not wait for a child. With the default of 0, no file is read
+	// in this process.
 	Direct int64
 	// MaxMemory is the maximum memory for reading one document, in bytes. Default 2 GiB.
 	MaxMemory int64
 	// Timeout is the maximum CPU time for reading a large document; see cpuLimit. The wall-clock limit is clockFactor
-	// times as long, so that valid documents do not fail on a busy machine. Default 2 minutes.
+	// times as long, so valid documents do not fail on a busy machine. Default 2 minutes.
 	Timeout time.Duration
 	// MaxText is the maximum size of a document's text, in bytes. Default 64 MiB.
 	MaxText int64
@@ -54,20 +54,20 @@ type Options struct {
 	// CacheDir is the folder for the compiled code of PDFium. All children share it, and it survives restarts. Default:
 	// a folder in the user's cache directory.
 	CacheDir string
-	// TempDir is the folder that holds documents while they are being read. Files that a killed process leaves there
-	// are not removed. Default: the system's folder for temporary files.
+	// TempDir is the folder for documents while they are being read. Files that a killed process leaves there are not
+	// removed. Default: the system's folder for temporary files.
 	TempDir string
 	// IdleAfter is how long a child may be idle before it is stopped. Default 30 seconds.
 	IdleAfter time.Duration
-	// Recycle is the number of documents that a child reads before it is replaced. Default 200.
+	// Recycle is the number of documents after which a child is replaced. Default 200.
 	Recycle int
 	// Tesseract is the path of the program that recognises text in pictures, "off" for none, or "" for the program
 	// named tesseract in the PATH.
 	Tesseract string
-	// Recognisers is the maximum number of pages on which text is recognised at a time. Each keeps a processor busy for
-	// seconds. Default: half of the processors, but at least 1.
+	// Recognisers is the maximum number of pages whose text is recognised at the same time. Each page keeps a processor
+	// busy for seconds. Default: half of the processors, but at least 1.
 	Recognisers int
-	// MaxScans is the maximum number of pages of one document on which text is recognised. Default 1,000.
+	// MaxScans is the maximum number of pages of one document whose text is recognised. Default 1,000.
 	MaxScans int
 	// Log receives a warning for each child that dies. Default slog.Default().
 	Log *slog.Logger
@@ -114,12 +114,12 @@ const (
 	// smallFileTime is the CPU time that any file may take. It includes compiling PDFium, which takes several seconds
 	// in a new data directory.
 	smallFileTime = 15 * time.Second
-	// largeFile is the minimum size, in bytes, of a file that may take the whole CPU time limit.
+	// largeFile is the minimum size, in bytes, of a file that may use the whole CPU time limit.
 	largeFile = 2 << 20
 )
 
-// cpuLimit returns the maximum CPU time for reading a file of the given size. A small file that takes a long time is
-// hostile or damaged, and would keep a child process from reading other files.
+// cpuLimit returns the maximum CPU time for reading a file of the given size. A small file that takes long is hostile
+// or damaged, and would keep a child process from reading other files.
 func (o Options) cpuLimit(size int64) time.Duration {
 	least := min(smallFileTime, o.Timeout)
 	share := float64(min(size, largeFile)) / largeFile
@@ -136,13 +136,14 @@ type Request struct {
 	URL       string    // address of the page; "" if none
 	// PlainRows is set to write table rows as tab-separated cells instead of "column: value; …".
 	PlainRows bool
-	// Languages are the languages of scanned pages, as Tesseract names them, such as eng or deu. If there are none, the
+	// Languages are the languages of scanned pages in Tesseract's notation, such as eng or deu. Without any, the
 	// installed languages that use a page's script are tried.
 	Languages []string
-	// Defer makes Extract fail with an error of kind Scanned if text must be recognised in pictures, which takes
-	// seconds per page. It has no effect if Tesseract is not installed.
+	// Defer makes Extract fail with an error of kind Scanned if text must be recognised in pictures, because
+	// recognition takes seconds per page. It has no effect if Tesseract is not installed.
 	Defer bool
-	// Progress, if set, is called before text is recognised on the next page, with the number of pages done and to do.
+	// Progress, if set, is called before text is recognised on the next page, with the number of pages done and the
+	// total.
 	Progress func(done, total int)
 }
 
@@ -152,7 +153,7 @@ type Extractor struct {
 	limits format.Limits
 	slots  *admission.Gate
 	ocr    *tesseract.Program
-	pages  *admission.Gate // pages on which text is being recognised
+	pages  *admission.Gate // limits the pages whose text is being recognised
 	ctx    context.Context // cancelled by Close
 	cancel context.CancelCauseFunc
 
@@ -169,7 +170,7 @@ type idleWorker struct {
 	clock *time.Timer
 }
 
-// errClosed is the cause of failures after Close.
+// errClosed is the error of requests after Close.
 var errClosed = errors.New("the extractor is closed")
 
 // New returns an Extractor. It starts children when documents need them; Close stops them.
@@ -187,10 +188,9 @@ func New(o Options) *Extractor {
 	}
 }
 
-// Extract reads one document. If no child is free, Extract waits. If documents of several workspaces are waiting, one
-// document of each workspace is read in turn. If pages are scanned, their text is recognised first; see recognition. An
-// *Error means that the document cannot be read and that a retry would not help. Any other error comes from the child
-// process or the context, so a retry may succeed.
+// Extract reads one document. It waits if no child is free; workspaces with waiting documents are served in turn. If
+// pages are scanned, their text is recognised first; see recognition. An *Error means that the document cannot be read
+// and that a retry would not help. Any other error comes from the child process or the context, so a retry may succeed.
 func (x *Extractor) Extract(ctx context.Context, req Request) (*domain.Document, error) {
 	ctx, req, done, err := x.begin(ctx, req)
 	if err != nil {
@@ -210,8 +210,8 @@ func (x *Extractor) Draw(ctx context.Context, req Request, page int) ([]byte, er
 }
 
 // Locate finds passages from a document's text on its pages. The result holds rectangles for each passage and each of
-// its spans, usually one for each line; there are none for text that is not found. Locate reads only the pages around
-// the passages. It waits and fails like Extract; formats without positions are Unsupported.
+// its spans, usually one per line. Text that is not found has none. Locate reads only the pages around the passages. It
+// waits and fails like Extract; formats without positions are Unsupported.
 func (x *Extractor) Locate(ctx context.Context, req Request, passages []Passage) ([][][]domain.PageRectangle, error) {
 	if len(passages) == 0 {
 		return nil, nil
@@ -223,8 +223,8 @@ func (x *Extractor) Locate(ctx context.Context, req Request, passages []Passage)
 	return answer.Rectangles, err
 }
 
-// task is what a child does with a document. It draws the page `page` or locates `passages`. If neither is set, it
-// reads the document.
+// task tells a child what to do with a document: to draw the page `page` or to locate `passages`. If neither is set,
+// the child reads the document.
 type task struct {
 	page       int
 	passages   []Passage
@@ -235,9 +235,9 @@ type task struct {
 // reads reports whether the child reads the document.
 func (t task) reads() bool { return t.page == 0 && t.passages == nil }
 
-// begin registers a request, so that Close waits for it. If the document comes as a stream, begin first writes it to a
-// file. The returned context is cancelled when the Extractor is closed. The caller must call the returned function when
-// the request is done.
+// begin registers a request, so that Close waits for it. It first writes a document that comes as a stream to a file.
+// Closing the Extractor cancels the returned context. The caller must call the returned function when the request is
+// done.
 func (x *Extractor) begin(ctx context.Context, req Request) (context.Context, Request, func(), error) {
 	x.mu.Lock()
 	if x.closed {
@@ -277,7 +277,7 @@ func (x *Extractor) ask(ctx context.Context, req Request, t task) (none sandbox.
 	return x.askNext(ctx, req, t)
 }
 
-// askNext passes one request to a child once it is the turn of the request's workspace.
+// askNext waits until it is the turn of the request's workspace, and then passes the request to a child.
 func (x *Extractor) askNext(ctx context.Context, req Request, t task) (none sandbox.Answer, err error) {
 	f, size, err := openDocument(req.Path)
 	if err != nil {
@@ -299,7 +299,6 @@ func (x *Extractor) askNext(ctx context.Context, req Request, t task) (none sand
 	return x.askChild(ctx, f, x.request(req, t, size), t.recognised)
 }
 
-// request returns the request to the child.
 func (x *Extractor) request(req Request, t task, size int64) sandbox.Request {
 	limit := x.opts.cpuLimit(size)
 	return sandbox.Request{
@@ -309,7 +308,7 @@ func (x *Extractor) request(req Request, t task, size int64) sandbox.Request {
 	}
 }
 
-// isSimple reports whether the file is plain text or CSV, judging by its first bytes as Parse does.
+// isSimple reports whether the file is plain text or CSV. It judges by the first bytes, as Parse does.
 func isSimple(f *os.File, req Request) bool {
 	head := make([]byte, format.HeadBytes)
 	n, err := f.ReadAt(head, 0)
@@ -349,14 +348,14 @@ func (x *Extractor) askChild(ctx context.Context, f *os.File, child sandbox.Requ
 		x.logMissingRights(w)
 		x.release(w)
 		if errors.Is(err, sandbox.ErrNotStarted) && attempt == 0 {
-			continue // the child died while it was idle, so the document is not the cause
+			continue // the child died while idle, so the document is not the cause
 		}
 		return answer, err
 	}
 }
 
-// openDocument opens a regular file. It rejects pipes and other special files, because opening or reading them could
-// block forever.
+// openDocument opens a regular file. It rejects pipes and other special files, which could block forever when opened or
+// read.
 func openDocument(path string) (f *os.File, size int64, err error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -374,7 +373,7 @@ func openDocument(path string) (f *os.File, size int64, err error) {
 	return f, info.Size(), nil
 }
 
-// logMissingRights logs, only once, which restrictions on the children the system does not support.
+// logMissingRights logs, only once, which restrictions on children the system does not support.
 func (x *Extractor) logMissingRights(w *sandbox.Worker) {
 	if len(w.Missing) > 0 {
 		x.reportMissing.Do(func() {
@@ -423,7 +422,7 @@ func (x *Extractor) take() (*sandbox.Worker, error) {
 	return sandbox.Start(x.opts.MaxMemory, x.opts.TempDir, x.opts.CacheDir)
 }
 
-// release keeps a child for the next document, or stops the child if it must be replaced.
+// release keeps a child for the next document, or stops it if it must be replaced.
 func (x *Extractor) release(w *sandbox.Worker) {
 	if w.HasExited {
 		return
@@ -440,7 +439,7 @@ func (x *Extractor) release(w *sandbox.Worker) {
 	x.mu.Unlock()
 }
 
-// retire stops a child that has been idle for IdleAfter, unless a document has taken it in the meantime.
+// retire stops a child that has been idle for IdleAfter, unless a document has taken it since.
 func (x *Extractor) retire(iw *idleWorker) {
 	x.mu.Lock()
 	found := false

@@ -155,7 +155,7 @@ func TestSmallFilesGetLittleTime(t *testing.T) {
 	}
 }
 
-// TestSimpleFilesNeedNoChild occupies all children. Plain text and small CSV files must be read nevertheless.
+// TestSimpleFilesNeedNoChild occupies all children. Plain text and small CSV files must still be read.
 func TestSimpleFilesNeedNoChild(t *testing.T) {
 	t.Parallel()
 	x := NewTestExtractor(t, Options{Concurrency: 2, Direct: 1000})
@@ -181,8 +181,8 @@ func TestSimpleFilesNeedNoChild(t *testing.T) {
 	}
 }
 
-// TestAChildIsKeptForOtherWorkspaces first lets one workspace use as many children as it may. A further document of
-// that workspace must wait, but a document of another workspace must be read.
+// TestAChildIsKeptForOtherWorkspaces lets one workspace use all the children that it may. Its next document must wait,
+// but a document of another workspace must be read.
 func TestAChildIsKeptForOtherWorkspaces(t *testing.T) {
 	t.Parallel()
 	x := NewTestExtractor(t, Options{Concurrency: 3})

@@ -67,8 +67,8 @@ func TestCloseEndsDocumentsThatAreBeingRead(t *testing.T) {
 	}
 }
 
-// TestPDFsWithoutContentAreRefusedEarly checks that the files are refused without PDFium: if it had been compiled, its
-// code would be in the cache folder.
+// TestPDFsWithoutContentAreRefusedEarly checks that the files are refused without PDFium. If PDFium had been compiled,
+// its code would be in the cache folder.
 func TestPDFsWithoutContentAreRefusedEarly(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -100,7 +100,7 @@ func TestPDFsWithoutContentAreRefusedEarly(t *testing.T) {
 }
 
 // TestPDFiumIsReleased reads two files that PDFium cannot open. There is only one instance of PDFium. If the first file
-// did not release it, the second would wait for a minute and then fail.
+// did not release it, the second file would wait for a minute and then fail.
 func TestPDFiumIsReleased(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -28,8 +28,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/zip"
 )
 
-// formats is the registry of formats, in the order of detection: text formats recognised by content come before those
-// recognised only by name.
+// formats is the registry of formats, in the order of detection: text formats that are recognised by content come
+// before those that are recognised only by name.
 var formats = format.NewRegistry(
 	pdf.Format,
 	image.PNG,
@@ -63,7 +63,7 @@ var formats = format.NewRegistry(
 // Formats returns the document formats that can be read.
 func Formats() []format.Format { return formats.Formats() }
 
-// Named returns the format that the extension of a file name or address stands for, or nil if the extension is unknown.
+// Named returns the format for the extension of a file name or address, or nil if the extension is unknown.
 func Named(name string) *format.Format { return formats.Named(name) }
 
 // Declared returns the format with the given MIME type or alias, or nil if there is none.
@@ -76,8 +76,8 @@ func DetectType(head []byte, name, declared string) string {
 	return formats.Detect(head, name, declared)
 }
 
-// Stream reads a document in this process and passes each block to `emit` as soon as it has read it. The returned
-// document has no blocks. Errors and panics are handled as Parse handles them.
+// Stream reads a document in this process and passes on each block as soon as it has read it. The returned document has
+// no blocks. Stream treats errors and panics like Parse.
 func Stream(ctx context.Context, src format.Source, lim format.Limits, emit func(domain.Block) error) (*domain.Document, error) {
 	return formats.Parse(ctx, src, lim, emit)
 }
@@ -103,7 +103,7 @@ func Locate(ctx context.Context, src format.Source, lim format.Limits, passages 
 	return formats.Locate(ctx, src, lim, passages)
 }
 
-// RunChildIfAsked does nothing unless an Extractor started this process as a child. In a child it reads documents and
+// RunChildIfAsked does nothing unless an Extractor started this process as a child. In a child, it reads documents and
 // never returns. It must be the first call in every main and TestMain.
 func RunChildIfAsked() { sandbox.RunIfAsked(ChildTasks()) }
 

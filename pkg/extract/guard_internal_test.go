@@ -45,7 +45,7 @@ func RequireRestrictions(t *testing.T, x *Extractor) {
 
 func TestAChildInheritsNothing(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-secret")
-	// A supervisor may pass on file descriptors without the close-on-exec flag, as this one has none.
+	// A supervisor may pass on file descriptors without the close-on-exec flag, like the copy made here.
 	fd, err := unix.Open("/etc/passwd", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func TestAMisbehavingChildFailsOneDocument(t *testing.T) {
 	}
 }
 
-// TestAChildEndsWithItsParent runs this test binary as a parent. The parent is killed while its child is reading a
+// TestAChildEndsWithItsParent runs this test binary as a parent. It kills the parent while its child is reading a
 // document that never ends.
 func TestAChildEndsWithItsParent(t *testing.T) {
 	if os.Getenv("TEST_PARENT") != "" {

@@ -18,8 +18,8 @@ import (
 )
 
 // TestHostileDocuments reads hostile files in children, with the limits that the service sets. Each file must fail with
-// the given kind, or yield the expected text. No file may exceed the time or memory that a child may use, and no text
-// may come from outside the file.
+// the given kind or yield the expected text. No file may exceed the time or memory of a child, and no text may come
+// from outside the file.
 func TestHostileDocuments(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -102,7 +102,7 @@ func TestHostileDocuments(t *testing.T) {
 
 func rawBytes(s string) func(testing.TB) []byte { return func(testing.TB) []byte { return []byte(s) } }
 
-// program returns bytes that begin like a Linux program and continue at random.
+// program returns bytes that start like a Linux program and continue at random.
 func program(testing.TB) []byte {
 	data := []byte("\x7fELF\x02\x01\x01\x00")
 	for x := uint32(1); len(data) < 8000; {
@@ -122,8 +122,8 @@ func documentWith(t testing.TB, others map[string]string) []byte {
 	return extracttest.Zip(t, parts, 1)
 }
 
-// overlappingZip returns a container whose directory lists one packed part thousands of times, as David Fifield's bombs
-// do (https://www.usenix.org/conference/woot19/presentation/fifield). The file is small, but unpacks to gigabytes.
+// overlappingZip returns a container whose directory lists one packed part thousands of times, like David Fifield's zip
+// bombs (https://www.usenix.org/conference/woot19/presentation/fifield). The file is small, but unpacks to gigabytes.
 func overlappingZip(t testing.TB) []byte {
 	t.Helper()
 	body := bytes.Repeat([]byte("<w:p/>"), 1<<17)
@@ -166,7 +166,7 @@ func overlappingZip(t testing.TB) []byte {
 	return b.Bytes()
 }
 
-// falseSizeZip returns a container whose part unpacks to a gigabyte, although the directory states a size of a thousand
+// falseSizeZip returns a container with a part that unpacks to a gigabyte, although the directory states a thousand
 // bytes.
 func falseSizeZip(t testing.TB) []byte {
 	data := extracttest.Zip(t, map[string]string{"word/document.xml": strings.Repeat("<w:p/>", 1<<17)}, 800)
@@ -301,7 +301,7 @@ func pack(t testing.TB, data []byte) []byte {
 	return b.Bytes()
 }
 
-// flateBomb returns a page with a form XObject of half a gigabyte of blanks, which is packed to half a megabyte.
+// flateBomb returns a page with a form XObject of half a gigabyte of blanks, packed into half a megabyte.
 func flateBomb(t testing.TB) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -342,8 +342,7 @@ func nestedArrays(testing.TB) []byte {
 	return extracttest.PDF(zooCatalog, zooPages, zooPage, extracttest.Stream("", zooHello+strings.Repeat("[", 100_000)+" TJ "), strings.Repeat("[", 100_000))
 }
 
-// formsThatFanOut returns a page that would draw 2^40 forms: there are 40 forms, each of which draws the next one
-// twice.
+// formsThatFanOut returns a page that would draw 2^40 forms: each of its 40 forms draws the next one twice.
 func formsThatFanOut(testing.TB) []byte {
 	objects := []string{zooCatalog, zooPages, zooPage, extracttest.Stream("", zooHello+"/X Do")}
 	for n := range 40 {

@@ -18,10 +18,10 @@ import (
 )
 
 // MisbehavePrefix is the start of a document that asks a child to do something that no parser should do. The name of
-// the action follows and, after a space, its argument.
+// the action follows, with its argument after a space.
 const MisbehavePrefix = "!misbehave "
 
-// misbehave does what a document with MisbehavePrefix asks for, and returns the outcome as the text of the document. It
+// misbehave does what a document with MisbehavePrefix asks for, and returns the outcome as the document's text. It
 // parses all other documents.
 func misbehave(ctx context.Context, src format.Source, lim format.Limits, emit func(domain.Block) error) (*domain.Document, error) {
 	head := make([]byte, 4096)
@@ -79,7 +79,7 @@ func misbehave(ctx context.Context, src format.Source, lim format.Limits, emit f
 	return &domain.Document{MIMEType: format.TypeText}, nil
 }
 
-// try does one thing for which a process needs a right. It returns "done" or the error.
+// try does something that needs a certain right. It returns "done" or the error.
 func try(what, with string) string {
 	var err error
 	switch what {
@@ -123,7 +123,7 @@ func recurse(n int) int {
 	return recurse(n+1) + int(pad[0]) //nolint:staticcheck // without an end, until the stack's bound
 }
 
-// panicking is a source that panics when it is read for the second time.
+// panicking is a source that panics at the second read.
 type panicking struct{ reads int }
 
 // ReadAt implements io.ReaderAt.
@@ -134,7 +134,8 @@ func (p *panicking) ReadAt(b []byte, _ int64) (int, error) {
 	return copy(b, "some text"), io.EOF
 }
 
-// openedFiles prevents the files created by the function descriptors from being closed when they become garbage.
+// openedFiles keeps the files that the function descriptors creates from being garbage collected, which would close
+// them.
 var openedFiles []*os.File
 
 // descriptors lists the open file descriptors of the process that are below maxOpenedFiles.

@@ -15,7 +15,7 @@ import (
 )
 
 // packedBookPDF returns a book whose dictionaries are in object streams. Its fonts have ToUnicode maps, and every page
-// shows text in two of the fonts.
+// shows text in two of them.
 func packedBookPDF(pages, fonts int) []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.5\n")
@@ -71,7 +71,7 @@ func packedBookPDF(pages, fonts int) []byte {
 	return b.Bytes()
 }
 
-// TestMemoryDoesNotGrowWithPages reads books with many pages in a child, and checks the peak memory of the child.
+// TestMemoryDoesNotGrowWithPages reads books with many pages in a child, and checks the child's peak memory.
 func TestMemoryDoesNotGrowWithPages(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -119,8 +119,8 @@ func TestMemoryDoesNotGrowWithPages(t *testing.T) {
 	}
 }
 
-// peakMemory returns the peak memory of a running process, in KiB. The figure that the system reports for a process
-// that has ended also includes the memory of the process that started it.
+// peakMemory returns the peak memory of a running process, in KiB. For a process that has ended, the system's figure
+// would include the memory of the process that started it.
 func peakMemory(t *testing.T, pid int) (kib int) {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

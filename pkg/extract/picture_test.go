@@ -15,8 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/extracttest"
 )
 
-// page returns a PDF with one page. `box` is the size of the page, and `extra` holds additional entries of the page's
-// dictionary. The numbers of the objects in `more` begin at 5.
+// page returns a PDF with one page. `box` is the size of the page, `extra` holds additional entries of the page's
+// dictionary, and `more` holds further objects, numbered from 5.
 func page(box, extra, content string, more ...string) []byte {
 	return extracttest.PDF(append([]string{
 		"<< /Type /Catalog /Pages 2 0 R /OpenAction << /S /JavaScript /JS (app.alert\\(1\\)) >> >>",
@@ -26,7 +26,7 @@ func page(box, extra, content string, more ...string) []byte {
 	}, more...)...)
 }
 
-// TestPagesAreDrawnInAChildProcess draws pages of ordinary and hostile files, with the limits that the service uses.
+// TestPagesAreDrawnInAChildProcess draws pages of ordinary and hostile files, with the service's limits.
 func TestPagesAreDrawnInAChildProcess(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -17,17 +17,17 @@ import (
 )
 
 // maxScanRounds is the number of times that a document may ask for text recognition. The first round covers pages
-// without text, and samples of pages with a text layer; the second covers the other pages, if the text layers of the
-// samples do not match the pictures.
+// without text, and samples of pages with a text layer. If the text layers of the samples do not match the pictures, a
+// second round covers the other pages.
 const maxScanRounds = 2
 
-// Recognition describes the program that recognises text.
+// Recognition describes the OCR program.
 type Recognition struct {
 	Version   string
 	Languages []string
 }
 
-// Recognises reports whether text on scanned pages can be recognised. It returns an error that says why it cannot.
+// Recognises describes the program that recognises text on scanned pages. If there is none, the error says why.
 func (x *Extractor) Recognises() (Recognition, error) {
 	x.mu.Lock()
 	if x.closed {
@@ -42,7 +42,7 @@ func (x *Extractor) Recognises() (Recognition, error) {
 }
 
 // extract reads a document and, if necessary, recognises the text of its scanned pages. The child that reads the
-// document reports these pages. Their text is then recognised page by page, while no child is held, and another child
+// document reports these pages. Their text is recognised page by page, without holding a child. Then another child
 // reads the document with the recognised pages.
 func (x *Extractor) extract(ctx context.Context, req Request) (*domain.Document, error) {
 	scans := format.Scans{Report: true, Limit: x.opts.MaxScans}
@@ -100,9 +100,9 @@ type recognition struct {
 	missing   []string // languages that were asked for and are not installed
 }
 
-// pages recognises the text on the pages with the numbers `numbers`. If several workspaces are waiting, one page of
-// each is recognised in turn, so that a long document of one workspace does not hold up the other workspaces. A page on
-// which recognition fails is recorded as failed. An error means that the document cannot be read now.
+// pages recognises the text on the given pages. Workspaces take turns page by page, so a long document does not hold up
+// other workspaces. If recognition fails on a page, the page is recorded as failed. An error means that the document
+// cannot be read now.
 func (r *recognition) pages(ctx context.Context, numbers []int) error {
 	numbers = numbers[:min(len(numbers), r.x.opts.MaxScans-r.done)]
 	total := r.done + len(numbers)
@@ -143,12 +143,12 @@ func failure(err error) string {
 	return "recognising its text failed"
 }
 
-// minSure is the minimum mean confidence at which the first result for a page is accepted. If the confidence is lower,
-// the page may be turned or in another script.
+// minSure is the mean confidence from which the first result for a page is accepted. Below it, the page may be turned
+// or in another script.
 const minSure = 0.75
 
-// page recognises the text of one page. If the result is doubtful, it tries the orientation and the script that the
-// program detects, and returns the better result.
+// page recognises the text of one page. If the result is doubtful, page tries again with the orientation and the script
+// that the program detects, and returns the better result.
 func (r *recognition) page(ctx context.Context, number int) (scan.Page, error) {
 	picture, err := r.picture(ctx, number, 0)
 	if err != nil {
@@ -196,7 +196,7 @@ func (r *recognition) page(ctx context.Context, number int) (scan.Page, error) {
 }
 
 // picture lets a child process make the picture of a page. It does not wait for a free child as Extract does. The
-// number of such children is limited nevertheless, because every page already waits for its turn to be recognised.
+// number of these children is limited all the same, because every page waits for its turn before it is recognised.
 func (r *recognition) picture(ctx context.Context, number, turn int) (*os.File, error) {
 	f, size, err := openDocument(r.req.Path)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // TestDamagedDocumentsDoNoHarm reads truncated and damaged copies of the sample documents in children. Each must yield
-// text or an error with a cause. No parser may panic, no child may die, and no temporary files may be left. "make
+// text or an error with a cause. No parser may panic, no child may die, and no temporary files may remain. "make
 // torture-extract" tries more copies.
 func TestDamagedDocumentsDoNoHarm(t *testing.T) {
 	t.Parallel()
