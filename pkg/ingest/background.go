@@ -19,7 +19,7 @@ type Background struct {
 }
 
 const (
-	// backgroundPoll is the interval at which background work checks whether the process is idle.
+	// backgroundPoll is how often background work checks whether the process is idle.
 	backgroundPoll = 20 * time.Millisecond
 	// backgroundMaxWait limits how long background work waits for the process to become idle before it embeds its next
 	// few texts. Because of this limit, it makes progress even in a process that is never idle.
@@ -27,7 +27,7 @@ const (
 )
 
 // NewBackground returns a Background for moves between places for which `applies` returns true. Up to `slots`
-// goroutines do background work at the same time. They pause while `busy` returns true; `busy` may be nil.
+// goroutines do background work at the same time. They pause while `busy` returns true. `busy` may be nil.
 func NewBackground(slots int, applies func(from, to domain.Place) bool, busy func() bool) *Background {
 	return &Background{applies: applies, busy: busy, slots: make(chan struct{}, max(slots, 1))}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// destination is an embedding model, together with the places in which a job stores the vectors from this model. Text
-// is embedded once for all of these places.
+// destination is an embedding model, with the places where a job stores vectors from this model. Text is embedded once
+// for all of these places.
 type destination struct {
 	datastore string
 	model     string

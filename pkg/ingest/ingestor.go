@@ -197,8 +197,8 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	return report.emit(ctx, ev)
 }
 
-// languages returns the languages in which text is recognised on the job's scanned pages: those that the job names or,
-// if it names none, i.Languages.
+// languages returns the languages for recognising text on the job's scanned pages: those that the job names or, if it
+// names none, i.Languages.
 func (i *Ingestor) languages(job domain.Job) []string {
 	if names := job.Languages.Names(); len(names) > 0 {
 		return names
