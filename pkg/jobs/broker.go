@@ -59,7 +59,7 @@ func newUnopenedBroker(conn *Conn, o Options) *Broker {
 	return &Broker{conn: conn, js: conn.js, opts: o, attempts: newAttemptStore(conn.js, o.RetryTimeout), now: o.Now, log: o.Log}
 }
 
-// Interval at which Attach checks whether the streams exist yet.
+// How often Attach checks whether the streams exist yet.
 const attachInterval = 250 * time.Millisecond
 
 // Attach looks up the streams that Open creates, and waits for them until ctx is done. It uses only the options

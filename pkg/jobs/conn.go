@@ -69,7 +69,7 @@ const (
 	// This is needed because a machine that crashes does not close its connections.
 	pingInterval = 4 * time.Second
 	maxPings     = 2
-	// Period for which Connect keeps asking a server that reports JetStream as disabled.
+	// How long Connect keeps asking a server that reports JetStream as disabled.
 	jetStreamStartTime = 2 * time.Second
 )
 

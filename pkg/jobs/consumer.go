@@ -114,8 +114,8 @@ func (c checkpoint) appliesTo(s *jetstream.StreamInfo) bool {
 	return c.Floor > 0 && c.Stream.Equal(s.Created)
 }
 
-// rewriteInterval is the interval at which an unchanged checkpoint is written again, so that its entry in the attempt
-// store does not expire.
+// rewriteInterval is how often an unchanged checkpoint is written again, so that its entry in the attempt store does
+// not expire.
 const rewriteInterval = 12 * time.Hour
 
 func checkpointKey(consumer string) string { return "consumer-" + consumer }

@@ -81,7 +81,7 @@ func openBroker(t testing.TB, conn *Conn, o Options) *Broker {
 	return b
 }
 
-// newBroker returns a broker with a server of its own.
+// newBroker returns a broker with its own server.
 func newBroker(t testing.TB) *Broker {
 	t.Helper()
 	return openBroker(t, connect(t, startServer(t, natsd.Options{NoSync: true})), Options{})
@@ -158,9 +158,8 @@ func (r *running) stop(t testing.TB) {
 	}
 }
 
-// shortAckWait is shorter than testTimeout. The server may still send a job in response to the last request of a
-// stopped worker, because nats.go ends such a request shortly before it unsubscribes. This job is delivered again after
-// shortAckWait.
+// shortAckWait is shorter than testTimeout. nats.go ends the last request of a stopped worker shortly before it
+// unsubscribes, so the server may still send a job in response. That job is delivered again after shortAckWait.
 const shortAckWait = 3 * time.Second
 
 // work starts a worker with short delays. It is stopped at the end of the test.

@@ -11,8 +11,8 @@ import (
 )
 
 // Outstanding reports whether a job is running or may still be delivered. It returns true if the job's message is in
-// JOBS and may be unacknowledged. This is not exact: the server only reports the position up to which all jobs are
-// acknowledged. An acknowledged job after that position also counts as outstanding.
+// JOBS and may be unacknowledged. This is not exact: the server only reports up to which position all jobs are
+// acknowledged, so acknowledged jobs after that position also count as outstanding.
 func (b *Broker) Outstanding(ctx context.Context, job domain.Job) (bool, error) {
 	if err := checkJob(job); err != nil {
 		return false, err

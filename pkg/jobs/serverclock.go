@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// Interval at which the servers are asked for the time.
+// How often the servers are asked for the time.
 const clockEvery = 30 * time.Second
 
 // serverClock is the clock of the NATS servers, accurate to the duration of a request. Processes on several machines

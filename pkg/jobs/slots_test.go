@@ -29,7 +29,7 @@ func openSlots(t testing.TB, b *Broker) *HostSlots {
 	return slots
 }
 
-// slotsOf returns the HostSlots of n crawlers that share a server. Each has a connection of its own.
+// slotsOf returns the HostSlots of n crawlers that share a server. Each has its own connection.
 func slotsOf(t testing.TB, n int) []*HostSlots {
 	t.Helper()
 	srv := startServer(t, natsd.Options{NoSync: true})

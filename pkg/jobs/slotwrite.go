@@ -33,8 +33,8 @@ const (
 	// failedPause is the maximum pause before requests are retried after a failed batch.
 	failedPause = time.Second
 	// maxSlotLateness is how late a slot may start because its write took a long time. A late request could come too
-	// close to the next one, whose slot was scheduled from the planned start. So a slot is reserved again if it is
-	// later than maxSlotLateness and later than a quarter of the host's delay.
+	// close to the next one, because the next slot was scheduled from the planned start. A slot is therefore reserved
+	// again if it is later than maxSlotLateness and later than a quarter of the host's delay.
 	maxSlotLateness = 50 * time.Millisecond
 	// entryMargin is how long an entry outlives the state in it, to allow for clock differences.
 	entryMargin = 10 * time.Second
@@ -133,7 +133,7 @@ func (t *HostSlots) round(h *slotHost, batch []*slotRequest) (rest []*slotReques
 }
 
 // wanted returns the requests that must still be applied. It drops reservations that no caller is waiting for, releases
-// of slots whose leases have expired, and holds that have ended and that no caller is waiting for.
+// of expired leases, and ended holds that no caller is waiting for.
 func (t *HostSlots) wanted(batch []*slotRequest, now time.Time) []*slotRequest {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -168,9 +168,8 @@ func (t *HostSlots) attempt(h *slotHost, batch []*slotRequest) (again []*slotReq
 	if err != nil {
 		return nil, err
 	}
-	// If all slots are taken according to a state that was read earlier, read the state again, because a slot may have
-	// been released since. After a refusal for another reason, this is unnecessary, because the time at which a slot
-	// starts can only become later.
+	// If all slots are taken in a state that was read earlier, read the state again, because a slot may have been
+	// released since. Other refusals do not need this, because the start of a slot can only become later.
 	if !changed && !fresh && isAnyFull(answers) {
 		if err := t.load(h); err != nil {
 			return nil, err

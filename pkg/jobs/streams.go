@@ -91,8 +91,8 @@ func (o Options) jobsConfig(first uint64) jetstream.StreamConfig {
 		Subjects:    []string{prefixJobs + ".*.*.*"},
 		Retention:   jetstream.LimitsPolicy,
 		Storage:     jetstream.FileStorage,
-		// The default, DiscardOld, would silently drop the oldest jobs. Message schedules require DiscardOld. That is
-		// why they have a stream of their own.
+		// The default, DiscardOld, would silently drop the oldest jobs. Message schedules require DiscardOld, which is
+		// why they have their own stream.
 		Discard:           jetstream.DiscardNew,
 		MaxMsgsPerSubject: 1,
 		MaxMsgSize:        MaxJobBytes,

@@ -70,8 +70,8 @@ func TestADamagedSequenceIsDropped(t *testing.T) {
 	}
 }
 
-// NATS neither recovers a consumer whose state is unreadable, nor allows creating it again, so damaged files must be
-// removed first.
+// NATS does not recover a consumer with unreadable state, and does not allow creating it again. Damaged files must
+// therefore be removed first.
 func TestADamagedConsumerCanBeCreatedAgain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

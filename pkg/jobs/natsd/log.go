@@ -17,7 +17,7 @@ type logger struct {
 	cause     error         // the first fatal error
 	hasFailed bool          // whether a write has failed since the last call to begin
 	broken    chan struct{} // closed once a write has failed
-	// recovering holds the names of the streams whose recovery has begun but not ended.
+	// recovering holds the names of the streams that have begun but not completed their recovery.
 	recovering map[string]bool
 }
 
@@ -92,7 +92,7 @@ func (l *logger) Noticef(format string, v ...any) {
 	}
 }
 
-// unrecovered returns the names of the streams whose recovery has begun but not ended.
+// unrecovered returns the names of the streams that have begun but not completed their recovery.
 func (l *logger) unrecovered() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// Interval at which the server is checked, and restarted if it is broken.
+	// How often the server is checked, and restarted if it is broken.
 	checkInterval = time.Second
 	// Number of bytes that the disk must accept before a restart. It is enough for a message of the maximum size and
 	// its overhead.
@@ -69,9 +69,9 @@ func (s *Server) supervise(ctx context.Context) {
 // errReplaced means that the directory's path now refers to another directory.
 var errReplaced = errors.New("this path now leads to another disk or directory")
 
-// checkDirectory fails with errReplaced if the directory is no longer the one in which Start took the lock. This
-// happens if the directory's disk was unmounted, or if another disk was mounted over it. A server started there would
-// find no streams, and would create them on the wrong disk.
+// checkDirectory fails with errReplaced if the directory is no longer the one that Start locked. This happens if the
+// directory's disk was unmounted, or if another disk was mounted over it. A server started there would find no streams,
+// and would create them on the wrong disk.
 func (s *Server) checkDirectory() error {
 	held, err := s.lock.Stat()
 	if err != nil {

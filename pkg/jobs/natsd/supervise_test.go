@@ -21,8 +21,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fullVariable is set in the environment of the process that runs the test. The test needs a process of its own,
-// because the file size limit that simulates a full disk applies to the whole process.
+// fullVariable is set in the environment of the process that runs the test. The test needs its own process, because the
+// file size limit that simulates a full disk applies to the whole process.
 const fullVariable = "NATSD_TEST_FULL"
 
 // testTimeout guards against a hang.

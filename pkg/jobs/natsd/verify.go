@@ -34,12 +34,12 @@ const (
 	streamsLevels = "jetstream/*/streams/*"
 )
 
-// removeDamaged checks the configurations of all streams and consumers and the saved positions of the consumers, and
+// removeDamaged checks the configurations of all streams and consumers, and the saved positions of the consumers. It
 // removes those that are damaged, so that their owners recreate them. Messages stay: a recreated stream takes over the
 // messages in its directory. removeDamaged must run while no server uses the directory.
 //
-// The server checks less. It stops the whole stream of a consumer whose configuration it cannot decode ("stream is
-// offline"), uses a consumer's configuration without comparing the checksum, and allocates as much memory for a
+// The server checks less. If it cannot decode a consumer's configuration, it stops the consumer's whole stream ("stream
+// is offline"). It uses a consumer's configuration without comparing the checksum, and allocates as much memory for a
 // consumer's saved position as the damaged file claims to need.
 func (s *Server) removeDamaged() error {
 	streams, err := filepath.Glob(filepath.Join(globEscape(s.opts.Dir), filepath.FromSlash(streamsLevels)))
