@@ -99,7 +99,7 @@ func (s *Store) Repair(ctx context.Context) (bool, error) {
 	return created, nil
 }
 
-// Interval at which Attach checks whether the store exists yet.
+// How often Attach checks whether the store exists yet.
 const attachInterval = 250 * time.Millisecond
 
 // Attach opens the store that another process creates with Open. Until that process has created it, Attach waits, at
