@@ -95,8 +95,8 @@ func (b *Browser) connect(ctx context.Context) (*instance, error) {
 	return i, nil
 }
 
-// udpPolicy is the flag that keeps WebRTC from using the network. WebRTC is also removed from pages, but that does not
-// work for frames with a process of their own.
+// udpPolicy is the flag that keeps WebRTC from using the network. WebRTC is also removed from pages, but not from
+// frames that have their own process.
 const udpPolicy = "--webrtc-ip-handling-policy=disable_non_proxied_udp"
 
 // checkPolicy logs a warning if a remote browser runs without udpPolicy.

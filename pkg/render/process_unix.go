@@ -15,8 +15,8 @@ func killGroup(p *os.Process) {
 	}
 }
 
-// setProcessGroup starts the browser in a process group of its own. All its processes can then be killed together, and
-// they receive no signals from the terminal.
+// setProcessGroup starts the browser in its own process group. All its processes can then be killed together, and they
+// receive no signals from the terminal.
 func setProcessGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error {

@@ -35,7 +35,7 @@ const restrictionScript = `for (const [name, value] of Object.entries({
 	open: () => null, alert: () => {}, confirm: () => false, prompt: () => null, print: () => {},
 })) try { Object.defineProperty(globalThis, name, {value}) } catch {}`
 
-// tab is one page in a browser context of its own.
+// tab is one page in its own browser context.
 type tab struct {
 	opts     Options
 	instance *instance

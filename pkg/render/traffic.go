@@ -107,7 +107,7 @@ func (n *traffic) handle(e *fetch.EventRequestPaused) {
 	n.runInBackground(func(ctx context.Context) {
 		defer n.finished(e.RequestID)
 		if err := a.answer(ctx, n, e); err != nil && ctx.Err() == nil {
-			// Answering fails if the page has navigated in the meantime, which is normal. If it fails for another
+			// If the page has navigated in the meantime, answering fails, which is expected. If it fails for another
 			// reason, the browser gets no response to the request. The page can still become idle, because the request
 			// no longer counts as pending.
 			n.opts.Log.DebugContext(ctx, "answering a request of the browser failed", "url", e.Request.URL, "error", err)
