@@ -119,8 +119,8 @@ func documentValues(d *domain.ActiveDatasource, key string) []filter.Value {
 	return index.ValuesOf(d.Metadata, key)
 }
 
-// property returns a built-in property of a datasource, in the form in which filters compare it, or "" if the
-// datasource has no such property.
+// property returns a built-in property of a datasource, in the form that filters compare, or "" if the datasource has
+// no such property.
 func property(d *domain.ActiveDatasource, key string) string {
 	switch key {
 	case filter.PropertyID:

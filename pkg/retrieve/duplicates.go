@@ -56,7 +56,7 @@ var foldASCII = func() (table [utf8.RuneSelf]byte) {
 // letters seldom match.
 func hashNonASCII(r rune) byte { return 0x80 | byte(uint32(r)*0x9E3779B1>>25) }
 
-// fingerprint returns the fingerprint of a text, which is valid until f is released.
+// fingerprint returns the fingerprint of a text. It is valid until f is released.
 func (f *duplicateFinder) fingerprint(text string) *textFingerprint {
 	o := new(textFingerprint)
 	if f.buffer == nil {

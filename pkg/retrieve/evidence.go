@@ -41,8 +41,8 @@ const (
 )
 
 const (
-	// Shares of symbols, that is, of characters that are neither letters nor marks, without white space. Up to
-	// minSymbols, evidence.symbols is 0; from maxSymbols, it is 1.
+	// Shares of symbols, which are characters other than letters and marks, not counting white space. Up to minSymbols,
+	// evidence.symbols is 0; from maxSymbols, it is 1.
 	minSymbols = 0.04
 	maxSymbols = 0.2
 	// Symbols are counted in the texts of the best examinedTexts candidates by words, in the first examinedBytes of
@@ -127,8 +127,8 @@ func commonDocuments(a, b []*candidate) (n int) {
 	return n
 }
 
-// symbolShare returns the share of a text's characters, without white space, that are neither letters nor marks. `ok`
-// is false if the text is empty or has not been read.
+// symbolShare returns the share of characters in a text that are neither letters nor marks, not counting white space.
+// `ok` is false if the text is empty or has not been read.
 func symbolShare(h *index.Hit) (share float64, ok bool) {
 	var symbols, all float64
 	for _, r := range bounded.Prefix(h.Text, examinedBytes) {

@@ -86,8 +86,8 @@ func facetFaults(field string, keys []string) (faults []domain.FieldError) {
 	return faults
 }
 
-// facetsOf counts the values of the requested metadata keys. It counts only documents of which the search has ranked at
-// least one chunk.
+// facetsOf counts the values of the requested metadata keys. It counts a document only if the search has ranked at
+// least one of its chunks.
 func (r *Retriever) facetsOf(ctx context.Context, legs []leg, req Request, f index.Filter) (*domain.Facets, error) {
 	found := make(map[string]bool)
 	stores := make(map[string]domain.Datastore)
@@ -141,7 +141,7 @@ func (r *Retriever) count(ctx context.Context, ds domain.Datastore, f index.Filt
 	}
 }
 
-// countIn counts values in one place of a datastore, which is given by ds.Type and ds.EmbeddingModel.
+// countIn counts values in one place of a datastore, given by ds.Type and ds.EmbeddingModel.
 func (r *Retriever) countIn(ctx context.Context, ds domain.Datastore, f index.Filter, keys []string) (index.Counts, error) {
 	engine, err := r.deps.Indexes.Index(ds.Type)
 	if err != nil {

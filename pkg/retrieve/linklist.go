@@ -15,7 +15,7 @@ func (c *candidate) isLinkList() bool {
 	return c.source != nil && c.source.Document != nil && c.source.Document.LinkList
 }
 
-// lowerLinkListScores lowers the final scores of candidates whose pages are lists of links.
+// lowerLinkListScores lowers the final scores of candidates from lists of links.
 func lowerLinkListScores(candidates []candidate) {
 	for i := range candidates {
 		if c := &candidates[i]; c.isLinkList() && c.final > 0 {
@@ -25,8 +25,8 @@ func lowerLinkListScores(candidates []candidate) {
 	}
 }
 
-// rerankLinkLists lowers the scores of reranked candidates whose pages are lists of links, and sorts the candidates
-// again. A reranker sees only passages, so it cannot recognise a list of links.
+// rerankLinkLists lowers the scores of reranked candidates from lists of links, and sorts the candidates again. A
+// reranker sees only passages, so it cannot recognise a list of links.
 func rerankLinkLists(reranked []*candidate) {
 	if !slices.ContainsFunc(reranked, (*candidate).isLinkList) {
 		return

@@ -192,7 +192,7 @@ func TestCandidatesWithoutAScoreKeepTheirOrderBelowTheOthers(t *testing.T) {
 	}
 }
 
-// untilFunc is a reranker that calls a function of the time at which it must stop.
+// untilFunc is a reranker that calls a function with the time limit.
 type untilFunc func(until time.Time) []Reranked
 
 func (untilFunc) Model() string { return "cross" }

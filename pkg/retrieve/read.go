@@ -21,7 +21,7 @@ type unreadRowsError struct{ error }
 // Unwrap returns the underlying error, which the caller gets if repeating the search does not help.
 func (u unreadRowsError) Unwrap() error { return u.error }
 
-// reader reads the rows of candidates, in the order in which they will be needed.
+// reader reads the rows of candidates in the order they will be needed.
 type reader struct {
 	ranked []*candidate
 	first  int // number of candidates in the first read

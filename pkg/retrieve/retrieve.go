@@ -1,12 +1,12 @@
 // Package retrieve answers a query with fragments. It searches the datastores, drops rows of inactive generations, and
 // ranks the remaining rows by combining their lexical and dense scores.
 //
-// Every candidate has exact scores from both legs, whichever found it. The two scores are divided by their standard
+// Every candidate has exact scores from both legs, whichever leg found it. The two scores are divided by their standard
 // deviation over the candidates, and summed with weights. If one leg is much weaker, as the built-in dense model is,
 // this ranks much better on test collections than rank fusion.
 //
-// The lexical score covers a chunk and the part of its document around it. So a short article ranks as if it had not
-// been cut into chunks. A passage in a book ranks by its own text and the text near it.
+// The lexical score covers a chunk and the part of its document around it. A short article therefore ranks as if it had
+// not been cut into chunks, and a passage in a book ranks by its own text and the text near it.
 package retrieve
 
 import (

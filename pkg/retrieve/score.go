@@ -29,13 +29,12 @@ const (
 )
 
 // fuse sets the scores of the candidates. A score is the weighted sum of the scores of both legs, each divided by its
-// standard deviation over the candidates. The sum is then divided by the score of a perfect candidate, so that it has a
-// meaning of its own: 0 is unrelated text, and 1 is a row in which every query term is saturated and whose vector
+// standard deviation over the candidates. The sum is then divided by the score of a perfect candidate, which gives it
+// an absolute meaning: 0 is unrelated text, and 1 is a row in which every query term is saturated and whose vector
 // equals the query's. If the engine returned no lexical scores, only the dense leg counts.
 //
 // Lexical scores are comparable between models, so their standard deviation is computed over all candidates. Cosines
-// are not, so their standard deviation is computed for each model. All scores are divided by the same average perfect
-// score.
+// are not, so theirs is computed for each model. All scores are divided by the same average perfect score.
 func fuse(groups map[comparableKind][]*candidate, vectors map[comparableKind]queryVector) {
 	kinds := slices.SortedFunc(maps.Keys(groups), comparableKind.compare)
 	var worded []*candidate

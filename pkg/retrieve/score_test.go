@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// crowd returns 400 candidates, every 40th of which is right. Right candidates have higher scores by words and by
+// crowd returns 400 candidates, of which every 40th is right. Right candidates have higher scores by words and by
 // meaning, but both scores contain random errors.
 func crowd() (all []*candidate, meaning []float64) {
 	r := rand.New(rand.NewPCG(7, 7))
@@ -101,7 +101,7 @@ type unknowing struct{ embedder }
 
 func (unknowing) Coverage(string) float64 { return 0.1 }
 
-// unknown is a fixture whose models are all of type unknowing.
+// unknown is a fixture with unknowing models.
 type unknown struct{ *fixture }
 
 func (u unknown) Embedder(model string) (embed.Embedder, error) {

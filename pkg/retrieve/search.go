@@ -98,8 +98,7 @@ func (q *query) search(ctx context.Context) ([]datastoreResult, error) {
 	return found, group.Wait()
 }
 
-// Maximum number of places (pairs of engine and embedding model) in which a datastore is searched if it moves during
-// the search.
+// Maximum number of places (pairs of engine and embedding model) to search if a datastore moves during the search.
 const maxPlaces = 4
 
 // datastore searches a datastore in its current place, that is, with the engine and embedding model that serve it. The
