@@ -18,7 +18,7 @@ const (
 	spanRerank = "rerank"
 )
 
-// tracedChat is a provider whose calls are traced as spans.
+// tracedChat is a provider that traces its calls as spans.
 type tracedChat struct{ chat.Provider }
 
 // Complete implements chat.Provider.

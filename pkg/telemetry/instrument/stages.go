@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// Stages that are timed, in addition to the stages of jobs.
+// Timed stages, in addition to the stages of jobs.
 const (
 	stageApply    = "apply"    // storing the changes that events report
 	stageRetrieve = "retrieve" // a query, including embedding and reranking
@@ -104,7 +104,7 @@ func (c countedEvents) Emit(ctx context.Context, ev domain.Event) error {
 // Retriever returns a retriever that times queries.
 func (s *Stages) Retriever(next *retrieve.Retriever) TimedRetriever { return TimedRetriever{next, s} }
 
-// TimedRetriever is a retrieve.Retriever whose queries are timed.
+// TimedRetriever times the queries of a retrieve.Retriever.
 type TimedRetriever struct {
 	next   *retrieve.Retriever
 	stages *Stages
@@ -127,7 +127,7 @@ func (t TimedRetriever) Facets(ctx context.Context, r retrieve.FacetRequest) (fo
 // Answerer wraps `next`, so that answers are timed and their tokens are counted.
 func (s *Stages) Answerer(next *answer.Answerer) TimedAnswerer { return TimedAnswerer{next, s} }
 
-// TimedAnswerer is an answer.Answerer whose answers are timed.
+// TimedAnswerer times the answers of an answer.Answerer.
 type TimedAnswerer struct {
 	next   *answer.Answerer
 	stages *Stages
