@@ -33,8 +33,8 @@ func hashStable(title, steady string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Identify returns a Hash of a page's title and text, and a Sketch of the text. The Sketch is computed from `own`,
-// which is the part of the text that does not occur in other pages, or the whole text.
+// Identify returns a Hash of a page's title and text, and a Sketch of the text. The Sketch is computed from `own`: the
+// part of the text that does not occur in other pages, or the whole text.
 func Identify(title, text, own string) (hash string, sketch []byte) {
 	steady := RemoveVolatile(text)
 	hash = hashStable(title, steady)

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/bounded"
 )
 
-// maxLine is the number of bytes at the start of a line in which RemoveVolatile looks for changing parts. It bounds the
-// time that the regular expressions take.
+// RemoveVolatile examines at most maxLine bytes at the start of each line, to bound the time that the regular
+// expressions take.
 const maxLine = 2_000
 
 // Parts of the regular expressions below, which are applied to text in lower case.
