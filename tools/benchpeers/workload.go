@@ -26,8 +26,8 @@ const (
 	filteredPart = 7
 	// Number of results per query.
 	topK = 10
-	// Some figures are measured with questions that are asked only once. Each of these figures needs a set of its own.
-	// There are uniqueSets sets of uniqueQuestions questions.
+	// Some figures are measured with questions that are asked only once, so each of these figures needs its own set of
+	// questions. There are uniqueSets sets of uniqueQuestions questions.
 	uniqueQuestions = 2_000
 	uniqueSets      = 4
 )
