@@ -23,8 +23,7 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// Name and namespace of the Helm release for which the chart is rendered, and the oldest supported version of
-// Kubernetes.
+// Name and namespace of the Helm release to render the chart for, and the oldest supported version of Kubernetes.
 const (
 	releaseName      = "sluice"
 	releaseNamespace = "retrieval"

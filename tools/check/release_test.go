@@ -225,7 +225,7 @@ func TestAReleaseThatBreaksARuleIsAFault(t *testing.T) {
 	}
 }
 
-// webBlock returns the address block in the crawler's network policy that stands for the web.
+// webBlock returns the address block that represents the web in the crawler's network policy.
 func webBlock(t *testing.T, r *rendered) *networkingv1.IPBlock {
 	t.Helper()
 	for _, rule := range named[*networkingv1.NetworkPolicy](t, r, "sluice-crawler").Spec.Egress {
