@@ -28,8 +28,8 @@ type Options struct {
 	APIs      int
 	Ingestors int
 	Tenants   int // number of workspaces with a key
-	// Clock is the path of the file that holds the deviation of the processes' clocks. It is "" if the program was not
-	// built by Build, and so does not read such a file.
+	// Clock is the path of the file that holds the deviation of the processes' clocks. It is "" for a program that was
+	// not built by Build, because such a program does not read the file.
 	Clock string
 	Out   io.Writer
 }
@@ -118,7 +118,7 @@ func (f *Fleet) startEngines(ctx context.Context) (err error) {
 	return err
 }
 
-// connected prepares a process whose connections to the engines go through proxies of its own.
+// connected prepares a process that connects to the engines through its own proxies.
 func (f *Fleet) connected(program, name string, withCatalog bool, env ...string) (*process, error) {
 	through := func(server, address string) (string, error) {
 		proxy, err := faultproxy.Start(address)
