@@ -73,7 +73,7 @@ var articles = []article{
 	}},
 }
 
-// terms are defined in every contract, each with a value of its own.
+// terms are defined in every contract, each time with a different value.
 var terms = []struct{ term, text string }{
 	{"Net Revenue", "means the gross amount invoiced by the Supplier for the Services, less refunds, taxes and discounts that exceed $%s in a Contract Year"},
 	{"Change of Control", "means any transaction by which a person acquires more than %s percent of the voting shares of a party"},

@@ -71,7 +71,7 @@ func (l *layout) clause(number, title, text string) {
 	}
 }
 
-// table adds a table with a caption. An amount has a cell of its own for its currency sign and its closing parenthesis,
+// table adds a table with a caption. The currency sign and the closing parenthesis of an amount have their own cells,
 // as in the web pages of annual reports.
 func (l *layout) table(caption string, rows [][]string) {
 	if l.kind != ".html" {
