@@ -205,8 +205,8 @@ func licences(dir string) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// phrases identify licences by titles or characteristic sentences of their texts. The phrases are chosen so that a
-// licence text that merely mentions another licence does not match that licence's phrase.
+// phrases identify licences by titles or characteristic sentences of their texts. A text that merely mentions another
+// licence must not match that licence's phrase.
 var phrases = []struct {
 	name       string
 	isCopyleft bool // whether the licence's terms would extend to the whole program
