@@ -27,8 +27,7 @@ func execute(ctx context.Context, command []string, stdout, stderr io.Writer) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, set.Stop()) }()
-	// The socket gets a directory of its own that only this user can enter, because the socket gives full access to the
-	// engines.
+	// The socket gives full access to the engines, so it is in its own directory, which only this user can enter.
 	dir, err := os.MkdirTemp("", "sluice-local-")
 	if err != nil {
 		return err

@@ -149,5 +149,5 @@ func readState(dir string) (s state, alive bool, err error) {
 	return s, true, nil
 }
 
-// poll is the interval at which commands read the keeper's state.
+// poll is how often commands read the keeper's state.
 const poll = 50 * time.Millisecond

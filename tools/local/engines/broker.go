@@ -42,7 +42,8 @@ func (s *Set) Handler() http.Handler {
 	return mux
 }
 
-// askBroker requests an engine's address from another process, whose Handler listens on the Unix socket `socket`.
+// askBroker requests an engine's address from another process. That process serves a Handler on the Unix socket
+// `socket`.
 func askBroker(ctx context.Context, socket, name string) (string, error) {
 	transport := &http.Transport{
 		DisableKeepAlives: true,

@@ -70,8 +70,7 @@ func StartMilvus(ctx context.Context, dir string, o MilvusOptions) (*Milvus, err
 }
 
 // milvusConfig holds the settings that differ from the server's defaults. The ports have no defaults and must be
-// distinct. They cannot collide with ports in use on this machine, because Milvus runs in a network namespace of its
-// own.
+// distinct. They cannot collide with ports in use on this machine, because Milvus runs in its own network namespace.
 const milvusConfig = `etcd:
   endpoints: localhost:2379
   use: {embed: true}

@@ -56,8 +56,8 @@ type NATSOptions struct {
 	// SyncAlways makes every server write data to disk before it acknowledges, so that the data survives a power
 	// failure, not only a crash of the process. Default: false.
 	SyncAlways bool
-	// NoAdvertise keeps the servers from telling clients each other's addresses, so that a client uses only the
-	// addresses that it was given, for example those of proxies. Default: false.
+	// NoAdvertise keeps the servers from telling clients each other's addresses. A client then uses only the addresses
+	// that it was given, for example those of proxies. Default: false.
 	NoAdvertise bool
 	// Temporary deletes the directory if this process exits without stopping the engine.
 	Temporary bool
