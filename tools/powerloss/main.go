@@ -5,8 +5,8 @@
 // acknowledged document. Before that, it runs a control: the same test on a file system that never flushes. If the
 // control loses nothing, the command fails, because the test would not notice a loss.
 //
-// The command needs Linux, root, /dev/fuse, loop devices and mkfs.ext4. Its mounts are in a mount namespace of its own,
-// and its processes in a PID namespace, so that nothing is left even if it is killed.
+// The command needs Linux, root, /dev/fuse, loop devices and mkfs.ext4. It runs in its own mount and PID namespaces, so
+// no mounts or processes are left even if it is killed.
 //
 //	go run ./tools/powerloss [-api bin/sluice] [-images 100] [-seed N] [-skip]
 package main

@@ -23,7 +23,7 @@ import (
 // partVariable says which part of the command a child process runs.
 const partVariable = "POWERLOSS_PART"
 
-// Parts of the command that run in processes of their own.
+// Parts of the command that run in their own processes.
 const (
 	partInside = "inside" // everything, in new namespaces
 	partStored = "stored" // compares a data directory with itself; see stored
@@ -106,8 +106,8 @@ func lacking() error {
 	return nil
 }
 
-// enter runs the command again in mount and PID namespaces of its own. When its process exits, for whatever reason, the
-// kernel kills all its children and removes all its mounts, which also frees their loop devices.
+// enter runs the command again in new mount and PID namespaces. When its process exits, for whatever reason, the kernel
+// kills all its children and removes all its mounts, which also frees their loop devices.
 func enter(ctx context.Context, args []string) error {
 	runtime.LockOSThread() // the kernel kills the child when the thread ends that started it
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", args...)
@@ -161,7 +161,7 @@ func inside(ctx context.Context, f flags, out io.Writer) (err error) {
 	return nil
 }
 
-// stored runs a comparison and prints its findings as JSON. It runs in a process of its own, because a process that
+// stored runs a comparison and prints its findings as JSON. It runs in a separate process, because a process that
 // serves a disk must not wait for that disk.
 func stored(ctx context.Context, args []string, out io.Writer) error {
 	var comparison check.Comparison
@@ -178,7 +178,7 @@ func stored(ctx context.Context, args []string, out io.Writer) error {
 	return json.NewEncoder(out).Encode(findings)
 }
 
-// compare runs a comparison in a process of its own and returns its findings.
+// compare runs a comparison in a separate process and returns its findings.
 func compare(ctx context.Context, c check.Comparison) (findings []string, err error) {
 	argument, err := json.Marshal(c)
 	if err != nil {

@@ -32,7 +32,7 @@ type Disk struct {
 	atFlush func()              // called once, before the next flush that has something to flush
 }
 
-// New returns a disk of the given size in bytes, which is full of zeros. The size must be a multiple of Block.
+// New returns a disk full of zeros. The size in bytes must be a multiple of Block.
 func New(size int64) *Disk {
 	return &Disk{size: size, durable: map[int64]content{}, cached: map[int64][]content{}}
 }
