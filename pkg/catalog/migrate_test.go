@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// TestSchemasOfOtherVersions opens databases whose recorded schema version is older than the first release, or newer
-// than this program.
+// TestSchemasOfOtherVersions opens databases with a schema version older than the first release or newer than this
+// program.
 func TestSchemasOfOtherVersions(t *testing.T) {
 	t.Parallel()
 	schemas := newSchemas(t)
@@ -64,7 +64,7 @@ func TestSchemasOfOtherVersions(t *testing.T) {
 				}
 				err = c.Close()
 			}
-			for _, s := range []string{ // other tests will use the same schema
+			for _, s := range []string{ // other tests use the same schema
 				`DELETE FROM goose_db_version WHERE version_id > 0`,
 				`INSERT INTO goose_db_version (version_id, is_applied) VALUES (11, ` + trueIn(engine) + `), (12, ` + trueIn(engine) + `), (13, ` + trueIn(engine) + `), (14, ` + trueIn(engine) + `), (15, ` + trueIn(engine) + `), (16, ` + trueIn(engine) + `)`,
 			} {

@@ -13,8 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/sites"
 )
 
-// These are aliases of the types in the stores' method signatures. Thanks to them, users of a Catalog need not import
-// the stores' packages.
+// Aliases of the types in the stores' method signatures, so that users of a Catalog need not import the stores'
+// packages.
 type (
 	// ActiveState is maintenance.ActiveState.
 	ActiveState = maintenance.ActiveState
@@ -80,5 +80,5 @@ const (
 	MaxConversationItems = responses.MaxItems
 )
 
-// ErrDamaged means that the file of a SQLite catalog is damaged.
+// ErrDamaged means that the file of an SQLite catalog is damaged.
 var ErrDamaged = db.ErrDamaged

@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/tools/local/engines"
 )
 
-// second opens the catalog at an address that is already open, as another process would.
+// second opens the catalog at an address that is already open, like another process.
 func second(t testing.TB, address string) *catalog.Catalog {
 	t.Helper()
 	return open(t, catalog.Options{URL: address, Connections: 4})
@@ -70,7 +70,7 @@ func TestProcessesThatShareAServer(t *testing.T) {
 		}
 		take(a, "a", time.Hour, true)
 		take(b, "b", time.Hour, false)
-		take(a, "a", time.Nanosecond, true) // the last renewal by a process that then dies
+		take(a, "a", time.Nanosecond, true) // last renewal of a process that then dies
 		take(b, "b", time.Hour, true)
 		take(a, "a", time.Hour, false)
 		if err := b.Unlock(ctx, talk.ID, "b"); err != nil {
@@ -82,7 +82,7 @@ func TestProcessesThatShareAServer(t *testing.T) {
 		t.Parallel()
 		address := schemas.take(t)
 		a, b := second(t, address), second(t, address)
-		<-b.OutboxWake() // the signal after opening
+		<-b.OutboxWake() // the signal sent on opening
 		<-b.SweepWake()
 		d := newDatasource(t, a)
 		within(t, b.OutboxWake(), "the outbox")
@@ -140,7 +140,7 @@ func TestProcessesThatShareAServer(t *testing.T) {
 					slices.Reverse(ids)
 				}
 				faults[i] = c.Transact(ctx, func(stored int) {
-					once.Do(func() { // in the first run, each transaction stores the row that the other one needs next
+					once.Do(func() { // in the first run, each transaction stores the row that the other needs next
 						both.Done()
 						both.Wait()
 					})
@@ -148,7 +148,7 @@ func TestProcessesThatShareAServer(t *testing.T) {
 			})
 		}
 		running.Wait()
-		// One transaction has stored both rows. The other one was run again and found that the rows exist.
+		// One transaction has stored both rows. The other was retried and found that they exist.
 		if (faults[0] == nil) == (faults[1] == nil) {
 			t.Fatal(faults)
 		}
@@ -169,7 +169,7 @@ func within(t testing.TB, woken <-chan struct{}, what string) {
 	}
 }
 
-// newDatasource creates a workspace, with a datastore and a datasource in it.
+// newDatasource creates a workspace with a datastore and a datasource in it.
 func newDatasource(t testing.TB, c *catalog.Catalog) domain.Datasource {
 	t.Helper()
 	ctx := context.Background()
@@ -203,7 +203,7 @@ func TestServerThatDies(t *testing.T) {
 		}
 	})
 	a, b := second(t, server.URL()), second(t, server.URL())
-	<-b.SweepWake() // the signal after opening
+	<-b.SweepWake() // the signal sent on opening
 	d := newDatasource(t, a)
 	if _, err := a.Hold(ctx, "index"); err != nil {
 		t.Fatal(err)
@@ -232,7 +232,7 @@ func TestServerThatDies(t *testing.T) {
 	if err := server.Restart(ctx); err != nil {
 		t.Fatal(err)
 	}
-	// The hold is acquired again within seconds. Until then, the process is not ready.
+	// The process acquires the hold again within seconds and is not ready until then.
 	deadline, poll := time.After(time.Minute), time.NewTicker(50*time.Millisecond)
 	defer poll.Stop()
 	for err := a.Ready(ctx); err != nil; err = a.Ready(ctx) {
@@ -248,7 +248,7 @@ func TestServerThatDies(t *testing.T) {
 	if _, err := a.Datasource(ctx, "ws", d.ID); err != nil {
 		t.Fatal(err)
 	}
-	err = a.Transact(ctx, func(int) {}, "half", "done") // fails with a conflict if either was stored before
+	err = a.Transact(ctx, func(int) {}, "half", "done") // fails with a conflict if either is already stored
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +263,7 @@ func TestStartErrors(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	server := engines.PostgreSQLForTest(t)
-	ascii := "catalog_" + strings.ToLower(rand.Text()) // random, because other tests may use the same server
+	ascii := "catalog_" + strings.ToLower(rand.Text()) // random, because tests may share the server
 	if err := sqlExec(server, `CREATE DATABASE `+ascii+` TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C'`); err != nil {
 		t.Fatal(err)
 	}

@@ -13,11 +13,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// BenchmarkSite performs the catalog's part of two crawls of a site, and reports the processor time per page of each
-// step. The steps of the first crawl are finding a page, publishing its job, applying the result of the fetch, and
-// ending the ingestion. In the second crawl, the page is found again and has not changed. Finally, pages are moved to
-// another place, withdrawn, removed, and deleted with their site. The time per page must not depend on the number of
-// pages.
+// BenchmarkSite performs the catalog's part of two crawls of a site and reports the CPU time per page of each step. In
+// the first crawl, a page is found, its job published, its fetch applied, and its ingestion ended. In the second crawl,
+// the page is found again, unchanged. Finally, pages are moved to another place, withdrawn, removed, and deleted with
+// their site. The time per page must not depend on the number of pages.
 func BenchmarkSite(b *testing.B) {
 	for _, pages := range []int{5_000, 50_000} {
 		b.Run(fmt.Sprint(pages, " pages"), func(b *testing.B) {
@@ -71,7 +70,6 @@ func crawlTwice(b *testing.B, pages int) {
 	})
 }
 
-// move moves the datastore to another place.
 func (s *benchSite) move() {
 	s.b.Helper()
 	model := "another"
@@ -95,7 +93,6 @@ func (s *benchSite) move() {
 	}
 }
 
-// work performs all queued work on the site.
 func (s *benchSite) work() {
 	s.b.Helper()
 	for {
@@ -150,14 +147,14 @@ func (s *benchSite) begin() {
 	s.crawl, s.jobs = s.jobs[0], nil
 }
 
-// timed reports the processor time of a step per page.
+// timed reports a step's CPU time per page.
 func (s *benchSite) timed(step string, f func()) {
 	from := processorTime(s.b)
 	f()
 	s.b.ReportMetric(float64((processorTime(s.b)-from).Microseconds())/float64(s.pages), step+"-µs/page")
 }
 
-// discover applies events with groups of links, four per transaction, and then the end of the discovery.
+// discover applies events with groups of links, four per transaction, and then ends the discovery.
 func (s *benchSite) discover() {
 	s.b.Helper()
 	var evs []domain.Event

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// RepairRequest is an operator's request that an api process run a repair; see control.Repairer.
+// RepairRequest is an operator's request for a repair by an api process; see control.Repairer.
 type RepairRequest struct {
 	ID          string
 	Prune       bool // delete datasources that have lost both their rows and their original
@@ -27,18 +27,18 @@ func requestRow(r *RepairRequest) db.Row {
 // RepairState is the state of a repair.
 type RepairState struct {
 	RepairRequest
-	Holder     string // process that is working on the repair, or did so last; "": none yet
+	Holder     string // last process to work on the repair; "" if there was none
 	FinishedAt *time.Time
 	Error      string   // what failed; "" if nothing failed or the repair is unfinished
-	Lines      []string // report in chronological order
+	Lines      []string // the report, in chronological order
 }
 
 const (
 	// Time without a call to AddRepairLines after which another process may take over a repair.
 	repairTimeout = time.Minute
-	// How long finished repairs are kept.
+	// Time that finished repairs are kept.
 	repairRetention = 30 * 24 * time.Hour
-	// Limits on a repair's report. One additional line says that further lines were dropped.
+	// Limits on a repair's report. An extra line says that further lines were dropped.
 	maxRepairLines = 2000
 	maxRepairLine  = 2000 // bytes
 )
@@ -59,11 +59,11 @@ func (c *Maintenance) RequestRepair(ctx context.Context, prune bool) (id string,
 	return id, err
 }
 
-// ClaimRepair assigns the oldest unfinished request to the holder. It returns nil if there is none, or if another
-// repair is in progress. A holder that has not called AddRepairLines for a minute loses its repair.
+// ClaimRepair assigns the oldest unfinished request to the holder. It returns nil if there is none or if another repair
+// is in progress. A holder loses its repair if it does not call AddRepairLines for a minute.
 func (c *Maintenance) ClaimRepair(ctx context.Context, holder string) (*RepairRequest, error) {
 	if r, err := c.openRepair(ctx, c.db.Read); err != nil || r == nil {
-		return nil, err // usually there is none, and this is called often, so check without a transaction first
+		return nil, err // usually there is none, and this is called often, so check first without a transaction
 	}
 	var claimed *RepairRequest
 	err := c.db.Update(ctx, "claiming a repair", func(t *db.Tx) error {
@@ -85,7 +85,7 @@ func (c *Maintenance) ClaimRepair(ctx context.Context, holder string) (*RepairRe
 	return claimed, nil
 }
 
-// openRepair returns the oldest unfinished repair, unless a repair is in progress.
+// openRepair returns the oldest unfinished repair if no repair is in progress.
 func (c *Maintenance) openRepair(ctx context.Context, q db.Querier) (*RepairRequest, error) {
 	type item struct {
 		RepairRequest
@@ -153,8 +153,8 @@ func shorten(line string) string {
 	return bounded.Prefix(line, maxRepairLine) + "…"
 }
 
-// FinishRepair ends a repair. `failure` describes what failed, or is "" if the repair succeeded. FinishRepair does not
-// change a repair that is already finished.
+// FinishRepair ends a repair. `failure` says what failed, or is "" on success. A repair that is already finished does
+// not change.
 func (c *Maintenance) FinishRepair(ctx context.Context, id, failure string) error {
 	return c.db.Update(ctx, "finishing a repair", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE repairs SET finished_at = ?, error = ? WHERE id = ? AND finished_at IS NULL`,

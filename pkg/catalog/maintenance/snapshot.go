@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// quickCheck reads a complete SQLite database and fails with ErrDamaged if its structure is damaged.
+// quickCheck reads a whole SQLite database and fails with ErrDamaged if its structure is damaged.
 func quickCheck(ctx context.Context, file *sql.DB) error {
 	var verdict string
 	if err := file.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&verdict); err != nil {
@@ -25,8 +25,8 @@ func quickCheck(ctx context.Context, file *sql.DB) error {
 	return nil
 }
 
-// CheckFile reads the complete SQLite catalog at a path and fails with ErrDamaged if its structure is damaged. The
-// catalog may be in use.
+// CheckFile reads the whole SQLite catalog at a path and fails with ErrDamaged if its structure is damaged. The catalog
+// may be in use.
 func CheckFile(ctx context.Context, path string) error {
 	file, err := openFile(path, url.Values{"_pragma": {"busy_timeout(10000)", "query_only(1)"}, "mode": {"rw"}}.Encode())
 	if err != nil {
@@ -36,17 +36,17 @@ func CheckFile(ctx context.Context, path string) error {
 	return quickCheck(ctx, file)
 }
 
-// Snapshot is a copy of a SQLite catalog at one point in time.
+// Snapshot is a copy of an SQLite catalog at one point in time.
 type Snapshot struct {
 	Path   string
-	Schema int64  // version of its schema
+	Schema int64  // schema version
 	ID     string // id of the catalog
 	file   *sql.DB
 }
 
-// TakeSnapshot copies the SQLite catalog at the path `from` to the path `to`. There must be no file at `to` yet.
-// Processes may use the catalog in the meantime, and are not blocked. A catalog with an older schema is copied
-// unchanged. TakeSnapshot fails if this program cannot open the catalog.
+// TakeSnapshot copies the SQLite catalog at the path `from` to the path `to`, which must not exist. Processes can keep
+// using the catalog. A catalog with an older schema is copied unchanged. TakeSnapshot fails if this program cannot open
+// the catalog.
 func TakeSnapshot(ctx context.Context, from, to string) (_ *Snapshot, err error) {
 	if err := copyDatabase(ctx, from, to); err != nil {
 		return nil, fmt.Errorf("copying the catalog: %w", err)
@@ -66,7 +66,7 @@ func TakeSnapshot(ctx context.Context, from, to string) (_ *Snapshot, err error)
 	return s, nil
 }
 
-// openFile opens a database file with one connection, without setup or migrations.
+// openFile opens a database file with a single connection, without setup or migrations.
 func openFile(path, query string) (*sql.DB, error) {
 	file, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query}).String())
 	if err == nil {
@@ -79,7 +79,7 @@ func copyDatabase(ctx context.Context, from, to string) error {
 	if _, err := os.Stat(from); err != nil {
 		return err
 	}
-	// O_EXCL guarantees that the file is new, so it has mode 0600 and only its owner can read it.
+	// O_EXCL guarantees a new file, so it has mode 0600 and only its owner can read it.
 	file, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (s *Snapshot) read(ctx context.Context) error {
 	return err
 }
 
-// schemaVersion reads the schema version of a database. It fails if this program does not support the version.
+// schemaVersion reads the schema version of a database. It fails if this program does not support it.
 func schemaVersion(ctx context.Context, file *sql.DB) (have int64, err error) {
 	err = file.QueryRowContext(ctx, `SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&have)
 	if err != nil {
@@ -129,17 +129,17 @@ func SchemaVersion() (newest int64, err error) {
 // Number of originals that EachOriginal holds in memory at a time.
 const snapshotPage = 500
 
-// filesSchema is the first schema version that has a table of files.
+// filesSchema is the first schema version with a table of files.
 const filesSchema = 13
 
-// notShared is the SQL condition that selects each original only once. It excludes datasources whose original belongs
-// to an existing file, or to a datasource with a lower id that was created from the same file.
+// notShared selects each original only once. It excludes datasources whose original belongs to an existing file, or to
+// a datasource with a lower id made from the same file.
 const notShared = ` AND (file_id = '' OR NOT EXISTS (SELECT 1 FROM files f WHERE f.id = datasources.file_id AND f.original_key = datasources.original_key)
 	AND NOT EXISTS (SELECT 1 FROM datasources e WHERE e.file_id <> '' AND e.file_id = datasources.file_id AND e.original_key = datasources.original_key
 		AND e.id < datasources.id))`
 
-// EachOriginal calls f once for every original that a datasource, a file or a part of an upload refers to, until f
-// fails, and returns f's error. If several of these refer to the original, ownerID is the id of one of them.
+// EachOriginal calls f once for every original that a datasource, a file or an upload part refers to. ownerID is the id
+// of one of them. EachOriginal stops at the first error from f and returns it.
 func (s *Snapshot) EachOriginal(ctx context.Context, f func(ownerID string, o domain.Original) error) error {
 	if s.Schema < filesSchema {
 		return s.eachOriginal(ctx, `datasources WHERE original_key <> ''`, f)
@@ -196,13 +196,13 @@ func (s *Snapshot) eachOriginal(ctx context.Context, from string, f func(ownerID
 // Close closes and deletes the copy.
 func (s *Snapshot) Close() error { return errors.Join(s.file.Close(), os.Remove(s.Path)) }
 
-// generationLeap is the number that RaiseGenerations adds to the highest generation. It is far more than the number of
-// jobs that a catalog could accept after it was copied and before it was lost.
+// generationLeap is the increase made by RaiseGenerations. It is far more than the number of jobs that a catalog can
+// accept between being copied and being lost.
 const generationLeap = 1_000_000_000
 
-// RaiseGenerations raises the highest generation by generationLeap. Call it once after a catalog has been restored from
-// a copy. The index and the job log may still contain rows and jobs that were created after the copy. New jobs must not
-// get the same generations as these.
+// RaiseGenerations raises the highest generation by generationLeap. Call it once after restoring a catalog from a copy.
+// The index and the job log may still contain rows and jobs newer than the copy, and new jobs must not get the same
+// generations.
 func (c *Maintenance) RaiseGenerations(ctx context.Context) error {
 	return c.db.Update(ctx, "raising the generation", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE marks SET value = value + ? WHERE name = 'generation'`, int64(generationLeap))

@@ -1,4 +1,4 @@
-// Package migrations holds the schema of the catalog's database as goose migrations. Only catalog and
+// Package migrations contains the schema of the catalog's database as goose migrations. Only catalog and
 // catalog/maintenance import it.
 package migrations
 

@@ -20,13 +20,13 @@ import (
 
 // Applied is the effect of an event.
 type Applied struct {
-	Found      bool              // false: the datasource no longer exists
-	Changed    bool              // the datasource's row, its site's row or its site's list of pages has changed
+	Found      bool              // false if the datasource no longer exists
+	Changed    bool              // whether the datasource's row, its site's row or its site's list of pages has changed
 	Datasource domain.Datasource // state after the event
 	Site       *domain.Datasource
-	NewPages   int      // pages of the site that were put into the outbox
-	Removed    bool     // the event has removed the datasource; Datasource is then the state before the event
-	Others     []string // ids of other changed datasources in the datastore
+	NewPages   int      // pages of the site put into the outbox
+	Removed    bool     // whether the event has removed the datasource; Datasource is then its last state
+	Others     []string // ids of other datasources in the datastore that changed
 }
 
 // Apply applies one event; see ApplyAll.
@@ -38,10 +38,10 @@ func (c *Pipeline) Apply(ctx context.Context, ev domain.Event) (Applied, error) 
 	return out[0], nil
 }
 
-// ApplyAll applies events in order and in one transaction, all or none. domain.Apply decides how a datasource changes.
-// The transaction also stores what follows from the change, such as the next job, new pages of a site and sweeps.
-// Applying an event twice, or late, is harmless. If an event's datasource no longer exists, a sweep of the job's
-// results is queued. ApplyAll fails with domain.CodeInvalid if an event lacks a required field.
+// ApplyAll applies events in order, all or none, in one transaction. domain.Apply decides how a datasource changes. The
+// transaction also stores the consequences, such as the next job, new pages of a site and sweeps. Applying an event
+// twice or late is harmless. If the datasource no longer exists, a sweep of the job's results is queued. ApplyAll fails
+// with domain.CodeInvalid if an event lacks a required field.
 func (c *Pipeline) ApplyAll(ctx context.Context, evs []domain.Event) ([]Applied, error) {
 	var highest uint64
 	for _, ev := range evs {
@@ -74,21 +74,21 @@ func (c *Pipeline) ApplyAll(ctx context.Context, evs []domain.Event) ([]Applied,
 	return out, nil
 }
 
-// isServedGeneration reports whether the generation is a datasource's active one, or will become active when the
-// datastore's move is finished.
+// isServedGeneration reports whether the generation is a datasource's active one, or becomes active when the
+// datastore's move finishes.
 func isServedGeneration(d domain.Datasource, generation uint64) bool {
 	return d.ActiveGeneration == generation || d.Target != nil && d.Target.Generation == generation
 }
 
-// embeddedTokens holds, for each workspace, the number of embedded tokens that the events of a transaction report.
+// embeddedTokens sums the embedded tokens that a transaction's events report, by workspace.
 type embeddedTokens map[string]int64
 
 func embeddedTokensOf(t *db.Tx) embeddedTokens {
 	return db.Local(t, func() embeddedTokens { return embeddedTokens{} })
 }
 
-// countEmbedded adds the transaction's embedded tokens to the counters. It locks a row that all transactions of the
-// workspace use, so it runs at the end of the transaction to hold the lock only briefly.
+// countEmbedded adds the transaction's embedded tokens to the counters. It runs at the end of the transaction, because
+// it locks a row that all transactions of the workspace use.
 func (c *Pipeline) countEmbedded(ctx context.Context, t *db.Tx) error {
 	embedded := embeddedTokensOf(t)
 	for _, ws := range slices.Sorted(maps.Keys(embedded)) {
@@ -103,7 +103,7 @@ func (c *Pipeline) countEmbedded(ctx context.Context, t *db.Tx) error {
 	return nil
 }
 
-// checkEvent rejects events that domain.Apply could not process.
+// checkEvent rejects events that domain.Apply cannot process.
 func checkEvent(ev domain.Event) error {
 	switch {
 	case ev.DatasourceID == "" || ev.DatastoreID == "" || ev.JobID == "":
@@ -119,7 +119,7 @@ func checkEvent(ev domain.Event) error {
 	return nil
 }
 
-// lockFor locks the datastores and datasources of events. It uses the order of locks that all transactions follow.
+// lockFor locks the datastores and datasources of events in the order that all transactions follow.
 func lockFor(ctx context.Context, t *db.Tx, evs []domain.Event) error {
 	stores, ids := make([]string, len(evs)), make([]string, len(evs))
 	for i, ev := range evs {
@@ -140,7 +140,7 @@ func (c *Pipeline) apply(ctx context.Context, t *db.Tx, ev domain.Event) (Applie
 		return Applied{}, err
 	}
 	store, err := record.ShareDatastore(ctx, t, r.DatastoreID)
-	if errors.Is(err, sql.ErrNoRows) { // the datastore was deleted, and its datasources are still being removed
+	if errors.Is(err, sql.ErrNoRows) { // the datastore was deleted, but its datasources are still being removed
 		return Applied{}, queueOrphanSweeps(ctx, t, ev)
 	}
 	if err != nil {
@@ -165,7 +165,7 @@ func (c *Pipeline) apply(ctx context.Context, t *db.Tx, ev domain.Event) (Applie
 	}
 	done.Datasource = r.Datasource
 	if ev.Type == domain.EventSynched && !isServedGeneration(before.Datasource, ev.Generation) && isServedGeneration(r.Datasource, ev.Generation) {
-		embeddedTokensOf(t)[r.WorkspaceID] += ev.EmbedTokens // once, even if the event is delivered repeatedly
+		embeddedTokensOf(t)[r.WorkspaceID] += ev.EmbedTokens // counted once, even if the event is delivered again
 	}
 	siteID := record.SiteOf(r.Datasource)
 	if siteID == "" {
@@ -201,15 +201,14 @@ func (c *Pipeline) apply(ctx context.Context, t *db.Tx, ev domain.Event) (Applie
 	return done, nil
 }
 
-// isSameForSite reports whether a change to a page cannot affect its site, because the page's status has stayed the
-// same. It saves checks of the site: a move changes every page, and checking the whole site after each of these changes
-// would take quadratic time.
+// isSameForSite reports whether a change to a page cannot affect its site, because the page keeps its status. A move
+// changes every page; checking the whole site after each change would take quadratic time.
 func isSameForSite(before, after record.Record) bool {
 	return after.GroupID != "" && before.OwnStatus().Terminal() && before.OwnStatus() == after.OwnStatus()
 }
 
-// outcome applies the event to the record without storing the record. `others` are the ids of pages that were left out
-// in favour of this page; these pages are already stored.
+// outcome applies the event to the record but does not store the record. `others` are the ids of pages skipped in
+// favour of this page; these pages are already stored.
 func (c *Pipeline) outcome(ctx context.Context, t *db.Tx, r *record.Record, store domain.Datastore, ev domain.Event) (out domain.Outcome, others []string, err error) {
 	if ev.Type == domain.EventFetched && r.GroupID != "" && r.Accepts(ev) {
 		v, err := c.sites.Judge(ctx, t, *r, store, *ev.Fetched, ev.At)
@@ -235,7 +234,7 @@ func (c *Pipeline) outcome(ctx context.Context, t *db.Tx, r *record.Record, stor
 	return out, others, nil
 }
 
-// stoppedSince reports whether the crawl of a page's site was stopped after the page was requested.
+// stoppedSince reports whether the crawl of a page's site was stopped after it requested the page.
 func stoppedSince(ctx context.Context, t *db.Tx, page record.Record) (bool, error) {
 	site, exists, err := record.Find(ctx, t, page.GroupID)
 	if err != nil || !exists {
@@ -244,8 +243,7 @@ func stoppedSince(ctx context.Context, t *db.Tx, page record.Record) (bool, erro
 	return site.Crawl.Stopped() && page.QueuedAt <= db.Micros(site.Crawl.StoppedAt), nil
 }
 
-// queueSiteWork is called after a job for a site or for one of its pages has finished. It queues the work on the site's
-// pages that is needed as a result.
+// queueSiteWork queues the work on a site's pages that becomes necessary when a job of the site or of a page finishes.
 func queueSiteWork(ctx context.Context, t *db.Tx, before, after record.Record) error {
 	if after.Type == domain.TypeWebSite {
 		if !after.DiscoveryDone || before.DiscoveryDone {
@@ -259,7 +257,7 @@ func queueSiteWork(ctx context.Context, t *db.Tx, before, after record.Record) e
 	return sites.QueueYield(ctx, t, after.Datasource)
 }
 
-// showSite adds the site to the result. `site` is nil if the site has not changed; then nothing is added.
+// showSite adds the site to the result, unless `site` is nil because the site has not changed.
 func (a *Applied) showSite(siteID string, site *domain.Datasource) {
 	a.Changed = a.Changed || site != nil || a.NewPages > 0
 	switch {
@@ -271,10 +269,10 @@ func (a *Applied) showSite(siteID string, site *domain.Datasource) {
 	}
 }
 
-// storeOutcome stores the record, and the effects of the event that concern only this datasource.
+// storeOutcome stores the record and those effects of the event that concern only this datasource.
 func storeOutcome(ctx context.Context, t *db.Tx, r *record.Record, ev domain.Event, out domain.Outcome) error {
 	if out.Settled {
-		// The event may have arrived before Published was called. The job has ended, so it must not be published again.
+		// The event may arrive before Published is called. The job has ended, so it must not be published again.
 		err := t.Queue(ctx, db.Write{
 			Action: "taking the job from the outbox",
 			Text:   `DELETE FROM outbox WHERE datasource_id = ? AND job_id = ?`,
@@ -305,9 +303,9 @@ func storeOutcome(ctx context.Context, t *db.Tx, r *record.Record, ev domain.Eve
 	return record.QueueSweeps(ctx, t, out.Sweeps)
 }
 
-// enqueueNext puts the job that follows from an event into the outbox. Usually the job gets the highest priority, so
-// that work in progress is finished first. Scan jobs have a priority of their own. A postponed job is not published
-// before it is due, and gets PriorityPages if it fetches a page of a site.
+// enqueueNext puts the next job into the outbox. It usually gets the highest priority, so that work in progress is
+// finished first. Scan jobs have their own priority. A postponed job is not published before it is due, and gets
+// PriorityPages if it fetches a page of a site.
 func enqueueNext(ctx context.Context, t *db.Tx, r record.Record, out domain.Outcome) error {
 	switch {
 	case out.Next.Kind == domain.JobScan:
@@ -321,8 +319,7 @@ func enqueueNext(ctx context.Context, t *db.Tx, r record.Record, out domain.Outc
 	}
 }
 
-// queueOrphanSweeps queues sweeps of the results of the event's job, if its datasource has been deleted in the
-// meantime.
+// queueOrphanSweeps queues sweeps of the job's results if its datasource has been deleted in the meantime.
 func queueOrphanSweeps(ctx context.Context, t *db.Tx, ev domain.Event) error {
 	sweeps := domain.OrphanSweeps(ev)
 	if len(sweeps) == 0 {
@@ -331,7 +328,7 @@ func queueOrphanSweeps(ctx context.Context, t *db.Tx, ev domain.Event) error {
 	_, err := record.ShareDatastore(ctx, t, ev.DatastoreID)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		// The whole datastore was deleted, and the job may have recreated it in the index.
+		// The whole datastore was deleted. The job may have recreated it in the index.
 		whole := domain.Sweep{WorkspaceID: ev.WorkspaceID, DatastoreID: ev.DatastoreID, Below: domain.AllGenerations, Jobs: true}
 		for _, s := range sweeps {
 			whole.Originals = append(whole.Originals, s.Originals...)
@@ -342,7 +339,7 @@ func queueOrphanSweeps(ctx context.Context, t *db.Tx, ev domain.Event) error {
 	}
 	for _, s := range sweeps {
 		s.Below = cmp.Or(s.Below, ev.Generation+1)
-		s.Jobs = true // the job was published after the deletion; otherwise it would no longer be in the stream
+		s.Jobs = true // the job was published after the deletion; otherwise it would be gone from the stream
 		if err := record.QueueSweep(ctx, t, s); err != nil {
 			return err
 		}

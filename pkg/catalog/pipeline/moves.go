@@ -14,8 +14,8 @@ import (
 )
 
 // Direct sets the destination of a datastore. It cancels a move to any other place, and starts a move unless the
-// datastore is already in the given place. A datastore without datasources switches immediately, without a move. The
-// caller must hold the datastore's exclusive lock and store its row.
+// datastore is already there. A datastore without datasources switches immediately. The caller must hold the
+// datastore's exclusive lock and store its row.
 func Direct(ctx context.Context, t *db.Tx, d *domain.Datastore, to domain.Place) error {
 	if d.Move != nil && d.Move.To == to || d.Move == nil && d.Serving() == to {
 		return nil
@@ -44,7 +44,7 @@ func Direct(ctx context.Context, t *db.Tx, d *domain.Datastore, to domain.Place)
 		}
 		d.Type, d.EmbeddingModel, d.Since = to.Engine, to.Model, mark
 	default:
-		// The new place may contain rows of an earlier move.
+		// The new place may contain rows from an earlier move.
 		if err := record.QueueSweep(ctx, t, placeSweep(*d, to, mark)); err != nil {
 			return err
 		}
@@ -53,12 +53,12 @@ func Direct(ctx context.Context, t *db.Tx, d *domain.Datastore, to domain.Place)
 	return nil
 }
 
-// placeSweep returns the sweep of all rows of the datastore in a place whose generation is at most `mark`.
+// placeSweep returns the sweep of all the datastore's rows in a place with a generation up to `mark`.
 func placeSweep(d domain.Datastore, p domain.Place, mark uint64) domain.Sweep {
 	return domain.Sweep{WorkspaceID: d.WorkspaceID, DatastoreID: d.ID, Place: p, Below: mark + 1}
 }
 
-// cancelMove cancels the datastore's move and queues a sweep of the rows that the move has already written.
+// cancelMove cancels the datastore's move and queues a sweep of the rows it has written.
 func cancelMove(ctx context.Context, t *db.Tx, d *domain.Datastore, mark uint64) error {
 	if err := t.ExtendTimeout(ctx); err != nil {
 		return err
@@ -74,9 +74,9 @@ func cancelMove(ctx context.Context, t *db.Tx, d *domain.Datastore, mark uint64)
 	return record.QueueSweep(ctx, t, placeSweep(*d, d.Move.To, mark))
 }
 
-// endMoveJobs ends the move jobs of a datastore that have failed or are still in the outbox. Their datasources get back
-// the status that they had before the move job. A job that is published in the meantime has no effect. If a job is
-// already in the stream, its datasource gets back its status when the job ends.
+// endMoveJobs ends those move jobs of a datastore that have failed or are still in the outbox. Their datasources return
+// to their previous status. A job that is published in the meantime has no effect. If a job is already in the stream,
+// its datasource returns to its previous status when the job ends.
 func endMoveJobs(ctx context.Context, t *db.Tx, datastoreID string) error {
 	if _, err := t.Exec(ctx, `DELETE FROM outbox WHERE datasource_id IN
 		(SELECT id FROM datasources WHERE datastore_id = ? AND place = 1 AND resume_status <> '')`, datastoreID); err != nil {
@@ -92,7 +92,7 @@ func endMoveJobs(ctx context.Context, t *db.Tx, datastoreID string) error {
 	return nil
 }
 
-// Moving returns all datastores in any workspace that are being moved.
+// Moving returns all datastores of all workspaces that are being moved.
 func (c *Pipeline) Moving(ctx context.Context) ([]domain.Datastore, error) {
 	stores, err := db.Collect(ctx, c.db.Read, record.ScanDatastore,
 		`SELECT `+record.DatastoreColumns+` FROM datastores WHERE move_id <> '' AND deleted_at = 0 ORDER BY id`)
@@ -102,10 +102,9 @@ func (c *Pipeline) Moving(ctx context.Context) ([]domain.Datastore, error) {
 	return stores, nil
 }
 
-// SettledDatastores checks up to `limit` datastores of all workspaces, ordered by id, beginning after the id `after`.
-// It returns those that use the given embedding model, are not being moved, and have content. None of this content may
-// be waiting to be read or have been added after `since`. `next` is the id to continue after, or "" after the last
-// datastore.
+// SettledDatastores checks up to `limit` datastores of all workspaces, in id order after the id `after`. It returns
+// those that use the given embedding model, are not being moved, and have content, provided that none of the content is
+// still to be read or was added after `since`. `next` is the id to continue after, or "" after the last datastore.
 func (c *Pipeline) SettledDatastores(ctx context.Context, model string, since time.Time, after string, limit int) (settled []domain.Datastore, next string, err error) {
 	stores, err := db.Collect(ctx, c.db.Read, record.ScanDatastore, `SELECT `+record.DatastoreColumns+` FROM datastores
 		WHERE id > ? AND deleted_at = 0 ORDER BY id LIMIT ?`, after, limit)
@@ -130,7 +129,7 @@ func (c *Pipeline) SettledDatastores(ctx context.Context, model string, since ti
 	return settled, next, nil
 }
 
-// isSettled reports whether a datastore has content, and none of it is waiting to be read or was added after `since`.
+// isSettled reports whether a datastore has content, none of which is still to be read or was added after `since`.
 func (c *Pipeline) isSettled(ctx context.Context, datastoreID string, since time.Time) (bool, error) {
 	const with = `SELECT 1 FROM datasources WHERE datastore_id = ? AND `
 	if has, err := db.Exists(ctx, c.db.Read, with+`status = 'synched' LIMIT 1`, datastoreID); !has || err != nil {
@@ -143,19 +142,19 @@ func (c *Pipeline) isSettled(ctx context.Context, datastoreID string, since time
 	return !fresh && err == nil, err
 }
 
-// notMoved is the SQL condition for datasources whose content is not yet in the new place. It must be written in this
-// form for the partial index datasources_content to be used.
+// notMoved selects datasources whose content is not yet in the new place. PostgreSQL and SQLite use the partial index
+// datasources_content only for this exact form.
 const notMoved = `datastore_id = ? AND target_generation = 0 AND active_generation > 0`
 
 // IssueMoves puts up to `limit` jobs of the move into the outbox, behind all other work, and returns their number. It
-// selects datasources whose active content is not yet in the new place. It skips those that already got a job of this
-// move, and those that are waiting for another job. It does nothing if the move is over.
+// selects datasources whose active content is not yet in the new place, except those that already got a job of this
+// move or are waiting for another job. It does nothing if the move is over.
 func (c *Pipeline) IssueMoves(ctx context.Context, datastoreID, moveID string, limit int) (issued int, err error) {
 	return c.IssueMovesWithin(ctx, datastoreID, moveID, limit, math.MaxInt64)
 }
 
-// IssueMovesWithin is like IssueMoves, but stops issuing jobs while the documents of the move's unfinished jobs have at
-// least `chunks` chunks in total. So new content never waits behind a long queue of the move's jobs.
+// IssueMovesWithin is like IssueMoves, but stops while the documents of the move's unfinished jobs have at least
+// `chunks` chunks in total. New content thus never waits behind a long queue of move jobs.
 func (c *Pipeline) IssueMovesWithin(ctx context.Context, datastoreID, moveID string, limit int, chunks int64) (issued int, err error) {
 	err = c.db.Update(ctx, "issuing jobs of a move", func(t *db.Tx) error {
 		issued = 0
@@ -173,7 +172,7 @@ func (c *Pipeline) IssueMovesWithin(ctx context.Context, datastoreID, moveID str
 				return fmt.Errorf("counting the chunks of unfinished jobs: %w", err)
 			}
 		}
-		// A move id in a row always belongs to the current move, because the end of a move clears it.
+		// A move id in a row always belongs to the current move, because rows are cleared when a move ends.
 		due, err := db.Collect(ctx, t, record.Scan, `SELECT `+record.Columns+` FROM datasources WHERE `+notMoved+` AND move_id = ''
 			AND place = 0 AND status IN ('synched', 'error') ORDER BY id LIMIT ?`+t.Lock, datastoreID, limit)
 		if err != nil {
@@ -204,7 +203,7 @@ func (c *Pipeline) IssueMovesWithin(ctx context.Context, datastoreID, moveID str
 	return issued, nil
 }
 
-// MoveProgress returns the progress of the datastore's move. All fields are 0 if no move is in progress.
+// MoveProgress returns the progress of the datastore's move, or all zeros if there is none.
 func (c *Pipeline) MoveProgress(ctx context.Context, datastoreID string) (domain.MoveProgress, error) {
 	var p domain.MoveProgress
 	d, err := record.DatastoreByID(ctx, c.db.Read, datastoreID)
@@ -224,15 +223,15 @@ func (c *Pipeline) MoveProgress(ctx context.Context, datastoreID string) (domain
 	return p, nil
 }
 
-// FinishMove switches readers to the new place if all active content is there, and reports whether it did. All readers
-// switch at the same moment. A sweep of the old place is queued. FinishMove does nothing if the move is over.
+// FinishMove switches all readers to the new place at once, if all active content is there, and reports whether it did.
+// It then queues a sweep of the old place. It does nothing if the move is over.
 func (c *Pipeline) FinishMove(ctx context.Context, datastoreID, moveID string) (switched bool, err error) {
 	err = c.db.Update(ctx, "finishing a move", func(t *db.Tx) error {
 		switched = false
 		if err := record.LockDatastore(ctx, t, datastoreID); err != nil {
 			return err
 		}
-		d, err := record.ScanDatastore(t.QueryRow(ctx, // locks the row, because the datastore's lock does not prevent a concurrent change to the name
+		d, err := record.ScanDatastore(t.QueryRow(ctx, // locks the row, because the datastore's lock does not prevent a change of name
 			`SELECT `+record.DatastoreColumns+` FROM datastores WHERE id = ? AND deleted_at = 0`+t.Lock, datastoreID))
 		if errors.Is(err, sql.ErrNoRows) || err == nil && (d.Move == nil || d.Move.ID != moveID) {
 			return nil

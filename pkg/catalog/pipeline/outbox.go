@@ -13,8 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// OutboxBacklog returns the number of due jobs in the outbox, and the time at which the first of them became due, or
-// the zero time if there are none. It reads all due jobs.
+// OutboxBacklog returns the number of due jobs in the outbox and the time at which the first became due (zero if there
+// are none). It reads all due jobs.
 func (c *Pipeline) OutboxBacklog(ctx context.Context) (due int64, oldest time.Time, err error) {
 	var first sql.NullInt64
 	err = c.db.Read.QueryRow(ctx, `SELECT COUNT(*), MIN(CASE WHEN not_before > seq THEN not_before ELSE seq END)
@@ -28,17 +28,16 @@ func (c *Pipeline) OutboxBacklog(ctx context.Context) (due int64, oldest time.Ti
 	return due, oldest, nil
 }
 
-// Outbox is like Next without a window: it returns due jobs regardless of how many jobs are in the stream.
+// Outbox is like Next without a window: it returns due jobs however many jobs are in the stream.
 func (c *Pipeline) Outbox(ctx context.Context, limit int) ([]domain.Job, error) {
 	return c.Next(ctx, nil, limit)
 }
 
-// Next returns up to `limit` due jobs in the order in which they should be published: by priority, then round robin by
-// workspace, then oldest first. It leaves out jobs for workspaces that have already used up their share of the window.
-// The returned jobs count as jobs in the window. Scan jobs have a window of their own; those that fit into it are
-// returned in addition to the limit. Without a window, scan jobs count towards the limit. The round robin continues
-// where the last call ended, so a small limit is as fair as a large one. Jobs stay in the outbox until Published is
-// called.
+// Next returns up to `limit` due jobs in the order in which to publish them: by priority, then round robin by
+// workspace, then oldest first. It skips workspaces that have used up their share of the window, and counts the
+// returned jobs towards the window. Scan jobs have a window of their own; those that fit are returned in addition to
+// the limit. Without a window, scan jobs count towards the limit. The round robin continues where the last call ended,
+// so a small limit is as fair as a large one. Jobs stay in the outbox until Published is called.
 func (c *Pipeline) Next(ctx context.Context, w *Window, limit int) ([]domain.Job, error) {
 	var jobs []domain.Job
 	for _, p := range []record.Priority{record.PriorityFresh, record.PriorityPages, record.PriorityReplay} {
@@ -66,8 +65,8 @@ func (c *Pipeline) Next(ctx context.Context, w *Window, limit int) ([]domain.Job
 	return append(jobs, scans...), nil
 }
 
-// roundRobin reads up to `limit` jobs of one priority. It finds workspaces and jobs by lookups in the index
-// outbox_turn, and reads no jobs that it does not return. So its cost does not grow with the outbox.
+// roundRobin reads up to `limit` jobs of one priority. It finds workspaces and jobs through the index outbox_turn and
+// reads only jobs that it returns, so the cost does not grow with the outbox.
 func (c *Pipeline) roundRobin(ctx context.Context, p record.Priority, w *Window, limit int) ([]domain.Job, error) {
 	c.lastMu.Lock()
 	defer c.lastMu.Unlock()
@@ -115,29 +114,29 @@ func (c *Pipeline) roundRobin(ctx context.Context, p record.Priority, w *Window,
 	return jobs, nil
 }
 
-// queue holds the jobs that have been read so far for one workspace and priority.
+// queue holds the jobs read so far for one workspace and priority.
 type queue struct {
 	workspace string
-	capacity  int // maximum number of its jobs that the window may take
+	capacity  int // maximum number of its jobs that fit into the window
 	jobs      []domain.Job
-	notBefore int64 // of the last job that was read
+	notBefore int64 // of the last job read
 	seq       int64
 }
 
-// queues returns an empty queue for each workspace that has due jobs of the priority and room in the window, but at
-// most `limit` queues. The first queue is for the workspace after the one served last.
+// queues returns up to `limit` empty queues, one for each workspace with due jobs of the priority and room in the
+// window. The first one belongs to the workspace after the one served last.
 func (c *Pipeline) queues(ctx context.Context, p record.Priority, w *Window, now int64, limit int) ([]*queue, error) {
 	var out []*queue
 	first := c.last[p]
-	// The first query does not check due times. Otherwise it would have to scan all jobs of a workspace, even if most
-	// of them are not due.
+	// The first query ignores due times. Otherwise it would have to scan all jobs of a workspace in which most jobs are
+	// not due.
 	const next = `SELECT workspace_id FROM outbox WHERE priority = ? AND workspace_id > ?`
 	const due = `SELECT workspace_id FROM outbox WHERE priority = ? AND workspace_id = ? AND not_before <= ? LIMIT 1`
 	after, wrapped := first, false
 	for len(out) < limit {
 		text, args := next, []any{p, after}
 		if wrapped {
-			// Let the database compare, because its text order may differ from Go's.
+			// Compare in the database, because its text order may differ from Go's.
 			text, args = text+` AND workspace_id <= ?`, append(args, first)
 		}
 		ws, err := db.ScanString(c.db.Read.QueryRow(ctx, text+` ORDER BY workspace_id LIMIT 1`, args...))
@@ -165,7 +164,7 @@ func (c *Pipeline) queues(ctx context.Context, p record.Priority, w *Window, now
 	return out, nil
 }
 
-// extend reads up to n more jobs into the queue, and reports whether it found n.
+// extend reads up to n more jobs into the queue and reports whether it found n.
 func (c *Pipeline) extend(ctx context.Context, p record.Priority, q *queue, now int64, n int) (bool, error) {
 	type item struct {
 		job            domain.Job
@@ -193,15 +192,15 @@ func (c *Pipeline) extend(ctx context.Context, p record.Priority, q *queue, now 
 	return len(items) == n, err
 }
 
-// Published records that the job is in the stream with the given sequence number; see PublishedAll.
+// Published removes a job from the outbox after it was published with this sequence number; see PublishedAll.
 func (c *Pipeline) Published(ctx context.Context, job domain.Job, seq uint64) error {
 	job.Generation = seq
 	return c.PublishedAll(ctx, []domain.Job{job})
 }
 
-// PublishedAll records that the given jobs are in the stream, and removes them from the outbox. The Generation of each
-// job is its sequence number in the stream. The datasources then count as in flight; a datasource with status unsynched
-// becomes pending. If a job was replaced in the outbox or has already ended, only its generation is recorded.
+// PublishedAll removes jobs from the outbox after they were published. The Generation of each job is its sequence
+// number in the stream. The datasources then count as in flight; status unsynched becomes pending. For a job that was
+// replaced in the outbox or has already ended, only the generation is recorded.
 func (c *Pipeline) PublishedAll(ctx context.Context, jobs []domain.Job) error {
 	var highest uint64
 	stores, ids := make([]string, len(jobs)), make([]string, len(jobs))
@@ -229,8 +228,8 @@ func (c *Pipeline) PublishedAll(ctx context.Context, jobs []domain.Job) error {
 	return err
 }
 
-// recordPublished records that one job was published; see PublishedAll. The conditions in the statements ensure that a
-// job which was replaced or has ended only raises its datasource's highest generation.
+// recordPublished handles one job for PublishedAll. Thanks to the conditions in the statements, a job that was replaced
+// or has ended only raises its datasource's highest generation.
 func recordPublished(ctx context.Context, t *db.Tx, j domain.Job) error {
 	now, generation := t.Stamp(), db.Unsigned(j.Generation)
 	for _, w := range []db.Write{
@@ -250,8 +249,8 @@ func recordPublished(ctx context.Context, t *db.Tx, j domain.Job) error {
 	return nil
 }
 
-// DeferJob delays a job in the outbox until the given time. This keeps a job that cannot be published from blocking
-// other jobs of the workspace. If a newer job of the datasource has replaced the job, DeferJob does nothing.
+// DeferJob delays a job in the outbox, so that a job that cannot be published does not block other jobs of the
+// workspace. It does nothing if a newer job of the datasource has replaced the job.
 func (c *Pipeline) DeferJob(ctx context.Context, job domain.Job, until time.Time) error {
 	return c.db.Update(ctx, "deferring a job", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE outbox SET not_before = ? WHERE datasource_id = ? AND job_id = ?`,
@@ -260,7 +259,7 @@ func (c *Pipeline) DeferJob(ctx context.Context, job domain.Job, until time.Time
 	})
 }
 
-// InFlight returns the number of datasources whose newest job is in the stream and has not ended.
+// InFlight counts the datasources whose newest job is in the stream and has not ended.
 func (c *Pipeline) InFlight(ctx context.Context) (int64, error) {
 	var n int64
 	if err := c.db.Read.QueryRow(ctx, `SELECT COUNT(*) FROM datasources WHERE place = 2 AND place <> 1 AND `+record.Live+` AND `+record.NotDeleted).Scan(&n); err != nil {
@@ -275,14 +274,13 @@ type InFlight struct {
 	Other map[string]int
 }
 
-// InFlightByWorkspace returns the same count as InFlight, but by workspace, and separately for scan jobs and other
-// jobs.
+// InFlightByWorkspace returns the count of InFlight by workspace, separately for scan jobs and other jobs.
 func (c *Pipeline) InFlightByWorkspace(ctx context.Context) (InFlight, error) {
 	type job struct {
 		workspace string
 		kind      domain.JobKind
 	}
-	// Count the jobs here, because a GROUP BY would make the database sort. There are only as many rows as fit into the
+	// Count here, because the database would have to sort for a GROUP BY. There are only as many rows as fit into the
 	// windows.
 	jobs, err := db.Collect(ctx, c.db.Read, func(s db.Scanner) (j job, err error) { return j, s.Scan(&j.workspace, &j.kind) },
 		`SELECT workspace_id, job_kind FROM datasources WHERE place = 2 AND place <> 1 AND `+record.Live+` AND `+record.NotDeleted)
@@ -300,8 +298,8 @@ func (c *Pipeline) InFlightByWorkspace(ctx context.Context) (InFlight, error) {
 	return all, nil
 }
 
-// MaxGeneration returns the highest generation that any job has had so far, or 0 if there was no job. It includes jobs
-// of deleted datasources. A new job stream must start above it.
+// MaxGeneration returns the highest generation of all jobs so far, including those of deleted datasources, or 0. A new
+// job stream must start above it.
 func (c *Pipeline) MaxGeneration(ctx context.Context) (uint64, error) {
 	g, err := record.ReadMark(ctx, c.db.Read)
 	if err != nil {
@@ -310,8 +308,8 @@ func (c *Pipeline) MaxGeneration(ctx context.Context) (uint64, error) {
 	return g, nil
 }
 
-// RaiseMark raises the stored highest generation to the given one if that is higher. It skips the write if MarkStored
-// has been called with this or a higher generation.
+// RaiseMark raises the stored highest generation to the given one. It writes nothing if MarkStored was called with this
+// or a higher generation.
 func (c *Pipeline) RaiseMark(ctx context.Context, t *db.Tx, generation uint64) error {
 	if generation <= c.generation.Load() {
 		return nil
@@ -323,8 +321,8 @@ func (c *Pipeline) RaiseMark(ctx context.Context, t *db.Tx, generation uint64) e
 	return nil
 }
 
-// MarkStored records in this process that the stored highest generation is at least the given one, so that RaiseMark
-// can skip a write. MarkStored must be called only after the transaction that stored it was committed.
+// MarkStored remembers that the database stores a highest generation of at least the given one, which saves writes in
+// RaiseMark. Call it only after the transaction that stored the generation has committed.
 func (c *Pipeline) MarkStored(generation uint64) {
 	for {
 		have := c.generation.Load()
@@ -334,7 +332,7 @@ func (c *Pipeline) MarkStored(generation uint64) {
 	}
 }
 
-// withoutDeletedSites returns the jobs without those for pages whose site was deleted.
+// withoutDeletedSites drops the jobs for pages of deleted sites.
 func (c *Pipeline) withoutDeletedSites(ctx context.Context, jobs []domain.Job) ([]domain.Job, error) {
 	if !slices.ContainsFunc(jobs, func(j domain.Job) bool { return j.GroupID != "" }) {
 		return jobs, nil

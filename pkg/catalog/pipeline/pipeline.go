@@ -1,7 +1,7 @@
 // Package pipeline stores the jobs of datasources and their results. It contains the outbox, applies events from
-// workers, and queues sweeps, replays, refreshes and moves of datastores. It also replaces lost jobs. domain.Apply
-// decides how an event changes a datasource. In one transaction, the pipeline stores this change and everything that
-// follows from it, such as the next job. It imports db, record, accounts and sites.
+// workers, replaces lost jobs, and queues sweeps, replays, refreshes and moves of datastores. domain.Apply decides how
+// an event changes a datasource; the pipeline stores the change and its consequences, such as the next job, in one
+// transaction. It imports db, record, accounts and sites.
 package pipeline
 
 import (
@@ -13,12 +13,12 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/sites"
 )
 
-// Pipeline stores jobs, and the changes that result from them, in the catalog. All methods are safe for concurrent use.
+// Pipeline stores jobs and their effects in the catalog. All methods are safe for concurrent use.
 type Pipeline struct {
 	db    *db.DB
 	sites *sites.Sites
 
-	generation atomic.Uint64 // the highest generation stored in the database is known to be at least this one
+	generation atomic.Uint64 // a lower bound of the highest generation stored in the database
 
 	lastMu sync.Mutex
 	last   map[record.Priority]string // the workspace served last, by priority
@@ -30,9 +30,9 @@ func New(d *db.DB, s *sites.Sites) *Pipeline {
 }
 
 // OutboxWake returns a channel that receives a value when there may be jobs to publish: after opening, after a commit
-// that adds a job to the outbox, and after a commit by this process that frees capacity by ending a published job. With
-// PostgreSQL, new jobs of other processes are signalled too. Several signals may be combined into one, and signals from
-// other processes may be lost, so callers must also poll.
+// that adds a job to the outbox, and after a commit of this process that ends a published job and thereby frees
+// capacity. With PostgreSQL, it also signals new jobs of other processes. Several signals may be combined into one, and
+// signals from other processes may be lost, so callers must poll as well.
 func (c *Pipeline) OutboxWake() <-chan struct{} { return c.db.Topic(record.TopicOutbox) }
 
 // SweepWake returns a channel that receives a value after a commit that has queued a sweep; see OutboxWake.

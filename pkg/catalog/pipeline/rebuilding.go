@@ -7,10 +7,10 @@ import (
 	"github.com/sluice/sluice/pkg/catalog/record"
 )
 
-// Waiting says how much content still has to be processed again, for example after the index was lost.
+// Waiting says how much content is still to be processed again, for example after the index was lost.
 type Waiting struct {
-	Any      bool  // the catalog has datasources
-	Queued   int64 // in the outbox with PriorityReplay; counted up to maxWaiting
+	Any      bool  // whether the catalog has any datasources
+	Queued   int64 // in the outbox with PriorityReplay; at most maxWaiting
 	InFlight int64 // in the job stream, for any reason
 }
 

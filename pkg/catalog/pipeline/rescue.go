@@ -12,16 +12,16 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// StuckDatasource is a datasource that has waited too long for its job to finish. Job can replace that job: it does the
-// same work, but has a new id, because the stream drops jobs with known ids.
+// StuckDatasource is a datasource whose job is overdue. Job can replace that job: it does the same work, but has a new
+// id, because the stream drops jobs with known ids.
 type StuckDatasource struct {
 	domain.Datasource
 	Job domain.Job
 }
 
 // Stuck returns up to `limit` datasources whose job is not in the outbox and has shown no activity since the given
-// time. Those that have been inactive for the longest time come first. Each comes with a job that can replace the lost
-// one; see Reissue. A site that is only waiting for its pages is not stuck.
+// time, longest inactive first. Each comes with a job to replace the lost one; see Reissue. A site that is only waiting
+// for its pages is not stuck.
 func (c *Pipeline) Stuck(ctx context.Context, before time.Time, limit int) ([]StuckDatasource, error) {
 	records, err := db.Collect(ctx, c.db.Read, record.Scan, `SELECT `+record.Columns+` FROM datasources
 		WHERE place <> 1 AND `+record.Live+` AND `+record.NotDeleted+` AND touched_at < ? AND NOT (type = 'web_site' AND discovery_done = 1)
@@ -54,8 +54,8 @@ func (c *Pipeline) Stuck(ctx context.Context, before time.Time, limit int) ([]St
 	return out, nil
 }
 
-// Reissue replaces a lost job by putting the given job into the outbox, and reports whether it did. It does nothing if
-// the datasource is gone, has a newer job than expectJobID, or is not waiting for a job.
+// Reissue puts the given job into the outbox in place of a lost one, and reports whether it did. It does nothing if the
+// datasource is gone, is not waiting for a job, or has a newer job than expectJobID.
 func (c *Pipeline) Reissue(ctx context.Context, datasourceID, expectJobID string, job domain.Job) (bool, error) {
 	reissued := false
 	err := c.db.Update(ctx, "issuing a job again", func(t *db.Tx) error {
@@ -73,7 +73,7 @@ func (c *Pipeline) Reissue(ctx context.Context, datasourceID, expectJobID string
 		run, crawl := r.RunID, r.Crawl
 		r.UpdatedAt = db.FromMicros(c.db.Stamp())
 		job := r.Accept(job, store)
-		// The site's crawl continues: pages that it has already requested are not requested again.
+		// Continue the site's crawl: pages that it has already requested are not requested again.
 		r.RunID, r.Crawl = run, crawl
 		if err := r.Store(ctx, t, db.Micros(r.UpdatedAt)); err != nil {
 			return err
@@ -84,9 +84,9 @@ func (c *Pipeline) Reissue(ctx context.Context, datasourceID, expectJobID string
 	return reissued && err == nil, err
 }
 
-// NewJob returns a job, with a new id, that reads the datasource again. Depending on `kind`, the job ingests the
-// original or crawls the address. The crawl job for a site's page contains the site's scope. NewJob fails with
-// domain.NotFound if the datastore is gone.
+// NewJob returns a new job that reads the datasource again: it ingests the original or crawls the address, depending on
+// `kind`. The crawl job of a site's page contains the site's scope. NewJob fails with domain.NotFound if the datastore
+// is gone.
 func (c *Pipeline) NewJob(ctx context.Context, d domain.Datasource, kind domain.JobKind) (domain.Job, error) {
 	store, err := record.DatastoreByID(ctx, c.db.Read, d.DatastoreID)
 	if err != nil {

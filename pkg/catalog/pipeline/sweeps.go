@@ -12,20 +12,20 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// SweepTask is a queued sweep. Attempts counts how often it was deferred.
+// SweepTask is a queued sweep. Attempts says how often it was deferred.
 type SweepTask struct {
 	domain.Sweep
 	Attempts int
 	DueAt    time.Time
 }
 
-// QueueSweep queues a sweep that an audit has found necessary. If the sweep's ID is empty, it gets a new one.
+// QueueSweep queues a sweep that an audit found necessary. A sweep without an ID gets a new one.
 func (c *Pipeline) QueueSweep(ctx context.Context, s domain.Sweep) error {
 	return c.db.Update(ctx, "queueing a sweep", func(t *db.Tx) error { return record.QueueSweep(ctx, t, s) })
 }
 
-// Sweeps returns up to `limit` due sweeps. Sweeps of withdrawn jobs come first, followed by sweeps that were never
-// deferred. All of them stay queued until FinishSweep is called. Originals that are still used are left out.
+// Sweeps returns up to `limit` due sweeps: first those of withdrawn jobs, then those that were never deferred. They
+// stay queued until FinishSweep is called. Sweeps never include originals that are still used.
 func (c *Pipeline) Sweeps(ctx context.Context, limit int) ([]SweepTask, error) {
 	tasks, err := db.Collect(ctx, c.db.Read, scanSweep, `SELECT id, workspace_id, datastore_id, datasource_id, engine, model,
 		from_generation, below, originals, jobs, attempts, due_at FROM sweeps WHERE due_at <= ? ORDER BY due_at, id LIMIT ?`, db.Micros(c.db.Now()), limit)
@@ -35,10 +35,9 @@ func (c *Pipeline) Sweeps(ctx context.Context, limit int) ([]SweepTask, error) {
 	return tasks, c.keepUsed(ctx, tasks)
 }
 
-// keepUsed changes the sweeps so that they do not delete originals that are still used. The original of a file is used
-// until the file and all its datasources are deleted. Each of these deletions queues a sweep, and only the last of
-// these sweeps finds the original unused. After that, the original cannot become used again, because only an existing
-// file can be added to a datastore.
+// keepUsed removes originals that are still used from the sweeps. The original of a file is used until the file and all
+// its datasources are deleted. Each of these deletions queues a sweep, and only the last one finds the original unused.
+// It cannot become used again, because only an existing file can be added to a datastore.
 func (c *Pipeline) keepUsed(ctx context.Context, tasks []SweepTask) error {
 	var owners []string
 	for _, task := range tasks {
@@ -89,7 +88,7 @@ func scanSweep(s db.Scanner) (SweepTask, error) {
 	return v, nil
 }
 
-// FinishSweep deletes completed sweeps. Unknown ids are ignored.
+// FinishSweep deletes completed sweeps. It ignores unknown ids.
 func (c *Pipeline) FinishSweep(ctx context.Context, ids ...string) error {
 	return c.db.Update(ctx, "finishing sweeps", func(t *db.Tx) error {
 		return db.InLists(c.db.Read, ids, func(in string, args []any) error {
@@ -99,7 +98,7 @@ func (c *Pipeline) FinishSweep(ctx context.Context, ids ...string) error {
 	})
 }
 
-// DeferSweep delays a failed sweep until the given time. The cause is stored for diagnosis.
+// DeferSweep delays a failed sweep until the given time and stores the cause for diagnosis.
 func (c *Pipeline) DeferSweep(ctx context.Context, id string, until time.Time, cause string) error {
 	return c.db.Update(ctx, "deferring a sweep", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE sweeps SET due_at = ?, cause = ?, attempts = attempts + 1 WHERE id = ?`, db.Micros(until), cause, id)

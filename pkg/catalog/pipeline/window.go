@@ -2,16 +2,16 @@ package pipeline
 
 import "github.com/sluice/sluice/pkg/admission"
 
-// Window counts the jobs in the stream by workspace. The zero value has no room; a nil Window has room for every job.
+// Window counts the jobs in the stream by workspace. The zero value has no room; a nil Window has unlimited room.
 type Window struct {
 	free  int
 	share float64
 	held  map[string]int
-	scans *Window // for scan jobs; nil: no room for them
+	scans *Window // for scan jobs; nil leaves them no room
 }
 
-// NewWindow returns a window with room for `size` jobs. It already contains the jobs in inFlight, which counts them by
-// workspace. `share` says how much of the free room each workspace must leave to others; see admission.Options.Share.
+// NewWindow returns a window for `size` jobs that already contains the jobs in inFlight, by workspace. `share` says how
+// much of the free room each workspace must leave to others; see admission.Options.Share.
 func NewWindow(size int, share float64, inFlight map[string]int) *Window {
 	w := &Window{free: size, share: share, held: inFlight}
 	for _, n := range inFlight {
@@ -20,17 +20,17 @@ func NewWindow(size int, share float64, inFlight map[string]int) *Window {
 	return w
 }
 
-// WithScans returns the window with additional room for `size` scan jobs. It already contains the scan jobs in
-// inFlight, which counts them by workspace.
+// WithScans adds room for `size` scan jobs to the window, which then already contains the scan jobs in inFlight, by
+// workspace.
 func (w *Window) WithScans(size int, inFlight map[string]int) *Window {
 	w.scans = NewWindow(size, w.share, inFlight)
 	return w
 }
 
-// Free returns the number of further jobs, other than scan jobs, that the window has room for.
+// Free returns how many more jobs, other than scan jobs, fit into the window.
 func (w *Window) Free() int { return w.free }
 
-// FreeScans returns the number of scan jobs that the window still has room for.
+// FreeScans returns how many more scan jobs fit into the window.
 func (w *Window) FreeScans() int {
 	if w.scans == nil {
 		return 0
@@ -38,8 +38,7 @@ func (w *Window) FreeScans() int {
 	return max(w.scans.free, 0)
 }
 
-// take adds a job of the workspace to the window and returns true. It returns false if the workspace has already used
-// up its share of the window.
+// take adds a job of the workspace to the window. It returns false if the workspace has used up its share.
 func (w *Window) take(workspace string) bool {
 	if w == nil {
 		return true
@@ -52,7 +51,7 @@ func (w *Window) take(workspace string) bool {
 	return true
 }
 
-// capacity returns how many further jobs of the workspace would fit into the window if no other workspace added any.
+// capacity returns how many more jobs of the workspace would fit if no other workspace added any.
 func (w *Window) capacity(workspace string) int {
 	const unlimited = 1 << 30
 	if w == nil {

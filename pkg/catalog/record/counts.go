@@ -8,8 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// GroupCount is the number of datasources in a group that have a given status. A group is a datastore, or the pages of
-// one site.
+// GroupCount is the number of datasources with a given status in a group: a datastore or the pages of one site.
 type GroupCount struct {
 	Group  string
 	Status domain.Status
@@ -18,7 +17,7 @@ type GroupCount struct {
 
 var scanGroupCount = db.Scan(func(g *GroupCount) []any { return []any{&g.Group, &g.Status, &g.N} })
 
-// CountByStatus returns the number of datasources by status. `text` is a query that has id as its only argument and
+// CountByStatus returns the number of datasources by status. `text` is a query with id as its only argument that
 // selects the columns of GroupCount.
 func CountByStatus(ctx context.Context, q db.Querier, text, id string) (map[domain.Status]int64, error) {
 	groups, err := db.Collect(ctx, q, scanGroupCount, text, id)
@@ -32,8 +31,8 @@ func CountByStatus(ctx context.Context, q db.Querier, text, id string) (map[doma
 	return out, nil
 }
 
-// CountPages sets the progress of sites to the number of completed pages and the number of all known pages. The pages
-// are counted for every read, so the progress is always correct.
+// CountPages sets the progress of sites from the number of their pages, completed and in total. It counts the pages on
+// every read, so the progress is always right.
 func CountPages(ctx context.Context, q db.Querier, ds []domain.Datasource) error {
 	var ids []string
 	sites := map[string]*domain.Datasource{}
@@ -60,8 +59,7 @@ func CountPages(ctx context.Context, q db.Querier, ds []domain.Datasource) error
 	})
 }
 
-// Datasource returns a datasource of the workspace as users see it: the progress of a site is the progress of its
-// pages.
+// Datasource returns a datasource of the workspace as users see it: a site has the progress of its pages.
 func Datasource(ctx context.Context, q db.Querier, ws, id string) (domain.Datasource, error) {
 	r, err := Scan(q.QueryRow(ctx, `SELECT `+Columns+` FROM datasources WHERE workspace_id || '' = ? AND id = ? AND `+NotDeleted, ws, id))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // Interned returns the canonical copy of a string, so that equal strings share memory and can be compared quickly.
 func Interned[T ~string](text T) T { return unique.Make(text).Value() }
 
-// datastoreRow returns the columns of a datastore. m is the datastore's move. If there is no move, the id of m is "".
+// datastoreRow returns the columns of a datastore. m is its move, with the id "" if there is none.
 func datastoreRow(d *domain.Datastore, m *domain.Move) db.Row {
 	return db.Row{
 		db.Fixed("id", &d.ID),
@@ -38,7 +38,6 @@ func datastoreRow(d *domain.Datastore, m *domain.Move) db.Row {
 	}
 }
 
-// storedDatastore returns the row that is stored for a datastore.
 func storedDatastore(d *domain.Datastore) db.Row {
 	m := domain.Move{}
 	if d.Move != nil {
@@ -57,7 +56,6 @@ var (
 	updateDatastoreText = storedDatastore(new(domain.Datastore)).UpdateText("datastores")
 )
 
-// ScanDatastore scans a datastore.
 func ScanDatastore(s db.Scanner) (domain.Datastore, error) {
 	var d domain.Datastore
 	var m domain.Move
@@ -69,7 +67,7 @@ func ScanDatastore(s db.Scanner) (domain.Datastore, error) {
 	return d, err
 }
 
-// InsertDatastore stores a new datastore and returns the number of rows inserted, which is 0 if the id exists.
+// InsertDatastore stores a new datastore and returns the number of inserted rows: 0 if the id exists.
 func InsertDatastore(ctx context.Context, t *db.Tx, d domain.Datastore) (int64, error) {
 	return t.Insert(ctx, insertDatastoreText, storedDatastore(&d))
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// SiteOf returns the id of the site to which the datasource belongs. For a site, this is its own id. For a datasource
-// that is neither a site nor a page of one, it is "".
+// SiteOf returns the id of the datasource's site: for a site its own id, and "" for a datasource that is neither a site
+// nor a page of one.
 func SiteOf(d domain.Datasource) string {
 	if d.Type == domain.TypeWebSite {
 		return d.ID
@@ -19,12 +19,12 @@ func SiteOf(d domain.Datasource) string {
 }
 
 // DeleteDatasources deletes datasources and queues sweeps of their data. The sweeps cover all generations up to the
-// highest one known to the catalog, or up to the given generation if that is higher.
+// highest one known to the catalog or the given one, whichever is higher.
 //
-// A deleted datasource may be created again with the same id. This happens if the next crawl of a site finds a deleted
-// page again, or if a request with an idempotency key is repeated. The sweep must not delete rows of the new
-// datasource, so it does not cover higher generations. Jobs of the deleted datasource may still write rows of higher
-// generations. These rows are swept when the jobs' events arrive.
+// A deleted datasource may be created again with the same id: when the next crawl of a site finds a deleted page again,
+// or when a request with an idempotency key is repeated. The sweep must not delete rows of the new datasource, so it
+// does not cover higher generations. Jobs of the deleted datasource may still write such rows. They are swept when the
+// jobs' events arrive.
 func DeleteDatasources(ctx context.Context, t *db.Tx, doomed []Record, generation uint64) error {
 	if len(doomed) == 0 {
 		return nil
@@ -58,15 +58,14 @@ func DeleteDatasources(ctx context.Context, t *db.Tx, doomed []Record, generatio
 	return nil
 }
 
-// InExistingStore is the SQL condition for rows whose datastore is not deleted. Deleted datastores are few and exist
-// only briefly.
+// InExistingStore selects rows whose datastore is not deleted. Deleted datastores are few and exist only briefly.
 const InExistingStore = `datastore_id NOT IN (SELECT id FROM datastores WHERE deleted_at > 0)`
 
-// NotDeleted is the SQL condition for datasources that were not deleted together with their datastore or site.
+// NotDeleted selects datasources that were not deleted with their datastore or site.
 const NotDeleted = InExistingStore + ` AND ` + NotOfDeletedSite
 
-// NotOfDeletedSite is the SQL condition for datasources that do not belong to a deleted site. Deleted sites are few and
-// exist only briefly.
+// NotOfDeletedSite selects datasources that do not belong to a deleted site. Deleted sites are few and exist only
+// briefly.
 const NotOfDeletedSite = `group_id NOT IN (SELECT site_id FROM doomed_sites)`
 
 // IsDeleted reports whether the datasource is a deleted site or a page of one.
@@ -77,9 +76,9 @@ func IsDeleted(ctx context.Context, q db.Querier, d domain.Datasource) (bool, er
 	return db.Exists(ctx, q, `SELECT 1 FROM doomed_sites WHERE site_id = ?`, SiteOf(d))
 }
 
-// RemoveNext continues an unfinished removal by one batch, and reports whether there is more to remove. The function
-// `next` returns the object to remove, or sql.ErrNoRows if there is none. `remove` then removes a batch of the object's
-// data. Usually there is nothing to remove, so RemoveNext first calls `next` without a transaction.
+// RemoveNext continues an unfinished removal by one batch and reports whether more remains. `next` returns the object
+// to remove, or sql.ErrNoRows; `remove` removes a batch of its data. Usually there is nothing to remove, so RemoveNext
+// first calls `next` without a transaction.
 func RemoveNext[T any](ctx context.Context, d *db.DB, action string, next func(context.Context, db.Querier) (T, error), remove func(*db.Tx, T) error) (more bool, err error) {
 	if _, err := next(ctx, d.Read); errors.Is(err, sql.ErrNoRows) {
 		return false, nil

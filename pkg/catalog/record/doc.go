@@ -1,4 +1,4 @@
-// Package record reads and writes the rows that other packages of the catalog share: those of datastores, datasources,
-// the outbox and sweeps. It makes no decisions. The lock order is described in locks.go, and the columns of a
-// datasource are listed in record.go. Package record imports db.
+// Package record reads and writes the rows that other packages of the catalog share: datastores, datasources, the
+// outbox and sweeps. It makes no decisions. locks.go describes the lock order, and record.go lists the columns of a
+// datasource. Package record imports db.
 package record

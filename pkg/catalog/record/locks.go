@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// If several processes write concurrently, transactions take their locks in one order, to avoid deadlocks:
+// If several processes write concurrently, transactions take their locks in this order, to avoid deadlocks:
 //
 //  1. the lock for a workspace's stored content, if the size of this content is limited;
 //  2. the locks of datastores: shared by transactions that depend on the place of a datastore, exclusive for those that
@@ -19,31 +19,30 @@ import (
 //  4. rows of sites, then rows of other datasources, both sorted by id;
 //  5. everything else.
 //
-// If a deadlock occurs nevertheless, one of the transactions is run again. In SQLite, write transactions never overlap,
-// so no locks are needed.
+// If a deadlock occurs all the same, one of the transactions is retried. SQLite needs no locks, because its write
+// transactions never overlap.
 
 // ShareDatastores prevents the datastores from being moved or deleted until the transaction ends.
 func ShareDatastores(ctx context.Context, t *db.Tx, datastoreIDs ...string) error {
 	return t.LockShared(ctx, "datastore", datastoreIDs...)
 }
 
-// LockDatastore prevents other transactions from depending on the place of the datastore until this transaction ends.
-// It waits for transactions that already depend on it; see ShareDatastores.
+// LockDatastore prevents other transactions from depending on the place of the datastore until this one ends. It waits
+// for transactions that already do; see ShareDatastores.
 func LockDatastore(ctx context.Context, t *db.Tx, datastoreID string) error {
 	return t.LockExclusive(ctx, "datastore", datastoreID)
 }
 
-// QueueUpserts serialises transactions that upsert datasources of the datastore: they first look for custom ids, and
-// then create datasources for the ids that they did not find.
+// QueueUpserts serialises upserts in the datastore, which look for custom ids and then create datasources for the
+// missing ones.
 func QueueUpserts(ctx context.Context, t *db.Tx, datastoreID string) error {
 	return t.LockCreation(ctx, "upserts", datastoreID)
 }
 
-// readStores are the datastores that a transaction has read.
 type readStores map[string]domain.Datastore
 
-// ShareDatastore reads a datastore and prevents changes to it, except to its name and description, until the
-// transaction ends. It fails with sql.ErrNoRows if the datastore is gone.
+// ShareDatastore reads a datastore and prevents changes to it until the transaction ends, except to its name and
+// description. It fails with sql.ErrNoRows if the datastore is gone.
 func ShareDatastore(ctx context.Context, t *db.Tx, id string) (domain.Datastore, error) {
 	stores := db.Local(t, func() readStores { return readStores{} })
 	if d, known := stores[id]; known {
@@ -68,7 +67,7 @@ func ShareOwnDatastore(ctx context.Context, t *db.Tx, ws, id string) (domain.Dat
 	return d, db.MapNotFound(err, "datastore", id)
 }
 
-// LockDatasource returns a datasource and its datastore, and locks both until the transaction ends. It fails with
+// LockDatasource returns a datasource and its datastore, both locked until the transaction ends. It fails with
 // sql.ErrNoRows if either is gone.
 func LockDatasource(ctx context.Context, t *db.Tx, id string) (Record, domain.Datastore, error) {
 	var datastoreID string
@@ -93,7 +92,8 @@ func LockDatasource(ctx context.Context, t *db.Tx, id string) (Record, domain.Da
 	return r, store, err
 }
 
-// LockDatasourceOf is like LockDatasource. It fails with domain.CodeNotFound unless the datasource is in the workspace.
+// LockDatasourceOf is like LockDatasource, but fails with domain.CodeNotFound unless the datasource is in the
+// workspace.
 func LockDatasourceOf(ctx context.Context, t *db.Tx, ws, id string) (Record, domain.Datastore, error) {
 	r, store, err := LockDatasource(ctx, t, id)
 	if err == nil && r.WorkspaceID != ws {
@@ -102,8 +102,8 @@ func LockDatasourceOf(ctx context.Context, t *db.Tx, ws, id string) (Record, dom
 	return r, store, db.MapNotFound(err, "datasource", id)
 }
 
-// LockDatasources locks the rows of datasources that the transaction will read and write. It locks the rows of their
-// sites first. Unknown ids are ignored.
+// LockDatasources locks the rows of datasources that the transaction will write, after the rows of their sites. It
+// ignores unknown ids.
 func LockDatasources(ctx context.Context, t *db.Tx, ids ...string) error {
 	if !t.IsShared() {
 		return nil
@@ -123,7 +123,7 @@ func LockDatasources(ctx context.Context, t *db.Tx, ids ...string) error {
 	return LockRows(ctx, t, ids)
 }
 
-// LockRows locks datasources' rows in the order of their ids.
+// LockRows locks datasources' rows in id order.
 func LockRows(ctx context.Context, t *db.Tx, ids []string) error {
 	if !t.IsShared() {
 		return nil

@@ -11,15 +11,15 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// Priority orders jobs in the outbox: lower numbers first.
+// Priority orders the jobs in the outbox, lower numbers first.
 type Priority int
 
-// Priorities of jobs. A job that continues the work of another job gets PriorityFresh, so that work in progress is
-// finished before new work begins.
+// Priorities of jobs. A job that continues the work of another gets PriorityFresh, so that work in progress is finished
+// before new work begins.
 const (
 	PriorityFresh  Priority = 0 // content that a user has just added or changed
-	PriorityPages  Priority = 1 // pages found by the crawl of a site
-	PriorityReplay Priority = 2 // replays: the old content stays searchable meanwhile
+	PriorityPages  Priority = 1 // pages found by crawling a site
+	PriorityReplay Priority = 2 // replays, during which the old content stays searchable
 	PriorityScans  Priority = 3 // scan jobs, which have a window of their own
 )
 
@@ -30,8 +30,8 @@ const (
 	TopicSites  = "sites"  // work on a site is queued
 )
 
-// Enqueue puts the job into the outbox and replaces an older job of the datasource. The new job takes over the older
-// job's position. Otherwise, jobs of a datasource that changes all the time would never be published.
+// Enqueue puts the job into the outbox. If an older job of the datasource is there, the new job replaces it and keeps
+// its position; otherwise, jobs of a datasource that keeps changing would never be published.
 func Enqueue(ctx context.Context, t *db.Tx, job domain.Job, p Priority) error {
 	return EnqueueAt(ctx, t, job, p, 0)
 }
@@ -55,7 +55,7 @@ func EnqueueAt(ctx context.Context, t *db.Tx, job domain.Job, p Priority, notBef
 	})
 }
 
-// ReadMark reads the highest generation ever published or reported.
+// ReadMark reads the highest generation published or reported so far.
 func ReadMark(ctx context.Context, q db.Querier) (uint64, error) {
 	var v int64
 	if err := q.QueryRow(ctx, `SELECT value FROM marks WHERE name = 'generation'`).Scan(&v); err != nil {

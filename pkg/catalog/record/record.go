@@ -11,9 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Accept changes the record so that the datasource is waiting for a job, and returns this job, which the caller must
-// publish. Accept copies ID, Kind, Force, Crawl and Move from the job `requested`, and derives the other fields from
-// the record and the datastore.
+// Accept makes the datasource wait for a job and returns that job, which the caller must publish. It takes ID, Kind,
+// Force, Crawl and Move from the job `requested`, and derives the other fields from the record and the datastore.
 func (r *Record) Accept(requested domain.Job, store domain.Datastore) domain.Job {
 	var job domain.Job
 	switch {
@@ -35,7 +34,7 @@ func (r *Record) Accept(requested domain.Job, store domain.Datastore) domain.Job
 	r.JobID, r.JobKind, r.Location = job.ID, job.Kind, InOutbox
 	r.Status, r.Error, r.Progress = domain.StatusUnsynched, "", domain.Progress{}
 	if job.Force {
-		r.Inputs = "" // read the fetched content even if it has not changed
+		r.Inputs = "" // read the fetched content even if it is unchanged
 	}
 	if job.Kind == domain.JobCrawl {
 		r.QueuedAt = db.Micros(r.UpdatedAt)
@@ -47,7 +46,7 @@ func (r *Record) Accept(requested domain.Job, store domain.Datastore) domain.Job
 	return job
 }
 
-// ReadByCustomID reads the datasource with a custom id in a datastore, or the newest one if there are several. It fails
+// ReadByCustomID reads the datasource with a custom id in a datastore, the newest one if there are several. It fails
 // with sql.ErrNoRows if there is none. `lock` is an SQL clause that locks the row, or "".
 func ReadByCustomID(ctx context.Context, q db.Querier, lock, ws, datastoreID, customID string) (Record, error) {
 	return Scan(q.QueryRow(ctx, `SELECT `+Columns+` FROM datasources
@@ -58,38 +57,38 @@ func ReadByCustomID(ctx context.Context, q db.Querier, lock, ws, datastoreID, cu
 // Location is the location of a datasource's newest job.
 type Location int
 
-// Locations.
+// Values of Location.
 const (
 	NoJob    Location = 0 // the job has ended; a site may still be waiting for its pages
 	InOutbox Location = 1
 	InStream Location = 2 // in flight
 )
 
-// Record is a datasource as the catalog stores it, including fields that only the catalog uses.
+// Record is a datasource as stored in the catalog, including fields that only the catalog uses.
 type Record struct {
 	domain.Datasource
 	JobKind  domain.JobKind
 	RunID    string // of a site: its newest crawl; of a page: the crawl that last requested it
 	Location Location
-	Capped   bool   // of a site: pages were left out because of its limit
-	ReplayID string // id of the replay that last queued it, or ""
-	Seen     uint64 // highest generation of its jobs known to be in the stream
-	QueuedAt int64  // time in microseconds at which its last crawl job was accepted
+	Capped   bool   // of a site: its limit excluded some pages
+	ReplayID string // id of the last replay that queued it, or ""
+	Seen     uint64 // highest generation of its jobs seen in the stream
+	QueuedAt int64  // time, in microseconds, when its last crawl job was accepted
 	Pages    int64  // of a site: number of pages; updated by CountPage, not by Store
 }
 
-// Live is the SQL condition for datasources that are waiting for a job. It must be written in this form for the partial
-// index datasources_unsettled to be used.
+// Live selects datasources that are waiting for a job. The database uses the partial index datasources_unsettled only
+// for this exact form.
 const Live = `status IN ('unsynched', 'pending', 'running')`
 
-// encodedParts holds the values of columns that Record represents in a different form.
+// encodedParts holds the column values that Record represents differently.
 type encodedParts struct {
-	target  domain.Target // generation 0: none
-	resume  domain.Resume // status "": none
+	target  domain.Target // generation 0 means none
+	resume  domain.Resume // status "" means none
 	touched int64         // time of the last activity of the datasource or its job, in microseconds
 }
 
-// row returns the columns of a datasource, for reading and storing.
+// row returns the columns of a datasource for reading and storing.
 func (r *Record) row(p *encodedParts) db.Row {
 	return db.Row{
 		db.Fixed("id", &r.ID),
@@ -141,8 +140,8 @@ func (r *Record) row(p *encodedParts) db.Row {
 	}
 }
 
-// stored returns the row to store. In addition to the columns of the method row, it contains columns for indexes and
-// filters. `touched` is the time of the last activity of the datasource or its job, in microseconds since 1970.
+// stored returns the row to store. Besides the columns of the method row, it has columns for indexes and filters.
+// `touched` is the time of the last activity of the datasource or its job, in microseconds since 1970.
 func (r *Record) stored(touched int64) db.Row {
 	p := encodedParts{touched: touched}
 	if r.Target != nil {
@@ -192,7 +191,6 @@ var (
 	updateText = new(Record).stored(0).UpdateText("datasources")
 )
 
-// Scan scans a record.
 func Scan(s db.Scanner) (Record, error) {
 	var r Record
 	var p encodedParts
@@ -206,7 +204,7 @@ func Scan(s db.Scanner) (Record, error) {
 	return r, err
 }
 
-// Insert stores a new record. It fails with the given error `taken` if the id exists.
+// Insert stores a new record. If the id exists, it fails with the error `taken`.
 func (r *Record) Insert(ctx context.Context, t *db.Tx, taken error) error {
 	args, err := r.stored(db.Micros(r.UpdatedAt)).InsertArgs()
 	if err != nil {
@@ -230,12 +228,12 @@ func (r *Record) Store(ctx context.Context, t *db.Tx, touched int64) error {
 	return t.Queue(ctx, db.Write{Action: "storing datasource " + r.ID, Text: updateText, Args: args})
 }
 
-// Read reads a record that the same transaction will write. It fails with sql.ErrNoRows if there is no such record.
+// Read reads a record that the transaction will write. It fails with sql.ErrNoRows if there is none.
 func Read(ctx context.Context, t *db.Tx, id string) (Record, error) {
 	return Scan(t.QueryRow(ctx, `SELECT `+Columns+` FROM datasources WHERE id = ?`+t.Lock, id))
 }
 
-// Find is like Read, but if there is no such record, it returns false instead of an error.
+// Find is like Read, but returns false instead of an error if there is no record.
 func Find(ctx context.Context, t *db.Tx, id string) (r Record, exists bool, err error) {
 	r, err = Read(ctx, t, id)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -247,8 +245,7 @@ func Find(ctx context.Context, t *db.Tx, id string) (r Record, exists bool, err 
 	return r, true, nil
 }
 
-// ReadAll reads the records with the given ids, for a transaction that is going to write them. Unknown ids are absent
-// from the result.
+// ReadAll reads the records with these ids, which the transaction will write. Unknown ids are absent from the result.
 func ReadAll(ctx context.Context, t *db.Tx, ids []string) (map[string]Record, error) {
 	out := make(map[string]Record, len(ids))
 	err := db.InLists(t, ids, func(in string, args []any) error {
@@ -262,12 +259,11 @@ func ReadAll(ctx context.Context, t *db.Tx, ids []string) (map[string]Record, er
 	return out, err
 }
 
-// OwnStatus is the SQL expression for a datasource's status as if there were no moves. While the datasource has a move
-// job, this is the status that it had before the job. It is used to count the pages of a site by status.
+// OwnStatus is the SQL expression for a datasource's status apart from moves: while a move job is running, the status
+// before it. Pages of a site are counted by this status.
 const OwnStatus = `CASE WHEN resume_status <> '' THEN resume_status ELSE status END`
 
-// OwnStatus returns the datasource's status as if there were no moves. While the datasource has a move job, this is the
-// status that it had before the job.
+// OwnStatus returns the datasource's status apart from moves: while a move job is running, the status before it.
 func (r *Record) OwnStatus() domain.Status {
 	if r.Resume != nil {
 		return r.Resume.Status

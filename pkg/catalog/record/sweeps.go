@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// OriginalsPerSweep is the maximum number of keys per sweep when many originals are deleted together.
+	// OriginalsPerSweep is the maximum number of keys per sweep.
 	OriginalsPerSweep = 200
-	// RemovalBatch is the number of datasources of a deleted datastore or site that are removed per transaction.
+	// RemovalBatch is the number of datasources of a deleted datastore or site removed per transaction.
 	RemovalBatch = 500
 )
 
-// AllGenerations stands for domain.AllGenerations in the database, where the column is signed.
+// AllGenerations stands for domain.AllGenerations in the database, whose column is signed.
 const AllGenerations = -1
 
-// Values for a sweep's `jobs` column. With SweepCrawls, the sweep deletes crawl jobs with generations below
+// Values of a sweep's `jobs` column. With SweepCrawls, the sweep deletes crawl jobs with generations below
 // from_generation.
 const (
 	sweepNoJobs  = 0
@@ -26,12 +26,12 @@ const (
 	SweepCrawls  = 2
 )
 
-// dueAtOnce is a due time earlier than all others, for sweeps of withdrawn jobs. These jobs should be deleted from the
-// stream before workers receive them.
+// dueAtOnce is a due time before all others, for sweeps of withdrawn jobs. They should delete the jobs from the stream
+// before workers receive them.
 const dueAtOnce = -1
 
-// QueueSweep queues a sweep, even if an equal sweep is already queued. The earlier sweep may already be in progress,
-// and would then miss data that was written since it began.
+// QueueSweep queues a sweep, even if an equal sweep is queued already. The earlier one may be in progress, and would
+// then miss data written since it began.
 func QueueSweep(ctx context.Context, t *db.Tx, s domain.Sweep) error {
 	if s.ID == "" {
 		s.ID = domain.NewID()

@@ -9,10 +9,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// ActiveOf returns what retrieval needs to know about each datasource, or nil for a datasource that does not exist.
-// Retrieval must drop hits of missing datasources. It must also drop hits that were found in a place other than the
-// datasource's Place, or whose generation is not its ActiveGeneration. These two fields are consistent, because a move
-// changes both in one transaction. The returned values are shared and must not be changed.
+// ActiveOf returns what retrieval needs to know about each datasource, or nil if the datasource does not exist.
+// Retrieval must drop hits of missing datasources, hits from a place other than Place, and hits whose generation is not
+// ActiveGeneration. Place and ActiveGeneration are consistent, because a move changes both in one transaction. The
+// returned values are shared and must not be changed.
 func (c *Resources) ActiveOf(ctx context.Context, datasourceIDs []string) ([]*domain.ActiveDatasource, error) {
 	out := make([]*domain.ActiveDatasource, len(datasourceIDs))
 	if c.db.IsShared() {
@@ -26,7 +26,7 @@ func (c *Resources) ActiveOf(ctx context.Context, datasourceIDs []string) ([]*do
 	if err := c.readActive(ctx, datasourceIDs, out, &read); err != nil {
 		return nil, err
 	}
-	if missing < len(datasourceIDs) && c.cache.commits.Load() != version { // mixed versions: read everything again
+	if missing < len(datasourceIDs) && c.cache.commits.Load() != version { // mixed versions, so read everything again
 		clear(out)
 		return out, c.readActive(ctx, datasourceIDs, out, nil)
 	}
@@ -34,12 +34,12 @@ func (c *Resources) ActiveOf(ctx context.Context, datasourceIDs []string) ([]*do
 	return out, nil
 }
 
-// ClearIdleCache clears the cache for queries if the cache was not used since the last call. It should be called
-// periodically. It returns the approximate number of bytes freed.
+// ClearIdleCache clears the query cache if it was not used since the last call, and returns the approximate number of
+// bytes freed. Call it periodically.
 func (c *Resources) ClearIdleCache() int64 { return c.cache.clearIdle() }
 
-// readActive reads the datasources whose elements in `out` are nil, and sets those elements. If `found` is not nil, the
-// datasources are also appended to `*found`.
+// readActive reads the datasources whose elements in `out` are nil and sets these elements. If `found` is not nil, it
+// also appends the datasources to `*found`.
 func (c *Resources) readActive(ctx context.Context, ids []string, out []*domain.ActiveDatasource, found *[]sizedDatasource) error {
 	at := make(map[string]int, len(ids))
 	var missing []string
@@ -63,7 +63,7 @@ func (c *Resources) readActive(ctx context.Context, ids []string, out []*domain.
 		}
 		return nil
 	})
-	for i, id := range ids { // for ids that occur twice
+	for i, id := range ids { // an id may occur twice
 		if out[i] == nil {
 			out[i] = out[at[id]]
 		}
@@ -100,15 +100,14 @@ func scanActive(s db.Scanner) (sizedDatasource, error) {
 	return a, db.FromJSON(metadata, &a.Metadata)
 }
 
-// ResolveFilters returns the ids of the datastores' datasources that match the CustomIDs and the DatasourceIDs of the
-// filter. An empty field matches every datasource, and a site includes its pages. The result is nil if both fields are
-// empty, and empty if nothing matches. ResolveFilters ignores Metadata, because the index applies that part of the
-// filter.
+// ResolveFilters returns the ids of those datasources in the datastores that match the filter's CustomIDs and
+// DatasourceIDs. An empty field matches every datasource, and a site includes its pages. The result is nil if both
+// fields are empty, and empty if nothing matches. ResolveFilters ignores Metadata, which the index applies.
 func (c *Resources) ResolveFilters(ctx context.Context, datastoreIDs []string, f domain.Filters) ([]string, error) {
 	if len(f.CustomIDs) == 0 && len(f.DatasourceIDs) == 0 {
 		return nil, nil
 	}
-	selected := map[string]int{} // id → number of fields that match it
+	selected := map[string]int{} // id → number of fields that it matches
 	if err := c.resolve(ctx, selected, datastoreIDs, `id`, f.DatasourceIDs); err != nil {
 		return nil, err
 	}
@@ -128,9 +127,8 @@ func (c *Resources) ResolveFilters(ctx context.Context, datastoreIDs []string, f
 	return out, nil
 }
 
-// resolve finds the datasources whose `column` contains one of the values. If such a datasource is a site, its pages
-// are found as well. resolve adds 1 to selected[id] for each datasource found, so the caller can tell which ones match
-// several conditions.
+// resolve finds the datasources with one of the values in `column`, and the pages of those that are sites. It adds 1 to
+// selected[id] for each, so that the caller can see which ones match several conditions.
 func (c *Resources) resolve(ctx context.Context, selected map[string]int, datastoreIDs []string, column string, values []string) error {
 	type match struct{ id, kind string }
 	scan := db.Scan(func(m *match) []any { return []any{&m.id, &m.kind} })

@@ -11,7 +11,6 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// agentRow returns the columns of an agent.
 func agentRow(a *domain.Agent) db.Row {
 	return db.Row{
 		db.Fixed("id", &a.ID),
@@ -46,8 +45,7 @@ const ownAgent = `workspace_id = ? AND id = ?`
 var scanAgent = db.ScanRow(agentRow)
 
 // CreateAgent stores an agent and sets CreatedAt and UpdatedAt. It fails with domain.CodeConflict if the agent's id
-// exists. If a datastore does not exist in the workspace, it fails with domain.CodeInvalid for the field
-// datastoreIds[i].
+// exists. If the workspace lacks one of the datastores, it fails with domain.CodeInvalid for the field datastoreIds[i].
 func (c *Resources) CreateAgent(ctx context.Context, a domain.Agent) (domain.Agent, error) {
 	at := c.db.Stamp()
 	a.CreatedAt, a.UpdatedAt = db.FromMicros(at), db.FromMicros(at)
@@ -72,7 +70,7 @@ func (c *Resources) Agent(ctx context.Context, ws, id string) (domain.Agent, err
 	return readAgent(ctx, c.db.Read, id, ownAgent, ws, id)
 }
 
-// PublicAgent returns a public agent in any workspace. It fails with domain.NotFound if the agent is private.
+// PublicAgent returns a public agent of any workspace. It fails with domain.NotFound if the agent is private.
 func (c *Resources) PublicAgent(ctx context.Context, id string) (domain.Agent, error) {
 	return readAgent(ctx, c.db.Read, id, `visibility = 'public' AND id = ?`, id)
 }
@@ -94,7 +92,7 @@ func (c *Resources) Agents(ctx context.Context, ws string, p db.Page) ([]domain.
 	return agents, next, readLinks(ctx, c.db.Read, agents)
 }
 
-// UpdateAgent applies the patch and returns the changed agent. It rejects unknown datastores as CreateAgent does.
+// UpdateAgent applies the patch and returns the changed agent. It rejects unknown datastores like CreateAgent.
 func (c *Resources) UpdateAgent(ctx context.Context, ws, id string, p domain.AgentPatch) (domain.Agent, error) {
 	var a domain.Agent
 	err := c.db.Update(ctx, "changing an agent", func(t *db.Tx) (err error) {
@@ -120,8 +118,8 @@ func (c *Resources) UpdateAgent(ctx context.Context, ws, id string, p domain.Age
 	return a, err
 }
 
-// DeleteAgent deletes the agent with its conversations and returns it. If there are many conversations, it uses several
-// transactions and deletes the agent in the last one.
+// DeleteAgent deletes the agent with its conversations and returns it. Many conversations take several transactions,
+// the last of which deletes the agent.
 func (c *Resources) DeleteAgent(ctx context.Context, ws, id string) (domain.Agent, error) {
 	for more := true; more; {
 		err := c.db.Update(ctx, "deleting an agent's conversations", func(t *db.Tx) error {
@@ -177,7 +175,6 @@ func linkDatastores(ctx context.Context, t *db.Tx, a domain.Agent) error {
 	return nil
 }
 
-// readLinks sets the DatastoreIDs of the agents.
 func readLinks(ctx context.Context, q db.Querier, agents []domain.Agent) error {
 	ids := make([]string, len(agents))
 	at := make(map[string]*domain.Agent, len(agents))

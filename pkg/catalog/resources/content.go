@@ -8,21 +8,21 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Replacement is new content for an existing datasource. If a field is nil, the datasource keeps its old value.
+// Replacement is new content for an existing datasource. Fields that are nil leave the old value.
 type Replacement struct {
 	Name     *string
 	Metadata *map[string]any
 	CustomID *string
 	FileName *string
 	Original domain.Original // type, size and hash are copied to the datasource's config
-	Job      domain.Job      // an ingest job; only ID and Force are used, and the rest is derived from the datasource
+	Job      domain.Job      // an ingest job; only ID and Force are used, the rest comes from the datasource
 	Priority record.Priority
 }
 
-// ReplaceContent gives the datasource new content. It puts an ingest job into the outbox, sets the status to unsynched,
-// and queues a sweep of the old original. Active content stays searchable until the job is done. ReplaceContent returns
-// the changed datasource with the new JobID. It fails with domain.CodeInvalid for a web_site, because a site has no
-// content of its own.
+// ReplaceContent gives the datasource new content. It queues an ingest job, sets the status to unsynched, and queues a
+// sweep of the old original. Active content stays searchable until the job is done. ReplaceContent returns the changed
+// datasource with the new JobID. It fails with domain.CodeInvalid for a web_site, because a site has no content of its
+// own.
 func (c *Resources) ReplaceContent(ctx context.Context, ws, id string, n Replacement) (domain.Datasource, error) {
 	n.Job.Kind = domain.JobIngest
 	var r record.Record
@@ -35,7 +35,7 @@ func (c *Resources) ReplaceContent(ctx context.Context, ws, id string, n Replace
 	return r.Datasource, err
 }
 
-// Replace puts the new content into the record without storing the record, and queues a sweep of the old original.
+// Replace puts the new content into the record and queues a sweep of the old original. It does not store the record.
 func Replace(ctx context.Context, t *db.Tx, r *record.Record, n Replacement) error {
 	if r.Type == domain.TypeWebSite {
 		return domain.Invalid("id", "datasource %s is a web site, which has no content of its own; update one of its pages", r.ID)
@@ -66,9 +66,9 @@ func Replace(ctx context.Context, t *db.Tx, r *record.Record, n Replacement) err
 	})
 }
 
-// Requeue queues another job for the datasource. The job replaces a job that is waiting in the outbox. Only ID, Kind,
-// Crawl and Force of the given job are used. The status becomes unsynched, but active content stays searchable. Requeue
-// fails with domain.CodeConflict for an ingest job of a datasource without an original.
+// Requeue queues another job for the datasource, in place of any job waiting in the outbox. It uses only ID, Kind,
+// Crawl and Force of the given job. The status becomes unsynched, but active content stays searchable. Requeue fails
+// with domain.CodeConflict for an ingest job if the datasource has no original.
 func (c *Resources) Requeue(ctx context.Context, ws, id string, job domain.Job, p record.Priority) (domain.Datasource, error) {
 	return c.reopen(ctx, "queueing a datasource again", ws, id, job, p, func(_ *db.Tx, r *record.Record) error {
 		if job.Kind == domain.JobIngest && r.Original == nil {
@@ -78,8 +78,8 @@ func (c *Resources) Requeue(ctx context.Context, ws, id string, job domain.Job, 
 	})
 }
 
-// Description is a change to a datasource's name, metadata, custom id or fetch settings. If a field is nil, the
-// datasource keeps its old value.
+// Description is a change to a datasource's name, metadata, custom id or fetch settings. Fields that are nil leave the
+// old value.
 type Description struct {
 	Name     *string
 	Metadata *map[string]any
@@ -87,10 +87,10 @@ type Description struct {
 	Web      *domain.WebPatch // fetch settings, changed in the same transaction; see UpdateWebConfig
 }
 
-// Describe changes the description of a datasource and queues an ingest job that updates the index. Only the ID of the
-// given job is used. A datasource without content gets no job: the description is used when its content is first
-// ingested. A web_site gets no job, either: its next crawl uses the description. Describe fails with
-// domain.CodeConflict for a datasource that is being fetched again.
+// Describe changes the description of a datasource and queues an ingest job that updates the index. It uses only the ID
+// of the given job. A datasource without content gets no job: its first ingestion uses the description. Neither does a
+// web_site: its next crawl uses the description. Describe fails with domain.CodeConflict while the datasource is being
+// fetched again.
 func (c *Resources) Describe(ctx context.Context, ws, id string, d Description, job domain.Job) (domain.Datasource, error) {
 	job.Kind = domain.JobIngest
 	var r record.Record
@@ -126,8 +126,7 @@ func (c *Resources) Describe(ctx context.Context, ws, id string, d Description, 
 			_, err := c.sites.SettleSite(ctx, t, r.ID, r.UpdatedAt)
 			return err
 		case r.JobKind == domain.JobCrawl && !r.Status.Terminal():
-			// Reject the change: if the fetch finds the content unchanged, no job would write the description to the
-			// index.
+			// Reject the change: if the fetch finds the content unchanged, no job would write the description to the index.
 			return domain.Errorf(domain.CodeConflict, "datasource %q is being fetched; change it when the fetch has ended", id)
 		}
 		return c.sites.Restart(ctx, t, &r, store, job, record.PriorityFresh)

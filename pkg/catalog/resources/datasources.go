@@ -16,8 +16,8 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// NewDatasource is a datasource to be created with its first job. Only ID, Kind, Crawl and Force of the job are used;
-// the rest is derived from the datasource.
+// NewDatasource is a datasource to create, with its first job. Only ID, Kind, Crawl and Force of the job are used; the
+// rest comes from the datasource.
 type NewDatasource struct {
 	Datasource domain.Datasource
 	Job        domain.Job
@@ -33,19 +33,17 @@ type DatasourceFilter struct {
 	Search      string // part of the name, address, file name or custom id, case-insensitive
 }
 
-// CreateDatasources stores datasources and puts their first jobs into the outbox. Either all of this succeeds or
-// nothing is stored. It returns the datasources with status unsynched, and with CreatedAt, UpdatedAt and JobID set. It
-// fails with domain.NotFound if a datastore does not exist in the datasource's workspace. It fails with
-// domain.CodeConflict if an id exists, or if the datastore already has the same site.
+// CreateDatasources stores datasources and puts their first jobs into the outbox, all or nothing. It returns the
+// datasources with status unsynched, and with CreatedAt, UpdatedAt and JobID set. It fails with domain.NotFound if the
+// workspace lacks a datastore, and with domain.CodeConflict if an id exists or the datastore already has the same site.
 func (c *Resources) CreateDatasources(ctx context.Context, in []NewDatasource) ([]domain.Datasource, error) {
 	return c.createDatasources(ctx, in, nil, NewRecord)
 }
 
-// UpsertDatasources is like CreateDatasources, except that it updates an existing datasource of the datastore if there
-// is one with the same CustomID. That datasource keeps its id and gets the new name, metadata and content, as in
-// ReplaceContent. UpsertDatasources fails with domain.CodeInvalid for a datasource without an original. If several
-// datasources in one call have the same CustomID, they become one datasource. The results are in the same order as the
-// arguments.
+// UpsertDatasources is like CreateDatasources, but updates an existing datasource with the same CustomID in the
+// datastore. That datasource keeps its id and gets the new name, metadata and content, as in ReplaceContent.
+// UpsertDatasources fails with domain.CodeInvalid for a datasource without an original. If several datasources in a
+// call have the same CustomID, they become one. The results have the order of the arguments.
 func (c *Resources) UpsertDatasources(ctx context.Context, in []NewDatasource) ([]domain.Datasource, error) {
 	return c.createDatasources(ctx, in, record.QueueUpserts, func(ctx context.Context, t *db.Tx, n NewDatasource, store domain.Datastore) (record.Record, error) {
 		d := n.Datasource
@@ -72,8 +70,7 @@ func (c *Resources) UpsertDatasources(ctx context.Context, in []NewDatasource) (
 }
 
 // createDatasources stores datasources of one workspace in one transaction. First it calls `begin`, unless that is nil,
-// with the id of each of their datastores, in the order of the ids. Then it calls `one` with each datasource to store
-// it.
+// with each of their datastores' ids in order. Then it calls `one` to store each datasource.
 func (c *Resources) createDatasources(ctx context.Context, in []NewDatasource, begin func(context.Context, *db.Tx, string) error, one func(context.Context, *db.Tx, NewDatasource, domain.Datastore) (record.Record, error)) ([]domain.Datasource, error) {
 	var out []domain.Datasource
 	if len(in) == 0 {
@@ -107,8 +104,8 @@ func (c *Resources) createDatasources(ctx context.Context, in []NewDatasource, b
 	return out, err
 }
 
-// lockDatastores locks the datastores of the new datasources `in`. It then calls `begin`, unless that is nil, with the
-// id of each datastore, in the order of the ids.
+// lockDatastores locks the datastores of the new datasources `in`, and then calls `begin`, unless that is nil, with
+// each datastore's id in order.
 func lockDatastores(ctx context.Context, t *db.Tx, in []NewDatasource, begin func(context.Context, *db.Tx, string) error) error {
 	var stores []string
 	for _, n := range in {
@@ -129,8 +126,8 @@ func missingContent(d domain.Datasource) error {
 	return domain.Invalid("original", "is missing: datasource %s has no content to read", d.ID)
 }
 
-// NewRecord stores a new datasource and puts its first job into the outbox. The transaction must have locked the datastore
-// with record.ShareDatastore.
+// NewRecord stores a new datasource and queues its first job. The transaction must have locked the datastore with
+// record.ShareDatastore.
 func NewRecord(ctx context.Context, t *db.Tx, n NewDatasource, store domain.Datastore) (record.Record, error) {
 	r := record.Record{Datasource: n.Datasource}
 	if err := sites.CheckSameSite(ctx, t, r.Datasource); err != nil {
@@ -146,13 +143,12 @@ func NewRecord(ctx context.Context, t *db.Tx, n NewDatasource, store domain.Data
 	return r, record.Enqueue(ctx, t, job, n.Priority)
 }
 
-// Datasource returns a datasource of the workspace. The progress of a site is the progress of its pages.
+// Datasource returns a datasource of the workspace. A site has the progress of its pages.
 func (c *Resources) Datasource(ctx context.Context, ws, id string) (domain.Datasource, error) {
 	return record.Datasource(ctx, c.db.Read, ws, id)
 }
 
-// DatasourceByCustomID returns the datasource with the custom id in the datastore, or the newest one if there are
-// several.
+// DatasourceByCustomID returns the datasource with the custom id in the datastore, the newest one if there are several.
 func (c *Resources) DatasourceByCustomID(ctx context.Context, ws, datastoreID, customID string) (domain.Datasource, error) {
 	r, err := record.ReadByCustomID(ctx, c.db.Read, "", ws, datastoreID, customID)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -162,14 +158,14 @@ func (c *Resources) DatasourceByCustomID(ctx context.Context, ws, datastoreID, c
 }
 
 // Datasources returns a page of the workspace's datasources that match the filter, newest first, and the cursor of the
-// next page, or "" after the last page. The progress of a site is the progress of its pages.
+// next page, or "" after the last page. A site has the progress of its pages.
 func (c *Resources) Datasources(ctx context.Context, ws string, f DatasourceFilter, p db.Page) ([]domain.Datasource, string, error) {
 	l := db.List{Name: cursor.Datasources, Columns: record.Columns, Table: `datasources`}
 	if f.DatastoreID == "" && f.GroupID == "" {
 		l.And(`workspace_id = ?`, ws)
 	} else {
-		// Write the condition as an expression, so that the database does not use the index by workspace. The index by
-		// datastore or by site may select far fewer rows.
+		// The expression keeps the database from using the index by workspace: the index by datastore or site may select far
+		// fewer rows.
 		l.And(`workspace_id || '' = ?`, ws)
 	}
 	if f.DatastoreID != "" {

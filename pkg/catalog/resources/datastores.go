@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// DatastoreCounts counts, by status, the datasources of a datastore in the workspace, including pages of sites.
-// Statuses with no datasources are absent.
+// DatastoreCounts counts the datasources of a datastore by status, including pages of sites. Statuses without
+// datasources are absent.
 func (c *Resources) DatastoreCounts(ctx context.Context, ws, id string) (map[domain.Status]int64, error) {
 	if _, err := record.DatastoreOf(ctx, c.db.Read, ws, id, ""); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (c *Resources) Datastore(ctx context.Context, ws, id string) (domain.Datast
 	return d, err
 }
 
-// cachedDatastore returns a datastore from the cache, or reads it.
+// cachedDatastore returns a datastore from the cache, or calls `read`.
 func (c *Resources) cachedDatastore(id string, read func() (domain.Datastore, error)) (domain.Datastore, error) {
 	if c.db.IsShared() {
 		return read()
@@ -62,21 +62,20 @@ func (c *Resources) cachedDatastore(id string, read func() (domain.Datastore, er
 	return d, err
 }
 
-// DatastoreByID returns a datastore in any workspace, for workers, sweeps and audits.
+// DatastoreByID returns a datastore of any workspace, for workers, sweeps and audits.
 func (c *Resources) DatastoreByID(ctx context.Context, id string) (domain.Datastore, error) {
 	d, err := record.DatastoreByID(ctx, c.db.Read, id)
 	return d, db.MapNotFound(err, "datastore", id)
 }
 
-// ServingPlace returns the place (engine and embedding model) from which queries to a datastore of any workspace are
-// answered.
+// ServingPlace returns the place (engine and embedding model) that queries to a datastore of any workspace read.
 func (c *Resources) ServingPlace(ctx context.Context, id string) (domain.Place, error) {
 	var p domain.Place
 	err := c.db.Read.QueryRow(ctx, `SELECT type, embedding_model FROM datastores WHERE id = ? AND deleted_at = 0`, id).Scan(&p.Engine, &p.Model)
 	return p, db.MapNotFound(err, "datastore", id)
 }
 
-// PublicDatastore returns a public datastore in any workspace. It fails with domain.NotFound if the datastore is
+// PublicDatastore returns a public datastore of any workspace. It fails with domain.NotFound if the datastore is
 // private.
 func (c *Resources) PublicDatastore(ctx context.Context, id string) (domain.Datastore, error) {
 	d, err := record.ScanDatastore(c.db.Read.QueryRow(ctx,
@@ -101,8 +100,8 @@ func (c *Resources) Datastores(ctx context.Context, ws string, p db.Page) ([]dom
 	return stores, next, nil
 }
 
-// EachDatastore calls f for every datastore of every workspace until f fails, and returns f's error. Audits and sweeps
-// use it.
+// EachDatastore calls f for every datastore of every workspace, for audits and sweeps. It stops at the first error from
+// f and returns it.
 func (c *Resources) EachDatastore(ctx context.Context, f func(domain.Datastore) error) error {
 	w := db.Walk[domain.Datastore]{
 		Text:  `SELECT ` + record.DatastoreColumns + ` FROM datastores WHERE id > ? AND deleted_at = 0 ORDER BY id LIMIT ?`,
@@ -113,8 +112,8 @@ func (c *Resources) EachDatastore(ctx context.Context, f func(domain.Datastore) 
 	return w.Run(ctx, c.db.Read, f)
 }
 
-// UpdateDatastore applies the patch and returns the changed datastore. If the patch names a place (engine and embedding
-// model) other than the one in use, a move to that place starts and replaces any move in progress. If it names the
+// UpdateDatastore applies the patch and returns the changed datastore. If the patch names another place (engine and
+// embedding model) than the one in use, a move to that place starts, replacing any move in progress. If it names the
 // place in use, a move in progress is cancelled. A datastore without datasources switches immediately.
 func (c *Resources) UpdateDatastore(ctx context.Context, ws, id string, p domain.DatastorePatch) (domain.Datastore, error) {
 	var d domain.Datastore

@@ -11,10 +11,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// DeleteDatasource deletes the datasource and returns it. The pages of a site are deleted, too; if there are many,
-// RemoveDeleted removes some of them later. After the commit, the datasource is invisible, and sweeps of its rows,
-// originals and messages are queued. The next crawl of a site may add a deleted page again, but the current crawl does
-// not.
+// DeleteDatasource deletes the datasource and returns it. It also deletes the pages of a site; if there are many,
+// RemoveDeleted removes the rest later. After the commit, the datasource is invisible, and sweeps of its rows,
+// originals and messages are queued. Only the next crawl of a site may add a deleted page again, not the current one.
 func (c *Resources) DeleteDatasource(ctx context.Context, ws, id string) (domain.Datasource, error) {
 	var r record.Record
 	err := c.db.Update(ctx, "deleting a datasource", func(t *db.Tx) (err error) {
@@ -26,8 +25,8 @@ func (c *Resources) DeleteDatasource(ctx context.Context, ws, id string) (domain
 	return r.Datasource, err
 }
 
-// DeleteIf deletes the datasource d and reports whether it did. It does nothing if the datasource is waiting for a job,
-// or was given another job after the caller read d.
+// DeleteIf deletes the datasource d and reports whether it did. It does nothing if the datasource is waiting for a job
+// or got another job after the caller read d.
 func (c *Resources) DeleteIf(ctx context.Context, d domain.Datasource) (bool, error) {
 	deleted := false
 	err := c.db.Update(ctx, "deleting a datasource", func(t *db.Tx) error {

@@ -8,37 +8,36 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Maximum number of changed datasources that are recorded individually. If more change, all datasources count as
-// changed.
+// Maximum number of changed datasources to record individually. Beyond that, all datasources count as changed.
 const maxChanged = 4096
 
-// ReadCache caches the data that queries need. It is used only with SQLite, where only one process changes this data:
+// ReadCache caches the data that queries need. It is used only with SQLite, where a single process changes this data;
 // other processes, such as the commands for keys, repairs and replays, change nothing that is cached. The cache always
-// reflects the last commit. Each commit invalidates only the rows that it changes. Invalidating everything after each
-// upload would cost a busy process a third of its time.
+// reflects the last commit. A commit invalidates only the rows it changes: invalidating everything after each upload
+// would cost a busy process a third of its time.
 type ReadCache struct {
-	// commits is incremented before and after each commit that changes cacheable data, with mu held. So it is odd
-	// during a commit. In that time, a reader may see the state before or after the commit.
+	// commits is incremented before and after each commit that changes cacheable data, with mu held. It is odd during a
+	// commit, when a reader may see the state before or after it.
 	commits atomic.Uint64
 
-	max int64 // approximate maximum size in bytes; the cache is cleared before it would exceed this size
+	max int64 // approximate maximum size in bytes; the cache is cleared before it would grow beyond
 
 	mu     sync.Mutex
 	active map[string]sizedDatasource
 	stores map[string]domain.Datastore
 	size   int64
-	used   bool // the cache was used since the last call to clearIdle
+	used   bool // whether the cache was used since the last call to clearIdle
 
-	// Rows changed by the writing connection since the last commit or rollback. Invalidating rows after a rollback is
+	// Rows changed by the writing connection since the last commit or rollback. Invalidating them after a rollback is
 	// unnecessary but harmless.
 	changed    map[string]struct{} // datasources
-	changedAll bool                // any datasource may have changed
+	changedAll bool                // whether any datasource may have changed
 }
 
-// NewReadCache returns an empty cache of about the given maximum size in bytes.
+// NewReadCache returns an empty cache of about the given size in bytes.
 func NewReadCache(bytes int64) *ReadCache { return &ReadCache{max: bytes} }
 
-// Tables from which cached data is read.
+// Tables with cached data.
 const (
 	tableSources = "datasources"
 	tableStores  = "datastores"
@@ -62,7 +61,7 @@ func (m *ReadCache) Change(table string, added bool, id func() (string, error)) 
 	if one && len(m.changed) < maxChanged {
 		source, err = id()
 	}
-	if err != nil { // also for other tables, whose rows rarely change but affect many datasources
+	if err != nil { // this includes other tables, whose rows rarely change but affect many datasources
 		m.changedAll, m.changed = true, nil
 		return
 	}
@@ -72,8 +71,8 @@ func (m *ReadCache) Change(table string, added bool, id func() (string, error)) 
 	m.changed[source] = struct{}{}
 }
 
-// Committing invalidates the rows changed by a commit that is about to start. It returns a function that must be called
-// when the commit is complete or has failed. Commits never overlap.
+// Committing invalidates the rows changed by a commit that is about to start. The caller must call the returned
+// function when the commit has ended, successfully or not. Commits never overlap.
 func (m *ReadCache) Committing() (done func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -103,12 +102,12 @@ func (m *ReadCache) Forget() {
 	m.clear()
 }
 
-// clear clears the cache. The caller holds mu.
+// clear requires mu.
 func (m *ReadCache) clear() {
 	m.active, m.stores, m.size = nil, nil, 0
 }
 
-// clearIdle clears the cache if it was not used since the last call. It returns the approximate number of bytes freed.
+// clearIdle clears the cache if it was not used since the last call, and returns the approximate number of bytes freed.
 func (m *ReadCache) clearIdle() (bytes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -120,9 +119,9 @@ func (m *ReadCache) clearIdle() (bytes int64) {
 	return bytes
 }
 
-// getDatasources sets the elements of `out` to the cached datasources, or to nil. It returns the number of datasources
-// that are not cached. The caller reads these and passes them to putDatasources with the returned version. If m.commits
-// has changed in the meantime, cached and newly read data may be inconsistent.
+// getDatasources sets the elements of `out` to the cached datasources, or nil. It returns how many are missing. The
+// caller reads these and passes them to putDatasources with the returned version. If m.commits has changed in the
+// meantime, cached and newly read data may be inconsistent.
 func (m *ReadCache) getDatasources(ids []string, out []*domain.ActiveDatasource) (missing int, version uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -135,7 +134,7 @@ func (m *ReadCache) getDatasources(ids []string, out []*domain.ActiveDatasource)
 	return missing, m.commits.Load()
 }
 
-// putDatasources caches datasources that were read at the given version, unless a commit may have changed them since.
+// putDatasources caches datasources read at the given version, unless a commit may have changed them since.
 func (m *ReadCache) putDatasources(version uint64, found []sizedDatasource) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -155,12 +154,12 @@ func (m *ReadCache) putDatasources(version uint64, found []sizedDatasource) {
 	}
 }
 
-// isCurrent reports whether data read at the given version is still up to date. The caller holds mu.
+// isCurrent reports whether data read at the given version is still current. The caller holds mu.
 func (m *ReadCache) isCurrent(version uint64) bool {
 	return version%2 == 0 && version == m.commits.Load()
 }
 
-// reserve makes room for the given number of bytes, and reports whether that is possible. The caller holds mu.
+// reserve makes room for the given number of bytes and returns false if that is impossible. The caller holds mu.
 func (m *ReadCache) reserve(bytes int64) bool {
 	if bytes > m.max {
 		return false
@@ -172,8 +171,8 @@ func (m *ReadCache) reserve(bytes int64) bool {
 	return true
 }
 
-// getDatastore returns a cached datastore. If it is not cached, getDatastore returns the version that the caller must
-// pass to putDatastore after reading it.
+// getDatastore returns a cached datastore. If it is not cached, the caller reads it and passes it to putDatastore with
+// the returned version.
 func (m *ReadCache) getDatastore(id string) (d domain.Datastore, ok bool, version uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -181,7 +180,7 @@ func (m *ReadCache) getDatastore(id string) (d domain.Datastore, ok bool, versio
 	return d, ok, m.commits.Load()
 }
 
-// putDatastore caches a datastore that was read at the given version, unless a commit may have changed it since.
+// putDatastore caches a datastore read at the given version, unless a commit may have changed it since.
 func (m *ReadCache) putDatastore(version uint64, d domain.Datastore) {
 	const fixed = 512
 	m.mu.Lock()

@@ -13,8 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// openCached opens a catalog whose cache contains a datastore with three datasources: the pages a and b of a site, and
-// c.
+// openCached opens a catalog that has cached a datastore with three datasources: the pages a and b of a site, and c.
 func openCached(t *testing.T) *Resources {
 	t.Helper()
 	cache := NewReadCache(1 << 20)
@@ -57,7 +56,7 @@ func openCached(t *testing.T) *Resources {
 	return c
 }
 
-// queryNames reads the same data as every query, and returns the names of the datasources.
+// queryNames reads the same data as every query and returns the names of the datasources.
 func queryNames(t *testing.T, c *Resources) string {
 	t.Helper()
 	found, err := c.ActiveOf(t.Context(), []string{"a", "b", "c"})
@@ -90,8 +89,8 @@ func inCache(c *Resources) string {
 	return strings.Join(held, " ")
 }
 
-// TestACommitInvalidatesTheCachedRowsThatItChanges changes cached rows with all kinds of statements. The changed rows
-// must be removed from the cache and read again. All others must stay in the cache.
+// TestACommitInvalidatesTheCachedRowsThatItChanges changes cached rows with all kinds of statements. Exactly the
+// changed rows must leave the cache and be read again.
 func TestACommitInvalidatesTheCachedRowsThatItChanges(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ statement, kept, answer string }{
@@ -103,7 +102,7 @@ func TestACommitInvalidatesTheCachedRowsThatItChanges(t *testing.T) {
 		"one takes another's place": {`REPLACE INTO datasources SELECT * FROM datasources WHERE id = 'a'`, "b c s", "a b c"},
 		"the datastore is renamed":  {`UPDATE datastores SET name = 'new'`, "", "a b c"},
 		"the datastore is deleted":  {`UPDATE datastores SET deleted_at = 1`, "", "- - -"},
-		"the datastore is removed":  {`DELETE FROM datastores`, "", "- - -"}, // and, by foreign key, its datasources
+		"the datastore is removed":  {`DELETE FROM datastores`, "", "- - -"}, // with its datasources, by foreign key
 		"the workspace is removed":  {`DELETE FROM workspaces`, "", "- - -"},
 		"the site is doomed":        {`INSERT INTO doomed_sites (site_id) VALUES ('site')`, "", "- - c"},
 		"something else":            {`UPDATE workspaces SET name = 'new'`, "a b c s", "a b c"},
@@ -131,8 +130,8 @@ func TestACommitInvalidatesTheCachedRowsThatItChanges(t *testing.T) {
 	}
 }
 
-// TestAChangeInvalidatesTheCacheBeforeItIsVisible keeps a transaction open that has changed a row. Until the commit,
-// the cached rows are still correct.
+// TestAChangeInvalidatesTheCacheBeforeItIsVisible keeps a transaction open that has changed a row. The cached rows stay
+// correct until the commit.
 func TestAChangeInvalidatesTheCacheBeforeItIsVisible(t *testing.T) {
 	t.Parallel()
 	c := openCached(t)
@@ -147,7 +146,7 @@ func TestAChangeInvalidatesTheCacheBeforeItIsVisible(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	done := func() func() { // simulates a commit in progress
+	done := func() func() { // as if a commit were in progress
 		c.cache.Change(tableSources, false, func() (string, error) { return "a", nil })
 		return c.cache.Committing()
 	}()
@@ -164,7 +163,7 @@ func TestAChangeInvalidatesTheCacheBeforeItIsVisible(t *testing.T) {
 	}
 }
 
-// TestTheReadCacheIsBounded caches more data than the cache may hold, and changes more datasources than it records
+// TestTheReadCacheIsBounded caches more data than fits and changes more datasources than the cache records
 // individually.
 func TestTheReadCacheIsBounded(t *testing.T) {
 	t.Parallel()
@@ -198,7 +197,7 @@ func TestTheReadCacheIsBounded(t *testing.T) {
 	if m.size != 10 || m.commits.Load() != 4 {
 		t.Errorf("%d bytes are kept, version %d", m.size, m.commits.Load())
 	}
-	m.putDatasources(2, []sizedDatasource{{&domain.ActiveDatasource{ID: "a"}, 100}}) // simulates data that was read before the commit
+	m.putDatasources(2, []sizedDatasource{{&domain.ActiveDatasource{ID: "a"}, 100}}) // as if read before the commit
 	if m.size != 10 {
 		t.Errorf("old rows stayed in the cache")
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// SearchSettings returns a version of the search settings of a datastore in the workspace; 0 means the version in use.
-// If the datastore has no settings, the result has the version 0 and no JSON.
+// SearchSettings returns a version of a datastore's search settings; 0 means the version in use. Without settings, the
+// result has version 0 and no JSON.
 func (c *Resources) SearchSettings(ctx context.Context, ws, id string, version int64) (domain.SearchSettings, error) {
 	d, err := record.DatastoreOf(ctx, c.db.Read, ws, id, "")
 	if err != nil {
@@ -24,7 +24,7 @@ func (c *Resources) SearchSettings(ctx context.Context, ws, id string, version i
 	return c.searchSettings(ctx, id, version)
 }
 
-// SearchSettingsOf returns the JSON of a version of a datastore's search settings, for queries.
+// SearchSettingsOf returns a version of a datastore's search settings as JSON, for queries.
 func (c *Resources) SearchSettingsOf(ctx context.Context, id string, version int64) ([]byte, error) {
 	s, err := c.searchSettings(ctx, id, version)
 	return s.JSON, err
@@ -39,7 +39,7 @@ func (c *Resources) searchSettings(ctx context.Context, id string, version int64
 	return s, db.MapNotFound(err, "version of the search settings", fmt.Sprint(version))
 }
 
-// SearchVersions lists the stored versions of the search settings of a datastore in the workspace, newest first.
+// SearchVersions lists the stored versions of a datastore's search settings, newest first.
 func (c *Resources) SearchVersions(ctx context.Context, ws, id string) ([]domain.SearchSettings, error) {
 	if _, err := record.DatastoreOf(ctx, c.db.Read, ws, id, ""); err != nil {
 		return nil, err
@@ -57,9 +57,9 @@ func (c *Resources) SearchVersions(ctx context.Context, ws, id string) ([]domain
 	return all, nil
 }
 
-// StoreSearchSettings stores a new version of the search settings of a datastore in the workspace, and puts it in use.
-// Only the newest `keep` versions stay. If `match` is not nil, it must be the version in use, 0 for none; otherwise
-// StoreSearchSettings fails with domain.CodeConflict.
+// StoreSearchSettings stores a new version of a datastore's search settings and puts it in use. It keeps only the
+// newest `keep` versions. If `match` is not nil and differs from the version in use (0 for none), StoreSearchSettings
+// fails with domain.CodeConflict.
 func (c *Resources) StoreSearchSettings(ctx context.Context, ws, id string, settings []byte, match *int64, keep int) (domain.SearchSettings, error) {
 	s := domain.SearchSettings{JSON: settings}
 	err := c.db.Update(ctx, "storing search settings", func(t *db.Tx) error {

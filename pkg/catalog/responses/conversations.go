@@ -35,7 +35,7 @@ func scanItem(s db.Scanner) (i domain.ConversationItem, err error) {
 	return i, err
 }
 
-// CreateItemConversation stores a conversation with its first items, and returns it with its times set.
+// CreateItemConversation stores a conversation with its first items and returns it with its times set.
 func (s *Responses) CreateItemConversation(ctx context.Context, c domain.ItemConversation, items ...domain.ConversationItem) (domain.ItemConversation, error) {
 	at := db.FromMicros(s.db.Stamp())
 	c.CreatedAt, c.UpdatedAt = at, at
@@ -59,7 +59,7 @@ func readConversation(ctx context.Context, q db.Querier, ws, id, lock string) (d
 	return c, db.MapNotFound(err, "conversation", id)
 }
 
-// UpdateItemConversation replaces the metadata of a conversation and returns the conversation.
+// UpdateItemConversation replaces a conversation's metadata and returns the conversation.
 func (s *Responses) UpdateItemConversation(ctx context.Context, ws, id string, metadata map[string]string) (c domain.ItemConversation, err error) {
 	err = s.db.Update(ctx, "updating a conversation", func(t *db.Tx) error {
 		if c, err = readConversation(ctx, t, ws, id, t.Lock); err != nil {
@@ -83,7 +83,7 @@ func (s *Responses) DeleteItemConversation(ctx context.Context, ws, id string) e
 }
 
 // AppendItems appends items to a conversation, all or none. It fails with domain.CodeInvalid if the conversation would
-// have more than MaxItems, and with domain.CodeConflict if it has an item with the same id.
+// exceed MaxItems, and with domain.CodeConflict if it already has one of the ids.
 func (s *Responses) AppendItems(ctx context.Context, ws, conversationID string, items ...domain.ConversationItem) error {
 	return s.db.Update(ctx, "storing items", func(t *db.Tx) error { return s.appendItems(ctx, t, ws, conversationID, items) })
 }
@@ -117,8 +117,9 @@ func (s *Responses) appendItems(ctx context.Context, t *db.Tx, ws, conversationI
 	return err
 }
 
-// Items returns at most `limit` items of a conversation: the oldest, or the newest if newestFirst is true. If `after`
-// is not empty, the items follow the one with this id. Items fails with domain.CodeNotFound if there is no such item.
+// Items returns at most `limit` items of a conversation, oldest first, or newest first if newestFirst is true. If
+// `after` is not empty, the items follow the one with this id. Items fails with domain.CodeNotFound if there is no such
+// item.
 func (s *Responses) Items(ctx context.Context, conversationID, after string, newestFirst bool, limit int) ([]domain.ConversationItem, error) {
 	text, args := `SELECT id, item FROM conversation_items WHERE conversation_id = ?`, []any{conversationID}
 	order, compare := ` ORDER BY seq`, ` AND seq > ?`
@@ -157,7 +158,7 @@ func (s *Responses) DeleteItem(ctx context.Context, conversationID, id string) e
 	})
 }
 
-// ForgetItemConversations deletes a batch of the conversations that have not changed since the given time. It reports
+// ForgetItemConversations deletes a batch of conversations that have not changed since the given time, and reports
 // whether there are more.
 func (s *Responses) ForgetItemConversations(ctx context.Context, since time.Time) (more bool, err error) {
 	old := db.Micros(since)

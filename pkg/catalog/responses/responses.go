@@ -1,4 +1,4 @@
-// Package responses stores the responses and the conversations of OpenAI's API. It imports db.
+// Package responses stores the responses and conversations of OpenAI's API. It imports db.
 package responses
 
 import (
@@ -13,14 +13,14 @@ import (
 // Responses keeps responses and conversations in the catalog's database. All methods are safe for concurrent use.
 type Responses struct {
 	db   *db.DB
-	kept int // as MaxKept
+	kept int // MaxKept, except in tests
 
 	mu  sync.Mutex
-	due map[string]int // by workspace: number of responses to store until the oldest are deleted
+	due map[string]int // by workspace: number of new responses until the next deletion
 }
 
-// MaxKept is the maximum number of responses that are kept for a workspace. Each process deletes the excess, oldest
-// responses first, after every pruneInterval new responses.
+// MaxKept is the maximum number of responses kept per workspace. Each process deletes the excess, oldest first, after
+// every pruneInterval new responses.
 const MaxKept = 100_000
 
 const pruneInterval = 1000
@@ -30,7 +30,7 @@ func New(d *db.DB) *Responses {
 	return &Responses{db: d, kept: MaxKept, due: map[string]int{}}
 }
 
-// prunes reports whether it is time to delete the oldest responses of the workspace; see MaxKept.
+// prunes reports whether to delete the oldest responses of the workspace now; see MaxKept.
 func (s *Responses) prunes(ws string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,7 +42,6 @@ func (s *Responses) prunes(ws string) bool {
 	return true
 }
 
-// row returns the columns of a response.
 func row(r *domain.StoredResponse) db.Row {
 	return db.Row{
 		db.Fixed("id", &r.ID),
@@ -65,13 +64,13 @@ var (
 	scan       = db.ScanRow(row)
 )
 
-// unfinished is the SQL condition for responses that are still being answered in the background. It must be the same as
-// the condition of the partial index, so that the index is used.
+// unfinished selects responses that are still being answered in the background. It must equal the condition of the
+// partial index, so that the index is used.
 const unfinished = `status IN ('queued', 'in_progress')`
 
-// CreateResponse stores a response. If the response is already complete, its items are appended to the conversation in
-// the same transaction. CreateResponse fails with domain.CodeNotFound if the conversation has been deleted, and with
-// domain.CodeConflict if there already is a response with the same id.
+// CreateResponse stores a response. If the response is complete, its items are appended to the conversation in the same
+// transaction. CreateResponse fails with domain.CodeNotFound if the conversation was deleted, and with
+// domain.CodeConflict if a response with this id exists.
 func (s *Responses) CreateResponse(ctx context.Context, r domain.StoredResponse, conversationID string, items ...domain.ConversationItem) error {
 	if r.HeldUntil.IsZero() {
 		r.HeldUntil = db.FromMicros(0)
@@ -98,8 +97,8 @@ func (s *Responses) Response(ctx context.Context, ws, id string) (domain.StoredR
 	return r, db.MapNotFound(err, "response", id)
 }
 
-// HoldResponse sets the status of a response, and lets its holder continue until the given time. It returns false if
-// the response has ended, was deleted, or has another holder. The caller must then stop answering it.
+// HoldResponse sets the status of a response and extends its holder's time. It returns false if the response has ended,
+// was deleted, or has another holder; the caller must then stop answering it.
 func (s *Responses) HoldResponse(ctx context.Context, id, holder string, status domain.ResponseStatus, until time.Time) (held bool, err error) {
 	err = s.db.Update(ctx, "holding a response", func(t *db.Tx) error {
 		n, err := t.Exec(ctx, `UPDATE responses SET status = ?, held_until = ? WHERE id = ? AND holder = ? AND `+unfinished,
@@ -111,9 +110,8 @@ func (s *Responses) HoldResponse(ctx context.Context, id, holder string, status 
 }
 
 // FinishResponse stores the final state of a response that its holder has answered, and appends the items to the
-// conversation, all in one transaction. If the response was deleted or has already ended, for example because it was
-// cancelled, FinishResponse changes nothing and returns false. If the conversation was deleted, FinishResponse fails
-// with domain.CodeNotFound.
+// conversation, all in one transaction. It changes nothing and returns false if the response was deleted or has already
+// ended, for example because it was cancelled. It fails with domain.CodeNotFound if the conversation was deleted.
 func (s *Responses) FinishResponse(ctx context.Context, r domain.StoredResponse, conversationID string, items ...domain.ConversationItem) (stored bool, err error) {
 	err = s.db.Update(ctx, "finishing a response", func(t *db.Tx) error {
 		n, err := t.Exec(ctx, `UPDATE responses SET status = ?, body = ?, trace = ?, held_until = 0 WHERE id = ? AND holder = ? AND `+unfinished,
@@ -126,8 +124,8 @@ func (s *Responses) FinishResponse(ctx context.Context, r domain.StoredResponse,
 	return stored && err == nil, err
 }
 
-// CancelResponse marks an unfinished response as cancelled and returns it. A response that has already ended is
-// returned unchanged.
+// CancelResponse marks an unfinished response as cancelled and returns it. It returns a response that has already ended
+// unchanged.
 func (s *Responses) CancelResponse(ctx context.Context, ws, id string) (r domain.StoredResponse, err error) {
 	err = s.db.Update(ctx, "cancelling a response", func(t *db.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE responses SET status = ? WHERE workspace_id = ? AND id = ? AND `+unfinished, string(domain.ResponseCancelled), ws, id)
@@ -140,7 +138,7 @@ func (s *Responses) CancelResponse(ctx context.Context, ws, id string) (r domain
 	return r, err
 }
 
-// DeleteResponse deletes a response of the workspace. If it is being answered, its holder stops.
+// DeleteResponse deletes a response of the workspace. If the response is being answered, its holder stops.
 func (s *Responses) DeleteResponse(ctx context.Context, ws, id string) error {
 	return s.db.Update(ctx, "deleting a response", func(t *db.Tx) error {
 		n, err := t.Exec(ctx, `DELETE FROM responses WHERE workspace_id = ? AND id = ?`, ws, id)
@@ -154,8 +152,7 @@ func (s *Responses) DeleteResponse(ctx context.Context, ws, id string) error {
 // Number of responses or conversations deleted per transaction.
 const deleteBatch = 100
 
-// ForgetResponses deletes a batch of the responses that were created before the given time. It reports whether there
-// are more.
+// ForgetResponses deletes a batch of responses created before the given time, and reports whether there are more.
 func (s *Responses) ForgetResponses(ctx context.Context, before time.Time) (more bool, err error) {
 	old := db.Micros(before)
 	if some, err := db.Exists(ctx, s.db.Read, `SELECT 1 FROM responses WHERE created_at < ? LIMIT 1`, old); err != nil || !some {
@@ -170,8 +167,8 @@ func (s *Responses) ForgetResponses(ctx context.Context, before time.Time) (more
 	return more && err == nil, err
 }
 
-// FailAbandoned gives the status failed to unfinished responses whose time was not extended, because the process that
-// held them has died.
+// FailAbandoned sets the status of unfinished responses to failed if their holder has died and no longer extends their
+// time.
 func (s *Responses) FailAbandoned(ctx context.Context) error {
 	now := db.Micros(s.db.Now().Add(-db.ClockSkew))
 	const abandoned = unfinished + ` AND held_until < ?`
@@ -184,8 +181,8 @@ func (s *Responses) FailAbandoned(ctx context.Context) error {
 	})
 }
 
-// FailUnfinished gives the status failed to all unfinished responses if no other process shares the database. A process
-// calls it when it starts: responses that are unfinished then were left by a process that has died.
+// FailUnfinished sets the status of all unfinished responses to failed, unless other processes share the database. A
+// process calls it at startup: unfinished responses then come from a process that has died.
 func (s *Responses) FailUnfinished(ctx context.Context) error {
 	if s.db.IsShared() {
 		return nil

@@ -12,20 +12,20 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// verdict is the result of comparing a fetched page with the other pages of its site.
+// verdict is the result of comparing a fetched page with the site's other pages.
 type verdict struct {
-	Keeper  string   // id of the page kept instead; "": this page is kept
-	Reason  string   // why the page is left out in favour of Keeper, worded for users
-	Yielded []string // ids of pages left out in favour of this page
+	Keeper  string   // id of the page kept instead; "" if this page is kept
+	Reason  string   // why the page is skipped in favour of Keeper, worded for users
+	Yielded []string // ids of pages skipped in favour of this page
 }
 
-// Maximum number of pages with the same content that are compared with a fetched page. A site has more than one page
-// with the same content only if its pages were fetched by versions that did not detect duplicates.
+// Maximum number of pages with the same content to compare a fetched page with. A site has more than one such page only
+// if earlier versions, which did not detect duplicates, fetched them.
 const maxEqualPages = 16
 
 // Judge decides whether a fetched page is kept. A page that names another page of the site as canonical may be replaced
-// by that page; see the method canonical. Among pages with the same content, only the one with the best address is
-// kept, and the others are left out.
+// by it; see the method canonical. Among pages with the same content, only the one with the best address is kept; the
+// others are skipped.
 func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store domain.Datastore, f domain.Fetched, at time.Time) (verdict, error) {
 	site, exists, err := record.Find(ctx, t, r.GroupID)
 	if err != nil || !exists {
@@ -46,7 +46,7 @@ func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store doma
 	if name == "" {
 		return verdict{}, nil
 	}
-	// Pages fetched by older versions have no text hash. They are found by the hash of their bytes.
+	// Pages fetched by older versions have no text hash; look for the hash of their bytes.
 	equal, err := db.Collect(ctx, t, record.Scan, `SELECT `+record.Columns+` FROM datasources
 		WHERE group_id = ? AND content_hash IN (?, ?) AND content_hash <> '' AND id <> ? LIMIT ?`+t.Lock,
 		r.GroupID, name, f.Original.SHA256, r.ID, maxEqualPages)
@@ -54,7 +54,7 @@ func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store doma
 		return verdict{}, fmt.Errorf("looking for pages of the same content: %w", err)
 	}
 	r.Config.SetFinalURL(f.URL)
-	// Ignore pages that name the fetched page as canonical. They are left out as soon as the fetched page has content.
+	// Ignore pages that name the fetched page as canonical: they are skipped once the fetched page has content.
 	equal = slices.DeleteFunc(equal, func(p record.Record) bool { return !p.Alive() || site.HasCanonical(p.Config, r.ID) })
 	configs := lists.Map(equal, func(p record.Record) domain.DatasourceConfig { return p.Config })
 	if best := domain.BestPage(configs); best >= 0 && configs[best].IsBetterThan(r.Config) {
@@ -70,13 +70,13 @@ func (c *Sites) Judge(ctx context.Context, t *db.Tx, r record.Record, store doma
 	return v, nil
 }
 
-// sameContent returns the reason for leaving out a page that duplicates the keeper.
+// sameContent returns the reason shown for skipping a duplicate of the keeper.
 func sameContent(keeper domain.DatasourceConfig) string {
 	return "It has the same content as " + keeper.SourceURL + "."
 }
 
-// replaceByKeeper leaves out page p in favour of the page `keeper`, which was fetched and has the same content and a
-// better address. Pages that were left out in favour of p become duplicates of `keeper`.
+// replaceByKeeper skips page p in favour of `keeper`, a fetched page with the same content and a better address. Pages
+// that were skipped in favour of p become duplicates of `keeper`.
 func replaceByKeeper(ctx context.Context, t *db.Tx, p, keeper record.Record, at time.Time) error {
 	reason := sameContent(keeper.Config)
 	err := t.Queue(ctx, db.Write{
@@ -90,8 +90,8 @@ func replaceByKeeper(ctx context.Context, t *db.Tx, p, keeper record.Record, at 
 	return removeContent(ctx, t, &p, keeper.ID, reason, at)
 }
 
-// removeContent removes a page's content from the index and cancels the page's pending work. It is used for pages that
-// are replaced by another page or excluded by new settings.
+// removeContent removes a page's content from the index and cancels its pending work, because another page replaces it
+// or new settings exclude it.
 func removeContent(ctx context.Context, t *db.Tx, p *record.Record, keeper, reason string, at time.Time) error {
 	out := p.Exclude(reason, keeper, p.Seen, at)
 	p.JobID, p.Location = "", record.NoJob
@@ -110,7 +110,7 @@ func removeContent(ctx context.Context, t *db.Tx, p *record.Record, keeper, reas
 }
 
 // Release must be called when a page's job has finished. If the job has changed the page, Release queues work on the
-// pages that were left out in favour of that page; see domain.PageChange.
+// pages skipped in its favour; see domain.PageChange.
 func Release(ctx context.Context, t *db.Tx, before, after domain.Datasource) error {
 	change := after.ChangeFrom(before)
 	if change == domain.PageSame {
@@ -119,8 +119,8 @@ func Release(ctx context.Context, t *db.Tx, before, after domain.Datasource) err
 	return QueueRelease(ctx, t, after, change)
 }
 
-// QueueRelease is called when the given page has changed. It queues work on the pages that were left out as duplicates
-// of this page. If there are none, it does nothing.
+// QueueRelease queues work on the duplicates that were skipped in favour of the given page, which has changed. It does
+// nothing if there are none.
 func QueueRelease(ctx context.Context, t *db.Tx, page domain.Datasource, change domain.PageChange) error {
 	stands, err := db.Exists(ctx, t, `SELECT 1 FROM datasources WHERE duplicate_of = ? AND duplicate_of <> '' LIMIT 1`, page.ID)
 	if err != nil || !stands {

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// RemoveGone removes a page that an event reports as gone. The current crawl does not request the page again.
+// RemoveGone removes a page that an event reports as gone. The current crawl does not request it again.
 func RemoveGone(ctx context.Context, t *db.Tx, r record.Record, ev domain.Event) error {
 	site, exists, err := record.Find(ctx, t, r.GroupID)
 	if err != nil {
@@ -26,7 +26,7 @@ func RemoveGone(ctx context.Context, t *db.Tx, r record.Record, ev domain.Event)
 	return QueueRelease(ctx, t, r.Datasource, domain.PageLost)
 }
 
-// BlockReturn prevents a removed page from returning in the same crawl of its site, even if pages link to it.
+// BlockReturn keeps a removed page from returning in the same crawl of its site, even if pages link to it.
 func BlockReturn(ctx context.Context, t *db.Tx, page record.Record) error {
 	return t.Queue(ctx, db.Write{
 		Action: "recording that page " + page.ID + " was removed",
@@ -36,7 +36,7 @@ func BlockReturn(ctx context.Context, t *db.Tx, page record.Record) error {
 	})
 }
 
-// removePages removes pages that no longer belong to the site, because its newest crawl did not find them.
+// removePages removes pages that the site's newest crawl did not find.
 func removePages(ctx context.Context, t *db.Tx, site record.Record, pages []record.Record, generation uint64) error {
 	if len(pages) == 0 {
 		return nil

@@ -16,14 +16,12 @@ import (
 )
 
 const (
-	// maxLinkParts and maxLinkPartBytes limit the stored links of a page to 2,000 addresses and 640 KiB before
-	// compression.
+	// Limits on the stored links of a page: 2,000 addresses and 640 KiB before compression.
 	maxLinkParts     = 10
 	maxLinkPartBytes = 64 << 10
 )
 
-// StoreLinks stores one part of the links found in a page's last fetch. The parts replace the links of the previous
-// fetch.
+// StoreLinks stores one part of the links from a page's last fetch. The parts replace the links of the previous fetch.
 func StoreLinks(ctx context.Context, t *db.Tx, ev domain.Event) error {
 	if ev.Part < 0 || ev.Part >= min(ev.Parts, maxLinkParts) {
 		return nil
@@ -51,7 +49,7 @@ func StoreLinks(ctx context.Context, t *db.Tx, ev domain.Event) error {
 	})
 }
 
-// linksOf reads the stored links of pages, by page id. Pages without stored links are absent from the result.
+// linksOf reads the stored links of pages by page id. Pages without stored links are absent.
 func linksOf(ctx context.Context, t *db.Tx, pageIDs []string) (map[string][]string, error) {
 	type part struct{ page, links string }
 	out := make(map[string][]string, len(pageIDs))
@@ -75,8 +73,7 @@ func linksOf(ctx context.Context, t *db.Tx, pageIDs []string) (map[string][]stri
 	return out, nil
 }
 
-// pagesWithLinks returns the ids of those pages whose links are stored. They include pages that were found to have no
-// links.
+// pagesWithLinks returns the ids of the pages whose links are stored, including pages without any links.
 func pagesWithLinks(ctx context.Context, t *db.Tx, pageIDs []string) (map[string]bool, error) {
 	known := make(map[string]bool, len(pageIDs))
 	err := db.InLists(t, pageIDs, func(in string, args []any) error {
@@ -92,8 +89,8 @@ func pagesWithLinks(ctx context.Context, t *db.Tx, pageIDs []string) (map[string
 	return known, nil
 }
 
-// FollowStored follows the stored links of a page after a fetch that found the page unchanged, because such a fetch
-// reports no links. It returns the number of jobs put into the outbox.
+// FollowStored follows the stored links of an unchanged page, because a fetch that finds a page unchanged reports no
+// links. It returns the number of jobs queued.
 func (c *Sites) FollowStored(ctx context.Context, t *db.Tx, page record.Record, store domain.Datastore, ev domain.Event) (int, error) {
 	site, exists, err := record.Find(ctx, t, page.GroupID)
 	if err != nil || !exists {
@@ -114,8 +111,8 @@ func (c *Sites) FollowStored(ctx context.Context, t *db.Tx, page record.Record, 
 }
 
 // addStoredLinks adds the targets of stored links as pages, and sets Capped if the site has reached its page limit. It
-// does not count refused links, because the crawl that found them has already counted them. It returns the number of
-// jobs put into the outbox.
+// does not count rejected links, because the crawl that found them has already done so. It returns the number of jobs
+// queued.
 func (c *Sites) addStoredLinks(ctx context.Context, t *db.Tx, site *record.Record, store domain.Datastore, found []foundLink) (int, error) {
 	if len(found) == 0 {
 		return 0, nil
@@ -128,7 +125,7 @@ func (c *Sites) addStoredLinks(ctx context.Context, t *db.Tx, site *record.Recor
 	return queued, site.Store(ctx, t, t.Stamp())
 }
 
-// deflaters is a pool of flate writers. Each is large, so it pays to reuse them.
+// deflaters pools flate writers, which are large.
 var deflaters = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(io.Discard, flate.DefaultCompression)
 	if err != nil {
@@ -137,8 +134,8 @@ var deflaters = sync.Pool{New: func() any {
 	return w
 }}
 
-// packLinks encodes addresses for a text column: one per line, compressed with DEFLATE, in base64. Addresses beyond
-// maxLinkPartBytes are dropped.
+// packLinks encodes addresses for a text column: one per line, compressed with DEFLATE, in base64. It drops addresses
+// beyond maxLinkPartBytes.
 func packLinks(links []domain.Link) (string, error) {
 	var b bytes.Buffer
 	w := deflaters.Get().(*flate.Writer)

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Begin prepares a site for a new crawl if the job starts one. It discards queued work of older crawls.
+// Begin prepares a site for a new crawl if the job starts one. It discards the queued work of older crawls.
 func Begin(ctx context.Context, t *db.Tx, r *record.Record, job domain.Job) error {
 	if r.Type != domain.TypeWebSite || job.Kind != domain.JobCrawl {
 		return nil
@@ -25,7 +25,7 @@ func Begin(ctx context.Context, t *db.Tx, r *record.Record, job domain.Job) erro
 	return recount(ctx, t, r.ID)
 }
 
-// CountPage adds n to a site's number of pages. Unknown sites are ignored.
+// CountPage adds n to a site's page count. It ignores unknown sites.
 func CountPage(ctx context.Context, t *db.Tx, siteID string, n int) error {
 	return t.Queue(ctx, db.Write{
 		Action: "counting pages of site " + siteID,
@@ -34,7 +34,7 @@ func CountPage(ctx context.Context, t *db.Tx, siteID string, n int) error {
 	})
 }
 
-// recount corrects a site's stored number of pages.
+// recount corrects a site's stored page count.
 func recount(ctx context.Context, t *db.Tx, siteID string) error {
 	return t.Queue(ctx, db.Write{
 		Action: "counting the pages of site " + siteID,
@@ -43,8 +43,8 @@ func recount(ctx context.Context, t *db.Tx, siteID string) error {
 	})
 }
 
-// AdoptedPages updates the page count of a site after a page or the site itself was adopted. The pages may have been
-// adopted before the site.
+// AdoptedPages updates a site's page count after a page or the site itself was adopted. Pages may be adopted before
+// their site.
 func AdoptedPages(ctx context.Context, t *db.Tx, r record.Record) error {
 	switch {
 	case r.GroupID != "":

@@ -12,13 +12,13 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// reasonPageLimit is the reason for leaving out an address that exceeds the site's page limit. The catalog checks this
-// limit, the depth and the patterns itself, because only the catalog knows the current settings, and whether there is a
-// shorter path to the address.
+// reasonPageLimit is the reason for skipping an address beyond the site's page limit. The catalog checks this limit,
+// the depth and the patterns itself, because only the catalog knows the current settings and whether there is a shorter
+// path to the address.
 const reasonPageLimit = "past the site's limit of pages"
 
-// Discovered adds the links in an event to the site as pages, each with a crawl job. It returns the number of jobs put
-// into the outbox. `from` is the page or site in which the links were found.
+// Discovered adds the links in an event to the site as pages, each with a crawl job, and returns the number of jobs
+// queued. `from` is the page or site that contains the links.
 func (c *Sites) Discovered(ctx context.Context, t *db.Tx, siteID string, from record.Record, store domain.Datastore, ev domain.Event, out domain.Outcome) (int, error) {
 	site, exists, err := record.Find(ctx, t, siteID)
 	if err != nil || !exists {
@@ -28,7 +28,7 @@ func (c *Sites) Discovered(ctx context.Context, t *db.Tx, siteID string, from re
 		return 0, nil
 	}
 	if from.ID != site.ID && from.Config.Lead > domain.MaxLead {
-		return 0, nil // the settings have been changed to exclude the page since it was requested
+		return 0, nil // the settings have come to exclude the page since it was requested
 	}
 	queued, refused, err := c.addPages(ctx, t, &site, store, toFoundLinks(from, out.Links))
 	if err != nil {
@@ -48,8 +48,8 @@ func (c *Sites) Discovered(ctx context.Context, t *db.Tx, siteID string, from re
 	return queued, site.Store(ctx, t, t.Stamp())
 }
 
-// acceptsPages reports whether a site accepts the links in an event about the site or one of its pages. The event must
-// belong to the site's newest crawl, and that crawl must not have been stopped.
+// acceptsPages reports whether a site accepts the links in an event about itself or one of its pages. The event must
+// belong to the site's newest crawl, which must not have been stopped.
 func acceptsPages(r *record.Record, from record.Record, ev domain.Event) bool {
 	switch {
 	case r.Crawl.Stopped():
@@ -67,25 +67,25 @@ func (c *Sites) siteReach(ctx context.Context, t *db.Tx, site record.Record) (r 
 	return r, err
 }
 
-// lowerLead lowers the Lead (see domain.DatasourceConfig) of a page that is read only for its links. It is called when
-// a shorter path to the page was found. With a lower Lead, the crawl may follow links further from the page.
+// lowerLead lowers the Lead (see domain.DatasourceConfig) of a page that is read only for its links, after a shorter
+// path to it was found. A lower Lead lets the crawl follow links further from the page.
 func lowerLead(ctx context.Context, t *db.Tx, page *record.Record, lead int, in *domain.SiteReach) error {
 	in.SetLead(&page.Datasource, lead)
 	if err := page.Store(ctx, t, t.Stamp()); err != nil {
 		return err
 	}
 	if !page.Status.Terminal() {
-		return nil // its links have not been read yet
+		return nil // its links are not read yet
 	}
 	return queueWork(ctx, t, siteTask{siteID: page.GroupID, kind: workLinks, pageID: page.ID})
 }
 
-// addPages adds links to a site as pages, each with a crawl job. It returns the number of jobs put into the outbox, and
-// the number of links left out, by reason.
+// addPages adds links to a site as pages, each with a crawl job. It returns the number of jobs queued and the number of
+// skipped links by reason.
 //
-// Each crawl requests a page once, no matter how many pages link to it. It does not request a page that was deleted or
-// found gone since the crawl began. A page that matches no include pattern is added only to read its links. At most
-// domain.MaxLead pages of this kind may follow one another along a path of links.
+// Each crawl requests a page once, however many pages link to it. It does not request pages that were deleted or found
+// gone since it began. A page that matches no include pattern is added only to read its links, and at most
+// domain.MaxLead such pages may follow one another on a path of links.
 func (c *Sites) addPages(ctx context.Context, t *db.Tx, site *record.Record, store domain.Datastore, links []foundLink) (queued int, refused map[string]int, err error) {
 	known, err := pagesByID(ctx, t, site.ID, links)
 	if err != nil {
@@ -155,9 +155,8 @@ func (c *Sites) addPages(ctx context.Context, t *db.Tx, site *record.Record, sto
 	return queued, refused, CountPage(ctx, t, site.ID, added)
 }
 
-// requestPage puts the crawl job for a known page into the outbox, as part of the site's newest crawl. If the page's
-// active content comes from its last fetch, the job makes a conditional request, so an unchanged page is not sent
-// again.
+// requestPage queues the crawl job for a known page as part of the site's newest crawl. If the page's active content
+// comes from its last fetch, the job makes a conditional request, so that an unchanged page is not sent again.
 func requestPage(ctx context.Context, t *db.Tx, site record.Record, page *record.Record, store domain.Datastore) error {
 	return requestWith(ctx, t, site, page, store, domain.NewPageJob(site.Datasource, page.Datasource, site.RunID, store))
 }
@@ -172,10 +171,10 @@ func requestWith(ctx context.Context, t *db.Tx, site record.Record, page *record
 	return record.Enqueue(ctx, t, job, record.PriorityReplay)
 }
 
-// updateDepth is called when a crawl finds a shorter path from the root to a page that it has already requested. The
-// length of this path, the page's depth, limits how far links are followed from the page. If the page's job is still in
-// the outbox, updateDepth changes the depth in the job. Otherwise it fetches the page again if the shorter path makes a
-// difference: if the page's links can now be followed, or if the page was left out because of its depth.
+// updateDepth is called when a crawl finds a shorter path from the root to a page it has already requested. The path's
+// length, the page's depth, limits how far links are followed from the page. If the page's job is still in the outbox,
+// updateDepth changes the depth in the job. Otherwise it fetches the page again if the shorter path makes a difference:
+// the page's links can now be followed, or the page was skipped because of its depth.
 func updateDepth(ctx context.Context, t *db.Tx, site record.Record, page *record.Record, store domain.Datastore, depth int) error {
 	deepest := site.Config.Scope(true).MaxDepth
 	counts := depth < deepest || depth == deepest && page.Config.Depth > deepest
@@ -195,7 +194,7 @@ func updateDepth(ctx context.Context, t *db.Tx, site record.Record, page *record
 	return page.Store(ctx, t, t.Stamp())
 }
 
-// updateJobDepth updates the depth in a page's crawl job if the job is in the outbox.
+// updateJobDepth updates the depth in a page's crawl job if it is in the outbox.
 func updateJobDepth(ctx context.Context, t *db.Tx, page record.Record) error {
 	payload, err := db.ScanString(t.QueryRow(ctx, `SELECT payload FROM outbox WHERE datasource_id = ?`, page.ID))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -241,14 +240,13 @@ func addPage(ctx context.Context, t *db.Tx, site record.Record, link foundLink, 
 		job.ID = domain.NewID() // the crawl may have requested the page before it was removed, and the stream drops repeated ids
 	}
 	job = page.Accept(job, store)
-	if err := page.Insert(ctx, t, nil); err != nil { // nil: the page already exists
+	if err := page.Insert(ctx, t, nil); err != nil { // nil means that an existing page is no error
 		return page, err
 	}
 	return page, record.Enqueue(ctx, t, job, record.PriorityPages)
 }
 
-// pageLimit returns the page limit of the site. A site's own setting can lower the limit of the service, but not raise
-// it.
+// pageLimit returns the site's page limit. A site's own setting can only lower the service's limit.
 func (c *Sites) pageLimit(site record.Record) int {
 	if n := site.Config.MaxPages; n > 0 && n < c.maxPages {
 		return n

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// SiteProgress counts the pages of sites. Ids that do not belong to sites are absent from the result.
+// SiteProgress counts the pages of sites. Ids of other datasources are absent from the result.
 func (c *Sites) SiteProgress(ctx context.Context, siteIDs ...string) (map[string]domain.SiteProgress, error) {
 	type site struct {
 		id    string
@@ -55,8 +55,8 @@ func (c *Sites) SiteProgress(ctx context.Context, siteIDs ...string) (map[string
 	return out, nil
 }
 
-// statusCounter returns the field of p that counts pages with the given status. Synched pages are counted in one of two
-// fields, depending on `unchanged`.
+// statusCounter returns the field of p that counts pages with the given status. For synched pages it depends on
+// `unchanged`.
 func statusCounter(p *domain.SiteProgress, s domain.Status, unchanged bool) *int64 {
 	switch {
 	case s == domain.StatusSkipped:

@@ -9,9 +9,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// RemovePages removes one batch of pages of a deleted site, and reports whether there are more. Removing all pages of a
-// large site in one transaction would block other writers for too long. So RemovePages marks the site if it has more
-// pages. These pages are then invisible after the commit, and RemoveDeleted removes them later.
+// RemovePages removes one batch of pages of a deleted site and reports whether there are more. Removing all pages of a
+// large site in one transaction would block other writers for too long. If more pages are left, RemovePages therefore
+// marks the site: its pages become invisible with the commit, and RemoveDeleted removes them later.
 func RemovePages(ctx context.Context, t *db.Tx, siteID string) (more bool, err error) {
 	pages, err := db.Collect(ctx, t, func(s db.Scanner) (p record.Record, err error) {
 		var seen int64
@@ -44,7 +44,7 @@ func RemovePages(ctx context.Context, t *db.Tx, siteID string) (more bool, err e
 	})
 }
 
-// nextDoomed returns a deleted site that still has pages. It fails with sql.ErrNoRows if there is none.
+// nextDoomed returns a deleted site that still has pages, or sql.ErrNoRows.
 func nextDoomed(ctx context.Context, q db.Querier) (siteID string, err error) {
 	return db.ScanString(q.QueryRow(ctx, `SELECT site_id FROM doomed_sites ORDER BY site_id LIMIT 1`))
 }

@@ -15,26 +15,26 @@ import (
 )
 
 const (
-	// scopeBatch is the number of pages per transaction when changed settings are applied to the pages of a site.
+	// Number of pages per transaction when changed settings are applied to the pages of a site.
 	scopeBatch = 50
-	// linkBatch is the number of addresses per transaction when stored links are evaluated. It is exceeded only if a
-	// single page has more addresses.
+	// Number of addresses per transaction when stored links are evaluated. Only a single page with more addresses exceeds
+	// it.
 	linkBatch = 2_000
 )
 
 // foundLink is an address found in a page or a sitemap.
 type foundLink struct {
 	domain.Link
-	lead int // Lead of the page if it matches no include pattern
+	lead int // Lead of the page at the address, if it matches no include pattern
 }
 
-// toFoundLinks converts links reported by a page's fetch or by a site's discovery. `from` is the page or the site.
+// toFoundLinks converts links reported by a page's fetch or a site's discovery. `from` is that page or site.
 func toFoundLinks(from record.Record, links []domain.Link) []foundLink {
 	return lists.Map(links, func(l domain.Link) foundLink { return foundLink{Link: l, lead: from.Config.Lead + 1} })
 }
 
 // scope applies the site's changed settings to its pages, one batch at a time. If the site follows links, the last
-// batch queues a task of kind workLinks, which evaluates the pages' stored links.
+// batch queues a task of kind workLinks, which evaluates the stored links.
 func (w *siteWork) scope(ctx context.Context) error {
 	pages, err := w.batch(ctx)
 	if err != nil {
@@ -61,8 +61,8 @@ func (w *siteWork) scope(ctx context.Context) error {
 	return queueWork(ctx, w.t, siteTask{siteID: w.site.ID, kind: workLinks})
 }
 
-// links applies the site's current settings to the stored links of the task's page. If the task is about the whole
-// site, links processes all pages. It skips pages whose Lead exceeds domain.MaxLead.
+// links applies the site's current settings to the stored links of the task's page, or of all pages if the task is
+// about the whole site. It skips pages whose Lead exceeds domain.MaxLead.
 func (w *siteWork) links(ctx context.Context) error {
 	if !w.site.FollowLinks {
 		return nil
@@ -102,7 +102,7 @@ func (w *siteWork) links(ctx context.Context) error {
 			found = append(found, l)
 		}
 	}
-	// Pages near the root come first, because the number of pages read only for their links is limited.
+	// Pages near the root come first, because the number of pages that are read only for their links is limited.
 	slices.SortStableFunc(found, func(a, b foundLink) int { return cmp.Compare(a.Depth, b.Depth) })
 	queued, err := w.c.addStoredLinks(ctx, w.t, &w.site, w.store, found)
 	if queued > 0 {
@@ -111,8 +111,8 @@ func (w *siteWork) links(ctx context.Context) error {
 	return err
 }
 
-// batch reads the next pages that the task is about. For a task about one page, this is that page. For a task about the
-// whole site, pages are read in the order in which they were found.
+// batch reads the next pages of the task: its one page, or the pages of the whole site in the order in which they were
+// found.
 func (w *siteWork) batch(ctx context.Context) ([]record.Record, error) {
 	at, id := parseWalkPosition(w.after)
 	condition, args := `group_id = ? AND group_id <> '' AND (created_at, id) > (?, ?) ORDER BY created_at, id`, []any{w.site.ID, at, id}
@@ -131,14 +131,14 @@ func (w *siteWork) batch(ctx context.Context) ([]record.Record, error) {
 	return pages, nil
 }
 
-// walkPosition returns the position of a page in the order in which the method batch reads pages: the creation time in
-// microseconds, a slash, and the id.
+// walkPosition returns the position of a page in the order of the method batch: creation time in microseconds, slash,
+// id.
 func walkPosition(page record.Record) string {
 	return strconv.FormatInt(db.Micros(page.CreatedAt), 10) + "/" + page.ID
 }
 
-// parseWalkPosition parses a position that walkPosition returned. If the position was stored by an earlier version, it
-// is only an id; the result then makes the task start again.
+// parseWalkPosition parses a position from walkPosition. A position stored by an earlier version is only an id; the
+// result then makes the task start again.
 func parseWalkPosition(place string) (at int64, id string) {
 	first, id, found := strings.Cut(place, "/")
 	at, err := strconv.ParseInt(first, 10, 64)
@@ -152,7 +152,7 @@ func idsOf(pages []record.Record) []string {
 	return lists.Map(pages, func(p record.Record) string { return p.ID })
 }
 
-// applySettings applies the site's settings to a page. `why` is the reason for leaving the page out, or "" if it is in
+// applySettings applies the site's settings to a page. `why` is the reason for skipping the page, or "" if it is in
 // scope. `known` says whether the page's links are stored.
 func (w *siteWork) applySettings(ctx context.Context, p *record.Record, scope domain.SiteScope, why string, known bool) error {
 	before := p.Datasource
@@ -184,7 +184,7 @@ func (w *siteWork) applySettings(ctx context.Context, p *record.Record, scope do
 		}
 	}
 	if w.site.Crawl.Stopped() || !w.site.DiscoveryDone {
-		return nil // a crawl in progress fetches every page; a stopped one fetches none
+		return nil // a crawl in progress fetches every page, a stopped one none
 	}
 	unread := w.site.FollowLinks && !known && (why == "" || root)
 	left := why == "" && p.Status == domain.StatusSkipped && p.DuplicateOf == ""
@@ -206,7 +206,7 @@ func (w *siteWork) refetch(ctx context.Context, p *record.Record) error {
 	return requestWith(ctx, w.t, w.site, p, w.store, job)
 }
 
-// dropExcess leaves out the pages that exceed the site's page limit, starting with those that were found last.
+// dropExcess skips the pages beyond the site's page limit, those found last first.
 func (w *siteWork) dropExcess(ctx context.Context) error {
 	var pages int64
 	if err := w.t.QueryRow(ctx, `SELECT pages FROM datasources WHERE id = ?`, w.site.ID).Scan(&pages); err != nil {
@@ -242,8 +242,8 @@ func (w *siteWork) dropExcess(ctx context.Context) error {
 	return nil
 }
 
-// countExcluded counts the pages that the site's settings exclude. `leads` is the number of excluded pages that are
-// still fetched to read their links. Excluded pages do not count towards the site's limit.
+// countExcluded counts the pages that the site's settings exclude. `leads` counts those that are still fetched to read
+// their links. Excluded pages do not count towards the site's limit.
 func countExcluded(ctx context.Context, t *db.Tx, siteID string) (all, leads int64, err error) {
 	err = t.QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN lead < ? THEN 1 ELSE 0 END), 0) FROM datasources
 		WHERE group_id = ? AND lead > 0`, domain.LeadsNowhere, siteID).Scan(&all, &leads)
@@ -258,15 +258,15 @@ func (c *Sites) rescope(ctx context.Context, t *db.Tx, before domain.DatasourceC
 	if site.Type != domain.TypeWebSite || before.SameScope(site.Config) {
 		return nil
 	}
-	// Clear Capped; dropExcess and addStoredLinks set it again if necessary. But if a site has reached its limit and
-	// does not follow links, it stays capped, because the rest of its sitemap is unknown.
+	// Clear Capped; dropExcess and addStoredLinks set it again if necessary. A site at its limit that does not follow
+	// links stays capped, because the rest of its sitemap is unknown.
 	if site.FollowLinks || int64(c.pageLimit(*site)) > site.Pages {
 		site.Capped = false
 	}
 	switch listed := !site.FollowLinks && site.Pages > 0; {
 	case !before.Widens(site.Config):
 	case !site.DiscoveryDone && !site.Status.Terminal():
-		site.CrawlWidened() // the end of discovery shows whether there is a sitemap, and thus whether to warn
+		site.CrawlWidened() // the end of discovery shows whether there is a sitemap, and so whether to warn
 	case site.DiscoveryDone && listed:
 		site.WarnSitemap()
 	}

@@ -16,12 +16,13 @@ import (
 )
 
 // SettleSite updates the status of a site from its pages. The site becomes synched once discovery is complete and no
-// pages are waiting, and running if a page is waiting again. SettleSite returns the site if it changed, otherwise nil.
+// page is waiting, and running if a page is waiting again. SettleSite returns the site if it has changed, and otherwise
+// nil.
 func (c *Sites) SettleSite(ctx context.Context, t *db.Tx, siteID string, at time.Time) (*domain.Datasource, error) {
 	if siteID == "" {
 		return nil, nil
 	}
-	// Usually the site is running and has waiting pages, so read only a few columns first.
+	// Usually the site is running and has waiting pages, so first read only a few columns.
 	var status domain.Status
 	var done int
 	var where record.Location
@@ -75,7 +76,7 @@ func storeSite(ctx context.Context, t *db.Tx, site record.Record, at time.Time) 
 	return &site.Datasource, nil
 }
 
-// cappedAt is the beginning of the warning on a site that has more pages than its limit.
+// cappedAt is the beginning of the warning about a site with more pages than its limit.
 const cappedAt = "The site has more pages than its limit of "
 
 // settlePages sets the site's status according to the results of its pages.

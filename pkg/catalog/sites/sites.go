@@ -1,10 +1,10 @@
 // Package sites stores the effects of a crawl on the pages of a web site. It decides which pages exist, which are
-// duplicates, which are excluded by changed settings, and when a site is complete. It imports db and record.
+// duplicates, which ones changed settings exclude, and when a site is complete. It imports db and record.
 //
-// The pages of a site are also the queue of its crawl: the run_id of a page identifies the crawl that last requested
-// it. A fetched page is compared with the other pages in the transaction that applies its event; see Judge. So only one
-// of several pages with equal text has content. Work on many pages is stored as a row of site_work, and WorkOnSite
-// performs it in batches. The crawl of a site is not complete while the site has such a row.
+// The pages of a site also form the queue of its crawl: the run_id of a page identifies the last crawl that requested
+// it. A fetched page is compared with the other pages in the transaction that applies its event (see Judge), so only
+// one of several pages with equal text has content. Work on many pages is stored as a row of site_work, and WorkOnSite
+// performs it in batches. A crawl is not complete while its site has such a row.
 package sites
 
 import (
@@ -22,6 +22,6 @@ type Sites struct {
 // higher.
 func New(d *db.DB, maxPages int) *Sites { return &Sites{db: d, maxPages: maxPages} }
 
-// SiteWake returns a channel that receives a value once after opening, and after each commit by this process that has
-// queued work on a site. Work queued by other processes is not announced, so poll as well.
+// SiteWake returns a channel that receives a value once after opening, and after each commit of this process that
+// queues work on a site. It does not announce the work of other processes, so callers must poll as well.
 func (c *Sites) SiteWake() <-chan struct{} { return c.db.Topic(record.TopicSites) }

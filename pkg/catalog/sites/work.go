@@ -16,18 +16,17 @@ import (
 type workKind int
 
 const (
-	workStop    workKind = 1 // withdraw the pages that are waiting to be fetched, because the crawl was stopped
-	workRest    workKind = 2 // handle the pages that the newest crawl has not found; see domain.MissingPolicy
-	workRelease workKind = 3 // fetch pages again that were left out in favour of a page that has lost its content
-	workCompare workKind = 4 // fetch pages again that were left out in favour of a page whose content has changed
-	workYield   workKind = 5 // leave out pages whose canonical page now has content
-	workLinks   workKind = 6 // evaluate the stored links of one page or of all, after a change to the settings
+	workStop    workKind = 1 // withdraw the pages waiting to be fetched, because the crawl was stopped
+	workRest    workKind = 2 // handle the pages that the newest crawl did not find; see domain.MissingPolicy
+	workRelease workKind = 3 // refetch pages skipped in favour of a page that has lost its content
+	workCompare workKind = 4 // refetch pages skipped in favour of a page whose content has changed
+	workYield   workKind = 5 // skip pages whose canonical page now has content
+	workLinks   workKind = 6 // evaluate the stored links of one page or of all after the settings have changed
 	workScope   workKind = 7 // apply the site's changed settings to its pages; workLinks follows
-	workNamed   workKind = 8 // fetch left-out pages again if the text of their canonical page, only now known, differs
+	workNamed   workKind = 8 // refetch skipped pages if the text of their canonical page, only now known, differs
 )
 
-// workOf maps each kind of change to a page to the work that it causes. The work concerns the duplicates that were left
-// out in favour of the changed page.
+// workOf maps a change to a page to the work that it causes on the duplicates skipped in favour of that page.
 var workOf = map[domain.PageChange]workKind{domain.PageLost: workRelease, domain.PageKnown: workNamed, domain.PageDiffers: workCompare}
 
 func changeOf(kind workKind) domain.PageChange {
@@ -42,14 +41,14 @@ func changeOf(kind workKind) domain.PageChange {
 // Maximum number of pages per transaction.
 const siteBatch = 200
 
-// siteTask is work on pages of a site. The site gets its final status only after the task is done.
+// siteTask is work on a site's pages. The site gets its final status only after the task is done.
 type siteTask struct {
 	siteID string
 	kind   workKind
-	pageID string // id of the page that the work is about; "": the whole site
+	pageID string // id of the page that the work is about; "" means the whole site
 }
 
-// SiteTask is queued work on pages of a site. WorkOnSite performs it, one batch at a time.
+// SiteTask is queued work on a site's pages. WorkOnSite performs it, one batch at a time.
 type SiteTask struct{ siteTask }
 
 // SiteID returns the id of the site.
@@ -59,10 +58,10 @@ func (t SiteTask) SiteID() string { return t.siteID }
 type SiteBatch struct {
 	DatastoreID string
 	Changed     []string // ids of changed or removed datasources
-	More        bool     // the task is not complete
+	More        bool     // whether the task is incomplete
 }
 
-// queueWork queues work on pages of a site. The work belongs to the site's current crawl.
+// queueWork queues work on a site's pages as part of the site's current crawl.
 func queueWork(ctx context.Context, t *db.Tx, w siteTask) error {
 	t.Wake(record.TopicSites)
 	return t.Queue(ctx, db.Write{
@@ -74,13 +73,13 @@ func queueWork(ctx context.Context, t *db.Tx, w siteTask) error {
 	})
 }
 
-// hasWork reports whether work on pages of the site is queued.
+// hasWork reports whether the site has queued work.
 func hasWork(ctx context.Context, t *db.Tx, siteID string) (bool, error) {
 	return db.Exists(ctx, t, `SELECT 1 FROM site_work WHERE site_id = ? LIMIT 1`, siteID)
 }
 
-// SiteWork returns up to `limit` tasks that come after the task `after`. The zero task comes before all others. Tasks
-// stay queued until WorkOnSite has completed them.
+// SiteWork returns up to `limit` tasks after the task `after`, which may be zero. Tasks stay queued until WorkOnSite
+// has completed them.
 func (c *Sites) SiteWork(ctx context.Context, after SiteTask, limit int) ([]SiteTask, error) {
 	tasks, err := db.Collect(ctx, c.db.Read, db.Scan(func(w *SiteTask) []any { return []any{&w.siteID, &w.kind, &w.pageID} }), `SELECT site_id, kind, page_id FROM site_work WHERE (site_id, kind, page_id) > (?, ?, ?)
 		ORDER BY site_id, kind, page_id LIMIT ?`, after.siteID, after.kind, after.pageID, limit)
@@ -90,7 +89,7 @@ func (c *Sites) SiteWork(ctx context.Context, after SiteTask, limit int) ([]Site
 	return tasks, nil
 }
 
-// WorkOnSite performs the next batch of a task in a transaction. After the site's last task, it also sets the site's
+// WorkOnSite performs the next batch of a task in a transaction. After a site's last task, it also sets the site's
 // final status. It does nothing if the task is complete or the site is gone.
 func (c *Sites) WorkOnSite(ctx context.Context, task SiteTask) (SiteBatch, error) {
 	var done SiteBatch
@@ -129,7 +128,7 @@ type siteWork struct {
 	store   domain.Datastore
 	task    siteTask
 	runID   string // id of the crawl for which the task was queued
-	after   string // where the previous batch ended; "": this is the first batch
+	after   string // where the previous batch ended; "" for the first batch
 	changed []string
 	more    bool
 }
@@ -151,7 +150,7 @@ func (w *siteWork) runStep(ctx context.Context) error {
 		return nil
 	case w.task.kind >= workRelease && !stopped:
 		return w.release(ctx)
-	default: // the work is obsolete, because a newer crawl has begun or this one has ended
+	default: // obsolete, because a newer crawl has begun or this one has ended
 		return nil
 	}
 }
@@ -180,7 +179,7 @@ func (w *siteWork) pages(ctx context.Context, condition string, args ...any) ([]
 	return pages, nil
 }
 
-// QueueRest queues work on the pages that the site's crawl did not find, if there are any.
+// QueueRest queues work on the pages that the site's crawl did not find, if any.
 func QueueRest(ctx context.Context, t *db.Tx, site record.Record) error {
 	if site.Crawl == nil || site.Crawl.MissingPages == domain.RestKept {
 		return nil
@@ -197,8 +196,7 @@ func QueueRest(ctx context.Context, t *db.Tx, site record.Record) error {
 	return nil
 }
 
-// handleMissing handles the pages that the crawl did not find. The crawl's field MissingPages decides whether they are
-// removed or fetched again.
+// handleMissing removes or refetches the pages that the crawl did not find, depending on the crawl's MissingPages.
 func (w *siteWork) handleMissing(ctx context.Context) (err error) {
 	var rest []record.Record
 	for _, other := range []string{`<`, `>`} {
@@ -212,7 +210,7 @@ func (w *siteWork) handleMissing(ctx context.Context) (err error) {
 	if w.site.Crawl.MissingPages == domain.RestRefetched {
 		for _, p := range rest {
 			if p.Config.Lead > domain.MaxLead {
-				left = append(left, p) // the settings exclude it
+				left = append(left, p) // excluded by the settings
 			} else {
 				kept = append(kept, p)
 			}
@@ -229,8 +227,8 @@ func (w *siteWork) handleMissing(ctx context.Context) (err error) {
 	return removePages(ctx, w.t, w.site, left, 0)
 }
 
-// splitReferenced divides pages that the newest crawl did not find into two groups. The pages in `kept` stay, because
-// this crawl has left out a duplicate in their favour. The pages in `left` no longer belong to the site.
+// splitReferenced divides pages that the newest crawl did not find. Those in `kept` stay, because this crawl has
+// skipped a duplicate in their favour. Those in `left` no longer belong to the site.
 func (w *siteWork) splitReferenced(ctx context.Context, pages []record.Record) (kept, left []record.Record, err error) {
 	for _, p := range pages {
 		stands, err := db.Exists(ctx, w.t, `SELECT 1 FROM datasources WHERE duplicate_of = ? AND duplicate_of <> '' AND run_id = ? LIMIT 1`, p.ID, w.site.RunID)
@@ -246,7 +244,6 @@ func (w *siteWork) splitReferenced(ctx context.Context, pages []record.Record) (
 	return kept, left, nil
 }
 
-// refetchPages queues another fetch of pages.
 func (w *siteWork) refetchPages(ctx context.Context, pages []record.Record) error {
 	for i := range pages {
 		if err := requestPage(ctx, w.t, w.site, &pages[i], w.store); err != nil {
@@ -257,9 +254,8 @@ func (w *siteWork) refetchPages(ctx context.Context, pages []record.Record) erro
 	return nil
 }
 
-// release works on the pages that were left out in favour of the task's page, and queues another fetch of those that
-// may no longer be duplicates. A task of kind workRelease is queued when the task's page has lost its content. If that
-// page has content again by now, release does nothing for such a task.
+// release refetches the pages skipped in favour of the task's page that may no longer be duplicates. A workRelease task
+// is queued when the task's page has lost its content; if the page has content again by now, release does nothing.
 func (w *siteWork) release(ctx context.Context) error {
 	keeper, exists, err := record.Find(ctx, w.t, w.task.pageID)
 	if err != nil {
@@ -278,8 +274,8 @@ func (w *siteWork) release(ctx context.Context) error {
 	})
 	for i := range pages {
 		job := domain.NewPageJob(w.site.Datasource, pages[i].Datasource, w.site.RunID, w.store)
-		// The job needs a new id: the crawl has already requested most of these pages, and the stream drops jobs with
-		// known ids.
+		// The job needs a new id: the crawl has already requested most of these pages, and the stream drops jobs with known
+		// ids.
 		job.ID = domain.NewID()
 		if err := requestWith(ctx, w.t, w.site, &pages[i], w.store, job); err != nil {
 			return err
