@@ -120,9 +120,9 @@ func (t *tab) failed(address, reason string) error {
 	return &crawl.Error{URL: address, Message: fmt.Sprintf("%s could not be rendered: %s", address, reason)}
 }
 
-// waitIdle waits until the page is idle. It returns late = true if the page did not become idle in time. If a long time
-// passes between two checks, only a part of it counts as idle, because the browser may have been quiet only for lack of
-// processor time.
+// waitIdle waits until the page is idle. It returns late = true if the page did not become idle in time. However long it
+// takes from one check to the next, only pollInterval of that time counts as idle: an overloaded browser may be slow to
+// send the requests of a page whose scripts have already run.
 func (t *tab) waitIdle(ctx context.Context, address string) (late bool, err error) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -151,7 +151,7 @@ func (t *tab) waitIdle(ctx context.Context, address string) (late bool, err erro
 		}
 		still := time.Duration(l.Quiet * float64(time.Millisecond))
 		now, quiet := time.Now(), t.net.idleFor()
-		if calm += min(now.Sub(looked), 2*pollInterval); l.Loading || quiet == 0 {
+		if calm += min(now.Sub(looked), pollInterval); l.Loading || quiet == 0 {
 			calm = 0
 		}
 		looked = now
