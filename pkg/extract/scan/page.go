@@ -99,7 +99,7 @@ const (
 	minSignConfidence = 0.55 // confidence of a word without letters and digits
 )
 
-// WithoutNoise returns the page without words that are probably not writing.
+// WithoutNoise returns the page without words that are probably not real text.
 func (p Page) WithoutNoise() Page {
 	var kept []Line
 	for _, l := range p.Lines {
@@ -118,11 +118,11 @@ func (p Page) WithoutNoise() Page {
 	return p
 }
 
-// minSlopeWidth is the minimum width of a line from which the page's slope is measured, as a multiple of the line's
-// size. The slopes of shorter lines are too inaccurate.
+// minSlopeWidth is the minimum width of a line that counts for the page's slope, as a multiple of the line's size. The
+// slopes of shorter lines are too inaccurate.
 const minSlopeWidth = 6
 
-// Slope returns the slope of the page's lines: the median over all letters. It is 0 for a page that lay straight on the
+// Slope returns the slope of the page's lines: the median over all letters. It is 0 if the page lay straight on the
 // scanner.
 func (p Page) Slope() float64 {
 	type weighted struct {
@@ -160,7 +160,7 @@ func (p Page) Slope() float64 {
 const maxSlope = 0.2
 
 // Straight returns the page with the positions that its words would have if the paper had lain straight on the scanner.
-// To this end, it rotates all positions around the centre of the page.
+// It rotates all positions around the centre of the page.
 func (p Page) Straight() Page {
 	slope := p.Slope()
 	if slope == 0 || math.Abs(slope) > maxSlope {
@@ -178,7 +178,7 @@ func (p Page) Straight() Page {
 		base := func(x float64) float64 { return l.Base + l.Slope*(x-l.Left) }
 		words := make([]Word, len(l.Words))
 		for k, w := range l.Words {
-			// The box of a skewed word is larger than the word, so only its width and its baseline are used.
+			// The box of a skewed word is larger than the word, so use only its width and its baseline.
 			height := w.Y1 - w.Y0
 			x0, y := turn(w.X0, base(w.X0))
 			x1, _ := turn(w.X1, base(w.X1))
@@ -208,7 +208,7 @@ func Write(w io.Writer, p Page) error {
 // maxPageBytes is the maximum size of one page's recognised text in a file.
 const maxPageBytes = 32 << 20
 
-// Read reads a file that was written by Write. It returns the pages by page number.
+// Read reads a file written by Write. It returns the pages by page number.
 func Read(r io.Reader) (map[int]Page, error) {
 	pages := map[int]Page{}
 	lines := bufio.NewScanner(r)

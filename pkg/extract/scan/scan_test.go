@@ -105,7 +105,7 @@ func TestPagesAreReadAsTheyWereWritten(t *testing.T) {
 	}
 }
 
-// TestStraightPutsALineOnOneHeight has a line that goes down to the right.
+// TestStraightPutsALineOnOneHeight straightens a line that goes down to the right.
 func TestStraightPutsALineOnOneHeight(t *testing.T) {
 	t.Parallel()
 	const slope = 0.05
@@ -130,7 +130,7 @@ func TestStraightPutsALineOnOneHeight(t *testing.T) {
 	}
 }
 
-// lines returns a picture with dark strokes, like lines of text, that go down by the given number of degrees.
+// lines returns a picture of dark strokes, like lines of text, that slope down by the given number of degrees.
 func lines(degrees float64) *image.Gray {
 	g := image.NewGray(image.Rect(0, 0, 1200, 1600))
 	draw.Draw(g, g.Rect, image.White, image.Point{}, draw.Src)
