@@ -10,8 +10,8 @@ import (
 // utterance is a text and its speaker. The speaker is "" if the file does not name one.
 type utterance struct{ speaker, text string }
 
-// voices splits a line at its voice tags (<v Ann>) and removes all other markup: tags of WebVTT and HTML, times of
-// words (<00:00:01.500>), and the instructions of SubStation Alpha ({\an8}) that many SubRip files contain.
+// voices splits a line at its voice tags (<v Ann>) and removes all other markup: WebVTT and HTML tags, times of words
+// (<00:00:01.500>), and SubStation Alpha instructions ({\an8}), which many SubRip files contain.
 func voices(line string) []utterance {
 	var said []utterance
 	var text strings.Builder
@@ -72,7 +72,7 @@ func voices(line string) []utterance {
 const maxSpeaker = 100
 
 // visible returns s, or "" inside the reading of a word (ruby text), which is left out. `hidden` is the number of open
-// tags that mark such a reading.
+// tags around such a reading.
 func visible(s string, hidden int) string {
 	if hidden > 0 {
 		return ""
@@ -80,7 +80,7 @@ func visible(s string, hidden int) string {
 	return s
 }
 
-// isTag reports whether the text between angle brackets is a tag or a time, and not a part of a sentence.
+// isTag reports whether the text between angle brackets is a tag or a time, rather than part of a sentence.
 func isTag(s string) bool {
 	s = strings.TrimPrefix(s, "/")
 	if s == "" {

@@ -1,4 +1,4 @@
-// Package subtitle reads subtitles in the formats SubRip (srt) and WebVTT. Its blocks carry the time at which they are
+// Package subtitle reads subtitles in the formats SubRip (srt) and WebVTT. Its blocks hold the times at which they are
 // spoken.
 package subtitle
 
@@ -46,7 +46,7 @@ var WebVTT = format.Format{
 // numberedCue matches the start of a SubRip file: the number of the first cue and its times.
 var numberedCue = regexp.MustCompile(`^\s*\d{1,6}[ \t]*\r?\n[ \t]*\d{1,3}:\d\d:\d\d[,.]\d{1,3}[ \t]*-->`)
 
-// isWebVTT reports whether a text begins with the signature of WebVTT.
+// isWebVTT reports whether a text starts with the signature of WebVTT.
 func isWebVTT(head []byte) bool {
 	rest, ok := bytes.CutPrefix(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), []byte("WEBVTT"))
 	return ok && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
@@ -55,8 +55,8 @@ func isWebVTT(head []byte) bool {
 func readSubRip(p *format.Parser) error { return read(p, "srt", false) }
 func readWebVTT(p *format.Parser) error { return read(p, "vtt", true) }
 
-// read reads the cues of a file. SubRip files differ from WebVTT files in two ways: a cue may contain empty lines, and
-// there are no comments and style sheets.
+// read reads the cues of a file. SubRip differs from WebVTT in two ways: a cue may contain empty lines, and there are
+// no comments or style sheets.
 func read(p *format.Parser, route string, webVTT bool) error {
 	standard := ""
 	if webVTT {
@@ -69,7 +69,7 @@ func read(p *format.Parser, route string, webVTT bool) error {
 	w := &writer{p: p}
 	lines := &format.LineReader{R: src.Reader}
 	var current cue
-	between := webVTT // the lines between two cues of WebVTT are comments, style sheets and names of cues
+	between := webVTT // in WebVTT, the lines between two cues are comments, style sheets and names of cues
 	for n := 0; ; n++ {
 		if n%256 == 0 && p.Ctx.Err() != nil {
 			return p.Ctx.Err()
@@ -109,15 +109,15 @@ func read(p *format.Parser, route string, webVTT bool) error {
 }
 
 const (
-	// maxCueLines is the maximum number of lines of a cue.
+	// maxCueLines is the maximum number of lines in a cue.
 	maxCueLines = 200
-	// minParagraph is the size, in bytes, from which a paragraph ends as soon as a sentence is complete.
+	// minParagraph is the size, in bytes, from which a paragraph ends with the next complete sentence.
 	minParagraph = 400
 	// maxParagraph is the size, in bytes, at which a paragraph ends even in the middle of a sentence.
 	maxParagraph = 1200
 	// maxPause is the longest silence within a paragraph.
 	maxPause = 4 * time.Second
-	// maxSpan is the longest time that a paragraph covers, unless a sentence is unfinished.
+	// maxSpan is the longest time for a paragraph, unless a sentence is unfinished.
 	maxSpan = 45 * time.Second
 )
 
@@ -128,10 +128,10 @@ type cue struct {
 	lines      []string
 }
 
-// times matches the line that begins a cue. Hours are optional in WebVTT; SubRip separates milliseconds by a comma.
+// times matches the first line of a cue. Hours are optional in WebVTT; SubRip has a comma before the milliseconds.
 var times = regexp.MustCompile(`^(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,3}))?\s*-->\s*(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,3}))?(?:\s|$)`)
 
-// cueTimes returns the start and end of the cue that the line begins.
+// cueTimes returns the start and end times in the first line of a cue.
 func cueTimes(line string) (start, end time.Duration, ok bool) {
 	if !strings.Contains(line, "-->") {
 		return 0, 0, false
@@ -143,7 +143,8 @@ func cueTimes(line string) (start, end time.Duration, ok bool) {
 	return duration(m[1:5]), duration(m[5:9]), true
 }
 
-// duration converts hours, minutes, seconds and the digits of a fraction. The digits are few enough for an int.
+// duration converts hours, minutes, seconds and the digits of a fraction. There are so few digits that they fit into an
+// int.
 func duration(parts []string) time.Duration {
 	var d time.Duration
 	for i, unit := range []time.Duration{time.Hour, time.Minute, time.Second} {
@@ -162,7 +163,7 @@ func clock(d time.Duration) string {
 
 func isNumber(s string) bool { return s != "" && len(s) <= 9 && strings.Trim(s, "0123456789") == "" }
 
-// writer joins cues to paragraphs. A paragraph ends at a pause, at a change of speaker, or at the end of a sentence.
+// writer joins cues into paragraphs. A paragraph ends at a pause, at a change of speaker, or at the end of a sentence.
 type writer struct {
 	p          *format.Parser
 	text       strings.Builder
@@ -171,7 +172,6 @@ type writer struct {
 	last       string // last line of the last cue
 }
 
-// add adds a cue.
 func (w *writer) add(c cue) error {
 	if !c.timed {
 		return nil
@@ -179,7 +179,7 @@ func (w *writer) add(c cue) error {
 	for _, line := range c.lines {
 		for _, said := range voices(line) {
 			if said.text == "" || said.text == w.last && c.start-w.end < maxPause {
-				continue // rolling captions show each line again while the next one is spoken
+				continue // rolling captions repeat each line while the next one is spoken
 			}
 			w.last = said.text
 			if err := w.say(said, c); err != nil {
@@ -228,7 +228,7 @@ func (w *writer) finish(c cue) error {
 	return w.flush()
 }
 
-// endsSentence reports whether a text ends with a sentence, perhaps in quotation marks or brackets.
+// endsSentence reports whether a text ends with a complete sentence, perhaps in quotation marks or brackets.
 func endsSentence(s string) bool {
 	s = strings.TrimRight(s, `"'”’»)]`)
 	for _, end := range []string{".", "?", "!", "…", "。", "？", "！", "؟", "।", "♪"} {
@@ -239,7 +239,7 @@ func endsSentence(s string) bool {
 	return false
 }
 
-// isDialogue reports whether a line begins with a mark for a change of speaker, such as a dash.
+// isDialogue reports whether a line starts with a mark for a new speaker, such as a dash.
 func isDialogue(s string) bool {
 	return strings.HasPrefix(s, "- ") || strings.HasPrefix(s, "– ") || strings.HasPrefix(s, "— ") || strings.HasPrefix(s, ">>")
 }
