@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// JoinAmounts joins the parts of amounts that the row has in cells of their own, as many reports do to align numbers:
-// "$", "(1,234" and ")" become "$(1,234)" in the number's cell. The cells of the other parts become empty, so that all
-// cells stay in their columns. The result is the row itself if there is nothing to join.
+// JoinAmounts joins the parts of amounts that a row has in separate cells. Many reports use such cells to align
+// numbers. "$", "(1,234" and ")" become "$(1,234)" in the number's cell. The cells of the other parts become empty, so
+// that all cells stay in their columns. If there is nothing to join, the result is the row itself.
 func JoinAmounts(row []string) []string {
 	joined := row
 	set := func(i int, text string) {
@@ -57,7 +57,7 @@ func previousFilled(row []string, i int) int {
 	return -1
 }
 
-// opensAmount reports whether a cell has only what precedes a number: a currency sign, a sign, or a parenthesis.
+// opensAmount reports whether a cell contains only what precedes a number: a currency sign, a sign, or a parenthesis.
 func opensAmount(cell string) bool {
 	if len(cell) > 8 {
 		return false
@@ -76,7 +76,7 @@ func opensAmount(cell string) bool {
 	return sign && cell != "-" && cell != "−" // a dash alone means zero
 }
 
-// closesAmount reports whether a cell has only what follows a number: a closing parenthesis or a percent sign.
+// closesAmount reports whether a cell contains only what follows a number: a closing parenthesis or a percent sign.
 func closesAmount(cell string) bool {
 	switch strings.ReplaceAll(cell, " ", "") {
 	case ")", "%", ")%", "%)", "‰":
@@ -91,8 +91,8 @@ func beginsNumber(cell string) bool {
 	return unicode.IsDigit(first) || (first == '.' || first == ',') && len(cell) > 1 && unicode.IsDigit(rune(cell[1]))
 }
 
-// takesEnd reports whether a cell holds a number to which `end` can belong. If `end` has a closing parenthesis, the
-// cell must have an open one.
+// takesEnd reports whether a cell holds a number that `end` can follow. If `end` has a closing parenthesis, the cell
+// must have an open one.
 func takesEnd(cell, end string) bool {
 	if len(cell) > 40 {
 		return false

@@ -16,13 +16,13 @@ const (
 	maxQuestion = 200
 )
 
-// PairColumns holds the indexes of the two columns of a property table, where each row is a property and its value.
+// PairColumns holds the indexes of the two columns of a property table, in which each row is a property and its value.
 type PairColumns struct {
 	label, value int
 }
 
-// PairsOf returns the label column and the value column of rows that look like pairs: distinct short labels, mostly
-// with a value next to them. ok is false for rows of any other shape.
+// PairsOf returns the label column and the value column of rows that look like pairs: the labels are short and
+// distinct, and most have a value next to them. ok is false for any other rows.
 func PairsOf(rows [][]string) (c PairColumns, ok bool) {
 	c = PairColumns{-1, -1}
 	for _, r := range rows {
@@ -55,8 +55,8 @@ func PairsOf(rows [][]string) (c PairColumns, ok bool) {
 	return c, pairs >= 2 && pairs*2 >= len(rows)
 }
 
-// FindPairColumns returns the columns of labels and values in a table without a marked header. It returns nil if there
-// are none, or if the first row may be a header because there are numbers below one of its words.
+// FindPairColumns returns the label and value columns of a table without a marked header. It returns nil if there are
+// none, or if the first row may be a header because there are numbers below one of its words.
 func FindPairColumns(rows [][]string) *PairColumns {
 	c, ok := PairsOf(rows)
 	if !ok || valuesBelow(rows) && !c.HasMixedKinds(rows) && !c.hasKnownLabels(rows) {
@@ -76,7 +76,8 @@ func (c PairColumns) cells(row []string) (label, value string) {
 	return label, value
 }
 
-// Line formats a row as "label: value". ok is false unless these two are the row's only cells with text.
+// Line formats a row as "label: value". ok is false if the label or the value is missing, or if other cells contain
+// text.
 func (c PairColumns) Line(row []string) (text string, ok bool) {
 	label, value := c.cells(row)
 	if label == "" || value == "" || Filled(row) != 2 {
@@ -93,7 +94,7 @@ func PairLine(label, value string) string {
 	return strings.TrimRight(label, ":： ") + ": " + value
 }
 
-// colons reports whether most labels that have a value end with a colon.
+// colons reports whether most labels with a value end in a colon.
 func (c PairColumns) colons(rows [][]string) bool {
 	with, all := 0, 0
 	for _, r := range rows {
@@ -108,8 +109,8 @@ func (c PairColumns) colons(rows [][]string) bool {
 	return with*2 > all
 }
 
-// HasMixedKinds reports whether the kind of value changes from row to row, as it does in a list of properties but not
-// in a table column. The first pair is ignored, because it can be a header.
+// HasMixedKinds reports whether the kind of value changes from row to row, as in a list of properties but not in a
+// table column. It ignores the first pair, which may be a header.
 func (c PairColumns) HasMixedKinds(rows [][]string) bool {
 	at := slices.IndexFunc(rows, func(r []string) bool { return c.label < len(r) && c.value < len(r) && r[c.value] != "" })
 	if at < 0 || namesValues(rows[at][c.value]) {
@@ -126,11 +127,11 @@ func (c PairColumns) HasMixedKinds(rows [][]string) bool {
 	if len(kinds) == 2 && kinds["text"] > 0 && kinds["figures"] > 0 { // only texts and figures such as dates
 		return kinds["figures"]*2 <= all
 	}
-	// More than two kinds are required, because an ordinary column may have two: numbers, and remarks such as "n/a".
+	// Require more than two kinds, because an ordinary column may have two: numbers, and remarks such as "n/a".
 	return len(kinds) > 2 && limit*3 <= all*2 && kinds["number"]*2 <= all
 }
 
-// namesValues reports whether a text is a usual name, such as "Value", for a column with different kinds of values.
+// namesValues reports whether a text is a usual name, such as "Value", for a column with mixed kinds of values.
 func namesValues(s string) bool {
 	return slices.Contains([]string{"value", "values", "description", "details", "content", "answer", "wert", "beschreibung", "inhalt", "valeur", "valor", "valore", "descripción", "значение", "值", "値"}, strings.ToLower(s))
 }
@@ -138,7 +139,7 @@ func namesValues(s string) bool {
 // shortDate matches a date of three numbers, which looks like an amount with separators.
 var shortDate = regexp.MustCompile(`^\d{1,4}([./-])\d{1,2}[./-]\d{1,4}$`)
 
-// valueKind returns the kind of a value. The kind of an amount is its unit, because the amounts of one column have the
+// valueKind returns the kind of a value. For an amount, this is its unit, because the amounts in one column have the
 // same unit.
 func valueKind(s string) string {
 	if shortDate.MatchString(s) {
@@ -160,8 +161,8 @@ func valueKind(s string) string {
 	return "text"
 }
 
-// amountUnit returns the unit of an amount: the letters after a number, the currency before or after it, or "" for a
-// bare number. ok is false if the text is not an amount.
+// amountUnit returns the unit of an amount: the letters after the number, or the currency before or after it. The unit
+// of a bare number is "". ok is false if the text is not an amount.
 func amountUnit(s string) (unit string, ok bool) {
 	if IsYear(s) {
 		return "", false
@@ -206,7 +207,7 @@ func isWord(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
-// isLabel reports whether a text can name a property. Text that looks like a whole row cannot.
+// isLabel reports whether a text can name a property. A text that looks like a whole row cannot.
 func isLabel(s string) bool {
 	limit := MaxLabel
 	if isQuestion(s) {

@@ -19,9 +19,9 @@ func TestRowsWithoutCellsAreNoPairs(t *testing.T) {
 	}
 }
 
-// FuzzRows writes tables in every way of finding the header and the pairs. In the input, tabs separate cells, newlines
-// separate rows, and an empty line is a gap. Whatever the rows are taken for, the text of each row must contain all of
-// its cells.
+// FuzzRows writes tables with every way of finding the header and the pairs. In the input, tabs separate cells,
+// newlines separate rows, and an empty line is a gap. Whatever the writer makes of a row, the text must contain all of
+// the row's cells.
 func FuzzRows(f *testing.F) {
 	for _, s := range []string{"Colour\tred\nWeight\t3 kg\nBuilt\t1998\nTel.\t+49 30 1\n", "name\tage\nAnn\t31\n\nBen\t7\n", "\tx\ny\n\t\tz: :\n", "a：\tb\nc：\t\nd：\te; f"} {
 		f.Add(s, false)

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// ProseRow reports whether the first row of a table is a record and not a header. It is a record if, in some column,
-// its cell and at least half of the cells below are whole sentences. In a survey, where questions stand above short
+// ProseRow reports whether the first row of a table is a record rather than a header. It is a record if one of its
+// cells, and at least half of the cells below that cell, are whole sentences. In a survey with questions above short
 // answers, the first row is still a header.
 func ProseRow(row []string, below [][]string) bool {
 	for i, cell := range row {
@@ -35,8 +35,8 @@ func ProseRow(row []string, below [][]string) bool {
 	return false
 }
 
-// Minimum display widths. A cell in the first row is too long for a column name from longName on. A cell below it is
-// too long for a value from longText on.
+// Minimum display widths. A cell of at least longName in the first row is too long for a column name. A cell of at
+// least longText below it is too long for a value.
 const (
 	longName = 40
 	longText = 30
@@ -54,10 +54,11 @@ func isSentence(s string) bool {
 	return len(strings.Fields(s)) >= 3 || format.DisplayWidth(s) >= 14 && strings.ContainsFunc(s, format.Spaceless)
 }
 
-// questionEnds are the final words of questions in languages that can omit the question mark.
+// questionEnds are the final words of questions in languages that may omit the question mark.
 var questionEnds = []string{"吗", "嗎", "呢", "ですか", "ますか", "니까", "나요", "ไหม", "หรือไม่", "อย่างไร", "เท่าไร", "เท่าไหร่", "ไหน", "อะไร", "ทำไม", "เมื่อไร", "เมื่อไหร่"}
 
-// isQuestion reports whether a text is a question. A single word with a question mark is a column name: "Paid?".
+// isQuestion reports whether a text is a question. A single word with a question mark is a column name, such as
+// "Paid?".
 func isQuestion(s string) bool {
 	s = strings.TrimSpace(s)
 	if endsAsQuestion(s) {

@@ -1,5 +1,5 @@
 // Package table converts the rows of a table to blocks that make sense on their own. It finds header rows, properties
-// and values, and adds the column name to each cell. All formats with tables use it.
+// and values, and puts the column name before each cell. All formats with tables use it.
 package table
 
 import (
@@ -23,7 +23,7 @@ type Row struct {
 	Marked []bool // for each cell, whether it is highlighted by bold text or a background; nil if unknown
 	Merged []Merged
 	Links  []domain.BlockLink
-	// Targets are the addresses to write after the cells, by column; nil if there are none.
+	// Targets are addresses to write after the cells, by column; nil if there are none.
 	Targets []string
 }
 
@@ -33,9 +33,9 @@ type Merged struct {
 	ColumnSpan, RowSpan int // number of columns and of rows that it spans, including its own
 }
 
-// Writer converts a table's rows to blocks. Once it has seen enough rows to find the header, it writes each following
-// row as "column: value; …", which can be found and understood alone. Rows with a property and its value are written as
-// "property: value".
+// Writer converts a table's rows to blocks. It waits until it has seen enough rows to find the header. It then writes
+// each row as "column: value; …", so that the row can be found and understood alone. A row with a property and its
+// value is written as "property: value".
 type Writer struct {
 	Out      *format.Sink
 	Page     int
@@ -49,7 +49,7 @@ type Writer struct {
 	Decided bool
 }
 
-// Add adds the next row. Empty rows are ignored.
+// Add adds the next row. It ignores empty rows.
 func (w *Writer) Add(r Row) error {
 	row := make([]string, 0, min(len(r.Cells), format.MaxColumns))
 	for _, c := range r.Cells[:min(len(r.Cells), format.MaxColumns)] {
@@ -81,10 +81,10 @@ func (w *Writer) Add(r Row) error {
 	return w.decide(false)
 }
 
-// EmptyRow marks an empty row. The following rows may be another table with its own header.
+// EmptyRow marks an empty row. The rows after it may be another table with its own header.
 func (w *Writer) EmptyRow() error {
 	if !w.Decided {
-		// A single row before an empty one is taken to be the title of the next table.
+		// A single row before an empty one is probably the title of the next table.
 		if len(w.pending) < 2 {
 			return nil
 		}
@@ -105,7 +105,7 @@ func (w *Writer) Flush() error {
 }
 
 // decide determines whether the pending rows have a header, are records without a header, or are label-value pairs. It
-// then writes these rows. `ended` is true if an empty row follows them.
+// then writes them. `ended` is true if an empty row follows them.
 func (w *Writer) decide(ended bool) error {
 	w.Decided = true
 	rows := w.pending
@@ -182,9 +182,9 @@ func (w *Writer) headerAt(rows []Row, cells [][]string) (at, depth int) {
 	return at, depth
 }
 
-// pairsIn returns the label and value columns in the rows of a property table. It returns nil if the rows seem to be
-// records, for example because a row is highlighted or marked as a header, or because the rows continue a table after a
-// gap. `at` is the index of the possible header row, or -1 if there is none.
+// pairsIn returns the label and value columns of the rows in a property table. It returns nil if the rows seem to be
+// records: for example, if a row is highlighted or marked as a header, or if the rows continue a table after a gap.
+// `at` is the index of the possible header row, or -1 if there is none.
 func (w *Writer) pairsIn(rows []Row, cells [][]string, at int) *PairColumns {
 	c, ok := PairsOf(cells)
 	if !ok || w.IsHeader || w.Header != nil && at < 0 && Filled(w.Header) <= 2 || slices.ContainsFunc(rows, func(r Row) bool { return r.Header }) {
@@ -252,8 +252,8 @@ func NamedCells(header, row []string) string {
 	return b.String()
 }
 
-// isNote reports whether a row is a heading or remark between the records, with words only in the first column, or a
-// repetition of the header.
+// isNote reports whether a row repeats the header, or is a heading or remark between the records, with words only in
+// the first column.
 func (w *Writer) isNote(cells []string) bool {
 	if slices.Equal(cells, w.Header) {
 		return true
@@ -266,8 +266,8 @@ func (w *Writer) emit(r Row, text string) error {
 	return w.Out.Add(domain.Block{Kind: domain.BlockTableRow, Text: text, Page: w.Page, Sheet: w.Sheet, Row: r.Number, Links: r.Links})
 }
 
-// textWithLinks returns the cells, each followed by its link address unless the text already contains it. The number of
-// addresses is limited to the number of links that a block can have.
+// textWithLinks returns the cells. Each is followed by its link address, unless the text already contains it. There are
+// at most as many addresses as a block can have links.
 func (r *Row) textWithLinks() []string {
 	if r.Targets == nil {
 		return r.Cells
@@ -289,7 +289,7 @@ type ColumnNames struct {
 	Exact bool // merged cells define the columns of each name
 }
 
-// names returns the names in a header row. If a cell spans several columns, its text is repeated as the name of each of
+// names returns the names in a header row. The text of a cell that spans several columns becomes the name of each of
 // them.
 func (r *Row) names() ColumnNames {
 	n := ColumnNames{Cells: slices.Clone(r.Cells)}
@@ -310,8 +310,8 @@ func (r *Row) names() ColumnNames {
 	return n
 }
 
-// JoinHeaders joins the names that each column has in the header rows into one name, such as "2024 Revenue". If no
-// cells are merged, a group's name is only in its first column and also applies to the empty cells to its right.
+// JoinHeaders joins the names of each column in the header rows into one name, such as "2024 Revenue". If no cells are
+// merged, a group's name is only in its first column, and also applies to the empty cells to its right.
 func JoinHeaders(rows []ColumnNames) []string {
 	names := slices.Clone(rows[len(rows)-1].Cells)
 	for _, row := range slices.Backward(rows[:len(rows)-1]) {
@@ -334,5 +334,5 @@ func JoinHeaders(rows []ColumnNames) []string {
 	return names
 }
 
-// MaxMergedText is the maximum length, in bytes, of a merged cell that is repeated in the rows that it spans.
+// MaxMergedText is the maximum length, in bytes, of a merged cell whose text is repeated in all rows that it spans.
 const MaxMergedText = 200

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// sheetAbove returns the number of rows with properties and values above a table of items, including title rows. It
-// returns 0 if there are none.
+// sheetAbove returns the number of rows with properties and values above a table of items, including title rows, or 0
+// if there are none.
 func (w *Writer) sheetAbove(rows []Row, cells [][]string) int {
 	if w.IsHeader || w.Plain {
 		return 0
@@ -18,9 +18,9 @@ func (w *Writer) sheetAbove(rows []Row, cells [][]string) int {
 }
 
 // PropertyRows returns how many leading rows contain pairs of a property and its value, including title rows. If a
-// table of items follows, only the rows above it count. Otherwise all rows count if any row contains several pairs. The
-// result is 0 if there are no such rows. The function header reports whether a row is marked as a header, and `wide`
-// reports whether a row has merged cells next to other cells.
+// table of items follows, only the rows above it count. Otherwise all rows count, provided that one of them contains
+// several pairs. The result is 0 if there are no such rows. `header` reports whether a row is marked as a header, and
+// `wide` reports whether a row has merged cells next to other cells.
 func PropertyRows(cells [][]string, header, wide func(row int) bool) int {
 	n := slices.IndexFunc(cells, func(r []string) bool { return Filled(r) > 2 && !labelledCells(r) })
 	first := -1 // column of the first name in the table of items
@@ -66,13 +66,12 @@ func PropertyRows(cells [][]string, header, wide func(row int) bool) int {
 	return n
 }
 
-// hasWideCell reports whether a cell of the row spans several columns next to other cells. A title across the whole row
-// does not count.
+// hasWideCell reports whether a cell of the row spans several columns. A title across the whole row does not count.
 func (r *Row) hasWideCell() bool {
 	return Filled(r.Cells) > 1 && slices.ContainsFunc(r.Merged, func(m Merged) bool { return m.ColumnSpan > 1 && m.Column > 0 })
 }
 
-// pairIn returns the columns of the cells with text in a row. ok is false unless there are exactly two.
+// pairIn returns the two columns with text in a row. ok is false unless there are exactly two.
 func pairIn(row []string) (c PairColumns, ok bool) {
 	c = PairColumns{-1, -1}
 	for i, cell := range row {
@@ -89,7 +88,7 @@ func pairIn(row []string) (c PairColumns, ok bool) {
 	return c, c.value >= 0
 }
 
-// labelledCells reports whether a row holds several properties, each a label followed by its value. Labels end with a
+// labelledCells reports whether a row holds several properties, each a label followed by its value. Labels end in a
 // colon, or are common property names.
 func labelledCells(row []string) bool {
 	return colonCells(row) || alternatesLabels(row, func(s string) bool { return isLabel(s) && isProperty(s) })
@@ -97,7 +96,7 @@ func labelledCells(row []string) bool {
 
 func colonCells(row []string) bool { return alternatesLabels(row, IsColonLabel) }
 
-// alternatesLabels reports whether the cells of a row are several labels, each followed by a cell that is not a label.
+// alternatesLabels reports whether a row consists of several labels, each followed by a cell that is not a label.
 func alternatesLabels(row []string, label func(string) bool) bool {
 	labels, expect := 0, true
 	for _, cell := range row {
@@ -120,7 +119,8 @@ func IsColonLabel(s string) bool {
 	return (strings.HasSuffix(s, ":") || strings.HasSuffix(s, "：")) && isLabel(strings.TrimRight(s, ":："))
 }
 
-// IsPropertySheet reports whether the rows are, or begin with, properties and their values, one or two pairs per row.
+// IsPropertySheet reports whether the rows are properties and their values, or start with some. A row has one or two
+// pairs.
 func (w *Writer) IsPropertySheet(rows []Row) bool {
 	cells := lists.Map(rows, func(r Row) []string { return r.Cells })
 	c, ok := PairsOf(cells)
@@ -199,8 +199,8 @@ func PairsLine(row []string) string {
 	return b.String()
 }
 
-// hasKnownLabels reports whether most labels are property names that are common in forms and data sheets. It returns
-// false if the first row is a header that names the column of values.
+// hasKnownLabels reports whether most labels are common property names in forms and data sheets. It returns false if
+// the first row is a header that names the column of values.
 func (c PairColumns) hasKnownLabels(rows [][]string) bool {
 	hits, all := 0, 0
 	for i, r := range rows {
@@ -219,8 +219,8 @@ func (c PairColumns) hasKnownLabels(rows [][]string) bool {
 	return hits >= 2 && hits*2 >= all
 }
 
-// KnownFirst is stricter than hasKnownLabels: the label in the first row must also be a common property name. It is
-// used for tables whose first row is marked as a header only by its style.
+// KnownFirst is stricter than hasKnownLabels: the label in the first row must be a common property name too. It is
+// meant for tables whose first row is marked as a header only by its style.
 func (c PairColumns) KnownFirst(rows [][]string) bool {
 	label, _ := c.cells(rows[0])
 	return isProperty(label) && c.hasKnownLabels(rows)
