@@ -2,8 +2,8 @@ package tesseract
 
 import "slices"
 
-// languagesOf lists the languages of each script other than Latin, the most widely used first. Scripts have the names
-// that Tesseract's orientation model reports; languages have the names of Tesseract's language models.
+// languagesOf lists the languages of each script except Latin, the most common ones first. Scripts have the names that
+// Tesseract's orientation model reports. Languages have the names of Tesseract's language models.
 var languagesOf = map[string][]string{
 	"Arabic":     {"ara", "fas", "urd", "pus", "uig", "snd", "kur_ara"},
 	"Armenian":   {"hye"},
@@ -49,13 +49,13 @@ func ScriptOf(language string) string {
 	return latin
 }
 
-// common lists the Latin languages that are preferred if a datastore names none.
+// common lists the preferred Latin languages for datastores that name none.
 var common = []string{"eng", "deu", "fra", "spa", "ita", "por", "nld", "pol"}
 
 // Choose returns the languages in which to recognise a page, and the wanted languages that are not installed. It
-// chooses the wanted languages that are installed and use the given script, or all that are installed if `script` is
-// "", which means unknown. If there are none, it chooses up to three installed languages of the script, the most widely
-// used first. An unknown script then counts as Latin.
+// chooses the wanted languages that are installed and use the given script. If `script` is "", which means unknown, it
+// chooses all wanted languages that are installed. If none remain, it chooses up to three installed languages of the
+// script, the most common first. An unknown script then counts as Latin.
 func Choose(installed, wanted []string, script string) (chosen, missing []string) {
 	unknown := script == ""
 	if unknown {

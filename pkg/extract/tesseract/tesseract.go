@@ -1,5 +1,4 @@
-// Package tesseract runs the program Tesseract, which recognises text in pictures (OCR), in a process with few rights.
-// Only package extract imports it.
+// Package tesseract runs the OCR program Tesseract in a process with few rights. Only package extract imports it.
 package tesseract
 
 import (
@@ -26,9 +25,9 @@ import (
 const (
 	maxMemory  = 2 << 30 // address space, in bytes
 	maxCPU     = time.Minute
-	maxElapsed = 5 * time.Minute // longer than maxCPU, because the program runs with low priority
+	maxElapsed = 5 * time.Minute // longer than maxCPU, because the program has low priority
 	maxOutput  = 16 << 20        // hOCR of a page, in bytes
-	// maxLanguages is the maximum number of languages that are tried on one page. Each takes time.
+	// maxLanguages is the maximum number of languages to try on one page. Each takes time.
 	maxLanguages = 6
 )
 
@@ -39,15 +38,15 @@ const Off = "off"
 type Program struct {
 	path    string // "" if there is none
 	missing string // why there is none, for users
-	data    string // folder with languages, from the environment; "" for the program's own
+	data    string // folder with language models, from the environment; "" for the program's own
 
 	mu        sync.Mutex
 	version   string // "" until Check has succeeded
 	languages []string
 }
 
-// Find returns the program at the path `setting`, the first tesseract in the PATH if the setting is "", or no program
-// if it is Off. If no program is found, Missing says why.
+// Find returns the program at the path `setting`. If the setting is "", it looks for tesseract in the PATH. If the
+// setting is Off, or no program is found, the result has no program, and Missing says why.
 func Find(setting string) *Program {
 	p := &Program{data: os.Getenv("TESSDATA_PREFIX")}
 	switch setting {
@@ -65,7 +64,7 @@ func Find(setting string) *Program {
 		path, err = filepath.Abs(path)
 	}
 	if err == nil {
-		path, err = filepath.EvalSymlinks(path) // the rights of the process name the file itself
+		path, err = filepath.EvalSymlinks(path) // the process gets rights on the file itself
 	}
 	if err == nil {
 		p.path, p.missing = path, ""
@@ -76,11 +75,11 @@ func Find(setting string) *Program {
 // Path returns the path of the program, or "" if there is none.
 func (p *Program) Path() string { return p.path }
 
-// Missing returns a message that tells users why text cannot be recognised, or "" if the program is installed.
+// Missing tells users why text cannot be recognised. It returns "" if the program is installed.
 func (p *Program) Missing() string { return p.missing }
 
-// Check runs the program, unless an earlier call of Check has succeeded. It returns the program's version and the
-// languages for which models are installed. Models for orientation do not count as languages.
+// Check returns the program's version and the languages with an installed model. Orientation models do not count. Check
+// runs the program unless an earlier call has succeeded.
 func (p *Program) Check(ctx context.Context) (version string, languages []string, err error) {
 	if p.path == "" {
 		return "", nil, errors.New(p.missing)
@@ -140,7 +139,7 @@ func parseLanguages(out string) []string {
 // orientation is the model that finds a page's orientation and script.
 const orientation = "osd"
 
-// isLanguage reports whether a model recognises text.
+// isLanguage reports whether a model recognises text in a language.
 func isLanguage(name string) bool { return name != orientation && name != "equ" }
 
 func (p *Program) run(ctx context.Context, picture *os.File, args ...string) ([]byte, error) {
@@ -155,7 +154,7 @@ func (p *Program) run(ctx context.Context, picture *os.File, args ...string) ([]
 	}, picture)
 }
 
-// Page recognises the text in the picture of a page. It rewinds the file first.
+// Page recognises the text in the picture of a page, after rewinding the file.
 func (p *Program) Page(ctx context.Context, picture *os.File, languages []string) (scan.Page, error) {
 	if _, err := picture.Seek(0, 0); err != nil {
 		return scan.Page{}, fmt.Errorf("reading the picture of a page: %w", err)
@@ -174,8 +173,8 @@ type Layout struct {
 	Script     string  // "Latin", "Cyrillic", …; "" if unknown
 }
 
-// Layout determines the orientation and the script of a page. It returns the zero value if they cannot be determined,
-// for example because the page has too little text. It rewinds the file first.
+// Layout determines the orientation and the script of a page. It returns the zero value if it cannot, for example
+// because the page has too little text. It rewinds the file first.
 func (p *Program) Layout(ctx context.Context, picture *os.File) (Layout, error) {
 	if !p.knowsOrientation() {
 		return Layout{}, nil
