@@ -31,7 +31,7 @@ func read(p *format.Parser) error {
 }
 
 // paragraphs splits the text at empty lines and emits the paragraphs. They have page numbers if the document has pages.
-// Only one paragraph is held in memory.
+// It holds only one paragraph in memory.
 func paragraphs(p *format.Parser, text io.Reader) error {
 	r, ok := text.(*bufio.Reader)
 	if !ok {
@@ -76,7 +76,7 @@ type textWriter struct {
 	p     *format.Parser
 	lines []string
 	size  int
-	page  int  // page number; 0 in a text without form feeds
+	page  int  // page number; 0 if the text has no form feeds
 	text  bool // whether the page has text
 }
 
@@ -129,7 +129,7 @@ func (w *textWriter) flush() error {
 	return w.p.Out.Add(domain.Block{Kind: domain.BlockParagraph, Text: text, Page: w.page})
 }
 
-// underline returns the heading level that a line of "=" or "-" gives to the line above it, or 0 for other lines.
+// underline returns the level of the heading that a line of "=" or "-" underlines. It returns 0 for other lines.
 func underline(line string) int {
 	switch {
 	case len(line) >= 3 && strings.Trim(line, "=") == "":
@@ -146,8 +146,8 @@ func underlines(rule, title string) bool {
 	return width <= 100 && !strings.HasPrefix(title, " ") && len(rule)*2 >= width && len(rule) <= width+6
 }
 
-// numberedHeading returns the level of a heading such as "2.1 SCOPE OF DELIVERY", or 0 if the line may be ordinary
-// text.
+// numberedHeading returns the level of a heading such as "2.1 SCOPE OF DELIVERY". It returns 0 if the line may be
+// ordinary text.
 func numberedHeading(line string) int {
 	number, title, ok := strings.Cut(strings.TrimSpace(line), " ")
 	if !ok || len(line) > 100 || number == "" || number[0] < '0' || number[0] > '9' || strings.Trim(number, "0123456789.") != "" || len(number) > 8 {
@@ -168,9 +168,9 @@ func numberedHeading(line string) int {
 	return 1 + strings.Count(strings.Trim(number, "."), ".")
 }
 
-// hardWrapped reports whether the line breaks within a paragraph only come from the right margin of an editor or mail
-// program. The lines of such a paragraph have about the same length and the same left margin, and many sentences
-// continue on the next line. The lines of verses, lists, tables, addresses, source code and logs do not.
+// hardWrapped reports whether the line breaks within a paragraph come only from the right margin of an editor or mail
+// program. The lines then have about the same length and the same left margin, and many sentences continue on the next
+// line. This is not true of verses, lists, tables, addresses, source code and logs.
 func hardWrapped(lines []string) bool {
 	if len(lines) < 2 {
 		return false
@@ -206,7 +206,7 @@ func hardWrapped(lines []string) bool {
 	return goOn*5 >= (len(lines)-1)*2
 }
 
-// beginsItem reports whether a line begins a list item, a quote or a comment.
+// beginsItem reports whether a line starts a list item, a quote or a comment.
 func beginsItem(line string) bool {
 	first, size := utf8.DecodeRuneInString(line)
 	if strings.ContainsRune("-*+•·‣–—>|#/%;", first) {
@@ -221,8 +221,8 @@ func beginsItem(line string) bool {
 	return first == '('
 }
 
-// unwrap joins the lines in a paragraph. Words that are hyphenated at the end of a line are joined again. In scripts
-// without spaces, no space is added.
+// unwrap joins the lines of a paragraph, and the two parts of words that are hyphenated at the end of a line. In
+// scripts without spaces, it adds no spaces.
 func unwrap(lines []string) string {
 	var out []byte
 	for i, line := range lines {
