@@ -10,7 +10,7 @@ import (
 
 const (
 	maxDigits   = 30 // maximum number of decimal places in a format, as in Excel
-	maxFraction = 6  // maximum number of digits in a fraction of a second; times in a sheet are no more precise
+	maxFraction = 6  // maximum number of digits in a fraction of a second, the precision of times in a sheet
 )
 
 // codePart is the kind of a token in a number format.
@@ -18,7 +18,7 @@ type codePart int
 
 const (
 	codeLiteral  codePart = iota // literal text
-	codeDigit                    // place for a digit: "0" always shows one, "#" only a significant one, "?" a space instead of an insignificant one
+	codeDigit                    // "0" always shows a digit; for an insignificant digit, "#" shows nothing and "?" a space
 	codePoint                    // the decimal point
 	codeExponent                 // "E+" or "E-"
 	codeGeneral                  // the number in General format
@@ -34,23 +34,23 @@ type codeToken struct {
 	text string
 }
 
-// codeSection is one of the up to four sections of a number format. Each section applies to certain numbers, such as
+// codeSection is one of up to four sections of a number format. Each section applies to certain numbers, such as
 // negative ones.
 type codeSection struct {
 	tokens        []codeToken
 	condition     string // "<", ">=" …; "" if there is none
 	bound         float64
 	thousands     bool // whether digits are grouped by thousands
-	shift         int  // number of places by which percent signs and commas move the decimal point to the right
+	shift         int  // how many places percent signs and commas move the decimal point to the right
 	places        int  // number of decimal places, or of digits in a fraction of a second
 	dated         bool // whether the section formats a date or time
 	needsExcelize bool // whether only excelize can format it: fractions, eras, names in other languages
 }
 
-// numberCode is a parsed number format. Excel calls it a format code.
+// numberCode is a parsed number format, which Excel calls a format code.
 type numberCode []codeSection
 
-// parseCode parses a format code. Invalid parts are read as literal text.
+// parseCode parses a format code. It treats invalid parts as literal text.
 func parseCode(code string) numberCode {
 	var sections numberCode
 	for {
@@ -101,7 +101,7 @@ func parseSection(code string) (s codeSection, rest string) {
 			}
 			s.tokens = append(s.tokens, codeToken{codeDigit, string(c)})
 			digits, commas = true, 0
-		case c == ',' && (was || commas > 0): // a comma between digits groups them; a comma after the digits divides by a thousand
+		case c == ',' && (was || commas > 0): // between digits: groups them; after digits: divides by 1,000
 			commas++
 		case c == '.':
 			s.tokens = append(s.tokens, codeToken{codePoint, "."})
@@ -122,8 +122,8 @@ func parseSection(code string) (s codeSection, rest string) {
 	return s, code
 }
 
-// word parses the keyword or run of letters at the start of the code. If there is neither, the first character, which
-// has `size` bytes, is literal text. word returns the number of bytes that it has parsed.
+// word parses the keyword or run of letters at the start of the code. If there is neither, the first character, with
+// `size` bytes, is literal text. word returns the number of bytes parsed.
 func (s *codeSection) word(code string, size int) int {
 	for _, w := range []struct {
 		word string
@@ -173,9 +173,9 @@ func (s *codeSection) bracket(inside string) {
 	}
 }
 
-// isEnglish reports whether the month names of a language ("409", "en-GB") are English. In a numeric language code, the
-// lower ten bits identify the language. The codes for the system's own date and time formats name no language and count
-// as English.
+// isEnglish reports whether a language ("409", "en-GB") has English month names. In a numeric language code, the lower
+// ten bits identify the language. The codes for the system's own date and time formats name no language and count as
+// English.
 func isEnglish(language string) bool {
 	if id, err := strconv.ParseUint(language, 16, 64); err == nil {
 		return id&0x3ff == 9 || id == 0 || id&0xffff == 0xf800 || id&0xffff == 0xf400
@@ -184,7 +184,7 @@ func isEnglish(language string) bool {
 	return lower == "" || strings.HasPrefix(lower, "en") || strings.HasPrefix(lower, "x-sys")
 }
 
-// finish decides whether the section formats dates or numbers, because a point means something different in each.
+// finish decides whether the section formats dates or numbers, because a point has a different meaning in each.
 func (s *codeSection) finish() {
 	for _, t := range s.tokens {
 		s.dated = s.dated || t.part == codeDate || t.part == codeElapsed || t.part == codeAMPM
@@ -209,7 +209,7 @@ func (s *codeSection) finish() {
 	s.places = min(s.places, maxDigits)
 }
 
-// datedTokens converts a point and zeros after seconds to a fraction of a second, and other points and digits to
+// datedTokens converts a point and zeros after seconds to a fraction of a second. Other points and digits become
 // literal text.
 func (s *codeSection) datedTokens() {
 	var kept []codeToken
@@ -239,8 +239,8 @@ func (s *codeSection) datedTokens() {
 	s.tokens = kept
 }
 
-// sectionFor returns the section that formats the number n, or nil if there is none. `signed` says whether the section
-// itself shows the sign of negative numbers.
+// sectionFor returns the section for the number n, or nil if there is none. `signed` says whether the section itself
+// shows the sign of negative numbers.
 func (c numberCode) sectionFor(n float64) (s *codeSection, signed bool) {
 	sections := c[:min(len(c), 3)] // the fourth section is for text
 	if last := len(sections) - 1; last > 0 && sections[last].isText() {

@@ -32,14 +32,13 @@ type sheetRemarks struct {
 
 type cellName struct{ row, column int } // from 1
 
-// cellRemark holds the comments on a cell.
 type cellRemark struct {
-	context string // values in the commented cell and in the first cell of its row
+	context string // values of the commented cell and the first cell of its row
 	lines   []string
 }
 
-// readRemarks reads the threads and notes of the sheet. A note on a cell that has a thread is skipped, because it is a
-// copy for old programs.
+// readRemarks reads the threads and notes of the sheet. It skips a note on a cell with a thread: the note is a copy for
+// old programs.
 func (r *sheetReader) readRemarks(rels []ooxml.Relation) error {
 	r.remarks = &sheetRemarks{texts: map[cellName]*cellRemark{}, rows: map[int][]cellName{}}
 	var threads, notes []string
@@ -76,7 +75,7 @@ func (r *sheetReader) readRemarks(rels []ooxml.Relation) error {
 	return nil
 }
 
-// read adds the comments in a part. It skips comments on the cells in `except`.
+// read adds the comments in a part, except those on the cells in `except`.
 func (s *sheetRemarks) read(a *ooxml.Package, part, element string, except map[cellName]bool) error {
 	return a.Walk(part, func(sc *xmlscan.Scanner) {
 		sc.Descend(func(e xml.StartElement) bool {
@@ -122,8 +121,7 @@ func (s *sheetRemarks) add(cell cellName, text string) {
 	s.texts[cell].lines = append(s.texts[cell].lines, text)
 }
 
-// recordRow records values of a row that has comments, so that each comment can be shown with the cell to which it
-// refers.
+// recordRow records values of a row with comments, so that each comment can be shown with the cell it refers to.
 func (s *sheetRemarks) recordRow(row table.Row) {
 	if s == nil {
 		return
@@ -142,7 +140,7 @@ func (s *sheetRemarks) recordRow(row table.Row) {
 	}
 }
 
-// emitRemarks writes the comments. It is called after the sheet's last row.
+// emitRemarks writes the comments. It must be called after the sheet's last row.
 func (r *sheetReader) emitRemarks() error {
 	if r.remarks == nil || len(r.remarks.order) == 0 || !r.w.a.ReadsComments() {
 		return nil

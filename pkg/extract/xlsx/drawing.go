@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// drawings emits the text boxes and chart titles on a sheet, in drawing order. Before each of them it calls `name`,
-// which writes the sheet's name on the first call.
+// drawings emits the text boxes and chart titles on a sheet, in drawing order. Before each one, it calls `name`, which
+// writes the sheet's name on the first call.
 func (w *workbook) drawings(s sheetRef, name func() error) error {
 	emit := func(b domain.Block) error {
 		if err := name(); err != nil {
@@ -50,7 +50,7 @@ func (w *workbook) drawing(part string, emit func(domain.Block) error) error {
 					return false
 				}
 				// The chart's data and axis labels are in the cells of a sheet, which are read anyway. Only its title
-				// is stored here.
+				// is missing there.
 				titled := false
 				title := func(b domain.Block) error {
 					if titled || b.Kind != domain.BlockParagraph {

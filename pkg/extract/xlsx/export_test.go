@@ -1,5 +1,5 @@
 package xlsx
 
-// Identifiers that tests outside the package use.
+// Exported for tests outside the package.
 const MaxRemarks = maxRemarks
 const MaxRowText = maxRowText

@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	maxNumberFormats = 4096    // maximum number of different formats in a workbook; numbers in further formats are shown unformatted
+	maxNumberFormats = 4096    // maximum number of formats in a workbook; numbers in further formats are not formatted
 	maxCellStyles    = 100_000 // maximum number of cell styles; Excel allows 65,490
 	shownCache       = 4096    // maximum number of formatted values in the cache
-	maxForeignCode   = 255     // maximum length of a format in characters, as in Excel; it bounds the time that excelize takes
+	maxForeignCode   = 255     // maximum length of a format in characters, as in Excel; bounds the time of excelize
 )
 
-// builtInFormats are the predefined formats, by number. In some date formats, the order depends on the computer's
-// locale. These formats are replaced with ISO 8601.
+// builtInFormats are the predefined formats, by number. In date formats whose order depends on the computer's locale,
+// it is replaced with the order of ISO 8601.
 var builtInFormats = map[int]string{
 	1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 5: "#,##0", 6: "#,##0", 7: "#,##0.00", 8: "#,##0.00", 9: "0%", 10: "0.00%", 11: "0.00E+00",
 	12: "# ?/?", 13: "# ??/??", 14: "yyyy-mm-dd", 15: "d-mmm-yy", 16: "d-mmm", 17: "mmm-yy", 18: "h:mm AM/PM", 19: "h:mm:ss AM/PM", 20: "h:mm",
@@ -50,8 +50,8 @@ type cellStyle struct {
 	format, font, fill int
 }
 
-// readSheetStyles reads the cell styles from a part. If the part is missing, there are no styles. The caller closes the
-// result.
+// readSheetStyles reads the cell styles in a part. If the part is missing, there are no styles. The caller must close
+// the result.
 func readSheetStyles(a *ooxml.Package, part string, date1904 bool) (*sheetStyles, error) {
 	s := &sheetStyles{columns: map[string]string{}, codes: map[string]numberCode{}, shown: map[[2]string]string{}, date1904: date1904}
 	custom := map[int]string{}
@@ -101,8 +101,8 @@ func readSheetStyles(a *ooxml.Package, part string, date1904 bool) (*sheetStyles
 	return s, err
 }
 
-// styleMarks reads the current element, a list of fonts or fills. It reports, for each font or fill, whether says(e) is
-// true for any of its elements.
+// styleMarks reads the current element, a list of fonts or fills. For each font or fill, it reports whether `says`
+// returns true for any of its elements.
 func styleMarks(sc *xmlscan.Scanner, says func(e xml.StartElement) bool) []bool {
 	var marks []bool
 	sc.Each(func(xml.StartElement) bool {
@@ -140,7 +140,7 @@ func (s *sheetStyles) isHighlighted(style string) bool {
 	return err == nil && n >= 0 && n < len(s.marked) && s.marked[n]
 }
 
-// show returns a stored number as cells in this style show it.
+// show returns a stored number in the form that cells of this style show.
 func (s *sheetStyles) show(value string, style int) string {
 	code := ""
 	if style >= 0 && style < len(s.formats) {
@@ -168,8 +168,8 @@ func (s *sheetStyles) show(value string, style int) string {
 	return shown
 }
 
-// generalNumber formats a number that has no format. It writes all 15 significant digits, because the number may be an
-// article number, and leaves out the rounding noise after them.
+// generalNumber formats a number without a format. It writes all 15 significant digits, because the number may be an
+// article number, but not the rounding noise after them.
 func generalNumber(n float64) string {
 	if n == math.Trunc(n) && math.Abs(n) < 1e15 {
 		return strconv.FormatFloat(n, 'f', 0, 64)
@@ -184,8 +184,8 @@ func generalNumber(n float64) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// format applies a number format. Unlike excelize, the code in this package formats fractions of seconds, conditions,
-// and text between digits as Excel does. Formats that this code does not support are left to excelize.
+// format applies a number format. Unlike excelize, this package formats fractions of seconds, conditions, and text
+// between digits as Excel does. Formats that it does not support are left to excelize.
 func (s *sheetStyles) format(value string, n float64, code string) (string, error) {
 	parsed, ok := s.codes[code]
 	if !ok {
@@ -211,7 +211,7 @@ func (s *sheetStyles) format(value string, n float64, code string) (string, erro
 	return section.number(n, signed), nil
 }
 
-// formatWithExcelize applies a format with excelize, in a scratch sheet that has one column per format.
+// formatWithExcelize applies a format with excelize, in a scratch sheet with one column per format.
 func (s *sheetStyles) formatWithExcelize(value, code string) (shown string, err error) {
 	defer func() {
 		if x := recover(); x != nil {

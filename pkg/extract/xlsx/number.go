@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// number formats a number in a section that is not for dates. `signed` is set if the section itself shows the sign of
-// negative numbers.
+// number formats a number in a section that is not for dates. `signed` says whether the section itself shows the sign
+// of negative numbers.
 func (s *codeSection) number(n float64, signed bool) string {
 	var b strings.Builder
 	if n < 0 && !signed {
@@ -35,7 +35,7 @@ func (s *codeSection) exponentAt() int {
 }
 
 // scientific formats a number in scientific notation. The exponent is a multiple of the number of digit placeholders
-// before the decimal point: with "##0.0E+0" it is a multiple of three.
+// before the decimal point: for "##0.0E+0", it is a multiple of three.
 func (s *codeSection) scientific(b *strings.Builder, n float64, at int) {
 	step := 0
 	for _, t := range s.tokens[:at] {
@@ -71,9 +71,9 @@ func (s *codeSection) scientific(b *strings.Builder, n float64, at int) {
 	s.digits(b, s.tokens[at+1:], n, strings.TrimLeft(strconv.Itoa(max(exp, -exp)), "0"), "")
 }
 
-// digits writes the given tokens, with the digits of a number in place of the digit placeholders. `whole` holds the
-// digits before the decimal point, and `rest` those after it. If `whole` has more digits than there are placeholders
-// before the point, the surplus is written at the first placeholder.
+// digits writes the given tokens, with digits of a number in place of the digit placeholders. `whole` holds the digits
+// before the decimal point, and `rest` those after it. If `whole` has more digits than there are placeholders before
+// the point, the surplus goes to the first placeholder.
 func (s *codeSection) digits(b *strings.Builder, tokens []codeToken, n float64, whole, rest string) {
 	places := 0
 	for _, t := range tokens {
@@ -133,7 +133,7 @@ func (s *codeSection) digits(b *strings.Builder, tokens []codeToken, n float64, 
 	}
 }
 
-// emptyPlaceholder returns the text that a digit placeholder shows if the number has no digit for it.
+// emptyPlaceholder returns the text that a digit placeholder shows if there is no digit for it.
 func emptyPlaceholder(place string) string {
 	switch place {
 	case "0":
@@ -144,7 +144,7 @@ func emptyPlaceholder(place string) string {
 	return ""
 }
 
-// significantDigits returns the 15 significant digits of a positive number and the power of ten of the first digit.
+// significantDigits returns the 15 significant digits of a positive number, and the power of ten of the first digit.
 func significantDigits(n float64) (digits string, exp int) {
 	mantissa, power, _ := strings.Cut(strconv.FormatFloat(n, 'e', 14, 64), "e")
 	exp, err := strconv.Atoi(power)
@@ -163,7 +163,7 @@ func decimalDigits(n float64, shift, places int) (whole, rest string) {
 		return "", strings.Repeat("0", places)
 	}
 	exp += shift
-	// digits[exp+1:] are the decimal places. `keep` is the number of digits that are shown.
+	// digits[exp+1:] are the decimal places. `keep` is the number of digits to show.
 	keep := exp + 1 + places
 	switch {
 	case keep < 0:

@@ -174,7 +174,7 @@ func setMarked(r *table.Row, column int, marked bool) {
 }
 
 // fillMerged fills a row with the texts of merged cells that extend into it from above, and records the merged cells
-// that begin in it. Long texts are not repeated.
+// that start in it. It does not repeat long texts.
 func (r *sheetReader) fillMerged(row *table.Row) {
 	for column, m := range r.above {
 		if m.last < row.Number {
@@ -221,8 +221,8 @@ func columnOf(ref string) (int, bool) {
 	return 0, false
 }
 
-// cell reads the current element as a cell. It returns its text as the sheet shows it, and the address if its formula
-// is a HYPERLINK.
+// cell reads the current element as a cell. It returns the text that the sheet shows, and the address if the formula is
+// a HYPERLINK.
 func (r *sheetReader) cell(sc *xmlscan.Scanner, e xml.StartElement) (text, link string) {
 	var value, inline, formula string
 	computed := false
@@ -298,15 +298,15 @@ func formulaLink(formula string) (text, address string) {
 	return cmp.Or(strings.ReplaceAll(m[2], `""`, `"`), address), address
 }
 
-// readTail reads the parts of the file that follow the rows but are needed to read the rows: links, merged cells, and
-// the header rows of tables and filters. It skips the rows without parsing them.
+// readTail reads parts of the file that come after the rows but are needed to read them: links, merged cells, and the
+// header rows of tables and filters. It skips the rows without parsing them.
 func (r *sheetReader) readTail() error {
 	part, err := r.w.a.Open(r.ref.part)
 	if err != nil {
 		return nil // reading the rows returns the error
 	}
 	defer part.Close()
-	if !r.w.tails[r.ref.part] { // the rows are unpacked again later, and only that pass counts towards the limit
+	if !r.w.tails[r.ref.part] { // the rows are unpacked again later, and only then count towards the limit
 		r.w.tails[r.ref.part] = true
 		before := r.w.a.Left
 		defer func() { r.w.a.Left = before }()
@@ -353,7 +353,6 @@ func (r *sheetReader) readTail() error {
 	return r.readTables(rels)
 }
 
-// readTables records the header rows of the tables in the sheet.
 func (r *sheetReader) readTables(rels []ooxml.Relation) error {
 	tables := 0
 	for _, rel := range rels {
@@ -375,7 +374,8 @@ func (r *sheetReader) readTables(rels []ooxml.Relation) error {
 	return nil
 }
 
-// mergedRange parses a merged cell's reference, such as "B2:C4". It returns the cell and the number of its first row.
+// mergedRange parses the reference of a merged cell, such as "B2:C4". It returns the cell and the number of its first
+// row.
 func mergedRange(ref string) (row int, m table.Merged, ok bool) {
 	first, last, _ := strings.Cut(strings.ReplaceAll(ref, "$", ""), ":")
 	col1, row1, err1 := excelize.CellNameToCoordinates(first)
@@ -386,7 +386,7 @@ func mergedRange(ref string) (row int, m table.Merged, ok bool) {
 	return row1, table.Merged{Column: col1 - 1, ColumnSpan: col2 - col1 + 1, RowSpan: row2 - row1 + 1}, true
 }
 
-// headerOf records the first row of a range as a header row, if the range has at least two columns and two rows.
+// headerOf records the first row of a range as a header row if the range has at least two columns and two rows.
 func (r *sheetReader) headerOf(ref string) {
 	first, last, ok := strings.Cut(strings.ReplaceAll(ref, "$", ""), ":")
 	if !ok {

@@ -11,12 +11,12 @@ import (
 	"github.com/sluice/sluice/pkg/extract/xmlscan"
 )
 
-// maxSheetText is the maximum size, in bytes, of a shared text in a cell. A cell holds at most 32,767 characters. The
-// limit is needed because any number of cells may refer to the same text.
+// maxSheetText is the maximum size, in bytes, of a shared text in a cell. A cell holds at most 32,767 characters. There
+// must be a limit, because any number of cells may refer to the same text.
 const maxSheetText = 4 * 32_767
 
-// sharedStrings holds the texts that cells refer to by number. They are stored in one buffer, because a workbook can
-// have a million of them.
+// sharedStrings holds the texts that cells refer to by number. They are in one buffer, because a workbook can have a
+// million of them.
 type sharedStrings struct {
 	text string
 	ends []uint32 // end offset of each text
@@ -33,8 +33,8 @@ func (s *sharedStrings) at(i int) (string, bool) {
 	return format.Cut(s.text[start:s.ends[i]], maxSheetText), true
 }
 
-// readSharedStrings reads the shared strings from a part. If the part is missing, there are none. The limit on the size
-// of a part also bounds the memory used here.
+// readSharedStrings reads the shared strings in a part. If the part is missing, there are none. The limit on the size
+// of a part also bounds the memory that they need.
 func readSharedStrings(a *ooxml.Package, part string) (*sharedStrings, error) {
 	s := &sharedStrings{}
 	var text strings.Builder
@@ -55,7 +55,7 @@ func readSharedStrings(a *ooxml.Package, part string) (*sharedStrings, error) {
 	return s, err
 }
 
-// richText returns the current element's text without its phonetic text. The element is an <si> or <is>.
+// richText returns the text of the current element, an <si> or <is>, without its phonetic text.
 func richText(sc *xmlscan.Scanner) string {
 	var b strings.Builder
 	var take func(e xml.StartElement) bool

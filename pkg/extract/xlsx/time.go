@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// lastDay is the day number of 31 December 9999, the last day that a sheet can show.
+// lastDay is the number of the last day that a sheet can show, 31 December 9999.
 const lastDay = 2_958_465
 
-// sheetTime is the date and time that a number in a sheet stands for.
+// sheetTime is the date and time that a number in a sheet represents.
 type sheetTime struct {
 	year, day  int
 	month      time.Month
@@ -51,7 +51,7 @@ func (s *codeSection) date(n float64, date1904 bool) (text string, ok bool) {
 	return b.String(), true
 }
 
-// timeOf converts a number to a date and time, rounded to the fraction of a second that the section shows.
+// timeOf converts a number to a date and time. It rounds to the fraction of a second that the section shows.
 func (s *codeSection) timeOf(n float64, date1904 bool) (t sheetTime, ok bool) {
 	for _, token := range s.tokens {
 		t.hasHalf = t.hasHalf || token.part == codeAMPM
@@ -66,7 +66,7 @@ func (s *codeSection) timeOf(n float64, date1904 bool) (t sheetTime, ok bool) {
 	}
 	units := pow10(s.places)
 	if !t.showsClock {
-		units = 1000 // round to milliseconds, because the date would otherwise change half a second early
+		units = 1000 // round to milliseconds; otherwise the date would change half a second early
 	}
 	scaled := int64(math.Round(n * 86400 * float64(units)))
 	t.total, t.fraction = float64(scaled)/float64(units), int(scaled%int64(units))
@@ -101,7 +101,7 @@ func (t *sheetTime) setDay(days int) {
 	}
 }
 
-// amPM returns AM or PM in the style of the format: "A/P" gives one letter and keeps the case, "AM/PM" is always in
+// amPM returns AM or PM in the style of the format. "A/P" gives one letter and keeps the case; "AM/PM" is always in
 // upper case.
 func (t *sheetTime) amPM(format string) string {
 	first, second := "AM", "PM"
@@ -114,8 +114,8 @@ func (t *sheetTime) amPM(format string) string {
 	return first
 }
 
-// field formats one part of the date or time. `letters` is a run of y, m, d, h or s. `minute` says whether m stands for
-// minutes and not for months.
+// field formats one part of the date or time. `letters` is a run of y, m, d, h or s. `minute` says whether m means
+// minutes rather than months.
 func (t *sheetTime) field(letters string, minute bool) string {
 	width := min(len(letters), 2)
 	pad := func(n int) string { return fmt.Sprintf("%0*d", width, n) }
@@ -155,7 +155,7 @@ func (t *sheetTime) field(letters string, minute bool) string {
 	}
 }
 
-// isMinute reports whether the m or mm in tokens[at] means minutes, as it does after hours and before seconds.
+// isMinute reports whether the m or mm in tokens[at] means minutes. It does after hours and before seconds.
 func (s *codeSection) isMinute(at int) bool {
 	if t := s.tokens[at]; t.text[0] != 'm' || len(t.text) > 2 {
 		return false

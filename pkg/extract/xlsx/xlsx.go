@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/zip"
 )
 
-// maxSheets is the maximum number of sheets that are read from a workbook.
+// maxSheets is the maximum number of sheets read from a workbook.
 const maxSheets = 10_000
 
 // workbook holds the state while an xlsx file is read. All sheets in the file share it.
@@ -44,11 +44,11 @@ var Format = ooxml.NewFormat(format.Format{
 	Name: "an xlsx workbook", Label: "Excel (xlsx)", Read: read,
 })
 
-// read reads a workbook sheet by sheet and row by row. Numbers are written as the sheet shows them, formulas as their
-// stored results. Hidden rows and columns are read too, because they have usually been hidden by a filter. Hidden
-// sheets are read with a warning, except those that only a macro can show. The parts are read with xmlscan instead of
+// read reads a workbook sheet by sheet and row by row. Numbers are written as the sheet shows them, and formulas as
+// their stored results. Hidden rows and columns are read too, because usually a filter has hidden them. Hidden sheets
+// are read with a warning, except those that only a macro can show. The parts are read with xmlscan rather than
 // excelize: xmlscan tolerates common errors (wrong relationships and references, missing styles) and holds only one row
-// in memory. excelize is only used to format numbers with fractions or in other languages.
+// in memory. excelize only formats numbers with fractions or in other languages.
 func read(p *format.Parser) error {
 	a := ooxml.PackageOf(p)
 	a.Properties()
@@ -90,13 +90,13 @@ func read(p *format.Parser) error {
 			return err
 		}
 	}
-	if p.Src.PlainRows && p.Out.Letters == 0 { // the workbook has only drawings, and they are better than no text
+	if p.Src.PlainRows && p.Out.Letters == 0 { // the workbook has only drawings, which are better than no text
 		return w.drawnSheets()
 	}
 	return nil
 }
 
-// list reads the workbook part: the sheets in their order, and whether dates count from 1904.
+// list reads the workbook part. It lists the sheets in order, and returns whether dates count from 1904.
 func (w *workbook) list(main string, rels map[string]ooxml.Relation) (date1904 bool, err error) {
 	err = w.a.Walk(main, func(sc *xmlscan.Scanner) {
 		if _, ok := sc.Root(); !ok {
@@ -118,7 +118,7 @@ func (w *workbook) list(main string, rels map[string]ooxml.Relation) (date1904 b
 				if r, ok := rels[ooxml.RelationID(e, "id")]; ok {
 					s.part = r.Target
 				}
-				if w.a.Files[zip.PartName(s.part)] == nil { // the relationship points to no existing part
+				if w.a.Files[zip.PartName(s.part)] == nil { // the relationship points to a missing part
 					s.part = fmt.Sprintf("xl/worksheets/sheet%d.xml", len(w.sheets)+1)
 				}
 				w.sheets = append(w.sheets, s)
@@ -129,7 +129,7 @@ func (w *workbook) list(main string, rels map[string]ooxml.Relation) (date1904 b
 	return date1904, err
 }
 
-// findSheets lists the sheets by their parts, in the order of the numbers in the part names.
+// findSheets lists the sheets by their parts, ordered by the numbers in the part names.
 func (w *workbook) findSheets() {
 	for name := range w.a.Files {
 		if path.Base(path.Dir(name)) == "worksheets" && strings.HasSuffix(name, ".xml") {
@@ -149,8 +149,8 @@ func (w *workbook) findSheets() {
 	w.sheets = w.sheets[:min(len(w.sheets), maxSheets)]
 }
 
-// sheet reads one sheet: its name, its rows, and its text boxes and charts. With PlainRows, text boxes and charts are
-// omitted, because they are not in cells.
+// sheet reads one sheet: its name, its rows, and its text boxes and charts. With PlainRows, it skips text boxes and
+// charts, because they are not in cells.
 func (w *workbook) sheet(s sheetRef) error {
 	name := w.nameWriter(s)
 	r := &sheetReader{w: w, ref: s, name: name}
@@ -173,7 +173,7 @@ func (w *workbook) drawnSheets() error {
 	return nil
 }
 
-// nameWriter returns a function that writes the sheet's name when it is first called.
+// nameWriter returns a function that writes the sheet's name on its first call.
 func (w *workbook) nameWriter(s sheetRef) func() error {
 	named := false
 	return func() error {

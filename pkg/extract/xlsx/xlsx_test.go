@@ -191,7 +191,7 @@ func TestCellsBehindTheLastColumnAreNotLookedUp(t *testing.T) {
 		cell     string
 		warnings []string
 	}{
-		"a value":             {`<c r="AMK1" t="s"><v>99</v></c>`, []string{cut}}, // a text that the file lacks
+		"a value":             {`<c r="AMK1" t="s"><v>99</v></c>`, []string{cut}}, // a text missing from the file
 		"a text":              {`<c r="AMK1" t="inlineStr"><is><t>far</t></is></c>`, []string{cut}},
 		"a formula":           {`<c r="AMK1"><f>A1</f></c>`, nil},
 		"nothing but a style": {`<c r="AMK1" s="1"/>`, nil},
@@ -241,7 +241,7 @@ func TestBinaryWorkbooksAskForXlsx(t *testing.T) {
 	}
 }
 
-// heapGrowth returns by how many bytes the live heap has grown when the given block is emitted.
+// heapGrowth returns how many bytes the live heap has grown by when the given block is emitted.
 func heapGrowth(t *testing.T, src format.Source, block int) int64 {
 	t.Helper()
 	live := func() int64 {
@@ -264,7 +264,7 @@ func heapGrowth(t *testing.T, src format.Source, block int) int64 {
 }
 
 // TestMemoryDoesNotGrowWithRows measures the heap near the end of long documents. It does not run in parallel with
-// other tests, because their memory would be counted as well.
+// other tests, because their memory would count too.
 func TestMemoryDoesNotGrowWithRows(t *testing.T) {
 	const limit = 8 << 20
 	sheet := bytes.Buffer{}
