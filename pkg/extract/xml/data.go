@@ -7,8 +7,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// dataWriter writes a tree of elements as JSON. An element with children or attributes becomes an object, and any other
-// element a string. Adjacent elements with the same name become an array.
+// dataWriter writes a tree of elements as JSON. An element with children or attributes becomes an object; any other
+// element becomes a string. Adjacent elements with the same name become an array.
 type dataWriter struct {
 	p   *format.Parser
 	out strings.Builder
@@ -26,7 +26,7 @@ func (w *dataWriter) value(n *node) error {
 	return nil
 }
 
-// object writes an element as a JSON object. If the element also contains text, the text is the value of the key "".
+// object writes an element as a JSON object. If the element also contains text, that text is the value of the key "".
 func (w *dataWriter) object(n *node) error {
 	w.out.WriteByte('{')
 	first := true

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/ooxml"
 )
 
-// put emits a paragraph, preceded by the label of its list item if there is one. Paragraphs within a list become list
-// items.
+// put emits a paragraph, with the label of its list item before it if there is one. A paragraph in a list becomes a
+// list item.
 func (w *walker) put(text string, kind domain.BlockKind, links []domain.BlockLink) error {
 	if text = strings.TrimSpace(text); text == "" {
 		return nil
@@ -24,8 +24,8 @@ func (w *walker) put(text string, kind domain.BlockKind, links []domain.BlockLin
 	return w.emit(b)
 }
 
-// paragraph emits the text of an element as one or more paragraphs. Lists, tables and code within the element end a
-// paragraph. Footnotes are emitted after the paragraph that contains them.
+// paragraph emits the text of an element as one or more paragraphs. Lists, tables and code in the element end a
+// paragraph. Footnotes follow the paragraph that contains them.
 func (w *walker) paragraph(n *node) error {
 	in := &inline{w: w}
 	if err := in.children(n); err != nil {
@@ -43,7 +43,7 @@ type inline struct {
 	marks []string
 }
 
-// flush emits the text that has been read so far, followed by its footnotes.
+// flush emits the text read so far, followed by its footnotes.
 func (in *inline) flush() error {
 	text, links, after, marks := format.OneLine(in.text.String()), in.links, in.after, in.marks
 	in.text.Reset()
@@ -62,7 +62,7 @@ func (in *inline) flush() error {
 	return nil
 }
 
-// isBlock reports whether an element divides the paragraph that it is in.
+// isBlock reports whether an element divides the paragraph around it.
 func isBlock(n *node) bool {
 	return itemLists[n.name] || code[n.name] || tables[n.name] || paragraphs[n.name] && n.name != "l" || captioned[n.name] ||
 		n.name == "fig" || n.name == "disp-formula" || n.name == "disp-quote" || n.name == "mediaobject"
@@ -122,7 +122,6 @@ func (in *inline) element(n *node) error {
 	return nil
 }
 
-// list emits the items of a list.
 func (w *walker) list(n *node) error {
 	inner := *w
 	inner.lists, inner.label = inner.lists+1, ""
@@ -147,7 +146,7 @@ func (w *walker) list(n *node) error {
 				outside := inner
 				outside.lists = w.lists
 				err = outside.put(c.words(), domain.BlockParagraph, nil)
-			case c.name == "label": // a list of JATS or TEI with its own labels
+			case c.name == "label": // a JATS or TEI list with its own labels
 				inner.label = c.words() + " "
 			case itemLists[c.name] || paragraphs[c.name] || tables[c.name] || code[c.name]:
 				err = inner.element(c)
@@ -176,8 +175,7 @@ func (w *walker) item(n *node) error {
 	return err
 }
 
-// content emits the content of a list item, a table cell or a note. The content is either text, or paragraphs and other
-// elements.
+// content emits the content of a list item, a table cell or a note: either text, or paragraphs and other elements.
 func (w *walker) content(n *node) error {
 	if n.isMixed() {
 		return w.paragraph(n)
@@ -206,7 +204,7 @@ type grid struct {
 	w     *walker
 	out   ooxml.Table
 	below map[int]int // number of further rows that a cell spans, by column
-	body  bool        // whether a row that is no header was read
+	body  bool        // whether a row that is not a header was read
 	cells int
 }
 
@@ -281,13 +279,13 @@ func (t *grid) text(c *node, row *ooxml.Row) string {
 	}
 	err := inner.content(c)
 	t.w.notes = inner.notes
-	if err != nil { // only the end of the context, which the next row reports
+	if err != nil { // only the end of the context; the next row reports it
 		return ""
 	}
 	return strings.Join(texts, "\n")
 }
 
-// spanOf returns the number of columns that a cell spans. In CALS tables, names of columns such as "c2" end in numbers.
+// spanOf returns the number of columns that a cell spans. In CALS tables, column names end in a number, such as "c2".
 func spanOf(c *node) int {
 	first, last := trailingNumber(c.attribute("namest")), trailingNumber(c.attribute("nameend"))
 	if first > 0 && last > first {
@@ -300,7 +298,7 @@ func trailingNumber(s string) int {
 	return count(s[len(strings.TrimRight(s, "0123456789")):], 0)
 }
 
-// count returns the number in the attribute s, but at most MaxColumns. It returns `otherwise` if s is not a number.
+// count returns the number in s, but at most MaxColumns. It returns `otherwise` if s is not a number.
 func count(s string, otherwise int) int {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 0 {

@@ -15,7 +15,7 @@ type walker struct {
 	level   int    // number of titled sections around the current element
 	lists   int    // number of lists around the current element
 	label   string // number or term to write before the next paragraph
-	caption bool   // whether a title is a caption and not a heading
+	caption bool   // whether a title is a caption rather than a heading
 	emit    func(domain.Block) error
 	notes   int // number of footnotes so far
 	tables  int // number of tables around the current element
@@ -34,7 +34,7 @@ func (w *walker) document(root *node) error {
 	return w.element(root)
 }
 
-// header reads the header of a TEI document: its title, its metadata, and its abstract, which GROBID puts there.
+// header reads the header of a TEI document: its title, its metadata, and its abstract, which is where GROBID puts it.
 func (w *walker) header(header *node) error {
 	w.metadata(header)
 	if title := header.find("title"); title != nil && title.hasText() {
@@ -49,7 +49,6 @@ func (w *walker) header(header *node) error {
 	return nil
 }
 
-// element emits the blocks of an element.
 func (w *walker) element(n *node) error {
 	if err := w.p.Ctx.Err(); err != nil {
 		return err
@@ -76,8 +75,7 @@ func (w *walker) element(n *node) error {
 	return w.section(n)
 }
 
-// section emits an element that contains others. Its title becomes a heading, or a caption if it belongs to a figure or
-// a table.
+// section emits an element that contains others. Its title becomes a heading or, in a figure or table, a caption.
 func (w *walker) section(n *node) error {
 	inner := *w
 	defer func() { w.label, w.notes = inner.label, inner.notes }()
@@ -128,7 +126,7 @@ func (w *walker) heading(title *node) error {
 	return w.emit(domain.Block{Kind: domain.BlockHeading, Level: min(w.level, 6), Text: text})
 }
 
-// information records the metadata in an element as metadata of the document. It also emits the title of an article,
+// information adds the metadata in an element to the metadata of the document. It also emits the title of an article,
 // and abstracts.
 func (w *walker) information(n *node) error {
 	if n.name == "front" {
@@ -193,10 +191,10 @@ func (w *walker) metadata(n *node) {
 	w.p.Meta(domain.MetaKeywords, strings.Join(nonEmpty(keywords), "; "))
 }
 
-// maxAuthors is the maximum number of authors, and of keywords, that are recorded.
+// maxAuthors is the maximum number of authors, and of keywords.
 const maxAuthors = 20
 
-// person returns the name of an author, the given names first.
+// person returns the name of an author, with the given names first.
 func (n *node) person() string {
 	given, family := n.find("firstname", "given-names", "forename"), n.find("surname")
 	if family == nil {
@@ -211,8 +209,8 @@ func (n *node) person() string {
 	return given.words() + " " + family.words()
 }
 
-// date returns the date in an element. A date that is divided into year, month and day is returned in the format of ISO
-// 8601, and any other date as written.
+// date returns the date in an element. A date that consists of year, month and day is formatted as in ISO 8601. Any
+// other date is returned as written.
 func (n *node) date() string {
 	year := n.child("year")
 	if year == nil {
@@ -233,8 +231,8 @@ func (n *node) date() string {
 	return date
 }
 
-// each calls `take` with each descendant that is an element. If `take` returns false, the descendants of that element
-// are skipped.
+// each calls `take` with each descendant that is an element. If `take` returns false, it skips the descendants of that
+// element.
 func (n *node) each(take func(*node) bool) {
 	for _, c := range n.children {
 		if c.name != "" && take(c) {
@@ -243,7 +241,7 @@ func (n *node) each(take func(*node) bool) {
 	}
 }
 
-// isReference reports whether a "ref" element is an entry of a bibliography, and not a link.
+// isReference reports whether a "ref" element is an entry of a bibliography rather than a link.
 func (n *node) isReference() bool {
 	return n.child("element-citation", "mixed-citation", "nlm-citation", "citation") != nil
 }

@@ -1,5 +1,5 @@
-// Package xml reads XML. Documents, such as DocBook, DITA, JATS and TEI, are read as headings, paragraphs, lists and
-// tables. All other XML is data, which is read in the same way as package json reads JSON.
+// Package xml reads XML. Documents in formats such as DocBook, DITA, JATS and TEI are read as headings, paragraphs,
+// lists and tables. All other XML is data, and is read as package json reads JSON.
 package xml
 
 import (
@@ -41,7 +41,7 @@ func sniff(head []byte, named string) bool {
 	return false
 }
 
-// read reads an XML file as a document or as data. Entities that the file defines are not expanded.
+// read reads an XML file as a document or as data. It does not expand entities that the file defines.
 func read(p *format.Parser) error {
 	if p.Src.Size > maxXML {
 		p.Out.Warn("the XML is longer than " + format.SizeText(maxXML) + ", so it was read as plain text")
@@ -81,7 +81,7 @@ func read(p *format.Parser) error {
 	return p.Piece(format.TypeJSON, strings.NewReader(w.out.String()))
 }
 
-// withoutDeclaration returns the text without its XML declaration, whose encoding no longer applies.
+// withoutDeclaration returns the text without its XML declaration. The encoding in the declaration no longer applies.
 func withoutDeclaration(source string) string {
 	trimmed := strings.TrimLeft(source, " \t\r\n\ufeff")
 	if strings.HasPrefix(trimmed, "<?xml ") {
@@ -191,7 +191,7 @@ func (n *node) hasText() bool {
 	return false
 }
 
-// words returns the text of an element and its descendants on one line. Footnotes and index terms are left out. If an
+// words returns the text of an element and its descendants on one line, without footnotes and index terms. If an
 // element contains only elements, such as the parts of a name, their texts are separated by spaces.
 func (n *node) words() string {
 	var b strings.Builder
@@ -213,7 +213,7 @@ func (n *node) appendWords(b *strings.Builder) {
 	}
 }
 
-// isMixed reports whether the element directly contains text, possibly in addition to child elements.
+// isMixed reports whether the element itself contains text, possibly next to child elements.
 func (n *node) isMixed() bool {
 	for _, c := range n.children {
 		if c.name == "" && strings.TrimSpace(c.text) != "" {
@@ -223,8 +223,9 @@ func (n *node) isMixed() bool {
 	return false
 }
 
-// isProse reports whether the file is a document, not data. At least one paragraph must have two or more words. In
-// addition, the root must be that of a document with a title, or at least a third of the text must be in paragraphs.
+// isProse reports whether the file is a document rather than data. A document has at least one paragraph with two or
+// more words. Also, either its root is that of a document with a title, or at least a third of the text is in
+// paragraphs.
 func (n *node) isProse() bool {
 	all, inside, sentences := n.weigh(false)
 	titled := n.child("title", "info", "front", "teiHeader") != nil
@@ -232,7 +233,7 @@ func (n *node) isProse() bool {
 }
 
 // weigh returns the number of bytes of all text, the number of bytes of text in paragraphs, and the number of
-// paragraphs that have more than one word. `within` says whether the element is inside a paragraph.
+// paragraphs with more than one word. `within` says whether the element is inside a paragraph.
 func (n *node) weigh(within bool) (all, inside, sentences int) {
 	size := len(strings.TrimSpace(n.text))
 	all = size
