@@ -17,20 +17,20 @@ import (
 )
 
 // Scanner walks the elements of an XML part without building a tree. The current element is the one whose start was
-// returned last. The scanner expands only the five predefined entities and rejects elements nested deeper than
-// MaxDepth. After an error, it reports the end of the element at every level, so that the walk returns to the top with
-// the content read so far. Err or Damage holds the error.
+// returned last. The scanner expands only the five predefined entities, and rejects elements nested deeper than
+// MaxDepth. After an error, it reports the end of the element at every level, so the walk returns to the top with the
+// content read so far. Err or Damage holds the error.
 type Scanner struct {
 	ctx    context.Context
 	dec    *xml.Decoder
 	depth  int
 	tokens int
 	Over   bool
-	Err    error // an error that ends the document: a limit, the context, or the sink
+	Err    error // an error that ends the whole document: a limit, the context, or the sink
 	Damage error // an error that ends only this part
 }
 
-// New returns a scanner for an XML part, which may be in any encoding that it declares.
+// New returns a scanner for an XML part in any encoding that the part declares.
 func New(ctx context.Context, r io.Reader) *Scanner {
 	buf := bufio.NewReaderSize(r, 32<<10)
 	var in io.Reader = buf
@@ -45,11 +45,11 @@ func New(ctx context.Context, r io.Reader) *Scanner {
 	return &Scanner{ctx: ctx, dec: dec}
 }
 
-// ExpandHTMLEntities makes the scanner expand the named entities of HTML ("&eacute;"), which the document types of most
-// XML documents define too.
+// ExpandHTMLEntities makes the scanner expand the named entities of HTML ("&eacute;"). Most document types of XML
+// documents define them too.
 func (s *Scanner) ExpandHTMLEntities() { s.dec.Entity = xml.HTMLEntity }
 
-// next returns the next token. It returns nil at the end of the XML, at damaged XML, and after Stop.
+// next returns the next token, or nil at the end of the XML, at damaged XML, and after Stop.
 func (s *Scanner) next() xml.Token {
 	if s.Over {
 		return nil
@@ -83,7 +83,7 @@ func (s *Scanner) next() xml.Token {
 	return tok
 }
 
-// Stop ends the walk. Only the first error is kept. Stop(nil) does nothing.
+// Stop ends the walk. It keeps only the first error. Stop(nil) does nothing.
 func (s *Scanner) Stop(err error) {
 	if err == nil {
 		return
@@ -94,8 +94,8 @@ func (s *Scanner) Stop(err error) {
 	}
 }
 
-// child returns the next child of the current element, or false at the end of the element. The previous child must have
-// been walked or skipped.
+// child returns the next child of the current element, or false at the end of the element. The previous child must
+// already have been walked or skipped.
 func (s *Scanner) child() (xml.StartElement, bool) {
 	for {
 		switch t := s.next().(type) {
@@ -181,7 +181,7 @@ func Attr(e xml.StartElement, local string) string {
 	return ""
 }
 
-// IsOn reports whether a Boolean property is on: its element is present and has no value that means off.
+// IsOn reports whether a Boolean property is on. Its element must be present and have no value that means off.
 func IsOn(e xml.StartElement) bool {
 	switch strings.ToLower(Attr(e, "val")) {
 	case "0", "false", "off", "none":
