@@ -9,15 +9,15 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// maxComment is the maximum size, in bytes, of a comment above a value. Such a comment becomes part of the value. A
-// longer one is written as an entry of its own.
+// maxComment is the maximum size, in bytes, of a comment that becomes part of the value below it. A longer comment
+// becomes an entry of its own.
 const maxComment = 200
 
 // maxAliased is the maximum total size, in bytes, of the values that aliases repeat.
 const maxAliased = 1 << 20
 
-// writer writes YAML documents as JSON, each at the line where it begins in the file. Comments become part of the value
-// that they describe.
+// writer writes YAML documents as JSON, each at the line where it starts in the file. A comment becomes part of the
+// value that it describes.
 type writer struct {
 	p          *format.Parser
 	out        strings.Builder
@@ -36,7 +36,7 @@ func (w *writer) document(d *yaml.Node) error {
 	}
 	root := d.Content[0]
 	if root.Kind == yaml.ScalarNode && root.ShortTag() == "!!null" {
-		return nil // nothing but comments between two document markers
+		return nil // only comments between two document markers
 	}
 	for w.line < root.Line-1 {
 		w.out.WriteByte('\n')
@@ -46,7 +46,7 @@ func (w *writer) document(d *yaml.Node) error {
 	return w.value(root, comment(d.HeadComment))
 }
 
-// value writes a node. The comment describes it.
+// value writes a node. `about` is the comment that describes it.
 func (w *writer) value(n *yaml.Node, about string) error {
 	if err := w.p.Ctx.Err(); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (w *writer) value(n *yaml.Node, about string) error {
 	return nil
 }
 
-// word writes a number or a truth value. If JSON has no such value, it is written as a string.
+// word writes a number or a truth value. A value that JSON does not have is written as a string.
 func (w *writer) word(text string) {
 	if json.Valid([]byte(text)) {
 		w.out.WriteString(text)
@@ -99,7 +99,6 @@ func (w *writer) word(text string) {
 	w.write(text)
 }
 
-// write writes a string.
 func (w *writer) write(text string) {
 	quoted, _ := json.Marshal(text) // cannot fail for a string
 	w.out.Write(quoted)
@@ -121,8 +120,8 @@ func (w *writer) mapping(n *yaml.Node, about string) error {
 	return nil
 }
 
-// pairs writes the keys and values of a mapping, and of the mappings that it merges ("<<"). Keys in `seen` are skipped,
-// because merged values give way to those of the mapping itself.
+// pairs writes the keys and values of a mapping, and of the mappings that it merges ("<<"). It skips the keys in
+// `seen`: the mapping's own values override merged values.
 func (w *writer) pairs(n *yaml.Node, seen map[string]bool, first *bool) error {
 	var merged []*yaml.Node
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -229,7 +228,7 @@ func keyText(n *yaml.Node) string {
 	return format.Cut(strings.Join(words, ", "), maxKey)
 }
 
-// comment returns the words of a comment without its marks.
+// comment returns the words of a comment, without the comment marks.
 func comment(s string) string {
 	if s == "" {
 		return ""
@@ -243,7 +242,7 @@ func comment(s string) string {
 	return strings.Join(words, " ")
 }
 
-// join joins the comments that are not empty.
+// join joins the non-empty comments.
 func join(comments ...string) string {
 	var kept []string
 	for _, c := range comments {

@@ -1,4 +1,4 @@
-// Package yaml reads YAML, with its comments, as package json reads JSON.
+// Package yaml reads YAML as package json reads JSON, including its comments.
 package yaml
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// maxYAML is the maximum size, in bytes, of a text that is parsed as YAML. The parser holds the whole text in memory.
+// maxYAML is the maximum size, in bytes, of a text that is parsed as YAML. The parser needs the whole text in memory.
 const maxYAML = 16 << 20
 
 // Format describes YAML.
@@ -21,7 +21,7 @@ var Format = format.Format{
 	Name: "YAML", Label: "YAML", Text: true, Read: read,
 }
 
-// read reads a stream of YAML documents. Text that is no valid YAML, such as a template, is read as plain text.
+// read reads a stream of YAML documents. Text that is not valid YAML, such as a template, is read as plain text.
 func read(p *format.Parser) error {
 	if p.Src.Size > maxYAML {
 		p.Out.Warn("the YAML is longer than " + format.SizeText(maxYAML) + ", so it was read as plain text")
@@ -52,7 +52,7 @@ func read(p *format.Parser) error {
 	if w.cut {
 		p.Out.Warn(fmt.Sprintf("aliases were expanded up to %s; the rest were skipped", format.SizeText(maxAliased)))
 	}
-	if !w.structured { // words alone
+	if !w.structured { // only words
 		return p.Piece(format.TypeText, strings.NewReader(source))
 	}
 	return p.Piece(format.TypeJSON, strings.NewReader(w.out.String()))
