@@ -101,8 +101,8 @@ func isUnchanged(ctx context.Context, job domain.Job, equal bool, d *destination
 }
 
 // findGeneration searches the model's spaces. It returns the space that holds the most rows of the given generation,
-// and the number of these rows. `dimensions` is the length of the model's vectors, or 0 if it is not known yet, because
-// a model server reports it only with its first answer.
+// and the number of these rows. `dimensions` is the length of the model's vectors. It is 0 if it is not known yet,
+// because a model server reports it only with its first answer.
 func findGeneration(ctx context.Context, idx Index, job domain.Job, model string, dimensions int, generation uint64) (space index.Space, rows int64, err error) {
 	spaces, err := idx.Spaces(ctx, job.DatastoreID)
 	if err != nil {

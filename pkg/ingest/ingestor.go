@@ -103,8 +103,8 @@ func (i *Ingestor) logger() *slog.Logger {
 // copied from the previous version and from an interrupted run of the same job. The remaining texts are embedded, each
 // distinct text once.
 //
-// If the job moves content to another model, and the index has all active rows of the content, Handle copies these rows
-// with new vectors and does not read the content.
+// If the job moves content to another model, Handle copies the active rows with new vectors and does not read the
+// content. This requires that the index has all of these rows.
 //
 // If the document has scanned pages, only a job of kind domain.JobScan processes it. Any other job ends with
 // domain.EventPostponed, and a scan job follows.
