@@ -116,8 +116,8 @@ func (b *Broker) Reset() bool { return b.reset }
 
 // Publish stores a job and returns its generation. A job whose ID was already published within the duplicate window is
 // not stored again; Publish then returns the generation of the first publication. A stored job is as durable as the
-// servers' storage: with an embedded server it survives a power loss, and with a cluster the loss of fewer than half of
-// the replicas.
+// servers' storage. With an embedded server, it survives a power loss. With a cluster, it survives the loss of fewer
+// than half of the replicas.
 //
 // Publish waits up to Options.RetryTimeout while the stream has no leader. It fails with ErrInvalid, ErrTooLarge,
 // ErrFull, ErrStreamLost, or a temporary error such as ErrUnavailable. After a temporary error, the job may have been

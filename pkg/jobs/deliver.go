@@ -170,7 +170,7 @@ func (d *delivery) begin(ctx context.Context) (result Result, run bool, err erro
 
 // crashDelay returns how long to wait before running a job whose worker died during the last run. The first crash may
 // be a coincidence and causes no delay. From the second crash on, the delay doubles with each crash. A job that crashes
-// its workers thus runs less and less often, and a job that merely happened to be running during several crashes is not
+// its workers therefore runs less and less often. A job that just happened to be running during several crashes is not
 // abandoned right away.
 func (d *delivery) crashDelay() time.Duration {
 	n := d.counts.crashes()

@@ -40,9 +40,9 @@ func checkFormat(meta map[string]string) error {
 // job log, so they must all get the same id.
 func (b *Broker) Installation() string { return b.installation }
 
-// identify checks which catalog owns the jobs on the servers. It fails with ErrForeign if the owner is another catalog,
-// with one exception: a catalog that has never published a job takes over the streams if no process serves the other
-// catalog. In that case, the other catalog is assumed to be lost.
+// identify checks which catalog owns the jobs on the servers. It fails with ErrForeign if the owner is another catalog.
+// There is one exception: a catalog that has never published a job takes over the streams if no process serves the
+// other catalog. In that case, the other catalog is assumed to be lost.
 func (b *Broker) identify(ctx context.Context, o Options) error {
 	var meta map[string]string
 	err := b.retry(ctx, func(ctx context.Context) error {

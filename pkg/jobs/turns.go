@@ -10,10 +10,10 @@ import (
 
 // fairGate divides a worker's slots fairly among workspaces.
 //
-// The stream delivers jobs in the order in which they were published, so the jobs of one workspace may take all slots
-// while another workspace's job waits behind them. A worker therefore receives a few more jobs than it has slots. A job
-// that gets no slot within a moment is returned to the stream, and the next one is received. So the worker soon meets
-// the jobs of all workspaces.
+// The stream delivers jobs in the order they were published, so one workspace's jobs may take all slots while another
+// workspace's job waits behind them. A worker therefore receives a few more jobs than it has slots. A job that gets no
+// slot within a moment is returned to the stream, and the next one is received. The worker thus soon sees the jobs of
+// all workspaces.
 type fairGate struct {
 	slots    *admission.Gate
 	wait     time.Duration // how long a job waits for a slot before it is returned

@@ -125,9 +125,9 @@ var errStopping = errors.New("the worker is stopping")
 // errAbandoned means that a handler did not return after its context was done.
 var errAbandoned = errors.New("processing did not stop at its time limit")
 
-// Work passes the jobs of a lane to the handler until ctx is done. Then it accepts no more jobs, lets the running ones
-// continue for Grace, cancels their contexts, returns unfinished jobs to the stream, and returns nil. It returns an
-// error only if it cannot start.
+// Work passes the jobs of a lane to the handler until ctx is done. Then it accepts no more jobs, and lets the running
+// ones continue for Grace before it cancels their contexts. It returns unfinished jobs to the stream, and then returns
+// nil. It returns an error only if it cannot start.
 func (b *Broker) Work(ctx context.Context, lane domain.Lane, o WorkerOptions, h Handler) error {
 	if !validLane(lane) {
 		return fmt.Errorf("%w: lane %q", ErrInvalid, lane)

@@ -196,7 +196,7 @@ func (s *Server) waitReady(ctx context.Context, srv *server.Server, started <-ch
 }
 
 // end waits for requests in progress, such as the creation of a stream, and then stops the server. If the server shut
-// down while a stream was being created, that stream would never be closed, and would go on writing to its files even
+// down while it was creating a stream, that stream would never be closed. It would go on writing to its files even
 // after a restart.
 func end(srv *server.Server) {
 	for deadline := time.Now().Add(requestsTimeout); time.Now().Before(deadline); time.Sleep(time.Millisecond) {

@@ -37,9 +37,9 @@ const (
 	maxPause   = time.Second
 )
 
-// Retry calls f, each time with a new deadline, until f succeeds or fails with a permanent error, ctx is done, or the
-// timeout has passed. In the last two cases the error is ErrUnavailable. f must be idempotent: if a response is lost,
-// the request may already have been performed.
+// Retry calls f, each time with a new deadline, until f succeeds or fails with a permanent error. If ctx is done or the
+// timeout has passed before that, Retry fails with ErrUnavailable. f must be idempotent: if a response is lost, the
+// request may already have been performed.
 func Retry(ctx context.Context, timeout time.Duration, f func(ctx context.Context) error) error {
 	whole, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
