@@ -49,9 +49,9 @@ func TestEveryMarkdownFileIsAPage(t *testing.T) {
 	}
 }
 
-// TestPagesNeedNothingFromElsewhere reads every page as a browser would. A page loads only files of the service, its
-// links within the service lead to existing pages, it contains no styles or scripts that the policy blocks, and ids are
-// unique.
+// TestPagesNeedNothingFromElsewhere reads every page as a browser would. Pages must load only files of the service, and
+// their links within the service must lead to existing pages. They must contain no styles or scripts that the policy
+// blocks, and no duplicate ids.
 func TestPagesNeedNothingFromElsewhere(t *testing.T) {
 	t.Parallel()
 	site, err := load()
