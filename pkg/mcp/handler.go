@@ -86,9 +86,9 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, body []byte, ask
 type requestKey struct{}
 
 // answerable cancels the processing of a message when its HTTP request ends, because the answer could not be delivered.
-// The SDK itself does this only in the newest version of the protocol. answerable also rejects subscriptions, and turns
-// a panic into an error response to the message: the SDK runs handlers in its own goroutines, where the HTTP server
-// does not recover panics.
+// The SDK itself does this only in the newest version of the protocol. answerable also rejects subscriptions. It turns
+// a panic into an error response, because the SDK runs handlers in its own goroutines, where the HTTP server does not
+// recover panics.
 func (h *Handler) answerable(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (result sdk.Result, err error) {
 		defer func() {

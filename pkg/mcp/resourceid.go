@@ -21,7 +21,8 @@ type resource struct {
 }
 
 // parseResource parses the id of a datasource, a chunk or a part. The id of a chunk consists of the datasource's id, a
-// generation, which may be outdated, and an ordinal. The id of a part consists of the datasource's id and an ordinal.
+// generation and an ordinal. The generation may be outdated. The id of a part consists of the datasource's id and an
+// ordinal.
 func parseResource(id string) (resource, error) {
 	datasource, rest, isPart := strings.Cut(id, "#")
 	p := resource{datasourceID: datasource}
