@@ -10,7 +10,7 @@ import (
 const minCacheTime = time.Minute
 
 // contentCache caches the content of small originals between Put and Take. If the cache is full, older content stays,
-// because it is needed first: if the newest content replaced it, every entry would be evicted before its use. A nil
+// because it is needed first. If the newest content replaced it, every entry would be evicted before its use. A nil
 // cache stores nothing. contentCache is safe for concurrent use.
 type contentCache struct {
 	limit int

@@ -2,9 +2,10 @@
 // unique key and never changes.
 //
 // The store has the format of NATS object stores, so the nats command can read it. The chunks of an object share a
-// subject, and one metadata message completes the object. This package writes the format itself because the client's
-// Put sends up to 4,000 chunks before it checks a response, sends the metadata before the chunks are durable, leaves
-// chunks behind if its context is cancelled, and creates a message for every short read of a network body.
+// subject, and one metadata message completes the object. This package writes the format itself instead of calling the
+// client's Put. Put sends up to 4,000 chunks before it checks a response, and sends the metadata before the chunks are
+// durable. It also leaves chunks behind if its context is cancelled, and creates a message for every short read of a
+// network body.
 package originals
 
 import (

@@ -239,9 +239,9 @@ func (p *put) seal(ctx context.Context, o domain.Original, sum []byte) error {
 	return nil
 }
 
-// clean removes the chunks that the Put stored. It keeps them and returns true if the original was completed after all
-// and only the response was lost, for example because the server was killed. Another Put of the same content may
-// already have found the original and rely on it.
+// clean removes the chunks that the Put stored. If the original was completed after all, and only the response was
+// lost, clean keeps the chunks and returns true. This happens if the server is killed, for example. Another Put of the
+// same content may already have found the original and rely on it.
 func (p *put) clean(ctx context.Context, timeout time.Duration) (sealed bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
