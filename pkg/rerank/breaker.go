@@ -14,8 +14,7 @@ const (
 	maxPause    = time.Minute
 )
 
-// ErrPaused is the cause of the error that Rerank returns if it did not call the server or the model because of recent
-// failures.
+// Rerank returns an error that wraps ErrPaused if recent failures kept it from calling the server or the model.
 var ErrPaused = errors.New("the reranker failed repeatedly, so it is paused")
 
 // breaker is a circuit breaker. It keeps queries from waiting for their time-out when the server does not respond, or
