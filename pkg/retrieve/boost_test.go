@@ -29,8 +29,8 @@ func boosted(t *testing.T, text string) func(*Request) {
 	return func(r *Request) { r.Boosts = all }
 }
 
-// described returns a fixture with three documents of falling relevance: "a", old and of the team docs; "b", new,
-// popular and of the team ops; "c", which has no metadata.
+// described returns a fixture with three documents, from the most to the least relevant: "a" is old and belongs to the
+// team docs; "b" is new, popular and belongs to the team ops; "c" has no metadata.
 func described() *fixture {
 	w := newFixture(chunk("a", 0, 6, 0, "The gate is closed at night."), chunk("b", 0, 5, 0, "A gate to the garden."), chunk("c", 0, 4, 0, "Another gate of iron."))
 	w.describe("a", func(d *domain.ActiveDatasource) {

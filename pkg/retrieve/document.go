@@ -8,10 +8,10 @@ import (
 )
 
 // A document usually covers a subject in several chunks. If only its best chunk counted, a long document would rank
-// below a short one that says less but has the query's words close together. Therefore the lexical score has two parts:
-// the score of the chunk, and the score of its window, which consists of the chunk and its neighbours in the document.
-// Only chunks that are candidates count towards a window's score. A short document fits in one window; in a book, only
-// the text near the chunk counts.
+// below a short one that says less but has the query's words close together. The lexical score therefore has two parts:
+// the score of the chunk, and the score of its window. The window consists of the chunk and its neighbours in the
+// document. Only chunks that are candidates count towards a window's score. A short document fits in one window; in a
+// book, only the text near the chunk counts.
 const (
 	// windowReach is the number of chunks on each side of a chunk that belong to its window. Below 4, articles and
 	// abstracts of up to ten chunks rank worse than with BM25 over whole documents. Passages of long documents rank
@@ -81,9 +81,9 @@ func isInWindow(a, b *candidate) bool {
 	return a.number == b.number && max(a.hit.Ordinal-b.hit.Ordinal, b.hit.Ordinal-a.hit.Ordinal) <= windowReach
 }
 
-// numberWords sets candidate.numbers. This slice has an element for each term of the candidate: the index of the term
-// in `words`, or -1 if `words` does not contain the term or the engine returned no count for it. Candidates that share
-// a slice of terms share the result.
+// numberWords sets candidate.numbers. This slice holds, for each term of the candidate, the index of the term in
+// `words`. The index is -1 if `words` does not contain the term, or if the engine returned no count for it. Candidates
+// that share a slice of terms share the result.
 func numberWords(order []*candidate, words []string) {
 	number := make(map[string]int, len(words))
 	for i, w := range words {

@@ -136,8 +136,8 @@ func (r *Retriever) rerankLegs(ctx context.Context, legs []leg, s *selection, re
 }
 
 // share merges the ranked candidates from all legs into one list, without duplicates. First comes the best candidate
-// for the whole query, then the candidates of the parts, one from each part in turn, and then the rest. A candidate's
-// score is its highest score in any leg.
+// for the whole query. Then come the candidates of the parts, one from each part in turn, and then the rest. A
+// candidate's score is its highest score in any leg.
 func share(legs []leg) []*candidate {
 	if len(legs) == 1 {
 		return legs[0].ranked

@@ -11,7 +11,7 @@ import (
 )
 
 // Pins apply after the ranking. A pinned document is shown first, with the score 1, even if the search has not found
-// it, but only if it matches the filters of the query. Hidden documents are removed from the hits of each search, so
+// it. It must match the filters of the query, however. Hidden documents are removed from the hits of each search, so
 // that other documents take their places.
 
 // pinned is a document to show first.

@@ -14,8 +14,9 @@ import (
 // Number of candidates read at once after the first read.
 const readAhead = 8
 
-// unreadRowsError is the error for candidates whose rows could not be read: the engine failed, or the rows were removed
-// after the search, because the datasource got a new generation or the datastore moved. The search must be repeated.
+// unreadRowsError means that the rows of candidates could not be read, so the search must be repeated. Either the
+// engine failed, or the rows were removed after the search because the datasource got a new generation or the datastore
+// moved.
 type unreadRowsError struct{ error }
 
 // Unwrap returns the underlying error, which the caller gets if repeating the search does not help.

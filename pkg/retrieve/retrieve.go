@@ -55,8 +55,9 @@ type Embedders interface {
 	Embedder(model string) (embed.Embedder, error)
 }
 
-// Catalog provides the current state of datasources and datastores. Its answers must be up to date: rows of inactive
-// generations, and rows in a place that a datastore has left, are removed at once and could no longer be read.
+// Catalog provides the current state of datasources and datastores. Its answers must be up to date, because outdated
+// rows are removed at once and can no longer be read: rows of inactive generations, and rows in a place that a
+// datastore has left.
 type Catalog interface {
 	// ActiveOf returns the active state of each datasource, with nil for a datasource that does not exist. The results
 	// are shared: callers must not change them.
