@@ -41,8 +41,8 @@ type joinedResult struct {
 	faults   map[fault]int // parts without their gold answer
 }
 
-// measureAllJoined asks questions that consist of two questions from a collection, and prints how many answers contain
-// a gold answer to both parts, and why the other answers do not.
+// measureAllJoined asks questions that join two questions from a collection. It prints how many answers contain a gold
+// answer to both parts, and why the other answers do not.
 func measureAllJoined(ctx context.Context, s settings, b *bench.Service, wanted []string, out, errs io.Writer) error {
 	var results []joinedResult
 	for _, name := range wanted {
