@@ -55,9 +55,9 @@ func readAnswers(folder string, c bench.Collection) (passages, error) {
 	return found, nil
 }
 
-// chromaPassages reads the questions of Chroma's chunking study: a CSV table with the question, the references (a JSON
-// list of passages, each with its text and its start in the document) and the document id. The questions have no ids,
-// so they are identified by their text.
+// chromaPassages reads the questions of Chroma's chunking study. They are in a CSV table with the question, the
+// references and the document id. The references are a JSON list of passages, each with its text and its start in the
+// document. The questions have no ids, so they are identified by their text.
 func chromaPassages(path string, c bench.Collection, texts map[string]string) (passages, error) {
 	f, err := os.Open(path)
 	if err != nil {
