@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// checkEnvironment checks the environment variables of a process: every variable must be a known setting, every
-// ConfigMap and Secret that supplies variables must exist, and the process must get no secrets except its own.
+// checkEnvironment checks the environment variables of a process. Every variable must be a known setting. Every
+// ConfigMap and Secret that supplies variables must exist. The process must get no secrets except its own.
 func checkEnvironment(d *appsv1.Deployment, r *rendered, repo repository, f *faults) {
 	where, c := "Deployment "+d.Name, d.Spec.Template.Spec.Containers[0]
 	component := d.Spec.Template.Labels["app.kubernetes.io/component"]

@@ -1,8 +1,8 @@
 // Command check verifies the files in deployments/. Docker, Kubernetes and Helm need not be installed. Helm's packages
-// lint and render the chart, and its objects are decoded strictly. The compose files, the Dockerfile, the NATS
-// configuration, and the alerts and dashboard are read with the packages of Compose, BuildKit, NATS and Prometheus.
-// Besides the formats, it checks rules of the project: processes run without privileges, workers get no database
-// credentials, and all settings exist. It prints every fault, and exits with 1 if there is one.
+// lint and render the chart, and its objects are decoded strictly. The packages of Compose, BuildKit, NATS and
+// Prometheus read the compose files, the Dockerfile, the NATS configuration, and the alerts and dashboard. The command
+// also checks rules of the project: processes run without privileges, workers get no database credentials, and all
+// settings exist. It prints every fault, and exits with 1 if there is one.
 //
 // It is a separate module, so that the service does not get its dependencies.
 //
