@@ -1,6 +1,6 @@
 // Command checkmodel tests the agents of a service with a real chat model. It checks whether answers are streamed, cite
-// the right document, follow the conversation, keep the question's language, decline what the documents do not contain,
-// and ignore instructions in documents. The output is a Markdown table.
+// the right document, follow the conversation and keep the question's language. Agents must decline questions that the
+// documents do not answer, and must ignore instructions in documents. The output is a Markdown table.
 //
 //	go run ./tools/checkmodel [-cache folder] [-kinds language,refusal] [-questions 2]
 //
