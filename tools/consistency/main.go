@@ -1,6 +1,6 @@
-// Command consistency checks a running fleet: workers of several workspaces write, update, delete and query documents
-// over the REST API while the fleet suffers faults, and every answer is compared with the history of the document. At
-// the end the complete content is compared. Nothing may be lost, duplicated, mixed, resurrected or leaked.
+// Command consistency checks a running fleet while it suffers faults. Workers of several workspaces write, update,
+// delete and query documents over the REST API, and compare every answer with the history of the document. At the end,
+// the command compares the complete content. Nothing may be lost, duplicated, mixed, resurrected or leaked.
 //
 //	consistency [flags]                            start a fleet on this machine and inject faults
 //	consistency -url URL[,URL…] -keys KEY[,KEY…]   check a running fleet, with one key for each workspace

@@ -156,8 +156,8 @@ func (t *tenant) once(ctx context.Context, random *rand.Rand, timeout time.Durat
 	return do(ctx, t.clients[random.IntN(len(t.clients))])
 }
 
-// mayPass reports whether a request that failed with err may succeed when it is repeated, because there was no answer,
-// or because the answer says that the service is not available.
+// mayPass reports whether a request that failed with err may succeed when it is repeated. That is the case if there was
+// no answer, or if the answer says that the service is not available.
 func mayPass(err error) bool {
 	refused, answered := errors.AsType[*client.Error](err)
 	if !answered {

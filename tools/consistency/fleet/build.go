@@ -95,8 +95,8 @@ func patched(root string, faults ...string) (map[string]string, error) {
 }
 
 // Build builds the program in the directory `dir` from the source code in the working directory. The compiler gets
-// patched copies of some files, which plant the faults and make the program read its clock's deviation from a file; the
-// source code itself does not change.
+// patched copies of some files. The patches plant the faults, and make the program read its clock's deviation from a
+// file. The source code itself does not change.
 func Build(ctx context.Context, dir string, faults ...string) (program string, err error) {
 	changed, err := patched(".", faults...)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package model decides whether the answers of a service are possible. It records the history of every document (writes
-// and deletions with the times of request and answer) and the observations of readers, and reports a violation if no
-// order of the operations explains an observation. It does no I/O.
+// Package model decides whether the answers of a service are possible. It records the observations of readers, and the
+// history of every document: its writes and deletions, with the times of request and answer. If no order of the
+// operations explains an observation, it reports a violation. It does no I/O.
 //
 // Two registers describe a document. The accepted register changes when a write or a deletion succeeds, and every later
 // read of the datasource must show the change. The visible register is what queries find. It follows the accepted
