@@ -1,6 +1,6 @@
-// Package bench contains what the programs that measure Sluice from outside have in common: flags, starting the service
-// and the programs to compare it with, collections of documents, processes' resource usage, and Markdown tables. The
-// demo uses it too.
+// Package bench is shared by the programs that measure Sluice from outside. It parses flags, starts the service and the
+// programs to compare it with, reads collections of documents, measures the resource usage of processes, and writes
+// Markdown tables. The demo uses it too.
 package bench
 
 import (

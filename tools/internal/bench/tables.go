@@ -21,7 +21,7 @@ func Publish(out io.Writer, path, target, text string) error {
 // end is the mark at the end of each section of figures.
 const end = "<!-- end of figures -->"
 
-// Replace puts text between the marks of a make target's section in the file at the given path: <!-- figures of make
+// Replace replaces the text between the marks of a make target's section in a file. The marks are <!-- figures of make
 // TARGET --> and <!-- end of figures -->. It returns an error if the file has no such section.
 func Replace(path, target, text string) error {
 	data, err := os.ReadFile(path)
