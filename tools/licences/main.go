@@ -159,8 +159,8 @@ func texts(modules []module) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// declaredLicences are licences that cannot be read from a licence file: some modules have theirs only in the root
-// directory of their repository, and models name theirs only in a notice.
+// declaredLicences are licences that cannot be read from a licence file. Some modules have their licence file only in
+// the root directory of their repository, and models name their licence only in a notice.
 var declaredLicences = map[string]string{
 	"github.com/milvus-io/milvus-proto/go-api/v2": "Apache-2.0",
 	"github.com/sluice/sluice/pkg/embed/minilm":   "Apache-2.0",
