@@ -46,8 +46,8 @@ func (p *Process) Kill() error { return p.end(commandKill) }
 // does nothing.
 func (p *Process) Stop() error { return p.end(commandStop) }
 
-// Pause stops all of the engine's processes with SIGSTOP, so that the engine keeps its connections but does nothing
-// until Resume, Kill, Stop or Restart is called. If the engine is not running, it does nothing.
+// Pause stops all of the engine's processes with SIGSTOP. The engine keeps its connections, but does nothing until
+// Resume, Kill, Stop or Restart is called. If the engine is not running, it does nothing.
 func (p *Process) Pause() error { return p.signal(pauseTree) }
 
 // Resume continues the processes that Pause stopped.
