@@ -224,8 +224,8 @@ func faultOfChunks(n load.Name, version int, chunks []string, want int) string {
 	return ""
 }
 
-// search queries a sample of the existing versions, which must be found, and of the versions that were replaced or
-// deleted, which must not.
+// search queries a sample of the existing versions, which must be found. It also queries a sample of the versions that
+// were replaced or deleted, which must not be found.
 func (k *checker) search(ctx context.Context) error {
 	var exist, old []string // words
 	owner := map[string]load.Expectation{}
