@@ -232,8 +232,8 @@ func setting(info *buildinfo.BuildInfo, key string) string {
 	return ""
 }
 
-// statedVersion returns the version set by the linker flags, or else the version of the main module, which is empty if
-// the program was built in the module's own directory.
+// statedVersion returns the version set by the linker flags or, if there is none, the version of the main module. The
+// latter is empty if the program was built in the module's own directory.
 func statedVersion(info *buildinfo.BuildInfo) string {
 	_, after, found := strings.Cut(setting(info, "-ldflags"), "pkg/app.version=")
 	if !found {
