@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// admissionTest simulates the documents of one workspace, which want to be admitted.
+// admissionTest simulates documents of one workspace that are waiting for admission.
 type admissionTest struct {
 	t         *testing.T
 	admission *Admission

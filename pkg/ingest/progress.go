@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// progressAfter is how long a job runs before its first progress event. Most documents finish sooner and so need no
-	// such event, which would have to be written to disk and applied to the catalog.
+	// progressAfter is how long a job runs before its first progress event. Most documents finish sooner, and save an
+	// event that would have to be written to disk and applied to the catalog.
 	progressAfter = 300 * time.Millisecond
 	// progressInterval is the minimum time between two progress events of a job.
 	progressInterval = time.Second

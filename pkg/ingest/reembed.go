@@ -10,14 +10,13 @@ import (
 )
 
 // backgroundTexts is the number of texts that background work embeds before it checks again whether the process is
-// idle. A model that runs in the process embeds this many in one batch, and thus on one processor, in about 20
-// milliseconds.
+// idle. An in-process model embeds this many in one batch, on one processor, in about 20 milliseconds.
 const backgroundTexts = 2
 
 // reembed handles a job that moves content to another model in the same engine. It copies the active rows with new
-// vectors, and does not read the original. The rows thus stay the same even if another version of the program extracted
-// them, or if their text was recognised in pictures. If some active rows are missing, reembed returns false, and the
-// content must be read again.
+// vectors, and does not read the original. The rows therefore stay the same even if another version of the program
+// extracted them, or if their text was recognised in pictures. If some active rows are missing, reembed returns false,
+// and the content must be read again.
 func (i *Ingestor) reembed(ctx context.Context, job domain.Job, destinations []*destination, report reporter) (done bool, err error) {
 	p := job.Previous
 	if job.Move == "" || job.Force || p == nil || p.Generation == 0 || p.Chunks <= 0 || len(job.Places) != 1 || job.Places[0].Engine != p.Place.Engine ||

@@ -21,11 +21,11 @@ const (
 	// Maximum number of index reads for one batch. A batch needs more only if its chunks have moved to scattered
 	// positions. In that case it is cheaper to embed the remaining chunks again.
 	maxVectorReads = 16
-	// Two rows are read together if at most this many rows that are not needed lie between them.
+	// Two rows are read together if at most this many unneeded rows lie between them.
 	maxVectorGap = 32
-	// optionalFailures is the number of attempts of a job that may fail because of an engine that the job does not
-	// need. Later attempts continue without that engine. Such an engine holds only vectors that the job could copy, or
-	// rows in a place that serves no searches.
+	// optionalFailures is how many attempts of a job may fail because of an engine that the job does not need. Later
+	// attempts continue without that engine. Such an engine holds only vectors that the job could copy, or rows in a
+	// place that serves no searches.
 	optionalFailures = 2
 )
 
@@ -173,8 +173,7 @@ func (s *vectorCache) fill(ctx context.Context, texts []string, out [][]float32)
 	return nil
 }
 
-// run returns the number of entries at the beginning of the list that are close enough to one another to be read
-// together.
+// run returns how many entries at the start of the list are close enough to one another to be read together.
 func run(again []missingVector) int {
 	n := 1
 	for n < len(again) && again[n].ordinal-again[n-1].ordinal <= maxVectorGap && again[n].ordinal-again[0].ordinal < vectorPage {
