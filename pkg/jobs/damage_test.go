@@ -86,9 +86,9 @@ func serverFiles(t *testing.T, dir string) (files []string) {
 	return files
 }
 
-// TestADamagedServerFile flips bits in the files of a server. The server must start nevertheless, and new jobs must be
-// handled and their events applied. Earlier unfinished jobs must also be handled, or else be recognised as lost, so
-// that they are issued again.
+// TestADamagedServerFile flips bits in the files of a server. The server must still start, new jobs must be handled,
+// and their events must be applied. Earlier unfinished jobs must be handled, too, or recognised as lost so that they
+// are issued again.
 func TestADamagedServerFile(t *testing.T) {
 	t.Parallel()
 	dir, unfinished := stockedServer(t)

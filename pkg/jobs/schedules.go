@@ -67,8 +67,8 @@ func (b *Broker) setSchedule(ctx context.Context, datastoreID, datasourceID, pat
 	return nil
 }
 
-// RemoveSchedule removes a datasource's schedule. It also removes the message that says that a refresh is due, if that
-// message has not been read yet. It returns nil if there is no schedule.
+// RemoveSchedule removes a datasource's schedule, and its due message if that has not been read yet. It returns nil if
+// there is no schedule.
 func (b *Broker) RemoveSchedule(ctx context.Context, datastoreID, datasourceID string) error {
 	if err := checkIDs(datastoreID, datasourceID); err != nil {
 		return err
@@ -105,9 +105,8 @@ func (b *Broker) Schedules(ctx context.Context, f func(Schedule) error) error {
 	return nil
 }
 
-// schedulesConfig returns the configuration of SCHEDULES. A datasource has at most one schedule, and at most one
-// message that says that a refresh is due. If the refresh becomes due again before that message is read, the new
-// message replaces the old one.
+// schedulesConfig returns the configuration of SCHEDULES. A datasource has at most one schedule and one due message. If
+// it becomes due again before the due message is read, the new message replaces the old one.
 func (o Options) schedulesConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:              StreamSchedules,

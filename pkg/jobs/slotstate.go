@@ -116,7 +116,7 @@ func (s *hostState) release(id string) bool {
 	return len(s.Leases) < before
 }
 
-// hold keeps the host on hold until the given time. It reports whether this extends the current hold.
+// hold puts the host on hold until the given time. It reports whether this extends the current hold.
 func (s *hostState) hold(until time.Time) bool {
 	if !until.After(s.Held) {
 		return false

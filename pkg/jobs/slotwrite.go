@@ -24,8 +24,8 @@ const (
 	// stateMaxAge is how long this process may use the state of a host without reading it again.
 	stateMaxAge = time.Second
 	// writeTries is the maximum number of attempts at a write that conflicts with other crawlers' writes. Each conflict
-	// means that another crawler has succeeded. Therefore writes rarely need many attempts, even with a dozen crawlers
-	// at one host.
+	// means that another crawler has succeeded, so writes rarely need many attempts, even with a dozen crawlers at one
+	// host.
 	writeTries = 12
 	// writePause is the maximum pause between two attempts at a write. Pauses are random, and on average grow with each
 	// attempt.

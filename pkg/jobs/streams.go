@@ -134,7 +134,8 @@ func (o Options) deadLettersConfig() jetstream.StreamConfig {
 	}
 }
 
-// attemptsConfig returns the configuration of the stream with attempt counts, which is laid out as a key-value bucket.
+// attemptsConfig returns the configuration of the stream for attempt counts. The stream is laid out as a key-value
+// bucket.
 func (o Options) attemptsConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:              streamAttempts,

@@ -87,8 +87,8 @@ func TestWorkHonoursConcurrency(t *testing.T) {
 	}
 }
 
-// TestWorkspacesTakeTurns lets one workspace occupy all slots that it may use, with many more jobs waiting. The jobs of
-// another workspace must run nevertheless, one after another. Those of the first workspace must all run as well.
+// TestWorkspacesTakeTurns lets one workspace occupy all the slots it may use, with many more jobs waiting. The jobs of
+// another workspace must still run, one after another. All jobs of the first workspace must run, too.
 func TestWorkspacesTakeTurns(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)

@@ -78,7 +78,7 @@ func (r Reader) get(ctx context.Context, ask getRequest) (*jetstream.RawStreamMs
 	return perform(ctx, r, ask, r.ask)
 }
 
-// perform encodes the request and passes it to `call`, repeatedly until a call succeeds; see Retry.
+// perform encodes the request and passes it to `call` until a call succeeds; see Retry.
 func perform[T any](ctx context.Context, r Reader, request any, call func(context.Context, []byte) (T, error)) (result T, err error) {
 	body, err := json.Marshal(request)
 	if err != nil {
