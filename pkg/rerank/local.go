@@ -13,8 +13,8 @@ import (
 
 // Scorer is a cross-encoder that runs in this process.
 type Scorer interface {
-	// Score returns logits, keyed by the index of the passage. The passages must be in the order in which they should
-	// be scored. Unless `until` is zero, Score stops at that time and returns the logits computed so far.
+	// Score returns logits, keyed by the index of the passage. It scores the passages in the given order. Unless
+	// `until` is zero, Score stops at that time and returns the logits computed so far.
 	Score(ctx context.Context, query string, passages []string, until time.Time) (map[int]float32, error)
 }
 
