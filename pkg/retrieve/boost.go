@@ -15,8 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Boosts change the final scores of the first stage, after the scores of link lists have been lowered. So boosts
-// influence which candidates are reranked. They change the reranker's scores in the same way.
+// Boosts change the final scores of the first stage, after the scores of link lists have been lowered. They therefore
+// influence which candidates are reranked, and they change the reranker's scores in the same way.
 
 // If scores are boosted, the search depth is multiplied by boostDepth. A document that a boost lifts into the result
 // may rank low without it.

@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// Search depths, in candidates per leg. The full depth suffices if nearly all rows belong to active generations. If an
+// Search depths, in candidates per leg. The full depth is enough if nearly all rows belong to active generations. If an
 // index holds many other rows, as after a resync of everything, the search goes deeper.
 //
 // The lexical leg always has the full depth, because only candidates count towards a window's score (see document.go).
-// The vector leg, whose candidates cost more, first searches for the nearest TopK rows and spareVectors more. On test
-// collections, rankings are the same as with the full depth. If duplicates or inactive rows leave too few fragments,
-// the search is repeated with the full depth.
+// Candidates of the vector leg cost more, so it first searches only for the nearest TopK rows and spareVectors more. On
+// test collections, rankings are the same as with the full depth. If duplicates or inactive rows leave too few
+// fragments, the search is repeated with the full depth.
 const (
 	minDepth     = 100
 	depthFactor  = 5
@@ -23,8 +23,8 @@ const (
 	maxInactive = spareVectors / 4
 )
 
-// Depths returns the number of candidates that a search for topK fragments requests from each leg at first, if it needs
-// no deeper search from the start.
+// Depths returns how many candidates a search for topK fragments first requests from each leg, unless it needs a deeper
+// search from the start.
 func Depths(topK int) (lexical, vectors int) {
 	full := max(minDepth, depthPerTop*topK)
 	return full, min(full, topK+spareVectors)

@@ -146,7 +146,7 @@ func (s *window) score(idf []float64, average float64) (sum float64) {
 // window length. It divides each document into consecutive windows.
 //
 // The engine's weights count chunks. A long document repeats terms about its subject in many chunks, so the weights of
-// these terms are too low. Therefore documentWeights raises the weight of a term that occurs in more chunks per window
+// these terms are too low. documentWeights therefore raises the weight of a term that occurs in more chunks per window
 // than the average, and lowers the weight of a term that occurs in fewer.
 func documentWeights(order []*candidate, words []string, weights map[string]float64) (idf []float64, average float64) {
 	const size = 2*windowReach + 1

@@ -10,7 +10,6 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// explain returns the explanation for a result.
 func explain(req Request, found []datastoreResult, all []*candidate, s *selection, res Result, selected *int) *domain.Explanation {
 	e := explainQuery(req, selected)
 	e.Terms, e.Candidates, e.Dropped = topTerms(res.TermWeights), len(all), s.dropped

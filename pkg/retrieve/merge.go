@@ -17,8 +17,8 @@ const (
 	mergeWithin    = 5    // ranks
 )
 
-// Bounds, in bytes, on the overlap of two adjacent chunks. A shorter match counts as coincidence, and longer overlaps
-// are not searched for.
+// Bounds, in bytes, on the overlap of two adjacent chunks. A shorter match counts as a coincidence. Longer overlaps are
+// not searched for.
 const (
 	minOverlap = 16
 	maxOverlap = 2048

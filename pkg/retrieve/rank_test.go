@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// rerankFunc is a reranker that calls a function of the passages.
+// rerankFunc is a reranker that calls a function with the passages.
 type rerankFunc func(ctx context.Context, passages []string) ([]Reranked, error)
 
 func (j rerankFunc) Model() string { return "cross" }

@@ -12,8 +12,8 @@ const MaxReranked = 50
 // Reranker is the second stage of ranking: a model that reads query and passage together.
 type Reranker interface {
 	// Rerank returns the passages, best first. Scores are between 0 and 1 and never increase. Unless `until` is zero,
-	// Rerank stops at that time: it returns the passages scored so far, or fails if there are none. The passages are
-	// given in the order in which they should be scored.
+	// Rerank stops at that time: it returns the passages scored so far, or fails if there are none. Rerank should score
+	// the passages in the given order.
 	Rerank(ctx context.Context, query string, passages []string, until time.Time) ([]Reranked, error)
 	// Model returns the name of the model.
 	Model() string

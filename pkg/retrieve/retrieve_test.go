@@ -39,8 +39,7 @@ type fixture struct {
 
 func (w *fixture) Index(domain.Engine) (Searcher, error) { return w, nil }
 
-// Search calls w.search, but returns only the minimum of data per hit that an index must return. Fill provides the
-// rest.
+// Search calls w.search, but returns only the data of a hit that an index must return. Fill provides the rest.
 func (w *fixture) Search(ctx context.Context, space index.Space, q index.Query) (index.Result, error) {
 	res, err := w.search(ctx, space, q)
 	w.mu.Lock()

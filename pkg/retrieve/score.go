@@ -18,9 +18,9 @@ const (
 // cosine of unrelated texts. Floor and standard deviation differ between models, so they are estimated from the
 // candidates, most of which are unrelated to the query.
 //
-// A few candidates give a poor estimate. Therefore the floor is computed as if there were priorCosines more candidates
-// with the cosine priorCosine. The standard deviation is computed as if there were priorSpreads more candidates with
-// the standard deviation priorSpread, but only if this makes it larger. docs/retrieval.md has measurements.
+// A few candidates give a poor estimate, so the floor is computed as if there were priorCosines more candidates with
+// the cosine priorCosine. The standard deviation is computed as if there were priorSpreads more candidates with the
+// standard deviation priorSpread, but only if this makes it larger. docs/retrieval.md has measurements.
 const (
 	priorCosine  = 0.2
 	priorCosines = 5

@@ -78,7 +78,6 @@ type query struct {
 	embed  func(model string) (embedding, error) // returns the query's vector, which is made once per model
 }
 
-// search searches all datastores.
 func (q *query) search(ctx context.Context) ([]datastoreResult, error) {
 	found := make([]datastoreResult, len(q.Datastores))
 	if len(q.Datastores) == 1 {
@@ -102,10 +101,10 @@ func (q *query) search(ctx context.Context) ([]datastoreResult, error) {
 const maxPlaces = 4
 
 // datastore searches a datastore in its current place, that is, with the engine and embedding model that serve it. The
-// datastore may move during the search, and the old place is then emptied. So after the search, datastore asks the
-// catalog for the current place. If it has changed, the result is discarded, and the new place is searched. The catalog
-// is also asked after a failed search, because the datastore may have moved away from an engine or model that is
-// failing.
+// datastore may move during the search, and the old place is then emptied. After the search, datastore therefore asks
+// the catalog for the current place. If the place has changed, the result is discarded, and the new place is searched.
+// The catalog is also asked after a failed search, because the datastore may have moved away from an engine or model
+// that is failing.
 func (q *query) datastore(ctx context.Context, ds domain.Datastore) (datastoreResult, error) {
 	for places := 1; ; places++ {
 		res, err := q.place(ctx, ds)
