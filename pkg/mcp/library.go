@@ -10,7 +10,7 @@ import (
 // Limits on the tools' arguments.
 const (
 	MaxDatastores   = 64  // maximum number of datastores in one search
-	DefaultResults  = 10  // number of results for a search whose arguments do not specify it
+	DefaultResults  = 10  // number of results if the arguments do not specify it
 	MaxResults      = 100 // maximum number of results
 	MaxFilterValues = 1000
 	MaxMetadataKeys = 20 // maximum number of keys in a filter
