@@ -30,7 +30,7 @@ const (
 
 	attempts   = 6
 	firstPause = time.Second
-	maxPause   = time.Minute // also the longest Retry-After that is observed
+	maxPause   = time.Minute // also the longest Retry-After that is obeyed
 
 	responseTime = time.Minute // time limit for the header of a response
 
