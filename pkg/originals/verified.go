@@ -91,7 +91,7 @@ type verifiedReader struct {
 	ctx    context.Context // context of Verified, because Read has no context argument
 	store  *Store
 	name   string
-	chunks []chunk // those that were not requested yet
+	chunks []chunk // chunks that were not requested yet
 	buffer
 }
 
