@@ -28,7 +28,7 @@ const (
 // Part is one of the questions that a text consists of.
 type Part struct {
 	Text  string // as asked
-	Query string // the part as a search query of its own, including any names it refers to
+	Query string // the part as a standalone search query, including any names it refers to
 }
 
 // Parts returns the questions in a text, in order: at least two and at most MaxParts. If a part refers to an earlier
