@@ -22,10 +22,10 @@ const (
 	idleTime     = 500 * time.Millisecond // time without requests and changes after which the page counts as idle
 	// A page that has sent no requests for maxBusyTime also counts as idle, because some pages never stop changing.
 	maxBusyTime = 3 * time.Second
-	// Timeout for one attempt to read the document. It includes the time for stopping the document's scripts, which may
-	// take more than one try.
+	// Time limit for one attempt to read the document. It includes the time for stopping the document's scripts, which
+	// may take several tries.
 	readTimeout = 3 * time.Second
-	// Minimum time for all attempts to read the document together. It applies even if the page has less time left.
+	// Minimum total time for attempts to read the document. It applies even if the page has less time left.
 	readGrace = 9 * time.Second
 )
 
@@ -111,8 +111,7 @@ func (t *tab) navigate(ctx context.Context, address string) error {
 	return nil
 }
 
-// failed returns the error from the latest request for the page. If there was no such error, it returns an error with
-// the given reason.
+// failed returns the error from the latest request for the page or, if there was none, an error with the given reason.
 func (t *tab) failed(address, reason string) error {
 	if _, err := t.net.outcome(); err != nil {
 		return err
@@ -120,8 +119,8 @@ func (t *tab) failed(address, reason string) error {
 	return &crawl.Error{URL: address, Message: fmt.Sprintf("%s could not be rendered: %s", address, reason)}
 }
 
-// waitIdle waits until the page is idle. It returns late = true if the page did not become idle in time. However long it
-// takes from one check to the next, only pollInterval of that time counts as idle: an overloaded browser may be slow to
+// waitIdle waits until the page is idle. It returns late = true if the page did not become idle in time. However long
+// the time between two checks, at most pollInterval of it counts as idle, because an overloaded browser may be slow to
 // send the requests of a page whose scripts have already run.
 func (t *tab) waitIdle(ctx context.Context, address string) (late bool, err error) {
 	tick := time.NewTicker(pollInterval)
@@ -179,8 +178,8 @@ func (t *tab) readPage(ctx, timed context.Context, late bool) (got pageContent, 
 	}
 }
 
-// stop terminates running scripts, prevents new ones, and cancels pending requests. StopLoading responds at once, and
-// the other calls as soon as no script is running.
+// stop terminates running scripts, prevents new ones, and cancels pending requests. StopLoading responds at once. The
+// other calls respond when no script is running.
 func (t *tab) stop(ctx context.Context) {
 	t.net.runInBackground(func(ctx context.Context) {
 		_, _ = cdp.Call(ctx, t.session, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
@@ -204,7 +203,7 @@ func (t *tab) evaluate(ctx context.Context, script string, into any) error {
 		Expression: script, ContextID: t.world, ReturnByValue: &yes, Silent: &yes,
 	})
 	if err != nil {
-		t.world = 0 // its document no longer exists
+		t.world = 0 // the document no longer exists
 		return err
 	}
 	if res.ExceptionDetails != nil {
