@@ -1,7 +1,7 @@
-// Package cli implements the command line. It contains the parts that all commands use (command tree, help, flags, exit
-// codes, output as text and JSON), and the commands that are clients of a running service. Its subpackages contain the
-// commands that measure a service (measure), access its data directly (operate), and show how the pipeline works on a
-// file or site (inspect). They import cli; cli imports none of them.
+// Package cli implements the command line: what all commands share (command tree, help, flags, exit codes, text and
+// JSON output) and the commands that are clients of a running service. Its subpackages contain the commands that
+// measure a service (measure), access its data directly (operate), and show how the pipeline processes a file or site
+// (inspect). They import cli; cli imports none of them.
 package cli
 
 import (
@@ -16,10 +16,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Program holds the state and settings that all commands of a program use.
+// Program is the state and settings that all commands of a program share.
 type Program struct {
 	Name    string // "sluice", or "sluice ingestor"
-	About   string // description of the program, for its help
+	About   string // description for the help text
 	Version string
 	Environ []string
 	In      io.ReadCloser
@@ -29,7 +29,7 @@ type Program struct {
 	JSON bool // --json: print results and errors as JSON
 }
 
-// Groups of commands in the help, in order.
+// Groups of commands in the help text, in order.
 const (
 	GroupUse     = "use"
 	GroupMeasure = "measure"
@@ -37,7 +37,7 @@ const (
 	GroupProcess = "process"
 )
 
-// Root returns the program's command tree. If the command line names no command, the program runs `serve`.
+// Root returns the program's command tree. Without a command on the command line, the program runs `serve`.
 func (p *Program) Root(serve *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	var showVersion bool
 	file, _, _ := strings.Cut(p.Name, " ")
@@ -112,7 +112,7 @@ func (p *Program) printVersion() error {
 	return nil
 }
 
-// Execute runs the command in args. If the arguments are invalid, the error contains the usage.
+// Execute runs the command in args. For invalid arguments, the error includes the usage.
 func (p *Program) Execute(ctx context.Context, root *cobra.Command, args []string) error {
 	args = normaliseFlags(root, args)
 	root.SetArgs(args)
@@ -120,7 +120,7 @@ func (p *Program) Execute(ctx context.Context, root *cobra.Command, args []strin
 	if err == nil {
 		return nil
 	}
-	if !p.JSON { // an error may have ended the parsing before the flag --json
+	if !p.JSON { // parsing may have failed before it reached --json
 		for _, arg := range args {
 			p.JSON = p.JSON || arg == "--json" || arg == "--json=true"
 		}
@@ -139,10 +139,10 @@ func (p *Program) Execute(ctx context.Context, root *cobra.Command, args []strin
 	return err
 }
 
-// ownUsage is the annotation of commands whose error messages already contain their usage.
+// ownUsage annotates commands whose error messages already contain their usage.
 const ownUsage = "own-usage"
 
-// WithoutUsage marks cmd as a command whose error messages need no additional usage line, and returns it.
+// WithoutUsage marks cmd as a command whose error messages need no extra usage line, and returns it.
 func WithoutUsage(cmd *cobra.Command) *cobra.Command {
 	if cmd.Annotations == nil {
 		cmd.Annotations = map[string]string{}
@@ -161,7 +161,7 @@ func isArgumentError(cmd *cobra.Command, err error) bool {
 		cmd.ValidateRequiredFlags() != nil && strings.HasPrefix(err.Error(), "required flag")
 }
 
-// normaliseFlags adds the second dash to long flags written with a single dash, so that both notations are accepted.
+// normaliseFlags adds the second dash to long flags written with one, so that both forms are accepted.
 func normaliseFlags(root *cobra.Command, args []string) []string {
 	names := map[string]bool{}
 	walk(root, func(cmd *cobra.Command) {
@@ -188,8 +188,8 @@ func walk(cmd *cobra.Command, visit func(*cobra.Command)) {
 	}
 }
 
-// noSuchCommand is the argument check of a command that takes no arguments. It treats the first argument as a mistyped
-// command: the error calls it unknown and suggests a similar command if there is one.
+// noSuchCommand is the argument check of a command without arguments. It treats the first argument as a mistyped
+// command, and suggests a similar command if there is one.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -200,8 +200,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	return Misusedf("unknown command %q; run %s --help for a list", args[0], cmd.CommandPath())
 }
 
-// subcommandMissing returns an error that lists the subcommands or, if there are arguments, names the unknown
-// subcommand.
+// subcommandMissing returns an error that names the unknown subcommand or, without arguments, lists the subcommands.
 func subcommandMissing(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return Misusedf("unknown command %q%s", cmd.Name()+" "+args[0], similarCommand(cmd, args[0]))
@@ -224,8 +223,8 @@ func similarCommand(cmd *cobra.Command, word string) string {
 	return ""
 }
 
-// flagFault returns the error to report after cobra has rejected a flag with the error err. If a similar flag exists,
-// the error suggests it.
+// flagFault returns the error to report after cobra has rejected a flag with err. It suggests a similar flag if there
+// is one.
 func flagFault(cmd *cobra.Command, err error) error {
 	var none *pflag.NotExistError
 	if !errors.As(err, &none) {
@@ -241,8 +240,8 @@ func flagFault(cmd *cobra.Command, err error) error {
 	return WithExit(Misused, errors.New(said))
 }
 
-// SimilarFlag returns the command's flag whose name is most similar to the given name. It returns "" if no flag is
-// within an edit distance of two.
+// SimilarFlag returns the command's flag whose name is closest to the given name, or "" if none is within an edit
+// distance of two.
 func SimilarFlag(cmd *cobra.Command, name string) string {
 	best, distance := "", 3
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -253,7 +252,7 @@ func SimilarFlag(cmd *cobra.Command, name string) string {
 	return best
 }
 
-// editDistance returns the minimum number of letters to change, insert or delete to turn a into b.
+// editDistance returns the Levenshtein distance between a and b.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -291,10 +290,10 @@ func AtMost(n int) cobra.PositionalArgs {
 	}
 }
 
-// Input returns the standard input. Reads fail when ctx is done, so that a command that waits for input can be stopped.
+// Input returns the standard input. Reads fail once ctx is done, so that a command waiting for input can be stopped.
 func (p *Program) Input(ctx context.Context) io.Reader {
 	out, in := io.Pipe()
-	go func() { // runs until the end of the input or the process, because a read from a terminal or pipe cannot be cancelled
+	go func() { // runs until the end of the input or process, because reads from a terminal or pipe cannot be cancelled
 		_, err := io.Copy(in, p.In)
 		in.CloseWithError(err)
 	}()
@@ -310,8 +309,8 @@ func (p *Program) PrintJSON(v any) error {
 	return nil
 }
 
-// ProgressWriter returns the writer for progress messages. With --json, this is standard error, because standard output
-// contains only the result.
+// ProgressWriter returns the writer for progress messages. With --json this is standard error, to keep standard output
+// for the result.
 func (p *Program) ProgressWriter() io.Writer {
 	if p.JSON {
 		return p.Err

@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// newTestProgram returns a program with a command of each kind.
+// newTestProgram returns a program with one command of each kind.
 func newTestProgram(out *bytes.Buffer) (*Program, *cobra.Command, *[]string) {
 	p := &Program{Name: "tool", About: "Tool is a tool.", Version: "1", Out: out, Err: out}
 	var did []string

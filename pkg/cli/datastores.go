@@ -12,12 +12,12 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// Remote returns the commands that use a running service.
+// Remote returns the commands that talk to a running service.
 func (p *Program) Remote() []*cobra.Command {
 	return []*cobra.Command{p.agentsCommand(), p.datastoresCommand(), p.ingestCommand(), p.importCommand(), p.queryCommand(), p.askCommand()}
 }
 
-// connected returns a RunE function that connects to the service, and then calls `do` with the client and the command's
+// connected returns a RunE function that connects to the service and calls `do` with the client and the command's
 // arguments.
 func (p *Program) connected(where *ConnectionFlags, do func(context.Context, *client.Client, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
@@ -92,8 +92,7 @@ func (p *Program) datastoresCommand() *cobra.Command {
 	return stores
 }
 
-// Exactly returns a check that requires exactly one argument. The parameter `noun` is the name of the argument in error
-// messages.
+// Exactly returns a check for exactly one argument. `noun` names the argument in error messages.
 func Exactly(noun string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -134,10 +133,10 @@ func (p *Program) listDatastores(ctx context.Context, c *client.Client) error {
 	return w.Flush()
 }
 
-// oneLine returns untrusted text on one line, without control characters.
+// oneLine turns untrusted text into one line without control characters.
 func oneLine(s string) string { return strings.Join(strings.Fields(Printable(s)), " ") }
 
-// Maximum number of failures that are listed.
+// Maximum number of failures to list.
 const maxShown = 20
 
 func (p *Program) showDatastore(ctx context.Context, c *client.Client, wanted string) error {

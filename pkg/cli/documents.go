@@ -19,19 +19,19 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// Maximum length in bytes of a document's JSON in an import. It is the service's limit for a body.
+// Maximum length in bytes of a document's JSON in an import: the service's limit for a body.
 const maxDocument = 10 << 20
 
 // Maximum length of a line in a list of web addresses, in bytes.
 const maxLine = 8 << 10
 
-// fields holds, for each property of a document, the names of JSON fields that may contain it, in the order in which
-// they are tried. A dot separates nested field names.
+// fields lists the JSON fields that may contain each property of a document, in the order in which they are tried. Dots
+// separate nested field names.
 type fields struct {
 	text, name, id, source, metadata []string
 }
 
-// defaultFields returns the field names common in exports.
+// defaultFields returns field names that are common in exports.
 func defaultFields() fields {
 	return fields{
 		text:     []string{"text", "content", "pageContent", "page_content", "body", "config.text"},
@@ -42,21 +42,19 @@ func defaultFields() fields {
 	}
 }
 
-// listFields holds the names of the JSON fields in which exports keep lists. The items of a list are documents, or
-// objects that contain further lists.
+// listFields lists the JSON fields in which exports keep lists. The items are documents, or objects with further lists.
 var listFields = []string{"documents", "datasources", "datastores", "data", "items", "results", "records", "pages"}
 
-// errUnusable is a fault in a single document. The other documents are still imported.
+// errUnusable is a fault in a single document. The import continues with the others.
 type errUnusable struct {
 	name, why string
-	left      bool // whether the document is reported as skipped rather than failed, because nothing is lost
+	left      bool // whether to report the document as skipped rather than failed, because nothing is lost
 }
 
 func (e *errUnusable) Error() string { return e.why }
 
-// readDocuments iterates over the documents in an import. They are JSON objects, one after the other or in an array, or
-// nested in an export's lists. After an errUnusable, which concerns one document, the iteration continues. Any other
-// error ends it.
+// readDocuments iterates over the documents of an import: JSON objects, one after another, in an array, or nested in an
+// export's lists. An errUnusable concerns one document, and the iteration continues. Any other error ends it.
 func readDocuments(r io.Reader, f fields) iter.Seq2[*document, error] {
 	return func(yield func(*document, error) bool) {
 		in := &bounded{r: bufio.NewReader(r)}
@@ -76,11 +74,10 @@ func readDocuments(r io.Reader, f fields) iter.Seq2[*document, error] {
 	}
 }
 
-// errStopped ends the reading of an import when the loop over its documents has ended early.
+// errStopped ends the reading of an import when the loop over its documents ends early.
 var errStopped = errors.New("stopped by the consumer")
 
-// bounded is a reader that fails if the current document is too large. `mark` is the offset at which this document
-// begins.
+// bounded is a reader that fails if the current document, which begins at the offset `mark`, is too large.
 type bounded struct {
 	r          *bufio.Reader
 	read, mark int64
@@ -96,7 +93,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// walker finds documents in JSON.
+// walker finds the documents in JSON.
 type walker struct {
 	dec    *json.Decoder
 	in     *bounded
@@ -105,10 +102,10 @@ type walker struct {
 	n      int // number of documents so far
 }
 
-// Maximum nesting depth of lists. Lists are nested because an export may contain datastores, which contain datasources.
+// Maximum nesting depth of lists. An export may contain datastores, which contain datasources.
 const maxLists = 4
 
-// value reads a JSON value: an array of values, a document, or an object that contains lists of documents.
+// value reads a JSON value: an array of values, a document, or an object with lists of documents.
 func (w *walker) value(depth int) error {
 	w.in.mark = w.dec.InputOffset()
 	token, err := w.dec.Token()
@@ -141,8 +138,8 @@ func unexpectedEOF(err error) error {
 	return err
 }
 
-// object reads the rest of a JSON object whose opening brace has been read. It processes lists of documents while it
-// reads them, so that an export may have any size.
+// object reads the rest of a JSON object after its opening brace. It processes lists of documents while reading them,
+// so that an export may have any size.
 func (w *walker) object(depth int) error {
 	rest := map[string]json.RawMessage{}
 	listed := false
@@ -172,7 +169,7 @@ func (w *walker) object(depth int) error {
 	if _, err := w.dec.Token(); err != nil {
 		return err
 	}
-	if listed { // the object is a datastore or the export itself, not a document
+	if listed { // a datastore or the export itself, not a document
 		return nil
 	}
 	w.n++
@@ -193,14 +190,14 @@ func (w *walker) object(depth int) error {
 // Maximum number of bytes that isList reads ahead.
 const maxListLookahead = 4 << 10
 
-// isList reports whether the next value is an empty array or an array of objects. This distinguishes a list of
-// documents from a field of a document, which may also be named "data".
+// isList reports whether the next value is an empty array or an array of objects. A document may also have a field
+// named "data"; this distinguishes it from a list of documents.
 func (w *walker) isList() bool {
 	ahead, err := io.ReadAll(io.LimitReader(w.dec.Buffered(), maxListLookahead))
 	if err != nil {
 		return false
 	}
-	for n := range maxListLookahead { // the decoder's buffer may be too short to decide
+	for n := range maxListLookahead { // the decoder's buffer may be too short
 		more, err := w.in.r.Peek(n)
 		if is, known := startsArray(slices.Concat(ahead, more)); known || err != nil {
 			return is
@@ -209,8 +206,8 @@ func (w *walker) isList() bool {
 	return false
 }
 
-// startsArray reports whether the text after a field's name starts an array that may contain documents. If the text is
-// too short to decide this, `known` is false.
+// startsArray reports whether the text after a field's name starts an array that may contain documents. `known` is
+// false if the text is too short.
 func startsArray(text []byte) (is, known bool) {
 	const space = " \t\r\n"
 	text = bytes.TrimLeft(text, space+":")
@@ -224,7 +221,7 @@ func startsArray(text []byte) (is, known bool) {
 	return text[0] == '{' || text[0] == ']', true
 }
 
-// errorAt adds the position in the input to the error's message.
+// errorAt adds the position in the input to the error.
 func (w *walker) errorAt(err error) error {
 	var syntax *json.SyntaxError
 	at := w.dec.InputOffset()
@@ -238,10 +235,10 @@ func (w *walker) errorAt(err error) error {
 	return fmt.Errorf("document %d, at byte %d: %w", w.n+1, at, err)
 }
 
-// document converts an object to a document.
+// document converts a JSON object to a document.
 func (f fields) document(object map[string]json.RawMessage) (*document, error) {
 	text, _ := f.first(object, f.text)
-	text = strings.ReplaceAll(text, "\x00", "") // as the service does, so that the digest is that of the stored text
+	text = strings.ReplaceAll(text, "\x00", "") // like the service, so that the digest is that of the stored text
 	name, _ := f.first(object, f.name)
 	id, _ := f.first(object, f.id)
 	source, _ := f.first(object, f.source)
@@ -265,7 +262,7 @@ func (f fields) document(object map[string]json.RawMessage) (*document, error) {
 		metadata["source"] = source
 	}
 	delete(metadata, "custom_id")
-	if id == "" { // derive the id, so that the same document gets the same id in the next run
+	if id == "" { // derive an id that stays the same in the next run
 		sum := sha256.Sum256([]byte(name + "\x00" + source + "\x00" + text))
 		id = "sha256:" + hex.EncodeToString(sum[:])[:32]
 	}
@@ -299,7 +296,7 @@ func firstOf(texts ...string) string {
 	return ""
 }
 
-// first returns the value and the name of the first of the named fields that contains a text or a number.
+// first returns the first text or number in the named fields, with its field's name.
 func (f fields) first(object map[string]json.RawMessage, names []string) (text, name string) {
 	for _, name := range names {
 		if text := rawText(lookUp(object, name)); text != "" {
@@ -309,8 +306,7 @@ func (f fields) first(object map[string]json.RawMessage, names []string) (text, 
 	return "", ""
 }
 
-// lookUp returns the value of a field. The path of a nested field consists of the field names on the way to it,
-// separated by dots.
+// lookUp returns the value of a field. Dots in the path separate nested field names.
 func lookUp(object map[string]json.RawMessage, path string) json.RawMessage {
 	if raw, ok := object[path]; ok {
 		return raw
@@ -342,7 +338,7 @@ func rawText(raw json.RawMessage) string {
 	return ""
 }
 
-// metadataOf returns the metadata that filters can use: fields that are texts, numbers, booleans or lists.
+// metadataOf returns the metadata that filters support: texts, numbers, booleans and lists.
 func (f fields) metadataOf(object map[string]json.RawMessage) (map[string]any, error) {
 	out := map[string]any{}
 	for _, name := range f.metadata {
@@ -364,8 +360,8 @@ func (f fields) metadataOf(object map[string]json.RawMessage) (map[string]any, e
 	return out, nil
 }
 
-// readAddresses reads a list of web addresses, one per line, and yields a document for each. It calls `make` to create
-// the document for an address. Text after # is a comment.
+// readAddresses reads a list of web addresses, one per line, and yields a document from `make` for each. A # starts a
+// comment.
 func readAddresses(r io.Reader, make func(address string) (*document, error)) iter.Seq2[*document, error] {
 	return func(yield func(*document, error) bool) {
 		lines := bufio.NewScanner(r)

@@ -21,14 +21,14 @@ const (
 	Failed      Exit = 1   // the operation failed
 	Misused     Exit = 2   // invalid arguments
 	Forbidden   Exit = 3   // no key, or the key lacks the permission
-	Partly      Exit = 4   // done, but some documents failed
+	Partly      Exit = 4   // the operation succeeded, but some documents failed
 	NotFound    Exit = 5   // the named object does not exist
 	Damaged     Exit = 6   // stored data is damaged
-	Unavailable Exit = 7   // the service cannot be reached, or is overloaded
+	Unavailable Exit = 7   // the service cannot be reached or is overloaded
 	Stopped     Exit = 130 // interrupted with Ctrl-C
 )
 
-// exits are the names and meanings of the exit codes, for JSON output and the reference.
+// exits lists the exit codes with their names and meanings, for JSON output and the reference.
 var exits = []struct {
 	exit       Exit
 	code, text string
@@ -110,7 +110,7 @@ func ExitOfStatus(status int) Exit {
 	}
 }
 
-// Report writes a command's error to errs: as a JSON object if asJSON is set, otherwise as a line of text.
+// Report writes a command's error to errs, as a JSON object if asJSON is set and otherwise as a line of text.
 func Report(errs io.Writer, program string, err error, asJSON bool) {
 	if !asJSON {
 		fmt.Fprintf(errs, "%s: %s\n", program, Printable(err.Error()))
@@ -123,12 +123,12 @@ func Report(errs io.Writer, program string, err error, asJSON bool) {
 			code = e.code
 		}
 	}
-	_ = encoder(errs).Encode(map[string]any{"error": map[string]any{ // a write error cannot be reported anywhere
+	_ = encoder(errs).Encode(map[string]any{"error": map[string]any{ // there is nowhere to report a write error
 		"code": code, "exit": exit, "message": err.Error(),
 	}})
 }
 
-// Printable replaces control characters in untrusted text, because they could control the terminal.
+// Printable replaces control characters in untrusted text, which could control the terminal.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {

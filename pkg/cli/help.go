@@ -13,7 +13,6 @@ import (
 // Maximum width of lines with flags.
 const helpWidth = 110
 
-// Help returns the help of a command.
 func Help(cmd *cobra.Command) string {
 	var b strings.Builder
 	writeHelp(&b, cmd)
@@ -80,7 +79,7 @@ func writeCommands(b *strings.Builder, cmd *cobra.Command) {
 
 func isShown(cmd *cobra.Command) bool { return cmd.IsAvailableCommand() || cmd.Name() == "help" }
 
-// flagSets holds the flags of a command: its own flags, flags that locate a service, and flags that all commands have.
+// flagSets groups the flags of a command: its own, those that locate a service, and those that all commands have.
 type flagSets struct{ own, connection, global *pflag.FlagSet }
 
 func flagsOf(cmd *cobra.Command) flagSets {
@@ -111,8 +110,7 @@ func writeFlags(b *strings.Builder, title string, flags *pflag.FlagSet) {
 	}
 }
 
-// groupedSettings is the annotation of commands whose flags are configuration settings. The help of such a command
-// groups its flags by subject.
+// groupedSettings annotates commands whose flags are configuration settings. Their help groups the flags by subject.
 const groupedSettings = "grouped-settings"
 
 // writeSettings writes the flags that are settings, grouped by subject, and returns the other flags.

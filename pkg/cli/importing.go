@@ -16,14 +16,12 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// Maximum number of documents, and of bytes of text, in one unit of an import. The documents in a unit are sent
-// together.
+// Maximum number of documents and bytes of text in one unit of an import. A unit's documents are sent together.
 const (
 	unitDocuments = 100
 	unitBytes     = 1 << 20
 )
 
-// importFlags holds the flags of the import command.
 type importFlags struct {
 	ingestOptions
 	site                             bool
@@ -116,7 +114,7 @@ func (p *Program) importFrom(ctx context.Context, f importFlags, path string) er
 	return p.printOutcome(ctx, s, err)
 }
 
-// documents detects the format of a file from its beginning and returns the file's documents.
+// documents detects the format of a file from its beginning and returns its documents.
 func (f importFlags) documents(in *bufio.Reader) (iter.Seq2[*document, error], error) {
 	var begin rune
 	for {
@@ -144,13 +142,12 @@ func (f importFlags) documents(in *bufio.Reader) (iter.Seq2[*document, error], e
 	return nil, Misusedf("the file has neither JSON objects nor web addresses: add other documents with sluice ingest")
 }
 
-// groupUnits groups text documents into units that are sent together. It skips documents that cannot be used, and calls
-// `unusable` for each of them.
+// groupUnits groups text documents into units. It skips documents that cannot be used and calls `unusable` for each.
 func groupUnits(docs iter.Seq2[*document, error], unusable func(*errUnusable)) iter.Seq2[[]*document, error] {
 	return func(yield func([]*document, error) bool) {
 		var unit []*document
 		size := 0
-		seen, seed := map[uint64]bool{}, maphash.MakeSeed() // hashes of the ids found so far; if several documents have the same id, every run must keep the first
+		seen, seed := map[uint64]bool{}, maphash.MakeSeed() // hashes of the ids so far; if several documents have the same id, every run must keep the first
 		flush := func() bool {
 			if len(unit) == 0 {
 				return true

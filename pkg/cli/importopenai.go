@@ -20,7 +20,7 @@ import (
 	"github.com/sluice/sluice/pkg/openaiaccount"
 )
 
-// importOpenAIFlags holds the flags of the command that imports vector stores from OpenAI.
+// importOpenAIFlags are the flags of the command that imports vector stores from OpenAI.
 type importOpenAIFlags struct {
 	ingestOptions
 	store, from string
@@ -81,8 +81,8 @@ func (p *Program) importOpenAI(ctx context.Context, f importOpenAIFlags) error {
 	return p.importStores(ctx, f, account)
 }
 
-// importStores imports all vector stores of the account. If a store fails for a reason that concerns only its own
-// files, the remaining stores are still imported.
+// importStores imports all vector stores of the account. If a store fails because of its own files, the import
+// continues with the next one.
 func (p *Program) importStores(ctx context.Context, f importOpenAIFlags, account *openaiaccount.Account) error {
 	var stores []openaiaccount.VectorStore
 	named := map[string]int{}
@@ -114,7 +114,7 @@ func (p *Program) importStores(ctx context.Context, f importOpenAIFlags, account
 
 // importStore imports one vector store into the datastore with the given id or name.
 func (p *Program) importStore(ctx context.Context, f importOpenAIFlags, account *openaiaccount.Account, store openaiaccount.VectorStore, datastore string) error {
-	f.datastore, f.create = datastore, f.create || f.datastore == "" // a datastore that is not named may be new
+	f.datastore, f.create = datastore, f.create || f.datastore == "" // a datastore that the user has not named may be new
 	s, err := p.open(ctx, f.ingestOptions)
 	if err != nil {
 		return err
@@ -136,8 +136,8 @@ func (p *Program) importStore(ctx context.Context, f importOpenAIFlags, account 
 	return missing
 }
 
-// verify checks whether all files of the vector store are in the datastore. If some are not, `missing` is an error that
-// says how many. err is set only if the comparison itself fails.
+// verify checks whether all files of the vector store are in the datastore. `missing` is an error that says how many
+// are not. err is set only if the comparison itself fails.
 func (a *accountFiles) verify(ctx context.Context, s *upload) (missing, err error) {
 	now, err := a.account.VectorStore(ctx, a.store.ID)
 	if err != nil {
@@ -168,7 +168,7 @@ func (a *accountFiles) verify(ctx context.Context, s *upload) (missing, err erro
 	return missing, nil
 }
 
-// accountFault adds an exit code to an error that the API of the OpenAI account has returned.
+// accountFault adds an exit code to an error from the OpenAI account's API.
 func accountFault(err error) error {
 	if err == nil {
 		return nil
@@ -191,17 +191,17 @@ func accountFault(err error) error {
 	}
 }
 
-// accountFiles reads the files of a vector store.
+// accountFiles reads a vector store's files.
 type accountFiles struct {
 	account *openaiaccount.Account
 	store   openaiaccount.VectorStore
 	stored  *storedDocuments
 	temp    string
-	ids     []string // of the files that were listed
+	ids     []string // of the listed files
 }
 
-// documents yields one unit for each file of the vector store. A file is not fetched until its unit is sent; several
-// files are fetched concurrently.
+// documents yields one unit per file of the vector store. A file is fetched when its unit is sent; several are fetched
+// concurrently.
 func (a *accountFiles) documents(ctx context.Context) iter.Seq2[[]*document, error] {
 	return func(yield func([]*document, error) bool) {
 		for f, err := range a.account.Files(ctx, a.store.ID) {
@@ -217,14 +217,14 @@ func (a *accountFiles) documents(ctx context.Context) iter.Seq2[[]*document, err
 	}
 }
 
-// document returns the document for a file of the vector store. The document's content is fetched later.
+// document returns the document for a file of the vector store. The content is fetched later.
 func (a *accountFiles) document(f openaiaccount.StoreFile) *document {
 	d := &document{name: f.ID, kind: client.DatasourceTypeFile, key: customID(f.ID), found: true}
 	for name, value := range f.Attributes {
 		if d.metadata == nil {
 			d.metadata = map[string]any{}
 		}
-		if name == "custom_id" { // which has a meaning here
+		if name == "custom_id" { // it has a meaning here
 			name = "attribute_custom_id"
 		}
 		d.metadata[name] = value
@@ -235,8 +235,8 @@ func (a *accountFiles) document(f openaiaccount.StoreFile) *document {
 	return d
 }
 
-// fetch downloads the file or, if OpenAI does not allow that, the text extracted from it. It does nothing if the
-// datastore already has the file, because the content of a file at OpenAI never changes.
+// fetch downloads the file or, if OpenAI does not allow that, its extracted text. It does nothing if the datastore has
+// the file, because files at OpenAI never change.
 func (a *accountFiles) fetch(ctx context.Context, f openaiaccount.StoreFile, d *document, dir string) error {
 	for _, kind := range []client.DatasourceType{client.DatasourceTypeFile, client.DatasourceTypeText} {
 		old := a.stored.latest(documentKey{kind, d.key})
@@ -284,13 +284,12 @@ func (a *accountFiles) fetch(ctx context.Context, f openaiaccount.StoreFile, d *
 	return nil
 }
 
-// asText returns the document as a text.
 func (d *document) asText(name, text string) *client.Document {
 	return &client.Document{Text: text, Name: ptrOrNil(cut(name)), Metadata: &client.Document_Metadata{CustomId: &d.key, AdditionalProperties: d.metadata}}
 }
 
 // unusable returns an errUnusable for a file that cannot be imported. If OpenAI could not read the file either, the
-// file counts as skipped, not as failed. Errors that concern the whole account are returned unchanged.
+// file counts as skipped, not failed. unusable returns errors about the whole account unchanged.
 func (a *accountFiles) unusable(d *document, f openaiaccount.StoreFile, err error) error {
 	if !openaiaccount.ConcernsObject(err) {
 		return err
@@ -302,7 +301,7 @@ func (a *accountFiles) unusable(d *document, f openaiaccount.StoreFile, err erro
 	return &errUnusable{name: d.name, why: why, left: f.Status == "failed" || f.Status == "cancelled"}
 }
 
-// safeName returns a version of the name that every file system accepts. It keeps the extension.
+// safeName turns the name into one that every file system accepts. It keeps the extension.
 func safeName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r < ' ' || strings.ContainsRune(`/\:*?"<>|`, r) {

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// ingestOptions holds the flags of commands that add documents.
+// ingestOptions are the flags of all commands that add documents.
 type ingestOptions struct {
 	where     ConnectionFlags
 	datastore string
@@ -64,7 +64,7 @@ func (p *Program) open(ctx context.Context, f ingestOptions) (*upload, error) {
 	return s, err
 }
 
-// printOutcome prints the results of a run, and returns the error that the command ends with.
+// printOutcome prints the results of a run and returns the command's error.
 func (p *Program) printOutcome(ctx context.Context, s *upload, err error) error {
 	if bar, ok := s.show.(*progressBar); ok {
 		s.draw()
@@ -98,7 +98,6 @@ func (p *Program) printOutcome(ctx context.Context, s *upload, err error) error 
 	return nil
 }
 
-// ingestFlags holds the flags of the ingest command.
 type ingestFlags struct {
 	ingestOptions
 	site, refetch, watch, mirror bool
@@ -145,7 +144,7 @@ func (p *Program) ingestCommand() *cobra.Command {
 	return cmd
 }
 
-// sources parses the flags that apply to the files, folders and addresses in args.
+// sources parses the flags for the files, folders and addresses in args.
 func (f ingestFlags) sources(args []string) (sourceFlags, error) {
 	var s sourceFlags
 	var err error
@@ -189,7 +188,7 @@ func (f ingestFlags) sources(args []string) (sourceFlags, error) {
 	return s, nil
 }
 
-// pairs parses texts of the form key=value.
+// pairs parses key=value texts.
 func pairs(given []string) (map[string]any, error) {
 	if len(given) == 0 {
 		return nil, nil
@@ -237,8 +236,7 @@ func (p *Program) ingest(ctx context.Context, f ingestFlags, args []string) erro
 	return p.printOutcome(ctx, s, err)
 }
 
-// present returns an error if a named file does not exist or a pattern matches no file. It is called before any work
-// starts.
+// present checks that all named files exist and that every pattern matches a file, before any work starts.
 func (f sourceFlags) present(args []string) error {
 	for _, arg := range args {
 		if isAddress(arg) {
@@ -251,7 +249,7 @@ func (f sourceFlags) present(args []string) error {
 				if err != nil {
 					return err
 				}
-				break // the pattern has a match
+				break // the pattern matches
 			}
 		case errors.Is(err, fs.ErrNotExist):
 			return noSuchFile(arg)
@@ -262,7 +260,7 @@ func (f sourceFlags) present(args []string) error {
 	return nil
 }
 
-// addArguments adds the documents that the arguments name. It returns the custom ids of those documents that are files.
+// addArguments adds the documents named by the arguments, and returns the custom ids of those that are files.
 func (p *Program) addArguments(ctx context.Context, s *upload, sources sourceFlags, args []string) (seen map[string]bool, err error) {
 	seen = map[string]bool{}
 	var mu sync.Mutex
@@ -291,7 +289,7 @@ func (p *Program) addArguments(ctx context.Context, s *upload, sources sourceFla
 	return seen, err
 }
 
-// mirror deletes documents from the datastore if their files no longer exist in the folders.
+// mirror deletes documents from the datastore whose files no longer exist in the folders.
 func (s *upload) mirror(ctx context.Context, roots []string, seen map[string]bool) error {
 	keys, err := deletedKeys(roots, s.stored.files(), seen)
 	if err != nil {
@@ -300,9 +298,9 @@ func (s *upload) mirror(ctx context.Context, roots []string, seen map[string]boo
 	return s.remove(ctx, keys)
 }
 
-// deletedKeys returns the custom ids of stored files that no longer exist in the folders. It omits files that exist but
-// are excluded by patterns. If a folder has no files although the datastore has files from it, deletedKeys returns an
-// error, because the folder is probably not mounted.
+// deletedKeys returns the custom ids of stored files that no longer exist in the folders. Files that patterns exclude
+// still exist. If a folder has no files but the datastore has files from it, deletedKeys returns an error, because the
+// folder is probably not mounted.
 func deletedKeys(roots, keys []string, seen map[string]bool) (lost []string, err error) {
 	for _, root := range roots {
 		if isAddress(root) {
@@ -328,13 +326,13 @@ func deletedKeys(roots, keys []string, seen map[string]bool) (lost []string, err
 	return slices.Compact(lost), nil // folders may be nested
 }
 
-// mayExist reports whether a custom id is the path of a file that exists or cannot be checked.
+// mayExist reports whether a custom id is the path of a file that exists or that cannot be checked.
 func mayExist(key string) bool {
 	info, err := os.Stat(filepath.FromSlash(key))
 	return err == nil && !info.IsDir() || errors.Is(err, fs.ErrPermission)
 }
 
-// isInside reports whether a path is inside a folder. The path must be written with slashes, as custom ids are.
+// isInside reports whether a path is inside a folder. The path has forward slashes, like custom ids.
 func isInside(root, path string) bool {
 	root = filepath.ToSlash(filepath.Clean(root))
 	return root == "." && !strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "../") ||

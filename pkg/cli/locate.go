@@ -19,7 +19,7 @@ import (
 // DefaultAddr is the default listen address of a service.
 const DefaultAddr = "127.0.0.1:8080"
 
-// ConnectionFlags holds the flags that locate a running service. Their defaults come from the environment and the data
+// ConnectionFlags are the flags that locate a running service. Their defaults come from the environment and the data
 // directory.
 type ConnectionFlags struct {
 	URL, Key, DataDir string
@@ -43,13 +43,13 @@ func (w *ConnectionFlags) Flags(cmd *cobra.Command) {
 // Endpoint describes how to reach a running service.
 type Endpoint struct {
 	Address string // such as http://127.0.0.1:8080
-	Key     string // "": not found
-	KeyFile string // file where the key was expected
+	Key     string // "" if none was found
+	KeyFile string // file in which the key was expected
 	Config  config.Config
 }
 
-// Locate finds the address of the service and an API key for it. If no key is configured and the service is on this
-// machine, it uses the key in the local data directory.
+// Locate finds the service's address and an API key. If no key is configured and the service is on this machine, it
+// uses the key in the local data directory.
 func (w ConnectionFlags) Locate(environ []string) (Endpoint, error) {
 	if w.DataDir != "" {
 		environ = append(environ[:len(environ):len(environ)], "SLUICE_DATA_DIR="+w.DataDir)
@@ -91,7 +91,7 @@ func loopback(address string) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// AddressOf returns the URL that local processes use to reach the service that listens on SLUICE_ADDR.
+// AddressOf returns the URL at which local processes reach the service that listens on SLUICE_ADDR.
 func AddressOf(c config.Config) (string, error) {
 	addr := cmp.Or(c.Addr, DefaultAddr)
 	host, port, err := net.SplitHostPort(addr)

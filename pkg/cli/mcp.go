@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// MCP returns the command that relays Model Context Protocol messages between a running service and a client that uses
+// MCP returns the command that relays Model Context Protocol messages between a running service and a client on
 // standard input and output.
 func (p *Program) MCP() *cobra.Command {
 	var where ConnectionFlags
@@ -45,7 +45,6 @@ func (p *Program) relay(ctx context.Context, where ConnectionFlags) error {
 	return relay.Run(ctx, p.In, output{p.Out})
 }
 
-// output is a stream that the command must not close.
 type output struct{ io.Writer }
 
 // Close implements io.Closer.

@@ -14,28 +14,28 @@ type failure struct {
 	Error string `json:"error"`
 }
 
-// warning says what the service changed in a document.
+// warning describes a change that the service made to a document.
 type warning struct {
 	Name    string `json:"name"`
 	ID      string `json:"id"`
 	Warning string `json:"warning"`
 }
 
-// documentResult is a document that this run has sent or waited for.
+// documentResult is a document that this run sent or waited for.
 type documentResult struct {
 	Name   string                  `json:"name"`
 	ID     string                  `json:"id"`
 	Status client.DatasourceStatus `json:"status"`
 	Chunks int64                   `json:"chunks"`
 	Error  string                  `json:"error,omitempty"`
-	Crawl  *client.CrawlProgress   `json:"crawl,omitempty"` // progress of a web site's crawl
+	Crawl  *client.CrawlProgress   `json:"crawl,omitempty"` // of a web site
 }
 
-// verification holds the figures of a comparison between an imported vector store and the datastore.
+// verification compares an imported vector store with the datastore.
 type verification struct {
 	Files      int64 `json:"files"`      // files in the other service
-	Stored     int64 `json:"stored"`     // those of them that are in the datastore
-	Searchable int64 `json:"searchable"` // those of them that are searchable
+	Stored     int64 `json:"stored"`     // how many of them are in the datastore
+	Searchable int64 `json:"searchable"` // how many of them are searchable
 }
 
 // outcome is the result of a run that adds documents.
@@ -45,19 +45,19 @@ type outcome struct {
 		Name string `json:"name"`
 	} `json:"datastore"`
 	Found     int64            `json:"found"`     // documents found
-	Unchanged int64            `json:"unchanged"` // documents that were already stored
-	Sent      int64            `json:"sent"`      // documents sent by this run
-	Synched   int64            `json:"synched"`   // searchable documents among those sent or waited for
+	Unchanged int64            `json:"unchanged"` // documents already stored
+	Sent      int64            `json:"sent"`      // documents that this run sent
+	Synched   int64            `json:"synched"`   // searchable documents that this run sent or waited for
 	Failed    int64            `json:"failed"`
-	Deleted   int64            `json:"deleted"` // files that no longer exist, and old versions
+	Deleted   int64            `json:"deleted"` // files that no longer exist and old versions
 	LeftOut   int64            `json:"leftOut"`
-	Documents []documentResult `json:"documents"` // documents sent or waited for
+	Documents []documentResult `json:"documents"` // documents that this run sent or waited for
 	Failures  []failure        `json:"failures"`
-	Left      []failure        `json:"left"` // skipped documents, with the reasons
+	Left      []failure        `json:"left"` // skipped documents with reasons
 	Warnings  []warning        `json:"warnings"`
-	Verified  *verification    `json:"verified,omitempty"` // only of an import from another service
+	Verified  *verification    `json:"verified,omitempty"` // only for an import from another service
 
-	alreadyProcessed int64 // number of Unchanged documents that had already been processed; the run waits for the others
+	alreadyProcessed int64 // how many Unchanged documents were already processed; the run waits for the others
 }
 
 // summary describes the results so far.
@@ -74,8 +74,7 @@ func (o *outcome) summary() string {
 	return text
 }
 
-// writeFailures lists the failures. If `total` is larger than the number of failures, it also says how many are not
-// listed.
+// writeFailures lists the failures. If `total` is larger, it says how many are not listed.
 func writeFailures(w io.Writer, failures []failure, total int) {
 	for _, f := range failures {
 		fmt.Fprintf(w, "  failed: %s: %s\n", oneLine(f.Name), oneLine(f.Error))

@@ -10,14 +10,14 @@ import (
 
 // Progress shows the progress of an operation.
 type Progress interface {
-	// Update shows how many parts have finished, out of the total. `done` includes the failed parts.
+	// Update shows how many of `total` parts have finished. `done` includes failed parts.
 	Update(done, failed, total int64)
-	// End is called last. text, unless "", is printed on a separate line.
+	// End comes last. It prints text, unless that is "", on a separate line.
 	End(text string)
 }
 
-// NewProgress returns a Progress that writes to `out`. On a terminal it redraws one line; elsewhere, such as in a log,
-// it writes a line now and then.
+// NewProgress returns a Progress that writes to `out`. On a terminal it redraws one line; elsewhere, for example in a
+// log, it writes a line now and then.
 func NewProgress(out io.Writer) Progress {
 	if Terminal(out) {
 		return NewBar(out)
@@ -42,12 +42,12 @@ func Terminal(out io.Writer) bool {
 	return err != nil || !os.SameFile(info, nowhere)
 }
 
-// display is a Progress that can also write permanent lines and add a text to the progress.
+// display is a Progress that can also print permanent lines and add a text to the progress.
 type display interface {
 	Progress
-	// draw shows the text and the progress: `done` of `total` parts.
+	// draw shows the text and the progress, `done` of `total` parts.
 	draw(done, total int64, text string)
-	// printLine writes a permanent line.
+	// printLine prints a permanent line.
 	printLine(text string)
 }
 
@@ -58,7 +58,7 @@ func newDisplay(out io.Writer) display {
 	return &progressLines{out: out}
 }
 
-// progressBar is a display that redraws a single line.
+// progressBar is a display that redraws one line.
 type progressBar struct {
 	out   io.Writer
 	width int // width of the current line
@@ -78,7 +78,6 @@ func (p *progressBar) draw(done, total int64, text string) {
 	p.overwrite(fmt.Sprintf("[%s%s] %s", strings.Repeat("#", int(filled)), strings.Repeat("·", int(width-filled)), text))
 }
 
-// overwrite overwrites the current line.
 func (p *progressBar) overwrite(line string) {
 	length := len([]rune(line))
 	fmt.Fprintf(p.out, "\r%s%s", line, strings.Repeat(" ", max(0, p.width-length)))
@@ -106,8 +105,7 @@ func (p *progressBar) End(text string) {
 // Minimum time between two lines.
 const progressLineEvery = 10 * time.Second
 
-// progressLines is a display that writes a line when the progress has changed, at most once per progressLineEvery, and
-// at the end.
+// progressLines is a display that writes a line after a change, at most once per progressLineEvery, and at the end.
 type progressLines struct {
 	out     io.Writer
 	line    string // the current text

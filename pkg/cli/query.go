@@ -27,7 +27,6 @@ func (f *filterFlags) flags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.datasourceIDs, "datasource", nil, "search only the datasource with this `id`; repeatable")
 }
 
-// filters returns the filters, or nil if there are none.
 func (f *filterFlags) filters() (*client.Filters, error) {
 	if len(f.metadata)+len(f.customIDs)+len(f.datasourceIDs) == 0 {
 		return nil, nil
@@ -58,7 +57,7 @@ func (f *filterFlags) filters() (*client.Filters, error) {
 	return out, nil
 }
 
-// conditions adds those values of --filter that are JSON to the filters in `out`, and returns the other values.
+// conditions adds the --filter values that are JSON to `out` and returns the others.
 func (f *filterFlags) conditions(out *client.Filters) (others []string, err error) {
 	var all []any
 	for _, text := range f.metadata {
@@ -92,8 +91,8 @@ func (f *filterFlags) conditions(out *client.Filters) (others []string, err erro
 	return others, nil
 }
 
-// alternatives returns the metadata values that a text may mean: the text itself and, if it is a number or boolean,
-// that value.
+// alternatives returns the metadata values that a text may stand for: itself and, if it is a number or boolean, that
+// value.
 func alternatives(value string) []any {
 	var scalar any
 	if json.Unmarshal([]byte(value), &scalar) == nil {
@@ -186,11 +185,10 @@ func wantsText(noun string) cobra.PositionalArgs {
 	}
 }
 
-// Maximum length of a fragment in the short output, in characters.
+// Maximum length in characters of a fragment in the short output.
 const snippet = 240
 
-// writeFragments prints the fragments with their ranks. `offset` is the number of better results that are not in
-// `found`.
+// writeFragments prints the fragments with their ranks. `offset` is the number of better results not in `found`.
 func writeFragments(w io.Writer, found []client.Fragment, offset int, full bool) {
 	if len(found) == 0 {
 		fmt.Fprintln(w, "No results.")

@@ -33,7 +33,7 @@ func Reference(root *cobra.Command) string {
 	return b.String()
 }
 
-// writeConnection writes the flags that locate a service. They appear once in the reference, not with each command.
+// writeConnection writes the flags that locate a service, once for all commands.
 func writeConnection(b *strings.Builder, root *cobra.Command) {
 	written := false
 	walk(root, func(cmd *cobra.Command) {
@@ -46,21 +46,21 @@ func writeConnection(b *strings.Builder, root *cobra.Command) {
 	})
 }
 
-// writeReference writes the section about a command, and the sections about its subcommands.
+// writeReference writes the sections about a command and its subcommands.
 func writeReference(b *strings.Builder, cmd *cobra.Command) {
 	if cmd.Name() == "completion" {
-		return // the introduction describes it
+		return // covered by the introduction
 	}
 	own := pflag.NewFlagSet("", pflag.ContinueOnError)
 	flagsOf(cmd).own.VisitAll(func(f *pflag.Flag) {
-		if f.Name != "data-dir" { // the introduction describes it
+		if f.Name != "data-dir" { // covered by the introduction
 			own.AddFlag(f)
 		}
 	})
 	if own.HasFlags() || cmd.Long != "" || cmd.HasExample() {
 		fmt.Fprintf(b, "\n### %s\n\n```text\n", cmd.CommandPath())
 		writeHelp(b, cmd)
-		if cmd.Name() != "serve" && cmd.Name() != "healthcheck" { // the settings have a separate page
+		if cmd.Name() != "serve" && cmd.Name() != "healthcheck" { // the settings have their own page
 			writeFlags(b, "Flags", own)
 		}
 		b.WriteString("```\n")

@@ -52,7 +52,7 @@ func (p *Program) searchSettingsCommands(where *ConnectionFlags) []*cobra.Comman
 	return []*cobra.Command{synonyms, settings}
 }
 
-// oneOrTwo requires one argument, the name of a datastore, and allows a second one, the name of a file.
+// oneOrTwo requires the name of a datastore and allows the name of a file.
 func oneOrTwo(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return Misusedf("missing argument DATASTORE")
@@ -60,10 +60,10 @@ func oneOrTwo(cmd *cobra.Command, args []string) error {
 	return AtMost(2)(cmd, args)
 }
 
-// maxSettingsFile is the maximum size in bytes of a file with settings.
+// Maximum size in bytes of a file with settings.
 const maxSettingsFile = 4 << 20
 
-// readSettings reads a file, or the standard input for "-".
+// readSettings reads a file, or standard input for "-".
 func (p *Program) readSettings(ctx context.Context, name string) ([]byte, error) {
 	in := p.Input(ctx)
 	if name != "-" {
@@ -123,7 +123,7 @@ func (p *Program) synonyms(ctx context.Context, c *client.Client, args []string)
 	return nil
 }
 
-// rulesIn returns the rules in the text of a synonyms file, one per line, and the line number of each rule.
+// rulesIn returns the rules in a synonyms file, one per line, and the line number of each.
 func rulesIn(text string) (rules []string, lines []int) {
 	rules = []string{}
 	n := 0
@@ -138,8 +138,8 @@ func rulesIn(text string) (rules []string, lines []int) {
 
 var rulePattern = regexp.MustCompile(`^synonyms\[(\d+)\]$`)
 
-// atLine adds the file name and the line numbers of the invalid rules to the service's error. `lines` holds the line
-// number of each rule.
+// atLine adds the file name and the line numbers of invalid rules to the service's error. `lines` holds each rule's
+// line number.
 func atLine(err error, file string, lines []int) error {
 	var e *client.Error
 	if !errors.As(err, &e) {
@@ -193,7 +193,7 @@ func (p *Program) settings(ctx context.Context, c *client.Client, args []string,
 	return p.storedSettings(made)
 }
 
-// settingsOf returns the part of the search settings that can be sent back to the service.
+// settingsOf returns the part of the search settings that a client can update.
 func settingsOf(s *client.SearchSettings) client.SearchSettingsUpdate {
 	return client.SearchSettingsUpdate{Synonyms: &s.Synonyms, StopWords: &s.StopWords, KeepWords: &s.KeepWords, Boosts: &s.Boosts, Pins: &s.Pins}
 }

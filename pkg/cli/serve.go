@@ -33,7 +33,7 @@ func (p *Program) Serve(serve func(context.Context, config.Config) error) *cobra
 	return WithoutUsage(cmd)
 }
 
-// settings collects the values of serve's flags for configuration settings. The config package parses them later.
+// settings collects the values of serve's flags for settings. Package config parses them later.
 type settings struct{ args []string }
 
 // flags adds every setting as a flag, for help and completion.
@@ -41,7 +41,7 @@ func (s *settings) flags(cmd *cobra.Command) {
 	for _, setting := range config.Settings() {
 		f := cmd.Flags().VarPF(&settingFlag{settings: s, name: setting.Flag, value: setting.Default}, setting.Flag, "",
 			setting.Text()+" ["+setting.Env+"]")
-		f.DefValue = "" // the usage text contains the default
+		f.DefValue = "" // the usage text already contains the default
 		if setting.IsBool() {
 			f.NoOptDefVal = "true"
 		}
@@ -63,14 +63,14 @@ func (s *settings) flags(cmd *cobra.Command) {
 	})
 }
 
-// settingAliases maps flag names that are common in other servers to the settings that serve suggests instead.
+// settingAliases maps flag names of other servers to the settings that serve suggests instead.
 var settingAliases = map[string]string{
 	"port": "addr 127.0.0.1:8080", "host": "addr 127.0.0.1:8080", "listen": "addr 127.0.0.1:8080", "bind": "addr 127.0.0.1:8080", "address": "addr 127.0.0.1:8080",
 	"p": "addr 127.0.0.1:8080", "d": "data-dir DIRECTORY", "data": "data-dir DIRECTORY", "dir": "data-dir DIRECTORY", "key": "api-key KEY",
 	"v": "log-level debug", "verbose": "log-level debug", "debug": "log-level debug", "model": "chat-model MODEL", "db": "database-url URL", "database": "database-url URL",
 }
 
-// suggestedSetting returns the setting to suggest for a flag that does not exist, or "" if there is none.
+// suggestedSetting returns the setting to suggest for an unknown flag, or "".
 func suggestedSetting(cmd *cobra.Command, name string) string {
 	if usual, found := settingAliases[strings.ToLower(name)]; found {
 		return usual
@@ -78,7 +78,7 @@ func suggestedSetting(cmd *cobra.Command, name string) string {
 	return SimilarFlag(cmd, name)
 }
 
-// settingFlag is the value of a flag for a setting. It passes the user's text to the configuration, which validates it.
+// settingFlag is the flag of a setting. It passes the user's text on to package config, which validates it.
 type settingFlag struct {
 	*settings
 	name, value string

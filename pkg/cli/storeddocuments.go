@@ -15,23 +15,23 @@ import (
 type document struct {
 	name string // for messages
 	kind client.DatasourceType
-	key  string // custom id or address; unique within the kind
+	key  string // custom id or address, unique within the kind
 
-	path     string                   // path of a file
-	digest   string                   // SHA-256 of the content; "" if the content has not been read or is fetched by the service
+	path     string                   // of a file
+	digest   string                   // SHA-256 of the content; "" if the content was not read yet or the service fetches it
 	text     *client.Document         // content of a text
 	create   *client.DatasourceCreate // request that creates a web page or site
-	metadata map[string]any           // metadata of a file
-	found    bool                     // whether the file was found in a folder rather than named as an argument
+	metadata map[string]any           // of a file
+	found    bool                     // found in a folder rather than named as an argument
 
-	// fetch gets the content, for example from another service, and sets the fields above. It is nil if these fields are
-	// set from the beginning.
+	// fetch gets the content, for example from another service, and sets the fields above. It is nil if they are already
+	// set.
 	fetch func(ctx context.Context) error
-	// drop deletes the files that fetch has created. It may be nil.
+	// drop deletes the files created by fetch. It may be nil.
 	drop func()
 }
 
-// storedDocument is a datasource in the service.
+// storedDocument is a datasource of the service.
 type storedDocument struct {
 	id, name, digest, err string
 	status                client.DatasourceStatus
@@ -39,14 +39,13 @@ type storedDocument struct {
 	metadata              map[string]any
 }
 
-// documentKey identifies a document.
 type documentKey struct {
 	kind client.DatasourceType
 	key  string
 }
 
-// storedDocuments holds the datasources of a datastore that can be recognised by a custom id or an address. They are
-// read from the service. Nothing is stored locally, so an upload can be continued on another machine.
+// storedDocuments holds a datastore's datasources that have a custom id or address to recognise them by. They come from
+// the service, not from local storage, so an upload can be continued on another machine.
 type storedDocuments struct {
 	mu sync.Mutex
 	of map[documentKey][]storedDocument
@@ -66,7 +65,7 @@ func readStoredDocuments(ctx context.Context, c *client.Client, storeID string) 
 }
 
 func documentKeyOf(d client.Datasource) documentKey {
-	if d.GroupId != "" { // a page belongs to its site
+	if d.GroupId != "" { // pages belong to their site
 		return documentKey{}
 	}
 	switch d.Type {
@@ -99,7 +98,7 @@ func storedDocumentOf(d client.Datasource) storedDocument {
 	}
 }
 
-// find returns the stored version that equals the document, if there is one, and all other stored versions.
+// find returns the stored version equal to the document, if any, and all other stored versions.
 func (l *storedDocuments) find(d *document) (same *storedDocument, others []storedDocument) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,8 +116,7 @@ func (l *storedDocuments) find(d *document) (same *storedDocument, others []stor
 	return same, all
 }
 
-// equals reports whether the stored document k has the same content and metadata as d, so that d need not be sent
-// again.
+// equals reports whether the stored document k has the content and metadata of d, so that d need not be sent again.
 func (d *document) equals(k storedDocument) bool {
 	switch d.kind {
 	case client.DatasourceTypeFile:
@@ -142,7 +140,7 @@ func sameJSON(a, b any) bool {
 	return reflect.DeepEqual(plain[0], plain[1])
 }
 
-// latest returns the newest stored version of a document, or nil if there is none.
+// latest returns the newest stored version of a document, or nil.
 func (l *storedDocuments) latest(at documentKey) *storedDocument {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -154,7 +152,6 @@ func (l *storedDocuments) latest(at documentKey) *storedDocument {
 	return &found
 }
 
-// put records that the document is stored as k.
 func (l *storedDocuments) put(d *document, k storedDocument) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -185,7 +182,6 @@ func (l *storedDocuments) files() []string {
 	return keys
 }
 
-// ids returns the ids of all versions of a document.
 func (l *storedDocuments) ids(at documentKey) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

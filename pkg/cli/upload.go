@@ -17,35 +17,34 @@ import (
 
 const (
 	drawInterval = 200 * time.Millisecond
-	eventTimeout = 30 * time.Second // how long to wait for events before the state of pending datasources is requested
+	eventTimeout = 30 * time.Second // time to wait for events before asking for the state of pending datasources
 	taskWorkers  = 4
 )
 
-// upload adds documents to a datastore and waits until they are searchable. It can be run repeatedly: documents that
-// are already stored are not sent again.
+// upload adds documents to a datastore and waits until they are searchable. It can be repeated: documents that are
+// already stored are not sent again.
 type upload struct {
 	client   *client.Client
 	stored   *storedDocuments
 	storeID  string
 	parallel int
 	wait     bool
-	retry    bool // whether to fetch web content again
+	retry    bool // whether to refetch web content
 	show     display
 	out      outcome
 
-	waiting       map[string]*document               // documents to wait for, by the id of their datasource
-	earlyEvents   map[string]*client.DatasourceEvent // final events that arrived before the run began to wait for their datasources
-	possiblyStale map[string]bool                    // datasources whose events may concern the previous version, not the one sent
-	stale         map[string][]string                // by id of a new version: ids of the old versions to delete once it is searchable
+	waiting       map[string]*document               // documents to wait for, by datasource id
+	earlyEvents   map[string]*client.DatasourceEvent // final events that arrived before the run waited for their datasources
+	possiblyStale map[string]bool                    // datasources whose next events may concern the previous version
+	stale         map[string][]string                // id of a new version → ids of the old versions to delete once it is searchable
 	tasks         []task
 	lastEvent     time.Time
 }
 
-// task is work that runs concurrently with the main loop of upload.run. The task returns a function that the main loop
-// then calls.
+// task runs concurrently with the main loop of upload.run, which then calls the function that the task returns.
 type task func(context.Context) func() error
 
-// run adds the documents of all units to the datastore. The documents in a unit are sent together.
+// run adds the documents of all units to the datastore. A unit's documents are sent together.
 func (s *upload) run(ctx context.Context, units iter.Seq2[[]*document, error]) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
@@ -120,7 +119,7 @@ func (s *upload) run(ctx context.Context, units iter.Seq2[[]*document, error]) e
 
 func (s *upload) addTask(do task) { s.tasks = append(s.tasks, do) }
 
-// produce sends the units, several of them concurrently.
+// produce sends the units, several at a time.
 func (s *upload) produce(ctx context.Context, units iter.Seq2[[]*document, error], results chan<- []uploadResult) error {
 	g, within := errgroup.WithContext(ctx)
 	g.SetLimit(s.parallel)
@@ -173,7 +172,7 @@ func (s *upload) recordSent(r uploadResult) {
 	for _, k := range r.others {
 		s.stale[id] = append(s.stale[id], k.id)
 	}
-	if r.finished { // it was already stored and processed
+	if r.finished { // already stored and processed
 		s.out.alreadyProcessed++
 		s.deleteOldVersions(r.doc, id)
 		return
@@ -221,7 +220,6 @@ func (s *upload) skip(name, why string) {
 	s.out.Left = append(s.out.Left, failure{Name: name, Error: why})
 }
 
-// draw shows the progress.
 func (s *upload) draw() {
 	done := s.out.Found - int64(len(s.waiting))
 	s.show.draw(done, s.out.Found, s.out.summary())

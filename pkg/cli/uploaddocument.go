@@ -22,17 +22,16 @@ import (
 type uploadResult struct {
 	doc       *document
 	stored    storedDocument
-	processed bool // whether the document was sent or is being processed again
-	known     bool // whether the datasource existed before, so that events may concern the old version
-	finished  bool // whether there is nothing to wait for
+	processed bool // the document was sent or is being processed again
+	known     bool // the datasource existed before, so events may concern the old version
+	finished  bool // there is nothing to wait for
 	others    []storedDocument
 	warnings  []client.FieldError // changes that the service made to the document
 	err       error
 }
 
-// send sends those documents in a unit that are not stored yet. If a single document fails, its result has the error.
-// If send itself returns an error, the run ends. `salt` is part of the idempotency keys, so that they differ from the
-// keys of earlier requests.
+// send sends the documents of a unit that are not stored yet. A failure of one document is part of its result; an error
+// from send itself ends the run. `salt` makes the idempotency keys differ from those of earlier requests.
 func (s *upload) send(ctx context.Context, unit []*document, salt string) ([]uploadResult, error) {
 	var batch []uploadResult
 	var texts []*document
@@ -69,8 +68,7 @@ func isFinal(status client.DatasourceStatus) bool {
 	return status == client.DatasourceStatusSynched || status == client.DatasourceStatusError || status == client.DatasourceStatusSkipped
 }
 
-// isFatal reports whether err ends the whole run, because it concerns the service or the key rather than a single
-// document.
+// isFatal reports whether err ends the whole run, because it concerns the service or the key rather than one document.
 func isFatal(err error) bool {
 	if err == nil {
 		return false
@@ -88,7 +86,7 @@ func isFatal(err error) bool {
 	return !errors.As(err, &local) && !errors.As(err, &unusable)
 }
 
-// resend queues a failed datasource for another attempt.
+// resend queues another attempt at a failed datasource.
 func (s *upload) resend(ctx context.Context, d *document, k storedDocument, others []storedDocument) uploadResult {
 	mode := client.ResyncModeReindex
 	if d.create != nil {
@@ -98,8 +96,8 @@ func (s *upload) resend(ctx context.Context, d *document, k storedDocument, othe
 	return uploadResult{doc: d, stored: k, processed: true, known: true, others: others, err: err}
 }
 
-// create uploads a file, or adds a page or site. If a run is killed before it receives the response, the next run does
-// not create the document twice, because it uses the same idempotency key. The key changes only when the document's
+// create uploads a file, or adds a page or site. If a run is killed before it gets the response, the next run does not
+// create the document twice, because it uses the same idempotency key. The key changes only when the document's
 // versions in the datastore change.
 func (s *upload) create(ctx context.Context, d *document, others []storedDocument, salt string) (*client.Datasource, error) {
 	ids := lists.Map(others, func(k storedDocument) string { return k.id })
@@ -118,7 +116,7 @@ func (s *upload) create(ctx context.Context, d *document, others []storedDocumen
 	return s.client.Upload(ctx, s.storeID, client.File{Name: filepath.Base(d.path), Content: f, CustomID: d.key, Metadata: d.metadata})
 }
 
-// digestOf returns a hash of the parts' JSON encoding.
+// digestOf hashes the parts' JSON encoding.
 func digestOf(parts ...any) string {
 	h := sha256.New()
 	_ = json.NewEncoder(h).Encode(parts) // cannot fail: all parts come from JSON or are strings
@@ -126,8 +124,8 @@ func digestOf(parts ...any) string {
 }
 
 // upsert uploads several texts in one request, in which the service rejects invalid texts individually. If the service
-// rejects the whole request, upsert uploads the texts one by one: together they may be too large, or the service may be
-// of an older version that rejects all texts because of one.
+// rejects the whole request, upsert uploads the texts one by one: they may be too large together, or an older version
+// of the service may reject all texts because of one.
 func (s *upload) upsert(ctx context.Context, docs []*document) ([]uploadResult, error) {
 	if len(docs) == 0 {
 		return nil, nil
@@ -140,7 +138,7 @@ func (s *upload) upsert(ctx context.Context, docs []*document) ([]uploadResult, 
 		return nil, fmt.Errorf("the service returned %d ids for %d documents", len(upserted.Ids), len(docs))
 	case err == nil:
 		for i, d := range docs {
-			var result client.DocumentResult // services of earlier versions return none, and store all documents or none
+			var result client.DocumentResult // older services return none, and store either all documents or none
 			if i < len(upserted.Results) {
 				result = upserted.Results[i]
 			}
@@ -176,7 +174,7 @@ func (s *upload) upsert(ctx context.Context, docs []*document) ([]uploadResult, 
 	return batch, nil
 }
 
-// listed joins the faults in a document, or the warnings about it, into one text.
+// listed joins faults in a document, or warnings about it, into one text.
 func listed(fields []client.FieldError) string {
 	return strings.Join(lists.Map(fields, func(f client.FieldError) string { return f.Field + ": " + f.Message }), "; ")
 }
@@ -190,7 +188,7 @@ func (d *document) allMetadata() map[string]any {
 	return all
 }
 
-// read fetches the document if necessary, and computes the hash of its content.
+// read fetches the document if necessary and hashes its content.
 func (d *document) read(ctx context.Context) error {
 	if d.fetch != nil {
 		if err := d.fetch(ctx); err != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/sluice/sluice/pkg/sleep"
 )
 
-// Maximum number of datasources whose state is requested one by one. If there are more, the whole list is read.
+// Maximum number of datasources to ask about one by one. Beyond that, the whole list is read.
 const maxSingleRequests = 50
 
-// listen sends the datastore's changes to the channel `news`, and reconnects when the stream breaks.
+// listen passes the datastore's changes to `news`, and reconnects when the stream breaks.
 func (s *upload) listen(ctx context.Context, news chan<- client.Change) {
 	for ctx.Err() == nil {
 		changes, err := s.client.WatchDatastore(ctx, s.storeID)
@@ -28,7 +28,7 @@ func (s *upload) listen(ctx context.Context, news chan<- client.Change) {
 				}
 			}
 			select {
-			case news <- client.Change{}: // no id: changes may have been missed
+			case news <- client.Change{}: // without an id: changes may have been missed
 			case <-ctx.Done():
 				return
 			}
@@ -37,7 +37,6 @@ func (s *upload) listen(ctx context.Context, news chan<- client.Change) {
 	}
 }
 
-// handleChange processes a change to a datasource.
 func (s *upload) handleChange(change client.Change) {
 	s.lastEvent = time.Now()
 	switch e := change.Datasource; {
@@ -55,7 +54,6 @@ func (s *upload) handleChange(change client.Change) {
 	}
 }
 
-// requestState requests a datasource's state.
 func (s *upload) requestState(id string) task {
 	return func(ctx context.Context) func() error {
 		d, err := s.client.GetDatasource(ctx, id)
@@ -76,8 +74,7 @@ func (s *upload) requestState(id string) task {
 
 // requestAllStates requests the state of all pending datasources.
 func (s *upload) requestAllStates(ctx context.Context) func() error {
-	// Only the main loop may access s.waiting. It calls the function returned here; the code outside this function runs
-	// concurrently with it.
+	// Only the main loop may access s.waiting. It calls the returned function; the code outside runs concurrently.
 	return func() error {
 		if len(s.waiting) <= maxSingleRequests {
 			for id := range s.waiting {
@@ -106,7 +103,7 @@ func (s *upload) requestAllStates(ctx context.Context) func() error {
 				for _, d := range ends {
 					s.finish(d.Id, d.Status, d.Chunks, valueOf(d.Error))
 				}
-				for id := range wanted { // these were not in the list: check whether they were deleted
+				for id := range wanted { // not in the list: check whether they were deleted
 					if s.waiting[id] != nil {
 						s.addTask(s.requestState(id))
 					}
@@ -118,8 +115,7 @@ func (s *upload) requestAllStates(ctx context.Context) func() error {
 	}
 }
 
-// resendDeleted sends a document again because its datasource is gone. The datasource may have been deleted after this
-// run found it in the datastore.
+// resendDeleted sends a document again whose datasource was deleted, perhaps after this run found it in the datastore.
 func (s *upload) resendDeleted(id string) {
 	d := s.waiting[id]
 	if d == nil {
@@ -169,7 +165,7 @@ func (s *upload) finish(id string, status client.DatasourceStatus, chunks int64,
 	}
 }
 
-// deleteOldVersions deletes older versions of a document that is now searchable.
+// deleteOldVersions deletes older versions of a document that has become searchable.
 func (s *upload) deleteOldVersions(d *document, id string) {
 	for _, old := range s.stale[id] {
 		s.addTask(s.delete(d, old))

@@ -15,12 +15,11 @@ import (
 )
 
 const (
-	// Changed files are added once there have been no further changes for this long, so that a file is not read while it
-	// is being copied.
+	// Pause without changes before changed files are added, so that a file is not read while it is being copied.
 	quietTime = 300 * time.Millisecond
-	// Maximum delay before changed files are added, even if changes continue.
+	// Maximum delay before changed files are added while changes continue.
 	maxQuietWait = 5 * time.Second
-	// How often to check the folders in addition to events, which some file systems do not report.
+	// Interval of checks that supplement events, because some file systems report none.
 	pollInterval = time.Minute
 )
 
@@ -30,7 +29,7 @@ type fileState struct {
 	size    int64
 }
 
-// watcher watches folders and adds files that have changed to a datastore.
+// watcher watches folders and adds changed files to a datastore.
 type watcher struct {
 	p            *Program
 	s            *upload
@@ -38,11 +37,11 @@ type watcher struct {
 	roots        []string
 	notify       *fsnotify.Watcher
 	known        map[string]fileState // by path
-	emptyFolders map[string]bool      // folders already reported to have no files
+	emptyFolders map[string]bool      // folders already reported as empty
 }
 
-// watch adds the documents named by the arguments. Then it watches the folders among the arguments and adds changed
-// files until ctx is done.
+// watch adds the documents named by the arguments. It then watches the folders among them and adds changed files until
+// ctx is done.
 func (p *Program) watch(ctx context.Context, s *upload, sources sourceFlags, args []string, mirror bool) error {
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -55,7 +54,7 @@ func (p *Program) watch(ctx context.Context, s *upload, sources sourceFlags, arg
 			w.roots = append(w.roots, arg)
 		}
 	}
-	if err := w.addAll(); err != nil { // before the first check, so that no change is missed
+	if err := w.addAll(); err != nil { // before the first check, so as not to miss changes
 		return err
 	}
 	if _, err := w.scan(); err != nil {
@@ -72,8 +71,8 @@ func (p *Program) watch(ctx context.Context, s *upload, sources sourceFlags, arg
 	return w.follow(ctx)
 }
 
-// printWatchOutcome prints the results from one check of the folders, and clears them for the next check. Unlike
-// printOutcome, it returns no error if only some documents have failed.
+// printWatchOutcome prints and clears the results of one check of the folders. Unlike printOutcome, it returns no error
+// if only some documents have failed.
 func (p *Program) printWatchOutcome(ctx context.Context, s *upload, err error) error {
 	if ctx.Err() != nil && err != nil {
 		return nil
@@ -87,13 +86,13 @@ func (p *Program) printWatchOutcome(ctx context.Context, s *upload, err error) e
 	return err
 }
 
-// follow adds changed files to the datastore as soon as they change, until ctx is done.
+// follow adds files to the datastore when they change, until ctx is done.
 func (w *watcher) follow(ctx context.Context) error {
 	regularly := time.NewTicker(pollInterval)
 	defer regularly.Stop()
 	calm := time.NewTimer(0) // fires at once, for changes during the first check
 	defer calm.Stop()
-	var since time.Time // time of the first change not added yet
+	var since time.Time // time of the first change that is not added yet
 	for {
 		select {
 		case <-ctx.Done():
@@ -124,7 +123,7 @@ func (w *watcher) follow(ctx context.Context) error {
 	}
 }
 
-// step finds the changes since the last check and sends them to the datastore.
+// step finds the changes since the last check and uploads them.
 func (w *watcher) step(ctx context.Context) error {
 	if err := w.addAll(); err != nil {
 		return err
@@ -147,7 +146,7 @@ func (w *watcher) step(ctx context.Context) error {
 	return w.p.printWatchOutcome(ctx, w.s, err)
 }
 
-// addAll starts to watch all folders that are not watched yet.
+// addAll starts to watch all folders that are not yet watched.
 func (w *watcher) addAll() error {
 	for _, root := range w.roots {
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -174,7 +173,7 @@ func (w *watcher) addAll() error {
 	return nil
 }
 
-// changes are the differences between the folders and their state at the last check.
+// changes is the difference between the folders and their state at the last check.
 type changes struct {
 	sent    []*document
 	deleted []string // custom ids
@@ -192,7 +191,7 @@ func (w *watcher) scan() (changes, error) {
 			}
 			info, err := os.Stat(d.path)
 			if err != nil {
-				continue // deleted meanwhile
+				continue // deleted in the meantime
 			}
 			has = true
 			now[d.path] = fileState{info.ModTime(), info.Size()}
@@ -212,9 +211,9 @@ func (w *watcher) scan() (changes, error) {
 	return c, nil
 }
 
-// keepUnmounted protects the files of a watched folder that has become empty: it is probably not mounted, so its files
-// must not be deleted from the datastore. keepUnmounted adds the folder's known files to `now`. If `has` is true, the
-// folder is not empty, and keepUnmounted does nothing.
+// keepUnmounted protects the files of a watched folder that has become empty: it is probably not mounted, so the
+// datastore must keep its files. keepUnmounted adds the folder's known files to `now`, unless `has` says that the
+// folder is not empty.
 func (w *watcher) keepUnmounted(root string, has bool, now map[string]fileState) {
 	if has {
 		w.emptyFolders[root] = false

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// extracted is the command's JSON output for a file.
+// extracted is the command's JSON output for one file.
 type extracted struct {
 	File string
 	domain.Document
@@ -34,7 +34,7 @@ type extracted struct {
 	}
 }
 
-// ingestor runs a command of the ingestor program.
+// ingestor runs a command of the ingestor.
 func ingestor(args ...string) (out, faults string, code int) {
 	var stdout, stderr strings.Builder
 	code = app.Main(app.Ingestor, args, nil, &stdout, &stderr)
@@ -104,8 +104,8 @@ func TestExtractSaysWhyAFileCannotBeRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		args   []string
 		code   int
-		faults string // standard error must contain each of these lines
-		out    string // standard output must contain this text
+		faults string // standard error must contain each line
+		out    string // standard output must contain this
 	}{
 		"an empty file":          {[]string{empty}, 1, "sluice ingestor: " + empty + ": the file is empty", ""},
 		"a file that is nowhere": {[]string{dir + "/none.pdf"}, 1, "sluice ingestor: " + dir + "/none.pdf: no such file or directory", ""},

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/testdata/site"
 )
 
-// runPlanCommand runs sluice crawler plan for a site on this machine.
+// runPlanCommand runs "sluice crawler plan" on a local site.
 func runPlanCommand(args ...string) (out, faults string, code int) {
 	var stdout, stderr strings.Builder
 	environ := []string{"SLUICE_ALLOW_PRIVATE_ADDRESSES=true", "SLUICE_CRAWL_DELAY=1ms"}

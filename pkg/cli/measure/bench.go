@@ -25,10 +25,9 @@ const (
 	loadStreams = "streams"
 )
 
-// Maximum time to wait for responses after the last request.
+// Maximum time to wait for responses after the last request was sent.
 const benchGrace = 30 * time.Second
 
-// benchSettings holds the flags of the bench command.
 type benchSettings struct {
 	what                                           string
 	datastore, agent, queries, mode, files, engine string
@@ -39,7 +38,7 @@ type benchSettings struct {
 	remote                                         cli.ConnectionFlags
 }
 
-// benchCommand puts a running service under load and prints the results.
+// benchCommand puts load on a running service and prints the results.
 func (p commands) benchCommand() *cobra.Command {
 	s := benchSettings{size: 2000}
 	cmd := &cobra.Command{
@@ -67,7 +66,7 @@ func (p commands) benchCommand() *cobra.Command {
 	flags.IntVar(&s.load.Clients, "clients", 0, "concurrent requests (default 1, or 256 with --rate)")
 	flags.DurationVar(&s.load.For, "for", 30*time.Second, "duration of the measurement")
 	flags.DurationVar(&s.load.Warmup, "warmup", -1, "`duration` of the warm-up (default 3s, or 0s for uploads and with --requests)")
-	flags.Lookup("warmup").DefValue = "0s" // keeps the help from showing -1
+	flags.Lookup("warmup").DefValue = "0s" // otherwise the help would show -1
 	flags.IntVar(&s.load.Requests, "requests", 0, "stop after this number of requests, including the warm-up")
 	flags.StringVar(&s.datastore, "datastore", "", "`datastore` to query, by id or name")
 	flags.StringVar(&s.agent, "agent", "", "`agent` to ask, by id or name")
@@ -82,7 +81,7 @@ func (p commands) benchCommand() *cobra.Command {
 	return cmd
 }
 
-// defaults sets those flags that the user has not given. Their defaults depend on the flags that the user has given.
+// defaults sets the flags that the user has not given, depending on those that the user has given.
 func (s *benchSettings) defaults(given func(string) bool) {
 	s.load.Grace = benchGrace
 	if !given("clients") {
@@ -93,7 +92,7 @@ func (s *benchSettings) defaults(given func(string) bool) {
 	}
 	if !given("warmup") {
 		s.load.Warmup = 3 * time.Second
-		if s.what == loadUploads || s.load.Requests > 0 { // if the number of requests is small, all may be answered before the warm-up ends
+		if s.what == loadUploads || s.load.Requests > 0 { // a small number of requests may be answered before the warm-up ends
 			s.load.Warmup = 0
 		}
 	}
@@ -124,11 +123,10 @@ func (p commands) bench(ctx context.Context, s benchSettings) error {
 	if err != nil && report.Sent == 0 {
 		return cli.Fault(ctx, err)
 	}
-	// Report the measurement even if the clean-up fails.
+	// Report the measurements even if the clean-up fails.
 	return errors.Join(s.writeReport(p.Out, report), cli.Fault(ctx, err))
 }
 
-// writeReport writes the report as text or JSON.
 func (s benchSettings) writeReport(out io.Writer, report loadtest.Report) error {
 	var err error
 	if s.json {
@@ -180,7 +178,7 @@ func (s benchSettings) check(rest []string, given func(string) bool) error {
 	return s.load.Validate()
 }
 
-// benchQueries puts the service under load with queries or streams.
+// benchQueries puts load on the service with queries or streams.
 func benchQueries(ctx context.Context, s benchSettings, retrying, loaded *service.Service) (_ loadtest.Report, err error) {
 	if s.what == loadStreams {
 		s.agent, err = findAgent(ctx, retrying, s.agent)
@@ -210,14 +208,14 @@ func benchQueries(ctx context.Context, s benchSettings, retrying, loaded *servic
 		request = loadtest.Streams(loaded, s.agent, questions, made.add)
 		defer func() { err = errors.Join(err, made.delete(ctx, retrying)) }()
 	}
-	// Try one request first. If the service would reject all requests, the error of this one explains why.
+	// Try one request first. If the service rejects all requests, its error explains why.
 	if err := loadtest.Try(ctx, request); err != nil {
 		return loadtest.Report{}, err
 	}
 	return loadtest.Run(ctx, s.load, request)
 }
 
-// conversations collects the conversations that the load creates.
+// conversations collects the conversations created by the load.
 type conversations struct {
 	mu  sync.Mutex
 	ids []string
@@ -229,7 +227,7 @@ func (c *conversations) add(id string) {
 	c.ids = append(c.ids, id)
 }
 
-// delete deletes the conversations. It stops when the grace period is over, even if some are left.
+// delete deletes the conversations, or as many as it can within the grace period.
 func (c *conversations) delete(ctx context.Context, sluice *service.Service) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), benchGrace)
 	defer cancel()
@@ -243,7 +241,7 @@ func (c *conversations) delete(ctx context.Context, sluice *service.Service) err
 	return nil
 }
 
-// benchUploads puts the service under load with uploads into a new datastore.
+// benchUploads puts load on the service with uploads into a new datastore.
 func benchUploads(ctx context.Context, s benchSettings, retrying, loaded *service.Service, errs io.Writer) (report loadtest.Report, err error) {
 	item := generateItems(int(s.size))
 	if s.files != "" {

@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	benchSources = 200     // maximum number of datasources per datastore that questions are generated from
+	benchSources = 200     // maximum number of datasources per datastore to generate questions from
 	benchWords   = 5       // words per question
-	benchFiles   = 10_000  // maximum number of files read from a folder
-	benchBytes   = 1 << 30 // maximum size in bytes of all files together, because they are kept in memory
+	benchFiles   = 10_000  // maximum number of files to read from a folder
+	benchBytes   = 1 << 30 // maximum total size of the files in bytes, because they stay in memory
 )
 
 var errDone = errors.New("enough")
 
-// benchQuestions reads questions from the file. Without a file, it builds questions from consecutive words in the
+// benchQuestions reads questions from the file. Without a file, it makes questions of consecutive words in the
 // datastores' content.
 func benchQuestions(ctx context.Context, sluice *service.Service, file string, datastores []string) ([]string, error) {
 	var texts []string
@@ -39,7 +39,7 @@ func benchQuestions(ctx context.Context, sluice *service.Service, file string, d
 		})
 		return texts, err
 	}
-	random := rand.New(rand.NewPCG(1, 2)) // the seeds are fixed, so that every run asks the same questions
+	random := rand.New(rand.NewPCG(1, 2)) // fixed seeds, so that every run asks the same questions
 	for _, id := range datastores {
 		seen := 0
 		err := sluice.Datasources(ctx, id, "synched", func(d service.Datasource) error {
@@ -68,8 +68,8 @@ func benchQuestions(ctx context.Context, sluice *service.Service, file string, d
 	return texts, nil
 }
 
-// generateItems returns a function that generates a different text for each n. Each text has about `size` bytes and
-// consists of sentences with common words and some numbers.
+// generateItems returns a function that generates a different text for each n. The texts have about `size` bytes and
+// consist of sentences with common words and some numbers.
 func generateItems(size int) func(n int) loadtest.Item {
 	words := strings.Fields(`the a of to and in for with on by from at is was are has more than most each such only also new first other
 		report order price team plan market water energy house school river paper machine network contract patient engine garden history
@@ -90,8 +90,8 @@ func generateItems(size int) func(n int) loadtest.Item {
 	}
 }
 
-// filesOf reads the files below a folder, except hidden ones. It returns a function that returns the n-th file. After
-// the last file, this function begins again with the first.
+// filesOf reads the files below a folder, except hidden ones. The returned function returns the n-th file, and starts
+// again with the first after the last.
 func filesOf(dir string) (func(n int) loadtest.Item, error) {
 	var items []loadtest.Item
 	total := 0

@@ -20,7 +20,6 @@ import (
 	"github.com/sluice/sluice/pkg/eval/trial"
 )
 
-// evalSettings holds the flags of the eval command.
 type evalSettings struct {
 	datastore, queries, qrels, modes, out string
 	k, generate, concurrency, misses      int
@@ -126,7 +125,6 @@ func (s evalSettings) check() error {
 	return nil
 }
 
-// settings returns the settings to try.
 func (s evalSettings) settings() ([]trial.Setting, error) {
 	var all []trial.Setting
 	for _, text := range s.try {
@@ -152,7 +150,7 @@ func openService(where cli.ConnectionFlags, environ []string) (*service.Service,
 	return sluice, at.Config, nil
 }
 
-// compareModes runs the questions in each search mode and compares the quality.
+// compareModes runs the questions in each search mode and compares the results.
 func compareModes(ctx context.Context, sluice *service.Service, s evalSettings, out, errs io.Writer) error {
 	store, err := sluice.Datastore(ctx, s.datastore)
 	if err != nil {
@@ -237,13 +235,13 @@ func compareModes(ctx context.Context, sluice *service.Service, s evalSettings, 
 	return misses.WriteSuggestions(out, suggestions)
 }
 
-// Maximum number of misses that are explained.
+// Maximum number of misses to explain.
 const maxMisses = 200
 
-// Maximum number of datasources whose names are kept in memory, to match the judgements with the documents they name.
+// Maximum number of datasource names in memory. Judgements are matched with documents by these names.
 const maxNames = 2_000_000
 
-// readCases reads the questions with their judgements, and writes warnings about inconsistencies to errs.
+// readCases reads the questions with their judgements and writes warnings about inconsistencies to errs.
 func readCases(ctx context.Context, sluice *service.Service, s evalSettings, errs io.Writer) ([]compare.Case, error) {
 	var questions []eval.Question
 	err := openInput(s.queries, func(r io.Reader) (err error) { questions, err = eval.ReadQuestions(r); return err })
@@ -287,8 +285,7 @@ func readCases(ctx context.Context, sluice *service.Service, s evalSettings, err
 	return truth.Cases, nil
 }
 
-// openInput opens the file, or standard input for "-", and calls the function `read`. It adds the file's name to
-// errors.
+// openInput opens the file, or standard input for "-", and calls `read`. Errors contain the file's name.
 func openInput(path string, read func(io.Reader) error) error {
 	if path == "-" {
 		return read(os.Stdin)

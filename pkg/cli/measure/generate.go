@@ -22,8 +22,8 @@ import (
 
 const maxGenerated = generate.MaxQuestions
 
-// generateQuestions generates questions from the datastore's content and writes them. If the model server fails,
-// generateQuestions writes the questions generated so far.
+// generateQuestions generates questions from the datastore's content and writes them. If the model server fails, it
+// writes those generated so far.
 func (p commands) generateQuestions(ctx context.Context, sluice *service.Service, c config.Config, s evalSettings) error {
 	out, errs := p.Out, p.Err
 	if c.ChatModel == "" {
@@ -36,7 +36,7 @@ func (p commands) generateQuestions(ctx context.Context, sluice *service.Service
 	}
 	file := io.WriteCloser(nopCloser{out})
 	if s.out != "" {
-		// Do not overwrite a question set: it may have been edited by hand.
+		// Do not overwrite a question set: somebody may have edited it.
 		f, err := os.OpenFile(s.out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if errors.Is(err, os.ErrExist) {
 			return cli.Misusedf("--out %s exists already: name a new file", s.out)
@@ -69,7 +69,6 @@ func (p commands) generateQuestions(ctx context.Context, sluice *service.Service
 	return err
 }
 
-// nopCloser is a writer that the command must not close.
 type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
@@ -95,7 +94,7 @@ type asking struct{ model chat.Model }
 // Ask implements generate.Model.
 func (a asking) Ask(ctx context.Context, system, user string) (string, error) {
 	var text strings.Builder
-	cold, limit := 0.0, 1000 // enough tokens for models that reason before they answer
+	cold, limit := 0.0, 1000 // enough tokens for models that reason first
 	_, err := a.model.Provider.Complete(ctx, chat.Prompt{
 		Model: a.model.Name, System: system, Messages: []chat.Turn{{Role: domain.RoleUser, Text: user}},
 		Params: chat.Params{Temperature: &cold, MaxTokens: &limit},

@@ -1,6 +1,6 @@
-// Package measure contains the commands that measure a running service over HTTP: eval for the quality of retrieval,
-// and bench for performance under load. It does not access stored data directly. Only the program that assembles the
-// commands imports this package.
+// Package measure contains the commands that measure a running service over HTTP: eval for retrieval quality and bench
+// for performance under load. It does not access stored data directly. Only the program that assembles the commands
+// imports this package.
 package measure
 
 import (
@@ -11,7 +11,6 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 )
 
-// commands holds the values that all commands of this package use.
 type commands struct {
 	*cli.Program
 	chat func(config.Config) (chat.Model, error)

@@ -16,7 +16,6 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// keyFlags holds the flags of the keys commands.
 type keyFlags struct {
 	name, workspace, scopes, dataDir string
 	expires                          time.Duration
@@ -86,10 +85,10 @@ func (p commands) keysCommand() *cobra.Command {
 	return keys
 }
 
-// keyView is the JSON form of a key.
+// keyView is a key as JSON.
 type keyView struct {
 	ID         string         `json:"id"`
-	Key        string         `json:"key,omitempty"` // present only in the output of the command that created the key
+	Key        string         `json:"key,omitempty"` // only in the output of the command that created it
 	Name       string         `json:"name"`
 	Workspace  string         `json:"workspace"`
 	Hint       string         `json:"hint"`

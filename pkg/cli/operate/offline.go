@@ -18,18 +18,17 @@ import (
 	"github.com/sluice/sluice/pkg/originals"
 )
 
-// offlineBackup is the backup of a data directory that is not in use.
+// offlineBackup is a backup of a data directory that no service uses.
 type offlineBackup struct {
 	*io.PipeReader
 	cancel context.CancelFunc
-	done   chan struct{} // closed when err is set
+	done   chan struct{} // closed after err is set
 	err    error
 	close  []func() error
 }
 
-// cause returns the reason why the backup failed. err is the error from reading the archive. If the archive says that
-// the backup was aborted, cause waits for the error that aborted it and returns that error, because the archive does
-// not contain the reason.
+// cause returns the reason why the backup failed, given the error from reading the archive. If the archive says only
+// that the backup was aborted, cause waits for the error that aborted it.
 func (o *offlineBackup) cause(err error) error {
 	var aborted *backup.AbortedError
 	if !errors.As(err, &aborted) {
@@ -47,7 +46,7 @@ func (o *offlineBackup) Close() error {
 	return closeAll(o.close)
 }
 
-// openOffline starts a backup of the data directory. Closing the backup also closes the directory.
+// openOffline starts a backup of the data directory. Closing the backup closes the directory too.
 func openOffline(ctx context.Context, dir *datadir.Dir, program, rate string) (_ io.ReadCloser, err error) {
 	o := &offlineBackup{done: make(chan struct{}), close: []func() error{dir.Close}}
 	defer func() {
@@ -75,13 +74,13 @@ func openOffline(ctx context.Context, dir *datadir.Dir, program, rate string) (_
 	go func() {
 		defer close(o.done)
 		_, o.err = content.Write(ctx, writer, bound)
-		writer.CloseWithError(o.err) // nil: end of file
+		writer.CloseWithError(o.err) // nil means end of file
 	}()
 	return o, nil
 }
 
-// OpenOriginals opens the store of original files in a directory of the embedded NATS server. If unsynced is set,
-// writes are acknowledged before they are synced to disk. The caller must call `closes` even after an error.
+// OpenOriginals opens the store of originals in a directory of the embedded NATS server. If unsynced is set, writes are
+// acknowledged before they reach the disk. The caller must call `closes` even after an error.
 func OpenOriginals(ctx context.Context, dir string, unsynced bool) (store *originals.Store, closes func() error, err error) {
 	var closers []func() error
 	closes = func() error { return closeAll(closers) }
@@ -104,7 +103,7 @@ func OpenOriginals(ctx context.Context, dir string, unsynced bool) (store *origi
 	return store, closes, err
 }
 
-// Timeout for closing the files of originals.
+// Timeout for closing the files of the original store.
 const storeGrace = time.Minute
 
 // closeAll calls the closers in reverse order.

@@ -1,4 +1,4 @@
-// Package operate contains the commands that access the catalog or data directory of a service directly: keys, replay,
+// Package operate contains the commands that access a service's catalog or data directory directly: keys, replay,
 // repair, backup, restore and models. They are for the service's operator and need no API key. Only the program that
 // assembles the commands imports this package.
 package operate
@@ -11,14 +11,13 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// commands holds the values that all commands of this package use.
 type commands struct {
 	*cli.Program
 	models func(config.Config) ([]embed.Model, error)
 }
 
-// Commands returns the commands. `models` returns the embedding models that a service with the given settings would
-// have, the default first.
+// Commands returns the commands. `models` returns the embedding models that a service with these settings would have,
+// the default first.
 func Commands(p *cli.Program, models func(config.Config) ([]embed.Model, error)) []*cobra.Command {
 	c := commands{p, models}
 	return []*cobra.Command{c.keysCommand(), c.replayCommand(), c.repairCommand(), c.backupCommand(), c.restoreCommand(), c.modelsCommand()}

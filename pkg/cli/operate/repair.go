@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/cli"
 )
 
-// Maximum time that the command waits for a process to accept the request.
+// Maximum time to wait for a process to accept the request.
 const repairTimeout = 15 * time.Second
 
 // repairCommand requests a repair and prints its report.

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Polling interval of commands that wait for something to finish.
+// Polling interval of commands that wait for the end of something.
 const commandPoll = 500 * time.Millisecond
 
 // replayCommand queues stored datasources again.
@@ -95,7 +95,7 @@ func queueReplay(ctx context.Context, c *catalog.Catalog, f catalog.ReplayFilter
 	}
 }
 
-// parseSince parses a date, a time, or a duration, which is counted back from now.
+// parseSince parses a date, a time, or a duration before now.
 func parseSince(text string, now time.Time) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if at, err := time.Parse(layout, text); err == nil {
@@ -108,11 +108,11 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, errors.New("must be a date (2006-01-02), a time (2006-01-02T15:04:05Z) or a duration before now (36h)")
 }
 
-// replayProgress returns the numbers of datasources in a replay: in total, synched and failed.
+// replayProgress returns how many datasources a replay has, and how many of them are synched and failed.
 type replayProgress func(ctx context.Context, id string) (total, done, failed int64, err error)
 
-// watchReplay shows the progress of the replay until it is complete or ctx is done. The replay itself continues after
-// ctx is done. Datasources that are deleted or queued again during the replay no longer count.
+// watchReplay shows the progress of the replay until it is complete or ctx is done; the replay then continues.
+// Datasources that are deleted or queued again during the replay no longer count.
 func watchReplay(ctx context.Context, progress replayProgress, id string, show cli.Progress) error {
 	tick := time.NewTicker(commandPoll)
 	defer tick.Stop()

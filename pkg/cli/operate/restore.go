@@ -75,7 +75,7 @@ func (p commands) restoreCommand() *cobra.Command {
 	return cmd
 }
 
-// restore creates a data directory from a backup. If it fails, it leaves the directory unchanged.
+// restore creates a data directory from a backup. If it fails, the directory is unchanged.
 func restore(ctx context.Context, in io.Reader, path string, schema int64) (report backup.Report, err error) {
 	_, statErr := os.Stat(path)
 	made := errors.Is(statErr, fs.ErrNotExist)
@@ -95,7 +95,7 @@ func restore(ctx context.Context, in io.Reader, path string, schema int64) (repo
 			os.Remove(path)
 		}
 	}()
-	if err := emptyDir(path); err != nil { // another process may have written to the directory meanwhile
+	if err := emptyDir(path); err != nil { // another process may have written to the directory
 		return report, err
 	}
 	staged := dir.Join(datadir.Restoring)
@@ -113,7 +113,7 @@ func restore(ctx context.Context, in io.Reader, path string, schema int64) (repo
 	if err := syncTree(staged); err != nil {
 		return report, err
 	}
-	// Move the catalog last: a data directory without a catalog counts as empty.
+	// Move the catalog last, because a data directory without a catalog counts as empty.
 	for _, name := range []string{datadir.NATS, datadir.Catalog} {
 		if err := os.Rename(filepath.Join(staged, name), dir.Join(name)); err != nil {
 			return report, errors.Join(fmt.Errorf("moving %s into place: %w", name, err), os.RemoveAll(dir.Join(datadir.NATS)))
@@ -125,7 +125,7 @@ func restore(ctx context.Context, in io.Reader, path string, schema int64) (repo
 	return report, durable.Dir(dir.Path())
 }
 
-// emptyDir returns an error if the directory contains files that a restore must not replace.
+// emptyDir returns an error if the directory contains files that a restore must not overwrite.
 func emptyDir(path string) error {
 	entries, err := os.ReadDir(path)
 	if err != nil {
@@ -164,7 +164,7 @@ func restoreInto(ctx context.Context, in io.Reader, staged string, schema int64)
 	if err := errors.Join(c.RaiseGenerations(ctx), c.Close()); err != nil {
 		return report, fmt.Errorf("preparing the restored catalog: %w", err)
 	}
-	// Check that closing the last connection has merged the database into one file.
+	// Closing the last connection must have merged the database into one file.
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if _, err := os.Stat(sink.catalog + suffix); !errors.Is(err, fs.ErrNotExist) {
 			return report, errors.Join(fmt.Errorf("%s remains next to the catalog", filepath.Base(sink.catalog+suffix)), err)
@@ -173,7 +173,6 @@ func restoreInto(ctx context.Context, in io.Reader, staged string, schema int64)
 	return report, nil
 }
 
-// restoreSink receives the content of a backup.
 type restoreSink struct {
 	catalog   string
 	originals *originals.Store
