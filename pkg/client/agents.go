@@ -23,7 +23,7 @@ func (c *Client) ListAgents(ctx context.Context) iter.Seq2[Agent, error] {
 	})
 }
 
-// UpdateAgent changes those fields of the agent that are not nil in the update.
+// UpdateAgent changes the agent's fields that are not nil in the update.
 func (c *Client) UpdateAgent(ctx context.Context, id string, p AgentPatch) (*Agent, error) {
 	return callByIDWithBody[AgentPatch, Agent](ctx, id, p, c.endpoints.UpdateAgent)
 }
@@ -39,7 +39,7 @@ func (c *Client) QueryAgent(ctx context.Context, id string, q AgentQuery) (*Agen
 	return postByID[QueryAgentParams, AgentQuery, AgentAnswer](ctx, id, nil, q, c.endpoints.QueryAgent)
 }
 
-// ExplainAgent asks an agent. The answer includes an explanation of the fragments that it is based on.
+// ExplainAgent asks an agent and explains which fragments the answer is based on.
 func (c *Client) ExplainAgent(ctx context.Context, id string, q AgentQuery) (*AgentAnswer, error) {
 	q.Streaming = nil
 	explain := true

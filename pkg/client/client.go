@@ -33,15 +33,14 @@ type Option func(*sender)
 func WithHTTP(h *http.Client) Option { return func(s *sender) { s.http = h } }
 
 // WithAttempts sets the maximum number of attempts per request. 1 disables retries and automatic Idempotency-Keys. The
-// default is 6. Six attempts take about eight seconds unless the service asks for longer pauses.
+// default is 6, which takes about eight seconds unless the service asks for longer pauses.
 func WithAttempts(n int) Option { return func(s *sender) { s.attempts = max(1, n) } }
 
-// WithIdleTimeout sets how long a request may neither send nor receive data before it fails with [ErrIdleTimeout]. The
-// default is five minutes. Streams are not affected by quiet periods, because the service sends a comment every 15
-// seconds.
+// WithIdleTimeout sets the time without any data sent or received after which a request fails with [ErrIdleTimeout].
+// The default is five minutes. Quiet streams do not time out, because the service sends a comment every 15 seconds.
 func WithIdleTimeout(d time.Duration) Option { return func(s *sender) { s.idleTimeout = d } }
 
-// WithMaxBody sets the maximum size in bytes of a JSON answer, and of one event in a stream. The default is 64 MiB.
+// WithMaxBody sets the maximum size, in bytes, of a JSON answer and of one event in a stream. The default is 64 MiB.
 func WithMaxBody(n int64) Option { return func(s *sender) { s.maxBody = n } }
 
 // WithUserAgent sets the header User-Agent.
@@ -93,9 +92,9 @@ func redacted(u *url.URL, given string) string {
 	return u.Redacted()
 }
 
-// Endpoints returns the generated methods. Use them for endpoints that Client has no method for. Their requests are
-// authenticated and retried in the same way, and an error response of the service becomes an [*Error]. The caller must
-// read and close the response body.
+// Endpoints returns the generated methods, for operations without a method of Client. Their requests are authenticated
+// and retried in the same way, and an error response becomes an [*Error]. The caller must read and close the response
+// body.
 func (c *Client) Endpoints() *Endpoints { return c.endpoints }
 
 // Close closes idle connections.
@@ -108,19 +107,19 @@ const (
 	optionsContext
 )
 
-// WithIdempotencyKey returns a context for a POST that is sent with this Idempotency-Key instead of a random one. The
-// key has 1 to 200 printable ASCII characters. If the same key and body are sent again within a day, even by another
-// process, the service returns the first answer without doing anything twice. If the body differs, it answers CONFLICT.
+// WithIdempotencyKey returns a context for a POST with this Idempotency-Key instead of a random one. The key has 1 to
+// 200 printable ASCII characters. If the same key and body are sent again within a day, even by another process, the
+// service returns the first answer and does nothing twice. If the body differs, it answers CONFLICT.
 func WithIdempotencyKey(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, idempotencyContext, key)
 }
 
-// requestOptions describes how a request differs from the usual one, which may be retried and has a JSON answer.
+// requestOptions describes how a request differs from the usual: a retryable one with a JSON answer.
 type requestOptions struct {
-	noRetry bool // whether the request must not be retried if the service may have processed it
-	read    bool // whether the request changes nothing, so that it needs no Idempotency-Key
-	stream  bool // whether the caller reads the body
-	accept  int  // a status outside 2xx that counts as a success; 0: none
+	noRetry bool // the request must not be retried if the service may have processed it
+	read    bool // the request changes nothing, so it needs no Idempotency-Key
+	stream  bool // the caller reads the body
+	accept  int  // a status outside 2xx that counts as success; 0 means none
 }
 
 func withOptions(ctx context.Context, m requestOptions) context.Context {

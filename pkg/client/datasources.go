@@ -28,8 +28,8 @@ func (c *Client) ListDatasources(ctx context.Context, p *ListDatasourcesParams) 
 	})
 }
 
-// UpdateDatasource changes the name and the metadata of a datasource. For a web page or site, it can also change the
-// refresh schedule and the scope.
+// UpdateDatasource changes a datasource's name and metadata and, for a web page or site, its refresh schedule and
+// scope.
 func (c *Client) UpdateDatasource(ctx context.Context, id string, p DatasourcePatch) (*Datasource, error) {
 	return callByIDWithBody[DatasourcePatch, Datasource](ctx, id, p, c.endpoints.UpdateDatasource)
 }
@@ -49,15 +49,15 @@ func (c *Client) ListChunks(ctx context.Context, id string) iter.Seq2[Chunk, err
 	})
 }
 
-// Original is the original content of a datasource. It is untrusted: do not execute it.
+// Original is a datasource's original content. It is untrusted: do not execute it.
 type Original struct {
 	io.ReadCloser        // the content; the caller must close it
-	Name          string // file name; "" if there is none
+	Name          string // file name; may be ""
 	Type          string // media type, detected from the content
 	Size          int64  // in bytes; -1 if unknown
 }
 
-// GetOriginal opens a datasource's original content, which can be read until the context is done.
+// GetOriginal opens a datasource's original content. It can be read until the context is done.
 func (c *Client) GetOriginal(ctx context.Context, id string) (*Original, error) {
 	if err := check(id); err != nil {
 		return nil, err
@@ -70,8 +70,8 @@ func (c *Client) GetOriginal(ctx context.Context, id string) (*Original, error) 
 	return &Original{resp.Body, disposition["filename"], resp.Header.Get("Content-Type"), resp.ContentLength}, nil
 }
 
-// GetText opens the text that was read from a datasource, which can be read until the context is done. Positions in the
-// text are counted in bytes. The caller must close the returned reader.
+// GetText opens the text of a datasource. Positions in it are in bytes. It can be read until the context is done, and
+// the caller must close it.
 func (c *Client) GetText(ctx context.Context, id string) (io.ReadCloser, error) {
 	if err := check(id); err != nil {
 		return nil, err
@@ -99,8 +99,8 @@ func (c *Client) PlanSite(ctx context.Context, r SitePlanRequest) (*SitePlan, er
 	return decodeOne[SitePlan](c.endpoints.PlanSite(ctx, r))
 }
 
-// ExportConversations opens an export of conversations with all their messages. The export can be read until the
-// context is done. If it is interrupted, reading ends with an error. The caller must close it. p may be nil.
+// ExportConversations exports conversations with all their messages. The export can be read until the context is done;
+// if it is interrupted, reading ends with an error. The caller must close it. p may be nil.
 func (c *Client) ExportConversations(ctx context.Context, p *ExportConversationsParams) (io.ReadCloser, error) {
 	asked := value(p)
 	resp, err := c.endpoints.ExportConversations(withOptions(ctx, requestOptions{stream: true}), &asked)

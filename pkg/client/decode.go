@@ -26,8 +26,7 @@ func decodeOne[T any](resp *http.Response, err error) (*T, error) {
 	return &v, nil
 }
 
-// isOf returns an error if the response does not have the media type `kind`. Such a response may come from another
-// server.
+// isOf returns an error if the response does not have the media type `kind`, because another server may have sent it.
 func isOf(resp *http.Response, kind string) error {
 	got, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if kind == "application/json" && strings.HasPrefix(got, "application/vnd.sluice.") && strings.HasSuffix(got, "+json") {
@@ -65,7 +64,6 @@ func postByID[P, B, T any](ctx context.Context, id string, params *P, body B,
 	return decodeOne[T](call(ctx, id, params, body))
 }
 
-// deleteByID calls an endpoint that deletes the object with the id.
 func deleteByID(ctx context.Context, id string, call func(context.Context, string, Empty, ...RequestEditorFn) (*http.Response, error)) error {
 	if err := check(id); err != nil {
 		return err
@@ -77,7 +75,7 @@ func deleteByID(ctx context.Context, id string, call func(context.Context, strin
 	return resp.Body.Close()
 }
 
-// check returns an error for an id that would change the structure of the request's path.
+// check returns an error for an id that would change the structure of the request path.
 func check(id string) error {
 	if id == "" || id == "." || id == ".." {
 		return fmt.Errorf("%q is not a valid id", id)
@@ -102,7 +100,7 @@ type page[T any] struct {
 	NextCursor *string `json:"nextCursor"`
 }
 
-// pages iterates over a list, page by page. If a page cannot be read, the last pair contains the error.
+// pages iterates over a list page by page. If reading a page fails, the last pair has the error.
 func pages[T any](fetch func(limit *int, cursor *string) (*http.Response, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		size, cursor := pageSize, ""

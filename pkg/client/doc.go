@@ -6,8 +6,8 @@
 //	err = c.Settled(ctx, store.Id, nil)
 //	fragments, err := c.QueryDatastore(ctx, store.Id, client.DatastoreQuery{Query: "How long is the warranty?"})
 //
-// The types and [Endpoints], with one method for each operation, are generated from the service's OpenAPI document.
-// Client adds:
+// The types and [Endpoints], with one method per operation, are generated from the service's OpenAPI document. Client
+// adds:
 //
 //   - Errors: a failure is an [*Error] with the service's code, message and invalid fields; see [CodeOf].
 //   - Retries: idempotent requests are retried if the service is busy (429), lacks an engine (503) or cannot be reached,

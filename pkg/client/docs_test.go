@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// block returns the only code block in the given language under a heading of the clients' documentation.
+// block returns the only code block in a language under a heading of the clients' documentation.
 func block(t *testing.T, heading, language string) string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/clients.md")

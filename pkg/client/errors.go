@@ -27,11 +27,11 @@ const (
 
 // Error is an error answer from the service.
 type Error struct {
-	Status     int           // HTTP status; 200 if a stream had already started, or some documents of a batch were rejected
-	Code       ProblemError  // such as CodeNotFound; "" if another server answered, or a stream was interrupted
+	Status     int           // HTTP status; 200 if a stream had already started or only some documents of a batch were rejected
+	Code       ProblemError  // such as CodeNotFound; "" if another server answered or a stream was interrupted
 	Message    string        // what is wrong and what to do
 	Fields     []FieldError  // all invalid fields of the request
-	RetryAfter time.Duration // delay before the next attempt; 0 if unknown
+	RetryAfter time.Duration // time to wait before the next attempt; 0 if unknown
 	RequestID  string        // id of the request in the service's log
 }
 
@@ -67,7 +67,7 @@ func CodeOf(err error) ProblemError {
 	return ""
 }
 
-// errorOf decodes an error response. Its body may have the service's format, OpenAI's format, or the format of a proxy.
+// errorOf decodes an error response, whose body may come from the service, an OpenAI-compatible API or a proxy.
 func errorOf(resp *http.Response, body []byte) *Error {
 	e := &Error{Status: resp.StatusCode, RetryAfter: retryAfter(resp.Header), RequestID: resp.Header.Get("X-Request-Id")}
 	var problem Problem
@@ -89,8 +89,8 @@ func errorOf(resp *http.Response, body []byte) *Error {
 	return e
 }
 
-// codesByStatus maps HTTP statuses to the service's codes. It is used for errors in OpenAI's format, which contain
-// OpenAI's codes instead.
+// codesByStatus maps HTTP statuses to the service's codes, for errors in OpenAI's format, which contain OpenAI's codes
+// instead.
 var codesByStatus = map[int]ProblemError{
 	http.StatusBadRequest: CodeInvalid, http.StatusUnauthorized: CodeUnauthorized, http.StatusPaymentRequired: CodeUsageLimit,
 	http.StatusForbidden: CodeUnauthorized, http.StatusNotFound: CodeNotFound, http.StatusRequestEntityTooLarge: CodeTooLarge,
@@ -109,7 +109,7 @@ func retryAfter(h http.Header) time.Duration {
 	return 0
 }
 
-// shortened returns the beginning of an answer. It is used for answers from other servers, which may be long.
+// shortened returns the beginning of an answer from another server, which may be long.
 func shortened(s string) string {
 	const limit = 200
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "�")), " ")

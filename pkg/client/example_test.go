@@ -60,7 +60,7 @@ func ExampleCodeOf() {
 	// Output: INVALID_REQUEST: temperature: 1.4 is above the maximum of 1
 }
 
-// A list method returns an iterator that fetches pages when they are needed.
+// List methods return iterators that fetch pages as needed.
 func ExampleClient_ListDatasources() {
 	ctx := context.Background()
 	c, err := client.New(os.Getenv("SLUICE_URL"), os.Getenv("SLUICE_API_KEY"))

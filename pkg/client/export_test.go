@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// WithWait replaces the function with which the client waits between attempts.
+// WithWait replaces the function that waits between attempts.
 func WithWait(f func(context.Context, time.Duration) error) Option {
 	return func(s *sender) { s.wait = f }
 }

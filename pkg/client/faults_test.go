@@ -24,7 +24,7 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// waits records how long a client would have waited.
+// waits records the pauses of a client instead of waiting.
 type waits struct {
 	mu   sync.Mutex
 	took []time.Duration
@@ -39,8 +39,8 @@ func (w *waits) option() client.Option {
 	})
 }
 
-// lossyServer starts a proxy for the service. If the function `lose` returns true for a request, the service executes
-// the request, but the proxy breaks the connection instead of responding.
+// lossyServer starts a proxy for the service. For requests for which `lose` returns true, the service executes the
+// request, but the proxy breaks the connection instead of responding.
 func lossyServer(t *testing.T, lose func(*http.Request) bool) string {
 	t.Helper()
 	behind, err := url.Parse(os.Getenv("SLUICE_URL"))
@@ -63,7 +63,7 @@ func lossyServer(t *testing.T, lose func(*http.Request) bool) string {
 	return server.URL
 }
 
-// first returns a function that returns true only for the first request with the method.
+// first returns a function that returns true only for the first request with this method.
 func first(method string) func(*http.Request) bool {
 	var seen atomic.Bool
 	return func(r *http.Request) bool { return r.Method == method && seen.CompareAndSwap(false, true) }
@@ -172,8 +172,7 @@ func TestASearchIsRepeatedWithoutAKeyOfItsOwn(t *testing.T) {
 	}
 }
 
-// serve starts a server that calls the functions in turn, one per request. It uses the last function for all further
-// requests.
+// serve starts a server that calls the functions in turn, one per request, and the last one for all further requests.
 func serve(t *testing.T, answers ...http.HandlerFunc) string {
 	t.Helper()
 	var turn atomic.Int64
@@ -254,7 +253,7 @@ func TestAStartingServiceIsRetried(t *testing.T) {
 
 func TestAnUploadIsSentFromItsBeginningAgain(t *testing.T) {
 	t.Parallel()
-	content := bytes.Repeat([]byte("0123456789abcdef"), 1<<18) // more than fits into the buffers of the connection
+	content := bytes.Repeat([]byte("0123456789abcdef"), 1<<18) // more than the connection's buffers can hold
 	var got []byte
 	var sum [32]byte
 	address := serve(t, errorHandler(503, "1"), func(w http.ResponseWriter, r *http.Request) {
@@ -340,7 +339,7 @@ func TestRedirectsThatKeepTheMethodAreFollowed(t *testing.T) {
 	}
 }
 
-// idleTimer returns a short idle time-out for the test of that time-out, and a long one for the other tests.
+// idleTimer returns a short idle timeout for the test of that timeout, and a long one for the others.
 func idleTimer(name string) time.Duration {
 	if name == "no answer" {
 		return 20 * time.Millisecond
@@ -363,8 +362,7 @@ func stream(c *client.Client) error {
 	return err
 }
 
-// watch watches a datastore. The error that it returns consists of the ids of deleted datasources and the error that
-// ended the watch.
+// watch watches a datastore. Its error consists of the ids of deleted datasources and the error that ended the watch.
 func watch(c *client.Client) error {
 	changes, err := c.WatchDatastore(context.Background(), "s")
 	if err != nil {

@@ -45,8 +45,7 @@ func (c *Client) SetLimits(ctx context.Context, l LimitsUpdate) (*Limits, error)
 	return decodeOne[Limits](c.endpoints.SetLimits(ctx, l))
 }
 
-// GetReadiness returns the readiness of the service and of each dependency. It returns no error if a dependency is
-// down.
+// GetReadiness returns the readiness of the service and its dependencies. A dependency that is down is not an error.
 func (c *Client) GetReadiness(ctx context.Context) (*Readiness, error) {
 	return decodeOne[Readiness](c.endpoints.GetReadiness(withOptions(ctx, requestOptions{accept: http.StatusServiceUnavailable})))
 }

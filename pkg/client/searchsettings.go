@@ -20,7 +20,7 @@ func (c *Client) SearchSettings(ctx context.Context, datastoreID string, version
 }
 
 // UpdateSearchSettings replaces the search settings of a datastore. It fails with CodeConflict if `based`, the version
-// that the change is based on, is no longer in use. A negative number means any version.
+// that the change is based on, is no longer in use. A negative number stands for any version.
 func (c *Client) UpdateSearchSettings(ctx context.Context, datastoreID string, based int64, s SearchSettingsUpdate) (*SearchSettings, error) {
 	var p UpdateSearchSettingsParams
 	if based >= 0 {
@@ -30,7 +30,7 @@ func (c *Client) UpdateSearchSettings(ctx context.Context, datastoreID string, b
 	return postByID[UpdateSearchSettingsParams, SearchSettingsUpdate, SearchSettings](ctx, datastoreID, &p, s, c.endpoints.UpdateSearchSettings)
 }
 
-// SearchSettingsVersions lists the kept versions of a datastore's search settings, newest first.
+// SearchSettingsVersions lists the stored versions of a datastore's search settings, newest first.
 func (c *Client) SearchSettingsVersions(ctx context.Context, datastoreID string) ([]SearchSettingsVersion, error) {
 	all, err := callByID[SearchSettingsVersions](ctx, datastoreID, c.endpoints.ListSearchSettingsVersions)
 	return value(all).Data, err

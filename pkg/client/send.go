@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	firstWait  = 250 * time.Millisecond // pause before the second attempt; it doubles with each attempt
+	firstWait  = 250 * time.Millisecond // pause before the second attempt; doubles with each attempt
 	maxWait    = 30 * time.Second       // maximum pause between attempts, whatever the service asks for
 	maxProblem = 64 << 10               // maximum size of an error answer in bytes
 )
 
-// ErrIdleTimeout means that a request has neither sent nor received data for the time set by [WithIdleTimeout].
+// ErrIdleTimeout means that a request has transferred no data for the time set by [WithIdleTimeout].
 var ErrIdleTimeout = errors.New("timed out waiting for data from the service")
 
-// errContent means that the content of an upload could not be read, or could not be read again for a retry.
+// errContent means that the content of an upload could not be read, or not read again for a retry.
 var errContent = errors.New("reading the content to upload")
 
 // sender performs the requests of the generated code. It adds the key, retries failed requests, and turns error answers
@@ -44,7 +44,7 @@ type sender struct {
 func (s *sender) Do(req *http.Request) (*http.Response, error) {
 	opts, _ := req.Context().Value(optionsContext).(requestOptions)
 	s.dress(req, opts)
-	isLost := false // whether the answer to an earlier attempt was lost; if so, the service may have processed the request
+	isLost := false // whether the answer to an earlier attempt was lost, so that the service may have processed the request
 	for attempt := 1; ; attempt++ {
 		resp, err := s.attempt(req, opts)
 		if err == nil {
@@ -66,7 +66,7 @@ func (s *sender) Do(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		if s.wait(req.Context(), delay) != nil {
-			return nil, err // this error says more than the context's error
+			return nil, err // says more than the context's error
 		}
 		if req.Body != nil && req.Body != http.NoBody {
 			if req.GetBody == nil {
@@ -81,7 +81,7 @@ func (s *sender) Do(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// dress adds the headers that all requests have.
+// dress adds the headers of all requests.
 func (s *sender) dress(req *http.Request, opts requestOptions) {
 	if s.key != "" {
 		req.Header.Set("Authorization", "Bearer "+s.key)
@@ -93,8 +93,8 @@ func (s *sender) dress(req *http.Request, opts requestOptions) {
 	key, given := req.Context().Value(idempotencyContext).(string)
 	if !given {
 		if s.attempts == 1 || opts.read {
-			// The service need not recognise retries of this request: it is a search or is never retried. Storing a key
-			// costs the service two commits, which is more than a search costs.
+			// The service need not recognise retries of a search or of a request that is never retried. Storing a key costs it
+			// two commits, more than the search.
 			return
 		}
 		key = uuid.NewString()
@@ -102,8 +102,8 @@ func (s *sender) dress(req *http.Request, opts requestOptions) {
 	req.Header.Set("Idempotency-Key", key)
 }
 
-// attempt performs one attempt. If it returns no error, the response is a success, and its body has been read unless it
-// is a stream.
+// attempt performs one attempt. Without an error, the response is a success, and its body has been read unless it is a
+// stream.
 func (s *sender) attempt(req *http.Request, opts requestOptions) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	moving := &idleTimer{limit: s.idleTimeout, timer: time.AfterFunc(s.idleTimeout, func() { cancel(ErrIdleTimeout) })}
@@ -135,15 +135,15 @@ func (s *sender) attempt(req *http.Request, opts requestOptions) (*http.Response
 	switch {
 	case err != nil && isSuccess:
 		return nil, fmt.Errorf("reading the answer of %s: %w", s.base, err)
-	case !isSuccess: // also if the error answer is incomplete
+	case !isSuccess: // even if the error answer is incomplete
 		return nil, errorOf(resp, body)
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return resp, nil
 }
 
-// connectionError returns the error for a request that got no answer. It omits the URL's query, which may contain
-// search terms.
+// connectionError returns the error for a request without an answer. It omits the URL's query, which may contain search
+// terms.
 func (s *sender) connectionError(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
@@ -154,8 +154,8 @@ func (s *sender) connectionError(ctx context.Context, err error) error {
 	return fmt.Errorf("asking %s: %w", s.base, err)
 }
 
-// readAll reads a body and closes it. If the body is longer than `limit` bytes, readAll returns an error if `whole` is
-// true, and otherwise the first `limit` bytes.
+// readAll reads and closes a body. If the body exceeds `limit` bytes, readAll fails if `whole` is set, and otherwise
+// returns the first `limit` bytes.
 func readAll(body io.ReadCloser, limit int64, whole bool) ([]byte, error) {
 	defer body.Close()
 	b, err := io.ReadAll(io.LimitReader(body, limit+1))
@@ -168,21 +168,19 @@ func readAll(body io.ReadCloser, limit int64, whole bool) ([]byte, error) {
 	return b, err
 }
 
-// tooLargeError is the error for an answer that exceeds the limit.
 type tooLargeError struct{ limit int64 }
 
 func (t *tooLargeError) Error() string {
 	return fmt.Sprintf("it is longer than the limit of %d bytes; ask for less at once", t.limit)
 }
 
-// isUnsent reports whether a request failed before there was a connection. The service cannot have received such a
-// request.
+// isUnsent reports whether a request failed before there was a connection, so that the service cannot have received it.
 func isUnsent(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "dial"
 }
 
-// isRetryable reports whether a retry is safe and may succeed. If isRepeatable is false, it allows a retry only if the
+// isRetryable reports whether a retry is safe and may succeed. If isRepeatable is false, a retry is safe only if the
 // service has certainly not processed the request.
 func isRetryable(err error, isRepeatable bool) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
@@ -208,21 +206,21 @@ func isRetryable(err error, isRepeatable bool) bool {
 	return isRepeatable && !isLong && !isForeign && !isPlain && !errors.Is(err, ErrIdleTimeout) && !errors.Is(err, errContent)
 }
 
-// backoff returns the pause after an attempt. It doubles with each attempt. A random part of up to half is subtracted,
-// so that clients that failed together do not retry together.
+// backoff returns the pause after an attempt, which doubles with each attempt. It subtracts a random part of up to
+// half, so that clients that failed together do not retry together.
 func backoff(attempt int) time.Duration {
 	d := min(firstWait<<min(attempt-1, 10), maxWait)
 	return d - rand.N(d/2)
 }
 
-// idleTimer cancels a request when its timer expires. The timer restarts whenever data is transferred.
+// idleTimer cancels a request when its timer expires. Every transfer of data restarts the timer.
 type idleTimer struct {
 	limit time.Duration
 	timer *time.Timer
 }
 
 // idleTimeoutBody is a body whose reads restart the idle timer. In a request, the timer also runs between reads, while
-// the data is being sent. In an answer, the timer stops between reads, because the caller is then working on the data.
+// data is being sent. In an answer, it stops between reads, because the caller is then processing data.
 type idleTimeoutBody struct {
 	io.ReadCloser
 	timer *idleTimer

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract"
 )
 
-// asService is the environment variable that makes the test binary run the service for the tests.
+// asService is the environment variable that makes the test binary run the service.
 const asService = "CLIENT_TEST_SERVICE"
 
 const testKey = "sk_test_0123456789abcdef0123456789abcdef"
@@ -26,7 +26,7 @@ const testKey = "sk_test_0123456789abcdef0123456789abcdef"
 func TestMain(m *testing.M) {
 	extract.RunChildIfAsked()
 	if os.Getenv(asService) != "" {
-		go func() { // ends the service when the test process ends for any reason
+		go func() { // ends the service when the test process ends, for whatever reason
 			_, _ = io.Copy(io.Discard, os.Stdin)
 			os.Exit(1)
 		}()
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	os.Exit(testMain(m))
 }
 
-// testMain starts a service and runs the tests and examples. The environment contains the service's address and key.
+// testMain starts a service and runs the tests and examples with its address and key in the environment.
 func testMain(m *testing.M) int {
 	stop, err := startService()
 	if err != nil {
@@ -138,7 +138,6 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// newStore creates a datastore.
 func newStore(t *testing.T, c *client.Client) string {
 	t.Helper()
 	made, err := c.CreateDatastore(t.Context(), client.DatastoreCreate{Name: t.Name()})
@@ -146,5 +145,5 @@ func newStore(t *testing.T, c *client.Client) string {
 	return made.Id
 }
 
-// onlyReader hides the content's Seek method, so that it cannot be read again.
+// onlyReader hides Seek, so that the content cannot be read again.
 type onlyReader struct{ io.Reader }

@@ -14,11 +14,11 @@ import (
 	"github.com/tmaxmax/go-sse"
 )
 
-// ErrUnfinished means that a stream was cut off, so the received part is incomplete.
+// ErrUnfinished means that a stream was cut off and the received part is incomplete.
 var ErrUnfinished = errors.New("the stream ended without its end marker")
 
 // StreamAgent asks an agent, passes each piece of the answer to `text` as it arrives, and returns the complete answer
-// with its sources. If `text` returns an error, StreamAgent cancels the request and returns this error.
+// with its sources. If `text` fails, StreamAgent cancels the request and returns that error.
 func (c *Client) StreamAgent(ctx context.Context, id string, q AgentQuery, text func(piece string) error) (*AgentAnswer, error) {
 	if err := check(id); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (c *Client) StreamAgent(ctx context.Context, id string, q AgentQuery, text 
 	return nil, ErrUnfinished
 }
 
-// checkStream returns an error if the answer is not an event stream. If err is not nil, it returns err unchanged.
+// checkStream returns an error if the answer is not an event stream. It returns a non-nil err unchanged.
 func checkStream(resp *http.Response, err error) (*http.Response, error) {
 	if err == nil {
 		if err = isOf(resp, "text/event-stream"); err != nil {
@@ -64,13 +64,13 @@ func checkStream(resp *http.Response, err error) (*http.Response, error) {
 	return resp, err
 }
 
-// events iterates over server-sent events until the stream ends. If the stream fails, the last pair contains the error.
-// An error that the service reports in the stream is an *Error.
+// events iterates over server-sent events until the stream ends. If the stream fails, the last pair has the error. An
+// error that the service reports in the stream is an *Error.
 func (c *Client) events(body io.Reader) iter.Seq2[sse.Event, error] {
 	return func(yield func(sse.Event, error) bool) {
 		for event, err := range sse.Read(body, &sse.ReadConfig{MaxEventSize: int(c.sender.maxBody)}) {
 			switch {
-			case errors.Is(err, sse.ErrUnexpectedEOF): // the stream was cut off in the middle of an event or comment
+			case errors.Is(err, sse.ErrUnexpectedEOF): // cut off in the middle of an event or comment
 				yield(event, ErrUnfinished)
 				return
 			case err != nil:
@@ -94,10 +94,10 @@ type Change struct {
 	DeletedID  string           // id of the deleted datasource
 }
 
-// WatchDatastore streams the changes to a datastore's datasources. It returns once the service is watching, so if the
-// caller reads the list of datasources afterwards, no change is missed. The iterator can be used only once. It ends
-// when the context is done or the stream breaks; its last pair then contains the error, which is [ErrUnfinished] if the
-// service stopped. To continue, watch again and read the list again.
+// WatchDatastore streams the changes to a datastore's datasources. It returns once the service is watching, so a caller
+// that then reads the list of datasources misses no change. The iterator can be used only once. It ends when the
+// context is done or the stream breaks; the last pair then has the error, [ErrUnfinished] if the service stopped. To
+// continue, watch again and read the list again.
 func (c *Client) WatchDatastore(ctx context.Context, id string) (iter.Seq2[Change, error], error) {
 	if err := check(id); err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (c *Client) WatchDatastore(ctx context.Context, id string) (iter.Seq2[Chang
 				var gone struct{ ID string }
 				err = json.Unmarshal([]byte(event.Data), &gone)
 				change.DeletedID = gone.ID
-			default: // an event that only a newer service sends
+			default: // an event of a newer service
 				continue
 			}
 			if !yield(change, err) || err != nil {
@@ -129,8 +129,8 @@ func (c *Client) WatchDatastore(ctx context.Context, id string) (iter.Seq2[Chang
 	}, nil
 }
 
-// Settled waits until no datasource of the datastore is queued or being processed. Some may have failed. If `each` is
-// not nil, Settled calls it with the progress.
+// Settled waits until no datasource of the datastore is queued or being processed; some may have failed. It calls
+// `each`, unless that is nil, with the progress.
 func (c *Client) Settled(ctx context.Context, datastoreID string, each func(DatasourceCounts)) error {
 	for {
 		settled, err := c.settled(ctx, datastoreID, each)
@@ -146,8 +146,8 @@ func (c *Client) Settled(ctx context.Context, datastoreID string, each func(Data
 // countInterval is the minimum time between two counts of a datastore that keeps changing.
 const countInterval = 200 * time.Millisecond
 
-// settled waits until all datasources of the datastore are finished or the stream ends, and reports whether all are
-// finished. If `each` is not nil, it gets the counts at the start and whenever a datasource has changed.
+// settled waits until all datasources of the datastore are finished or the stream ends, and reports which. It calls
+// `each`, unless that is nil, with the counts at the start and after changes.
 func (c *Client) settled(ctx context.Context, datastoreID string, each func(DatasourceCounts)) (bool, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	changes, err := c.WatchDatastore(ctx, datastoreID)

@@ -18,20 +18,19 @@ import (
 type File struct {
 	// Name is the file name. Its extension helps to detect the type.
 	Name string
-	// Content is read from its current position to the end. If Content is an io.Seeker, its length is sent, and failed
-	// attempts are retried. If Content is not an io.Seeker, a failed attempt is not retried once it has read from
-	// Content.
+	// Content is read from its current position to the end. If it is an io.Seeker, its length is sent and failed attempts
+	// are retried. Otherwise, an attempt that has read from Content is not retried.
 	Content io.Reader
-	// CustomID is an id that the caller chose, for use in filters. It may be "".
+	// CustomID is an id of the caller's choice, for filters. It may be "".
 	CustomID string
 	// Metadata is used by filters and returned with fragments. It may be nil.
 	Metadata map[string]any
-	// Progress, if not nil, is called with the number of bytes sent and the total size, or -1 if that is unknown. It is
-	// called from another goroutine, one call at a time. Each attempt starts again at 0 bytes sent.
+	// Progress, unless nil, is called with the number of bytes sent and the total size, or -1 if that is unknown. The
+	// calls come from another goroutine, one at a time. Each attempt starts again at 0.
 	Progress func(sent, size int64)
 }
 
-// Upload uploads a file. When Upload returns, the service has stored the file durably. The file is searchable once its
+// Upload uploads a file. When it returns, the service has stored the file durably. The file is searchable once its
 // status is synched.
 func (c *Client) Upload(ctx context.Context, datastoreID string, f File) (*Datasource, error) {
 	u, err := newUpload(datastoreID, f)
@@ -53,12 +52,12 @@ func (c *Client) UploadFile(ctx context.Context, datastoreID, path string) (*Dat
 	return c.Upload(ctx, datastoreID, File{Name: filepath.Base(path), Content: f})
 }
 
-// upload is a multipart form that contains a file. The file is streamed.
+// upload is a multipart form with a file, which is streamed.
 type upload struct {
 	file          File
 	contentType   string
-	before, after []byte        // parts of the form before and after the content
-	size          int64         // size of the content in bytes; -1 if unknown
+	before, after []byte        // the form before and after the content
+	size          int64         // bytes of content; -1 if unknown
 	begin         int64         // initial position, if the content is an io.Seeker
 	last          *contentLease // the most recent body
 }
@@ -77,7 +76,7 @@ func newUpload(datastoreID string, f File) (*upload, error) {
 				_, err = s.Seek(u.begin, io.SeekStart)
 			}
 		}
-		if err != nil { // the content cannot seek, for example because it is a pipe
+		if err != nil { // the content cannot seek; it may be a pipe
 			u.size = -1
 		}
 	}
@@ -130,7 +129,7 @@ func (u *upload) into(_ context.Context, req *http.Request) error {
 	return err
 }
 
-// body returns a body that sends the form from its beginning. The body of an earlier attempt, if any, is stopped.
+// body returns a body that sends the form from the beginning. It stops the body of an earlier attempt.
 func (u *upload) body() (io.ReadCloser, error) {
 	wasRead := u.release()
 	switch {
@@ -149,7 +148,7 @@ func (u *upload) body() (io.ReadCloser, error) {
 	}{form, u.last}, nil
 }
 
-// release stops the previous body, and reports whether the previous body has read any of the content.
+// release stops the previous body and reports whether that has read any content.
 func (u *upload) release() (wasRead bool) {
 	if u.last == nil {
 		return false
@@ -158,8 +157,8 @@ func (u *upload) release() (wasRead bool) {
 	return u.last.sent > 0
 }
 
-// contentLease allows one body to read the content until the lease is closed. If the service answers early, the
-// transport may go on reading for a while. The lease keeps it from taking data that belongs to the next attempt.
+// contentLease lets one body read the content until the lease is closed. If the service answers early, the transport
+// may go on reading for a while; the closed lease keeps it from taking data of the next attempt.
 type contentLease struct {
 	upload *upload
 
