@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Bytes is a number of bytes. It is written as a whole number with an optional unit: 100MB, 512KiB, 1G. It can be used
-// as the value of a flag.
+// Bytes is a number of bytes, written as a whole number with an optional unit: 100MB, 512KiB, 1G. It implements
+// flag.Value.
 type Bytes int64
 
 // sizeForms describes the accepted sizes, for error messages.
 const sizeForms = "write a whole number of bytes or one with a unit, such as 100MB (10^6), 512KiB (2^10) or 1G (10^9)"
 
-// maxBytes is the largest accepted size. It is small enough that the sum of two sizes does not overflow.
+// Largest accepted size. The sum of two sizes does not overflow.
 const maxBytes = 1 << 62
 
-// units are the accepted units in lower case. As in most Go programs, MB is 1,000,000 bytes and MiB is 1,048,576.
+// units lists the accepted units in lower case. As in most Go programs, MB is 1,000,000 bytes and MiB is 1,048,576.
 var units = map[string]int64{
 	"": 1, "b": 1,
 	"k": 1e3, "kb": 1e3, "m": 1e6, "mb": 1e6, "g": 1e9, "gb": 1e9, "t": 1e12, "tb": 1e12,
@@ -61,5 +61,5 @@ func (b *Bytes) Set(v string) (err error) {
 	return err
 }
 
-// Type returns the word that stands for the value in the help of commands.
+// Type returns the placeholder for the value in help texts.
 func (b *Bytes) Type() string { return "size" }

@@ -1,6 +1,5 @@
-// Package config reads Sluice's settings from flags and the environment. All settings are in one table, from which the
-// documentation is generated too. Flags take precedence over the environment. Unknown settings are errors. Secrets are
-// never printed.
+// Package config reads Sluice's settings from flags and the environment. Flags take precedence. All settings are in one
+// table, which the documentation is generated from. Unknown settings are errors. Secrets are never printed.
 package config
 
 //go:generate go run ./gendoc ../../docs/configuration.md
@@ -140,16 +139,16 @@ const (
 	No   Choice = "false"
 )
 
-// clientVariables holds variables with the prefix SLUICE_ that only client commands use. The service ignores them.
+// clientVariables lists variables with the prefix SLUICE_ that only client commands use. The service ignores them.
 var clientVariables = map[string]bool{"SLUICE_URL": true}
 
-// Parse reads the arguments `args`, without the program's name, and the environment `environ`, in the form "K=V". It
-// reports all faults at once.
+// Parse reads the arguments (without the program's name) and the environment (in the form "K=V"). It reports all errors
+// at once.
 func Parse(args, environ []string) (Config, error) {
 	return parse(args, environ, func(s Setting) string { return fmt.Sprintf("%s (--%s)", s.Env, s.Flag) })
 }
 
-// ParseEnviron is like Parse, for commands whose flags are not settings. Its error messages name only the variables.
+// ParseEnviron is like Parse, for commands whose flags are not settings. Its errors name only the variables.
 func ParseEnviron(environ []string) (Config, error) {
 	return parse(nil, environ, func(s Setting) string { return s.Env })
 }
@@ -210,9 +209,9 @@ func parse(args, environ []string, name func(Setting) string) (Config, error) {
 	return c, errors.Join(faults...)
 }
 
-// defaultWindow returns the default maximum number of jobs in the stream, which is a few times the number of jobs
-// processed at once. The stream is first in, first out. With a larger window, a single upload would wait longer behind
-// a large import.
+// defaultWindow returns the default maximum number of jobs in the stream: a few times the number of jobs processed at
+// once. The stream is first in, first out, so with a larger window, a single upload would wait longer behind a large
+// import.
 func defaultWindow(c Config) int {
 	if c.NATSURL == "" {
 		return 64
@@ -269,8 +268,8 @@ func (c Config) HasEmbeddedIndex() bool {
 	return c.EmbeddedIndex == Yes
 }
 
-// EmbedAuto is a value of SLUICE_EMBED_MODEL. With this value, datastores start with the fastest built-in model, and
-// move to the best one later.
+// EmbedAuto is a value of SLUICE_EMBED_MODEL: datastores start with the fastest built-in model and move to the best one
+// later.
 const EmbedAuto = "auto"
 
 // builtinPrefix is the prefix of the names of all built-in embedding models.
@@ -284,7 +283,7 @@ func (c Config) ServerEmbedModel() string {
 	return c.EmbedModel
 }
 
-// BuiltinEmbedModel returns EmbedModel if it names a built-in model or is EmbedAuto, else "".
+// BuiltinEmbedModel returns EmbedModel if it names a built-in model or is EmbedAuto, and otherwise "".
 func (c Config) BuiltinEmbedModel() string {
 	if c.EmbedModel == EmbedAuto || strings.HasPrefix(c.EmbedModel, builtinPrefix) {
 		return c.EmbedModel

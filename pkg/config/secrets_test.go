@@ -9,8 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 )
 
-// TestEverySecretSettingIsAmongTheSecrets gives a value to each setting that is marked as secret, so that a new one is covered
-// by itself.
+// TestEverySecretSettingIsAmongTheSecrets sets every setting that is marked as secret, so that it also covers new ones.
 func TestEverySecretSettingIsAmongTheSecrets(t *testing.T) {
 	t.Parallel()
 	environ := []string{"SLUICE_NATS_LISTEN=127.0.0.1:4222", "RERANK_URL=http://127.0.0.1:1", "RERANK_MODEL=m"}

@@ -17,7 +17,7 @@ type Setting struct {
 	set     func(value string) error
 }
 
-// IsBool reports whether the setting can only be true or false, so that its flag needs no value.
+// IsBool reports whether the setting can only be true or false, in which case its flag needs no value.
 func (s Setting) IsBool() bool { return s.Default == "true" || s.Default == "false" }
 
 // Text returns Doc and the default as plain text.
@@ -39,8 +39,8 @@ type Group struct {
 	Settings []Setting
 }
 
-// Groups returns all settings by subject, in the order of the documentation. The first group holds the settings that
-// most installations need.
+// Groups returns all settings by subject in the order of the documentation. The first group is the settings that most
+// installations need.
 func Groups() []Group {
 	c := newConfig()
 	return groups(&c)

@@ -1,6 +1,6 @@
 package config
 
-// maxConcurrent is the largest accepted value of settings that limit concurrent requests.
+// Largest accepted value of settings that limit concurrent requests.
 const maxConcurrent = 100_000
 
 func startSettings(c *Config) Group {

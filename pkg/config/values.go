@@ -60,7 +60,7 @@ func listenAddress(field *string) func(string) error {
 	}
 }
 
-// rejectQuotes rejects a value in quotes. A shell removes quotes; docker run --env-file does not.
+// rejectQuotes rejects a quoted value. A shell removes quotes; docker run --env-file does not.
 func rejectQuotes(v string) error {
 	if len(v) > 1 && strings.ContainsRune("\"'`", rune(v[0])) && v[0] == v[len(v)-1] {
 		return fmt.Errorf("is in quotes (%c…%c): remove them", v[0], v[0])
@@ -68,8 +68,8 @@ func rejectQuotes(v string) error {
 	return nil
 }
 
-// oneLine rejects a secret that contains a line break or has spaces around it. A value read from a file often ends with
-// a line break. Such a secret cannot be sent in a header, and no server would accept it.
+// oneLine rejects a secret with a line break, or with spaces around it. A value read from a file often ends with a line
+// break. Such a secret cannot be sent in a header, and no server would accept it.
 func oneLine(v string) error {
 	switch {
 	case strings.ContainsFunc(v, unicode.IsControl):
@@ -80,13 +80,13 @@ func oneLine(v string) error {
 	return nil
 }
 
-// Minimum and maximum length of a key in characters. A key must be hard to guess, and must fit into a header.
+// Minimum and maximum length of a key in characters. Keys must be hard to guess and fit into a header.
 const (
 	minKey = 16
 	maxKey = 512
 )
 
-// passphrase returns a function that sets the field to a secret of any characters. The secret may be empty.
+// passphrase returns a function that sets the field to a secret of any characters, or "".
 func passphrase(field *string) func(string) error {
 	return func(v string) error {
 		if v != "" && len(v) < minKey {
@@ -100,7 +100,7 @@ func passphrase(field *string) func(string) error {
 	}
 }
 
-// key returns a function that sets the field to a secret of ASCII characters without spaces. The secret may be empty.
+// key returns a function that sets the field to a secret of ASCII characters without spaces, or "".
 func key(field *string) func(string) error {
 	return func(v string) error {
 		switch {
@@ -113,10 +113,10 @@ func key(field *string) func(string) error {
 	}
 }
 
-// minSecretKey is the minimum length of an encryption key in characters.
+// Minimum length of an encryption key in characters.
 const minSecretKey = 32
 
-// secretKey returns a function that sets the field to an encryption key. The key may be empty.
+// secretKey returns a function that sets the field to an encryption key or "".
 func secretKey(field *string) func(string) error {
 	return func(v string) error {
 		if v != "" && len(v) < minSecretKey {
@@ -127,7 +127,7 @@ func secretKey(field *string) func(string) error {
 	}
 }
 
-// httpAddress returns a function that sets the field to the address of an HTTP server. The address may be empty.
+// httpAddress returns a function that sets the field to the address of an HTTP server or "".
 func httpAddress(field *string) func(string) error {
 	return func(v string) error {
 		if v != "" {
@@ -140,8 +140,7 @@ func httpAddress(field *string) func(string) error {
 	}
 }
 
-// httpAddresses returns a function that sets the field to a list of addresses, separated by commas. The list may be
-// empty.
+// httpAddresses returns a function that sets the field to a comma-separated list of addresses, which may be empty.
 func httpAddresses(field *[]string) func(string) error {
 	return func(v string) error {
 		var list []string
@@ -159,8 +158,8 @@ func httpAddresses(field *[]string) func(string) error {
 	}
 }
 
-// proxy returns a function that sets the field to the address of a proxy. The address may be empty. Errors do not quote
-// the address, because it may contain a password.
+// proxy returns a function that sets the field to the address of a proxy or "". Its errors do not quote the address,
+// which may contain a password.
 func proxy(field *string) func(string) error {
 	return func(v string) error {
 		if v != "" {
@@ -177,7 +176,7 @@ func proxy(field *string) func(string) error {
 	}
 }
 
-// file returns a function that sets the field to the name of a file, which must be readable. The name may be empty.
+// file returns a function that sets the field to the name of a readable file or "".
 func file(field *string) func(string) error {
 	return func(v string) error {
 		if v != "" {
@@ -192,8 +191,7 @@ func file(field *string) func(string) error {
 	}
 }
 
-// names returns a function that adds a list of host names, separated by commas, to the field. The names must have no
-// ports.
+// names returns a function that adds a comma-separated list of host names, without ports, to the field.
 func names(field *[]string) func(string) error {
 	return func(v string) error {
 		for name := range strings.SplitSeq(v, ",") {
@@ -209,7 +207,7 @@ func names(field *[]string) func(string) error {
 	}
 }
 
-// origins returns a function that sets the field to a list of web origins, separated by commas.
+// origins returns a function that sets the field to a comma-separated list of web origins.
 func origins(field *[]string) func(string) error {
 	return func(v string) error {
 		*field = nil
@@ -293,10 +291,10 @@ func delay(field *time.Duration) func(string) error {
 	}
 }
 
-// Minimum retention of conversations, so that a typing mistake does not delete conversations in progress.
+// Minimum retention of conversations, so that a typo does not delete conversations in progress.
 const minRetention = time.Hour
 
-// retention returns a function that sets the field to a duration, which may be given in days. 0 means forever.
+// retention returns a function that sets the field to a duration, optionally in days. 0 means forever.
 func retention(field *time.Duration) func(string) error {
 	return func(v string) error {
 		const day = 24 * time.Hour
@@ -346,7 +344,7 @@ func sizeOrNone(field *Bytes, low int64) func(string) error {
 	}
 }
 
-// languages returns a function that sets the field to a comma-separated list of languages, as Tesseract names them.
+// languages returns a function that sets the field to a comma-separated list of languages by Tesseract's names.
 func languages(field *[]string) func(string) error {
 	return func(v string) error {
 		var names []string

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Windows holds the context windows of models, in tokens. A window covers prompt and answer together.
+// Windows holds the context windows of models in tokens. A window covers the prompt and the answer.
 type Windows struct {
-	All     int            // for models not in ByModel; 0: not set
+	All     int            // for models not in ByModel; 0 if not set
 	ByModel map[string]int // by model name, with or without its provider
 }
 
@@ -20,7 +20,7 @@ const (
 )
 
 // windows returns a function that parses a list such as "8192,gpt-4o=128000" into the field. A model name may contain
-// any character except a comma; the last "=" separates it from the window.
+// any character except a comma; its window follows the last "=".
 func windows(field *Windows) func(string) error {
 	return func(v string) error {
 		out := Windows{ByModel: map[string]int{}}
