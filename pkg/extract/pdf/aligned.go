@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// Bounds for tables whose columns are recognised only by alignment, as multiples of the font size unless noted.
+// Bounds for tables recognised only by the alignment of their columns, as multiples of the font size unless noted.
 const (
 	alignedLines   = 60   // maximum number of lines in one table
 	alignedGap     = 0.45 // minimum gap between two cells; spaces between words are narrower
@@ -22,7 +22,7 @@ const (
 	minAlignedRows = 3    // minimum number of rows in a table without a header
 	maxAlignedHead = 6    // maximum number of baselines in a header
 	maxAligned     = 40   // maximum number of columns
-	samePitch      = 0.85 // fraction of the row distance below which two lines belong to one row
+	samePitch      = 0.85 // two lines closer than this fraction of the row distance belong to one row
 )
 
 // alignedCells holds the cells of one row: all lines on one baseline, split at wide gaps.
@@ -33,7 +33,7 @@ type alignedCells struct {
 	split   bool  // a cell in a line was split at a wide gap
 }
 
-// partedLine holds a line's cells, after they have been split at wide gaps between words.
+// partedLine holds the cells of a line after it was split at wide gaps between words.
 type partedLine struct {
 	cells []pdftext.Cell
 	split bool // a cell in the line was split
@@ -46,7 +46,7 @@ type alignedBlock struct {
 	at       [][]int // by row: the column of each cell
 }
 
-// takeAligned recognises a table at the start of `lines` by its alignment alone. It returns the table and the lines
+// takeAligned recognises a table at the start of `lines` only by its alignment. It returns the table and the lines
 // below it, or nil and all lines if there is no table.
 func (l *layout) takeAligned(lines []pdftext.Line) (*pageTable, []pdftext.Line) {
 	rows := l.alignedRows(lines)
@@ -60,7 +60,7 @@ func (l *layout) takeAligned(lines []pdftext.Line) (*pageTable, []pdftext.Line) 
 	}
 	for _, r := range rows[:b.to] {
 		if slices.Max(r.lines) >= used {
-			return nil, lines // other lines lie between the table's lines
+			return nil, lines // other lines are between the table's lines
 		}
 	}
 	rtl := mostlyRTL(lines[:used])
@@ -104,7 +104,7 @@ func (l *layout) takeAligned(lines []pdftext.Line) (*pageTable, []pdftext.Line) 
 	return t, lines[used:]
 }
 
-// hasInterleavedRows reports whether the lines of any row are separated by lines of other rows.
+// hasInterleavedRows reports whether lines of other rows lie between the lines of a row.
 func hasInterleavedRows(rows []alignedCells) bool {
 	return slices.ContainsFunc(rows, func(r alignedCells) bool { return slices.Max(r.lines)-slices.Min(r.lines) >= len(r.lines) })
 }
@@ -124,8 +124,8 @@ func hasOverlappingLines(rows []alignedCells, lines []pdftext.Line) bool {
 	})
 }
 
-// alignedRows joins lines on one baseline and splits them at gaps wider than those between words. It stops at the first
-// line that cannot belong to a table.
+// alignedRows joins the lines on each baseline and splits them at gaps wider than those between words. It stops at the
+// first line that cannot belong to a table.
 func (l *layout) alignedRows(lines []pdftext.Line) []alignedCells {
 	var rows []alignedCells
 	for i, line := range lines[:min(len(lines), alignedLines)] {
@@ -156,8 +156,7 @@ func (l *layout) alignedRows(lines []pdftext.Line) []alignedCells {
 	return rows
 }
 
-// partAligned splits the cells of a line at gaps wider than those between words. The result `split` reports whether
-// there were any such gaps.
+// partAligned splits the cells of a line at gaps wider than those between words. `split` reports whether it found any.
 func partAligned(line pdftext.Line) (cells []pdftext.Cell, split bool) {
 	for _, c := range line.Cells {
 		words := c.Words()
@@ -191,7 +190,7 @@ func findAligned(rows []alignedCells) *alignedBlock {
 	for from, r := range rows[:min(len(rows), maxAlignedHead+1)] {
 		b := growAligned(rows, from)
 		if b != nil && (best == nil || b.to > best.to || b.to == best.to && len(b.columns) < len(best.columns)) {
-			best = b // prefer fewer columns: centred names above right-aligned numbers would become separate columns
+			best = b // fewer columns: centred names above right-aligned numbers are not separate columns
 		}
 		if best != nil && holdsValue(r) {
 			break
@@ -204,7 +203,7 @@ func holdsValue(r alignedCells) bool {
 	return slices.ContainsFunc(r.cells, func(c pdftext.Cell) bool { return isValue(c.Text) && !table.IsYear(c.Text) })
 }
 
-// growAligned extends a block from one row downwards, as long as each cell fits into one column. It returns nil if the
+// growAligned extends a block downwards from one row, as long as each cell fits into one column. It returns nil if the
 // rows are not aligned.
 func growAligned(rows []alignedCells, from int) *alignedBlock {
 	b := &alignedBlock{from: from, to: from}
@@ -241,7 +240,7 @@ func growAligned(rows []alignedCells, from int) *alignedBlock {
 	return b
 }
 
-// grown returns the block's columns after a row is added to it, or nil if the row's cells do not fit.
+// grown returns the columns of the block with one more row, or nil if the row's cells do not fit.
 func (b *alignedBlock) grown(r alignedCells) []column {
 	columns := slices.Clone(b.columns)
 	last := -1
@@ -274,7 +273,7 @@ func (b *alignedBlock) grown(r alignedCells) []column {
 	return columns
 }
 
-// isAligned reports whether, in every column, the cells share a left edge, a right edge or a centre. In each column, up
+// isAligned reports whether the cells of every column share a left edge, a right edge or a centre. In each column, up
 // to a fifth of the cells may be out of line, plus one more cell, such as a header.
 func (b *alignedBlock) isAligned(rows []alignedCells) bool {
 	places := make([][3][]float64, len(b.columns))
@@ -303,9 +302,9 @@ func (b *alignedBlock) isAligned(rows []alignedCells) bool {
 	return true
 }
 
-// headerRows returns the number of rows at the top that name columns. These include all rows above the block, and the
-// first rows of the block if they are bold or contain no values. They do not include a single row that fills every
-// column but is not bold, because table.Writer decides whether such a row is a header.
+// headerRows returns the number of rows at the top that name columns. These are all rows above the block, and the first
+// rows of the block if they are bold or contain no values. A single row that fills every column but is not bold does
+// not count: table.Writer decides whether it is a header.
 func (b *alignedBlock) headerRows(rows []alignedCells) int {
 	head, bold := b.from, b.from
 	named := map[int]bool{}

@@ -19,7 +19,7 @@ type alignedBody struct {
 	joined  bool    // a line of several cells was joined to the row above
 }
 
-// joinedRow is a table row: its cells by column, the lines that it is made of, and which cells are bold.
+// joinedRow is a table row: its cells by column, the lines they come from, and which cells are bold.
 type joinedRow struct {
 	cells []string
 	bold  []bool
@@ -66,8 +66,8 @@ func (b *alignedBody) isClose(i, j int) bool {
 	return j < len(b.rows) && b.rows[i].y-b.rows[j].y < samePitch*b.pitch
 }
 
-// join turns lines into rows: it joins the lines of multi-line cells, and repeats a row name in every row that it
-// spans. Row names are in the first column, which is the rightmost in right-to-left text.
+// join turns lines into rows. It joins the lines of multi-line cells, and repeats a row name in every row that the name
+// spans. Row names are in the first column or, in right-to-left text, in the last.
 func (b *alignedBody) join(rtl bool) []joinedRow {
 	first, second := 0, 1
 	if rtl {
@@ -75,7 +75,7 @@ func (b *alignedBody) join(rtl bool) []joinedRow {
 	}
 	var out []joinedRow
 	var names []spanName
-	last := 0 // index of the last row other than names that span several rows
+	last := 0 // index of the last row, not counting names that span several rows
 	for i, r := range b.rows {
 		switch n := len(out); {
 		case i > 0 && len(r.cells) == 1 && b.at[i][0] == first && b.isClose(i-1, i) && b.isClose(i, i+1) && !b.isClose(i-1, i+1) &&
@@ -88,7 +88,7 @@ func (b *alignedBody) join(rtl bool) []joinedRow {
 			b.joined = b.joined || len(r.cells) > 1
 			out[n-1].add(r, b.at[i])
 			if i == last+1 && len(r.cells) == 1 && i+1 < len(b.rows) && b.isClose(last, i+1) {
-				continue // a one-line cell next to a cell of several lines
+				continue // a one-line cell next to a multi-line cell
 			}
 		default:
 			row := joinedRow{cells: make([]string, len(b.columns)), bold: make([]bool, len(b.columns))}
@@ -144,14 +144,14 @@ func cellOf(r alignedCells, first int, rtl bool) string {
 	return r.cells[0].Text
 }
 
-// spanName is a row name with the index of its row. A name between rows n and n+1 has the index n+0.5.
+// spanName is a row name with the index of its row. The index of a name between rows n and n+1 is n+0.5.
 type spanName struct {
 	at  float64
 	row alignedCells
 }
 
-// spansOf returns, for each name, the first and the last row that it spans. Either every name must be in the first of
-// its rows, or every name must be in the middle of them. Otherwise spansOf returns nil.
+// spansOf returns, for each name, the first and the last row that it spans. The names must all be in the first of their
+// rows, or all in the middle of them. Otherwise spansOf returns nil.
 func spansOf(names []spanName, rows int) [][2]int {
 	if len(names) == 0 {
 		return nil
@@ -192,9 +192,9 @@ type layoutSigns struct {
 	rtl         bool // the text runs from right to left
 }
 
-// isTable reports whether aligned rows are a table rather than a list or text in columns. Signs of a table are labels
-// that end in colons, a header above a column of values, a header with names over several columns, right-to-left text,
-// and overlapping lines.
+// isTable reports whether aligned rows are a table rather than a list or text in columns. The signs of a table are
+// labels that end in colons, a header above a column of values, a header with names over several columns, right-to-left
+// text, and overlapping lines.
 func (b *alignedBody) isTable(s layoutSigns) bool {
 	const prose, proseColumns = 25, 2 // minimum average number of characters in a line of prose; rows with this many columns of prose are no table
 	head, rtl := s.head, s.rtl
@@ -202,7 +202,7 @@ func (b *alignedBody) isTable(s layoutSigns) bool {
 		return false
 	}
 	if b.joined && !rtl {
-		return false // it is uncertain where rows end
+		return false // the ends of rows are uncertain
 	}
 	long, values, first := 0, false, 0
 	if rtl {

@@ -1,16 +1,16 @@
 package pdf
 
-// Limits on the use of PDFium. They depend on the number of earlier calls and on their results, never on time, so that
-// a file yields the same text on every machine.
+// Limits on the use of PDFium. They depend on the number and results of earlier calls, never on time, so a file yields
+// the same text on every machine.
 const (
 	// maxPDFiumCalls is the maximum number of calls into the sandbox per file. This is enough for the text of about
-	// 1,500 ordinary pages and takes half a minute. The page that reaches the limit is still read to its end.
+	// 1,500 ordinary pages, and takes half a minute. The page that reaches the limit is still read to its end.
 	maxPDFiumCalls = 2_000_000
-	// maxFailures is the number of consecutive pages with mostly unknown characters after which PDFium is used less.
+	// maxFailures is the number of consecutive pages with mostly unknown characters after which PDFium is used less
+	// often.
 	maxFailures = 32
-	// retryInterval limits the use of PDFium once maxFailures is reached. Only one in retryInterval of the pages that
-	// pdftext could not decode is then passed to PDFium. Some pages must still be passed, because PDFium may be able to
-	// read later pages.
+	// retryInterval reduces the use of PDFium after maxFailures pages. Of the pages that pdftext cannot decode, only
+	// one in retryInterval is then passed to PDFium. Some must be, because PDFium may be able to read later pages.
 	retryInterval = 16
 )
 
@@ -18,7 +18,7 @@ const (
 // to use.
 type pdfiumBudget struct {
 	failures  int // consecutive pages where PDFium did not know most characters
-	sinceLast int // pages since the last one passed to PDFium; counted once `failures` has reached maxFailures
+	sinceLast int // pages since the last one passed to PDFium; counted only once `failures` is maxFailures
 }
 
 // skipReason is the reason why a page was not passed to PDFium.
@@ -31,8 +31,8 @@ const (
 )
 
 // next decides whether the next page that pdftext could not decode is passed to PDFium. `calls` is the number of calls
-// into PDFium so far. `alternative` says whether pdftext has read the page as well. If it has not, the page is passed
-// to PDFium until the calls are used up, even if PDFium did not help with the previous pages.
+// into PDFium so far. `alternative` says whether there is also a result from pdftext. Without one, the page is passed
+// to PDFium as long as there are calls left, even if PDFium did not help with the previous pages.
 func (b *pdfiumBudget) next(calls int, alternative bool) skipReason {
 	if calls >= maxPDFiumCalls {
 		return skipCallLimit
@@ -49,7 +49,7 @@ func (b *pdfiumBudget) next(calls int, alternative bool) skipReason {
 // exhausted reports whether PDFium did not help with the last maxFailures pages.
 func (b *pdfiumBudget) exhausted() bool { return b.failures >= maxFailures }
 
-// record records what PDFium found on a page. Pages without characters are ignored.
+// record records what PDFium found on a page. It ignores pages without characters.
 func (b *pdfiumBudget) record(text pdfiumPage) {
 	switch {
 	case text.chars == 0:

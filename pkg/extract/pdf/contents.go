@@ -24,7 +24,7 @@ var (
 const leaderText = " … "
 
 // joinContents joins each entry of a table of contents into one cell: its title, an ellipsis (leaderText) in place of
-// the dots, and its page number. Programs write the dots in many ways, some as separate lines.
+// the dots, and its page number. Programs write the dots in many ways, sometimes as separate lines.
 func joinContents(lines []pdftext.Line) []pdftext.Line {
 	if !slices.ContainsFunc(lines, func(l pdftext.Line) bool {
 		return strings.ContainsAny(l.Text(), ".·•‧․_…⋯") && leader.MatchString(l.Text())
@@ -52,7 +52,7 @@ func joinContents(lines []pdftext.Line) []pdftext.Line {
 func onlyLeader(s string) bool { return s != "" && strings.Trim(s, ".·•‧․_…⋯ ") == "" }
 
 // contentsCells joins the cells of a line in a table of contents into one cell per entry. A line may have two entries
-// side by side. contentsCells returns nil for other lines.
+// side by side. For other lines, contentsCells returns nil.
 func contentsCells(cells []pdftext.Cell) []pdftext.Cell {
 	var entries []pdftext.Cell
 	open := -1
@@ -94,7 +94,7 @@ func endsWithPageNumber(s string) bool {
 // isContents reports whether a line is an entry of a table of contents, or the last line of such an entry.
 func isContents(text string) bool { return contentsEnd.MatchString(text) }
 
-// numbersOn reports whether `text` begins with a section number that continues the one at the start of `before`: "5.1"
+// numbersOn reports whether the section number at the start of `text` continues the one at the start of `before`: "5.1"
 // after "5.", "5.2" after "5.1.3", "6" after "5.2".
 func numbersOn(text, before string) bool {
 	a, b := numbering.FindStringSubmatch(before), numbering.FindStringSubmatch(text)
@@ -103,7 +103,7 @@ func numbersOn(text, before string) bool {
 	}
 	x, y := strings.Split(a[1], "."), strings.Split(b[1], ".")
 	if len(x) == 1 && len(y) == 1 {
-		return false // these may be list items, which have their own rules
+		return false // these may be list items, which have separate rules
 	}
 	last, err := strconv.Atoi(y[len(y)-1])
 	if err != nil || !slices.Equal(y[:len(y)-1], x[:min(len(y)-1, len(x))]) {

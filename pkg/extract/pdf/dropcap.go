@@ -17,12 +17,12 @@ const (
 	maxDropCap     = 12
 	dropCapTop     = 0.8 // maximum distance between the tops of the drop cap and the text
 	maxDropCapGap  = 1.5 // maximum gap between the drop cap and the text
-	indented       = 0.3 // maximum overlap between a drop cap and a line that is indented to make room for it
+	indented       = 0.3 // maximum overlap of a drop cap and a line that is indented to make room for it
 	maxDropCaps    = 50  // maximum number of drop caps per page
 	maxSearchWords = 20_000
 )
 
-// joinDropCaps joins drop caps, which are initials that span several lines, to their text.
+// joinDropCaps joins drop caps to their text. A drop cap is an initial that spans several lines.
 func joinDropCaps(lines []pdftext.Line) []pdftext.Line {
 	var caps []int
 	for i, line := range lines {
@@ -68,8 +68,8 @@ func isInitial(s string) bool {
 	return n > 0 && n == len(s) && unicode.IsUpper(r)
 }
 
-// lineAfterInitial returns the index of the line that continues the word of an initial, or -1 if there is none. Lines
-// next to the initial may be indented to make room for it. In this case, the highest of them continues the word.
+// lineAfterInitial returns the index of the line that continues the word of an initial, or -1 if there is none. If
+// several lines are indented to make room for the initial, the highest of them continues the word.
 func lineAfterInitial(initial pdftext.Line, lines []pdftext.Line) int {
 	best, least, highest := -1, math.Inf(1), math.Inf(-1)
 	letter := initial.Cells[0]
@@ -98,7 +98,7 @@ func lineAfterInitial(initial pdftext.Line, lines []pdftext.Line) int {
 	return best
 }
 
-// wordCounts counts the words of a page in lower case.
+// wordCounts counts the words of a page, in lower case.
 func wordCounts(lines []pdftext.Line) map[string]int {
 	counts := map[string]int{}
 	for _, line := range lines {
@@ -119,8 +119,8 @@ const oneLetterWords = "AIOÀÁÉÓYEUАВИКОСУЯΟΗ"
 var afterOneLetter = wordset.Of("was am have had do did can could will would should think know remember first never new few man woman good great small " +
 	"little very lot young old big large single couple group team recent major number year century day week world good-bye")
 
-// isWordBefore reports whether an initial is a separate word, like the "A" of "A new day". To decide, it checks whether
-// the page also contains the text's first word with or without the initial.
+// isWordBefore reports whether an initial is a separate word, like the "A" of "A new day". It checks whether the page
+// also contains the first word of the text with or without the initial.
 func isWordBefore(initial, text string, words map[string]int) bool {
 	letter, _ := utf8.DecodeLastRuneInString(initial)
 	rest := text

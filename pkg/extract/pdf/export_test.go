@@ -11,12 +11,12 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// Identifiers that tests outside the package use.
+// Exported for tests outside the package.
 const MaxHelpless = maxFailures
 
 var StartPDFium = startPDFium
 
-// LocateWithPDFium finds a span of a passage on the first page with PDFium, as for a file that pdftext cannot open.
+// LocateWithPDFium finds a span of a passage on the first page with PDFium, as in a file that pdftext cannot open.
 func LocateWithPDFium(t *testing.T, data []byte, text string, span [2]int) []domain.PageRectangle {
 	t.Helper()
 	p := &format.Parser{

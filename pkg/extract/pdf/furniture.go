@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// content returns the lines of a page, without the headers and footers that also occur on earlier pages.
+// content returns the lines of a page without the headers and footers that earlier pages have too.
 func (l *layout) content(lines []pdftext.Line) []pdftext.Line {
 	now := map[string]float64{}
 	drop := map[standing]bool{}
@@ -24,7 +24,7 @@ func (l *layout) content(lines []pdftext.Line) []pdftext.Line {
 			continue
 		}
 		numbers, before := numbersOf(text), l.shown[masked]
-		// A line as large as a heading, such as "Part 2", is the heading of the text below it. It is kept even if an
+		// A line as large as a heading, such as "Part 2", is the heading of the text below it. Keep it even if an
 		// earlier page has a similar line.
 		heads := !e.Artifact && e.Size >= l.body*largerThanBody && format.CountLetters(masked) > 0 && !slices.Equal(numbers, before.numbers)
 		if !heads && (before.page == 0 && format.CountLetters(masked) == 0 || before.page > 0 && countsPages(before, numberedLine{l.number, numbers})) {
@@ -41,8 +41,8 @@ func (l *layout) content(lines []pdftext.Line) []pdftext.Line {
 	return slices.DeleteFunc(slices.Clone(lines), func(line pdftext.Line) bool { return drop[standingOf(line)] })
 }
 
-// furnitureLines returns the lines of a page that may be headers or footers. These are the lines that the file marks as
-// artifacts. Unless the page has only a few lines, they also include the lines at the top and bottom edges of the page.
+// furnitureLines returns the lines of a page that may be headers or footers: those that the file marks as artifacts
+// and, if the page has more than a few lines, those at its top and bottom edges.
 func furnitureLines(lines []pdftext.Line) []pdftext.Line {
 	var found []pdftext.Line
 	if len(lines) > maxPlainLines {
@@ -68,8 +68,8 @@ type standing struct {
 
 func standingOf(l pdftext.Line) standing { return standing{l.Cells[0].X0, l.Y, l.Text()} }
 
-// running reports whether a line appeared at the same height on at least two of the most recent pages, like the running
-// title of a chapter. `masked` is the text of the line with its numbers masked, and `y` its height.
+// running reports whether a line appeared at the same height on at least two recent pages, like the running title of a
+// chapter. `masked` is the text of the line with its numbers masked, and `y` its height.
 func (l *layout) running(masked string, y float64) bool {
 	n := 0
 	for _, page := range l.recent {
@@ -80,17 +80,17 @@ func (l *layout) running(masked string, y float64) bool {
 	return n >= 2 && isFurniture(masked)
 }
 
-// maxRepeated is the maximum number of repeated lines that are stored.
+// maxRepeated is the maximum number of repeated lines in memory.
 const maxRepeated = 10_000
 
-// numberedLine holds the numbers in a repeated line, and the number of the page that the line is on.
+// numberedLine holds the numbers in a repeated line, and the number of its page.
 type numberedLine struct {
 	page    int
 	numbers []int
 }
 
-// countsPages compares two lines that are the same except for their numbers. It reports whether the numbers differ as
-// page numbers do. Any other change, such as a new invoice number, is new information.
+// countsPages compares two lines that are equal except for their numbers. It reports whether the numbers differ as page
+// numbers do. Any other change, such as a new invoice number, is new information.
 func countsPages(a, b numberedLine) bool {
 	if len(a.numbers) != len(b.numbers) {
 		return false
@@ -117,8 +117,8 @@ func numbersOf(s string) []int {
 // sameHeight is the maximum vertical shift of a repeated line between pages, in points.
 const sameHeight = 4
 
-// isFurniture reports whether repeated text consists of words or is a page number. Other repeated text may be numbers
-// in a table that continues on the next page.
+// isFurniture reports whether repeated text consists of words or is a page number. Otherwise it may be numbers in a
+// table that continues on the next page.
 func isFurniture(masked string) bool {
 	return format.CountLetters(masked) > 0 || strings.Count(masked, "#") <= 2 && len(masked) <= 12
 }
@@ -139,8 +139,8 @@ func edgeLines(lines []pdftext.Line) []pdftext.Line {
 	return append(upright[:2:2], upright[len(upright)-2:]...)
 }
 
-// maskNumbers replaces every number with one character, so that lines that differ only in the page number are equal. A
-// line that is only a Roman numeral also counts as a number.
+// maskNumbers replaces every number with one character, so that lines with different page numbers become equal. A line
+// that is only a Roman numeral also counts as a number.
 func maskNumbers(s string) string {
 	if len(s) <= 8 && s != "" && strings.Trim(s, "ivxlcIVXLC") == "" {
 		return "#"

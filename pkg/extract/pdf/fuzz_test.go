@@ -8,13 +8,12 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// FuzzPDF reads mutations of whole files. It covers their structure, the layout, and the choice between the two
-// readers.
+// FuzzPDF reads mutations of whole files. It covers their structure, the layout, and the choice of reader.
 func FuzzPDF(f *testing.F) {
 	if testing.Short() {
 		f.Skip("compiling PDFium takes seconds")
 	}
-	// Compile PDFium first, because this takes longer than a single input may take.
+	// Compile PDFium first, because that takes longer than a single input may.
 	if _, err := pdf.StartPDFium(extracttest.Compiled); err != nil {
 		f.Fatal(err)
 	}

@@ -37,7 +37,7 @@ var (
 	}
 )
 
-// mappedPDF returns a page of text in a font with a ToUnicode map. The map gives each code from space to tilde the
+// mappedPDF returns a page of text in a font with a ToUnicode map. The map assigns to each code from space to tilde the
 // character that `to` returns. If `to` is nil, there is no map.
 func mappedPDF(lines []string, to func(rune) rune) []byte {
 	objects := extracttest.PageObjects(extracttest.PDFLines("F9", 11, 72, 760, lines...))
@@ -51,7 +51,7 @@ func mappedPDF(lines []string, to func(rune) rune) []byte {
 		objects = append(objects, extracttest.Stream("", table.String()+"endbfchar"))
 		mapped = fmt.Sprintf("/ToUnicode %d 0 R", len(objects))
 	}
-	// The names of the glyphs do not say which characters they are, as is common in subset fonts.
+	// The names of the glyphs do not reveal their characters, as is common in subset fonts.
 	font := "/F9 << /Type /Font /Subtype /Type1 /BaseFont /X /FirstChar 32 /LastChar 126 /Widths [" + strings.Repeat("520 ", 95) + "] /Encoding << /Differences [33" + strings.Repeat(" /c99", 94) + "] >> " + mapped + " >> "
 	objects[2] = strings.Replace(objects[2], "/F1 ", font+"/F1 ", 1)
 	return extracttest.PDF(objects...)
@@ -78,7 +78,7 @@ func TestFontsWithoutUsableMapsAreReported(t *testing.T) {
 		}
 		return 0xe000 + c
 	}
-	small := func(c rune) rune { // only the capitals and signs of the font are mapped
+	small := func(c rune) rune { // the font maps only capitals and signs
 		if c >= 'a' {
 			return private(c)
 		}

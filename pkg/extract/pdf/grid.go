@@ -13,8 +13,8 @@ type placed struct {
 	table *pageTable
 }
 
-// takeGrids finds the grids whose lines form a table. It replaces these lines with the table, at the position of the
-// first line. Inner grids are processed first, so that a table in a cell of another table is recognised.
+// takeGrids finds the grids whose lines form a table, and replaces these lines with the table at the position of the
+// first line. It starts with inner grids, so that it recognises a table in a cell of another table.
 func (l *layout) takeGrids(lines []pdftext.Line) []placed {
 	items := make([]placed, len(lines))
 	for i, line := range lines {
@@ -28,8 +28,8 @@ func (l *layout) takeGrids(lines []pdftext.Line) []placed {
 		return cmp.Compare((a.right()-a.left())*(a.top()-a.bottom()), (b.right()-b.left())*(b.top()-b.bottom()))
 	})
 	tried := 0
-	// Try the largest grids first. If a name in a table spans several rows, the rules between those rows are shorter
-	// than the others, so they may also form a smaller grid.
+	// Try the largest grids first. If a name spans several rows, the rules between those rows are shorter than the
+	// others, and may form a smaller grid by themselves.
 	for i := len(grids) - 1; i >= 0 && tried < maxReaching; i-- {
 		if grids[i].parts == nil {
 			tried++
@@ -42,8 +42,7 @@ func (l *layout) takeGrids(lines []pdftext.Line) []placed {
 	return items
 }
 
-// maxReaching is the maximum number of grids per page that are tried as tables with names that span several columns or
-// rows.
+// maxReaching is the maximum number of grids per page to try as tables with names that span several columns or rows.
 const maxReaching = 20
 
 // takeGrid replaces the lines inside a grid with a table, if they form one.
@@ -85,8 +84,7 @@ func (l *layout) takeGrid(g *grid, items []placed) []placed {
 }
 
 // takeReaching replaces the lines between the rules of a grid, and the header lines above them, with a table. It does
-// so only for a table with names that span several columns or rows, because rules alone do not show which columns or
-// rows such a name covers.
+// so only for a table with names that span several columns or rows, because the rules alone do not show which ones.
 func (l *layout) takeReaching(g *grid, items []placed) []placed {
 	const header = 8 // maximum number of header lines above the first rule
 	first, last := -1, -1
@@ -108,7 +106,7 @@ func (l *layout) takeReaching(g *grid, items []placed) []placed {
 			}
 		}
 		if len(lines) <= last-from {
-			continue // another table lies between the lines
+			continue // another table is between the lines
 		}
 		if table, rest := l.takeAligned(lines); table != nil && table.spanning && len(rest) == 0 {
 			return slices.Concat(items[:from], []placed{{table: table}}, items[last+1:])
@@ -117,7 +115,7 @@ func (l *layout) takeReaching(g *grid, items []placed) []placed {
 	return items
 }
 
-// framesPage reports whether a few horizontal rules enclose most lines on a page with many lines. Such rules are often
+// framesPage reports whether a few horizontal rules enclose most lines of a page with many lines. Such rules are often
 // below a running title and above a footer.
 func (g *grid) framesPage(inside, all int) bool {
 	const maxRules, manyLines = 4, 20

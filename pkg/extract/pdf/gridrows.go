@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/table"
 )
 
-// gridRows returns the rows of a table. The lines in each cell are joined. If a row of the grid holds several rows of
-// the table, because no rules separate them, it is split.
+// gridRows returns the rows of a table, with the lines in each cell joined. A row of the grid may hold several rows of
+// the table, if no rules separate them. Such a row is split.
 func (l *layout) gridRows(t *gridText, regions []region, stacked bool) []table.Row {
 	filledBands, firstBand := 0, -1
 	for r, band := range t.bands {
@@ -55,7 +55,7 @@ func (l *layout) gridRows(t *gridText, regions []region, stacked bool) []table.R
 					row.Merged = append(row.Merged, table.Merged{Column: c.column, ColumnSpan: c.columnSpan, RowSpan: down})
 				}
 			} else if c.row > firstBand && len(texts[c]) <= table.MaxMergedText && !l.p.Src.PlainRows {
-				row.Cells[c.column] = texts[c] // each row must be understandable on its own
+				row.Cells[c.column] = texts[c] // each row must make sense on its own
 			}
 		}
 		rows = append(rows, row)
@@ -63,7 +63,7 @@ func (l *layout) gridRows(t *gridText, regions []region, stacked bool) []table.R
 	return slices.DeleteFunc(rows, func(r table.Row) bool { return table.Filled(r.Cells) == 0 })
 }
 
-// boldCells reports, for each column, whether all of its text in the lines is bold.
+// boldCells reports, for each column, whether all of its text in the given lines is bold.
 func (t *gridText) boldCells(lines ...[]pdftext.Cell) []bool {
 	bold, plain := make([]bool, t.columns()), make([]bool, t.columns())
 	for _, cells := range lines {
@@ -108,7 +108,7 @@ func (t *gridText) regionText(c region) string {
 
 // severalRows reports whether the lines in a row of the grid are separate rows of the table. It returns true if two or
 // more columns have text on nearly every line, and the lines are not wrapped. A line counts as wrapped if the first
-// word of the next line would not have fitted on it. Lines of one or two words, numbers and lines that end in leader
+// word of the next line would not have fitted on it. Lines of one or two words, numbers, and lines that end in leader
 // dots never count as wrapped. Headers are wrapped by hand, so for them only numbers are evidence of separate rows.
 func (t *gridText) severalRows(r int, header bool) bool {
 	lines := t.cells[r]
@@ -162,8 +162,8 @@ func (t *gridText) severalRows(r int, header bool) bool {
 	return numbers || forced*2 > breaks || len(lines) > 2 && full == some && words <= 2*cells
 }
 
-// keyColumn returns the first column with values on most lines of a grid's row, or -1 if there is none. Each of these
-// values begins a table row; the other cells of that row may have several lines.
+// keyColumn returns the first column with values on most lines of a grid row, or -1 if there is none. A table row
+// starts at each of these values; the row's other cells may have several lines.
 func (t *gridText) keyColumn(r int) int {
 	const fewest = 3 // minimum number of values
 	lines := t.cells[r]
@@ -184,7 +184,7 @@ func (t *gridText) keyColumn(r int) int {
 	return -1
 }
 
-// keyedRows begins a row at each line with text in the key column.
+// keyedRows starts a row at each line with text in the key column.
 func (l *layout) keyedRows(t *gridText, r, key int) []table.Row {
 	var rows []table.Row
 	for i, row := range l.lineRows(t, r, nil) {
@@ -201,7 +201,7 @@ func (l *layout) keyedRows(t *gridText, r, key int) []table.Row {
 	return rows
 }
 
-// isValue reports whether a string is a value: a number, with or without a unit, a date, or something similar.
+// isValue reports whether a string is a value: a number, possibly with a unit, a date, or the like.
 func isValue(s string) bool {
 	if s != "" && s[0] >= '0' && s[0] <= '9' && strings.Count(s, " ") < 2 {
 		return true
@@ -224,8 +224,8 @@ func firstWordWidth(c pdftext.Cell) float64 {
 	return words[0].X1 - words[0].X0
 }
 
-// lineRows turns each line in a row of the grid into a row of the table. If `columns` is not empty, lines that look
-// like the second line of a cell are joined to the row above.
+// lineRows turns each line in a row of the grid into a row of the table. If `columns` is not empty, it joins lines that
+// look like the second line of a cell to the row above.
 func (l *layout) lineRows(t *gridText, r int, columns []column) []table.Row {
 	lines := make([]pdftext.Line, 0, len(t.bands[r]))
 	for i, line := range t.bands[r] {

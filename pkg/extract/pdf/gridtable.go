@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/table"
 )
 
-// ruledTable converts the lines inside a grid to a table. It returns nil if the grid is not a table but a box around
-// paragraphs, a form, a drawing or a page frame.
+// ruledTable converts the lines inside a grid to a table. It returns nil if the grid is a box around paragraphs, a
+// form, a drawing or a page frame.
 func (l *layout) ruledTable(g *grid, lines []pdftext.Line) *pageTable {
 	if g = g.trimmed(lines); g == nil {
 		return nil
@@ -50,10 +50,10 @@ func (l *layout) ruledTable(g *grid, lines []pdftext.Line) *pageTable {
 	return table
 }
 
-// isTable reports whether the text in a grid forms a table. It does if most cells have text, the text is not prose, and
-// few cells are merged. Forms have many merged cells, because their cells have different widths.
+// isTable reports whether the text in a grid forms a table: most cells have text, the text is not prose, and few cells
+// are merged. Forms have many merged cells, because their cells have different widths.
 func (t *gridText) isTable(regions []region) bool {
-	const proseCell = 400 // average number of bytes per cell from which the text counts as prose in columns
+	const proseCell = 400 // average number of bytes per cell from which text is prose in columns
 	full, size, merged := 0, 0, 0
 	for _, c := range regions {
 		n := 0
@@ -73,7 +73,8 @@ func (t *gridText) isTable(regions []region) bool {
 	return full >= 4 && full*2 >= len(regions) && merged*5 <= 2*len(regions) && size < proseCell*full
 }
 
-// tabular reports whether at least two rows, and at least half of the rows with text, have text in several columns.
+// tabular reports whether two or more rows have text in several columns, and these are at least half of the rows with
+// text.
 func tabular(rows []table.Row) bool {
 	wide, some := 0, 0
 	for _, r := range rows {
@@ -141,7 +142,7 @@ func (t *pageTable) mirror() {
 	}
 }
 
-// dropEmptyColumns removes columns without text in any row, such as those between double rules.
+// dropEmptyColumns removes columns without any text, such as those between double rules.
 func (t *pageTable) dropEmptyColumns() {
 	for k := len(t.columns) - 1; k >= 0; k-- {
 		if slices.ContainsFunc(t.rows, func(r table.Row) bool { return r.Cells[k] != "" }) {
@@ -165,8 +166,8 @@ func (t *pageTable) dropEmptyColumns() {
 	}
 }
 
-// names reports whether the first row with several cells can name the columns. This requires a name for every column
-// except perhaps the first, or merged cells that show which columns they name.
+// names reports whether the first row with several cells can name the columns. Either every column has a name, except
+// perhaps the first, or merged cells show which columns a name covers.
 func (t *pageTable) names() bool {
 	for _, r := range t.rows {
 		if table.Filled(r.Cells) < 2 {

@@ -22,8 +22,7 @@ func (g *grid) rowAt(line pdftext.Line) int {
 	return sort.Search(g.rows()-1, func(r int) bool { return y >= g.ys[r+1] })
 }
 
-// textOf assigns lines to the rows of a grid. It does not split the lines at the column borders; the method part does
-// that later.
+// textOf assigns lines to the rows of a grid. The method part splits them at the column borders later.
 func (g *grid) textOf(lines []pdftext.Line) *gridText {
 	t := &gridText{grid: g, bands: make([][]pdftext.Line, g.rows()), cells: make([][][]pdftext.Cell, g.rows())}
 	for _, line := range lines {
@@ -61,7 +60,7 @@ func (t *gridText) part() {
 			}
 		}
 		var cuts []float64
-		columns := []int{0} // the first column, and the column after each cut
+		columns := []int{0} // the first column, and the column after each border
 		for k := range t.columns() - 1 {
 			if t.parts[r][k] {
 				cuts, columns = append(cuts, t.xs[k+1]), append(columns, k+1)
@@ -74,7 +73,7 @@ func (t *gridText) part() {
 }
 
 // partLine splits a line at the borders of the given columns. If the borders come only from the positions of the text,
-// a title that spans several columns goes into the first of them.
+// a title over several columns goes into the first of them.
 func (t *gridText) partLine(line pdftext.Line, cuts []float64, columns []int) []pdftext.Cell {
 	cells, texts := make([]pdftext.Cell, t.columns()), make([][]byte, t.columns())
 	put := func(at int, c pdftext.Cell) {
@@ -115,8 +114,7 @@ func (t *gridText) openRow(r int) bool {
 }
 
 // hasClearColumns reports whether a row without rules is clearly divided into columns: several columns have text, and
-// no text crosses the border between two columns. Such rows are common in tables where only every other row has a
-// background.
+// no text crosses a border between columns. Such rows are common in tables where only every other row has a background.
 func (t *gridText) hasClearColumns(band []pdftext.Line) bool {
 	parts := 0
 	for _, line := range band {

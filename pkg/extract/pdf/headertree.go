@@ -15,14 +15,14 @@ const (
 	maxMiddleDistance = 1.2 // maximum distance of a name from the middle or the edge of its columns
 	unnamedColumnCost = 0.6 // cost of giving no name to a column that has one in the row directly below
 	ungroupedCost     = 0.3 // cost of grouping a column that has no name in the row directly below
-	overlapCost       = 1.0 // cost of a name that is also above another column
-	wrappedNameCost   = 0.1 // cost of a name that has several lines
-	outsideColumnCost = 0.3 // cost of a name outside its column, per font size of distance
-	maxColumnDistance = 4   // maximum distance of a name from its column
+	overlapCost       = 1.0 // cost of leaving a column without a name if it has one in the row directly below
+	wrappedNameCost   = 0.1 // cost of grouping a column without a name in the row directly below
+	outsideColumnCost = 0.3 // cost of a name that is above another column too
+	maxColumnDistance = 4   // cost of a name with several lines
 	maxHeaderDistance = 1.7 // maximum distance between two header rows, as a multiple of the row distance
 )
 
-// headerTree derives column names from several header rows. A name may span several columns or rows.
+// headerTree derives column names from several header rows, in which a name may span several columns or rows.
 type headerTree struct {
 	columns []column
 	size    float64
@@ -32,7 +32,8 @@ type headerTree struct {
 	grouped bool // a name spans several columns
 }
 
-// headerNode is a range of columns with a common name, and the name's position. A column without a name is also a node.
+// headerNode is a range of columns with a common name, and the position of that name. A column without a name is a node
+// too.
 type headerNode struct {
 	from, to int // range of columns
 	names    []string
@@ -41,8 +42,8 @@ type headerNode struct {
 	y, low   float64 // baselines of the highest and the lowest name
 }
 
-// add adds the rows of a header, from top to bottom. It reports whether every column got a name, except perhaps the
-// column of row names.
+// add adds the rows of a header, from top to bottom. It reports whether every column got a name. The column of row
+// names need not have one.
 func (h *headerTree) add(rows []alignedCells) bool {
 	h.nodes = make([]headerNode, len(h.columns))
 	for k, c := range h.columns {
@@ -61,8 +62,7 @@ func (h *headerTree) add(rows []alignedCells) bool {
 	return true
 }
 
-// isColumnName reports whether a string can name a column. Formulas cannot, although their parts are aligned like
-// cells.
+// isColumnName reports whether a string can name a column. A formula cannot, although its parts are aligned like cells.
 func isColumnName(s string) bool {
 	return utf8.RuneCountInString(s) <= table.MaxLabel && !endsSentence(s) && !table.LooksNumeric(s) && !strings.ContainsAny(s, "=∑∫∏√")
 }
@@ -75,7 +75,7 @@ func (h *headerTree) names() []string {
 	return names
 }
 
-// addRow adds a row of names above the names already added. It returns false if the row cannot be a part of the header.
+// addRow adds a row of names above those already added. It returns false if the row cannot be part of the header.
 func (h *headerTree) addRow(r alignedCells) bool {
 	runs := h.place(r)
 	if runs == nil || len(runs) == 1 && runs[0][0] == 0 && runs[0][1] == len(h.nodes)-1 {
@@ -103,10 +103,10 @@ func (h *headerTree) addRow(r alignedCells) bool {
 }
 
 // place assigns the cells of a row to the nodes that they name, at the lowest total cost. It returns the first and the
-// last node of each cell, or nil if the cells cannot be names of the nodes.
+// last node of each cell, or nil if the cells cannot name the nodes.
 func (h *headerTree) place(r alignedCells) [][2]int {
-	// A cell of row r can group names directly below it at no extra cost, if these names extend down to the header's
-	// bottom edge. `below` is the baseline of these names, and `lowest` is the lowest baseline of all names.
+	// A cell can group the names directly below it at no extra cost if these extend down to the bottom edge of the
+	// header. `below` is the baseline of such names, and `lowest` the lowest baseline of all names.
 	lowest, below := math.Inf(1), math.Inf(-1)
 	for _, n := range h.nodes {
 		if !math.IsInf(n.low, -1) {
@@ -124,7 +124,7 @@ func (h *headerTree) place(r alignedCells) [][2]int {
 		cost float64
 		end  int // the cell's last node; -1 if the node is skipped
 	}
-	best := make([][]choice, cells+1) // by cell and node: least cost from that cell and node to the end
+	best := make([][]choice, cells+1) // by cell and node: least cost of all cells from here on
 	for i := range best {
 		best[i] = make([]choice, nodes+1)
 	}
@@ -163,8 +163,8 @@ func (h *headerTree) place(r alignedCells) [][2]int {
 	return h.evenRuns(runs)
 }
 
-// cost returns the cost of using a cell as the common name of the nodes with the indexes `from` to `to`. It is infinite
-// if the cell cannot name them.
+// cost returns the cost of a cell as the common name of the nodes `from` to `to`. It is infinite if the cell cannot
+// name them.
 func (h *headerTree) cost(r alignedCells, c pdftext.Cell, from, to int, isBelow func(headerNode) bool) float64 {
 	first, last := h.nodes[from], h.nodes[to]
 	if from == to {
@@ -205,8 +205,8 @@ func (h *headerTree) cost(r alignedCells, c pdftext.Cell, from, to int, isBelow 
 }
 
 // evenRuns corrects the last group of columns in a row of names (the first group in right-to-left text). If names start
-// at the left edge of their columns, nothing shows where the last group ends. So if all other groups have the same
-// length and the last one is longer, evenRuns shortens it to that length.
+// at the left edge of their columns, nothing shows where the last group ends. If the last group is longer than all
+// others, and these have the same length, evenRuns shortens it to that length.
 func (h *headerTree) evenRuns(runs [][2]int) [][2]int {
 	groups := slices.Clone(runs)
 	groups = slices.DeleteFunc(groups, func(r [2]int) bool { return r[0] == r[1] })

@@ -8,7 +8,7 @@ import (
 )
 
 // appendLine appends a line to `text`, and may modify `text` in place. It puts a space between the two, unless the
-// script is written without spaces. If `text` ends in a hyphen that divides a word, appendLine removes the hyphen and
+// script has no spaces between words. If `text` ends in a hyphen that divides a word, appendLine removes the hyphen and
 // adds no space. It keeps the hyphen of a compound such as "state-of-the-".
 func appendLine(text []byte, line string) []byte {
 	if len(text) == 0 || line == "" {
@@ -33,14 +33,14 @@ func appendLine(text []byte, line string) []byte {
 	return append(text, line...)
 }
 
-// hyphenated reports whether the last word in `text` already contains a hyphen, like a compound of several words.
+// hyphenated reports whether the last word in `text` already contains a hyphen, as in a compound of several words.
 func hyphenated(text []byte) bool {
 	word := text[bytes.LastIndexAny(text, " \t\n")+1:]
 	at := bytes.IndexAny(word, "-‐")
 	return at > 0 && at < len(word)-1
 }
 
-// noSpaceScript reports whether a character belongs to a script that is written without spaces.
+// noSpaceScript reports whether a character belongs to a script without spaces between words.
 func noSpaceScript(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai) || r >= 0x3000 && r <= 0x303f || r >= 0xff00 && r <= 0xffef
 }

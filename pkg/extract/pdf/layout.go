@@ -16,8 +16,8 @@ const (
 	maxHeadingLines = 5
 )
 
-// layout converts the lines of PDF pages to blocks. It recognises headings by size, tables by cells, lists by their
-// markers, and paragraphs by distance and indent.
+// layout converts the lines of PDF pages to blocks. It recognises headings by size, tables by cells, lists by markers,
+// and paragraphs by distance and indentation.
 type layout struct {
 	*survey
 	p      *format.Parser
@@ -28,7 +28,7 @@ type layout struct {
 	links   []pdftext.Link               // links on the page
 	grids   []grid                       // possible tables on the page
 	indents []float64                    // left edges of the items in the open lists, outermost first
-	parted  map[*pdftext.Cell]partedLine // the page's split lines, by first cell
+	parted  map[*pdftext.Cell]partedLine // left edges of items in the open lists, outermost first
 	open    *openTable                   // the last table, if nothing has followed it yet
 
 	// The current paragraph.
@@ -41,7 +41,7 @@ func newPDFLayout(p *format.Parser, survey *survey) *layout {
 	return &layout{survey: survey, p: p, shown: map[string]numberedLine{}}
 }
 
-// page emits the blocks of one page. Paragraphs do not cross pages, so that each block has a single page for citations.
+// page emits the blocks of one page. Paragraphs never cross pages, so that citations have a single page for each block.
 func (l *layout) page(number int, lines []pdftext.Line) error {
 	l.number, l.parted = number, nil
 	lines = readingOrder(joinMarks(joinContents(joinDropCaps(l.content(lines)))))
@@ -71,7 +71,7 @@ func (l *layout) page(number int, lines []pdftext.Line) error {
 	return nil
 }
 
-// text emits the blocks of consecutive lines.
+// text emits the blocks in consecutive lines.
 func (l *layout) text(lines []pdftext.Line, leading float64) error {
 	prose := 0 // number of following lines that are known not to be a table
 	for len(lines) > 0 {
@@ -172,7 +172,7 @@ func (l *layout) continues(line pdftext.Line, kind domain.BlockKind, leading flo
 	switch {
 	case gap > leading*1.35 || gap > 2.5:
 		return false
-	case gap < -0.5: // the line is higher up, so it begins the next column
+	case gap < -0.5: // a line further up starts the next column
 		return !endsSentence(text)
 	}
 	left := l.para[0].Cells[0].X0
@@ -192,8 +192,8 @@ func (l *layout) endsEntry(line, last pdftext.Line, leading float64) bool {
 	return isContents(text) && !startsItem(text) && numbering.FindString(text) == "" && numbering.MatchString(l.para[0].Text()) && gap > 0 && gap <= leading*widerLeading
 }
 
-// isScriptDistance reports whether the vertical distance of two lines is so small that one is a superscript or a
-// fraction next to the other.
+// isScriptDistance reports whether two lines are so close vertically that one is a superscript or a fraction next to
+// the other.
 func (l *layout) isScriptDistance(a, b pdftext.Line) bool {
 	return math.Abs(a.Y-b.Y) < 0.8*max(a.Size, b.Size)
 }
@@ -232,7 +232,7 @@ func (l *layout) flush() error {
 	}
 	l.open = nil
 	if block.Kind != domain.BlockListItem && len(l.indents) > 0 && first.Cells[0].X0 < l.indents[0]+sameIndent*first.Size {
-		l.indents = nil // the list has ended: an item's text would be indented more than its marker
+		l.indents = nil // the list has ended: the text of an item would be indented more than its marker
 	}
 	return l.p.Out.Add(block)
 }
@@ -242,7 +242,7 @@ const (
 	farIndent  = 10  // minimum distance between markers of different columns, as a multiple of the font size
 )
 
-// itemLevel returns the level of a list item from its indent.
+// itemLevel derives the level of a list item from its indentation.
 func (l *layout) itemLevel(first pdftext.Line) int {
 	x, size := first.Cells[0].X0, first.Size
 	if n := len(l.indents); n > 0 && max(x-l.indents[n-1], l.indents[n-1]-x) > farIndent*size {

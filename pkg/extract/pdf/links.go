@@ -34,8 +34,8 @@ func (s *source) describe(p *format.Parser) {
 // placeholders are the default values that programs write for empty properties.
 var placeholders = wordset.Of("anonymous untitled unspecified unknown none author title subject")
 
-// cleanProperty returns the value of a property, or "" if the value is a placeholder. It removes prefixes that word
-// processors put before a file name.
+// cleanProperty returns the value of a property without the prefixes that word processors put before a file name. It
+// returns "" if the value is a placeholder.
 func cleanProperty(text string) string {
 	for _, program := range []string{"Microsoft Word - ", "Microsoft PowerPoint - ", "Microsoft Excel - "} {
 		text = strings.TrimPrefix(text, program)
@@ -65,7 +65,7 @@ func (s *source) links(i int) []pdftext.Link {
 	return links[:min(len(links), maxPageLinks)]
 }
 
-// linkFinder collects a block's links from its lines.
+// linkFinder collects the links on the lines of a block.
 type linkFinder struct {
 	links []pdftext.Link // links on the page
 	found []domain.BlockLink
@@ -73,7 +73,7 @@ type linkFinder struct {
 	line  int
 }
 
-// linksOf returns the links on the given lines, with the words that they cover.
+// linksOf returns the links on the given lines, each with the words that it covers.
 func linksOf(links []pdftext.Link, lines ...pdftext.Line) []domain.BlockLink {
 	f := linkFinder{links: links}
 	for _, line := range lines {
@@ -102,7 +102,7 @@ func (f *linkFinder) find(line pdftext.Line) {
 
 // linkText returns the part of a line that a link covers, or "" if there is none.
 func linkText(link pdftext.Link, line pdftext.Line) string {
-	const middle = 0.3 // how far the middle of small letters lies above the baseline, as a multiple of the font size
+	const middle = 0.3 // height of the middle of small letters above the baseline, as a multiple of the font size
 	x0, x1, y0, y1 := alongLine(pdftext.Box{X0: link.X0, Y0: link.Y0, X1: link.X1, Y1: link.Y1}, line.Turn)
 	if y := line.Y + middle*line.Size; y < y0 || y > y1 {
 		return ""

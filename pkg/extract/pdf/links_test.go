@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// with returns a file with the given pages, with additional entries in the dictionaries of the first page and of the
-// catalogue, and with additional objects. Their numbers begin at freeObject.
+// with returns a file with the given pages, with additional entries in the dictionaries of the first page and the
+// catalogue, and with additional objects, numbered from freeObject.
 func with(page, catalogue string, more []string, contents ...string) []byte {
 	objects := extracttest.PageObjects(contents...)
 	objects[0] = strings.Replace(objects[0], ">>", catalogue+" >>", 1)

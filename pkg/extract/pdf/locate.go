@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	nearPages       = 2    // maximum distance of the searched pages from a passage's page
-	sufficientShare = 0.98 // fraction of a span at which no further pages are searched
-	minShare        = 0.6  // fraction of a span below which it counts as not found: the text is from another file
-	minPageLetters  = 20   // number of letters below which PDFium may read a page, as in a document without text
+	nearPages       = 2    // maximum distance of a searched page from the passage's page
+	sufficientShare = 0.98 // fraction of a span that, once found, ends the search for it
+	minShare        = 0.6  // fraction of a span below which it counts as not found, as in text from another file
+	minPageLetters  = 20   // number of letters below which PDFium may read a page, as if it had no text
 	linesOfPage     = 1 << 20
-	maxRectangles   = 50_000 // number of rectangles after which no further passages are located
+	maxRectangles   = 50_000 // number of rectangles after which no more passages are located
 )
 
-// locate finds passages from the extracted text on the pages.
+// locate finds passages of the extracted text on the pages.
 func locate(p *format.Parser, passages []format.Passage) ([][][]domain.PageRectangle, error) {
 	data, err := p.Src.Bytes()
 	if err != nil {
@@ -60,7 +60,8 @@ type locator struct {
 	frames map[int]pdftext.Frame
 }
 
-// locate finds the spans in one passage. It reads the passage's page and, if something is missing, the pages around it.
+// locate finds the spans of one passage. It searches the passage's page and, if something is missing, the pages around
+// it.
 func (l *locator) locate(passage format.Passage) ([][]domain.PageRectangle, error) {
 	rectangles, shares := make([][]domain.PageRectangle, len(passage.Spans)), make([]float64, len(passage.Spans))
 	spans := lists.Map(passage.Spans, func(s [2]int) pdfmatch.Span { return pdfmatch.Span{Start: s[0], End: s[1]} })
@@ -83,7 +84,7 @@ func (l *locator) locate(passage format.Passage) ([][]domain.PageRectangle, erro
 	return rectangles, nil
 }
 
-// text returns the text of the pages `from` to `to`, both included. The file's first page is page 1.
+// text returns the text of the pages `from` to `to`, inclusive, counted from 1.
 func (l *locator) text(from, to int) (*pdfmatch.Text, error) {
 	var all []pdfmatch.Glyph
 	for number := max(from, 1); number <= min(to, l.pages); number++ {
@@ -100,7 +101,7 @@ func (l *locator) text(from, to int) (*pdfmatch.Text, error) {
 	return pdfmatch.NewText(all), nil
 }
 
-// read reads the glyphs of a page with the reader that extraction uses, in reading order.
+// read reads the glyphs of a page in reading order, with the same reader as extraction.
 func (l *locator) read(number int) ([]pdfmatch.Glyph, error) {
 	if err := l.p.Ctx.Err(); err != nil {
 		return nil, err

@@ -134,7 +134,7 @@ func TestLocateNearPages(t *testing.T) {
 	}
 }
 
-// TestLocateWithPDFium compares the rectangles that pdftext and PDFium find on pages with a rotation and a crop box.
+// TestLocateWithPDFium compares the rectangles from pdftext and PDFium on pages with a rotation and a crop box.
 func TestLocateWithPDFium(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

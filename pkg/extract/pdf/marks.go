@@ -11,8 +11,8 @@ import (
 // the font size.
 const maxMarkDistance = 5
 
-// joinMarks joins list markers to their items. Some programs write all markers after the text. Other programs leave so
-// much space between marker and item that the two look like table cells.
+// joinMarks joins list markers to their items. Some programs write all markers after the text. Others leave so much
+// space between marker and item that they look like table cells.
 func joinMarks(lines []pdftext.Line) []pdftext.Line {
 	out := make([]pdftext.Line, 0, len(lines))
 	var marks []pdftext.Line
@@ -40,8 +40,8 @@ func joinMarks(lines []pdftext.Line) []pdftext.Line {
 	return out
 }
 
-// itemOf returns the index of the nearest single-cell line to the right of a marker on the same baseline, or -1 if
-// there is none.
+// itemOf returns the index of the nearest line with a single cell to the right of a marker, on the same baseline. It
+// returns -1 if there is none.
 func itemOf(mark pdftext.Line, lines []pdftext.Line) int {
 	at, least := -1, math.Inf(1)
 	for i, line := range lines {
@@ -55,7 +55,7 @@ func itemOf(mark pdftext.Line, lines []pdftext.Line) int {
 	return at
 }
 
-// isNearMark reports whether a cell begins close enough after a marker to be its item.
+// isNearMark reports whether a cell starts close enough after a marker to be its item.
 func isNearMark(mark, item pdftext.Cell, size float64) bool {
 	const overlap = 0.3 // maximum overlap of marker and item, as a multiple of the font size
 	return item.X0 >= mark.X1-overlap*size && item.X0 <= mark.X0+maxMarkDistance*size
@@ -63,6 +63,6 @@ func isNearMark(mark, item pdftext.Cell, size float64) bool {
 
 // isMark reports whether a string is only a list marker: a bullet, "3." or "(b)".
 func isMark(s string) bool {
-	const dashes = "–—*-" // in tables, these mark empty cells
+	const dashes = "–—*-" // these mark empty cells in tables
 	return len(s) <= 5 && !strings.ContainsAny(s, " \t") && startsItem(s+" x") && !strings.Contains(dashes, s)
 }

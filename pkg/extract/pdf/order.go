@@ -9,8 +9,8 @@ import (
 )
 
 // readingOrder sorts the lines of a page into reading order. Nearly all programs write a file in reading order,
-// including columns and boxes, so the file's order is kept if it is plausible. Otherwise the lines are sorted by their
-// positions. Text in a different direction from the rest of the page, such as a stamp in the margin, comes last.
+// including columns and boxes, so it keeps the file's order if that is plausible. Otherwise it sorts the lines by their
+// positions. Text in another direction than the rest of the page, such as a stamp in the margin, comes last.
 func readingOrder(lines []pdftext.Line) []pdftext.Line {
 	turn := mainTurn(lines)
 	main := make([]pdftext.Line, 0, len(lines))
@@ -28,8 +28,8 @@ func readingOrder(lines []pdftext.Line) []pdftext.Line {
 	return append(main, turned...)
 }
 
-// scattered reports whether the order of the lines is implausible: many lines lie above the line that precedes them in
-// the file, although both are in the same column.
+// scattered reports whether the order of the lines is implausible. It is if many lines are above the line before them
+// in the file, and in the same column.
 func scattered(lines []pdftext.Line) bool {
 	const atLeast = 6
 	if len(lines) < atLeast {
@@ -62,8 +62,8 @@ func overlap(a, b pdftext.Line) float64 {
 	return max(0, min(a1, b1)-max(a0, b0)) / width
 }
 
-// sortByPosition sorts lines by cutting the page recursively along white space: into columns if a gap runs through all
-// lines, otherwise horizontally at the widest gap.
+// sortByPosition sorts lines by cutting the page recursively along white space. It cuts the page into columns if a gap
+// runs through all lines, and otherwise horizontally at the widest gap.
 func sortByPosition(lines []pdftext.Line, depth int) []pdftext.Line {
 	const deepest = 24
 	if len(lines) < 2 {
@@ -88,8 +88,8 @@ func sortByPosition(lines []pdftext.Line, depth int) []pdftext.Line {
 	return lines
 }
 
-// cutColumns splits lines at the widest gap that runs from top to bottom, if both sides are columns of text and not
-// columns of a table.
+// cutColumns splits lines at the widest gap that runs from top to bottom. Both sides must be columns of text rather
+// than of a table.
 func cutColumns(lines []pdftext.Line) (left, right []pdftext.Line) {
 	sorted := slices.Clone(lines)
 	slices.SortStableFunc(sorted, func(a, b pdftext.Line) int {
@@ -132,8 +132,8 @@ func isColumn(lines []pdftext.Line) bool {
 	return len(lines) >= 2 && long*2 >= len(lines)
 }
 
-// cutAcross splits lines at the largest vertical distance between neighbouring lines, if it is clearly larger than
-// ordinary line spacing.
+// cutAcross splits lines at the largest vertical distance between neighbouring lines. The distance must be clearly
+// larger than ordinary line spacing.
 func cutAcross(lines []pdftext.Line) (upper, lower []pdftext.Line) {
 	sorted := slices.Clone(lines)
 	slices.SortStableFunc(sorted, func(a, b pdftext.Line) int { return cmp.Compare(b.Y, a.Y) })

@@ -7,10 +7,11 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// outlineLevels are the heading levels in the document's outline, by page and title.
+// outlineLevels holds the heading levels in the document's outline, by page and title.
 type outlineLevels map[outlineKey]int
 
-// outlineKey is an entry in an outline: its 1-based page number, and its title as returned by titleKey.
+// outlineKey identifies an entry in an outline by its page number, counted from 1, and its title as titleKey returns
+// it.
 type outlineKey struct {
 	page  int
 	title string
@@ -36,7 +37,7 @@ func (s *source) outline() outlineLevels {
 }
 
 // level returns the outline level of the heading with the given text on a page, or 0 if the outline does not contain
-// it. Outlines often leave out the number before a heading, so the text without its number is looked up as well.
+// it. Outlines often omit the number of a heading, so level also looks up the text without it.
 func (o outlineLevels) level(page int, text string) int {
 	if len(o) == 0 || len(text) > maxHeadingLength {
 		return 0
@@ -50,8 +51,8 @@ func (o outlineLevels) level(page int, text string) int {
 	return 0
 }
 
-// levelOf returns the outline level of a paragraph. It looks up the whole text, and then each line. The outline may
-// contain only one line of the heading, such as the title below "Chapter 3".
+// levelOf returns the outline level of a paragraph. It looks up the whole text and then each line, because the outline
+// may contain only one line of the heading, such as the title below "Chapter 3".
 func (o outlineLevels) levelOf(page int, text string, lines []pdftext.Line) int {
 	if len(o) == 0 {
 		return 0
@@ -63,8 +64,8 @@ func (o outlineLevels) levelOf(page int, text string, lines []pdftext.Line) int 
 	return level
 }
 
-// titleKey returns a title in lower case without white space and punctuation, because these can differ between outlines
-// and pages.
+// titleKey returns a title in lower case without white space and punctuation, which can differ between outline and
+// page.
 func titleKey(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {

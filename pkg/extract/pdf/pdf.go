@@ -1,5 +1,5 @@
-// Package pdf reads PDF files. Pages are read with package pdftext, or with PDFium if pdftext cannot decode them. The
-// package recognises their layout: reading order, headings, tables, headers and footers, forms and links.
+// Package pdf reads PDF files. It reads pages with package pdftext, or with PDFium if pdftext cannot decode them. It
+// then recognises their layout: reading order, headings, tables, headers and footers, forms and links.
 package pdf
 
 import (
@@ -20,15 +20,15 @@ var Format = format.Format{
 	Name: "a PDF", Label: "PDF", Sniff: isPDF, Read: read, Locate: locate, Scan: scanPicture, Scanned: readScanned,
 }
 
-// isPDF reports whether the first 1,024 bytes contain the PDF header and are not merely text about PDF. Other data may
+// isPDF reports whether the first 1,024 bytes contain a PDF header, and are not merely text about PDF. Other data may
 // come before the header, because PDF viewers accept such files.
 func isPDF(head []byte, _ string) bool {
 	at := bytes.Index(head[:min(len(head), 1024)], []byte("%PDF-"))
 	return at == 0 || at > 0 && (!utf8.Valid(head[:at]) || format.CountLetters(string(head[:at])) == 0 || head[at-1] == '\n' || head[at-1] == '\r')
 }
 
-// read reads PDF files page by page, so that memory does not grow with the number of pages. Properties of the whole
-// document, such as the body text's font size, are first collected from a sample of its pages.
+// read reads a PDF file page by page, so memory does not grow with the number of pages. It first collects properties of
+// the whole document, such as the body text's font size, from a sample of its pages.
 func read(p *format.Parser) error {
 	data, err := p.Src.Bytes()
 	if err != nil {
@@ -65,7 +65,8 @@ func read(p *format.Parser) error {
 	return s.finish()
 }
 
-// finish records which readers were used, warns of unreadable pages, and returns an error if there is no text at all.
+// finish records which readers were used, warns about unreadable pages, and returns an error if there is no text at
+// all.
 func (s *source) finish() error {
 	p := s.p
 	if s.letters == 0 {
@@ -93,7 +94,7 @@ func (s *source) finish() error {
 	return nil
 }
 
-// route describes in one line which readers were used for the pages.
+// route describes in one line which readers read the pages.
 func (s *source) route() string {
 	r := "pdf/own"
 	switch {
@@ -108,7 +109,7 @@ func (s *source) route() string {
 	return r + s.scanned.route()
 }
 
-// noText returns the error that explains why no page has text.
+// noText returns an error that explains why no page has text.
 func (s *source) noText() error {
 	advice := s.p.Src.Scans.Advice()
 	switch {
@@ -151,7 +152,7 @@ func haveClause(n int) string {
 }
 
 // damagedPDF returns the error for a damaged file. Its message is one line for users, in which `what` names the damage.
-// `cause` is the error from the PDF reader, and meant for logs.
+// `cause` is the PDF reader's error, which is meant for logs.
 func damagedPDF(what string, cause error) *format.Error {
 	return &format.Error{Kind: format.Damaged, Err: cause, Message: "the PDF is damaged: " + what + "; export it again, or upload the document in another format"}
 }

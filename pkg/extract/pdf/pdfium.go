@@ -26,13 +26,13 @@ import (
 // pdfiumPages is the maximum memory of the sandbox, in WebAssembly pages of 64 KiB: 256 MiB.
 const pdfiumPages = 4096
 
-// pdfiumGC is the heap growth, in percent, that triggers a garbage collection while a file is open in PDFium. Every
-// call into the sandbox leaves 10 KiB of garbage, so frequent collections save much memory. They cost little, because
-// the live heap is cheap to scan.
+// pdfiumGC is the heap growth, in percent, that triggers a garbage collection while PDFium has a file open. Every call
+// into the sandbox leaves 10 KiB of garbage, so frequent collections save much memory. They cost little, because the
+// live heap is small.
 const pdfiumGC = 20
 
-// pdfiumRuntime is the compiled PDFium of this process. Compiling takes seconds, so it is done at most once, and only
-// if a file needs it.
+// pdfiumRuntime is the compiled PDFium of this process. Compiling takes seconds, so it happens at most once, and only
+// if a file needs PDFium.
 var pdfiumRuntime struct {
 	once sync.Once
 	pool pdfium.Pool
@@ -62,9 +62,9 @@ func startPDFium(cacheDir string) (pdfium.Pool, error) {
 	return r.pool, nil
 }
 
-// lockCompilation keeps other processes from compiling PDFium into the folder until `done` is called. Without it, each
-// child process that needs PDFium at the same time would spend seconds compiling it. With it, only one process compiles
-// PDFium, and the others use its result. If the lock fails, the only consequence is more work.
+// lockCompilation keeps other processes from compiling PDFium into the folder until `done` is called. Otherwise all
+// child processes that need PDFium at the same time would spend seconds compiling it. With the lock, one process
+// compiles PDFium and the others use the result. If locking fails, the only cost is more work.
 func lockCompilation(cacheDir string) (done func()) {
 	if cacheDir == "" {
 		return func() {}
@@ -76,7 +76,7 @@ func lockCompilation(cacheDir string) (done func()) {
 	return func() { _ = lock.Unlock() }
 }
 
-// pdfiumReader reads a file that is open in PDFium. The caller must close it.
+// pdfiumReader reads a file that is open in PDFium. It must be closed.
 type pdfiumReader struct {
 	instance  pdfium.Pdfium
 	doc       references.FPDF_DOCUMENT
@@ -87,8 +87,8 @@ type pdfiumReader struct {
 	stopWatch func() bool // stops the function that kills the instance when the context is done
 }
 
-// openPDFium opens a file in PDFium, which reads it directly from memory. It returns an Encrypted *Error for files that
-// need a password.
+// openPDFium opens a file in PDFium, which reads it directly from memory. If the file needs a password, it returns an
+// Encrypted *Error.
 func openPDFium(p *format.Parser, data []byte) (_ *pdfiumReader, err error) {
 	defer recoverPDFium(&err)
 	pool, err := startPDFium(p.Lim.CacheDir)
@@ -127,8 +127,8 @@ func openPDFium(p *format.Parser, data []byte) (_ *pdfiumReader, err error) {
 	return r, nil
 }
 
-// close closes the sandbox instance, which returns it to the pool. If the instance has trapped, closing fails and the
-// pool drops it.
+// close closes the sandbox instance, which returns to the pool. After a trap, closing fails, and the pool drops the
+// instance.
 func (r *pdfiumReader) close() {
 	var err error
 	defer recoverPDFium(&err)
@@ -137,7 +137,7 @@ func (r *pdfiumReader) close() {
 	_ = r.instance.Close()
 }
 
-// recoverPDFium converts a panic of the sandbox's host to an error.
+// recoverPDFium converts a panic in the sandbox's host to an error.
 func recoverPDFium(err *error) {
 	if x := recover(); x != nil {
 		*err = fmt.Errorf("PDFium: %v", x)

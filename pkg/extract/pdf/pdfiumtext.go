@@ -19,7 +19,7 @@ import (
 // maxPDFiumChars is the maximum number of characters per page requested from PDFium.
 const maxPDFiumChars = 500_000
 
-// Bounds for splitting words whose characters differ in height: the minimum difference, in points, and the maximum
+// Bounds for splitting words whose characters differ in height: the minimum difference in points, and the maximum
 // length of a word.
 const (
 	uneven        = 0.5
@@ -35,8 +35,8 @@ type pdfiumPage struct {
 	unknown pdfgarbled.Unknown // undecoded characters that form words
 }
 
-// page reads a page; i is the page's 0-based index. It builds lines from the positions of PDFium's words, so that pages
-// read with PDFium go through the same layout analysis as other pages.
+// page reads page i, counted from 0. It builds lines from the positions of PDFium's words, so that these pages go
+// through the same layout analysis as other pages.
 func (r *pdfiumReader) page(ctx context.Context, i int, hidden []pdftext.Box) (read pdfiumPage, err error) {
 	defer recoverPDFium(&err)
 	loaded, err := r.instance.FPDFText_LoadPage(&requests.FPDFText_LoadPage{Page: r.pageAt(i)})
@@ -85,12 +85,12 @@ func (r *pdfiumReader) page(ctx context.Context, i int, hidden []pdftext.Box) (r
 }
 
 // pdfiumWords passes the words of a page to a Builder, each as one glyph. A call into the sandbox costs as much as
-// laying out a line. So pdfiumWords requests the positions of only the first and last character of a word. It requests
-// the properties that a run of words has in common only once.
+// laying out a line. So pdfiumWords requests the positions of only the first and last character of a word, and the
+// common properties of a run of words only once.
 type pdfiumWords struct {
 	r      *pdfiumReader
 	text   references.FPDF_TEXTPAGE
-	hidden []pdftext.Box         // positions of text in hidden layers, which PDFium reads like any other text
+	hidden []pdftext.Box         // positions of text in hidden layers, which PDFium reads as ordinary text
 	page   structs.FPDF_FS_RECTF // visible part of the page; empty if unknown
 	out    pdftext.Builder
 
@@ -114,7 +114,7 @@ func (c *pdfiumWords) units(count int) ([]rune, error) {
 	if err == nil {
 		for _, r := range strings.TrimSuffix(all.Text, "\x00") {
 			if r >= 0x10000 {
-				break // otherwise positions and text would not match
+				break // otherwise positions and text would be out of step
 			}
 			units = append(units, r)
 		}
@@ -140,7 +140,7 @@ const (
 	pdfiumNoncharacter = 0xfffe
 )
 
-// endsWord reports whether r marks the end of a word: it is a blank, or a hyphen that divides the word.
+// endsWord reports whether r ends a word. It does if it is a blank, or a hyphen that divides the word.
 func endsWord(r rune) bool { return isBlank(r) || r == pdfiumHyphen || r == pdfiumNoncharacter }
 
 func isBlank(r rune) bool { return r == 0 || unicode.IsSpace(r) }
@@ -155,7 +155,7 @@ func (c *pdfiumWords) word(units []rune, n int) {
 	}
 	first, ok := c.box(n)
 	if !ok {
-		return // the character was inserted by PDFium and has no position on the page
+		return // PDFium inserted the character, so it has no position on the page
 	}
 	last, raised := first, first
 	if len(units) > 1 {
@@ -195,8 +195,8 @@ func differInSize(a, b structs.FPDF_FS_RECTF) bool {
 	return math.Abs(float64(a.Top-b.Top)) > uneven || math.Abs(float64(a.Bottom-b.Bottom)) > uneven
 }
 
-// parts splits a word whose characters differ in height, such as a number and its exponent, and passes the parts to the
-// Builder. If all characters have the same height, it passes nothing and returns false.
+// parts splits a word whose characters differ in height, such as a number with its exponent, and passes the parts to
+// the Builder. If all characters have the same height, it does nothing and returns false.
 func (c *pdfiumWords) parts(units []rune, n int, first structs.FPDF_FS_RECTF) bool {
 	last, from := first, 0
 	for i := 1; i < len(units); i++ {
@@ -249,8 +249,8 @@ func wordText(units []rune) string {
 	return b.String()
 }
 
-// startRun requests the properties that a run's characters have in common. It returns false if the run has no position
-// or no plausible size.
+// startRun requests the common properties of a run's characters. It returns false if the run has no position or no
+// plausible size.
 func (c *pdfiumWords) startRun(n int, b structs.FPDF_FS_RECTF) bool {
 	i := c.r.instance
 	c.r.calls += 4 // for origin, matrix, size and font
@@ -281,8 +281,8 @@ func (c *pdfiumWords) startRun(n int, b structs.FPDF_FS_RECTF) bool {
 	return c.size > 0 && c.size < 1e5
 }
 
-// span returns the start and the end of a word on its baseline. PDFium's boxes are parallel to the page edges, so the
-// end of a rotated word is calculated from the word's direction.
+// span returns the start and the end of a word on its baseline. PDFium's boxes are parallel to the page edges, so span
+// calculates the end of a rotated word from the word's direction.
 func (c *pdfiumWords) span(first, last structs.FPDF_FS_RECTF) (from, to [2]float64) {
 	left, right := float64(min(first.Left, last.Left)), float64(max(first.Right, last.Right))
 	bottom, top := float64(min(first.Bottom, last.Bottom)), float64(max(first.Top, last.Top))

@@ -24,8 +24,8 @@ const (
 	maxPictureBytes  = 8 << 20
 )
 
-// Picture draws a page of a PDF, counted from 1, as a PNG picture. The picture shows annotations and filled forms, but
-// nothing in the PDF is executed: PDFium is compiled without scripts and has no access to files or the network.
+// Picture draws a page of a PDF, counted from 1, as a PNG picture. The picture shows annotations and filled forms.
+// Nothing in the PDF is executed: PDFium is compiled without scripting, and has no access to files or the network.
 func Picture(ctx context.Context, src format.Source, lim format.Limits, page int) (_ []byte, err error) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -58,7 +58,7 @@ func Picture(ctx context.Context, src format.Source, lim format.Limits, page int
 	return drawn, nil
 }
 
-// picture draws page i, from 0.
+// picture draws page i, counted from 0.
 func (r *pdfiumReader) picture(i int) (_ []byte, err error) {
 	defer recoverPDFium(&err)
 	size, err := r.instance.GetPageSize(&requests.GetPageSize{Page: r.pageAt(i)})
@@ -75,7 +75,7 @@ func (r *pdfiumReader) picture(i int) (_ []byte, err error) {
 		return nil, fmt.Errorf("drawing the page: %w", err)
 	}
 	defer drawn.CleanupFunc()
-	// If a page uses transparency, PDFium leaves its background transparent, so the picture is drawn on white paper.
+	// PDFium leaves the background of a page with transparency transparent, so draw the picture on white paper.
 	paper := image.NewRGBA(drawn.Result.RenderedImage.Bounds())
 	draw.Draw(paper, paper.Bounds(), image.White, image.Point{}, draw.Src)
 	draw.Draw(paper, paper.Bounds(), drawn.Result.RenderedImage, drawn.Result.RenderedImage.Bounds().Min, draw.Over)

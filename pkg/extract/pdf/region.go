@@ -7,7 +7,7 @@ import (
 )
 
 // trimmed returns the grid without empty rows at its top and bottom, which appear if a picture touches the table. It
-// also removes borders that no rule uses any more. It returns nil if the rest is too small for a table.
+// also removes borders that no rule uses any more. It returns nil if what remains is too small for a table.
 func (g *grid) trimmed(lines []pdftext.Line) *grid {
 	first, last := g.rows(), -1
 	for _, line := range lines {
@@ -57,8 +57,8 @@ type region struct {
 	rowSpan, columnSpan int
 }
 
-// regions joins grid cells that no rule separates, and returns the joined regions. ok is false if a region is not a
-// rectangle, because the rules then belong to a drawing.
+// regions returns the table cells, by joining grid cells that no rule separates. ok is false if a region is not a
+// rectangle: the rules then belong to a drawing.
 func (g *grid) regions() (all []region, ok bool) {
 	columns := g.columns()
 	seen := make([]bool, g.rows()*columns)
@@ -104,11 +104,11 @@ func (g *grid) regions() (all []region, ok bool) {
 }
 
 // split splits a region at vertical rules that end inside it, such as the rules below a name that spans several
-// columns. It first splits each row of the grid at its own rules. It then joins each part with the part below it if
-// both have the same columns and no rule separates them. A region without such rules stays whole.
+// columns. It first splits each row of the grid at the row's own rules. It then joins a part with the one below if both
+// have the same columns and no rule separates them. A region without such rules stays whole.
 func (g *grid) split(c region) []region {
 	var all []region
-	above := make([]int, c.columnSpan) // by column: number of the part, from 1, that began there in the row above; 0 if none
+	above := make([]int, c.columnSpan) // by column: the part that began there in the row above, from 1; 0 if none
 	for r := c.row; r < c.row+c.rowSpan; r++ {
 		here := make([]int, c.columnSpan)
 		for k := c.column; k < c.column+c.columnSpan; {

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// withColumns adds columns to a grid that has rules only between rows, and returns the new grid. The column borders lie
-// in the vertical white space between the words of all lines. withColumns returns nil if there are fewer than two
+// withColumns adds columns to a grid that has rules only between its rows, and returns the new grid. The column borders
+// are in the vertical white space between the words of all lines. withColumns returns nil if there are fewer than two
 // columns.
 func (g *grid) withColumns(lines []pdftext.Line) *grid {
 	t := g.textOf(lines)
@@ -52,7 +52,7 @@ func (g *grid) withColumns(lines []pdftext.Line) *grid {
 	return out
 }
 
-// maxRivers is the maximum number of vertical strips of white space that are examined in a table.
+// maxRivers is the maximum number of vertical strips of white space examined in a table.
 const maxRivers = 500
 
 // lineWords returns the words in each line.
@@ -67,7 +67,7 @@ func lineWords(lines []pdftext.Line) [][]pdftext.Cell {
 }
 
 // hasGapAt reports whether most lines have a gap at the position `at` that is wider than a space between words. Smaller
-// gaps also occur in text by chance.
+// gaps also occur by chance.
 func hasGapAt(lines []pdftext.Line, words [][]pdftext.Cell, at float64) bool {
 	const room = 0.5 // minimum width of the gap, as a multiple of the font size
 	n := 0
@@ -87,8 +87,8 @@ func hasGapAt(lines []pdftext.Line, words [][]pdftext.Cell, at float64) bool {
 	return n*3 >= len(lines)*2
 }
 
-// bodyLines returns the lines that define the columns. It leaves out titles between rows. It also leaves out all header
-// lines except the last one, because the names in them may span several columns.
+// bodyLines returns the lines that define the columns. It omits titles between rows, and all header lines except the
+// last, because their names may span several columns.
 func (t *gridText) bodyLines() []pdftext.Line {
 	var body []pdftext.Line
 	header, several := true, 0
@@ -111,8 +111,8 @@ func (t *gridText) bodyLines() []pdftext.Line {
 }
 
 // hasHeader reports whether a table without rules between its columns has a header. The header is the first row with
-// text. It must have only a few lines, name at least two columns, and contain no list markers. The rows below it must
-// not be prose in columns.
+// text. It must have only a few lines, name at least two columns, and contain no list markers. The rows below must not
+// be prose in columns.
 func (t *gridText) hasHeader() bool {
 	const headerLines = 3
 	header := -1
@@ -145,8 +145,8 @@ func (t *gridText) hasHeader() bool {
 	return names >= 2 && (len(t.ys) > 5 || proseColumns(lines) == nil)
 }
 
-// keepNamed removes the left border of each column without a header word: the border is then only white space that
-// happens to run through all rows. The first column may lack a header word, because it may hold row names.
+// keepNamed removes the left border of each column without a header word, because that border is only white space that
+// happens to run through all rows. The first column needs no header word, because it may hold row names.
 func (t *gridText) keepNamed(g *grid) {
 	names := lineWords(t.bands[slices.IndexFunc(t.bands, func(band []pdftext.Line) bool { return len(band) > 0 })])
 	for k := g.columns() - 1; k > 0; k-- {
@@ -156,7 +156,7 @@ func (t *gridText) keepNamed(g *grid) {
 	}
 }
 
-// keepFilled removes the borders of columns where only a few lines have text. `body` holds the words in each line.
+// keepFilled removes the borders of columns with text on only a few lines. `body` holds the words in each line.
 func (g *grid) keepFilled(body [][]pdftext.Cell) {
 	const fewest = 2
 	for k := g.columns() - 1; k > 0; k-- {
@@ -172,7 +172,7 @@ func (g *grid) keepFilled(body [][]pdftext.Cell) {
 	}
 }
 
-// inColumn reports whether one of the words is in column k. As in Cell.Cut, the middle of a word decides.
+// inColumn reports whether the middle of one of the words is in column k. Cell.Cut also goes by the middle.
 func (g *grid) inColumn(k int, words []pdftext.Cell) bool {
 	return slices.ContainsFunc(words, func(w pdftext.Cell) bool {
 		middle := (w.X0 + w.X1) / 2
@@ -180,8 +180,8 @@ func (g *grid) inColumn(k int, words []pdftext.Cell) bool {
 	})
 }
 
-// spansColumns reports whether a cell is a title over several columns. Such a cell has no gap wider than a word space
-// at the borders that it crosses.
+// spansColumns reports whether a cell is a title over several columns. At the borders that it crosses, such a cell has
+// no gap wider than a space between words.
 func spansColumns(c pdftext.Cell, borders []float64, size float64) bool {
 	const room = 0.5 // maximum width of a space between words, as a multiple of the font size
 	words := c.Words()
@@ -201,8 +201,8 @@ func spansColumns(c pdftext.Cell, borders []float64, size float64) bool {
 	return crosses
 }
 
-// framesText reports whether a few rules are only a frame around a page's text, and not the rules of a table. It
-// recognises such text by the headings or lists between the rules.
+// framesText reports whether a few rules only frame the text of a page, and do not form a table. Such text has headings
+// or lists between the rules.
 func (l *layout) framesText(t *gridText) bool {
 	marks, all := 0, 0
 	for _, band := range t.bands {
@@ -218,8 +218,8 @@ func (l *layout) framesText(t *gridText) bool {
 	return marks*4 > all
 }
 
-// addHeaderRow adds a row at the top of a grid if a header line lies just above the first rule. This line must have a
-// name above each column, except perhaps the first.
+// addHeaderRow adds a row at the top of a grid if there is a header line just above the first rule. This line must have
+// a name above each column, except perhaps the first.
 func (g *grid) addHeaderRow(items []placed) {
 	var inside []pdftext.Line
 	for _, item := range items {
@@ -252,7 +252,7 @@ func (g *grid) addHeaderRow(items []placed) {
 	taller := &grid{turn: g.turn, xs: g.xs, ys: append(above.ys[:1:1], g.ys...)}
 	with := taller.withColumns(append(names, inside...))
 	if with == nil || with.columns() < columns.columns() {
-		return // the line is text above the table
+		return // the line belongs to the text above the table
 	}
 	named := lineWords(names)
 	for k := range with.columns() - 1 {

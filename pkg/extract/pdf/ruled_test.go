@@ -34,7 +34,7 @@ func lattices(xs, ys []float64) string {
 func TestTablesWithRules(t *testing.T) {
 	t.Parallel()
 	const f = "F1"
-	// Text in three columns that are so close together that only rules separate them.
+	// Text in three columns that only rules separate, because the columns are so close together.
 	narrow := func(y float64, a, b, c string) string {
 		return extracttest.At(f, 11, 74, y, a) + extracttest.At(f, 11, 132, y, b) + extracttest.At(f, 11, 202, y, c)
 	}

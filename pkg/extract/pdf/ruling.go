@@ -18,14 +18,14 @@ const (
 	closing      = 0.6       // minimum fraction of a cell's side that a rule must cover to separate the cell from the next
 )
 
-// grid holds the borders of a table's cells, derived from the table's ruled lines. `turn` is the direction of the text
+// grid holds the borders of a table's cells, which come from its ruled lines. `turn` is the direction of the text
 // lines. The x coordinates of the borders run along the lines of text, and the y coordinates across them.
 type grid struct {
 	turn int
 	xs   []float64 // borders of columns, ascending
 	ys   []float64 // borders of rows, descending
 	// parts[r][k] is true if a rule separates cells k and k+1 of row r. below[r][k] is true if a rule separates cell k
-	// of row r from the next row. Both are nil if all rules are horizontal; then the columns must be found in the text.
+	// of row r from the next row. Both are nil if all rules are horizontal; the columns must then be found in the text.
 	parts, below [][]bool
 }
 
@@ -41,8 +41,8 @@ func (g *grid) bottom() float64 { return g.ys[len(g.ys)-1] }
 // swapped.
 type rule struct{ at, from, to float64 }
 
-// gridsOf finds possible table grids in the drawings of a page. The text in a grid decides later whether the grid is a
-// table.
+// gridsOf finds possible table grids in the drawings of a page. Whether a grid is a table depends on the text in it,
+// which is checked later.
 func gridsOf(d pdftext.Drawn, turn int) []grid {
 	across, down := rulesOf(d, turn)
 	const fewest = 3 // minimum number of rules in a table
@@ -66,9 +66,9 @@ func gridsOf(d pdftext.Drawn, turn int) []grid {
 	return grids
 }
 
-// rulesOf returns the rules of a page, with pieces of one rule joined. `turn` is the direction of the text lines. The
-// coordinates of the results are relative to this direction. The sides of filled rectangles are also rules, because
-// backgrounds can separate rows and cells.
+// rulesOf returns the rules of a page, with the pieces of each rule joined. `turn` is the direction of the text lines,
+// to which the resulting coordinates are relative. The sides of filled rectangles are rules too, because backgrounds
+// can separate rows and cells.
 func rulesOf(d pdftext.Drawn, turn int) (across, down []rule) {
 	add := func(b pdftext.Box) {
 		x0, x1, y0, y1 := alongLine(b, turn)
@@ -90,7 +90,7 @@ func rulesOf(d pdftext.Drawn, turn int) (across, down []rule) {
 	return joinRules(across), joinRules(down)
 }
 
-// joinRules joins pieces of rules that touch on one line.
+// joinRules joins pieces of rules that touch and lie on one line.
 func joinRules(rules []rule) []rule {
 	slices.SortFunc(rules, func(a, b rule) int { return cmp.Compare(a.at, b.at) })
 	var joined []rule
@@ -119,7 +119,7 @@ func joinRules(rules []rule) []rule {
 // ruleSet holds rules that touch one another.
 type ruleSet struct{ across, down []rule }
 
-// connected groups the rules that meet, directly or through other rules.
+// connected groups the rules that meet, either directly or through other rules.
 func connected(across, down []rule) []ruleSet {
 	of := make([]int, len(across)+len(down))
 	for i := range of {
@@ -174,7 +174,7 @@ func lattice(across, down []rule) (grid, bool) {
 	for _, v := range down {
 		xs = append(xs, v.at)
 	}
-	// If a table has no frame, its edges are the ends of its rules.
+	// The edges of a table without a frame are the ends of its rules.
 	for _, h := range across {
 		xs = append(xs, h.from, h.to)
 	}
@@ -245,13 +245,13 @@ func nearest(places []float64, at float64) int {
 	return best
 }
 
-// covers reports whether a rule runs along most of one side of a cell. The side extends from `from` to `to`.
+// covers reports whether a rule runs along most of the side of a cell that extends from `from` to `to`.
 func covers(r rule, from, to float64) bool {
 	return min(r.to, to)-max(r.from, from) >= closing*(to-from)
 }
 
-// stacked returns grids of horizontal rules that have the same length and are one below another. Such rules are common
-// in the tables of books, and as the edges of backgrounds behind every other row.
+// stacked returns grids of horizontal rules with the same length, one below another. They are common in the tables of
+// books, and as the edges of backgrounds behind every other row.
 func stacked(rules []rule) []grid {
 	const fewest = 3
 	slices.SortStableFunc(rules, func(a, b rule) int { return cmp.Compare(b.at, a.at) })

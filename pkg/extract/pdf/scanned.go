@@ -13,18 +13,18 @@ import (
 	"github.com/sluice/sluice/pkg/extract/scan"
 )
 
-// Bounds that decide whether the text of a page must be recognised in its picture.
+// Bounds that decide whether to recognise the text of a page in its picture.
 const (
-	minPicture   = 0.1  // minimum share of the page that pictures cover, if the page has no text
-	maxCaption   = 80   // maximum number of letters that may be a stamp or a running title on a scanned page
-	minCovering  = 0.6  // minimum share of the page that pictures cover, if it has no more text than that
+	minPicture   = 0.1  // minimum share of the page covered by pictures, if the page has no text
+	maxCaption   = 80   // maximum number of letters in a stamp or a running title on a scanned page
+	minCovering  = 0.6  // minimum share of the page covered by pictures, if there is no more text than that
 	minOutlines  = 60   // minimum number of curved shapes on a page whose text may be drawn as shapes
-	minReplacing = 0.5  // minimum confidence of recognised text that replaces the text of a font without a usable character map
-	minJudging   = 0.8  // minimum confidence of recognised text that a text layer is compared with
+	minReplacing = 0.5  // minimum confidence to replace the text of a font without a usable character map
+	minJudging   = 0.8  // minimum confidence of recognised text to which a text layer is compared
 	minJudged    = 50   // minimum number of letters to compare
 	minAgreement = 0.6  // minimum F1 of the words in a text layer that belongs to its picture
 	lowScan      = 0.75 // mean confidence below which recognised text is uncertain
-	sampledScans = 3    // number of pages with a text layer that are compared with their pictures
+	sampledScans = 3    // number of pages with a text layer to compare with their pictures
 )
 
 // scanNeed is the reason why the text of a page must be recognised in its picture.
@@ -38,7 +38,7 @@ const (
 	needCheck            // the page's text is an invisible layer over its picture
 )
 
-// needOf returns why the text of a page must be recognised in the page's picture, or needNone.
+// needOf returns why the text of a page must be recognised in its picture, or needNone.
 func needOf(p page) scanNeed {
 	switch {
 	case p.letters == 0 && (p.drawn.pictured >= minPicture || p.drawn.shapes >= minOutlines || p.byPDFium != "" && p.image):
@@ -59,8 +59,8 @@ func needOf(p page) scanNeed {
 type scannedPages struct {
 	wanted     []int // pages to recognise, by number
 	layered    []int // pages with a text layer over a picture
-	compared   int   // pages whose text layer was compared with the recognised text
-	wrong      int   // the ones with a different text layer
+	compared   int   // pages whose text layer was compared with recognised text
+	wrong      int   // those of them with a different text layer
 	replaced   []int // pages whose text layer was replaced
 	recognised []int // all pages with recognised text
 	letters    int   // letters on these pages
@@ -69,11 +69,10 @@ type scannedPages struct {
 	failed     []int
 	failure    string
 	textless   []int // pages on which no text was found
-	skipped    []int // pages that were left out because of the limit
+	skipped    []int // pages left out because of the limit
 }
 
-// recognised replaces the text of a page with the text that was recognised in the page's picture, if that is better; i
-// is the page's 0-based index.
+// recognised replaces the text of page i, counted from 0, with the text recognised in its picture if that is better.
 func (s *source) recognised(i int, p page) page {
 	p.substituted = !p.unknown.IsSignificant() && pdfgarbled.HasSubstitutedLetters(p.lines)
 	p.need = needOf(p)
@@ -128,7 +127,7 @@ func (s *source) size(i int) (width, height float64) {
 	return s.pdfium.size(i)
 }
 
-// account records whether page `number` needs text recognition and, if recognition has been tried, its result.
+// account records whether page `number` needs text recognition and, if recognition was tried, the result.
 func (c *scannedPages) account(number int, p page) {
 	switch p.need {
 	case needNone:
@@ -162,8 +161,8 @@ func (c *scannedPages) account(number int, p page) {
 	}
 }
 
-// next returns the pages to recognise next: all pages whose text must be recognised, and a sample of the pages with a
-// text layer. If the layers in the sample do not match their pictures, all pages with a text layer are recognised.
+// next returns the pages to recognise next: all pages whose text must be recognised, and a sample of those with a text
+// layer. If the text layers of the sample do not match the pictures, all pages with a text layer are recognised.
 func (c *scannedPages) next(scans format.Scans) []int {
 	pages := c.wanted
 	var layers []int // not compared yet
@@ -188,7 +187,7 @@ func (c *scannedPages) next(scans format.Scans) []int {
 	return pages[:min(len(pages), left)]
 }
 
-// agreement returns how well the words on two pages match: the F1 of the words with at least two letters.
+// agreement returns how well the words on two pages match: the F1 of words with at least two letters.
 func agreement(lines []pdftext.Line, found scan.Page) float64 {
 	count := map[string]int{}
 	here, there, both := 0, 0, 0
@@ -219,7 +218,7 @@ func agreement(lines []pdftext.Line, found scan.Page) float64 {
 
 const (
 	sizeStep = 0.5  // font sizes are rounded to a multiple of this, in points
-	sameSize = 0.22 // maximum deviation from the usual size of a page's letters that may be an error of measurement
+	sameSize = 0.22 // deviation from the usual size of a page's letters that may be a measurement error
 )
 
 // scannedLines returns the lines of a recognised page. `width` and `height` are the size of the page in points.

@@ -103,7 +103,7 @@ func TestOnlyPagesThatNeedItAreRecognised(t *testing.T) {
 	}
 }
 
-// TestATextLayerIsComparedWithItsPicture has four pages with an invisible text over a picture.
+// TestATextLayerIsComparedWithItsPicture reads four pages with invisible text over a picture.
 func TestATextLayerIsComparedWithItsPicture(t *testing.T) {
 	t.Parallel()
 	hidden := picture + "3 Tr " + extracttest.PDFLines("F1", 11, 72, 700, prose...)

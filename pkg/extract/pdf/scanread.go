@@ -14,8 +14,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/scan"
 )
 
-// readScanned lays out pages whose text was recognised in the pictures of a document in another format. The pages have
-// no size in points, so the size is calculated from the resolution of the pictures.
+// readScanned lays out pages whose text was recognised in the pictures of a document in another format. These pages
+// have no size in points, so it follows from the resolution of the pictures.
 func readScanned(p *format.Parser, pages []scan.Page) error {
 	const points = 72.0 / format.ScanResolution // per pixel
 	s := &source{p: p, pages: len(pages)}
@@ -51,7 +51,7 @@ func readScanned(p *format.Parser, pages []scan.Page) error {
 	return nil
 }
 
-// report records the recognised pages in the document, and warns of pages with uncertain or missing text.
+// report records the recognised pages in the document, and warns about pages with uncertain or missing text.
 func (c *scannedPages) report(p *format.Parser) {
 	if n := len(c.unsure); n > 0 {
 		p.Out.Warn(fmt.Sprintf("%s: the recognised text is uncertain (%.0f%% confidence on all recognised pages); scan %s again with 300 dpi if words are wrong", pageNumbers(c.unsure), 100*c.mean(), format.Plural(n, "it", "them")))
@@ -67,7 +67,7 @@ func (c *scannedPages) report(p *format.Parser) {
 	}
 }
 
-// route describes in a few words on which pages text was recognised.
+// route lists the pages whose text was recognised.
 func (c *scannedPages) route() string {
 	if len(c.recognised) == 0 {
 		return ""
@@ -78,7 +78,7 @@ func (c *scannedPages) route() string {
 // mean returns the mean confidence of all recognised letters.
 func (c *scannedPages) mean() float64 { return c.confidence / float64(max(c.letters, 1)) }
 
-// noText returns the error for a file that has no text, and in whose pictures no text was recognised either.
+// noText returns the error for a file without any text, neither as such nor recognised in the pictures of its pages.
 func (c *scannedPages) noText(pages int) error {
 	if len(c.failed) > 0 && len(c.textless) == 0 {
 		return format.Errorf(format.Resources, "the file has no text: %s scanned, and %s; upload a file with a text layer", pagesClause(pages), c.failure)
@@ -107,8 +107,8 @@ func scanPicture(p *format.Parser, number, turn int) (*image.Gray, error) {
 	return format.Turned(g, turn), nil
 }
 
-// gray draws a page in shades of grey; i is the page's 0-based index. The picture has the resolution for text
-// recognition, or a lower one if the picture would become too large.
+// gray draws page i, counted from 0, in shades of grey. It uses the resolution for text recognition, or a lower one if
+// the picture would become too large.
 func (r *pdfiumReader) gray(i int) (_ *image.Gray, err error) {
 	defer recoverPDFium(&err)
 	w, h := r.size(i)
@@ -139,8 +139,7 @@ func (r *pdfiumReader) gray(i int) (_ *image.Gray, err error) {
 		row := rgba.Pix[y*rgba.Stride:]
 		for x := range g.Rect.Dx() {
 			red, green, blue, alpha := uint32(row[4*x]), uint32(row[4*x+1]), uint32(row[4*x+2]), uint32(row[4*x+3])
-			// If a page uses transparency, PDFium leaves the page's background transparent, so the page is drawn on
-			// white paper.
+			// PDFium leaves the background of a page with transparency transparent, so draw the page on white paper.
 			g.Pix[y*g.Stride+x] = uint8(min((299*red+587*green+114*blue)/1000+255-alpha, 255))
 		}
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// source reads the pages of a file with one of two readers. The first is package pdftext, which knows fonts, table
-// cells and form fields. The second is PDFium, compiled to WebAssembly and confined in a sandbox. PDFium reads files
-// that pdftext cannot open. It also reads pages on which the text from pdftext shows signs of wrong decoding.
+// source reads the pages of a file with one of two readers. The first is package pdftext, which understands fonts,
+// table cells and form fields. The second is PDFium, compiled to WebAssembly and confined in a sandbox. PDFium reads
+// files that pdftext cannot open, and pages on which the text from pdftext seems to be decoded wrongly.
 type source struct {
 	p     *format.Parser
 	data  []byte
@@ -21,7 +21,7 @@ type source struct {
 
 	pdfium    *pdfiumReader // opened for the first page that needs it
 	pdfiumErr error         // why PDFium cannot be used; it is not tried again
-	poor      bool          // the document has hardly any text, so pages without text are also passed to PDFium
+	poor      bool          // the document has hardly any text, so PDFium also reads pages without text
 	budget    pdfiumBudget
 	pageCache map[int]page
 
@@ -31,8 +31,8 @@ type source struct {
 	byPDFium         []int
 	scans            []int // pages with pictures and no text
 	broken           []int
-	skippedUnhelpful []int // pages not passed to PDFium, because it did not know the characters of earlier pages
-	skippedCallLimit []int // pages not passed to PDFium, because its calls had reached the limit
+	skippedUnhelpful []int // pages not passed to PDFium because it did not know the characters of earlier pages
+	skippedCallLimit []int // pages not passed to PDFium because of the limit on its calls
 	unseen           unseenPages
 	garbled          garbledPages
 	scanned          scannedPages
@@ -46,7 +46,7 @@ type page struct {
 	image    bool       // the page has a picture
 	broken   bool       // the page could not be read to its end
 	byPDFium string     // why PDFium read the page; "" if pdftext read it
-	skipped  skipReason // why PDFium did not read the page although its text is doubtful
+	skipped  skipReason // why PDFium did not read the page despite doubtful text
 	fields   []pdftext.Field
 	unseen   pdftext.Unseen
 	unknown  pdfgarbled.Unknown // characters that the reader could not decode
@@ -57,14 +57,14 @@ type page struct {
 	need       scanNeed // why the text must be recognised in the page's picture
 	tried      bool     // recognition was tried
 	failure    string   // why it failed; "" if it did not
-	confidence float64  // mean confidence of the recognised text, from 0 to 1; 0 if the text is not recognised
+	confidence float64  // mean confidence of the recognised text, from 0 to 1; 0 if the text was not recognised
 	compared   bool     // the text layer was compared with recognised text
 	disagrees  bool     // the text layer was replaced by recognised text
 }
 
 // drawnPage describes what a page shows besides text.
 type drawnPage struct {
-	pictured float64 // share of the page that pictures cover
+	pictured float64 // share of the page covered by pictures
 	shapes   int     // curved shapes
 	layered  bool    // most text is an invisible layer over a picture
 }
@@ -101,7 +101,7 @@ func (s *source) close() {
 }
 
 // fallback returns PDFium with the file open, or nil if PDFium cannot be used. Starting PDFium takes a second, so
-// fallback also returns nil if no page has content that PDFium could find.
+// fallback also returns nil if the pages have no content for PDFium to find.
 func (s *source) fallback() *pdfiumReader {
 	if s.pdfium != nil || s.pdfiumErr != nil {
 		return s.pdfium
@@ -114,7 +114,7 @@ func (s *source) fallback() *pdfiumReader {
 	return s.pdfium
 }
 
-// page reads page i, from 0.
+// page reads page i, counted from 0.
 func (s *source) page(i int) (page, error) {
 	if err := s.p.Ctx.Err(); err != nil {
 		return page{}, err
@@ -128,7 +128,7 @@ func (s *source) page(i int) (page, error) {
 	return s.recognised(i, page), err
 }
 
-// readOwn reads page i with pdftext. It also returns the reason why the text may be wrong, if there is one.
+// readOwn reads page i with pdftext. It also returns the doubt about the text, if there is one.
 func (s *source) readOwn(i int) (page, doubt) {
 	if s.own == nil {
 		return page{}, doubt{why: "open"}
@@ -182,7 +182,7 @@ func (s *source) readBetter(i int, page page, d doubt) (page, error) {
 	return page, nil
 }
 
-// withoutPDFium returns the page as read by pdftext, for pages that PDFium did not read or could not improve.
+// withoutPDFium returns the page as pdftext read it, for pages that PDFium did not read or could not improve.
 func (page page) withoutPDFium(why skipReason, d doubt) page {
 	page.skipped = why
 	if d.why == "open" {
@@ -221,14 +221,14 @@ func (s *source) account(i int, page page) {
 	}
 }
 
-// doubt says why the text that pdftext read from a page may be wrong.
+// doubt is the reason why the text that pdftext read from a page may be wrong.
 type doubt struct {
 	why      string // reason for the doubt; "" if there is no doubt
 	readable bool   // the text is still useful
-	margin   int    // pdftext's result is kept if it has at least margin/10 of the letters that PDFium finds
+	margin   int    // keep pdftext's result if it has at least margin/10 of the letters that PDFium finds
 }
 
-// doubtOf returns the first signal that a page was not decoded correctly.
+// doubtOf returns the first sign that a page was decoded wrongly.
 func doubtOf(before, after pdftext.Stats, page page, poor bool) doubt {
 	glyphs := after.Glyphs - before.Glyphs
 	undecoded, odd := after.Undecoded-before.Undecoded, after.Odd-before.Odd

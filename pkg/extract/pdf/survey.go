@@ -9,10 +9,11 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// surveyPages is the number of pages sampled for the survey. Documents with at most this many pages are read only once.
+// surveyPages is the number of pages in the sample for the survey. Documents with at most this many pages are read only
+// once.
 const surveyPages = 64
 
-// survey holds properties of a whole document that must be known before its first block is written.
+// survey holds properties of a whole document that must be known before the first block is written.
 type survey struct {
 	weight   map[float64]int  // bytes of text by font size
 	edges    map[string]tally // lines at the top or bottom of pages, by masked text
@@ -22,14 +23,14 @@ type survey struct {
 	repeated map[string]bool  // headers and footers, by masked text
 }
 
-// tally counts the pages that show the same text at the same height.
+// tally counts the pages with the same text at the same height.
 type tally struct {
 	y     float64
 	pages int
 }
 
-// survey determines the properties of the document from a sample of its pages: runs of consecutive pages spread over
-// the whole document.
+// survey determines the properties of the document from a sample of its pages: runs of consecutive pages throughout the
+// document.
 func (s *source) survey() (*survey, error) {
 	sample := samplePages(s.pages)
 	type read struct {
@@ -88,14 +89,14 @@ func samplePages(n int) []int {
 	return sample
 }
 
-// maxPlainLines is the maximum number of lines on a page that is not searched for headers and footers.
+// maxPlainLines is the maximum number of lines on a page that has no headers and footers to look for.
 const maxPlainLines = 6
 
 func (v *survey) add(lines []pdftext.Line) {
 	const most = 1000 // maximum number of distinct sizes
 	for _, line := range lines {
 		if format.CountLetters(line.Text()) < 2 {
-			continue // this may be a drop cap, whose size says nothing about headings
+			continue // possibly a drop cap, whose size says nothing about headings
 		}
 		if _, known := v.weight[line.Size]; known || len(v.weight) < most {
 			v.weight[line.Size] += len(line.Text())
@@ -136,7 +137,7 @@ func (v *survey) conclude() {
 	v.repeated = map[string]bool{}
 	const atLeast = 3
 	for text, t := range v.edges {
-		if t.pages >= atLeast && t.pages*5 >= v.pages*2 && isFurniture(text) { // two fifths are enough, because left and right pages may differ
+		if t.pages >= atLeast && t.pages*5 >= v.pages*2 && isFurniture(text) { // left and right pages may differ
 			v.repeated[text] = true
 		}
 	}

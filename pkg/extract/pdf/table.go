@@ -8,12 +8,12 @@ import (
 	"github.com/sluice/sluice/pkg/extract/table"
 )
 
-// tableLines is the maximum number of lines in one table. The rest of a longer table is read as another table.
+// tableLines is the maximum number of lines in one table. The rest of a longer table becomes another table.
 const tableLines = 400
 
 // takeTable separates a table at the start of `lines` from the lines below it. The table has at least two lines with
-// several cells each, and may have lines between them that continue a cell. takeTable returns nil and all lines if
-// there is no table.
+// several cells each. Lines between them may continue a cell. If there is no table, takeTable returns nil and all
+// lines.
 func takeTable(lines []pdftext.Line) (table, rest []pdftext.Line) {
 	n, rows := 0, 0
 	for i := 0; i < min(len(lines), tableLines); i++ {
@@ -34,7 +34,7 @@ func takeTable(lines []pdftext.Line) (table, rest []pdftext.Line) {
 		return nil, lines
 	}
 	table, rest = lines[:n], lines[n:]
-	// Some programs write the header into the file after the rows that are below it on the page.
+	// Some programs write the header into the file after the rows below it.
 	if len(rest) > 0 && len(rest[0].Cells) >= 2 && len(rest[0].Cells) >= len(table[0].Cells) && overlap(rest[0], table[0]) > 0.5 {
 		if up := (rest[0].Y - table[0].Y) / max(rest[0].Size, 1); up > 0.5 && up < 4 {
 			table = append([]pdftext.Line{rest[0]}, table...)
@@ -51,7 +51,7 @@ func sameRow(a, b pdftext.Line) bool {
 	return max(a.Y-b.Y, b.Y-a.Y) < 0.3*min(a.Size, b.Size) && from >= end
 }
 
-// continuesCell reports whether a line with a single cell may continue a cell of the row above.
+// continuesCell reports whether a line with a single cell may continue a cell in the row above.
 func continuesCell(above, l pdftext.Line) bool {
 	if len(l.Cells) != 1 || above.Y-l.Y > 1.5*l.Size || above.Size-l.Size > 0.5 || l.Size-above.Size > 0.5 {
 		return false
@@ -63,8 +63,8 @@ func continuesCell(above, l pdftext.Line) bool {
 // column is a table column, given by its horizontal range.
 type column struct{ from, to float64 }
 
-// columnsOf returns the columns of a table, derived from the rows with the most cells. It returns nil if the cells of
-// these rows do not line up.
+// columnsOf derives the columns of a table from the rows with the most cells. It returns nil if the cells of these rows
+// do not line up.
 func columnsOf(lines []pdftext.Line) []column {
 	most := 0
 	for _, l := range lines {
@@ -104,7 +104,7 @@ func columnAt(columns []column, c pdftext.Cell) int {
 	return best
 }
 
-// rowsOf assigns the cells of a table's lines to its columns and joins the lines of multi-line cells.
+// rowsOf assigns the cells in a table's lines to its columns, and joins the lines of multi-line cells.
 func (l *layout) rowsOf(lines []pdftext.Line, columns []column, rtl bool) []table.Row {
 	var rows []table.Row
 	pitch := rowPitch(lines)
@@ -138,8 +138,8 @@ func (l *layout) rowsOf(lines []pdftext.Line, columns []column, rtl bool) []tabl
 	return rows
 }
 
-// rowPitch returns the distance between the rows of a table. The lines inside a cell are closer together. If all
-// distances are equal, each line is a row.
+// rowPitch returns the distance between the rows of a table. Lines inside a cell are closer together. If all distances
+// are equal, each line is a row.
 func rowPitch(lines []pdftext.Line) float64 {
 	var gaps []float64
 	for i := 1; i < len(lines); i++ {
@@ -168,7 +168,7 @@ func (t *openTable) matchesColumns(columns []column, size float64) bool {
 	}
 	shift := columns[0].from - t.columns[0].from
 	for i, c := range columns {
-		// Columns may be left- or right-aligned, so only one of the edges must be unchanged.
+		// Columns may be left- or right-aligned, so only one of the edges must stay the same.
 		left, right := c.from-t.columns[i].from-shift, c.to-t.columns[i].to-shift
 		if min(max(left, -left), max(right, -right)) > size {
 			return false
@@ -205,8 +205,8 @@ type pageTable struct {
 	spanning bool        // names span several columns or rows
 }
 
-// emitTable emits the rows of a table. It names columns only if the names are certain, because a value with the wrong
-// name would be misread.
+// emitTable emits the rows of a table. It names columns only if the names are certain, because readers would
+// misunderstand a value with the wrong name.
 func (l *layout) emitTable(t *pageTable) error {
 	w := &table.Writer{Out: l.p.Out, Page: l.number, IsHeader: t.header}
 	before := l.open
@@ -244,8 +244,8 @@ func rightToLeft(lines []pdftext.Line) bool {
 	return n*2 > len(lines)
 }
 
-// proseColumns recognises lines that run across two or more columns of prose, and returns their parts column by column.
-// Such lines look like a table, but their cells are long and fill the columns. For a table it returns nil.
+// proseColumns recognises lines that run across two to four columns of prose, and returns their parts column by column.
+// Such lines look like a table, but their cells are long and fill the columns. For a table, it returns nil.
 func proseColumns(table []pdftext.Line) []pdftext.Line {
 	columns := columnsOf(table)
 	if len(columns) < 2 || len(columns) > 4 || len(table) < 4 {

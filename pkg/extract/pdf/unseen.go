@@ -9,7 +9,7 @@ import (
 
 // unseenPages collects the pages with invisible text.
 type unseenPages struct {
-	hidden, outside, read []int // page numbers, from 1, by kind of text: in hidden layers, outside the page, invisible for other reasons
+	hidden, outside, read []int // page numbers, from 1, by kind of text: in hidden layers, outside the page, other
 	sum                   pdftext.Unseen
 }
 
@@ -30,7 +30,7 @@ func (u *unseenPages) add(number int, page pdftext.Unseen) {
 	u.sum.Clipped += page.Clipped
 }
 
-// warn adds warnings about pages with invisible text. They say whether the text was read.
+// warn adds warnings about pages with invisible text, which say whether the text was read.
 func (u *unseenPages) warn(out *format.Sink) {
 	if len(u.hidden) > 0 {
 		out.Warn(pageNumbers(u.hidden) + ": text in hidden layers was skipped")

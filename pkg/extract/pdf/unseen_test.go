@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// layeredPDF returns a PDF with two layers. Content refers to the layers by the names o and p, and to the membership
-// dictionary by the name m.
+// layeredPDF returns a PDF with two layers. Content refers to the layers as o and p, and to the membership dictionary
+// as m.
 func layeredPDF(config, membership, content string) []byte {
 	first := freeObject(1)
 	more := []string{"<</Type/OCG/Name(One)/Usage<</View<</ViewState/OFF>>>>>>", "<</Type/OCG/Name(Two)>>", strings.NewReplacer("ONE", fmt.Sprintf("%d 0 R", first), "TWO", fmt.Sprintf("%d 0 R", first+1)).Replace(membership)}
@@ -75,7 +75,7 @@ func TestPDFiumDoesNotShowHiddenLayers(t *testing.T) {
 	}
 }
 
-// withStates returns a page with a graphics state M, which blends what is painted with what is below it.
+// withStates returns a page with a graphics state M, which blends new paint with what is below.
 func withStates(content string) []byte {
 	objects := extracttest.PageObjects(content)
 	objects[2] = strings.Replace(objects[2], "<< /Font", "<< /ExtGState<</M<</BM/Multiply>>>> /Font", 1)

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// Bounds on the position of a field's label, in points or as multiples of its font size.
+// Bounds on the distance between a field and its label, in points or as multiples of the label's font size.
 const (
 	labelLeft     = 220 // maximum distance from a label to the text field on its right, in points
 	labelRight    = 40  // maximum distance from a box to the label on its right, in points
@@ -22,12 +22,12 @@ const (
 	maxPageFields = 2_000
 )
 
-// blankToFill matches the dots or underscores that a form prints where a value goes.
+// blankToFill matches the dots or underscores that a form prints where a value belongs.
 var blankToFill = regexp.MustCompile(`[ \t]*(?:[_.…·‧]{3,}|(?:[_.] ){3,}[_.]?)[ \t]*$`)
 
 // Place joins the values of form fields to their labels: "Name: Smith", "☒ by post". A value without a label on the
-// page is labelled with the field's name and inserted at the field's position. In a table with fields, the column names
-// are the labels; `inTables` reports, for each field, whether it is in such a table. Place does not change `lines` and
+// page gets the field's name as its label, at the field's position. In a table with fields, the column names are the
+// labels; `inTables` reports, for each field, whether it is in such a table. Place does not modify `lines` and
 // `fields`.
 func Place(lines []pdftext.Line, fields []pdftext.Field, inTables func([]pdftext.Line, []pdftext.Field) []bool) []pdftext.Line {
 	if len(fields) == 0 {
@@ -38,7 +38,7 @@ func Place(lines []pdftext.Line, fields []pdftext.Field, inTables func([]pdftext
 		f.lines[i].Cells = slices.Clone(f.lines[i].Cells)
 	}
 	slices.SortStableFunc(f.fields, func(a, b pdftext.Field) int {
-		if a.Box.Y0 < b.Box.Y1 && b.Box.Y0 < a.Box.Y1 { // side by side: process from the right, so that the indexes of labels stay valid
+		if a.Box.Y0 < b.Box.Y1 && b.Box.Y0 < a.Box.Y1 { // side by side: start from the right to keep label indexes valid
 			return cmp.Compare(b.Box.X0, a.Box.X0)
 		}
 		return cmp.Compare(b.Box.Y1, a.Box.Y1)
@@ -123,7 +123,7 @@ func leadingBlank(s string) string {
 	return s[:len(s)-len(strings.TrimLeft(s, "_.… \t"))]
 }
 
-// withColon removes the dots or underscores at the end of a label, and adds a colon unless the label ends in another
+// withColon removes the dots or underscores at the end of a label. It adds a colon, unless the label ends in another
 // separator.
 func withColon(label pdftext.Cell) pdftext.Cell {
 	text := strings.TrimRight(blankToFill.ReplaceAllString(label.Text, ""), " \t_")
@@ -134,7 +134,7 @@ func withColon(label pdftext.Cell) pdftext.Cell {
 	return pdftext.Placed(text, label.X0, label.X1)
 }
 
-// placeBox joins a check box to its label: a mark for a ticked or an empty box is written next to the text.
+// placeBox joins a check box to its label: it writes a mark for a ticked or an empty box next to the text.
 func (f *placer) placeBox(field pdftext.Field) {
 	cell := pdftext.Placed(markOf(field), field.Box.X0, field.Box.X1)
 	if i, k := f.labelLeftOf(field, labelRight); i >= 0 && f.labelsBefore(field) {
@@ -183,8 +183,8 @@ func (f *placer) placeBox(field pdftext.Field) {
 	f.insert(field, cell)
 }
 
-// labelsBefore reports whether the boxes in one row have their labels on the left. For this, each box must be much
-// nearer to the word before it than to the word after it.
+// labelsBefore reports whether the boxes in one row have their labels on the left. They do if each box is much nearer
+// to the word before it than to the word after it.
 func (f *placer) labelsBefore(field pdftext.Field) bool {
 	const nearer = 2
 	boxes := 0
@@ -216,26 +216,26 @@ func (f *placer) labelsBefore(field pdftext.Field) bool {
 			return false
 		}
 	}
-	return boxes > 1 // placeBox looks on both sides of a single box
+	return boxes > 1 // for a single box, placeBox looks on both sides
 }
 
 func isBoxSign(s string) bool { return strings.Trim(s, "☐□❑❒") == "" }
 
-// atHeight reports whether a line is at the height of a box. For a tall box, the line must be at its top.
+// atHeight reports whether a line is at the height of a box. If the box is tall, the line must be at its top.
 func atHeight(line pdftext.Line, b pdftext.Box) bool {
 	middle := line.Y + pdftext.MiddleHeight*line.Size
 	return line.Turn == 0 && middle > max(b.Y0, b.Y1-2*line.Size)-1 && middle < b.Y1+1
 }
 
-// boxBetween reports whether there is another field between a box and a position on its right.
+// boxBetween reports whether another field is between a box and a position on its right.
 func (f *placer) boxBetween(field pdftext.Field, x float64) bool {
 	return slices.ContainsFunc(f.fields, func(o pdftext.Field) bool {
 		return o.Box.X0 >= field.Box.X1-1 && o.Box.X0 < x-1 && o.Box.Y0 < field.Box.Y1 && field.Box.Y0 < o.Box.Y1
 	})
 }
 
-// labelLeftOf finds the nearest cell with a word to the left of a field. It returns the index of the line, and of the
-// cell in that line. Both are -1 if no such word is closer than `within` points.
+// labelLeftOf finds the nearest cell with a word to the left of a field. It returns the indexes of the line and of the
+// cell in that line. Both are -1 if no such word is within `within` points.
 func (f *placer) labelLeftOf(field pdftext.Field, within float64) (at, cell int) {
 	at, cell = -1, -1
 	for i, line := range f.lines {
@@ -254,14 +254,14 @@ func (f *placer) labelLeftOf(field pdftext.Field, within float64) (at, cell int)
 	return at, cell
 }
 
-// fieldOver reports whether another field at the same height lies between x and the left edge of the given field.
+// fieldOver reports whether another field at the same height is between x and the left edge of the given field.
 func (f *placer) fieldOver(field pdftext.Field, x float64) bool {
 	return slices.ContainsFunc(f.fields, func(o pdftext.Field) bool {
 		return o.Box != field.Box && o.Box.X1 <= field.Box.X0+1 && o.Box.X0 >= x-labelSlack && o.Box.Y0 < field.Box.Y1 && field.Box.Y0 < o.Box.Y1
 	})
 }
 
-// labelOver finds the cell directly above a field. It returns the index of the line, and of the cell in that line, or
+// labelOver finds the cell directly above a field. It returns the indexes of the line and of the cell in that line, or
 // -1 if there is none.
 func (f *placer) labelOver(field pdftext.Field) (at, cell int) {
 	at, cell = -1, -1
@@ -281,7 +281,7 @@ func (f *placer) labelOver(field pdftext.Field) (at, cell int) {
 	return at, cell
 }
 
-// labelUnder finds the cell directly below a field, and returns the same indexes as labelOver. It skips cells that are
+// labelUnder finds the cell directly below a field, and returns its indexes like labelOver. It skips cells that are
 // nearer to a field below them.
 func (f *placer) labelUnder(field pdftext.Field) (at, cell int) {
 	at, cell = -1, -1
@@ -306,7 +306,7 @@ func (f *placer) labelUnder(field pdftext.Field) (at, cell int) {
 	return at, cell
 }
 
-// insert adds a line for a value without a label. The line comes after the one above the field.
+// insert adds a line for a value without a label, after the line above the field.
 func (f *placer) insert(field pdftext.Field, cell pdftext.Cell) {
 	const usual = 10
 	size := min(usual, max(field.Box.Y1-field.Box.Y0, 1))

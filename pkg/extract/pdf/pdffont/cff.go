@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// cff holds those parts of a font in the Compact Font Format that map glyphs to characters.
+// cff holds the parts of a font in the Compact Font Format that map glyphs to characters.
 type cff struct {
 	names    []string // glyph names by glyph number; nil in CID-keyed fonts
 	cids     []int    // CIDs by glyph number in CID-keyed fonts; nil in other fonts
@@ -13,7 +13,7 @@ type cff struct {
 	standard bool // the font uses Adobe's standard encoding
 }
 
-// parseCFF parses a font. If it is damaged, the valid parts are used. It never returns nil.
+// parseCFF parses a font. If the font is damaged, it uses the valid parts. It never returns nil.
 func parseCFF(data []byte) *cff {
 	f := &cff{}
 	if len(data) < 4 {
@@ -72,7 +72,7 @@ func cffIndex(data []byte, at int) (items [][]byte, end int) {
 	return items, base + offset(count)
 }
 
-// cffDict returns the first operand of each operator in a DICT. The key of a two-byte operator is 0xc00 plus its second
+// cffDict returns the first operand of each operator in a DICT. The key of a two-byte operator is 0xc00 plus the second
 // byte.
 func cffDict(b []byte) map[int]float64 {
 	dict := map[int]float64{}
@@ -160,7 +160,7 @@ func cffCharset(data []byte, top map[int]float64, n int) []int {
 	return sids
 }
 
-// readEncoding reads which code stands for which glyph.
+// readEncoding reads which code belongs to which glyph.
 func (f *cff) readEncoding(data []byte, at int, strs [][]byte) {
 	if at == 0 {
 		f.standard = true
@@ -205,7 +205,8 @@ func (f *cff) readEncoding(data []byte, at int, strs [][]byte) {
 	}
 }
 
-// glyphText returns the glyphs' text by glyph number, derived from their names, or nil if no name is known.
+// glyphText returns the text of the glyphs by glyph number, derived from their names. It returns nil if no name is
+// known.
 func (f *cff) glyphText() map[uint32]string {
 	text := map[uint32]string{}
 	for g, name := range f.names {
@@ -219,7 +220,7 @@ func (f *cff) glyphText() map[uint32]string {
 	return text
 }
 
-// cffName returns the text for a name that cffString returned.
+// cffName returns the text for a name from cffString.
 func cffName(name string) string {
 	if t, ok := strings.CutPrefix(name, "\x00"); ok {
 		return t
@@ -227,8 +228,8 @@ func cffName(name string) string {
 	return glyphName(name)
 }
 
-// cffString returns the name whose string number is `sid`. For most standard strings, it returns a zero byte and the
-// character, not the name. The zero byte distinguishes such a result from a name.
+// cffString returns the name with the string number `sid`. For most standard strings, it returns a zero byte and the
+// character instead. The zero byte distinguishes them from names.
 func cffString(sid int, strs [][]byte) string {
 	switch {
 	case sid >= 391 && sid-391 < len(strs):

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdfobject"
 )
 
-// cidFont holds the additional properties of a composite font. The font's codes can have several bytes, and map to the
-// glyph numbers (CIDs) of a character collection.
+// cidFont holds the additional properties of a composite font. The codes of such a font can have several bytes, and map
+// to the glyph numbers (CIDs) of a character collection.
 type cidFont struct {
 	encoding       *cmap           // embedded or predefined CMap; nil if codes are CIDs or Unicode
 	unicode        unicodeForm     // encoding form of the predefined CMap, if that is a Unicode encoding
@@ -73,7 +73,7 @@ func (f *Font) loadComposite(v pdf.Value) {
 	}
 }
 
-// predefined sets up a predefined CMap. If the font does not name its character collection, the CMap determines it.
+// predefined sets up a predefined CMap, which determines the character collection if the font does not name it.
 func (f *Font) predefined(name string, collection *string) {
 	if name == "" {
 		return
@@ -114,7 +114,7 @@ func collectionOf(cmapName string) string {
 	return "Adobe-Japan1"
 }
 
-// loadGlyphs takes the text for each glyph from the embedded program, for fonts whose CIDs have no predefined meaning.
+// loadGlyphs reads the text for each glyph from the embedded program, for fonts whose CIDs have no predefined meaning.
 func (c *cidFont) loadGlyphs(file *pdfobject.File, desc pdf.Value) {
 	p := loadProgram(file, desc.Key("FontDescriptor"))
 	c.glyphText = p.glyphs()
@@ -132,11 +132,11 @@ func (c *cidFont) loadGlyphs(file *pdfobject.File, desc pdf.Value) {
 	}
 }
 
-// cidMetrics reads a font's W or W2 array. An entry of W has one number, an entry of W2 has three. cidMetrics keeps
-// only the first number of each entry.
+// cidMetrics reads a font's W or W2 array. An entry has one number in W and three in W2. cidMetrics keeps only the
+// first.
 func cidMetrics(w pdf.Value, numbers int) map[uint32]float64 {
 	out := map[uint32]float64{}
-	budget := maxMapped // limits the number of widths set: entries may repeat a long list or overlap
+	budget := maxMapped // limits the widths set: entries may repeat a long list or overlap
 	for i := 0; i < min(w.Len(), maxMapped) && budget > 0; {
 		first := uint32(max(0, w.Index(i).Int64()))
 		second := w.Index(i + 1)

@@ -21,8 +21,8 @@ type cmap struct {
 	vertical   bool
 }
 
-// textRange maps consecutive codes, from low to top, to consecutive texts. `first` is the text for the code `low`. Each
-// following code maps to the same text, with the last character increased by one more.
+// textRange maps consecutive codes, from low to top, to consecutive texts. `first` is the text for the code `low`. For
+// each further code, the last character of the text increases by one.
 type textRange struct {
 	low, top uint32
 	first    string
@@ -33,7 +33,7 @@ const (
 	maxSpaces = 100     // maximum number of code spaces; every code is compared with all of them
 )
 
-// parseCMap parses a CMap. If it is damaged, the valid parts are used.
+// parseCMap parses a CMap. If the CMap is damaged, it uses the valid parts.
 func parseCMap(data []byte) *cmap {
 	m := &cmap{text: map[uint32]string{}}
 	t := pdfobject.NewScanner(data)
@@ -108,7 +108,7 @@ func (m *cmap) mapRanges(args []pdfobject.Token) {
 	for i := 0; i+2 < len(args); i += 3 {
 		low, top, dst := codeOf(args[i].Str), codeOf(args[i+1].Str), args[i+2]
 		if top < low {
-			top = low // some programs write this by mistake; the first code is still valid
+			top = low // some programs write this by mistake; the first code is valid
 		}
 		if dst.Kind == pdfobject.Array {
 			for j, item := range dst.Items {
@@ -217,8 +217,7 @@ func (m *cmap) codeLength(s string) int {
 	return 1
 }
 
-// inCodeSpace reports whether a code is in a code space. It compares byte by byte, because a code space limits each
-// byte separately.
+// inCodeSpace reports whether a code is in a code space, which limits each byte separately.
 func inCodeSpace(code uint32, sp adobe.Range) bool {
 	for i := range sp.Bytes {
 		shift := 8 * i
@@ -238,7 +237,7 @@ func codeOf(s string) uint32 {
 	return c
 }
 
-// destination returns the text for an entry of a ToUnicode map. The entry is UTF-16 or a glyph name.
+// destination returns the text for an entry of a ToUnicode map: UTF-16 or a glyph name.
 func destination(t pdfobject.Token) string {
 	if t.Kind == pdfobject.Name {
 		return glyphName(t.Str)
@@ -246,7 +245,7 @@ func destination(t pdfobject.Token) string {
 	return utf16Text(t.Str)
 }
 
-// utf16Text decodes big-endian UTF-16. Some programs write a single byte instead, which is read as Latin-1.
+// utf16Text decodes big-endian UTF-16. It reads a single byte, which some programs write instead, as Latin-1.
 func utf16Text(s string) string {
 	switch len(s) {
 	case 1:

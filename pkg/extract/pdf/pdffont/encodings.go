@@ -2,7 +2,7 @@ package pdffont
 
 import "golang.org/x/text/encoding/charmap"
 
-// standardUpperHalf is the upper half of Adobe's standard encoding. Unused codes are missing.
+// standardUpperHalf is the upper half of Adobe's standard encoding, without the unused codes.
 var standardUpperHalf = map[byte]rune{
 	0xa1: '¡', 0xa2: '¢', 0xa3: '£', 0xa4: '⁄', 0xa5: '¥', 0xa6: 'ƒ', 0xa7: '§', 0xa8: '¤', 0xa9: '\'', 0xaa: '“',
 	0xab: '«', 0xac: '‹', 0xad: '›', 0xae: 'ﬁ', 0xaf: 'ﬂ', 0xb1: '–', 0xb2: '†', 0xb3: '‡', 0xb4: '·', 0xb6: '¶',
@@ -33,7 +33,7 @@ var (
 	}
 )
 
-// wingdings are the signs of the Wingdings font that occur in text, mainly list markers.
+// wingdings are the signs of the Wingdings font that occur in text, mostly list markers.
 var wingdings = map[byte]rune{
 	0x22: '✂', 0x28: '☎', 0x2a: '✉', 0x36: '⌛', 0x41: '✌', 0x46: '☞', 0x4a: '☺', 0x6c: '●', 0x6d: '❍', 0x6e: '■',
 	0x6f: '□', 0x70: '□', 0x71: '❑', 0x72: '❒', 0x73: '◆', 0x74: '◆', 0x75: '◆', 0x76: '❖', 0x77: '◆', 0x9e: '·',
@@ -62,7 +62,7 @@ func dingbat(c byte) rune {
 	return 0
 }
 
-// baseEncoding returns the table of a named encoding of simple fonts, with "" for unused codes.
+// baseEncoding returns the table of a named encoding for simple fonts, with "" for unused codes.
 func baseEncoding(name string) *[256]string {
 	var runes [256]rune
 	for i := 0x20; i < 0x7f; i++ {

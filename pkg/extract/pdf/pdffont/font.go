@@ -1,5 +1,5 @@
-// Package pdffont decodes the strings that content streams of PDF files show: it returns the characters and the widths
-// of their glyphs. It reads simple and composite fonts, their CMaps and encodings, and embedded font programs.
+// Package pdffont decodes the strings in content streams of PDF files: it returns the characters and the widths of
+// their glyphs. It reads simple and composite fonts, their CMaps and encodings, and embedded font programs.
 //
 // Only package pdftext imports this package.
 package pdffont
@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdfobject"
 )
 
-// Font decodes the strings that a content stream shows.
+// Font decodes strings in a content stream.
 type Font struct {
 	Bold     bool
 	Vertical bool // the pen moves down
@@ -40,7 +40,7 @@ type Glyph struct {
 // maxCached is the maximum number of fonts in a cache.
 const maxCached = 4096
 
-// Cache reads each font of a file once.
+// Cache holds the fonts of a file, so that each is read only once.
 type Cache struct {
 	file  *pdfobject.File
 	fonts map[string]*Font
@@ -49,7 +49,7 @@ type Cache struct {
 // NewCache returns an empty cache for the fonts of a file.
 func NewCache(file *pdfobject.File) *Cache { return &Cache{file: file, fonts: map[string]*Font{}} }
 
-// Load reads a font from its dictionary. If the font is damaged, its glyphs have no text.
+// Load reads a font from its dictionary. The glyphs of a damaged font have no text.
 func (c *Cache) Load(v pdf.Value) *Font {
 	key := strconv.FormatUint(uint64(pdfobject.ObjectNumber(v)), 10)
 	if key == "0" { // the font is inside another object
@@ -147,8 +147,8 @@ func isUsable(s string) bool {
 	return r >= 0x20 && r != 0x7f && r != 0xfffd && r != 0xffff
 }
 
-// simpleTable returns the encoding of a simple font. This is a named encoding, or the one built into the embedded font
-// program, with the changes that the Differences array lists.
+// simpleTable returns the encoding of a simple font: a named encoding, or that of the embedded font program, with the
+// changes in the Differences array.
 func (f *Font) simpleTable(v, desc pdf.Value) *[256]string {
 	enc := v.Key("Encoding")
 	base := enc.Name()
@@ -199,13 +199,13 @@ func (f *Font) trueTypeTable(program *program, symbolic bool) *[256]string {
 			found++
 		}
 	}
-	if found == 0 && f.toUnicode == nil { // the codes of a subset font have no general meaning, but subsets often keep Latin codes
+	if found == 0 && f.toUnicode == nil { // the codes of subset fonts are arbitrary, but often Latin
 		return latin
 	}
 	return table
 }
 
-// applyDifferences replaces the table entries that an encoding's Differences array lists.
+// applyDifferences replaces the table entries listed in an encoding's Differences array.
 func (f *Font) applyDifferences(table *[256]string, diffs pdf.Value, program *program) {
 	names := map[int]string{}
 	code := 0
@@ -239,10 +239,10 @@ func (f *Font) applyDifferences(table *[256]string, diffs pdf.Value, program *pr
 		if text == "" {
 			text = program.named(name)
 		}
-		if text == "" && agreeing*2 > len(names) { // a single name that looks like its code may be a coincidence
+		if text == "" && agreeing*2 > len(names) { // a single name that looks like its code may do so by chance
 			text = codeName(name, code)
 		}
-		table[code] = text // "" for unknown names: better unknown than wrong
+		table[code] = text // "" for unknown names: no text is better than wrong text
 		if text != "" {
 			known++
 		}
@@ -252,7 +252,7 @@ func (f *Font) applyDifferences(table *[256]string, diffs pdf.Value, program *pr
 	}
 }
 
-// bitmapTable completes the encoding of a Type 3 font whose glyphs have arbitrary names. Such fonts mostly hold bitmaps
+// bitmapTable completes the encoding of a Type 3 font whose glyphs have arbitrary names. Most such fonts hold bitmaps
 // of a Latin TeX font, and keep that font's codes.
 func bitmapTable(table *[256]string, names map[int]string) {
 	ligatures := [...]string{0x0b: "ff", 0x0c: "fi", 0x0d: "fl", 0x0e: "ffi", 0x0f: "ffl"}
@@ -267,7 +267,7 @@ func bitmapTable(table *[256]string, names map[int]string) {
 	}
 }
 
-// Decode calls `do` with each glyph of a string that the page shows.
+// Decode calls `do` with each glyph of a string on the page.
 func (f *Font) Decode(s string, do func(Glyph)) {
 	if f.cid != nil {
 		f.decodeCIDs(s, do)

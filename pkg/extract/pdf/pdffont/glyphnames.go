@@ -9,13 +9,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// glyphName returns the text for a glyph name according to the Adobe Glyph List Specification, or "" for an unknown
-// name.
+// glyphName returns the text for a glyph name, according to the Adobe Glyph List Specification. It returns "" for
+// unknown names.
 func glyphName(name string) string {
 	if s, ok := adobeGlyphs()[name]; ok {
 		return s
 	}
-	base, _, _ := strings.Cut(name, ".") // the rest is the form, such as small capitals or old style figures
+	base, _, _ := strings.Cut(name, ".") // the rest is a form, such as small capitals or old style figures
 	var out strings.Builder
 	for part := range strings.SplitSeq(base, "_") {
 		text := glyphPart(part)
@@ -44,7 +44,7 @@ func glyphPart(name string) string {
 	if s, ok := texNames[name]; ok {
 		return s
 	}
-	// TeX appends the size to the names of brackets and operators.
+	// TeX appends the size to names of brackets and operators.
 	for _, suffix := range []string{"bigg", "Bigg", "big", "Big", "display", "text"} {
 		if short, ok := strings.CutSuffix(name, suffix); ok && short != "" {
 			if s, ok := adobeGlyphs()[short]; ok {
@@ -67,7 +67,7 @@ func hexUnits(hex string) string {
 	return string(utf16.Decode(units))
 }
 
-// texNames are glyph names that TeX's fonts and other programs use and Adobe's list lacks.
+// texNames are glyph names that Adobe's list lacks, but TeX's fonts and other programs use.
 var texNames = map[string]string{
 	"nbspace": " ", "visiblespace": "␣", "mapsto": "↦", "negationslash": "̸", "arrowparrright": "⇀", "owner": "∋", "follows": "≻",
 	"precedes": "≺", "lscript": "ℓ", "epsilon1": "ϵ", "vector": "⃗", "perpendicular": "⊥", "slurabove": "⌢", "slurbelow": "⌣",
@@ -90,8 +90,8 @@ var texNames = map[string]string{
 	"hyphenchar": "-", "tie": "⁀", "compwordmark": "", "sfthyphen": "-", "ell": "ℓ",
 }
 
-// numberedName splits a name that only numbers a glyph, such as "g123", "cid00123" or "glyph12". ok is false for other
-// names.
+// numberedName splits a name that consists of a prefix and the glyph's number, such as "g123", "cid00123" or "glyph12".
+// ok is false for other names.
 func numberedName(name string) (prefix string, digits string, ok bool) {
 	i := len(name)
 	for i > 0 && (name[i-1] >= '0' && name[i-1] <= '9' || name[i-1] >= 'A' && name[i-1] <= 'F' && i > 1) {
@@ -103,8 +103,8 @@ func numberedName(name string) (prefix string, digits string, ok bool) {
 	return name[:i], name[i:], true
 }
 
-// codeName returns the text for a name that repeats the character code in decimal or hexadecimal digits, such as "c65",
-// "a65" and "G41" for A. It returns "" for other names.
+// codeName returns the text for a name that repeats the character code in decimal or hexadecimal digits. "c65", "a65"
+// and "G41" are names for A. It returns "" for other names.
 func codeName(name string, code int) string {
 	_, digits, ok := numberedName(name)
 	if !ok || code < 0x20 || code == 0x7f {
@@ -119,12 +119,12 @@ func codeName(name string, code int) string {
 	return ""
 }
 
-// Readable replaces characters that only change the look of text: ligatures and presentation forms become letters, and
+// Readable replaces characters that affect only the look of text: ligatures and presentation forms become letters, and
 // special spaces become plain spaces.
 func Readable(text string) string { return readable(text, "") }
 
-// readable is like Readable, for text in a particular font. The name of the font may determine the meaning of
-// private-use characters.
+// readable is like Readable, for text in a given font. The font's name may determine the meaning of private-use
+// characters.
 func readable(text, fontName string) string {
 	plain := true
 	for i := range len(text) {
@@ -156,7 +156,7 @@ func readable(text, fontName string) string {
 	return out.String()
 }
 
-// privateRune returns the known meaning of a private-use character, or the character itself.
+// privateRune returns the known meaning of a private-use character. It returns other characters unchanged.
 func privateRune(r rune, fontName string) rune {
 	switch {
 	case r >= 0xf730 && r <= 0xf739: // old style figures
@@ -196,7 +196,7 @@ func privateRune(r rune, fontName string) rune {
 				return rune(c)
 			}
 		default:
-			switch c { // list markers of word processors, which do not always name the font
+			switch c { // list markers of word processors, whose font is not always named
 			case 0xb7:
 				return '•'
 			case 0xa7:

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdfobject"
 )
 
-// program is the part of a font's embedded program that maps glyphs to characters.
+// program is the part of an embedded font program that maps glyphs to characters.
 type program struct {
 	sfnt  *sfnt
 	cff   *cff
@@ -23,7 +23,7 @@ type program struct {
 
 var winAnsi = sync.OnceValue(func() *[256]string { return baseEncoding("WinAnsiEncoding") })
 
-// loadProgram reads the program that a font descriptor embeds. It never returns nil.
+// loadProgram reads the font program that a font descriptor embeds. It never returns nil.
 func loadProgram(file *pdfobject.File, desc pdf.Value) *program {
 	p := &program{glyphs: func() map[uint32]string { return nil }}
 	for _, key := range []string{"FontFile", "FontFile2", "FontFile3"} {
@@ -41,7 +41,7 @@ func loadProgram(file *pdfobject.File, desc pdf.Value) *program {
 	return p
 }
 
-// read detects the font's type from its data, because the key in the font descriptor is often wrong.
+// read detects the type of the font from its data, because the key in the font descriptor is often wrong.
 func (p *program) read(data []byte) {
 	switch {
 	case bytes.HasPrefix(data, []byte("%!")) || data[0] == 0x80:
@@ -80,8 +80,8 @@ func (p *program) readCFF(data []byte) {
 
 func (p *program) isEmbedded() bool { return p.sfnt != nil || p.cff != nil || p.type1 }
 
-// named returns the text for a glyph whose name is only its number, such as "g12" or "glyph0012". It returns "" for
-// other names, and for glyphs with unknown text.
+// named returns the text for a glyph whose name is only a number, such as "g12" or "glyph0012". It returns "" for other
+// names, and if the glyph's text is unknown.
 func (p *program) named(name string) string {
 	prefix, digits, ok := numberedName(name)
 	if !ok {
@@ -101,7 +101,7 @@ func (p *program) named(name string) string {
 
 var encodingLine = regexp.MustCompile(`dup\s+(\d{1,3}|8#[0-7]{1,3}|16#[0-9A-Fa-f]{1,2})\s*/([^\s/{}<>()\[\]]+)\s+put`)
 
-// type1Encoding reads an embedded Type 1 font's encoding from the unencrypted part of the font.
+// type1Encoding reads the encoding of an embedded Type 1 font from the font's unencrypted part.
 func type1Encoding(data []byte) *[256]string {
 	if i := bytes.Index(data, []byte("eexec")); i >= 0 {
 		data = data[:i]

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// sfnt is an embedded TrueType or OpenType font. All reads are bounds-checked; damaged parts are treated as missing.
+// sfnt is an embedded TrueType or OpenType font. All reads are bounds-checked, and damaged parts count as missing.
 type sfnt struct {
 	tables map[string][]byte
 }
@@ -60,10 +60,10 @@ func (s *sfnt) charMaps() []charMap {
 	return maps
 }
 
-// walk calls `do` with each character in a map and the character's glyph number.
+// walk calls `do` with each character in a map and its glyph number.
 func (s *sfnt) walk(m charMap, do func(char, glyph int)) {
 	table, sub := s.tables["cmap"], m.at
-	budget := 1 << 18 // segments of a hostile font may overlap
+	budget := 1 << 18 // the segments of a hostile font may overlap
 	add := func(char, glyph int) {
 		if budget--; glyph != 0 {
 			do(char, glyph)
@@ -109,8 +109,8 @@ func (s *sfnt) walk(m charMap, do func(char, glyph int)) {
 	}
 }
 
-// glyphText returns the glyphs' text by glyph number. It inverts the font's Unicode maps, and uses glyph names where
-// these give no text. It returns nil if the font has neither.
+// glyphText returns the text of the glyphs by glyph number. It inverts the font's Unicode maps, and uses glyph names
+// where the maps give no text. It returns nil if the font has neither.
 func (s *sfnt) glyphText() map[uint32]string {
 	text := map[uint32]string{}
 	for _, m := range s.charMaps() {
@@ -119,7 +119,7 @@ func (s *sfnt) glyphText() map[uint32]string {
 		}
 		s.walk(m, func(char, glyph int) {
 			g := uint32(glyph)
-			// If several characters share a glyph, the most common one is used: a space rather than a no-break space.
+			// If several characters share a glyph, use the most common one: a space rather than a no-break space.
 			if old, ok := text[g]; ok && !isPrivateUse(old) || len(text) >= maxMapped || char < 0x20 || char > 0x10ffff {
 				return
 			}
@@ -149,7 +149,7 @@ func isPrivateUse(s string) bool {
 	return false
 }
 
-// macExtra are the last of the 258 glyphs that TrueType fonts name by number.
+// macExtra are the last of the 258 glyphs that TrueType fonts refer to by number.
 var macExtra = []rune("ŁłŠšŽž¦ÐðÝýÞþ−×¹²³½¼¾₣ĞğİŞşĆćČčđ")
 
 func macGlyph(i int) string {
@@ -164,7 +164,7 @@ func macGlyph(i int) string {
 	return ""
 }
 
-// names returns the glyphs' text by glyph number, derived from their names.
+// names returns the text of the glyphs by glyph number, derived from their names.
 func (s *sfnt) names() []string {
 	post := s.tables["post"]
 	var out []string
@@ -197,8 +197,8 @@ func (s *sfnt) names() []string {
 	return out
 }
 
-// codeText returns, for a simple font without an encoding, a table from character codes to text. It uses the symbol map
-// or the Macintosh map. In the symbol map, the number of a character is its code, or its code plus 0xF000.
+// codeText returns a table from character codes to text, for a simple font without an encoding. It uses the symbol map
+// or the Macintosh map. In the symbol map, a character's number is its code, possibly plus 0xF000.
 func (s *sfnt) codeText() *[256]string {
 	names := s.glyphText()
 	var table [256]string

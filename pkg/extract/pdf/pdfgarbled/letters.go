@@ -13,21 +13,21 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// Bounds used by HasSubstitutedLetters. The share of common letter pairs is 0.4 to 0.9 in texts of 30 languages, in
-// source code, in lists and in assembler listings. It is only 0.15 to 0.35 if letters have been substituted.
+// Bounds for HasSubstitutedLetters. The share of common letter pairs is 0.4 to 0.9 in texts of 30 languages, in source
+// code, in lists and in assembler listings. With substituted letters, it is only 0.15 to 0.35.
 const (
 	minLetters     = 200  // minimum number of letters; a shorter sample is no evidence
 	maxLetters     = 4000 // maximum number of letters; a longer sample adds no evidence
 	minCommonShare = 0.35 // minimum share of common letter pairs
 	// minCoincidence is the minimum probability that two random letters of the sample are the same. In all languages,
-	// the probability is 0.05 to 0.08, even if letters are substituted. For random codes and part numbers, it is 0.04.
+	// it is 0.05 to 0.08, even if letters are substituted. For random codes and part numbers, it is 0.04.
 	minCoincidence = 0.055
-	// minRepeated is the minimum share of words that occur more than once. Lists of codes have fewer such words.
+	// minRepeated is the minimum share of words that occur more than once. It is lower in lists of codes.
 	minRepeated = 0.15
 	minWords    = 20 // minimum number of different words
 )
 
-// HasSubstitutedLetters reports whether the Latin letters in the given lines are distributed and repeated as in a
+// HasSubstitutedLetters reports whether the Latin letters in the given lines have the frequencies and repetitions of a
 // language, but form pairs that fit no language. Such text comes from a character map that substitutes letters.
 func HasSubstitutedLetters(lines []pdftext.Line) bool {
 	var s letterSample

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Range maps the codes from Low to Top, each of Bytes bytes, to glyph numbers that start at CID.
+// Range maps the codes from Low to Top to consecutive glyph numbers, starting with CID. The codes have Bytes bytes.
 type Range struct {
 	Bytes    int
 	Low, Top uint32
@@ -81,8 +81,8 @@ func UnpackCMap(b []byte) CMap {
 	return m
 }
 
-// Text holds the characters of glyphs, by glyph number. Glyphs with exactly one character are in the field One, which
-// is 0 for all other glyphs. Glyphs with several characters are in the field Many.
+// Text holds the characters of glyphs, by glyph number. One holds the glyphs with exactly one character, and 0 for all
+// others. Many holds the glyphs with several characters.
 type Text struct {
 	One  []rune
 	Many map[uint32]string
@@ -148,7 +148,7 @@ func Find(ranges []Range, n int, code uint32) (Range, bool) {
 	if code == 1<<32-1 {
 		i, _ = slices.BinarySearchFunc(ranges, Range{Bytes: n + 1}, Compare)
 	}
-	// Ranges in a file may overlap. The last range that contains the code is used.
+	// Ranges in a file may overlap. Use the last range that contains the code.
 	for back := range 8 {
 		j := i - 1 - back
 		if j < 0 || ranges[j].Bytes != n {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf16"
 )
 
-// words splits the source of a CMap into tokens: names, numbers, codes with their brackets, operators and the brackets
+// words splits the source of a CMap into tokens: names, numbers, codes with their brackets, operators, and the brackets
 // of arrays.
 func words(data []byte) []string {
 	var out []string
@@ -26,7 +26,7 @@ func code(s string) (value uint32, length int) {
 	s = strings.Trim(s, "<>")
 	v, err := strconv.ParseUint(s, 16, 32)
 	if err != nil {
-		panic("not a code: " + s) // an error in the sources
+		panic("not a code: " + s) // an error in Adobe's files
 	}
 	return uint32(v), len(s) / 2
 }
