@@ -28,7 +28,7 @@ func (t tracedChat) Complete(ctx context.Context, p chat.Prompt, emit func(strin
 	return t.Provider.Complete(ctx, p, emit)
 }
 
-// ChatModels wraps chat models, so that each call to one of them is traced as a span.
+// ChatModels wraps chat models to trace each of their calls as a span.
 func ChatModels(next chat.Models) chat.Models { return tracedModels{next} }
 
 type tracedModels struct{ next chat.Models }
@@ -42,7 +42,7 @@ func (t tracedModels) Models(name string) []chat.Model {
 	return models
 }
 
-// QueryEmbedders wraps embedders for queries, so that each call to one of them is traced as a span.
+// QueryEmbedders wraps embedders for queries to trace each of their calls as a span.
 func QueryEmbedders(next retrieve.Embedders) retrieve.Embedders { return tracedQueries{next} }
 
 type tracedQueries struct{ retrieve.Embedders }

@@ -85,7 +85,7 @@ func (s *Stages) Begin(ctx context.Context, stage string, attributes ...telemetr
 	}
 }
 
-// Events wraps `next`, so that the tokens that workers report are also counted.
+// Events wraps `next` and counts the tokens that workers report.
 func (s *Stages) Events(next ingest.Events) ingest.Events { return countedEvents{next, s} }
 
 type countedEvents struct {
@@ -124,7 +124,7 @@ func (t TimedRetriever) Facets(ctx context.Context, r retrieve.FacetRequest) (fo
 	return t.next.Facets(ctx, r)
 }
 
-// Answerer wraps `next`, so that answers are timed and their tokens are counted.
+// Answerer wraps `next` to time its answers and count their tokens.
 func (s *Stages) Answerer(next *answer.Answerer) TimedAnswerer { return TimedAnswerer{next, s} }
 
 // TimedAnswerer times the answers of an answer.Answerer.
