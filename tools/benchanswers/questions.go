@@ -22,7 +22,7 @@ import (
 	"github.com/sluice/sluice/tools/internal/bench"
 )
 
-// Kinds of questions in a set, in the order in which the table lists them.
+// Kinds of questions in a set, in the order of the table.
 const (
 	kindSingle   = "single"    // one fact
 	kindSeveral  = "several"   // two or three facts
