@@ -69,7 +69,6 @@ func pack(content string) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// bookPage returns the content of one page.
 func bookPage(r *rand.Rand, number int) string {
 	var b strings.Builder
 	y := 790.0
