@@ -72,7 +72,6 @@ func run(ctx context.Context, args []string, out, errs io.Writer) (err error) {
 	return bench.Publish(out, s.write, "bench-peers", text.String())
 }
 
-// parse reads the flags.
 func parse(args []string, errs io.Writer) (settings, error) {
 	var s settings
 	flags := bench.NewFlags("benchpeers", errs)
