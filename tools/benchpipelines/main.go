@@ -70,7 +70,6 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 	return bench.Publish(out, s.write, "bench-pipelines", text.String())
 }
 
-// parse reads the flags.
 func parse(args []string, errs io.Writer) (settings, error) {
 	var s settings
 	flags := bench.NewFlags("benchpipelines", errs)
