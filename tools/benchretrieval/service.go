@@ -16,7 +16,7 @@ import (
 type measured struct {
 	*bench.Service
 	top     int            // number of fragments per query
-	closers []func() error // stop what was started, in the order of the starts
+	closers []func() error // functions that stop what was started, oldest first
 }
 
 // builtinPrefix begins the names of built-in embedding models.
