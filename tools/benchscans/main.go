@@ -39,7 +39,7 @@ func main() {
 	}
 }
 
-// flaw is a way to scan a page.
+// flaw is a kind of scan: the number of columns on the page, and the defects of the scan.
 type flaw struct {
 	name    string
 	columns int
