@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Kinds of questions, in the order in which the table lists them.
+// Kinds of questions, in the order of the table.
 const (
 	kindCitation  = "citation"   // the answer contains the fact and cites its document
 	kindFollowUp  = "follow-up"  // depends on the previous question
