@@ -17,7 +17,7 @@ type write struct {
 	version  int
 }
 
-// worker writes documents of its own, one request at a time, and reads all documents in its tenant's workspace. All its
+// worker writes its own documents, one request at a time, and reads all documents in its tenant's workspace. All its
 // choices come from the seed.
 type worker struct {
 	*run

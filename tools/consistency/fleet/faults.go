@@ -37,7 +37,7 @@ const (
 	partitionTime = 25 * time.Second
 )
 
-// Faults returns the faults that this fleet can suffer.
+// Faults returns the faults that can be injected into this fleet.
 func (f *Fleet) Faults() []Fault {
 	faults := []Fault{
 		{"kill an api process", downTime, f.killOne(&f.apis)},
