@@ -65,7 +65,7 @@ func (l *library) uploadScan(ctx context.Context) (uploaded bool, err error) {
 	return true, nil
 }
 
-// findScan queries for what the scanned note says.
+// findScan checks that a query finds the text of the scanned note.
 func (l *library) findScan(ctx context.Context) error {
 	limit := 1
 	fragments, err := l.QueryDatastore(ctx, l.storeID, client.DatastoreQuery{Query: scanQuestion, TopK: &limit})
