@@ -18,8 +18,8 @@ import (
 // commandKeep is the hidden command that runs in the background process started by `up`.
 const commandKeep = "keep"
 
-// state describes the keeper of a directory, which is the background process that runs the engines. The other commands
-// read it from the file state.json.
+// state describes a directory's keeper: the background process that runs the engines. The other commands read it from
+// the file state.json.
 type state struct {
 	PID      int      `json:"pid"`
 	Settings []string `json:"settings,omitempty"` // NAME=value; set once all engines are ready

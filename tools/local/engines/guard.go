@@ -36,8 +36,8 @@ func RunChildIfAsked() {
 	os.Exit(0)
 }
 
-// guard is the process between an engine and the guard's parent, which is the process that uses the engine. It stops
-// the engine and all its child processes when the parent asks for this or dies.
+// guard is a process between an engine and its user, which is the guard's parent. It stops the engine and all of the
+// engine's child processes when the parent asks for this or dies.
 type guard struct {
 	in       *bufio.Reader
 	out      *json.Encoder

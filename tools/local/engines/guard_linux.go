@@ -80,7 +80,6 @@ func killAll(engine *os.Process) {
 	}
 }
 
-// children returns the child processes of this process.
 func children() []int { return childrenOf(os.Getpid()) }
 
 // childrenOf returns the child processes of a process.

@@ -10,7 +10,7 @@ import (
 // Milvus is a standalone Milvus 2.3.5 with all its dependencies in one process. It supports HNSW, databases, partition
 // keys and consistency levels, but no sparse vectors.
 //
-// It always listens on all of the machine's addresses, and two of its ports are fixed. Therefore it runs in a network
+// It always listens on all of the machine's addresses, and two of its ports are fixed. It therefore runs in a network
 // namespace that has only loopback, and its guard process forwards connections into the namespace.
 type Milvus struct {
 	*Process

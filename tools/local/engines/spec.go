@@ -15,8 +15,8 @@ type spec struct {
 	// Isolated means that the guard process is in new network and mount namespaces. Before the program starts, the
 	// guard process must bring loopback up and mount an empty /run.
 	Isolated bool
-	// Forward is an address in the guard process's network namespace. This process forwards the connections of the
-	// inherited listener to this address. Forward is "" if there is no listener.
+	// Forward is an address in the guard process's network namespace. The guard process forwards the connections of the
+	// inherited listener to it. Forward is "" if there is no listener.
 	Forward string
 
 	Ready readiness
