@@ -34,7 +34,7 @@ type image struct {
 	began    time.Time
 }
 
-// take cuts the power.
+// take cuts the power and returns the surviving image of the disk.
 func (r *runner) take(ctx context.Context, d *disk.Disk, ledger *load.Ledger, c cut) *image {
 	i := &image{cut: c, random: rand.New(rand.NewPCG(c.seed, 1)), began: time.Now()}
 	at := func() { i.expected = ledger.Expected() }

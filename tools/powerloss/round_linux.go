@@ -249,7 +249,6 @@ func (r *runner) start(ctx context.Context, log *os.File, v *volume) (*service, 
 	return s, err
 }
 
-// close stops the service.
 func (s *service) close() error {
 	if s.client != nil {
 		s.client.Close()

@@ -12,7 +12,7 @@ import (
 // Keep says which unflushed blocks survive when the power fails.
 type Keep string
 
-// The choices of unflushed blocks that survive.
+// Values of Keep.
 const (
 	KeepNone Keep = "none"
 	// KeepHalf keeps a random half of the blocks. If a block was written several times, any of its contents may be the

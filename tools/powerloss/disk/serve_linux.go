@@ -134,7 +134,7 @@ func (f *file) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
 // Flush implements fs.NodeFlusher. It is called when the file is closed, which flushes nothing.
 func (f *file) Flush(context.Context, fs.FileHandle) syscall.Errno { return 0 }
 
-// Allocate implements fs.NodeAllocater. The loop device discards and zeroes blocks with it.
+// Allocate implements fs.NodeAllocater. The loop device uses it to discard and zero blocks.
 func (f *file) Allocate(_ context.Context, _ fs.FileHandle, off, size uint64, mode uint32) syscall.Errno {
 	if mode&(unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_ZERO_RANGE) == 0 {
 		return syscall.EOPNOTSUPP

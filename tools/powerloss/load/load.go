@@ -40,7 +40,7 @@ func Run(ctx context.Context, c *client.Client, l *Ledger, seed uint64) error {
 	return all.Wait()
 }
 
-// unlessEnded returns err. It returns nil if ctx is done, because requests then fail only because they are interrupted.
+// unlessEnded returns err, or nil if ctx is done: requests that fail then were merely interrupted.
 func unlessEnded(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -48,7 +48,7 @@ func unlessEnded(ctx context.Context, err error) error {
 	return err
 }
 
-// worker changes documents of its own, one request at a time.
+// worker changes its own documents, one request at a time.
 type worker struct {
 	client *client.Client
 	ledger *Ledger
@@ -142,7 +142,6 @@ func (w *worker) write(ctx context.Context) error {
 	return w.make(ctx, func() ([]string, error) { return w.client.UpsertDocuments(ctx, w.store, documents...) }, changes...)
 }
 
-// upload uploads a new file.
 func (w *worker) upload(ctx context.Context) error {
 	c := change{w.newName(true), State{Version: 1}}
 	file := client.File{Name: c.name.CustomID + ".txt", CustomID: c.name.CustomID, Content: strings.NewReader(c.name.Content(1))}
@@ -170,7 +169,6 @@ func (w *worker) update(ctx context.Context) error {
 	}, c)
 }
 
-// delete deletes an existing document.
 func (w *worker) delete(ctx context.Context) error {
 	c := w.take(&w.exist)
 	c.to.Gone = true
