@@ -85,7 +85,7 @@ type listed struct {
 
 func (l listed) isOurs() bool { return strings.HasPrefix(l.ImportPath, modulePath) }
 
-// check type-checks, for one system, the packages that match the pattern and all packages that they import. It returns
+// check type-checks the packages that match the pattern, and all packages that they import, for one system. It returns
 // the number of packages checked.
 func (s *sources) check(ctx context.Context, dir, system, pattern string) (n int, err error) {
 	goos, goarch, ok := strings.Cut(system, "/")
