@@ -95,7 +95,7 @@ func TestARevokedKeyIsRefusedAtOnce(t *testing.T) {
 	s := newService(t)
 	made := s.call("POST", "/keys", object{"name": "website"}).want(201).object()
 	other := s.as(made.text("key"))
-	other.call("GET", "/agents", nil).want(200) // the service has used the key before it is revoked
+	other.call("GET", "/agents", nil).want(200) // the service uses the key once before it is revoked
 	s.stranger().call("DELETE", "/keys/"+made.id(), nil).problem(404)
 	s.call("DELETE", "/keys/"+made.id(), nil).want(200)
 	other.call("GET", "/agents", nil).problem(403)
@@ -108,7 +108,7 @@ func TestARevokedKeyIsRefusedAtOnce(t *testing.T) {
 func TestANewKeyIsReturnedAsStored(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	s.clock.advance(123 * time.Nanosecond) // a finer resolution than that of stored times
+	s.clock.advance(123 * time.Nanosecond) // finer than the resolution of stored times
 	expires := s.clock.Now().Add(time.Hour + 456*time.Nanosecond).Format(time.RFC3339Nano)
 	made := s.call("POST", "/keys", object{"name": "website", "expiresAt": expires}).want(201).object()
 	for _, k := range s.call("GET", "/keys", nil).want(200).object().list("data") {
@@ -193,7 +193,7 @@ func TestPublicAgentsAndDatastoresAreQueriedWithoutAKey(t *testing.T) {
 	anyone.call("POST", "/agents/"+unusedID+"/query", question).problem(403)
 	anyone.call("POST", "/agents/nonsense/query", question).problem(403)
 	for _, path := range []string{"/agents/" + s.agent + "/query", "/datastores/" + s.datastore + "/query"} {
-		anyone.call("POST", path, "{").problem(403) // without permission, the caller does not even learn that the body is invalid
+		anyone.call("POST", path, "{").problem(403) // without permission, the caller must not even learn that the body is invalid
 	}
 
 	s.call("PATCH", "/agents/"+s.agent, object{"visibility": "public"}).want(200)
@@ -287,7 +287,7 @@ func TestTheQuotaOfTokens(t *testing.T) {
 	s := newService(t)
 	s.limit(domain.Limits{domain.MetricTokens: 14})
 	agent := s.newAgent()
-	for range 2 { // each query uses seven tokens
+	for range 2 { // seven tokens per query
 		s.call("POST", "/agents/"+agent+"/query", object{"query": "q"}).want(200)
 	}
 	s.call("POST", "/agents/"+agent+"/query", object{"query": "q"}).problem(402)
@@ -316,7 +316,7 @@ func TestIdempotencyKey(t *testing.T) {
 	s.call("POST", "/datastores", body, "Idempotency-Key", "k-1").problem(409)
 	s.stranger().call("POST", "/agents", object{"name": "other"}, "Idempotency-Key", "k-1").want(201)
 	s.call("POST", "/agents", object{"datastoreIds": []string{unusedID}, "name": "x"}, "Idempotency-Key", "k-2").problem(400)
-	s.call("POST", "/agents", object{"name": "x"}, "Idempotency-Key", "k-2").want(201) // a failed request may be repeated with the same key
+	s.call("POST", "/agents", object{"name": "x"}, "Idempotency-Key", "k-2").want(201) // the same key may be used again after a failure
 	for _, key := range []string{"", strings.Repeat("k", 201), "caf\xe9"} {
 		s.call("POST", "/agents", body, "Idempotency-Key", key).fault("Idempotency-Key")
 	}

@@ -21,10 +21,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// closedLoop returns a gate that admits one request at a time and has no queue.
+// closedLoop returns a gate for one request at a time, without a queue.
 func closedLoop() *admission.Gate { return admission.New(admission.Options{Limit: 1}) }
 
-// requireRefused checks that the response rejects a request because of the limits on concurrent requests.
+// requireRefused checks that a response rejects a request because of the limits on concurrent requests.
 func requireRefused(t *testing.T, a *response) {
 	t.Helper()
 	seconds, err := strconv.Atoi(a.header.Get("Retry-After"))
@@ -33,8 +33,8 @@ func requireRefused(t *testing.T, a *response) {
 	}
 }
 
-// TestExcessRequestsAreRefusedByClass fills the gate of each class in turn. Requests of that class are rejected in the
-// error format of their protocol, before their key is checked. All other requests are served.
+// TestExcessRequestsAreRefusedByClass fills the gate of each class in turn. Requests of that class are rejected in
+// their protocol's error format, before their key is checked. All other requests are served.
 func TestExcessRequestsAreRefusedByClass(t *testing.T) {
 	t.Parallel()
 	gates := map[string]*admission.Gate{"search": closedLoop(), "answer": closedLoop(), "upload": closedLoop(), "other": closedLoop()}
@@ -95,8 +95,8 @@ func TestExcessRequestsAreRefusedByClass(t *testing.T) {
 	}
 }
 
-// TestStreamsDoNotBlockOtherRequests opens as many streams as one key may have, then as many as its workspace may have.
-// All other requests are still served, and so are streams of other workspaces.
+// TestStreamsDoNotBlockOtherRequests opens as many streams as a key may have, then as many as its workspace may have.
+// All other requests, and streams of other workspaces, are still served.
 func TestStreamsDoNotBlockOtherRequests(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, func(o *api.Options, _ *api.Deps) {
@@ -125,7 +125,7 @@ func TestStreamsDoNotBlockOtherRequests(t *testing.T) {
 	}
 	refused(s.service, path, "this key already has 4 open streams, its share of the limit of 12 (SLUICE_LIMIT_OPEN)")
 	second := s.as(s.newKey(domain.APIKey{WorkspaceID: s.ws, Scopes: []domain.Scope{domain.ScopeRead}}))
-	for range 2 { // half of all streams, together with those of the first key
+	for range 2 { // half of all streams, together with the first key's
 		stream(second, path)
 	}
 	refused(second, path, "this workspace already has 6 open streams")
@@ -142,7 +142,7 @@ func TestStreamsDoNotBlockOtherRequests(t *testing.T) {
 	refused(other, theirs, "this key already has 2 open streams")
 }
 
-// TestAClosedStreamIsNotCounted opens and closes more streams than may be open.
+// TestAClosedStreamIsNotCounted opens and closes more streams than may be open at once.
 func TestAClosedStreamIsNotCounted(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, func(o *api.Options, _ *api.Deps) { o.Admission = admit.Options{MaxOpen: 1} })
@@ -156,7 +156,7 @@ func TestAClosedStreamIsNotCounted(t *testing.T) {
 	}
 }
 
-// TestStreamsOfVisitorsAreCounted lets visitors of a public agent open all streams that one address may have.
+// TestStreamsOfVisitorsAreCounted lets visitors of a public agent open all streams that an address may have.
 func TestStreamsOfVisitorsAreCounted(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, func(o *api.Options, _ *api.Deps) { o.Admission = admit.Options{MaxOpen: 4} })
@@ -186,7 +186,7 @@ func TestStreamsOfVisitorsAreCounted(t *testing.T) {
 }
 
 // TestASlowBodyHoldsNoPermit lets a client send its body slowly while only one search may run at a time. Other searches
-// are served in the meantime, and the slow one in the end.
+// are served meanwhile, and the slow one in the end.
 func TestASlowBodyHoldsNoPermit(t *testing.T) {
 	t.Parallel()
 	gate := admission.New(admission.Options{Limit: 1, Waiting: 10, OverloadTimeout: time.Minute})
@@ -197,7 +197,7 @@ func TestASlowBodyHoldsNoPermit(t *testing.T) {
 	defer conn.Close()
 	_, err = io.WriteString(conn, s.post(path, "application/json", length(len(body)))+body[:5])
 	must(t, err)
-	s.call("POST", path, object{"query": "another"}).want(200) // waits until the slow request gives up its slot
+	s.call("POST", path, object{"query": "another"}).want(200) // waits until the slow request has given up its slot
 	answered := make(chan *response, 1)
 	go func() { answered <- readAnswer(t, conn) }()
 	_, err = io.WriteString(conn, body[5:])
@@ -222,8 +222,8 @@ func readAnswer(t *testing.T, conn net.Conn) *response {
 	return &response{T: t, status: res.StatusCode, header: res.Header, body: body}
 }
 
-// TestUploadsAreRefusedWithoutStorage rejects uploads because there is no room for more content. The error says what is
-// missing, and clients can read it although they are still sending.
+// TestUploadsAreRefusedWithoutStorage rejects uploads for lack of room. The error says what is lacking, and clients can
+// read it although they are still sending.
 func TestUploadsAreRefusedWithoutStorage(t *testing.T) {
 	t.Parallel()
 	full := errors.New("1,000 documents wait already; try again when some are done")

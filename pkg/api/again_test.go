@@ -24,7 +24,7 @@ func TestARepeatedRequestReplacesAnUndeliveredSecret(t *testing.T) {
 	}
 	unseen.call("GET", "/agents", nil).problem(403)
 	s.as(again.object().text("key")).call("GET", "/agents", nil).want(200)
-	last := send().want(201).object() // responses that contain a secret are not stored, so the request runs again
+	last := send().want(201).object() // secrets are not stored, so the request runs again
 	s.as(again.object().text("key")).call("GET", "/agents", nil).problem(403)
 	s.as(last.text("key")).call("GET", "/agents", nil).want(200)
 	if n := len(s.call("GET", "/keys", nil).object().list("data")); n != 2 { // the created key and the test's own key
@@ -33,8 +33,7 @@ func TestARepeatedRequestReplacesAnUndeliveredSecret(t *testing.T) {
 	s.call("POST", "/keys", object{"name": "another"}, "Idempotency-Key", "k").problem(409)
 }
 
-// keeping makes the answerer number its answers, and store questions and answers in their conversations as the real one
-// does.
+// keeping makes the answerer number its answers, and store questions and answers in conversations as the real one does.
 func (s *service) keeping(asked *atomic.Int64) {
 	s.answerer.answer = func(ctx context.Context, r answer.Request, _ func(string) error) (answer.Answer, error) {
 		id := r.ConversationID
@@ -72,8 +71,7 @@ func TestAStoredAnswerIsReplayed(t *testing.T) {
 			var asked atomic.Int64
 			s.keeping(&asked)
 			path := "/agents/" + s.newAgent() + "/query"
-			// The service must not take this for the stored answer: the same question was asked before the request
-			// began.
+			// The service must not mistake this for the stored answer: the question was asked before the request began.
 			s.call("POST", path, object{"query": "q", "conversationId": newConversation, "visitorId": newVisitor}).want(200)
 			s.clock.advance(time.Second)
 			send := func() *response { return s.call("POST", path, body, "Idempotency-Key", "k") }
@@ -87,7 +85,7 @@ func TestAStoredAnswerIsReplayed(t *testing.T) {
 			if used[domain.MetricQueries] != 2 || used[domain.MetricTokens] != 14 {
 				t.Errorf("counted %v", used)
 			}
-			// With another idempotency key, the question is asked again.
+			// Another idempotency key causes the question to be asked again.
 			s.call("POST", path, body, "Idempotency-Key", "k 2").want(200)
 			if asked.Load() != 3 {
 				t.Errorf("asked %d times", asked.Load())

@@ -80,7 +80,7 @@ func answerJSON(answer AgentAnswer, ignored *string) responseFunc {
 	}
 }
 
-// agentToQuery returns the agent if the caller may query it. A key with the scope query is limited to its own agent.
+// agentToQuery returns the agent if the caller may query it. A key with the scope query may use only its own agent.
 func (s *server) agentToQuery(ctx context.Context, caller access.Caller, id string) (domain.Agent, error) {
 	if caller.Key.Can(domain.ScopeQuery) && caller.Key.AgentID != id {
 		return domain.Agent{}, problem.Forbidden("the key %q may query only the agent %s", caller.Key.Name, caller.Key.AgentID)
@@ -90,9 +90,9 @@ func (s *server) agentToQuery(ctx context.Context, caller access.Caller, id stri
 		func() (domain.Agent, error) { return s.Agents.PublicAgent(ctx, id) })
 }
 
-// toQuery returns an agent or a datastore that the caller may query. The function `own` finds the resource in the
-// caller's workspace, and the function `public` finds it among the public resources of all workspaces. A caller without
-// a key gets the same error for a private resource as for one that does not exist.
+// toQuery returns an agent or datastore that the caller may query. `own` looks in the caller's workspace, `public`
+// among the public resources of all workspaces. A caller without a key gets the same error for a private resource as
+// for a missing one.
 func toQuery[T any](caller access.Caller, kind, id string, own, public func() (T, error)) (v T, err error) {
 	if err = checkID(kind, id); err == nil && !caller.Anonymous {
 		if v, err = own(); err == nil {
@@ -114,9 +114,8 @@ func toQuery[T any](caller access.Caller, kind, id string, own, public func() (T
 	return v, err
 }
 
-// storedAnswer returns the answer that an earlier run of this request stored in the conversation, or nil if there is
-// none. If the same question was asked again in the meantime, storedAnswer may return that answer instead, which is
-// just as good.
+// storedAnswer returns the answer that an earlier run of this request stored in the conversation, or nil. If the same
+// question has been asked again since, it may return that answer, which is just as good.
 func (s *server) storedAnswer(ctx context.Context, agent domain.Agent, body AgentQuery) (*answer.Answer, error) {
 	if !idempotency.IsRepeated(ctx) {
 		return nil, nil
@@ -155,19 +154,19 @@ func (s *server) storedAnswer(ctx context.Context, agent domain.Agent, body Agen
 	return nil, nil
 }
 
-// agentRequest is an agent query that is being answered.
+// agentRequest is an agent query in progress.
 type agentRequest struct {
 	server  *server
 	request answer.Request
 	reads   bool // whether the caller may read all content of the agent's datastores
 	account domain.Account
 	named   conversationName
-	holds   bool // whether to hold back the last character of a streamed answer (see sse.TokenWriter)
+	holds   bool // whether to hold back the last character of a streamed answer; see sse.TokenWriter
 
 	rectangles bool // whether to locate the spans of the answer's sentences
 }
 
-// newAgentRequest checks the query. Only a query that passes all checks counts towards the usage limit.
+// newAgentRequest checks the query. Only a query that passes counts towards the usage limit.
 func (s *server) newAgentRequest(ctx context.Context, agent domain.Agent, body AgentQuery) (*agentRequest, error) {
 	_, caller := access.CallerOf(ctx)
 	named := s.resolveConversation(ctx, caller, agent, body)
@@ -202,15 +201,15 @@ func (s *server) newAgentRequest(ctx context.Context, agent domain.Agent, body A
 	}}, nil
 }
 
-// ask returns the answer. If `emit` is not nil, it is called with each piece of the text as it arrives; joined
-// together, the pieces are exactly the returned text.
+// ask returns the answer. Unless `emit` is nil, it is called with each piece of the text as it arrives; joined, the
+// pieces are exactly the returned text.
 func (t *agentRequest) ask(ctx context.Context, emit func(string) error) (AgentAnswer, error) {
 	answer, err := t.answer(ctx, emit)
 	return renderAnswer(answer, answer.Text), err
 }
 
-// answer is like ask, but returns the answer before it is rendered for an endpoint. The answer contains only what the
-// caller may see, and all its line breaks are LF.
+// answer is ask without the rendering for an endpoint. The answer contains only what the caller may see, with LF as
+// line breaks.
 func (t *agentRequest) answer(ctx context.Context, emit func(string) error) (answer.Answer, error) {
 	if emit == nil {
 		answer, err := t.server.Answerer.Answer(ctx, t.request, nil)
@@ -238,15 +237,15 @@ func (t *agentRequest) answer(ctx context.Context, emit func(string) error) (ans
 	return t.visibleAnswer(answer), err
 }
 
-// locate adds the positions of the passages that support the answer, as rectangles on PDF pages, if the request asks
-// for them. It is called after the text has been sent, so that it does not delay the text.
+// locate adds the rectangles on PDF pages of the passages that support the answer, if the request asks for them. It is
+// called after the text has been sent, so as not to delay it.
 func (t *agentRequest) locate(ctx context.Context, a answer.Answer) {
 	if t.rectangles {
 		t.server.locateSpans(ctx, t.request.Agent.WorkspaceID, a)
 	}
 }
 
-// locateSpans adds the positions of the passages that support the answer, as rectangles on PDF pages.
+// locateSpans adds the rectangles on PDF pages of the passages that support the answer.
 func (s *server) locateSpans(ctx context.Context, workspaceID string, a answer.Answer) {
 	if s.Locator != nil {
 		s.Locator.LocateSpans(ctx, workspaceID, locate.Answer{Sources: a.Sources, Sentences: a.Sentences})
@@ -254,8 +253,8 @@ func (s *server) locateSpans(ctx context.Context, workspaceID string, a answer.A
 }
 
 // visibleAnswer returns the answer without anything that the caller may not read, and with the conversation id as the
-// caller sent it. For a caller who may not read all datastores, it reduces the answer's explanation to counts and the
-// scores of the sources.
+// caller sent it. Unless the caller may read all datastores, it reduces the explanation to counts and the sources'
+// scores.
 func (t *agentRequest) visibleAnswer(a answer.Answer) answer.Answer {
 	if t.named.callerID != "" && a.ConversationID != "" {
 		a.ConversationID = t.named.callerID
@@ -290,7 +289,6 @@ func renderAnswerText(a answer.Answer) AgentAnswer {
 	return renderAnswer(a, lineends.Normalize(a.Text))
 }
 
-// count adds the answer's tokens to the account's usage.
 func (t *agentRequest) count(ctx context.Context, a answer.Answer) {
 	t.server.countDetached(ctx, t.account, map[domain.Metric]int64{
 		domain.MetricTokens:       a.PromptTokens + a.CompletionTokens,
@@ -299,8 +297,8 @@ func (t *agentRequest) count(ctx context.Context, a answer.Answer) {
 	})
 }
 
-// filtersOf converts the filters of a request. It fails with domain.CodeInvalid if they contain a fault that the
-// validation of the body did not find.
+// filtersOf converts the filters of a request. It returns domain.CodeInvalid for faults that the validation of the body
+// does not find.
 func filtersOf(f *Filters) (domain.Filters, *filter.Filter, error) {
 	if f == nil {
 		return domain.Filters{}, nil, nil
@@ -317,8 +315,8 @@ func filtersOf(f *Filters) (domain.Filters, *filter.Filter, error) {
 	return domain.Filters{CustomIDs: orZero(f.CustomIds), DatasourceIDs: orZero(f.DatasourceIds), Metadata: orZero(f.Metadata)}, where, problem.Invalid(faults)
 }
 
-// visitorRule rejects some parameters if the caller queries a public agent without a key for its workspace. Otherwise
-// anyone could replace the prompts and use the model for any purpose at the operator's expense.
+// visitorRule rejects some parameters of queries to a public agent without a key of its workspace. Otherwise anyone
+// could replace the prompts and use the model for any purpose at the operator's expense.
 func visitorRule(body AgentQuery, maxTokens int) error {
 	var faults []domain.FieldError
 	var names []string
@@ -347,13 +345,13 @@ func visitorRule(body AgentQuery, maxTokens int) error {
 	return nil
 }
 
-// agentNames returns a parameter's name in agent queries, given its name in the answer package. The two names are
-// always equal; the function exists to be passed to onIgnored.
+// agentNames is a `rename` function for onIgnored. Parameters of agent queries have the same names as in the answer
+// package.
 func agentNames(name string) string { return name }
 
-// onIgnored registers `set`, which is called before the first piece of the answer if any parameters were ignored. `set`
-// receives the value for the header openai.IgnoredHeader: the names of the ignored parameters, as converted by `rename`
-// from their names in the answer package to those of the endpoint.
+// onIgnored registers `set` to be called before the first piece of the answer if any parameters were ignored. It
+// receives the value of the header openai.IgnoredHeader: the names of these parameters, which `rename` converts from
+// the answer package's names to the endpoint's.
 func (t *agentRequest) onIgnored(rename func(string) string, set func(names string)) {
 	t.request.Ignored = func(names []string) {
 		renamed := make([]string, len(names))

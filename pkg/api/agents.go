@@ -23,15 +23,14 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// AgentStore reads and writes agents. As in all stores, methods that take a workspace fail with domain.CodeNotFound if
-// the agent belongs to another workspace.
+// AgentStore reads and writes agents. As in all stores, a method with a workspace parameter returns domain.CodeNotFound
+// if the agent belongs to another workspace.
 type AgentStore interface {
 	CreateAgent(ctx context.Context, a domain.Agent) (domain.Agent, error)
 	Agent(ctx context.Context, ws, id string) (domain.Agent, error)
-	// PublicAgent returns a public agent in any workspace. It fails with domain.CodeNotFound if no public agent has the
-	// id.
+	// PublicAgent returns a public agent of any workspace, or domain.CodeNotFound if no public agent has the id.
 	PublicAgent(ctx context.Context, id string) (domain.Agent, error)
-	// Agents returns a page of agents and the cursor of the next page. After the last page, the cursor is "". All list
+	// Agents returns a page of agents and the cursor of the next page, which is "" after the last page. All list
 	// methods work like this.
 	Agents(ctx context.Context, ws string, p catalog.Page) ([]domain.Agent, string, error)
 	UpdateAgent(ctx context.Context, ws, id string, p domain.AgentPatch) (domain.Agent, error)
@@ -113,7 +112,6 @@ func (s *server) DeleteAgent(ctx context.Context, r DeleteAgentRequestObject) (D
 	return writeAgent(http.StatusOK, agent), err
 }
 
-// agentPatch converts the fields of a body to a domain patch.
 func agentPatch(b AgentPatch, extra domain.AgentExtra) domain.AgentPatch {
 	p := domain.AgentPatch{
 		Name: trimmed(b.Name), Description: b.Description, Temperature: b.Temperature,
@@ -148,7 +146,7 @@ func agentPatch(b AgentPatch, extra domain.AgentExtra) domain.AgentPatch {
 }
 
 // datastoreIDs returns the datastore ids in a body, without duplicates. `field` is a format string for the path of an
-// id within the body, for error messages. The list is nil if both ids and tools are nil.
+// id in the body, for error messages. The list is nil if both ids and tools are nil.
 func datastoreIDs(ids *[]string, tools *[]AgentTool) (list []string, field string) {
 	given := []string{}
 	switch {
@@ -173,8 +171,8 @@ func datastoreIDs(ids *[]string, tools *[]AgentTool) (list []string, field strin
 	return list, field
 }
 
-// originsOf returns the origins as they will be stored, without duplicates. The rules package has already checked the
-// list.
+// originsOf returns the origins in the form in which they are stored, without duplicates. The rules package has already
+// checked the list.
 func originsOf(list []string) []string {
 	out := []string{}
 	for _, text := range list {
@@ -185,8 +183,7 @@ func originsOf(list []string) []string {
 	return out
 }
 
-// checkDatastores returns an error if the request names datastores that do not exist in the workspace. The error lists
-// all of them.
+// checkDatastores returns an error that lists all datastores in the request that do not exist in the workspace, or nil.
 func (s *server) checkDatastores(ctx context.Context, ws string, ids *[]string, tools *[]AgentTool) error {
 	list, field := datastoreIDs(ids, tools)
 	var faults []domain.FieldError
@@ -205,7 +202,7 @@ func (s *server) checkDatastores(ctx context.Context, ws string, ids *[]string, 
 	return problem.Invalid(faults)
 }
 
-// checkID rejects an id that no resource can have, before it is used anywhere else.
+// checkID rejects an id that no resource can have before it is used anywhere else.
 func checkID(kind, id string) error {
 	if !domain.ValidID(id) {
 		return domain.NotFound(kind, jsonbody.Shorten(id))
@@ -213,12 +210,11 @@ func checkID(kind, id string) error {
 	return nil
 }
 
-// pageOf converts the parameters of a list request to a page.
 func pageOf(limit *int, cursor *string) catalog.Page {
 	return catalog.Page{Limit: orZero(limit), Cursor: orZero(cursor)}
 }
 
-// convert turns a pointer to one string type into a pointer to another.
+// convert changes the string type of a pointer.
 func convert[To, From ~string](v *From) *To {
 	if v == nil {
 		return nil
@@ -235,9 +231,9 @@ func trimmed(v *string) *string {
 	return &t
 }
 
-// agentExtra returns the additional fields of an agent request: those fields of the body that the API document does not
-// define. Fields that the document defines only for responses are not additional. They occur in requests because
-// clients send back agents that they have read.
+// agentExtra returns the additional fields of an agent request: those that the API document does not define. Fields
+// that it defines only for responses do not count; they occur in requests because clients send back agents that they
+// have read.
 func (s *server) agentExtra(ctx context.Context) domain.AgentExtra {
 	c, _ := ctx.(*gin.Context)
 	if c == nil {
@@ -248,7 +244,7 @@ func (s *server) agentExtra(ctx context.Context) domain.AgentExtra {
 		return nil
 	}
 	var all domain.AgentExtra
-	if json.Unmarshal(bytes.TrimPrefix(body.Raw, []byte("\ufeff")), &all) != nil { // not reached: the body has been validated
+	if json.Unmarshal(bytes.TrimPrefix(body.Raw, []byte("\ufeff")), &all) != nil { // cannot happen: the body has been validated
 		return nil
 	}
 	for name := range all {
@@ -259,8 +255,8 @@ func (s *server) agentExtra(ctx context.Context) domain.AgentExtra {
 	return all
 }
 
-// writeAgent writes an agent as the response. The generated response types lack the method that encodes the agent's
-// additional fields.
+// writeAgent writes an agent as the response. The generated response types lack the method that encodes the additional
+// fields.
 func writeAgent(status int, agent domain.Agent) responseFunc {
 	return func(w http.ResponseWriter) error {
 		encoded, err := json.Marshal(renderAgent(agent))

@@ -29,7 +29,7 @@ func (s *server) authenticate(c *gin.Context) {
 		s.audit.RecordUse(c.Request.Context(), caller)
 	}
 	if err != nil {
-		caller = access.Caller{Anonymous: true, Remote: caller.Remote} // so that the rate limit of the address slows down callers who guess keys
+		caller = access.Caller{Anonymous: true, Remote: caller.Remote} // so that the address's rate limit slows down callers who guess keys
 	}
 	if limited := s.limits.Allow(caller); limited != nil {
 		err = limited
@@ -41,8 +41,8 @@ func (s *server) authenticate(c *gin.Context) {
 	c.Request = c.Request.WithContext(access.WithCaller(c.Request.Context(), caller))
 }
 
-// identify returns the caller. If the key exists but may not call the operation, identify returns both the caller and
-// an error.
+// identify returns the caller. If the key exists but may not call the operation, it returns both the caller and an
+// error.
 func (s *server) identify(c *gin.Context, op *document.Operation) (access.Caller, error) {
 	secret, err := access.Secret(c.Request)
 	if err != nil {
@@ -67,9 +67,8 @@ func (s *server) identify(c *gin.Context, op *document.Operation) (access.Caller
 	return access.Caller{Key: key}, nil
 }
 
-// isPublic checks that the resource is public, so that it may be queried without a key. If it is not public, isPublic
-// returns domain.CodeUnauthorized. The check runs before the body is read, so that a client without a key is rejected
-// at once and cannot make the service read a body for nothing.
+// isPublic returns domain.CodeUnauthorized unless the resource is public and may be queried without a key. It runs
+// before the body is read, so that a client without a key is rejected at once.
 func (s *server) isPublic(ctx context.Context, id string, op *document.Operation) error {
 	if !op.Public || !domain.ValidID(id) {
 		return problem.MissingKey()
@@ -100,7 +99,7 @@ func coversScope(key domain.APIKey, op *document.Operation) bool {
 	return key.Can(op.Scope) || op.Scope == domain.ScopeQuery && key.Can(domain.ScopeRead)
 }
 
-// auditServed adds a served request to the audit log, if the operation is audited.
+// auditServed logs a served request if its operation is audited.
 func (s *server) auditServed(c *gin.Context) {
 	op := operationOf(c)
 	if op == nil || !op.Audited || c.Writer.Status() == http.StatusUnauthorized || c.Writer.Status() == http.StatusForbidden {
@@ -121,7 +120,7 @@ func (s *server) auditServed(c *gin.Context) {
 // createdKey is the context key for the id of the created resource.
 const createdKey = "sluice.made"
 
-// setCreated stores the id of the resource that the request created, for the audit log.
+// setCreated stores the id of the created resource for the audit log.
 func setCreated(ctx context.Context, id string) {
 	if c, ok := ctx.(*gin.Context); ok {
 		c.Set(createdKey, id)

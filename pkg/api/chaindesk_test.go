@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// This file tests features that exist only for programs that were written for Chaindesk.
+// The tests in this file cover features for programs written for Chaindesk.
 
 func TestUnknownFieldsOfAnAgentAreStored(t *testing.T) {
 	t.Parallel()
@@ -54,7 +54,7 @@ func TestUnknownFieldsOfAnAgentAreStored(t *testing.T) {
 			t.Errorf("after %s (-want +got):\n%s", body, diff)
 		}
 	}
-	// An agent that was read can be sent back.
+	// A client can send back an agent that it has read.
 	whole := s.call("GET", "/agents/"+id, nil).want(200)
 	if diff := cmp.Diff(whole.object()["interfaceConfig"], s.call("PATCH", "/agents/"+id, string(whole.body)).want(200).object()["interfaceConfig"]); diff != "" {
 		t.Error(diff)

@@ -24,7 +24,7 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// maxInstructions is the maximum total length of the system messages of a chat completion, in bytes.
+// Maximum total length of a chat completion's system messages, in bytes.
 const maxInstructions = 64 << 10
 
 // CreateChatCompletion implements StrictServerInterface.
@@ -51,7 +51,7 @@ func (s *server) CreateChatCompletion(ctx context.Context, r CreateChatCompletio
 	}, err
 }
 
-// newChat checks a chat completion and returns the agent query that answers it.
+// newChat checks a chat completion and returns the agent query for it.
 func (s *server) newChat(ctx context.Context, caller access.Caller, body ChatRequest) (*agentRequest, error) {
 	agent, err := s.model(ctx, caller, body.Model)
 	if err != nil {
@@ -95,8 +95,7 @@ func (s *server) newChat(ctx context.Context, caller access.Caller, body ChatReq
 	return t, nil
 }
 
-// model returns the agent with the given id, which a chat completion sent as its model. It fails if the caller may not
-// query the agent.
+// model returns the agent whose id a chat completion sent as its model. It fails if the caller may not query the agent.
 func (s *server) model(ctx context.Context, caller access.Caller, id string) (domain.Agent, error) {
 	agent, err := s.agentToQuery(ctx, caller, id)
 	if domain.CodeOf(err) == domain.CodeNotFound {
@@ -110,7 +109,7 @@ func (s *server) model(ctx context.Context, caller access.Caller, id string) (do
 type chat struct {
 	question     string
 	before       []domain.Message
-	after        []answerchat.Turn // tool calls that the agent made to answer the question, and their results
+	after        []answerchat.Turn // tool calls that the agent made for the question, and their results
 	instructions string
 }
 
@@ -122,7 +121,7 @@ func (s *server) readChat(messages []ChatMessage) (chat, error) {
 	for i, m := range messages {
 		text := rules.MessageText(orZero(m.Content))
 		if m.Role == ChatMessageRoleUser {
-			c.after = nil // drop the tool calls of earlier questions; the history contains only the final answers
+			c.after = nil // drop the tool calls of earlier questions: the history contains only the final answers
 		}
 		switch {
 		case m.Role == ChatMessageRoleTool:
@@ -151,7 +150,6 @@ func (s *server) readChat(messages []ChatMessage) (chat, error) {
 	return c, problem.Invalid(faults)
 }
 
-// chatQuery converts a chat completion to an agent query.
 func chatQuery(body ChatRequest, question string) AgentQuery {
 	q := AgentQuery{
 		Query: question, ConversationId: body.ConversationId, VisitorId: body.User, Filters: body.Filters,
@@ -165,7 +163,7 @@ func chatQuery(body ChatRequest, question string) AgentQuery {
 	return q
 }
 
-// maxModels is the maximum length of the list of models, which is not paginated.
+// Maximum length of the list of models, which is not paginated.
 const maxModels = 1000
 
 // ListModels implements StrictServerInterface.
@@ -179,8 +177,7 @@ func (s *server) ListModels(ctx context.Context, _ ListModelsRequestObject) (Lis
 	return ListModels200JSONResponse{Object: ChatModelListObjectList, Data: models}, err
 }
 
-// agentsOf returns those agents of the caller's workspace that the caller may query, newest first. It returns at most
-// `limit` agents.
+// agentsOf returns at most `limit` agents of the caller's workspace that the caller may query, newest first.
 func (s *server) agentsOf(ctx context.Context, caller access.Caller, limit int) ([]domain.Agent, error) {
 	if caller.Key.Can(domain.ScopeQuery) {
 		agent, err := s.Agents.Agent(ctx, caller.Workspace(), caller.Key.AgentID)
@@ -216,17 +213,16 @@ func renderModel(a domain.Agent) ChatModel {
 	return ChatModel{Id: a.ID, Object: ChatModelObjectModel, Created: a.CreatedAt.Unix(), OwnedBy: "sluice", Name: a.Name, Description: a.Description}
 }
 
-// renderOtherModel renders a model that is not an agent. The field `created` is left at 0, because these models have no
-// creation time.
+// renderOtherModel renders a model that is not an agent. `created` stays 0, because these models have no creation time.
 func renderOtherModel(m inference.Model) ChatModel {
 	return ChatModel{Id: m.ID, Object: ChatModelObjectModel, OwnedBy: "sluice", Name: m.ID, Description: m.Description}
 }
 
-// completion holds the values that are the same in all chunks of one chat completion.
+// completion holds the values common to all chunks of a chat completion.
 type completion struct {
 	id, model string
 	created   int64
-	usage     bool // whether the stream ends with a chunk that contains the token usage
+	usage     bool // whether the stream ends with a chunk that has the token usage
 }
 
 // chatChunk is a chunk of a streamed completion. It matches OpenAI's format exactly, including fields that must be null
@@ -238,7 +234,7 @@ type chatChunk struct {
 	Model   string       `json:"model"`
 	Choices []chunkPiece `json:"choices"`
 
-	Usage json.RawMessage `json:"usage,omitempty"` // absent unless the client asks for usage; then null in all chunks except the last
+	Usage json.RawMessage `json:"usage,omitempty"` // absent unless the client asks for usage; then null in all chunks but the last
 
 	Sources        *[]Source         `json:"sources,omitempty"` // sent with the finish reason
 	Sentences      *[]AnswerSentence `json:"sentences,omitempty"`
@@ -305,7 +301,7 @@ func usageOf(a answer.Answer) ChatUsage {
 }
 
 // streamChat streams the answer in chunks: the role, the text, pieces of tool calls, the finish reason with the
-// sources, the token usage if the client asks for it, and the end marker.
+// sources, the token usage if requested, and the end marker.
 func (s *server) streamChat(ctx context.Context, w http.ResponseWriter, t *agentRequest, c completion) error {
 	events := sse.New(w, s.options.WriteTimeout)
 	stop := events.KeepAlive(s.options.Heartbeat)
@@ -349,7 +345,7 @@ func (s *server) streamChat(ctx context.Context, w http.ResponseWriter, t *agent
 	if err == nil {
 		return events.Send("", "[DONE]")
 	}
-	stop() // from here on only this function writes, so IsOpen can no longer change
+	stop() // only this function writes from here on, so IsOpen can no longer change
 	if !events.IsOpen() || ctx.Err() != nil {
 		return err
 	}

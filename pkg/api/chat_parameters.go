@@ -7,8 +7,7 @@ import (
 	answerchat "github.com/sluice/sluice/pkg/answer/chat"
 )
 
-// stopSequences returns the stop sequences in v. The schema has checked that v is a string, an array of strings, or
-// nil.
+// stopSequences returns the stop sequences in v. The schema ensures that v is a string, an array of strings, or nil.
 func stopSequences(v any) []string {
 	var out []string
 	switch v := v.(type) {
@@ -26,7 +25,7 @@ func stopSequences(v any) []string {
 	return out
 }
 
-// responseFormat returns the requested format of the answer as JSON, or nil for plain text.
+// responseFormat returns the requested answer format as JSON, or nil for plain text.
 func responseFormat(v any) (json.RawMessage, error) {
 	format, _ := v.(map[string]any)
 	if format == nil || format["type"] == "text" {
@@ -39,7 +38,6 @@ func responseFormat(v any) (json.RawMessage, error) {
 	return encoded, nil
 }
 
-// readTools returns the tools of a request.
 func readTools(tools []ChatTool) ([]answerchat.Tool, error) {
 	var out []answerchat.Tool
 	for _, t := range tools {
@@ -56,8 +54,7 @@ func readTools(tools []ChatTool) ([]answerchat.Tool, error) {
 	return out, nil
 }
 
-// toolChoice converts v to a tool choice. The schema has checked that v is a mode, an object with a function name, or
-// nil.
+// toolChoice converts v to a tool choice. The schema ensures that v is a mode, an object with a function name, or nil.
 func toolChoice(v any) answerchat.ToolChoice {
 	switch v := v.(type) {
 	case string:
@@ -85,7 +82,7 @@ func renderCall(c answerchat.ToolCall) ChatToolCall {
 	return out
 }
 
-// chunkCall is a piece of a tool call in a chunk of a stream. Only the first piece of a call has id, type and name.
+// chunkCall is a piece of a tool call in a stream. Only the first piece of a call has id, type and name.
 type chunkCall struct {
 	Index    int           `json:"index"`
 	ID       string        `json:"id,omitempty"`

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// openAIError contains the fields of an error that OpenAI's clients read.
+// openAIError holds the fields of an error that OpenAI's clients read.
 type openAIError struct {
 	Message, Type, Param, Code string
 }
@@ -34,13 +34,13 @@ func (a *response) openAIError(status int) openAIError {
 
 func says(role, content any) object { return object{"role": role, "content": content} }
 
-// chat asks the agent a question. `fields` are added to the request's body.
+// chat asks the agent a question. `fields` are added to the body.
 func (s *service) chat(agent string, fields ...object) *response {
 	s.Helper()
 	return s.call("POST", "/v1/chat/completions", with(object{"model": agent, "messages": []any{says("user", "How long?")}}, fields...))
 }
 
-// chatted makes the answerer answer every question. The result points to the last request to the answerer.
+// chatted makes the answerer answer every question, and returns a pointer to its last request.
 func (s *service) chatted() *answer.Request {
 	var got answer.Request
 	s.answerer.answer = func(ctx context.Context, r answer.Request, emit func(string) error) (answer.Answer, error) {
@@ -395,7 +395,7 @@ func TestAWorkspaceWithManyAgentsListsTheNewest(t *testing.T) {
 		_, err := s.catalog.CreateAgent(t.Context(), domain.Agent{ID: domain.NewID(), WorkspaceID: s.ws, Name: "a", ModelName: domain.DefaultModelName, Visibility: domain.Private})
 		must(t, err)
 	}
-	if n := len(s.call("GET", "/v1/models", nil).want(200).object().list("data")); n != 230+1 { // and the embedding model
+	if n := len(s.call("GET", "/v1/models", nil).want(200).object().list("data")); n != 230+1 { // plus the embedding model
 		t.Errorf("%d models are listed", n)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// ListChunks implements StrictServerInterface. The cursor of a page is the ordinal of its first chunk.
+// ListChunks implements StrictServerInterface. A page's cursor is the ordinal of its first chunk.
 func (s *server) ListChunks(ctx context.Context, r ListChunksRequestObject) (ListChunksResponseObject, error) {
 	ctx, caller := access.CallerOf(ctx)
 	d, err := s.datasource(ctx, caller, r.Id)
@@ -62,8 +62,8 @@ func ordinalOf(cursor *string) (int, error) {
 	return int(n), nil
 }
 
-// originalPolicy is the Content-Security-Policy of a datasource's original file. It keeps browsers from running scripts
-// in the file, however the file is displayed.
+// originalPolicy is the Content-Security-Policy of original files. It keeps browsers from running scripts in a file,
+// however the file is displayed.
 const originalPolicy = "default-src 'none'; sandbox"
 
 // GetOriginal implements StrictServerInterface.
@@ -89,7 +89,7 @@ func (s *server) GetOriginal(ctx context.Context, r GetOriginalRequestObject) (G
 	}), nil
 }
 
-// hasOriginal checks that the datasource has an original, and returns an error if it has none.
+// hasOriginal returns an error if the datasource has no original.
 func hasOriginal(d domain.Datasource) error {
 	switch {
 	case d.Original != nil:
@@ -101,8 +101,8 @@ func hasOriginal(d domain.Datasource) error {
 	}
 }
 
-// writeOriginal sends the content. If the content cannot be read to its end, it cuts the connection, so that no client
-// mistakes a part for the whole.
+// writeOriginal sends the content. If reading the content fails, it cuts the connection, so that no client mistakes a
+// part for the whole.
 func (s *server) writeOriginal(ctx context.Context, w http.ResponseWriter, d domain.Datasource, content io.Reader) error {
 	h := w.Header()
 	h.Set("Content-Type", upload.HeaderType(d.Original.MIMEType))

@@ -11,7 +11,7 @@ import (
 )
 
 // remembers makes the answerer store questions in their conversations, as the real one does. Each answer lists the
-// questions asked earlier in the conversation.
+// conversation's earlier questions.
 func (s *service) remembers() {
 	s.answerer.answer = func(ctx context.Context, r answer.Request, _ func(string) error) (answer.Answer, error) {
 		v, exists, err := s.catalog.FindConversation(ctx, r.Agent.WorkspaceID, r.Agent.ID, r.ConversationID)
@@ -40,7 +40,6 @@ func (s *service) remembers() {
 	}
 }
 
-// asks sends a question to an agent in a conversation, and returns the answer.
 func (s *service) asks(agent, question, conversation string, more ...object) object {
 	s.Helper()
 	return s.call("POST", "/agents/"+agent+"/query", with(object{"query": question, "conversationId": conversation}, more...)).want(200).object()
@@ -77,7 +76,7 @@ func TestACallerChoosesTheIDOfAConversation(t *testing.T) {
 		}
 		s.call("GET", path, nil).problem(404)
 	}
-	// The same works for chat completions, and with upper-case names.
+	// The same works for chat completions, and for upper-case names.
 	s.chat(agent, object{"conversationId": "Talk"}).want(200)
 	if got := s.chat(agent, object{"conversationId": "Talk"}).want(200).object(); got.text("conversationId") != "Talk" {
 		t.Errorf("%v", got)
@@ -129,11 +128,11 @@ func TestAChosenIDOpensNoConversationOfAnotherVisitor(t *testing.T) {
 	if got := s.asks(ours, "more", id); got.text("answer") != "before: our secret" {
 		t.Errorf("the owner: %v", got)
 	}
-	// The stored id of the conversation gives no access to it, either.
+	// The conversation's stored id gives no access to it, either.
 	inside := domain.CallerConversationID(s.ws, ours, "", id)
 	nothing("the inner id", noneKnown.asks(ours, "x", inside))
 	nothing("its UUID", noneKnown.asks(ours, "x", strings.TrimPrefix(inside, "caller:")))
-	if got := s.call("GET", "/conversations/"+inside, nil).want(200).object(); got.text("title") != "x" { // the conversation to which the request above gave this name
+	if got := s.call("GET", "/conversations/"+inside, nil).want(200).object(); got.text("title") != "x" { // the conversation that the request above created under this name
 		t.Errorf("the inner id reads %v", got)
 	}
 	s.call("POST", "/agents/"+ours+"/query", object{"query": "q", "conversationId": id, "visitorId": "another"}).problem(404)

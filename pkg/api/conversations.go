@@ -19,18 +19,18 @@ import (
 
 // ConversationStore reads and deletes conversations.
 type ConversationStore interface {
-	// Conversation returns a conversation of the workspace. If agentID is not empty, the conversation must be with that
-	// agent.
+	// Conversation returns a conversation of the workspace. Unless agentID is empty, it must be a conversation with
+	// that agent.
 	Conversation(ctx context.Context, ws, agentID, id string) (domain.Conversation, error)
-	// FindConversation returns the conversation with the id. If there is none, `exists` is false. It fails with
-	// domain.CodeNotFound if the conversation belongs to another workspace or agent.
+	// FindConversation returns the conversation with the id, or false for `exists` if there is none. If it belongs to
+	// another workspace or agent, the error is domain.CodeNotFound.
 	FindConversation(ctx context.Context, ws, agentID, id string) (v domain.Conversation, exists bool, err error)
 	ConversationsByCallerID(ctx context.Context, ws, agentID, visitorID, callerID string, limit int) ([]domain.Conversation, error)
 	Conversations(ctx context.Context, ws string, f catalog.ConversationFilter, p catalog.Page) ([]domain.Conversation, string, error)
 	// Messages returns the newest messages, oldest first.
 	Messages(ctx context.Context, conversationID string, limit int) ([]domain.Message, error)
-	// EachMessage calls f with every message, oldest first, and keeps only a few in memory. It stops at the first error
-	// from f and returns it.
+	// EachMessage calls f with every message, oldest first, keeping only a few in memory. If f fails, EachMessage stops
+	// and returns the error.
 	EachMessage(ctx context.Context, conversationID string, f func(domain.Message) error) error
 	DeleteConversation(ctx context.Context, ws, id string) (domain.Conversation, error)
 }
@@ -44,7 +44,6 @@ func (s *server) ListConversations(ctx context.Context, r ListConversationsReque
 	return ListConversations200JSONResponse{Data: lists.Map(conversations, renderConversation), NextCursor: optional(next)}, err
 }
 
-// conversationFilter converts query parameters to a filter.
 func conversationFilter(agent, visitor *string, from, to *time.Time, text *string) catalog.ConversationFilter {
 	return catalog.ConversationFilter{AgentID: orZero(agent), VisitorID: orZero(visitor), From: orZero(from), To: orZero(to), Search: orZero(text)}
 }
@@ -75,19 +74,18 @@ func (s *server) DeleteConversation(ctx context.Context, r DeleteConversationReq
 	return DeleteConversation200JSONResponse(renderConversation(v)), err
 }
 
-// conversationName identifies the conversation that a question continues or begins.
+// conversationName identifies the conversation that a question starts or continues.
 type conversationName struct {
-	id       string // the id in the catalog; "" if the question names no conversation
-	callerID string // the id that the caller chose, if it is not a UUID
-	visitor  string // the conversation's visitor; "": the stored visitor, or a new one
+	id       string // id in the catalog; "" if the question names no conversation
+	callerID string // id chosen by the caller, if it is not a UUID
+	visitor  string // the conversation's visitor; "": the stored one, or a new one
 }
 
-// resolveConversation identifies the conversation that a question names. If the name is a UUID, it is the
-// conversation's id. It is converted to lower case, because some languages write UUIDs in upper case.
+// resolveConversation identifies the conversation that a question names. A UUID is the conversation's id. It is
+// converted to lower case, because some languages write UUIDs in upper case.
 //
-// Any other name was chosen by the caller and may be easy to guess, so different agents have separate conversations
-// with the same name. For callers without a key for the agent's workspace, different visitors have separate
-// conversations, too.
+// Any other name was chosen by the caller and may be easy to guess. Such a name refers to a separate conversation for
+// each agent and, among callers without a key of the agent's workspace, for each visitor.
 func (s *server) resolveConversation(ctx context.Context, caller access.Caller, agent domain.Agent, body AgentQuery) conversationName {
 	given := orZero(body.ConversationId)
 	named := conversationName{id: strings.ToLower(given), visitor: orZero(body.VisitorId)}
@@ -108,7 +106,7 @@ func (s *server) resolveConversation(ctx context.Context, caller access.Caller, 
 }
 
 // checkConversation rejects a conversation of another workspace, agent or visitor. The answerer makes the same check,
-// but later. An unknown id is not an error: it begins a new conversation.
+// but later. An unknown id is valid: it starts a new conversation.
 func (s *server) checkConversation(ctx context.Context, agent domain.Agent, named conversationName) error {
 	if named.id == "" {
 		return nil
@@ -132,9 +130,8 @@ func conversationNotFound(id string) error {
 	return domain.NotFound("conversation", jsonbody.Shorten(id))
 }
 
-// conversation returns the conversation with the given id in the caller's workspace. The id is either a UUID or a name
-// that a caller chose. Several conversations may have the same name; agentID and visitorID select one of them. Both may
-// be nil.
+// conversation returns a conversation of the caller's workspace by id, which is either a UUID or a name chosen by a
+// caller. If several conversations have the same name, agentID and visitorID, which may be nil, select one.
 func (s *server) conversation(ctx context.Context, caller access.Caller, id string, agentID, visitorID *string) (domain.Conversation, error) {
 	if domain.ValidID(id) {
 		v, err := s.Conversations.Conversation(ctx, caller.Workspace(), orZero(agentID), id)

@@ -19,8 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// talk stores a conversation with the given texts, which alternate between questions and answers, and returns its id.
-// Each answer has one source.
+// talk stores a conversation of alternating questions and answers, and returns its id. Each answer has one source.
 func (s *service) talk(agent, visitor string, texts ...string) string {
 	s.Helper()
 	id := domain.NewID()
@@ -95,7 +94,7 @@ func TestConversationsAreSearchedByDays(t *testing.T) {
 		"to=" + before:                      0,
 		"from=" + today + "&to=" + today:    1,
 		"from=" + before + "&to=" + before:  0,
-		"from=" + today + "T14:00:00+02:00": 1, // the + is decoded to a space
+		"from=" + today + "T14:00:00+02:00": 1, // the + decodes to a space
 		"from=" + today + "t15:00:00+02:00": 0,
 		"to=9999-12-30":                     1,
 	} {
@@ -202,7 +201,7 @@ func TestTextOfVisitorsIsNoFormulaInACSVExport(t *testing.T) {
 		t.Fatalf("%d rows: %s", len(rows), a.body)
 	}
 	for i, row := range rows[1:] {
-		text := said[len(said)-1-i/2] // the newest conversation comes first
+		text := said[len(said)-1-i/2] // newest conversation first
 		want := text
 		if i%2 == 0 && quoted[text] != "" {
 			want = quoted[text]
@@ -221,7 +220,7 @@ func TestTextOfVisitorsIsNoFormulaInACSVExport(t *testing.T) {
 	}
 }
 
-// onePage is a store of conversations that fails when the second page is requested.
+// onePage is a conversation store that fails when the second page is requested.
 type onePage struct{ api.ConversationStore }
 
 func (o onePage) Conversations(ctx context.Context, ws string, f catalog.ConversationFilter, p catalog.Page) ([]domain.Conversation, string, error) {

@@ -10,13 +10,13 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// page sends a request as a browser does for a page of the origin. The request has no key unless headers contains one.
+// page sends a request as a browser does for a page of the origin, without a key unless headers contains one.
 func (s *service) page(origin, method, path string, body any, headers ...string) *response {
 	s.Helper()
 	return s.as("").call(method, path, body, append([]string{"Origin", origin}, headers...)...)
 }
 
-// preflight sends the request with which a browser asks for permission to send JSON.
+// preflight sends a browser's request for permission to send JSON.
 func (s *service) preflight(origin, path string) *response {
 	s.Helper()
 	return s.page(origin, "OPTIONS", path, nil, "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "content-type")
@@ -102,14 +102,14 @@ func TestARefusedOriginGetsTheRemedy(t *testing.T) {
 	if asked != 0 {
 		t.Error("the agent was asked")
 	}
-	// The list of origins does not apply to clients other than browsers, to callers with a key, and to the service's
+	// The list of origins does not apply to other clients than browsers, to callers with a key, and to the service's
 	// own pages.
 	s.as("").call("POST", path, object{"query": "q"}).want(200)
 	s.call("POST", path, object{"query": "q"}, "Origin", "https://evil.example").want(200)
 	if got := s.page(s.url, "POST", path, object{"query": "q"}).want(200).header.Get("Access-Control-Allow-Origin"); got != "" {
 		t.Errorf("its own page needs no permission: %s", got)
 	}
-	// The page may only query the agent.
+	// The page may do nothing but query the agent.
 	for _, other := range []string{"/agents/" + agent, "/agents", "/datastores", "/conversations", "/nowhere"} {
 		s.preflight("https://shop.example", other).problem(403)
 		if got := s.page("https://shop.example", "GET", other, nil).header.Get("Access-Control-Allow-Origin"); got != "" {
@@ -182,7 +182,7 @@ func TestConfiguredOriginsMayCallEveryEndpoint(t *testing.T) {
 	if got := s.call("GET", "/datastores", nil, "Origin", "https://other.example").want(200).header.Get("Access-Control-Allow-Origin"); got != "" {
 		t.Errorf("another page may read the answer: %s", got)
 	}
-	// Configured origins may query every public agent, even if the agent does not list them.
+	// Configured origins may query every public agent, listed or not.
 	agent := s.newAgent(object{"visibility": "public"})
 	s.page("https://app.example", "POST", "/agents/"+agent+"/query", object{"query": "q"}).want(200)
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestPagesAreConsistentUnderConcurrentChanges pages through agents with limits of every size. Agents are created and
-// deleted between the pages. An agent that exists all the time is listed exactly once.
+// TestPagesAreConsistentUnderConcurrentChanges pages through agents with limits of every size while agents are created
+// and deleted between the pages. An agent that exists all the time is listed exactly once.
 func TestPagesAreConsistentUnderConcurrentChanges(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
@@ -64,8 +64,8 @@ func TestPagesAreConsistentUnderConcurrentChanges(t *testing.T) {
 	}
 }
 
-// TestMalformedCursorsAreRefused changes, shortens and lengthens a cursor at every position. None of these cursors
-// makes the service fail, and invalid ones are rejected with a fault that names the field.
+// TestMalformedCursorsAreRefused changes, shortens and lengthens a cursor at every position. None of the results makes
+// the service fail, and invalid ones are rejected with a fault that names the field.
 func TestMalformedCursorsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
@@ -87,7 +87,7 @@ func TestMalformedCursorsAreRefused(t *testing.T) {
 	refused := 0
 	for _, cursor := range spoiled {
 		switch a := s.call("GET", "/agents?limit=1&cursor="+url.QueryEscape(cursor), nil); a.status {
-		case http.StatusOK: // the cursor denotes this position or another one
+		case http.StatusOK: // the changed cursor is valid
 		case http.StatusBadRequest:
 			refused++
 			if a.fault("cursor") == "" {

@@ -101,8 +101,7 @@ func (s *server) createFromJSON(ctx context.Context, caller access.Caller, body 
 	return created, err
 }
 
-// newDatasource returns a datasource without content, to be added to the datastore. If the request creates several
-// datasources, n is the position of this one among them.
+// newDatasource returns a new, empty datasource for the datastore. n numbers the datasources that the request creates.
 func (s *server) newDatasource(ctx context.Context, store domain.Datastore, kind domain.DatasourceType, n int) domain.Datasource {
 	return domain.Datasource{ID: idempotency.ID(ctx, s.NewID, "datasource", strconv.Itoa(n)), WorkspaceID: store.WorkspaceID, DatastoreID: store.ID, Type: kind, Status: domain.StatusUnsynched}
 }
@@ -116,8 +115,8 @@ func (s *server) createOne(ctx context.Context, d domain.Datasource, job domain.
 	return created[0], nil
 }
 
-// findExisting returns a function that reads the datasource from the catalog. A repeated request calls this function to
-// find the datasource that its earlier run created.
+// findExisting returns a function that reads the datasource from the catalog. A repeated request uses it to find the
+// datasource that its earlier run created.
 func (s *server) findExisting(ctx context.Context, d domain.Datasource) func() (domain.Datasource, error) {
 	return func() (domain.Datasource, error) { return s.Datasources.Datasource(ctx, d.WorkspaceID, d.ID) }
 }
@@ -140,7 +139,7 @@ func (s *server) DeleteDatasource(ctx context.Context, r DeleteDatasourceRequest
 	if err != nil {
 		return nil, err
 	}
-	shown, err := s.renderDatasource(ctx, was) // render it now, while the pages of a site can still be counted
+	shown, err := s.renderDatasource(ctx, was) // before the deletion, while the pages of a site can still be counted
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +151,7 @@ func (s *server) DeleteDatasource(ctx context.Context, r DeleteDatasourceRequest
 	return DeleteDatasource200JSONResponse(shown), nil
 }
 
-// datasource returns the datasource with the id if it belongs to the caller's workspace.
+// datasource returns a datasource of the caller's workspace.
 func (s *server) datasource(ctx context.Context, caller access.Caller, id string) (domain.Datasource, error) {
 	if err := checkID("datasource", id); err != nil {
 		return domain.Datasource{}, err
@@ -160,7 +159,7 @@ func (s *server) datasource(ctx context.Context, caller access.Caller, id string
 	return s.Datasources.Datasource(ctx, caller.Workspace(), id)
 }
 
-// titleOf returns the first line of the text, shortened, for use as its title.
+// titleOf returns the first line of a text, shortened, as its title.
 func titleOf(text string) string {
 	const limit = 80
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
@@ -179,13 +178,13 @@ func orZero[T any](p *T) (v T) {
 	return v
 }
 
-// detachedContext returns a context for work that must be finished even if the client has disconnected.
+// detachedContext returns a context for work that must finish even if the client has disconnected.
 func detachedContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 }
 
-// DeleteDatasources implements StrictServerInterface. Each datasource is deleted separately. If a deletion fails, a
-// repeated request therefore deletes the remaining ones.
+// DeleteDatasources implements StrictServerInterface. It deletes each datasource separately, so a request repeated
+// after a failure deletes the remaining ones.
 func (s *server) DeleteDatasources(ctx context.Context, r DeleteDatasourcesRequestObject) (DeleteDatasourcesResponseObject, error) {
 	ctx, caller := access.CallerOf(ctx)
 	out := DeleteDatasources200JSONResponse{Deleted: []string{}, NotFound: []string{}}

@@ -25,7 +25,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// defaultTopK is the number of fragments returned for a query without topK.
+// Number of fragments returned for a query without topK.
 const defaultTopK = 5
 
 // QueryDatastore implements StrictServerInterface.
@@ -46,8 +46,8 @@ func (s *server) QueryDatastore(ctx context.Context, r QueryDatastoreRequestObje
 	return encode(kind, lists.Map(found.Fragments, renderFragment)), nil
 }
 
-// fragmentsType returns the Content-Type of a response to QueryDatastore. Explained fragments and those with facets have
-// different types, so that the API document can define a schema for each, and generated clients return an array of
+// fragmentsType returns the Content-Type of a QueryDatastore response. Responses with an explanation or facets have
+// types of their own, so that the API document can define a schema for each, and generated clients return an array of
 // fragments for a plain query.
 func fragmentsType(ctx context.Context, explained, faceted bool) string {
 	switch {
@@ -62,8 +62,8 @@ func fragmentsType(ctx context.Context, explained, faceted bool) string {
 
 const typeJSON = "application/json"
 
-// encode returns a response whose body is `fragments` as JSON: an array, or an object with the fragments and their
-// explanation. The generated response type is not used, because it would encode the body twice.
+// encode returns a response with `fragments` as JSON: an array, or an object with the fragments and their explanation.
+// The generated response type would encode the body twice.
 func encode(contentType string, fragments any) responseFunc {
 	return func(w http.ResponseWriter) error {
 		encoded := bufferPool.Get().(*bytes.Buffer)
@@ -77,7 +77,7 @@ func encode(contentType string, fragments any) responseFunc {
 			return err
 		}
 		w.Header().Set("Content-Type", contentType)
-		w.Header().Set("Content-Length", strconv.Itoa(encoded.Len())) // without it the response is sent in chunks, and the last chunk needs another write
+		w.Header().Set("Content-Length", strconv.Itoa(encoded.Len())) // without it, the response would be chunked, and the last chunk would need another write
 		_, err := w.Write(encoded.Bytes())
 		return err
 	}
@@ -94,19 +94,19 @@ func (s *server) QueryDatastoreResults(ctx context.Context, r QueryDatastoreResu
 	return QueryDatastoreResults200JSONResponse(renderResults(found)), err
 }
 
-// renderResults renders fragments in the format that LangChain's retrievers read.
+// renderResults renders fragments in the format of LangChain's retrievers.
 func renderResults(found retrieve.Result) RetrieverResults {
 	return RetrieverResults{Results: lists.Map(found.Fragments, func(f domain.Fragment) RetrieverResult {
 		return RetrieverResult{Text: f.Text, Source: f.Source, Score: f.Score}
 	}), Explanation: renderExplanation(found.Explanation, true), Facets: renderFacets(found.Facets)}
 }
 
-// chaindeskHost is the host that LangChain's ChaindeskRetriever calls. The retriever uses the path of a datastore
-// query, but expects an object with results.
+// chaindeskHost is the host that LangChain's ChaindeskRetriever calls. The retriever uses the path of a datastore query
+// but expects an object with results.
 const chaindeskHost = "app.chaindesk.ai"
 
-// isForChaindesk reports whether the request was meant for chaindeskHost and redirected here, by a proxy or by DNS. In
-// both cases, that host remains in a header.
+// isForChaindesk reports whether the request was sent to chaindeskHost and redirected here by a proxy or by DNS. Either
+// way, a header still contains that host.
 func isForChaindesk(ctx context.Context) bool {
 	c, ok := ctx.(*gin.Context)
 	if !ok {
@@ -144,7 +144,7 @@ func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQu
 	}
 	if body.Vector != nil {
 		var fault string
-		if req.Vector, fault = jsonbody.Vector(*body.Vector, string(orZero(body.EncodingFormat))); fault != "" { // the rule of the operation has checked it
+		if req.Vector, fault = jsonbody.Vector(*body.Vector, string(orZero(body.EncodingFormat))); fault != "" { // already checked by the operation's rule
 			return retrieve.Result{}, domain.Invalid("vector", "%s", fault)
 		}
 	}
@@ -169,7 +169,6 @@ func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQu
 	return found, nil
 }
 
-// boostsOf converts the boosts of a query. `list` is nil if the query has none.
 func boostsOf(list *[]Boost) ([]boost.Boost, error) {
 	if list == nil {
 		return nil, nil
@@ -182,11 +181,11 @@ func boostsOf(list *[]Boost) ([]boost.Boost, error) {
 	return boosts, problem.Invalid(faults)
 }
 
-// selectFields clears those fields of each fragment that the client has not selected.
+// selectFields clears the fields of each fragment that the client has not selected.
 func selectFields(fragments []domain.Fragment, fields []DatastoreQueryFields) {
 	for i, f := range fragments {
 		kept := domain.Fragment{ChunkID: f.ChunkID, Score: f.Score, Rectangles: f.Rectangles, Highlights: f.Highlights}
-		if f.Highlights != nil { // their positions are counted in the text
+		if f.Highlights != nil { // highlights are positions in the text
 			kept.Text = f.Text
 		}
 		for _, field := range fields {
@@ -217,8 +216,7 @@ func selectFields(fragments []domain.Fragment, fields []DatastoreQueryFields) {
 	}
 }
 
-// cut drops the fragments whose score is below minScore. From the rest, it skips the first `offset` fragments and keeps
-// the next topK.
+// cut drops fragments with a score below minScore. Of the rest, it skips the first `offset` and keeps the next topK.
 func cut(found *retrieve.Result, offset, topK int, minScore float64) {
 	n := 0
 	for i, f := range found.Fragments {
@@ -240,7 +238,7 @@ func cut(found *retrieve.Result, offset, topK int, minScore float64) {
 	}
 }
 
-// maxHighlights is the maximum number of marked words in a fragment.
+// Maximum number of highlighted words in a fragment.
 const maxHighlights = 200
 
 // highlight marks the words of the queries, and their synonyms, in the fragments.
@@ -257,7 +255,7 @@ func highlight(fragments []domain.Fragment, queries []string, rules *analysis.Ru
 	}
 }
 
-// searchDatastore checks the length of the queries, runs them, and adds the search to the caller's usage.
+// searchDatastore checks the queries' length, runs them, and counts the search as the caller's usage.
 func (s *server) searchDatastore(ctx context.Context, caller access.Caller, req retrieve.Request) (found retrieve.Result, err error) {
 	if err := s.checkLength("query", req.Query); err != nil {
 		return retrieve.Result{}, err
@@ -278,7 +276,7 @@ func (s *server) searchDatastore(ctx context.Context, caller access.Caller, req 
 	return found, err
 }
 
-// locate adds to each fragment of a PDF the rectangles that show where it is on the page.
+// locate adds rectangles to the fragments of PDFs, which show where each is on its page.
 func (s *server) locate(ctx context.Context, workspaceID string, fragments []domain.Fragment) {
 	if s.Locator == nil {
 		return
@@ -292,7 +290,6 @@ func (s *server) locate(ctx context.Context, workspaceID string, fragments []dom
 	}
 }
 
-// datastoreToQuery returns the datastore if the caller may query it.
 func (s *server) datastoreToQuery(ctx context.Context, caller access.Caller, id string) (domain.Datastore, error) {
 	return toQuery(caller, "datastore", id,
 		func() (domain.Datastore, error) { return s.Datastores.Datastore(ctx, caller.Workspace(), id) },
@@ -329,7 +326,7 @@ func (s *server) CountFacets(ctx context.Context, r CountFacetsRequestObject) (C
 	return CountFacets200JSONResponse(*renderFacets(&found)), nil
 }
 
-// readFilters parses and checks the filters in a query parameter, in the same way as filters in the body of a query.
+// readFilters parses and checks the filters in a query parameter like those in a query's body.
 func (s *server) readFilters(text string) (f Filters, err error) {
 	value, faults := jsonbody.Parse([]byte(text))
 	for i := range faults {
@@ -352,7 +349,6 @@ func (s *server) readFilters(text string) (f Filters, err error) {
 	return f, nil
 }
 
-// renderFacets renders facets, or returns nil for nil.
 func renderFacets(f *domain.Facets) *FacetCounts {
 	if f == nil {
 		return nil

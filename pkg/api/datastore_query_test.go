@@ -21,7 +21,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// asked makes the retriever store its last request in the result.
+// asked makes the retriever record its last request, and returns a pointer to it.
 func (s *service) asked() *retrieve.Request {
 	var got retrieve.Request
 	s.retriever.retrieve = func(_ context.Context, r retrieve.Request) (retrieve.Result, error) {
@@ -31,7 +31,6 @@ func (s *service) asked() *retrieve.Request {
 	return &got
 }
 
-// queryPaths returns all paths for querying a datastore.
 func queryPaths(id string) []string {
 	var out []string
 	for _, base := range []string{"", "/api"} {
@@ -106,7 +105,7 @@ func TestTheChoicesOfADatastoreQuery(t *testing.T) {
 	}
 }
 
-// explanation returns an explanation with a value in every field.
+// explanation returns an explanation with every field set.
 func explanation() *domain.Explanation {
 	selected := 3
 	return &domain.Explanation{
@@ -246,7 +245,6 @@ func (s *service) valid(a *response, schema string) {
 	}
 }
 
-// indented returns the body as indented JSON, for the messages of failed tests.
 func (a *response) indented() string {
 	a.Helper()
 	var out bytes.Buffer
@@ -284,7 +282,7 @@ func TestRequestsToChaindeskHostsHaveTheFormOfItsRetriever(t *testing.T) {
 	}
 }
 
-// TestQueriesThatGrowAreRefused sends queries to every endpoint that become too long when they are normalised.
+// TestQueriesThatGrowAreRefused sends queries that become too long through normalisation to every endpoint.
 func TestQueriesThatGrowAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -303,7 +301,7 @@ func TestQueriesThatGrowAreRefused(t *testing.T) {
 	a.want(200)
 }
 
-// ranked returns a result of n fragments with scores from 1 downwards, explained if the request asks for it.
+// ranked returns n fragments with scores from 1 downwards, with an explanation if the request asks for one.
 func ranked(r retrieve.Request, n int) retrieve.Result {
 	out := retrieve.Result{}
 	if r.Explain {

@@ -25,18 +25,17 @@ import (
 type DatastoreStore interface {
 	CreateDatastore(ctx context.Context, d domain.Datastore) (domain.Datastore, error)
 	Datastore(ctx context.Context, ws, id string) (domain.Datastore, error)
-	// PublicDatastore returns a public datastore in any workspace. It fails with domain.CodeNotFound if no public
-	// datastore has the id.
+	// PublicDatastore returns a public datastore of any workspace, or domain.CodeNotFound if no public datastore has
+	// the id.
 	PublicDatastore(ctx context.Context, id string) (domain.Datastore, error)
 	Datastores(ctx context.Context, ws string, p catalog.Page) ([]domain.Datastore, string, error)
 	// UpdateDatastore updates the datastore. If the patch names an engine or embedding model, the content starts to
-	// move there. This replaces a move that is in progress, or cancels it if the patch names the current engine or
-	// model.
+	// move there. This replaces a move in progress, or cancels it if the patch names the current engine or model.
 	UpdateDatastore(ctx context.Context, ws, id string, p domain.DatastorePatch) (domain.Datastore, error)
 	MoveProgress(ctx context.Context, id string) (domain.MoveProgress, error)
 	DeleteDatastore(ctx context.Context, ws, id string) (domain.Datastore, error)
-	// DatastoreCounts returns the number of the datastore's datasources by status. The map has no entry for a status
-	// without datasources.
+	// DatastoreCounts returns the number of the datastore's datasources by status. Statuses without datasources are
+	// missing.
 	DatastoreCounts(ctx context.Context, ws, id string) (map[domain.Status]int64, error)
 }
 
@@ -130,7 +129,7 @@ func (s *server) DeleteDatastore(ctx context.Context, r DeleteDatastoreRequestOb
 	return DeleteDatastore200JSONResponse(renderDatastore(d)), err
 }
 
-// datastore returns the datastore with the id if it belongs to the caller's workspace.
+// datastore returns a datastore of the caller's workspace.
 func (s *server) datastore(ctx context.Context, caller access.Caller, id string) (domain.Datastore, error) {
 	if err := checkID("datastore", id); err != nil {
 		return domain.Datastore{}, err
@@ -138,8 +137,7 @@ func (s *server) datastore(ctx context.Context, caller access.Caller, id string)
 	return s.Datastores.Datastore(ctx, caller.Workspace(), id)
 }
 
-// showDatastore renders a datastore. If the datastore is moving to another engine or embedding model, the result
-// includes the progress of the move.
+// showDatastore renders a datastore, with its progress if it is moving to another engine or embedding model.
 func (s *server) showDatastore(ctx context.Context, d domain.Datastore) (Datastore, error) {
 	out := renderDatastore(d)
 	if d.Move == nil {

@@ -12,33 +12,32 @@ import (
 
 // Sealer encrypts the headers of a protected site.
 type Sealer interface {
-	// Seal encrypts the headers so that only crawlers can decrypt them, and only for the origin of the address.
+	// Seal encrypts the headers for crawlers only, and only for the origin of the address.
 	Seal(workspaceID, address string, headers map[string]string) (*domain.SiteAccess, error)
 }
 
 // Originals stores the original content of datasources.
 type Originals interface {
-	// Put reads r to its end and stores it as the datasource's content, under a new key. It returns once the content is
-	// stored durably.
+	// Put reads r to its end and stores it as the datasource's content under a new key. When it returns, the content is
+	// durable.
 	Put(ctx context.Context, datasourceID, name, mimeType string, r io.Reader) (domain.Original, error)
-	// Get returns the content stored under the key after verifying it. It fails with domain.CodeNotFound if the content
-	// has been removed or is damaged. If the content is damaged afterwards, Read returns an error instead of io.EOF.
-	// The caller must close the reader.
+	// Get returns the content under the key after verifying it, or domain.CodeNotFound if it has been removed or is
+	// damaged. If it becomes damaged later, Read returns an error instead of io.EOF. The caller must close the reader.
 	Get(ctx context.Context, key string) (io.ReadCloser, error)
 	// Delete removes content that no row refers to.
 	Delete(ctx context.Context, key string) error
 }
 
-// ChunkReader reads the chunks of a datasource's active generation in order.
+// ChunkReader reads the chunks of a datasource's active generation, in order.
 type ChunkReader interface {
-	// Chunks returns at most `limit` chunks, starting with the chunk whose number is fromOrdinal.
+	// Chunks returns at most `limit` chunks, starting with number fromOrdinal.
 	Chunks(ctx context.Context, d domain.Datasource, fromOrdinal, limit int) ([]domain.Chunk, error)
 }
 
 // Retriever finds fragments.
 type Retriever interface {
-	// Retrieve returns at most TopK fragments, best first. It fails with domain.CodeInvalid if Rerank is true and there
-	// is no reranker.
+	// Retrieve returns at most TopK fragments, best first. If Rerank is true and there is no reranker, it returns
+	// domain.CodeInvalid.
 	Retrieve(ctx context.Context, r retrieve.Request) (retrieve.Result, error)
 	// Facets counts documents by the values of metadata keys.
 	Facets(ctx context.Context, r retrieve.FacetRequest) (domain.Facets, error)
@@ -46,29 +45,28 @@ type Retriever interface {
 
 // Answerer answers questions and stores their conversations.
 type Answerer interface {
-	// Answer calls `emit` with every piece of the text as it arrives, and returns the whole answer. It stops when emit
-	// fails or ctx is done. It does not call emit after it has returned, nor from two goroutines at once. If `emit` is
-	// nil, the text is only returned. Answer fails with domain.CodeNotFound if ConversationID belongs to another
-	// workspace or agent. The token counts are set even if it fails.
+	// Answer answers a question and returns the whole answer. Unless `emit` is nil, Answer calls it with every piece of
+	// the text as it arrives, never concurrently and never after returning. It stops when emit fails or ctx is done. If
+	// ConversationID belongs to another workspace or agent, Answer returns domain.CodeNotFound. The token counts are
+	// set even if it fails.
 	Answer(ctx context.Context, r answer.Request, emit func(text string) error) (answer.Answer, error)
 }
 
 // Locator finds passages of PDFs on their pages.
 type Locator interface {
-	// Locate returns the rectangles on the page for each span of each passage. A span whose text is not found has no
-	// rectangles.
+	// Locate returns, for each span of each passage, its rectangles on the page. A span whose text is not found has
+	// none.
 	Locate(ctx context.Context, workspaceID string, passages []locate.Passage) [][][]domain.PageRectangle
-	// LocateSpans sets the page and the rectangles of every span that comes from a PDF.
+	// LocateSpans sets the page and the rectangles of every span from a PDF.
 	LocateSpans(ctx context.Context, workspaceID string, answers ...locate.Answer)
 }
 
 // Watcher reports changes to datasources.
 type Watcher interface {
-	// Watch returns a channel that receives the id of each datasource of the datastore after a change to that
-	// datasource has been stored. The channel is closed when ctx is done or the watch fails. A slow reader may miss
-	// ids.
+	// Watch returns a channel of datasource ids. It receives an id after each stored change to one of the datastore's
+	// datasources, and is closed when ctx is done or the watch fails. A slow reader may miss ids.
 	Watch(ctx context.Context, datastoreID string) (<-chan string, error)
-	// Changed tells all watchers of the datastore that a datasource was changed or deleted. It must not block.
+	// Changed notifies all watchers of the datastore that a datasource was changed or deleted. It must not block.
 	Changed(datastoreID, datasourceID string)
 }
 
@@ -76,8 +74,8 @@ type Watcher interface {
 type Check struct {
 	Name  string
 	Ready func(ctx context.Context) error
-	// Degrades means that the service stays ready if the dependency is down, because it can still do part of its work.
+	// Degrades means that the service stays ready without the dependency, because it can still do part of its work.
 	Degrades bool
-	// Note returns a sentence about a limitation of a dependency that is up, or "" if there is none. It may be nil.
+	// Note returns a sentence about a limitation of a working dependency, or "" if there is none. It may be nil.
 	Note func(ctx context.Context) string
 }

@@ -2,7 +2,7 @@
 // generated from it, requests are checked against it before they reach a handler, and the documentation page displays
 // it.
 //
-// A request passes these steps, in this order, and a handler can rely on all of them:
+// A request passes these steps in this order, and handlers can rely on all of them:
 //
 //  1. a request id, metrics, and recovery from panics;
 //  2. the API key: who is calling, and whether the caller may use the operation (auth.go);
@@ -13,9 +13,9 @@
 // The problem package gives all handler errors the same format.
 //
 // The handler streams requests and responses. The http.Server around it needs ReadHeaderTimeout and IdleTimeout, but
-// must set neither ReadTimeout nor WriteTimeout: the handler sets a deadline for every piece that it reads or writes.
-// Streams of GET /datastores/{id}/events last until the client disconnects or the request's context is done. So a
-// server that shuts down must cancel its BaseContext; otherwise Shutdown waits for these streams.
+// must set neither ReadTimeout nor WriteTimeout, because the handler sets a deadline for every piece that it reads or
+// writes. Streams of GET /datastores/{id}/events last until the client disconnects or the request's context is done. A
+// server that shuts down must therefore cancel its BaseContext, or Shutdown waits for these streams.
 package api
 
 //go:generate go tool oapi-codegen -config oapi-codegen.yaml openapi.yaml

@@ -22,14 +22,13 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// parallelOriginals is the maximum number of documents of one upsert that are stored at the same time.
+// Maximum number of documents of one upsert that are stored at the same time.
 const parallelOriginals = 8
 
 // DocumentStore stores the content of text datasources.
 type DocumentStore interface {
 	// UpsertDatasources stores all datasources or none. If a datasource's CustomID already exists in the datastore, the
-	// existing datasource keeps its id and gets the new content. The results have the same order as the elements of
-	// `in`.
+	// existing one keeps its id and gets the new content. The results are in the order of `in`.
 	UpsertDatasources(ctx context.Context, in []catalog.NewDatasource) ([]domain.Datasource, error)
 	DatasourceByCustomID(ctx context.Context, ws, datastoreID, customID string) (domain.Datasource, error)
 	ReplaceContent(ctx context.Context, ws, id string, r catalog.Replacement) (domain.Datasource, error)
@@ -57,8 +56,8 @@ func (s *server) UpsertDocuments(ctx context.Context, r UpsertDocumentsRequestOb
 	return UpsertDocuments200JSONResponse{Ids: lists.Map(results, func(r DocumentResult) string { return r.Id }), Results: results}, nil
 }
 
-// checkedItems returns the results of checking each item of the request's batch. If the body was not checked item by
-// item, it returns n results without faults.
+// checkedItems returns the check result of each item of the request's batch. If the body was not checked item by item,
+// it returns n results without faults.
 func checkedItems(ctx context.Context, n int) []jsonbody.Item {
 	if c, ok := ctx.(*gin.Context); ok {
 		if body, ok := c.Request.Body.(*transfer.Checked); ok {
@@ -68,14 +67,14 @@ func checkedItems(ctx context.Context, n int) []jsonbody.Item {
 	return make([]jsonbody.Item, n)
 }
 
-// resultsOf returns one result for each document that was sent. `items` holds the check of each document. For each
-// document that was accepted, `places` holds the index of the datasource in `batch` and in `stored`.
+// resultsOf returns one result per document sent. `items` holds the check result of each document. `places` holds, for
+// each accepted document, the index of its datasource in `batch` and `stored`.
 func (s *server) resultsOf(items []jsonbody.Item, batch []*upsertItem, places []int, stored []domain.Datasource) []DocumentResult {
-	last := make([]int, len(batch)) // for each datasource, the last of its documents
+	last := make([]int, len(batch)) // the last document of each datasource
 	for n, place := range places {
 		last[place] = n
 	}
-	n := 0 // number of accepted documents so far
+	n := 0 // accepted documents so far
 	return lists.Map(items, func(item jsonbody.Item) DocumentResult {
 		if len(item.Faults) > 0 {
 			return DocumentResult{Status: DocumentResultStatusRejected, Errors: s.shownFields(item.Faults)}
@@ -95,7 +94,7 @@ func (s *server) resultsOf(items []jsonbody.Item, batch []*upsertItem, places []
 	})
 }
 
-// shownFields returns the faults or warnings of a document for a response: at most a fixed number, without secrets. It
+// shownFields returns a document's faults or warnings for a response: at most a fixed number, without secrets. It
 // returns nil if there are none.
 func (s *server) shownFields(fields []domain.FieldError) *[]FieldError {
 	const shown = 10
@@ -113,7 +112,7 @@ func (s *server) shownFields(fields []domain.FieldError) *[]FieldError {
 
 // upsert stores the whole batch or nothing.
 func (s *server) upsert(ctx context.Context, store domain.Datastore, batch []*upsertItem) ([]domain.Datasource, error) {
-	if !slices.ContainsFunc(batch, (*upsertItem).replaces) { // not checked otherwise: a document that replaces another may need less storage
+	if !slices.ContainsFunc(batch, (*upsertItem).replaces) { // a document that replaces another may need less storage
 		if err := s.Usage.CheckStorage(ctx, store.WorkspaceID); err != nil {
 			return nil, err
 		}
@@ -136,9 +135,9 @@ func (s *server) upsert(ctx context.Context, store domain.Datastore, batch []*up
 	return stored, nil
 }
 
-// storedUpserts returns the batch's datasources if an earlier run of the request has stored them, and otherwise fails
-// with domain.CodeNotFound. A run stores either all datasources or none. So one datasource that an earlier run created,
-// or whose newest job it queued, proves that all were stored, even if others have changed since.
+// storedUpserts returns the batch's datasources if an earlier run of the request has stored them, and otherwise
+// domain.CodeNotFound. A run stores all datasources or none. So one datasource that an earlier run created, or whose
+// newest job it queued, proves that all were stored, even if others have changed since.
 func (s *server) storedUpserts(ctx context.Context, batch []*upsertItem) ([]domain.Datasource, error) {
 	for i, u := range batch {
 		d, err := s.Datasources.Datasource(ctx, u.datasource.WorkspaceID, u.datasource.ID)
@@ -155,10 +154,10 @@ func (s *server) storedUpserts(ctx context.Context, batch []*upsertItem) ([]doma
 	return nil, domain.Errorf(domain.CodeNotFound, "no earlier attempt of the request has stored its documents")
 }
 
-// upsertItem is one document of an upsert, with the datasource that stores it.
+// upsertItem is a document of an upsert, with its datasource.
 type upsertItem struct {
 	newID      string            // id of the datasource if it is new
-	datasource domain.Datasource // a new datasource, or one with the id of the datasource that it replaces
+	datasource domain.Datasource // new, or with the id of the datasource that it replaces
 	text       string
 	original   domain.Original
 }
@@ -166,8 +165,8 @@ type upsertItem struct {
 // replaces reports whether the document replaces an existing one.
 func (u *upsertItem) replaces() bool { return u.datasource.ID != u.newID }
 
-// planUpsert returns the datasources of an upsert, and for each document the position of its datasource in the batch.
-// If several documents have the same custom id, the last one wins.
+// planUpsert returns the datasources of an upsert, and for each document the index of its datasource in the batch. If
+// several documents have the same custom id, the last one wins.
 func (s *server) planUpsert(ctx context.Context, store domain.Datastore, documents []Document) (batch []*upsertItem, places []int, err error) {
 	placeOf := map[string]int{}
 	for _, document := range documents {
@@ -195,9 +194,9 @@ func (s *server) planUpsert(ctx context.Context, store domain.Datastore, documen
 	return batch, places, nil
 }
 
-// planDocument returns the datasource for a document. If a datasource with the custom id already exists, the result has
-// that datasource's id and name. The id must be known before the upsert is stored, because content is stored under it.
-// The catalog's transaction checks that the existing datasource has not been deleted in the meantime.
+// planDocument returns the datasource for a document. If the custom id already exists, the result has that datasource's
+// id and name. Content is stored under the id, so the id must be known before the upsert is stored. The catalog's
+// transaction checks that the existing datasource has not been deleted meanwhile.
 func (s *server) planDocument(ctx context.Context, store domain.Datastore, customID string, place int) (*upsertItem, error) {
 	d := s.newDatasource(ctx, store, domain.TypeText, place)
 	d.CustomID, d.Config.CustomID = customID, customID
@@ -240,7 +239,7 @@ func (s *server) UpdateDocument(ctx context.Context, r UpdateDocumentRequestObje
 	if err != nil {
 		return nil, err
 	}
-	if d.DatastoreID != store.ID { // the datasource is not in the datastore that the path names
+	if d.DatastoreID != store.ID { // the path names another datastore
 		return nil, domain.Errorf(domain.CodeNotFound, "datastore %q has no datasource with id %q", store.ID, d.ID)
 	}
 	if d.Type == domain.TypeWebSite {
@@ -275,7 +274,7 @@ func (s *server) UpdateDocument(ctx context.Context, r UpdateDocumentRequestObje
 	return UpdateDocument200JSONResponse{Id: d.ID}, nil
 }
 
-// customIDIn returns the custom id in metadata, or "" if metadata contains no valid custom id.
+// customIDIn returns the custom id in metadata, or "" if there is no valid one.
 func customIDIn(metadata map[string]any) string {
 	id, _ := metadata["custom_id"].(string)
 	if utf8.RuneCountInString(id) > upload.MaxCustomID {
@@ -284,7 +283,7 @@ func customIDIn(metadata map[string]any) string {
 	return id
 }
 
-// metadataOf returns the metadata to store for a document, and the custom id in that metadata.
+// metadataOf returns the metadata to store for a document, and its custom id.
 func metadataOf(m *Document_Metadata) (metadata map[string]any, customID string) {
 	metadata = map[string]any{}
 	if m == nil {

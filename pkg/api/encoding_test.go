@@ -34,5 +34,5 @@ func TestAnEncodedBodyIsRefused(t *testing.T) {
 		t.Errorf("a chat: %+v", got)
 	}
 	s.call("POST", "/datastores", `{"name": "Handbooks"}`, "Content-Encoding", "Identity").want(201)
-	s.call("GET", "/datastores", nil, "Content-Encoding", "gzip").want(200) // accepted, because the request has no body
+	s.call("GET", "/datastores", nil, "Content-Encoding", "gzip").want(200) // allowed because the request has no body
 }

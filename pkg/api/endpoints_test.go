@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// scene is a service with resources that requests in the table below can refer to.
+// scene is a service with resources for the requests in the table below.
 type scene struct {
 	*service
 	agent, datastore, datasource, site, conversation, key string
@@ -39,9 +39,9 @@ func newScene(t *testing.T, adjust ...func(*api.Options, *api.Deps)) *scene {
 	return s
 }
 
-// request is one call. Names in braces, such as {agent}, stand for the ids in the scene.
+// request is one call. Names in braces, such as {agent}, stand for ids of the scene.
 type request struct {
-	path string // "": the operation's own path
+	path string // "": the operation's path
 	body any
 }
 
@@ -96,13 +96,13 @@ var (
 	noObject = badRequest{name: "a body that is no object", request: request{body: "[]"}, status: 400, field: "body"}
 )
 
-// formBody is a multipart form whose boundary is x.
+// formBody is a multipart form with the boundary x.
 type formBody string
 
 const uploaded formBody = "--x\r\nContent-Disposition: form-data; name=\"datastoreId\"\r\n\r\n{datastore}\r\n" +
 	"--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\nThe trial lasts 30 days.\r\n--x--\r\n"
 
-// endpoints maps each operation id of the document to calls of the operation.
+// endpoints holds the calls of each operation, by operation id.
 var endpoints = map[string]endpoint{
 	"ListAgents":      {check: hasFields("data", "nextCursor"), bad: []badRequest{noKey(), badLimit("/agents")}},
 	"CreateAgent":     {good: request{body: object{"name": "Sales"}}, status: 201, check: hasFields(agentFields...), bad: []badRequest{noKey(), badTemperature, {name: "no name", request: request{body: object{}}, status: 400, field: "name"}}},
@@ -259,7 +259,7 @@ func TestTheDocumentationIsServedUnderBothBases(t *testing.T) {
 	}
 }
 
-// TestEveryEndpointOfTheDocument makes valid and invalid calls of each operation, under both base paths. It fails for
+// TestEveryEndpointOfTheDocument makes valid and invalid calls of each operation under both base paths. It fails for
 // operations that the table lacks.
 func TestEveryEndpointOfTheDocument(t *testing.T) {
 	t.Parallel()
@@ -342,7 +342,6 @@ func names(faults []domain.FieldError, field string) bool {
 	return false
 }
 
-// fill replaces the names in braces with the scene's ids.
 func (s *scene) fill(path string) string {
 	ids := map[string]string{
 		"{agent}": s.agent, "{datastore}": s.datastore, "{datastoreId}": s.datastore, "{datasource}": s.datasource, "{site}": s.site,
@@ -377,7 +376,7 @@ func (s *scene) fillBody(body any) any {
 	return out
 }
 
-// TestTheDocumentIsConsistent checks that the properties that the document gives each operation agree with each other.
+// TestTheDocumentIsConsistent checks that the properties of each operation in the document agree with each other.
 func TestTheDocumentIsConsistent(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("openapi.yaml")
@@ -417,7 +416,7 @@ func TestTheDocumentIsConsistent(t *testing.T) {
 	}
 }
 
-// TestLimitsOfTheServerAreInTheDocument reads the document that the server publishes.
+// TestLimitsOfTheServerAreInTheDocument checks the limits in the document that the server publishes.
 func TestLimitsOfTheServerAreInTheDocument(t *testing.T) {
 	t.Parallel()
 	s := newService(t, limits)

@@ -6,15 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// This file imitates the client library fetch-event-source, which users of the API run. It splits a stream, which
-// arrives in chunks of any size, into lines and then into messages. It also imitates the library's quirks, which the
-// server must allow for: if a message's data begins with an empty line, that line is lost, and each value is decoded
-// separately, which removes a byte order mark at its beginning.
+// This file imitates fetch-event-source, a client library that users of the API run. The library splits a stream, which
+// arrives in chunks of any size, into lines and messages. The server must allow for two of its quirks: if a message's
+// data begins with an empty line, that line is lost; and each value is decoded separately, which removes a byte order
+// mark at its start.
 
 // message is a message as the client's onmessage callback receives it.
 type message struct{ event, data string }
 
-// parseStream passes the stream to the parser in chunks of the given size.
+// parseStream feeds the stream to the parser in chunks of the given size.
 func parseStream(stream []byte, chunk int) []message {
 	p := streamParser{fieldLength: -1}
 	for len(stream) > 0 {

@@ -43,8 +43,8 @@ func TestTheDocumentSuitsGenerators(t *testing.T) {
 	}
 }
 
-// clashes finds nested schemas for which generators choose a name that is already in use. They join the names of the
-// schema and of the field.
+// clashes finds nested schemas for which generators choose a name that is already in use, because they join the names
+// of the schema and the field.
 func clashes(t *testing.T, names map[string]string, name string, schema *openapi3.Schema) {
 	t.Helper()
 	for field, property := range schema.Properties {
@@ -59,8 +59,8 @@ func clashes(t *testing.T, names map[string]string, name string, schema *openapi
 	}
 }
 
-// noDefaults reports request fields with a default value: openapi-typescript makes such a field required, and other
-// generators always send it.
+// noDefaults reports request fields with a default value: openapi-typescript makes such fields required, and other
+// generators always send them.
 func noDefaults(t *testing.T, at string, schema *openapi3.Schema, seen map[*openapi3.Schema]bool) {
 	t.Helper()
 	if seen[schema] {

@@ -15,8 +15,8 @@ func (s *server) GetHealth(context.Context, GetHealthRequestObject) (GetHealthRe
 	return GetHealth200JSONResponse{Status: HealthStatusOk}, nil
 }
 
-// GetReadiness implements StrictServerInterface. It checks all dependencies concurrently. Their errors are only logged:
-// callers need no key, so they learn only which dependency is down.
+// GetReadiness implements StrictServerInterface. It checks all dependencies concurrently. The response needs no key, so
+// it only names dependencies that are down; their errors go to the log.
 func (s *server) GetReadiness(ctx context.Context, _ GetReadinessRequestObject) (GetReadinessResponseObject, error) {
 	ctx, _ = access.CallerOf(ctx)
 	ctx, cancel := context.WithTimeout(ctx, s.options.ReadyTimeout)
@@ -37,8 +37,8 @@ func (s *server) GetReadiness(ctx context.Context, _ GetReadinessRequestObject) 
 	return GetReadiness200JSONResponse(out), nil
 }
 
-// RunChecks runs all checks concurrently, so that a hanging check does not delay the others. It logs each failed check
-// with its reason.
+// RunChecks runs all checks concurrently, so that a hanging check does not delay the others. It logs why a check
+// failed.
 func RunChecks(ctx context.Context, checks []Check, log *slog.Logger) []DependencyCheck {
 	out := make([]DependencyCheck, len(checks))
 	var asking sync.WaitGroup
@@ -50,7 +50,7 @@ func RunChecks(ctx context.Context, checks []Check, log *slog.Logger) []Dependen
 }
 
 // run performs the check. It does not wait for a check that ignores ctx; that check's goroutine ends when the check
-// returns. A note that takes too long is left out, and does not make the dependency count as down.
+// returns. A note that takes too long is left out and does not make the dependency count as down.
 func (c Check) run(ctx context.Context, log *slog.Logger) DependencyCheck {
 	answer, noted := make(chan error, 1), make(chan string, 1)
 	go func() {

@@ -18,16 +18,16 @@ import (
 	"github.com/sluice/sluice/pkg/api"
 )
 
-// sender writes a request piece by piece. It may return an error because the server has closed the connection; tests
-// look only at the response.
+// sender writes a request piece by piece. It may fail because the server has closed the connection; tests look only at
+// the response.
 type sender func(w io.Writer) error
 
 func all(text string) sender {
 	return func(w io.Writer) error { _, err := io.WriteString(w, text); return err }
 }
 
-// hostile sends an invalid request over a connection of its own, and reads the response while it is sending. It returns
-// nil if the connection is closed without a response.
+// hostile sends an invalid request over a new connection and reads the response while sending. It returns nil if the
+// connection is closed without a response.
 func (s *service) hostile(t *testing.T, send sender) *response {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
@@ -37,7 +37,7 @@ func (s *service) hostile(t *testing.T, send sender) *response {
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)
-		_ = send(conn) // ignore the error: see sender
+		_ = send(conn) // see sender
 	}()
 	defer func() { conn.Close(); <-sent }()
 	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -45,11 +45,10 @@ func (s *service) hostile(t *testing.T, send sender) *response {
 		return nil
 	}
 	defer res.Body.Close()
-	body, _ := io.ReadAll(res.Body) // ignore the error: net/http may cut off its own responses to clients that go on sending; a cut-off response of the API is noticed because it is not valid JSON
+	body, _ := io.ReadAll(res.Body) // net/http may cut off its own responses to clients that go on sending; a cut-off response of the API is not valid JSON and fails later
 	return &response{T: t, status: res.StatusCode, header: res.Header, body: body}
 }
 
-// post returns the header of a request with a body.
 func (s *service) post(path, contentType, more string) string {
 	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\n%s\r\n", path, s.key, contentType, more)
 }
@@ -77,8 +76,8 @@ func zipped(write func(w io.Writer)) []byte {
 	return b.Bytes()
 }
 
-// TestHostileRequests sends requests like those of attackers, broken proxies and fuzzers. None of them may be answered
-// with a 5xx status or with an error in another format, and none may make the service exceed its memory limits.
+// TestHostileRequests sends requests like those of attackers, broken proxies and fuzzers. None may result in a 5xx
+// status or an error in another format, or make the service exceed its memory limits.
 func TestHostileRequests(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is about input and figures, not about goroutines")
@@ -106,7 +105,7 @@ func TestHostileRequests(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		send   sender
-		status []int // expected statuses; nil: any 4xx status, or a closed connection
+		status []int // expected statuses; nil: any 4xx status or a closed connection
 	}{
 		"a body of a gigabyte, as announced": {all(s.post(agents, "application/json", length(1<<30)) + "{"), []int{413}},
 		"a body of a gigabyte, by and by": {chunked(func(w io.Writer) error {
@@ -150,7 +149,7 @@ func TestHostileRequests(t *testing.T) {
 		"a gzip bomb as an upload": {func(w io.Writer) error {
 			body := upload + string(bomb) + "\r\n--x--\r\n"
 			return all(s.post("/datasources", "multipart/form-data; boundary=x", length(len(body))+"Content-Encoding: gzip\r\n") + body)(w)
-		}, []int{201, 400, 415}}, // accepted as an ordinary file, whose content only the extractor examines
+		}, []int{201, 400, 415}}, // accepted as an ordinary file, whose content only the extractor reads
 		"a boundary of a megabyte":   {all(s.post("/datasources", "multipart/form-data; boundary="+strings.Repeat("x", 1<<20), length(2)) + "--"), []int{400, 431}},
 		"a form of 100,000 parts":    {all(s.post("/datasources", "multipart/form-data; boundary=x", length(100_000*62)) + strings.Repeat("--x\r\nContent-Disposition: form-data; name=\"p\"\r\n\r\nvalue....\r\n", 100_000)), []int{400, 413}},
 		"a part with a huge header":  {all(s.post("/datasources", "multipart/form-data; boundary=x", length(600_000)) + "--x\r\nX: " + strings.Repeat("h", 500_000)), []int{400, 413}},
@@ -190,8 +189,8 @@ func TestHostileRequests(t *testing.T) {
 	}
 }
 
-// checkHostile checks the status of a response and the format of errors. Errors of net/http itself, which occur before
-// there is a request, are plain text.
+// checkHostile checks the status of a response and the format of errors. net/http reports errors before there is a
+// request in plain text.
 func checkHostile(t *testing.T, a *response, statuses []int) {
 	t.Helper()
 	right := statuses == nil && a.status >= 400 && a.status < 500
@@ -213,7 +212,7 @@ func checkHostile(t *testing.T, a *response, statuses []int) {
 	}
 }
 
-// heap returns the size of the live heap, and the total number of bytes allocated since the start.
+// heap returns the size of the live heap, and the number of bytes allocated since the start.
 func heap() (held, allocated uint64) {
 	runtime.GC()
 	var m runtime.MemStats
@@ -221,8 +220,8 @@ func heap() (held, allocated uint64) {
 	return m.HeapAlloc, m.TotalAlloc
 }
 
-// TestManySlowClientsAreDisconnected opens many connections that send a byte now and then. Each of them is closed
-// within its time limit, and other clients are served in the meantime.
+// TestManySlowClientsAreDisconnected opens many connections that send a byte now and then. Each is closed within its
+// time limit, and other clients are served meanwhile.
 func TestManySlowClientsAreDisconnected(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(o *api.Options, _ *api.Deps) { o.ReadTimeout = 200 * time.Millisecond })

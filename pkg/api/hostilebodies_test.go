@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/api"
 )
 
-// malformedBodies returns functions that turn a valid body, which is a JSON object, into an invalid one, by name.
+// malformedBodies returns functions, by name, that make a valid body (a JSON object) invalid.
 func malformedBodies() map[string]struct {
 	of     func(good string) string
 	status []int // expected statuses
@@ -98,8 +98,8 @@ func TestEveryOperationRefusesMalformedBodies(t *testing.T) {
 	s.requireUnchanged()
 }
 
-// requireRefused checks that the response has one of the statuses, and that errors have the format that clients of the
-// path expect.
+// requireRefused checks that the response has one of the statuses, and that errors have the format for clients of the
+// path.
 func (s *scene) requireRefused(what, path string, a *response, statuses []int) {
 	s.Helper()
 	right := false
@@ -128,7 +128,7 @@ func (s *scene) requireUnchanged() {
 	}
 }
 
-// hostileTexts returns texts that do harm if a program takes them for anything else than text.
+// hostileTexts returns texts that do harm if a program interprets them.
 func hostileTexts() map[string]string {
 	return map[string]string{
 		"NUL":                "a\x00b",
@@ -151,20 +151,20 @@ func hostileTexts() map[string]string {
 	}
 }
 
-// removesNUL reports whether the answer warns that NUL characters were removed from the text at a place.
+// removesNUL reports whether the response warns that NUL characters were removed from the text at the given place.
 func removesNUL(where string, a *response) bool {
 	at, inDocument := strings.CutPrefix(where, "body documents[0].")
 	return inDocument && strings.Contains(string(a.body), fmt.Sprintf(`{"field":"documents[0].%s","message":"contained NUL characters, which were removed"}`, at))
 }
 
 // TestEveryTextFieldAcceptsHostileText puts hostile texts into every text of every operation: into paths, queries,
-// headers, forms and bodies. None of them may be answered with a 5xx status or with an error in another format. NUL,
-// which PostgreSQL does not accept, must be rejected everywhere, or removed from documents of an upsert with a warning.
+// headers, forms and bodies. None may result in a 5xx status or an error in another format. NUL, which PostgreSQL does
+// not accept, must be rejected, or removed with a warning from documents of an upsert.
 func TestEveryTextFieldAcceptsHostileText(t *testing.T) {
 	t.Parallel()
 	doc := openAPI(t)
 	for name, text := range hostileTexts() {
-		if testing.Short() && name != "NUL" && name != "half a surrogate" { // under the race detector, all texts would take too long
+		if testing.Short() && name != "NUL" && name != "half a surrogate" { // all texts would take too long under the race detector
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -205,11 +205,11 @@ func TestEveryTextFieldAcceptsHostileText(t *testing.T) {
 	}
 }
 
-// halfSurrogate stands for one half of a surrogate pair, which Go's JSON encoder would replace.
+// halfSurrogate stands for half of a surrogate pair, which Go's JSON encoder would replace.
 const halfSurrogate = "half-a-surrogate"
 
-// TestToolsWithstandHostileArguments puts the hostile texts into every argument of every tool of the Model Context
-// Protocol, and sends malformed messages.
+// TestToolsWithstandHostileArguments puts the hostile texts into every argument of every MCP tool, and sends malformed
+// messages.
 func TestToolsWithstandHostileArguments(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

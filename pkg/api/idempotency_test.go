@@ -18,8 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// killableClaims is a store of claims that can ignore the ends of requests, as if the process had been killed before it
-// could store them.
+// killableClaims can drop the ends of requests, as if the process had been killed before it could store them.
 type killableClaims struct {
 	idempotency.Store
 	killed atomic.Bool
@@ -55,8 +54,7 @@ func newKillableClaims(t *testing.T, adjust ...func(*api.Options, *api.Deps)) (*
 	return s, m
 }
 
-// dying sends a request whose process is killed after the request was carried out. It then waits until the claim has
-// expired.
+// dying sends a request whose process is killed after executing it, and waits until the claim has expired.
 func (m *killableClaims) dying(s *service, send func() *response) *response {
 	s.Helper()
 	m.killed.Store(true)
@@ -69,10 +67,10 @@ func (m *killableClaims) dying(s *service, send func() *response) *response {
 	return a
 }
 
-// keyed contains requests that create or change something.
+// keyed are requests that create or change something.
 var keyed = map[string]struct {
 	send func(s *service, datastore, document string) *response
-	list string // the list that contains the created resources
+	list string // the list of the created resources
 	made int
 }{
 	"an agent": {func(s *service, datastore, _ string) *response {
@@ -120,7 +118,7 @@ func newKeyed(s *service) (datastore, document string) {
 	return datastore, s.newText(datastore, "old text", object{"custom_id": "old"})
 }
 
-// requireComplete checks that the list has the given number of resources, and that no datasource has lost its content.
+// requireComplete checks that the list has the given number of resources and that no datasource has lost its content.
 func (s *service) requireComplete(list string, made int) {
 	s.Helper()
 	if n := len(s.call("GET", list, nil).want(200).object().list("data")); n != made {
@@ -162,7 +160,7 @@ func TestARepeatAfterACrashCreatesNoDuplicate(t *testing.T) {
 	}
 }
 
-// jobs returns the id of the newest job of each datasource.
+// jobs returns the id of each datasource's newest job.
 func (s *service) jobs() map[string]string {
 	s.Helper()
 	all, _, err := s.catalog.Datasources(s.Context(), s.ws, catalog.DatasourceFilter{}, catalog.Page{})
@@ -174,8 +172,8 @@ func (s *service) jobs() map[string]string {
 	return out
 }
 
-// uncertainCatalog executes all calls, but reports once that the database did not answer. This happens when a
-// connection breaks during a commit.
+// uncertainCatalog executes all calls, but reports once that the database did not answer, as when a connection breaks
+// during a commit.
 type uncertainCatalog struct {
 	api.AgentStore
 	api.DatastoreStore
@@ -287,7 +285,7 @@ func TestARepeatedUpsertKeepsLaterChanges(t *testing.T) {
 	}
 }
 
-// gatedOriginals is a store of originals that can block the first Put call.
+// gatedOriginals is a store of originals that can block the first Put.
 type gatedOriginals struct {
 	*originals
 	entered, open chan struct{}
@@ -302,8 +300,8 @@ func (g *gatedOriginals) Put(ctx context.Context, datasourceID, name, mimeType s
 	return g.originals.Put(ctx, datasourceID, name, mimeType, r)
 }
 
-// newOvertaken returns a service whose next request stops before it stores its content. The request goes on once open is
-// closed, and has lost its claim by then.
+// newOvertaken returns a service whose next request stops before it stores its content. The request continues when
+// `open` is closed; by then it has lost its claim.
 func newOvertaken(t *testing.T) (s *service, datastore, document string, g *gatedOriginals) {
 	t.Helper()
 	g = &gatedOriginals{entered: make(chan struct{}), open: make(chan struct{})}
@@ -317,7 +315,7 @@ func newOvertaken(t *testing.T) (s *service, datastore, document string, g *gate
 	return s, datastore, document, g
 }
 
-// overtaken sends a request that stops at the gate until its claim has expired. The channel gets its response.
+// overtaken sends a request that stops at the gate until its claim has expired. The channel receives its response.
 func overtaken(s *service, g *gatedOriginals, name, datastore, document string) <-chan *response {
 	slow := make(chan *response)
 	go func() { slow <- keyed[name].send(s, datastore, document) }()
@@ -379,7 +377,7 @@ func TestALateRunOfARequestUndoesNoLaterOne(t *testing.T) {
 	})
 }
 
-// countingClaims sends a signal each time a claim is renewed.
+// countingClaims signals each renewal of a claim.
 type countingClaims struct {
 	idempotency.Store
 	beats chan struct{}

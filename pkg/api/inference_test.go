@@ -22,7 +22,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// letterModels are embedding models by their ids.
+// letterModels are embedding models by id.
 type letterModels map[string]*letters
 
 func (m letterModels) Embedder(id string) (embed.Embedder, error) {
@@ -32,8 +32,7 @@ func (m letterModels) Embedder(id string) (embed.Embedder, error) {
 	return nil, errors.New("no such model")
 }
 
-// letters is an embedding model with four dimensions: how often a text has the letters a, b and c, and one that is
-// always 1.
+// letters is an embedding model with four dimensions: the number of a's, b's and c's in the text, and a constant 1.
 type letters struct {
 	id      string
 	unknown bool  // whether the dimensions are unknown until the first call
@@ -77,7 +76,6 @@ func (e *letters) Embed(_ context.Context, texts []string, purpose embed.Purpose
 	return vectors, e.err
 }
 
-// newInference returns a service with two embedding models.
 func newInference(t *testing.T, adjust ...func(*api.Options, *api.Deps)) (*service, letterModels) {
 	t.Helper()
 	models := letterModels{}
@@ -146,7 +144,7 @@ func TestVectorsCanBeBase64(t *testing.T) {
 	}
 }
 
-// TestTokensAreText sends the tokens of "The pump", as LangChain does.
+// TestTokensAreText sends "The pump" as tokens, as LangChain does.
 func TestTokensAreText(t *testing.T) {
 	t.Parallel()
 	s, models := newInference(t)
@@ -369,7 +367,7 @@ func TestTheRerankerRanksDocuments(t *testing.T) {
 	}
 }
 
-// TestEmbeddingModelsRankWithoutAReranker checks that the response says which model has ranked, and how.
+// TestEmbeddingModelsRankWithoutAReranker checks that the response says which model ranked, and how.
 func TestEmbeddingModelsRankWithoutAReranker(t *testing.T) {
 	t.Parallel()
 	s, models := newInference(t)
@@ -442,12 +440,12 @@ func (e *blockedModel) Embed(ctx context.Context, texts []string, purpose embed.
 	return e.letters.Embed(ctx, texts, purpose)
 }
 
-// oneModel has one model under every id.
+// oneModel returns the same model for every id.
 type oneModel struct{ model embed.Embedder }
 
 func (m oneModel) Embedder(string) (embed.Embedder, error) { return m.model, nil }
 
-// TestAWorkspaceLeavesSlotsToOthers lets one workspace send more requests than may run at the same time.
+// TestAWorkspaceLeavesSlotsToOthers lets one workspace send more requests than may run at once.
 func TestAWorkspaceLeavesSlotsToOthers(t *testing.T) {
 	t.Parallel()
 	blocked := &blockedModel{letters: letters{id: model}, entered: make(chan string), release: make(chan struct{})}

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// another starts a second process that uses the same catalog.
+// another starts a second process with the same catalog.
 func (s *service) another() *service {
 	s.Helper()
 	other := *s
@@ -24,7 +24,7 @@ func (s *service) another() *service {
 	return &other
 }
 
-// endings maps the ways in which a key becomes invalid to functions that do this.
+// endings are the ways in which a key becomes invalid, by name.
 func endings(s *service) map[string]func(id string) {
 	return map[string]func(id string){
 		"revoked": func(id string) { s.another().call("DELETE", "/keys/"+id, nil).want(200) },
@@ -38,8 +38,8 @@ func (s *service) newEnding(scope domain.Scope) object {
 	return s.call("POST", "/keys", object{"name": "short", "scopes": []string{string(scope)}, "expiresAt": s.clock.Now().Add(30 * time.Minute)}).want(201).object()
 }
 
-// TestAnExpiredKeyIsRefusedAtOnce checks that all processes reject the key at once, also in existing sessions of the
-// Model Context Protocol.
+// TestAnExpiredKeyIsRefusedAtOnce checks that all processes reject an expired or revoked key at once, even in existing
+// MCP sessions.
 func TestAnExpiredKeyIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	for name := range endings(nil) {

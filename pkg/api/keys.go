@@ -75,8 +75,8 @@ func (s *server) CreateKey(ctx context.Context, r CreateKeyRequestObject) (Creat
 	}, nil
 }
 
-// replaceUnseenKey revokes the key that an earlier run of the request created: the client may not have received the
-// secret, and the secret cannot be read again. The new key gets the same id.
+// replaceUnseenKey revokes the key that an earlier run of the request created. The client may not have received its
+// secret, which cannot be read again. The new key gets the same id.
 func (s *server) replaceUnseenKey(ctx context.Context, key domain.APIKey) error {
 	if !idempotency.IsRepeated(ctx) {
 		return nil
@@ -164,10 +164,10 @@ func (s *server) SetKeyLimits(ctx context.Context, r SetKeyLimitsRequestObject) 
 			return SetKeyLimits200JSONResponse(renderKey(k)), nil
 		}
 	}
-	return nil, domain.NotFound("key", r.Id) // the key was revoked in the meantime
+	return nil, domain.NotFound("key", r.Id) // the key has just been revoked
 }
 
-// keyLimits converts the limits in a body. It returns nil, which means no limits, for a nil body.
+// keyLimits converts the limits in a body. It returns nil, meaning no limits, for a nil body.
 func keyLimits(b *KeyLimitsUpdate) domain.Limits {
 	if b == nil {
 		return nil
@@ -177,7 +177,7 @@ func keyLimits(b *KeyLimitsUpdate) domain.Limits {
 	}
 }
 
-// checkMaySetLimits rejects a caller whose key has limits. Otherwise the caller could remove those limits.
+// checkMaySetLimits rejects a caller whose key has limits, because the caller could remove them.
 func checkMaySetLimits(caller access.Caller) error {
 	if caller.Key.Limits.Limited() {
 		return domain.Errorf(domain.CodeUnauthorized, "the key %q has limits, so it may neither set limits nor create keys; use a key without limits", caller.Key.Name)

@@ -10,12 +10,12 @@ import (
 	"github.com/sluice/sluice/pkg/catalog"
 )
 
-// keyedRequest is one of several requests that use the same idempotency key. At most one of them may be executed.
+// keyedRequest is one of several requests with the same idempotency key, of which at most one may be executed.
 type keyedRequest struct{ key, variant int }
 
 func (r keyedRequest) name() string { return fmt.Sprintf("key %d, request %d", r.key, r.variant) }
 
-// createdByKeys contains the lists in which the created resources appear.
+// createdByKeys are the lists in which the created resources appear.
 var createdByKeys = []string{"/agents", "/datastores", "/datasources"}
 
 func (r keyedRequest) list() string { return createdByKeys[r.key%len(createdByKeys)] }
@@ -28,9 +28,9 @@ func (r keyedRequest) send(s *service, store string) *response {
 	return s.call("POST", r.list(), body, "Idempotency-Key", fmt.Sprint("k", r.key))
 }
 
-// TestAKeyCreatesOneResourceInAnyOrderOfRequests sends requests with a small number of idempotency keys, several at a
-// time. Some of the processes die before the response is stored. Each key creates one resource. Repeats of its request
-// get the stored response, and all other requests with the key get a conflict.
+// TestAKeyCreatesOneResourceInAnyOrderOfRequests sends requests with few idempotency keys, several at a time. Some
+// processes die before the response is stored. Each key creates one resource. Repeats of its request get the stored
+// response, and all other requests with the key get a conflict.
 func TestAKeyCreatesOneResourceInAnyOrderOfRequests(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3) {

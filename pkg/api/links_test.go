@@ -21,7 +21,7 @@ func TestLinksOfResponsesNameOperations(t *testing.T) {
 	must(t, err)
 	doc, err := openapi3.NewLoader().LoadFromData(raw)
 	must(t, err)
-	takes := map[string]map[string]bool{} // parameters by operation; body fields have a leading slash
+	takes := map[string]map[string]bool{} // parameters by operation; body fields start with a slash
 	for _, item := range doc.Paths.Map() {
 		for _, op := range item.Operations() {
 			takes[op.OperationID] = map[string]bool{}
@@ -47,8 +47,8 @@ func TestLinksOfResponsesNameOperations(t *testing.T) {
 					if given == nil {
 						given = map[string]any{}
 					}
-					// Generators cannot handle links that set a body field, so these are described in words; see
-					// TestTheDocumentSuitsGenerators.
+					// Generators cannot handle links that set a body field, so the document describes these in words;
+					// see TestTheDocumentSuitsGenerators.
 					described := inBackticks.FindStringSubmatch(link.Value.Description)
 					if described != nil && !takes[link.Value.OperationID]["/"+described[1]] {
 						t.Errorf("%s, %s: the link %s leads to no operation with %s in its body", op.OperationID, status, name, described[1])
@@ -79,7 +79,6 @@ func TestLinksOfResponsesNameOperations(t *testing.T) {
 
 var inBackticks = regexp.MustCompile("`(\\w+)`")
 
-// fieldsOf returns the fields of a schema, including those of its parts.
 func fieldsOf(schema *openapi3.Schema) openapi3.Schemas {
 	all := openapi3.Schemas{}
 	maps.Copy(all, schema.Properties)

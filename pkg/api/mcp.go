@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// maxMessageBytes is the maximum size of a Model Context Protocol message, in bytes.
+// Maximum size of a Model Context Protocol message, in bytes.
 const maxMessageBytes = 1 << 20
 
 // newMCP returns the handler of the Model Context Protocol.
@@ -27,8 +27,8 @@ func (s *server) newMCP() *mcp.Handler {
 	return mcp.NewHandler(mcpLibrary{s}, mcp.Options{Version: s.options.Version, WriteTimeout: s.options.WriteTimeout, Log: s.log, Arguments: document.Arguments})
 }
 
-// serveMCP answers a message of the Model Context Protocol. The key and the rate limit have already been checked, as
-// they are for all endpoints.
+// serveMCP answers a message of the Model Context Protocol. As for all endpoints, the key and the rate limit have
+// already been checked.
 func (s *server) serveMCP(c *gin.Context) {
 	if err := access.CheckOrigin(c.Request, s.options.MCPHosts); err != nil {
 		s.fail(c, err)
@@ -47,8 +47,8 @@ func (s *server) serveMCP(c *gin.Context) {
 	s.mcp.Serve(c.Writer, c.Request, raw, !caller.MayRead(caller.Workspace()))
 }
 
-// failCall answers a rate-limited tool call with a failed result, and reports whether the message is a tool call. A
-// model reads the result and waits, whereas an HTTP error status makes some clients end the session.
+// failCall answers a rate-limited tool call with a failed result. It returns false if the message is not a tool call. A
+// model reads the result and waits, whereas an HTTP error makes some clients end the session.
 func (s *server) failCall(c *gin.Context, e *domain.Error) bool {
 	raw, err := transfer.Read(c.Writer, c.Request, min(maxMessageBytes, s.options.MaxJSONBytes), s.options.ReadTimeout)
 	if err != nil {
@@ -61,12 +61,12 @@ func (s *server) failCall(c *gin.Context, e *domain.Error) bool {
 	return isCall
 }
 
-// mcpLibrary implements mcp.Library. It gives access to everything that the request's key may see.
+// mcpLibrary implements mcp.Library, with access to everything that the request's key may see.
 type mcpLibrary struct{ *server }
 
 var _ mcp.Library = mcpLibrary{}
 
-// explain returns the error in a form that clients may see, because tools pass on the whole text of an error.
+// explain returns the error in a form that clients may see, because tools pass on the whole error text.
 func (l mcpLibrary) explain(ctx context.Context, err error) error {
 	if err == nil || problem.IsClientGone(ctx, err) {
 		return err
@@ -105,7 +105,7 @@ func (l mcpLibrary) search(ctx context.Context, caller access.Caller, q mcp.Sear
 	return found.Fragments, err
 }
 
-// queryFaults checks a query that no schema has checked, and returns its faults.
+// queryFaults returns the faults of a query that no schema has checked.
 func (s *server) queryFaults(field, query string) []domain.FieldError {
 	if strings.TrimSpace(query) == "" {
 		return []domain.FieldError{{Field: field, Message: "is empty; it must contain text"}}
@@ -116,7 +116,7 @@ func (s *server) queryFaults(field, query string) []domain.FieldError {
 	return nil
 }
 
-// datastoresOf returns the datastores with the ids, or all datastores of the caller's workspace if ids is empty.
+// datastoresOf returns the datastores with the given ids, or all datastores of the caller's workspace if ids is empty.
 func (l mcpLibrary) datastoresOf(ctx context.Context, caller access.Caller, ids []string) ([]domain.Datastore, error) {
 	if len(ids) == 0 {
 		all, _, err := l.Datastores.Datastores(ctx, caller.Workspace(), catalog.Page{Limit: mcp.MaxDatastores + 1})
@@ -171,7 +171,7 @@ func (l mcpLibrary) Agents(ctx context.Context, limit int) ([]domain.Agent, erro
 	return agents, l.explain(ctx, err)
 }
 
-// Ask implements mcp.Library. Like any other agent query, it is counted and stored.
+// Ask implements mcp.Library. It is counted and stored like any other agent query.
 func (l mcpLibrary) Ask(ctx context.Context, q mcp.Question, emit func(text string) error) (mcp.Answer, error) {
 	ctx, caller := access.CallerOf(ctx)
 	answer, err := l.answer(ctx, caller, q, emit)
@@ -182,7 +182,7 @@ func (l mcpLibrary) Ask(ctx context.Context, q mcp.Question, emit func(text stri
 
 func (l mcpLibrary) answer(ctx context.Context, caller access.Caller, q mcp.Question, emit func(text string) error) (answer.Answer, error) {
 	faults := l.queryFaults("question", q.Text)
-	q.ConversationID = strings.ToLower(q.ConversationID) // some languages write UUIDs in upper case: see resolveConversation
+	q.ConversationID = strings.ToLower(q.ConversationID) // some languages write UUIDs in upper case; see resolveConversation
 	if q.ConversationID != "" && !domain.ValidID(q.ConversationID) {
 		faults = append(faults, domain.FieldError{Field: "conversationId", Message: fmt.Sprintf("is %s; send the id that an earlier answer returned, or leave it out", jsonbody.Describe(q.ConversationID))})
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// bearer is an HTTP transport that adds a key to the requests of the protocol's client.
+// bearer is an HTTP transport that adds a key to requests.
 type bearer string
 
 func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -27,7 +27,6 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// mcp connects the SDK's client to the service.
 func (s *service) mcp(path string, options *sdk.ClientOptions) *sdk.ClientSession {
 	s.Helper()
 	session, err := s.connectMCP(path, options)
@@ -46,7 +45,7 @@ func (s *service) connectMCP(path string, options *sdk.ClientOptions) (*sdk.Clie
 	return session, err
 }
 
-// tool calls a tool and decodes the result into `into`. If the call fails, tool returns the error's text.
+// tool calls a tool and decodes the result into `into`. If the call fails, it returns the error's text.
 func (s *service) tool(session *sdk.ClientSession, name string, arguments object, into any) (failed string) {
 	s.Helper()
 	res, err := session.CallTool(s.Context(), &sdk.CallToolParams{Name: name, Arguments: arguments})

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// toolForm contains the properties of a tool's result that depend on the protocol's version.
+// toolForm holds the properties of a tool's result that depend on the protocol's version.
 type toolForm struct {
 	Type string `json:"resultType"`
 	Meta struct {
@@ -41,7 +41,7 @@ func TestEveryResultOfAToolHasTheFormOfItsVersion(t *testing.T) {
 		for way, connect := range connections {
 			t.Run(version+" "+way, func(t *testing.T) {
 				s := s.in(t)
-				s.clock.advance(1e12) // refills the token buckets of the rate limit
+				s.clock.advance(1e12) // refills the rate limit's token buckets
 				session := connect(s, version)
 				if got := session.InitializeResult().ProtocolVersion; got != version {
 					t.Fatalf("speaks version %s, not %s", got, version)
@@ -49,13 +49,13 @@ func TestEveryResultOfAToolHasTheFormOfItsVersion(t *testing.T) {
 				call := func(name string, arguments object) toolForm {
 					res, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: arguments})
 					must(t, err)
-					text, err := json.Marshal(res) // in the form in which it was received
+					text, err := json.Marshal(res) // as received
 					must(t, err)
 					var got toolForm
 					must(t, json.Unmarshal(text, &got))
 					return got
 				}
-				want := call("search", object{"query": "a"}) // the result of a successful call, which the SDK renders
+				want := call("search", object{"query": "a"}) // a successful call, whose result the SDK renders
 				if marked := version == "2026-07-28"; want.IsError || (want.Type == "complete") != marked || (want.Meta.Server != nil) != marked && way == "over HTTP" {
 					t.Fatalf("the result of a tool has the form %+v", want)
 				}
@@ -80,7 +80,7 @@ func TestEveryResultOfAToolHasTheFormOfItsVersion(t *testing.T) {
 	}
 }
 
-// speak connects the SDK's client with a given version of the protocol.
+// speak connects the SDK's client with the given protocol version.
 func (s *service) speak(transport sdk.Transport, version string) *sdk.ClientSession {
 	s.Helper()
 	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).
@@ -90,7 +90,7 @@ func (s *service) speak(transport sdk.Transport, version string) *sdk.ClientSess
 	return session
 }
 
-// relayed connects the SDK's client through a relay. The relay itself uses the newest version towards the service.
+// relayed connects the SDK's client through a relay, which itself uses the newest version.
 func (s *service) relayed(version string) *sdk.ClientSession {
 	s.Helper()
 	toRelay, fromClient := io.Pipe()
@@ -101,7 +101,7 @@ func (s *service) relayed(version string) *sdk.ClientSession {
 	return s.speak(&sdk.IOTransport{Reader: toClient, Writer: fromClient}, version)
 }
 
-// Clients that do not use the SDK read the text of the result directly.
+// Clients without the SDK read the text of the result directly.
 func TestAFailedCallIsMarkedAsCompleteOnTheWire(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(o *api.Options, _ *api.Deps) { o.RatePerSecond = 1 })
@@ -110,7 +110,7 @@ func TestAFailedCallIsMarkedAsCompleteOnTheWire(t *testing.T) {
 			`"io.modelcontextprotocol/protocolVersion":"` + version + `","io.modelcontextprotocol/clientCapabilities":{}}}}`
 	}
 	for version, want := range map[string]bool{"2026-07-28": true, "2025-11-25": false} {
-		for range 6 { // from the third call on, the calls exceed the rate limit
+		for range 6 { // the rate limit rejects all calls from the third on
 			a := s.call("POST", "/mcp", message(version), "Accept", "application/json, text/event-stream",
 				"Mcp-Protocol-Version", version, "Mcp-Method", "tools/call", "Mcp-Name", "search").want(http.StatusOK)
 			if bytes.Contains(a.body, []byte(`"resultType":"complete"`)) != want || !bytes.Contains(a.body, []byte(`"isError":true`)) {

@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// converter is a Converter that calls the function with the content of the file.
+// converter calls the function with the content of the file.
 type converter func(f nearby.File, content string) (*domain.Document, error)
 
 func (c converter) Convert(_ context.Context, f nearby.File) (*domain.Document, error) {
@@ -30,12 +30,11 @@ func (c converter) Convert(_ context.Context, f nearby.File) (*domain.Document, 
 	return c(f, string(content))
 }
 
-// noText finds no text in any file.
 func noText(nearby.File, string) (*domain.Document, error) {
 	return nil, format.Errorf(format.NoText, "the file contains no text")
 }
 
-// lines makes a page of every line, with the words of the line as paragraphs.
+// lines turns every line into a page, with its words as paragraphs.
 func lines(f nearby.File, content string) (*domain.Document, error) {
 	if strings.HasPrefix(content, "fail ") {
 		return nil, format.Errorf(format.Kind(strings.Fields(content)[1]), "the file is bad")
@@ -66,7 +65,7 @@ func newNeighbour(t *testing.T, adjust ...func(*api.Options, *api.Deps)) *servic
 	}}, adjust...)...)
 }
 
-// put sends a file as the body of a request.
+// put sends a file as the request's body.
 func (s *service) put(path, content string, headers ...string) *response {
 	s.Helper()
 	return s.call("PUT", path, io.Reader(strings.NewReader(content)), append([]string{"Content-Type", "application/pdf"}, headers...)...)
@@ -162,7 +161,7 @@ func TestFilesThatCannotBeConvertedAreRejected(t *testing.T) {
 	s.as(s.newKey(domain.APIKey{WorkspaceID: s.ws, Scopes: []domain.Scope{domain.ScopeQuery}, AgentID: s.newAgent()})).put("/tika", "a").problem(403)
 }
 
-// TestTikasClientsSendKeysInTheAddress sends keys as clients do that know only a server's address.
+// TestTikasClientsSendKeysInTheAddress sends keys like clients that know only a server's address.
 func TestTikasClientsSendKeysInTheAddress(t *testing.T) {
 	t.Parallel()
 	s := newNeighbour(t)
@@ -286,7 +285,7 @@ func TestDifyGetsItsErrorCodes(t *testing.T) {
 		"an unknown operator": {s.call("POST", "/retrieval", with(object{}, body, object{"metadata_condition": object{"conditions": []any{
 			object{"name": "team", "comparison_operator": "like", "value": "o"},
 		}}})), 400, 400, "comparison_operator"},
-		"an empty body": {s.call("POST", "/retrieval", nil), 400, 400, "knowledge_id"}, // Dify sends one to check the address and the key
+		"an empty body": {s.call("POST", "/retrieval", nil), 400, 400, "knowledge_id"}, // sent by Dify to check the address and the key
 	} {
 		if code, message := try.response.difyError(try.status); code != try.code || !strings.Contains(message, try.says) {
 			t.Errorf("%s: code %v, message %q", name, code, message)

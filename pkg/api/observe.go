@@ -51,8 +51,8 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	return m, nil
 }
 
-// observe counts a served request. The metrics are labelled with the route's template without the base path, so that
-// there are few label values, and both base paths share them.
+// observe counts a served request. The metrics are labelled with the route's template without the base path, which
+// keeps the number of label values small and combines both base paths.
 func (m *metrics) observe(c *gin.Context, took time.Duration) {
 	route, method := strings.TrimPrefix(c.FullPath(), "/api"), c.Request.Method
 	if route == "" {
@@ -78,7 +78,7 @@ func (s *server) GetMetrics(context.Context, GetMetricsRequestObject) (GetMetric
 	return GetMetrics200TextResponse(text.String()), nil
 }
 
-// observe assigns the request's id and records its metrics and its span.
+// observe assigns the request's id and records its metrics and span.
 func (s *server) observe(c *gin.Context) {
 	id := problem.RequestIDOf(c.Request, s.Secrets, s.NewID)
 	c.Header(problem.RequestIDHeader, id)
@@ -99,8 +99,8 @@ func (s *server) observe(c *gin.Context) {
 	c.Next()
 }
 
-// startSpan begins the request's span. The span is named after the route's template, because paths contain arbitrary
-// text from callers.
+// startSpan begins the request's span, named after the route's template because paths contain arbitrary text from
+// callers.
 func (s *server) startSpan(c *gin.Context, id string) (context.Context, *telemetry.Span) {
 	method, route := c.Request.Method, c.FullPath()
 	if route == "" {

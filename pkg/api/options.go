@@ -33,28 +33,28 @@ type Options struct {
 	MaxPages       int   // largest value of a web site's max_pages; default 10,000
 	MaxQueryChars  int   // maximum length of a query; default 8,000
 
-	RatePerSecond    int // maximum number of requests per second with one key; bursts may be twice as large; 0: no limit
-	VisitorPerMinute int // maximum number of questions per minute from one visitor to a public agent; 0: no limit
+	RatePerSecond    int // maximum requests per second with one key, twice that in bursts; 0: no limit
+	VisitorPerMinute int // maximum questions per minute from one visitor to a public agent; 0: no limit
 	VisitorMaxTokens int // largest maxTokens that a caller without a key may request from a public agent; default 4,096
 
 	Admission admit.Options // limits on concurrent requests; default: none
 
-	MCPHosts    []string // additional host names, without ports, that are allowed in Host and Origin of MCP requests; "*": any
+	MCPHosts    []string // additional host names, without ports, allowed in Host and Origin of MCP requests; "*": any
 	CORSOrigins []string // origins of web pages that may call every endpoint, as returned by domain.ParseOrigin
 	Version     string   // version of the service, sent to MCP clients
 
-	TempDir string // directory for incomplete uploads; default os.TempDir()
+	TempDir string // directory for unfinished uploads; default os.TempDir()
 
-	Engines         []domain.Engine // engines that datastores may use, the default one first; default: only embedded
-	EmbeddingModels []string        // models that datastores may use, the default one first; at least one is required
+	Engines         []domain.Engine // engines for datastores, the default first; default: only embedded
+	EmbeddingModels []string        // models for datastores, the default first; at least one is required
 
 	Heartbeat      time.Duration // interval between comment lines in a silent stream; default 15 s
 	WriteTimeout   time.Duration // time limit for sending one piece of a response; default 30 s
-	ReadTimeout    time.Duration // longest pause within a body, which must otherwise arrive at transfer.MinRate; default 30 s
-	ReadyTimeout   time.Duration // time limit for all checks of /readyz together; default 2 s
+	ReadTimeout    time.Duration // longest pause within a body, which must also arrive at transfer.MinRate; default 30 s
+	ReadyTimeout   time.Duration // total time limit for the checks of /readyz; default 2 s
 	PlanTimeout    time.Duration // time limit for planning a site; default 20 s
-	KeyTimeout     time.Duration // time limit for looking up a key, so that a hanging catalog is noticed before work begins; default 10 s
-	ClaimHeartbeat time.Duration // how often a request with an Idempotency-Key renews its claim; default a quarter of catalog.IdempotencyLease
+	KeyTimeout     time.Duration // time limit for looking up a key, which detects a hanging catalog before work begins; default 10 s
+	ClaimHeartbeat time.Duration // how often a request with an Idempotency-Key renews its claim; default: a quarter of catalog.IdempotencyLease
 }
 
 // Deps are the API's dependencies. All fields are required unless their comment says otherwise.
@@ -84,30 +84,30 @@ type Deps struct {
 	Retriever Retriever
 	Embedders inference.Embedders // the models in Options.EmbeddingModels
 	Reranker  retrieve.Reranker   // nil: not configured
-	Locator   Locator             // nil: no fragment has rectangles
+	Locator   Locator             // nil: fragments have no rectangles
 	Answerer  Answerer
 	Watcher   Watcher
 
-	Runner     *responses.Runner // answers responses in the background; nil: a new one that is never closed
-	ChatModels map[string]string // names of the configured chat models and their names in the API; nil: there are none
+	Runner     *responses.Runner // runs background responses; nil: a new one that is never closed
+	ChatModels map[string]string // names of the configured chat models, with their names in the API; nil: none
 
-	// DetectType returns the type of a file from its first bytes, its name and the type that the client declared.
+	// DetectType returns a file's type, given its first bytes, its name and the type that the client declared.
 	DetectType func(head []byte, name, declared string) string
 	Formats    []format.Format // file formats that can be read
 
-	// Scheduled is called after the refresh schedule of a datasource has changed. It may be nil.
+	// Scheduled is called after a datastore's refresh schedule has changed. It may be nil.
 	Scheduled func()
 
 	// Planner shows what a crawl would fetch. It is nil if this process does not crawl.
 	Planner Planner
 
-	// Sealer encrypts headers of protected sites. It is nil if the service has no encryption key. In that case requests
-	// with such headers are rejected.
+	// Sealer encrypts headers of protected sites. It is nil if the service has no encryption key; requests with such
+	// headers are then rejected.
 	Sealer Sealer
 
-	Secrets domain.Secrets       // secrets of the operator; removed from responses and logs
+	Secrets domain.Secrets       // the operator's secrets, removed from responses and logs
 	Traces  *telemetry.Traces    // nil: no traces
-	Audit   *slog.Logger         // audit log of how keys are used; nil: Log
+	Audit   *slog.Logger         // audit log of the use of keys; nil: Log
 	Checks  []Check              // health checks of /readyz
 	Metrics *prometheus.Registry // served at /metrics; nil: a registry with only the API's metrics
 	Log     *slog.Logger         // nil: slog.Default()

@@ -48,7 +48,7 @@ func TestADeletedOriginalIsNotFound(t *testing.T) {
 	s.call("GET", "/datasources/"+id+"/original", nil).problem(404)
 }
 
-// brokenOriginals is a store of originals that fails in the middle of a read.
+// brokenOriginals fails in the middle of a read.
 type brokenOriginals struct{ *originals }
 
 func (b brokenOriginals) Get(context.Context, string) (io.ReadCloser, error) {
@@ -68,7 +68,7 @@ func TestAFailedOriginalIsNotServedAsComplete(t *testing.T) {
 	req.Header.Set("Authorization", "Bearer "+s.key)
 	res, err := http.DefaultTransport.RoundTrip(req)
 	if err != nil {
-		return // the connection was cut before anything was sent
+		return // the connection was cut before the first byte
 	}
 	defer res.Body.Close()
 	if content, err := io.ReadAll(res.Body); err == nil {

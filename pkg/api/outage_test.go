@@ -39,7 +39,7 @@ func TestAnUploadThatFailsOnAFullDiskLeavesNothing(t *testing.T) {
 	send().want(201)
 }
 
-// silentKeys is a store of keys that never answers.
+// silentKeys never answers.
 type silentKeys struct{ access.KeyFinder }
 
 func (silentKeys) KeyByHash(ctx context.Context, _ string) (domain.APIKey, error) {

@@ -16,25 +16,25 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Bounds on drawing a page.
+// Limits on drawing pages.
 const (
-	maxDrawings = 2  // pages drawn at the same time; at most one per workspace
+	maxDrawings = 2  // concurrent drawings; at most one per workspace
 	drawQueue   = 64 // maximum number of waiting requests
 
-	drawWait    = 10 * time.Second // how long a request waits for other pages to be drawn
+	drawWait    = 10 * time.Second // how long a request waits for other drawings
 	drawTimeout = time.Minute      // time limit for getting a free process and drawing the page
 	drawRetry   = 3 * time.Second  // how long rejected clients are asked to wait
 )
 
 // Drawer draws pages of PDFs.
 type Drawer interface {
-	// Draw reads a PDF and draws a page, counted from 1, as a PNG picture. It fails with a *format.Error if the file
-	// has no such page or the page cannot be drawn.
+	// Draw draws a page of a PDF, counted from 1, as a PNG picture. It returns a *format.Error if the file has no such
+	// page or the page cannot be drawn.
 	Draw(ctx context.Context, content io.Reader, page int) ([]byte, error)
 }
 
 // GetPicture implements StrictServerInterface. Pictures let people look at untrusted PDFs without a viewer that runs
-// the PDFs' scripts, follows their links and sends their forms.
+// scripts, follows links and sends forms.
 func (s *server) GetPicture(ctx context.Context, r GetPictureRequestObject) (GetPictureResponseObject, error) {
 	ctx, caller := access.CallerOf(ctx)
 	d, err := s.datasource(ctx, caller, r.Id)
@@ -91,8 +91,8 @@ func writePicture(picture []byte, timeout time.Duration) responseFunc {
 	}
 }
 
-// newDrawings returns the gate for requests that draw pages. It keeps a slot free for other workspaces, so that one
-// workspace cannot occupy all processes that draw.
+// newDrawings returns the gate for requests that draw pages. It keeps a slot free for other workspaces, so that no
+// workspace can occupy all drawing processes.
 func newDrawings() *admission.Gate {
 	return admission.New(admission.Options{Limit: maxDrawings, Spare: maxDrawings - 1, Waiting: drawQueue})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// drawer is a Drawer that calls the function.
+// drawer calls the function.
 type drawer func(ctx context.Context, content string, page int) ([]byte, error)
 
 func (f drawer) Draw(ctx context.Context, content io.Reader, page int) ([]byte, error) {
@@ -57,11 +57,11 @@ func TestAPictureShowsAPageOfTheOriginal(t *testing.T) {
 	s.as("").call("GET", at, nil).problem(403)
 }
 
-// TestAWorkspaceDrawsOnePageAtATime lets one workspace occupy the process that draws pages.
+// TestAWorkspaceDrawsOnePageAtATime lets one workspace occupy a drawing process.
 func TestAWorkspaceDrawsOnePageAtATime(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
-	drawn := map[string]int{} // number of drawings in progress, by content
+	drawn := map[string]int{} // drawings in progress by content
 	started, goOn := make(chan struct{}, 10), make(chan struct{})
 	s := newService(t, func(_ *api.Options, d *api.Deps) {
 		d.Drawer = drawer(func(_ context.Context, content string, _ int) ([]byte, error) {

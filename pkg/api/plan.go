@@ -13,16 +13,16 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Bounds on a plan. They are low because a person is waiting for the result.
+// Limits on a plan, which are low because a person is waiting for the result.
 const (
-	maxPlanAddresses = 100 // maximum number of the site's addresses in a plan
-	maxPlanShown     = 300 // maximum number of entries in a plan, including addresses that a crawl would skip
+	maxPlanAddresses = 100 // maximum number of the site's addresses
+	maxPlanShown     = 300 // maximum number of entries, including addresses that a crawl would skip
 	maxPlans         = 4   // maximum number of concurrent plans
 )
 
 // Planner shows what a crawl of a site would do. crawl.Crawler implements it.
 type Planner interface {
-	// Plan visits a site as a crawl would, without storing anything. It calls `emit` once for each address.
+	// Plan visits a site as a crawl would, but stores nothing. It calls `emit` once for each address.
 	Plan(ctx context.Context, r crawl.PlanRequest, emit func(crawl.PlanEntry) error) (crawl.PlanSummary, error)
 }
 
@@ -53,8 +53,7 @@ func (s *server) PlanSite(ctx context.Context, r PlanSiteRequestObject) (PlanSit
 	return PlanSite200JSONResponse(p), err
 }
 
-// plan lets the Planner visit at most `limit` addresses of a site. When ctx's deadline passes, plan returns the
-// addresses found so far.
+// plan visits at most `limit` addresses of a site. When ctx's deadline passes, it returns the addresses found so far.
 func (s *server) plan(ctx context.Context, site domain.DatasourceConfig, limit int) (SitePlan, error) {
 	out := SitePlan{Addresses: []PlannedAddress{}}
 	sum, err := s.Planner.Plan(ctx, crawl.PlanRequest{
@@ -93,10 +92,10 @@ func (s *server) plan(ctx context.Context, site domain.DatasourceConfig, limit i
 	return out, nil
 }
 
-// planDecision returns a decision as it is spelled in the OpenAPI document.
+// planDecision returns a decision as the OpenAPI document spells it.
 func planDecision(d crawl.Decision) string { return strings.ReplaceAll(string(d), " ", "_") }
 
-// planField returns the name of the field that an error refers to if the site cannot be read.
+// planField returns the field to blame if the site cannot be read.
 func planField(site domain.DatasourceConfig) string {
 	if site.Sitemap != "" {
 		return "config.sitemap"

@@ -31,7 +31,7 @@ func (l *locator) Locate(_ context.Context, workspaceID string, passages []locat
 	return out
 }
 
-// LocateSpans reports every span to be on page 3.
+// LocateSpans puts every span on page 3.
 func (l *locator) LocateSpans(_ context.Context, workspaceID string, answers ...locate.Answer) {
 	l.workspace = workspaceID
 	for _, a := range answers {

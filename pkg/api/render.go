@@ -81,14 +81,14 @@ func renderDatasource(d domain.Datasource) Datasource {
 	return out
 }
 
-// renderConfig returns the settings of a datasource and the results of its last fetch, without ETag and Last-Modified.
-// Headers of a protected site are included by name, but without their values.
+// renderConfig returns a datasource's settings and the results of its last fetch, without ETag and Last-Modified. Of a
+// protected site's headers it includes only the names.
 func renderConfig(d domain.Datasource) map[string]any {
 	config := d.Config
 	config.ETag, config.LastModified, config.Depth, config.Access = "", "", 0, nil
 	config.CustomID = cmp.Or(config.CustomID, d.CustomID)
 	out := map[string]any{}
-	if encoded, err := json.Marshal(config); err == nil { // never fails: all fields are plain values
+	if encoded, err := json.Marshal(config); err == nil { // cannot fail: all fields are plain values
 		_ = json.Unmarshal(encoded, &out)
 	}
 	if a := d.Config.Access; a != nil {
@@ -125,8 +125,8 @@ func renderHighlights(f domain.Fragment) *[]Highlight {
 	return new(evidence.Highlights(f))
 }
 
-// renderRectangles returns nil if `all` is nil, which means that no rectangles were requested. If they were requested,
-// but none were found, it returns an empty list.
+// renderRectangles returns nil if `all` is nil, which means that no rectangles were requested. If they were requested
+// but not found, it returns an empty list.
 func renderRectangles(all []domain.PageRectangle) *[]PageRectangle {
 	if all == nil {
 		return nil
@@ -184,8 +184,8 @@ func renderKey(k domain.APIKey) Key {
 	}
 }
 
-// optional returns nil for the zero value, so that the field becomes null. Use it only for fields that do not exist in
-// Chaindesk's API. In fields that do, an empty string is "" and an empty date is absent.
+// optional returns nil for the zero value, which makes the field null. Use it only for fields that Chaindesk's API
+// lacks: in those that it has, an empty string is "" and an empty date is absent.
 func optional[T comparable](v T) *T {
 	var zero T
 	if v == zero {
@@ -194,7 +194,7 @@ func optional[T comparable](v T) *T {
 	return &v
 }
 
-// object returns m, or an empty map if m is nil, so that the field is never null.
+// object returns m, or an empty map for nil, so that the field is never null.
 func object(m map[string]any) map[string]any {
 	if m == nil {
 		return map[string]any{}

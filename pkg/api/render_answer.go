@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// renderExplanation renders an explanation of how a query found its fragments. If withFragments is true, the result
-// includes an entry for each fragment.
+// renderExplanation renders the explanation of how a query found its fragments, with an entry for each fragment if
+// withFragments is true.
 func renderExplanation(e *domain.Explanation, withFragments bool) *Explanation {
 	if e == nil {
 		return nil
@@ -42,13 +42,13 @@ func renderRerank(r domain.ExplainedRerank) RerankExplanation {
 // renderWhere converts a filter condition from its stored JSON, or returns nil if there is none.
 func renderWhere(text json.RawMessage) *FilterCondition {
 	var out FilterCondition
-	if text == nil || json.Unmarshal(text, &out) != nil { // the filter was parsed, so it can be read
+	if text == nil || json.Unmarshal(text, &out) != nil { // cannot fail: the filter was parsed before
 		return nil
 	}
 	return &out
 }
 
-// orEmpty returns m, or an empty map if m is nil, so that the field is never null.
+// orEmpty returns m, or an empty map for nil, so that the field is never null.
 func orEmpty(m map[string][]string) map[string][]string {
 	if m == nil {
 		return map[string][]string{}
@@ -95,7 +95,7 @@ func renderEvidence(e *domain.ExplainedEvidence) *EvidenceExplanation {
 // renderBoosts renders boosts; nil means none.
 func renderBoosts(text json.RawMessage) []Boost {
 	out := []Boost{}
-	if text == nil || json.Unmarshal(text, &out) != nil { // the boosts were parsed, so they can be read
+	if text == nil || json.Unmarshal(text, &out) != nil { // cannot fail: the boosts were parsed before
 		return []Boost{}
 	}
 	return out

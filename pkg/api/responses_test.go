@@ -10,7 +10,6 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// respond creates a response.
 func (s *service) respond(fields object) *response {
 	s.Helper()
 	body := object{"input": "How long?"}
@@ -46,7 +45,7 @@ func TestResponsesBelongToTheirWorkspaceAndKey(t *testing.T) {
 	theirs.respond(object{"model": agent, "conversation": conversation}).openAIError(404)
 	theirs.respond(object{"model": agent, "input": []object{{"role": "user", "content": "a"}, {"type": "item_reference", "id": "msg_" + strings.TrimPrefix(id, "resp_") + "_0"}, {"role": "user", "content": "b"}}}).openAIError(400)
 
-	// A key with the scope query is limited to its agent, and to the agent's datastores.
+	// A key with the scope query may use only its agent and the agent's datastores.
 	mine.respond(object{"model": other}).openAIError(403)
 	mine.respond(object{"model": "llm_4"}).openAIError(403)
 	search := func(id string) []object { return []object{{"type": "file_search", "vector_store_ids": []string{id}}} }
@@ -131,7 +130,7 @@ func TestPanicInTheBackgroundFailsTheResponse(t *testing.T) {
 		panic("a fault of a reader")
 	}
 	id := s.respond(object{"model": agent, "background": true}).want(200).object().id()
-	s.call("GET", "/v1/responses/"+id+"?stream=true", nil).want(200) // ends with the response
+	s.call("GET", "/v1/responses/"+id+"?stream=true", nil).want(200) // ends together with the response
 	failed := s.call("GET", "/v1/responses/"+id, nil).want(200).object()
 	if failed["status"] != "failed" || failed["error"].(map[string]any)["code"] != "server_error" {
 		t.Errorf("%v", failed)

@@ -9,13 +9,13 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// JobQueue queues jobs for datasources that exist.
+// JobQueue queues jobs for existing datasources.
 type JobQueue interface {
-	// NewJob returns a job of the given kind for the datasource, to be passed to Requeue.
+	// NewJob returns a job of the given kind for the datasource, for Requeue.
 	NewJob(ctx context.Context, d domain.Datasource, kind domain.JobKind) (domain.Job, error)
 	Requeue(ctx context.Context, ws, id string, job domain.Job, p catalog.Priority) (domain.Datasource, error)
 	// Replay queues a batch of the datasources that the filter selects, at a lower priority than new content. It
-	// returns the size of the batch and the cursor of the next batch. After the last batch, the cursor is "".
+	// returns the size of the batch and the cursor of the next one, or "" after the last batch.
 	Replay(ctx context.Context, f catalog.ReplayFilter, cursor string) (queued int64, next string, err error)
 }
 
@@ -80,8 +80,7 @@ func (s *server) replay(ctx context.Context, f catalog.ReplayFilter) (queued int
 	}
 }
 
-// requeue queues a datasource again. Its content is processed even if it is unchanged, because the caller explicitly
-// asked for it.
+// requeue queues a datasource again. Even unchanged content is processed, because the caller explicitly asked for it.
 func (s *server) requeue(ctx context.Context, d domain.Datasource, kind domain.JobKind, p catalog.Priority) error {
 	job, err := s.Jobs.NewJob(ctx, d, kind)
 	if err != nil {

@@ -19,8 +19,7 @@ import (
 )
 
 // TestKeysAreNotDisclosed sends a key in every part of every operation's requests, and in parts of HTTP where some
-// clients put it. It then reads everything that the service outputs. Values that a caller deliberately stores are
-// allowed.
+// clients put it. The service's output must not contain the key, except in values that a caller deliberately stores.
 func TestKeysAreNotDisclosed(t *testing.T) {
 	t.Parallel()
 	doc := openAPI(t)

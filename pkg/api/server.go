@@ -36,7 +36,7 @@ type server struct {
 	Deps
 	options     Options
 	document    *document.Document
-	served      func() (document.Served, error) // the OpenAPI document as it is sent to clients
+	served      func() (document.Served, error) // the OpenAPI document as sent to clients
 	log         *slog.Logger
 	keyring     access.Keyring
 	flows       *access.Flows
@@ -51,7 +51,7 @@ type server struct {
 	metrics     *metrics
 	mcp         *mcp.Handler
 	reference   console.Page
-	plans       chan struct{} // one token for each plan being made
+	plans       chan struct{} // one token per plan in progress
 	drawings    *admission.Gate
 }
 
@@ -60,8 +60,8 @@ var _ StrictServerInterface = (*server)(nil)
 //go:embed openapi.yaml
 var openAPI []byte
 
-// init disables Gin's validation by struct tags. The generated types have no such tags, because bodies are validated
-// against the OpenAPI document.
+// init disables Gin's validation by struct tags. The generated types have none, because bodies are validated against
+// the OpenAPI document.
 func init() { binding.Validator = nil }
 
 // New returns the handler of all endpoints.
@@ -85,8 +85,7 @@ func New(o Options, d Deps) (http.Handler, error) {
 	limits := access.NewRateLimits(o.RatePerSecond, o.VisitorPerMinute, d.Now)
 	s := &server{
 		Deps: d, options: o, document: doc, log: d.Log, metrics: m,
-		// Encode the document on demand, because encoding takes a long time and few processes are ever asked for the
-		// document.
+		// Encode the document on demand: it takes long, and few processes are ever asked for it.
 		served: sync.OnceValues(func() (document.Served, error) {
 			return document.Serve(openAPI, o.documented(), o.Engines, o.EmbeddingModels)
 		}),
@@ -114,7 +113,7 @@ func New(o Options, d Deps) (http.Handler, error) {
 	return cleanPath(g), nil
 }
 
-// releaseMode switches off Gin's debug output. It does so only once, because the mode is a global variable without a
+// releaseMode switches off Gin's debug output, and does so only once, because the mode is a global variable without a
 // lock.
 var releaseMode = sync.OnceFunc(func() { gin.SetMode(gin.ReleaseMode) })
 
@@ -129,7 +128,7 @@ func (s *server) routes() http.Handler {
 	r.Use(s.observe, s.recover, s.checkOrigin, s.limitBodyTime, s.findOperation, s.authenticate, s.check, s.idempotent)
 	r.NoRoute(s.notFound)
 	r.NoMethod(func(c *gin.Context) {
-		if methods, isFixed := s.document.Methods(c.Request.URL.Path); isFixed { // Gin would also list the methods of routes whose id parameter matches a part of this path
+		if methods, isFixed := s.document.Methods(c.Request.URL.Path); isFixed { // Gin would add the methods of routes whose id parameter matches part of this path
 			c.Header("Allow", strings.Join(methods, ", "))
 		}
 		if allowed := c.Writer.Header().Get("Allow"); strings.Contains(allowed, http.MethodGet) {
@@ -160,7 +159,6 @@ func (s *server) routes() http.Handler {
 	return r
 }
 
-// notFound answers requests to paths that do not exist.
 func (s *server) notFound(c *gin.Context) {
 	s.fail(c, domain.Errorf(domain.CodeNotFound, "there is no endpoint %s %s; /docs/api lists them", c.Request.Method, jsonbody.Shorten(c.Request.URL.Path)))
 }
@@ -231,7 +229,7 @@ func (s *server) findOperation(c *gin.Context) {
 	}
 }
 
-// operationOf returns the route's operation, or nil if the route has none, such as the pages of the console.
+// operationOf returns the route's operation, or nil if the route has none, as for pages of the console.
 func operationOf(c *gin.Context) *document.Operation {
 	op, _ := c.Value(operationKey).(*document.Operation)
 	return op
@@ -255,13 +253,12 @@ func (s *server) recover(c *gin.Context) {
 // cleanPath removes a trailing slash and merges repeated slashes. Clients send such paths, for example
 // /v1//chat/completions if their base URL ends with a slash. Later handlers see only the clean path.
 //
-// An id may contain a slash, which clients encode: /conversations/chat%2F7. For such a path, RawPath is the encoded
-// path, in which that slash differs from the slashes between segments. For all other paths, later handlers see an empty
-// RawPath.
+// An id may contain a slash, which clients encode: /conversations/chat%2F7. In that case RawPath holds the encoded
+// path, where the id's slash differs from those between segments. Otherwise later handlers see an empty RawPath.
 func cleanPath(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if path, raw := segments(r.URL); path != r.URL.Path || raw != r.URL.RawPath {
-			r = r.WithContext(r.Context()) // a copy: the caller's request must not change
+			r = r.WithContext(r.Context()) // a copy, because the caller's request must not change
 			u := *r.URL
 			u.Path, u.RawPath = path, raw
 			r.URL = &u
@@ -283,7 +280,7 @@ func segments(u *url.URL) (path, raw string) {
 			continue
 		}
 		text, err := url.PathUnescape(segment)
-		if err != nil { // EscapedPath is always valid
+		if err != nil { // cannot happen: EscapedPath is always valid
 			text = segment
 		}
 		holdsSlash = holdsSlash || strings.Contains(text, "/")
@@ -300,7 +297,7 @@ func segments(u *url.URL) (path, raw string) {
 	}
 }
 
-// headAsGet handles HEAD requests as GET. The http.Server drops the body.
+// headAsGet handles HEAD requests as GET; the http.Server drops the body.
 func headAsGet(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodHead {

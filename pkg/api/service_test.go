@@ -32,7 +32,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// service is the API behind a real socket, with a real catalog. All other dependencies are test doubles.
+// service is the API behind a real socket and with a real catalog. All other dependencies are test doubles.
 type service struct {
 	*testing.T
 	url     string
@@ -77,7 +77,6 @@ func newService(t *testing.T, adjust ...func(*api.Options, *api.Deps)) *service 
 	return s
 }
 
-// parts returns the options and dependencies of the API.
 func (s *service) parts() (api.Options, api.Deps) {
 	return api.Options{EmbeddingModels: []string{model}, TempDir: s.TempDir()}, api.Deps{
 		Agents: s.catalog, Datastores: s.catalog, Datasources: s.catalog, Documents: s.catalog, Jobs: s.catalog, Sites: s.catalog,
@@ -109,7 +108,7 @@ func (s *service) serve(o api.Options, d api.Deps) {
 }
 
 // emptyCatalog returns the content of an empty catalog's file. Creating the tables in each test would take longer than
-// the test.
+// the test itself.
 var emptyCatalog = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "api-test-")
 	if err != nil {
@@ -163,14 +162,13 @@ func (s *service) as(key string) *service {
 	return &other
 }
 
-// in returns the same service, but failures are reported to t.
+// in returns the same service with failures reported to t.
 func (s *service) in(t *testing.T) *service {
 	other := *s
 	other.T = t
 	return &other
 }
 
-// response is a received response.
 type response struct {
 	*testing.T
 	status int
@@ -178,7 +176,7 @@ type response struct {
 	body   []byte
 }
 
-// call sends a request. A body that is a string is sent unchanged, and any other body is sent as JSON.
+// call sends a request. A string body is sent as it is, any other body as JSON.
 func (s *service) call(method, path string, body any, headers ...string) *response {
 	s.Helper()
 	var reader io.Reader
@@ -223,7 +221,6 @@ func (a *response) want(status int) *response {
 	return a
 }
 
-// object decodes the body.
 func (a *response) object() object {
 	a.Helper()
 	var o object
@@ -254,7 +251,7 @@ type problem struct {
 	Errors                               []domain.FieldError
 }
 
-// fault returns the message about a field. It fails the test if there is none.
+// fault returns the message about a field, and fails the test if there is none.
 func (a *response) fault(field string) string {
 	a.Helper()
 	p := a.problem(http.StatusBadRequest)
@@ -281,7 +278,7 @@ func (o object) list(key string) []any {
 	return list
 }
 
-// The functions below create resources through the API, with sensible content.
+// Functions that create resources through the API, with sensible content.
 
 func (s *service) newDatastore(fields ...object) string {
 	s.Helper()
@@ -315,7 +312,7 @@ func with(o object, more ...object) object {
 	return o
 }
 
-// synch applies the event by which an ingestor reports that the datasource's job has written its chunks.
+// synch applies the event with which an ingestor reports that the datasource's job has written its chunks.
 func (s *service) synch(id string, generation uint64, chunkCount int64) {
 	s.Helper()
 	d, err := s.catalog.Datasource(s.Context(), s.ws, id)
@@ -337,7 +334,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// The types below are test doubles of dependencies.
+// Test doubles of dependencies.
 
 type originals struct {
 	mu      sync.Mutex

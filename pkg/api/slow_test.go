@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/api"
 )
 
-// dial sends the text unchanged over a connection of its own.
+// dial sends the text as it is over a new connection.
 func (s *service) dial(text string) (net.Conn, *http.Response) {
 	s.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
@@ -48,7 +48,7 @@ func TestClientsThatStopSendingAreDisconnected(t *testing.T) {
 		}
 	}
 	_, res := s.dial("POST /agents HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n")
-	if res.StatusCode != http.StatusForbidden { // the service does not wait for the body of a request without a key
+	if res.StatusCode != http.StatusForbidden { // the service rejects a missing key without waiting for the body
 		t.Errorf("without a key: %d", res.StatusCode)
 	}
 	left, err := os.ReadDir(temp)
@@ -69,8 +69,8 @@ func TestATooLargeBodyIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// TestADrippingClientIsDisconnected sends a byte now and then. No pause exceeds the time-out, but the service responds
-// long before the body is complete.
+// TestADrippingClientIsDisconnected sends a byte now and then. No pause exceeds the time-out, but the service must
+// respond long before the body is complete.
 func TestADrippingClientIsDisconnected(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(o *api.Options, _ *api.Deps) { o.ReadTimeout = 200 * time.Millisecond })

@@ -83,7 +83,7 @@ func TestABodyWithoutKnownFieldsIsRefused(t *testing.T) {
 			t.Errorf("%s: got %q", path, got)
 		}
 		colour := s.call("PATCH", path, `{"colour": "x"}`)
-		if strings.HasPrefix(path, "/agents/") { // unknown fields of agents are stored
+		if strings.HasPrefix(path, "/agents/") { // agents store unknown fields
 			colour.want(200)
 		} else if got := colour.fault("colour"); !strings.HasPrefix(got, "is unknown; it must be one of ") || !strings.Contains(got, "name") {
 			t.Errorf("%s: got %q", path, got)

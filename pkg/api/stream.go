@@ -36,24 +36,24 @@ func (s *server) streamAnswer(ctx context.Context, w http.ResponseWriter, t *age
 	if err == nil {
 		return events.Send("", "[DONE]")
 	}
-	stop() // from here on only this function writes, so IsOpen can no longer change
+	stop() // only this function writes from here on, so IsOpen can no longer change
 	if !events.IsOpen() || ctx.Err() != nil {
 		return err
 	}
 	s.metrics.streamed.Inc()
 	_ = tokens.Close() // send the rest of the text that arrived before the failure
-	// The status has been sent, so the error is reported in the stream.
+	// The status has been sent, so the stream itself must report the error.
 	return events.Send("", "[ERROR] "+oneLine(problem.Explain(ctx, s.log, s.Secrets, err).Message))
 }
 
 // mayDropLineBreaks reports whether the client may use the library that drops line breaks (see sse.TokenWriter). Unlike
-// most clients, that library names text/event-stream in its Accept header.
+// most clients, that library has text/event-stream in its Accept header.
 func mayDropLineBreaks(ctx context.Context) bool {
 	c, ok := ctx.(*gin.Context)
 	return ok && strings.Contains(strings.ToLower(c.GetHeader("Accept")), "text/event-stream")
 }
 
-// responsePiece is the maximum number of bytes of data in one endpoint_response event.
+// Maximum number of bytes of data in an endpoint_response event.
 const responsePiece = 16 << 10
 
 // sendResponse writes the endpoint's whole response as JSON, in pieces.
@@ -92,7 +92,7 @@ func (s *server) WatchDatastore(ctx context.Context, r WatchDatastoreRequestObje
 	}
 	return responseFunc(func(w http.ResponseWriter) error {
 		ctx, cancel := context.WithCancel(ctx)
-		defer cancel() // ends the watch when the stream ends for any reason
+		defer cancel() // end the watch together with the stream
 		changed, err := s.Watcher.Watch(ctx, store.ID)
 		if err != nil {
 			return err
@@ -106,7 +106,7 @@ func (s *server) WatchDatastore(ctx context.Context, r WatchDatastoreRequestObje
 func (s *server) sendChanges(ctx context.Context, w http.ResponseWriter, key domain.APIKey, store domain.Datastore, changed <-chan string) error {
 	events := sse.New(w, s.options.WriteTimeout)
 	if err := events.Comment("watching"); err != nil || transfer.IsHead(ctx) {
-		return err // a HEAD request is complete once the header has been sent
+		return err // a HEAD request is complete after the header
 	}
 	stop := events.KeepAlive(s.options.Heartbeat)
 	defer stop()
@@ -130,11 +130,11 @@ func (s *server) sendChanges(ctx context.Context, w http.ResponseWriter, key dom
 	}
 }
 
-// maxGathered is the maximum number of ids that collectChanges returns at once.
+// Maximum number of ids that collectChanges returns at once.
 const maxGathered = 1000
 
-// collectChanges waits for a change and returns the ids of all datasources whose changes have arrived, without
-// duplicates. If the watch has ended, `open` is false.
+// collectChanges waits for a change and returns the ids of all datasources with pending changes, without duplicates.
+// `open` is false if the watch has ended.
 func collectChanges(ctx context.Context, changed <-chan string) (ids []string, open bool) {
 	seen := map[string]bool{}
 	for len(ids) < maxGathered {

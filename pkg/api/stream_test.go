@@ -23,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// golden compares the text with a file in testdata. Ids in the text are replaced first.
+// golden compares the text with a file in testdata, after replacing the ids in the text.
 func golden(t *testing.T, name string, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
@@ -156,7 +156,7 @@ func TestTokensAreSentAtOnce(t *testing.T) {
 	lines := bufio.NewScanner(res.Body)
 	for lines.Scan() && !strings.HasPrefix(lines.Text(), "data: first") {
 	}
-	close(more) // the first token has arrived while the answerer is still waiting
+	close(more) // the first token has arrived while the answerer was still waiting
 	rest, err := io.ReadAll(res.Body)
 	must(t, err)
 	if !strings.Contains(string(rest), "[DONE]") {
@@ -164,7 +164,7 @@ func TestTokensAreSentAtOnce(t *testing.T) {
 	}
 }
 
-// open sends a request. The body of the response stays open until the test ends.
+// open sends a request. The response's body stays open until the test ends.
 func (s *service) open(method, path, body string) *http.Response {
 	s.Helper()
 	req, err := http.NewRequestWithContext(s.Context(), method, s.url+path, strings.NewReader(body))
@@ -291,7 +291,7 @@ func TestAClientThatStopsReadingIsDisconnected(t *testing.T) {
 	s.open("POST", "/agents/"+s.newAgent()+"/query", `{"query":"q","streaming":true}`)
 	select {
 	case sent := <-stopped:
-		if limit := 32 << 20; sent > limit { // at most as much as fits into the buffers at both ends of the connection
+		if limit := 32 << 20; sent > limit { // about what fits into the buffers at both ends of the connection
 			t.Errorf("%d bytes were taken from the answerer", sent)
 		}
 	case <-time.After(20 * time.Second):

@@ -10,9 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// textFields contains the fields that are strings in Chaindesk's API, with a pattern for their values. Clients that
-// were generated from it parse dates and enums strictly: a field may be missing, but it may be neither null nor an
-// empty string.
+// textFields are the string fields of Chaindesk's API, with a pattern for their values. Clients generated from it parse
+// dates and enums strictly: a field may be missing, but neither null nor an empty string.
 var textFields = map[string]*regexp.Regexp{
 	"id": anyText, "name": anyText, "description": anyText, "text": anyText, "source": anyText, "answer": anyText,
 	"datasource_id": anyText, "datasource_name": anyText, "conversationId": anyText, "visitorId": anyText, "groupId": anyText,
@@ -42,7 +41,7 @@ func textFaults(at string, value any) []string {
 		}
 	case map[string]any:
 		for name, field := range v {
-			if name == "metadata" { // metadata of the caller
+			if name == "metadata" { // the caller's metadata
 				continue
 			}
 			if form := textFields[name]; form != nil {

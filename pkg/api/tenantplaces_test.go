@@ -23,7 +23,7 @@ type place struct {
 	where     string // such as "path id", "query datastoreId" or "body filters.custom_ids[0]"
 	scope     domain.Scope
 	base      string              // path of the valid request
-	request   func(v string) call // returns the request with v in the place
+	request   func(v string) call // returns the request with v in this place
 }
 
 // call is a request that is ready to be sent.
@@ -35,10 +35,9 @@ type call struct {
 
 func (p place) String() string { return p.operation + ", " + p.where }
 
-// inPath reports whether the place is in the path, so that it selects the requested resource.
+// inPath reports whether the place is in the path, where it selects the requested resource.
 func (p place) inPath() bool { return strings.HasPrefix(p.where, "path ") }
 
-// openAPI reads the OpenAPI document.
 func openAPI(t *testing.T) *openapi3.T {
 	t.Helper()
 	raw, err := os.ReadFile("openapi.yaml")
@@ -48,7 +47,7 @@ func openAPI(t *testing.T) *openapi3.T {
 	return doc
 }
 
-// operations calls f for every operation of the document that needs a key, beginning with those that only read.
+// operations calls f for every operation of the document that needs a key, read-only ones first.
 func operations(t *testing.T, doc *openapi3.T, f func(method, path string, item *openapi3.PathItem, op *openapi3.Operation)) {
 	t.Helper()
 	type entry struct {
@@ -78,8 +77,7 @@ func operations(t *testing.T, doc *openapi3.T, f func(method, path string, item 
 	}
 }
 
-// places returns all places of all operations. It fails the test if an operation is missing from the table of
-// endpoints.
+// places returns all places of all operations. It fails the test if the table of endpoints lacks an operation.
 func (s *scene) places(doc *openapi3.T) (all []place) {
 	s.Helper()
 	operations(s.T, doc, func(method, path string, item *openapi3.PathItem, op *openapi3.Operation) {
@@ -127,7 +125,7 @@ func (s *scene) places(doc *openapi3.T) (all []place) {
 		content := op.RequestBody.Value.Content
 		if json := content["application/json"]; json != nil {
 			to := good.String()
-			if method == http.MethodDelete { // use an unused id; otherwise the first of these requests would delete the resource
+			if method == http.MethodDelete { // use an unused id, or the first of these requests would delete the resource
 				to = uuidPattern.ReplaceAllString(to, unusedID)
 			}
 			for _, way := range textPlaces(json.Schema.Value, nil) {
@@ -162,8 +160,8 @@ func takesAnyText(schema *openapi3.Schema) bool {
 	return schema.Type.Is("string") && len(schema.Enum) == 0 && schema.Format == ""
 }
 
-// textPlaces returns the paths to all texts within a schema. A path consists of field names, and of 0 for the first
-// item of an array.
+// textPlaces returns the paths of all texts within a schema. A path consists of field names, and 0 for the first item
+// of an array.
 func textPlaces(schema *openapi3.Schema, way []any) (all [][]any) {
 	const deepest = 8
 	if len(way) > deepest {

@@ -22,16 +22,15 @@ import (
 type undescribedCall struct {
 	query string
 	body  any
-	// accepts is the name of an id that the endpoint accepts even if there is no such object.
+	// accepts names an id that the endpoint accepts even if there is no such object.
 	accepts string
 }
 
 func tries(all ...undescribedCall) []undescribedCall { return all }
 
-// sends returns a call with the body.
 func sends(body any) undescribedCall { return undescribedCall{body: body} }
 
-// listed returns calls of a list whose pages begin after or before the object.
+// listed returns calls of a list whose pages start after or before the object.
 func listed(name string) []undescribedCall {
 	return tries(undescribedCall{}, undescribedCall{query: "?after={" + name + "}"}, undescribedCall{query: "?before={" + name + "}"})
 }
@@ -39,25 +38,25 @@ func listed(name string) []undescribedCall {
 // filters returns a search with a filter, which may contain any text.
 func filters(body object) undescribedCall { return undescribedCall{body: body, accepts: "file"} }
 
-// answers returns the body of a request for a response.
+// answers returns a call that creates a response.
 func answers(fields object) undescribedCall {
 	return sends(with(object{"model": "{agent}", "input": "How long?"}, fields))
 }
 
-// searches returns a request for a response with a file search.
+// searches returns a call that creates a response with a file search.
 func searches(model string) undescribedCall {
 	return answers(object{"model": model, "tools": []object{{"type": "file_search", "vector_store_ids": []string{"{store}"}}}})
 }
 
-// refersTo returns a request for a response whose input refers to an item.
+// refersTo returns a call that creates a response whose input refers to an item.
 func refersTo(item string, fields object) undescribedCall {
 	return answers(with(object{"input": []object{says("user", "a"), {"type": "item_reference", "id": "{" + item + "}"}, says("user", "b")}}, fields))
 }
 
 var tikaFile = fileForm("file", "a.txt", "text")
 
-// undescribedCalls maps the ids of the endpoints to calls. Each id that an endpoint reads must occur in a call. The ids
-// in the path are filled in; see pathNames.
+// undescribedCalls maps endpoint ids to calls. Each id that an endpoint reads must occur in a call. Ids in the path are
+// filled in; see pathNames.
 var undescribedCalls = map[string][]undescribedCall{
 	"CreateCompletion": tries(sends(object{"model": "{agent}", "prompt": "How long?"})),
 	"CreateEmbedding":  tries(sends(object{"input": "a"})),
@@ -93,18 +92,18 @@ var undescribedCalls = map[string][]undescribedCall{
 	"SearchVectorStore":  tries(sends(object{"query": "trial"}), filters(object{"query": "trial", "filters": object{"type": "eq", "key": "datasource_id", "value": "{file}"}})),
 	"AddVectorStoreFile": tries(sends(object{"file_id": "{file}", "attributes": object{"a": "b"}})), "ListVectorStoreFiles": listed("file"), "GetVectorStoreFile": tries(undescribedCall{}),
 	"UpdateVectorStoreFile": tries(sends(object{"attributes": object{"a": "b"}})), "DeleteVectorStoreFile": tries(undescribedCall{}), "GetVectorStoreFileContent": tries(undescribedCall{}),
-	// A batch records files that do not exist as failed.
+	// A batch accepts files that do not exist, and records them as failed.
 	"CreateFileBatch": tries(undescribedCall{body: object{"file_ids": []string{"{file}"}}, accepts: "file"}, undescribedCall{body: object{"files": []object{{"file_id": "{file}"}}}, accepts: "file"}),
 	"GetFileBatch":    tries(undescribedCall{}), "CancelFileBatch": tries(undescribedCall{}), "ListFileBatchFiles": listed("file"),
 }
 
-// pathNames are the names of the ids in a path: by the parameter or, for the parameter id, by the segment before it.
+// pathNames are the names of ids in a path: by parameter or, for the parameter id, by the segment before it.
 var pathNames = map[string]string{
 	"files": "file", "uploads": "upload", "vector_stores": "store", "responses": "response", "conversations": "conversation",
 	":file_id": "file", ":batch_id": "batch", ":item": "item",
 }
 
-// template returns the path of an endpoint with names in braces.
+// template returns an endpoint's path with names in braces.
 func template(t *testing.T, e openai.Endpoint) string {
 	t.Helper()
 	segments := strings.Split(e.Path, "/")
@@ -126,8 +125,8 @@ func template(t *testing.T, e openai.Endpoint) string {
 // ids are the ids of a tenant's objects, by name.
 type ids map[string]string
 
-// newObjects creates an object of each kind that only undescribed endpoints know. The first caller creates files and
-// vector stores, and the second creates responses and conversations.
+// newObjects creates an object of each kind that only undescribed endpoints know. s creates files and vector stores,
+// and asker creates responses and conversations.
 func newObjects(s, asker *service, agent, mark string) ids {
 	s.Helper()
 	about := func(kind string) string { return kind + " of " + mark }
@@ -145,7 +144,6 @@ func newObjects(s, asker *service, agent, mark string) ids {
 	return all
 }
 
-// addAnswers creates a response and a conversation.
 func addAnswers(s *service, all ids, mark string) {
 	s.Helper()
 	about := func(kind string) string { return kind + " of " + mark }
@@ -157,7 +155,6 @@ func addAnswers(s *service, all ids, mark string) {
 	all["item"] = id(s.call("GET", "/v1/conversations/"+all["conversation"]+"/items", nil).want(200).object().list("data")[0])
 }
 
-// fillIDs replaces names in braces.
 func fillIDs(text string, all ids) string {
 	for name, id := range all {
 		text = strings.ReplaceAll(text, "{"+name+"}", id)
@@ -165,7 +162,7 @@ func fillIDs(text string, all ids) string {
 	return text
 }
 
-// fillIDsIn replaces names in braces in a body.
+// fillIDsIn replaces the names in braces in a body.
 func fillIDsIn(t *testing.T, body any, all ids) any {
 	t.Helper()
 	switch b := body.(type) {
@@ -182,7 +179,7 @@ func fillIDsIn(t *testing.T, body any, all ids) any {
 
 var namesPattern = regexp.MustCompile(`\{([a-z]+)\}`)
 
-// namesIn returns the names of the ids that a call contains.
+// namesIn returns the names of the ids in a call.
 func namesIn(t *testing.T, path string, c undescribedCall) []string {
 	t.Helper()
 	encoded, err := json.Marshal(c.body)
@@ -212,8 +209,8 @@ func readUndescribed(t *testing.T, s *service, all ids) map[string]string {
 }
 
 // TestNoUndescribedEndpointReachesAnotherWorkspace puts each of the owner's ids into every place of the endpoints that
-// the OpenAPI document does not describe. It makes the same checks as TestNoKeyReachesAnotherWorkspace. It fails for an
-// endpoint without calls in undescribedCalls.
+// the OpenAPI document does not describe, and makes the same checks as TestNoKeyReachesAnotherWorkspace. It fails for
+// an endpoint without calls in undescribedCalls.
 func TestNoUndescribedEndpointReachesAnotherWorkspace(t *testing.T) {
 	t.Parallel()
 	mounted := map[string]bool{}
@@ -237,7 +234,7 @@ func TestNoUndescribedEndpointReachesAnotherWorkspace(t *testing.T) {
 			theirs["datasource"], theirs["datastore"], theirs["talk"] = owner.datasource, owner.datastore, owner.conversation
 			own := newObjects(intruder.service, intruder.service, intruder.agent, intrudersMark)
 			if slices.Contains(credential.scopes, domain.ScopeQuery) {
-				addAnswers(caller, own, intrudersMark) // so that a key with the scope query sees them
+				addAnswers(caller, own, intrudersMark) // lets a key with the scope query see them
 			}
 			before := readUndescribed(t, owner.service, theirs)
 			for id, text := range before {
@@ -247,7 +244,7 @@ func TestNoUndescribedEndpointReachesAnotherWorkspace(t *testing.T) {
 			}
 			x := intrusion{caller: caller, theirs: theirs, own: own}
 			endpoints := api.UndescribedEndpoints()
-			// Deletions come last, so that the intruder's own objects exist for the other calls.
+			// Delete last, so that the other calls find the intruder's own objects.
 			slices.SortStableFunc(endpoints, func(a, b openai.Endpoint) int {
 				return strings.Compare(strings.TrimPrefix(a.Method, "D"), strings.TrimPrefix(b.Method, "D"))
 			})
@@ -265,16 +262,16 @@ func TestNoUndescribedEndpointReachesAnotherWorkspace(t *testing.T) {
 	}
 }
 
-// TestUndescribedCallsAreValid checks that the calls succeed with the caller's own ids, so that other ids are the only
-// reason to reject them.
+// TestUndescribedCallsAreValid checks that the calls succeed with the caller's own ids. Only then are the other ids the
+// reason for a rejection.
 func TestUndescribedCallsAreValid(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	statuses := map[string]int{ // others are 200
+	statuses := map[string]int{ // all others: 200
 		"OpenWebUIProcess 0": 422, "Tika 0": 422, "TikaText 0": 422, "TikaForm 0": 422, "TikaFormText 0": 422, "TikaRecursive 0": 422, // the test double finds no text
 		"TikaRecursiveText 0": 422, "TikaRecursiveFormText 0": 422,
-		"AddUploadPart 0":   413, // the upload has all its bytes
-		"CancelResponse 0":  400, // it is not in the background
+		"AddUploadPart 0":   413, // the upload is complete
+		"CancelResponse 0":  400, // not a background response
 		"CreateResponse 10": 400, // the item is in a conversation that the call does not name
 	}
 	for _, e := range api.UndescribedEndpoints() {
@@ -292,14 +289,14 @@ func TestUndescribedCallsAreValid(t *testing.T) {
 	}
 }
 
-// intrusion calls endpoints with ids of another tenant.
+// intrusion calls endpoints with another tenant's ids.
 type intrusion struct {
 	caller      *service
 	theirs, own ids
 }
 
-// try makes a call with each of the owner's ids in each place. `may` says whether the caller's key has the scope of the
-// endpoint, and `unknown` says that the service does not know the key.
+// try makes a call with each of the owner's ids in each place. `may` means that the caller's key has the endpoint's
+// scope, and `unknown` that the service does not know the key.
 func (x *intrusion) try(t *testing.T, e openai.Endpoint, n int, c undescribedCall, may, unknown bool) {
 	t.Helper()
 	path := template(t, e)
@@ -342,7 +339,7 @@ func (x *intrusion) try(t *testing.T, e openai.Endpoint, n int, c undescribedCal
 			}
 		}
 	}
-	// The owner's ids in all places, so that an object belongs to the other object that contains it.
+	// Use the owner's ids in all places, so that an object belongs to the other object that contains it.
 	all, none := maps.Clone(x.own), maps.Clone(x.own)
 	for _, name := range names {
 		if name == "agent" && len(names) > 1 {
@@ -358,7 +355,7 @@ func (x *intrusion) try(t *testing.T, e openai.Endpoint, n int, c undescribedCal
 	x.compare(t, what+", all", send(all), send(none), sent, "", false)
 }
 
-// compare checks that the owner's id is answered like an unused one.
+// compare checks that the owner's id gets the same response as an unused one.
 func (x *intrusion) compare(t *testing.T, what string, theirs, nobodys *response, sent, unused string, accepts bool) {
 	t.Helper()
 	if s := theirs.status; s != 400 && s != 403 && s != 404 && (!accepts || s != 200) {
@@ -377,7 +374,7 @@ func (x *intrusion) compare(t *testing.T, what string, theirs, nobodys *response
 	}
 }
 
-// checkLeak checks that the response contains nothing of the owner's, except what was sent.
+// checkLeak checks that the response contains nothing of the owner's except what was sent.
 func (x *intrusion) checkLeak(t *testing.T, what string, a *response, sent string) {
 	t.Helper()
 	text := fmt.Sprint(a.header) + string(a.body)
@@ -441,7 +438,7 @@ func TestReadingKeysDoNotChangeWhatOtherKeysHaveCreated(t *testing.T) {
 		body         any
 		status       int
 	}{
-		{"POST", "/v1/responses/{response}/cancel", nil, 400}, // it is not in the background
+		{"POST", "/v1/responses/{response}/cancel", nil, 400}, // not a background response
 		{"DELETE", "/v1/responses/{response}", nil, 200},
 		{"POST", "/v1/conversations/{conversation}", object{"metadata": object{}}, 200},
 		{"DELETE", "/v1/conversations/{conversation}/items/{item}", nil, 200},

@@ -20,7 +20,7 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// These marks occur in every text of a tenant, and in texts that do not exist. They have the same length.
+// Marks in every text of a tenant, and in texts that do not exist. They have the same length.
 const (
 	ownersMark    = "ownersmark"
 	intrudersMark = "othersmark"
@@ -57,8 +57,8 @@ func newTenant(s *service, mark string) *scene {
 	return t
 }
 
-// neighbours returns two tenants of one service. The test doubles behind the API respond with the names of the
-// resources that they are asked about.
+// neighbours returns two tenants of one service. The API's test doubles answer with the names of the requested
+// resources.
 func neighbours(t *testing.T) (owner, intruder *scene) {
 	s := newService(t)
 	s.retriever.retrieve = func(_ context.Context, r retrieve.Request) (retrieve.Result, error) {
@@ -79,7 +79,7 @@ func neighbours(t *testing.T) (owner, intruder *scene) {
 	return newTenant(s, ownersMark), newTenant(s.stranger(), intrudersMark)
 }
 
-// foreignValue is a value that belongs to another tenant, and a value of the same form that does not exist.
+// foreignValue is a value of another tenant, and an unused value of the same form.
 type foreignValue struct{ theirs, unused string }
 
 // readAll returns everything that the tenant can read, by operation.
@@ -100,8 +100,8 @@ func (s *scene) readAll(doc *openapi3.T) map[string]string {
 // namePattern matches the names of fields that identify a resource.
 var namePattern = regexp.MustCompile(`(?i)(^|_|[a-z])ids?$`)
 
-// foreigners collects all values that identify the tenant's resources. It finds them in everything that the tenant can
-// read, so that new kinds of resources are included.
+// foreigners collects all values that identify the tenant's resources. It takes them from everything that the tenant
+// can read, so that new kinds of resources are included.
 func (s *scene) foreigners(doc *openapi3.T) []foreignValue {
 	s.Helper()
 	found := map[string]bool{domain.ChunkKey(s.datasource, 1, 0): true, ownersMark + "-once": true}
@@ -113,7 +113,7 @@ func (s *scene) foreigners(doc *openapi3.T) []foreignValue {
 			s.Errorf("%s shows no JSON: %s", operation, text)
 		}
 	}
-	delete(found, fragment.ChunkID) // belongs to the test double of the answerer
+	delete(found, fragment.ChunkID) // belongs to the answerer's test double
 	delete(found, fragment.DatasourceID)
 	delete(found, model) // belongs to the service, for all tenants
 	for _, id := range []string{s.agent, s.datastore, s.datasource, s.site, s.conversation, s.key, ownersMark + "-note", ownersMark + "-file", ownersMark + "-visitor", ownersMark + "-talk"} {
@@ -151,16 +151,15 @@ var (
 	varyingText = regexp.MustCompile(uuidPattern.String() + `|sk_[0-9a-f]+|"version":\d+|"hint":"[0-9a-f]{4}"|2026-05-04T12:00:00[.0-9]*Z|is not valid JSON[^"]*|` + unusedMark + `[-a-z]*`)
 )
 
-// withoutVaryingText returns the response without text that differs between responses and without the requested value
-// v.
+// withoutVaryingText returns the response without the requested value v and without text that differs between
+// responses.
 func withoutVaryingText(a *response, v string) string {
 	text := strings.ReplaceAll(string(a.body), v, "§")
 	text = varyingText.ReplaceAllString(text, "§")
 	return fmt.Sprintf("%d %s %s", a.status, a.header.Get("Content-Type"), text)
 }
 
-// leaks returns a text of the owner that the response contains in addition to the value that was sent, or "" if there
-// is none.
+// leaks returns a text of the owner's that the response contains beyond the value sent, or "".
 func leaks(a *response, sent string, owners []foreignValue) string {
 	text := strings.ReplaceAll(fmt.Sprint(a.header)+string(a.body), sent, "")
 	if strings.Contains(text, ownersMark) {
@@ -174,18 +173,18 @@ func leaks(a *response, sent string, owners []foreignValue) string {
 	return ""
 }
 
-// chosen contains the places that name a conversation. Callers may choose the id of a new conversation. An unused id
-// therefore creates a conversation, whereas the id of another tenant's conversation is not found. To learn anything
-// from this difference, a caller must have guessed an id.
+// chosen are the places that name a conversation. A caller may choose the id of a new conversation, so an unused id
+// creates one, whereas the id of another tenant's conversation is not found. Only a caller who has guessed an id can
+// learn from this difference.
 var chosen = map[string]bool{"QueryAgent, body conversationId": true, "QueryAgentAlias, body conversationId": true, "CreateChatCompletion, body conversationId": true}
 
-// credential is a caller with or without a key.
+// credential is a kind of caller, with or without a key.
 type credential struct {
 	scopes []domain.Scope // permissions of the key in the intruder's workspace
 	key    func(owner, intruder *scene) string
 }
 
-// credentials contains all kinds of callers that an intruder can be.
+// credentials are all kinds of callers that an intruder can be.
 var credentials = func() map[string]credential {
 	all := []domain.Scope{domain.ScopeWrite, domain.ScopeRead, domain.ScopeQuery}
 	key := func(of *scene, k domain.APIKey) string {
@@ -221,9 +220,8 @@ var credentials = func() map[string]credential {
 }()
 
 // TestNoKeyReachesAnotherWorkspace puts every value that identifies one of the owner's resources into every place of
-// every operation, and sends the requests with every key other than the owner's. The response must be the same as for a
-// value that does not exist, and must not contain anything of the owner's. Afterwards the owner must find everything
-// unchanged.
+// every operation, and sends the requests with every key but the owner's. The response must be the same as for an
+// unused value, and contain nothing of the owner's. Afterwards the owner must find everything unchanged.
 func TestNoKeyReachesAnotherWorkspace(t *testing.T) {
 	t.Parallel()
 	doc := openAPI(t)
@@ -240,7 +238,7 @@ func TestNoKeyReachesAnotherWorkspace(t *testing.T) {
 					continue // without permission, a caller is rejected before anything is read
 				}
 				for i, v := range values {
-					if testing.Short() && i%4 > 0 && !p.inPath() { // under the race detector, all values would take too long
+					if testing.Short() && i%4 > 0 && !p.inPath() { // all values would take too long under the race detector
 						continue
 					}
 					intrude(t, caller, p, v, values, p.inPath() || !may, chosen[p.String()] && v.theirs == owner.conversation)
@@ -259,8 +257,8 @@ func TestNoKeyReachesAnotherWorkspace(t *testing.T) {
 	}
 }
 
-// intrude requests the owner's value and an unused value. If mustRefuse is true, the owner's value must be rejected. If
-// differs is true, the two responses may differ.
+// intrude sends the owner's value and an unused one. With mustRefuse, the owner's value must be rejected. With differs,
+// the two responses may differ.
 func intrude(t *testing.T, caller *service, p place, v foreignValue, all []foreignValue, mustRefuse, differs bool) {
 	t.Helper()
 	theirs, nobodys := caller.send(p.request(v.theirs)), caller.send(p.request(v.unused))
@@ -271,7 +269,7 @@ func intrude(t *testing.T, caller *service, p place, v foreignValue, all []forei
 	compare(t, p.String(), theirs, nobodys, v, all, differs)
 }
 
-// compare checks that the two responses are equal, and that neither contains anything of the owner's.
+// compare checks that the two responses are equal and contain nothing of the owner's.
 func compare(t *testing.T, what string, theirs, nobodys *response, v foreignValue, all []foreignValue, differs bool) {
 	t.Helper()
 	if leak := leaks(theirs, v.theirs, all); leak != "" {
@@ -340,7 +338,6 @@ func TestNoToolReachesAnotherWorkspace(t *testing.T) {
 	}
 }
 
-// toolSchema returns the schema of a tool's arguments.
 func toolSchema(t *testing.T, tool *sdk.Tool) *openapi3.Schema {
 	t.Helper()
 	encoded, err := json.Marshal(tool.InputSchema)
@@ -362,9 +359,9 @@ func rpcAnswer(t *testing.T, result any, err error) *response {
 	return &response{T: t, status: 200, body: encoded}
 }
 
-// TestResponseTimesDoNotDiscloseOtherWorkspaces alternates between values of another workspace and unused values. The
-// service does the same work for both, so the medians should differ only by noise. The test fails only if the
-// difference persists in several rounds.
+// TestResponseTimesDoNotDiscloseOtherWorkspaces alternates between values of another workspace and unused ones. The
+// service does the same work for both, so the medians should differ only by noise. The test fails only if a difference
+// persists over several rounds.
 func TestResponseTimesDoNotDiscloseOtherWorkspaces(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it measures times")

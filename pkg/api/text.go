@@ -54,8 +54,7 @@ func (s *server) GetText(ctx context.Context, r GetTextRequestObject) (GetTextRe
 	}), nil
 }
 
-// writeText writes the text of a datasource. `chunks` holds the datasource's first chunks, which the caller has already
-// read.
+// writeText writes a datasource's text. `chunks` are its first chunks, which the caller has already read.
 func (s *server) writeText(ctx context.Context, out *documentWriter, d domain.Datasource, chunks []domain.Chunk) error {
 	for {
 		for _, c := range chunks {
@@ -74,7 +73,7 @@ func (s *server) writeText(ctx context.Context, out *documentWriter, d domain.Da
 	}
 }
 
-// documentWriter writes the text of a document, given its chunks in order. It omits text that a chunk repeats.
+// documentWriter writes a document's text from its chunks, which must be in order. It skips text that a chunk repeats.
 type documentWriter struct {
 	out io.Writer
 	at  int // bytes written
@@ -102,8 +101,8 @@ func (w *documentWriter) add(c domain.Chunk) error {
 	return err
 }
 
-// spacing returns white space of the given length in bytes, to fill a gap between two pieces of text. A gap between
-// sentences becomes a space, and a gap between blocks becomes an empty line.
+// spacing returns white space of the given number of bytes, to fill a gap between two pieces of text. A gap between
+// sentences becomes a space, and a gap between blocks an empty line.
 func spacing(bytes int) string {
 	if bytes < len(domain.BlockSeparator) {
 		return strings.Repeat(" ", bytes)

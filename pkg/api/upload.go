@@ -57,8 +57,8 @@ func (s *server) upload(ctx context.Context, caller access.Caller, parts *multip
 	return s.createWithOriginal(ctx, store, d, mimeType, form.File)
 }
 
-// textType and textName are the type and the file name that are stored with the content of a text datasource. The
-// datasource's own name is not used, because a text named "page.html" would be read as HTML.
+// textType and textName are the type and file name stored with the content of a text datasource. The datasource's own
+// name is unsuitable: a text named "page.html" would be read as HTML.
 const (
 	textType = "text/plain"
 	textName = "document.txt"
@@ -71,9 +71,9 @@ func (s *server) createWithOriginal(ctx context.Context, store domain.Datastore,
 	})
 }
 
-// storeUpload stores the content, and then the datasource's row and its job in one transaction. A crash between the two
-// steps leaves content without a row, which control.Auditor removes later, but never a row without content. Each run of
-// a repeated request stores the content under a new key, so that no run can remove the content of another.
+// storeUpload stores the content, and then the datasource's row and its job in one transaction. A crash in between
+// leaves content without a row, which control.Auditor removes later, but never a row without content. Each run of a
+// repeated request stores the content under a new key, so that no run can remove another's content.
 func (s *server) storeUpload(ctx context.Context, store domain.Datastore, d domain.Datasource, mimeType string, content io.Reader) (domain.Datasource, error) {
 	if err := s.Usage.CheckStorage(ctx, d.WorkspaceID); err != nil {
 		return domain.Datasource{}, err
@@ -95,14 +95,13 @@ func (s *server) storeUpload(ctx context.Context, store domain.Datastore, d doma
 	return created, nil
 }
 
-// setOriginal sets the original as the datasource's content.
 func setOriginal(d *domain.Datasource, o domain.Original) {
 	d.Original = &o
 	d.Config.MIMEType, d.Config.FileSize, d.Config.SHA256 = o.MIMEType, o.Size, o.SHA256
 }
 
-// dropRefused removes content if err means that the catalog rejected its row. After any other error, the row may have
-// been stored, so dropRefused keeps the content. control.Auditor removes it later if no row refers to it.
+// dropRefused removes content if err says that the catalog rejected its row. After any other error the row may have
+// been stored, so dropRefused keeps the content. If no row refers to it, control.Auditor removes it later.
 func (s *server) dropRefused(ctx context.Context, err error, originals ...domain.Original) {
 	switch domain.CodeOf(err) {
 	case domain.CodeNotFound, domain.CodeConflict, domain.CodeInvalid, domain.CodeUsageLimit:

@@ -20,18 +20,18 @@ type UsageMeter interface {
 	// CountDeferred is like Count, but stores the counts a little later, in a batch. Use it only for metrics without a
 	// limit.
 	CountDeferred(a domain.Account, uses map[domain.Metric]int64)
-	// Admit counts one agent query, or fails with domain.CodeUsageLimit if a limit is reached. Concurrent calls cannot
+	// Admit counts one agent query, or returns domain.CodeUsageLimit if a limit is reached. Concurrent calls cannot
 	// exceed the limit either.
 	Admit(ctx context.Context, a domain.Account) error
-	// CheckStorage fails with domain.CodeUsageLimit if the workspace has reached its storage limit. The store checks
-	// again when it writes.
+	// CheckStorage returns domain.CodeUsageLimit if the workspace has reached its storage limit. The store checks again
+	// when it writes.
 	CheckStorage(ctx context.Context, ws string) error
 }
 
 // AccountStore stores limits and returns usage.
 type AccountStore interface {
 	Usage(ctx context.Context, ws string, month time.Time) (map[domain.Metric]int64, error)
-	// KeyUsage returns the usage by key id. Usage without a key is stored under the id "".
+	// KeyUsage returns the usage by key id. Usage without a key has the id "".
 	KeyUsage(ctx context.Context, ws string, month time.Time) (map[string]map[domain.Metric]int64, error)
 	Stored(ctx context.Context, ws string) (chunks, bytes int64, err error)
 	// Limits returns the limits set for a workspace or a key.
@@ -43,7 +43,7 @@ type AccountStore interface {
 
 const monthFormat = "2006-01"
 
-// usageMetrics lists the metrics that are reported for a month, in display order.
+// usageMetrics are the metrics reported for a month, in display order.
 var usageMetrics = []domain.Metric{
 	domain.MetricQueries, domain.MetricTokens, domain.MetricRetrievals, domain.MetricEmbedTokens, domain.MetricPromptTokens,
 	domain.MetricCompletionTokens,
@@ -111,7 +111,7 @@ func renderUsage(metrics []domain.Metric, used map[domain.Metric]int64, limits d
 }
 
 // countSearch runs a search that is not part of an answer, and counts it if it succeeds. The counts are stored in
-// batches, because storing a count takes longer than a search. This is safe because searches have no limit.
+// batches, because storing one takes longer than a search. Searches have no limit, so a delay does no harm.
 func (s *server) countSearch(a domain.Account, query string, search func() error) error {
 	err := search()
 	if err == nil {
@@ -120,7 +120,7 @@ func (s *server) countSearch(a domain.Account, query string, search func() error
 	return err
 }
 
-// countDetached counts usage even if the client has disconnected. Errors are only logged.
+// countDetached counts usage even if the client has disconnected. It only logs errors.
 func (s *server) countDetached(ctx context.Context, a domain.Account, uses map[domain.Metric]int64) {
 	ctx, cancel := detachedContext(ctx)
 	defer cancel()

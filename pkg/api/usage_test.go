@@ -16,13 +16,13 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// used returns the usage reported by GET /usage, by metric.
+// used returns the usage in the response of GET /usage, by metric.
 func (s *service) used(query string) map[string]float64 {
 	s.Helper()
 	return counts(s.call("GET", "/usage"+query, nil).want(200).object().list("usage"))
 }
 
-// counts returns the counters in a list that are not 0.
+// counts returns the nonzero counters of a list.
 func counts(list []any) map[string]float64 {
 	out := map[string]float64{}
 	for _, u := range list {
@@ -53,7 +53,7 @@ func TestUsageIsCountedByKey(t *testing.T) {
 	ask(website)
 	website.call("POST", "/agents/"+agent+"/query", object{"query": "How long?", "streaming": true}).want(200)
 	ask(s.as(""))     // a visitor of the public agent
-	ask(s.stranger()) // with a key of another workspace
+	ask(s.stranger()) // with another workspace's key
 	s.call("POST", "/datastores/"+store+"/query", object{"query": "trial"}).want(200)
 
 	want := map[string]float64{
@@ -143,7 +143,7 @@ func TestAKeyIsLimited(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 	}
-	s.call("POST", "/agents/"+agent+"/query", question).want(200) // the limit of one key does not affect other keys
+	s.call("POST", "/agents/"+agent+"/query", question).want(200) // one key's limit does not affect other keys
 
 	for _, try := range []struct {
 		method, path string
@@ -182,7 +182,7 @@ func TestAKeyHasItsOwnRateLimit(t *testing.T) {
 		s.call("GET", "/agents", nil).want(200)
 	}
 	s.call("PUT", "/keys/"+made.id()+"/limits", object{"requests_per_second": 100}).want(200)
-	for range 5 { // the new limit applies at once, although the service has already used the key
+	for range 5 { // the new limit applies at once, although the key has just been used
 		slow.call("GET", "/agents", nil).want(200)
 	}
 }
@@ -208,9 +208,9 @@ func TestVisitorsOfAPublicAgentHaveARateLimit(t *testing.T) {
 			t.Errorf("visitor %q is told to wait for %q", visitor, a.header.Get("Retry-After"))
 		}
 	}
-	ask(s, public, "anna").problem(429) // the limit applies although the caller has a key
+	ask(s, public, "anna").problem(429) // a key does not exempt from the limit
 	for range 5 {
-		ask(s, public, "").want(200) // a caller with a key who sends no visitor id is not limited
+		ask(s, public, "").want(200) // a caller with a key but without a visitor id is not limited
 		ask(s, private, "anna").want(200)
 	}
 	if used := s.used("")["queries"]; used != 16 {
@@ -253,7 +253,7 @@ func TestContentBeyondTheStorageLimitIsRefused(t *testing.T) {
 	if used := s.used("")["stored_bytes"]; used != 34 {
 		t.Errorf("%v bytes are stored", used)
 	}
-	s.synch(id, 1, 3) // content that was accepted is processed even if the limit has been reached
+	s.synch(id, 1, 3) // accepted content is processed even beyond the limit
 	s.limit(domain.Limits{domain.MetricStoredChunks: 3})
 	if p := upsert(text(1)).problem(402); !strings.Contains(p.Detail, "3 chunks") {
 		t.Errorf("%+v", p)

@@ -301,8 +301,8 @@ func TestMetadataOfMoreValuesThanAreIndexedIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	datastore := s.newDatastore()
-	// One-digit values under many short keys: the metadata stays below the size limit, but has more values than may be
-	// indexed.
+	// One-digit values under many short keys stay below the size limit of metadata, but exceed the number of values
+	// that may be indexed.
 	metadata := func(keys int) object {
 		m := object{}
 		for i := range keys {
@@ -320,7 +320,7 @@ func TestMetadataOfMoreValuesThanAreIndexedIsRefused(t *testing.T) {
 	post(500).fault("documents[0].metadata")
 }
 
-// TestAnEmptyPatchChangesNothing sends an empty patch to every resource that can be patched. The response is the
+// TestAnEmptyPatchChangesNothing sends an empty patch to every resource that can be patched. The response must be the
 // unchanged resource, including the time of the last change.
 func TestAnEmptyPatchChangesNothing(t *testing.T) {
 	t.Parallel()
@@ -331,7 +331,7 @@ func TestAnEmptyPatchChangesNothing(t *testing.T) {
 		"a text": "/datasources/" + s.newText(store, "The trial lasts 30 days."), "a site": "/datasources/" + s.newSite(store, object{}),
 	} {
 		was := s.call("GET", path, nil).want(200).object()
-		delete(was, "datasources") // only the response to a GET contains them
+		delete(was, "datasources") // only a GET returns them
 		s.clock.advance(72 * time.Hour)
 		for _, body := range []object{{}, {"name": nil}} {
 			if diff := cmp.Diff(was, s.call("PATCH", path, body).want(200).object()); diff != "" {

@@ -11,13 +11,13 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// SiteStore reads and changes the settings and the progress of crawls.
+// SiteStore reads and changes settings and progress of crawls.
 type SiteStore interface {
-	// UpdateWebConfig changes how a web page or site is fetched, starting with its next fetch.
+	// UpdateWebConfig changes how a web page or site is fetched, from its next fetch on.
 	UpdateWebConfig(ctx context.Context, ws, id string, p domain.WebPatch) (domain.Datasource, error)
-	// StopCrawl ends the crawl of a site or page; its searchable content stays.
+	// StopCrawl ends the crawl of a site or page. Its content stays searchable.
 	StopCrawl(ctx context.Context, ws, id string) (domain.Datasource, error)
-	// SiteProgress returns the numbers of pages of each site, by state. The keys of the map are site ids.
+	// SiteProgress returns the number of pages in each state, by site id.
 	SiteProgress(ctx context.Context, siteIDs ...string) (map[string]domain.SiteProgress, error)
 }
 
@@ -55,7 +55,7 @@ func (s *server) UpdateDatasource(ctx context.Context, r UpdateDatasourceRequest
 	return UpdateDatasource200JSONResponse(shown), err
 }
 
-// configureCrawl sets how a page or site is fetched. For pages, it ignores the settings that only sites have.
+// configureCrawl sets how a page or site is fetched. For a page it ignores the settings that only sites have.
 func configureCrawl(d *domain.Datasource, c DatasourceConfigCreate) {
 	d.Config.SourceURL = strings.TrimSpace(orZero(c.SourceUrl))
 	d.Config.Refresh = strings.TrimSpace(orZero(c.Refresh))
@@ -103,7 +103,6 @@ func (s *server) StopDatasource(ctx context.Context, r StopDatasourceRequestObje
 	return StopDatasource200JSONResponse(shown), err
 }
 
-// renderDatasource renders a datasource. For a site, the result includes the progress of the crawl.
 func (s *server) renderDatasource(ctx context.Context, d domain.Datasource) (out Datasource, err error) {
 	all, err := s.renderDatasources(ctx, []domain.Datasource{d})
 	if err == nil {
@@ -148,7 +147,7 @@ func renderCrawl(c domain.Crawl, p domain.SiteProgress) *CrawlProgress {
 	return out
 }
 
-// seal encrypts the headers of a web datasource. It returns nil if there are none.
+// seal encrypts the headers of a web datasource, or returns nil if there are none.
 func (s *server) seal(d domain.Datasource, headers map[string]string) (*domain.SiteAccess, error) {
 	switch {
 	case len(headers) == 0:

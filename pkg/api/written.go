@@ -2,7 +2,7 @@ package api
 
 import "net/http"
 
-// responseFunc is a function that writes a response: a stream, a file, or a body that the generated types would encode
+// responseFunc writes a response that the generated types cannot: a stream, a file, or a body that they would encode
 // differently. It implements the response type of each operation that needs it.
 type responseFunc func(w http.ResponseWriter) error
 

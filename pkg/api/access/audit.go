@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/api/problem"
 )
 
-// Audit logs deletions, changes to keys and limits, the use of keys, and rejected requests. Entries refer to keys and
+// Audit logs deletions, changes to keys and limits, uses of keys, and rejected requests. Entries name keys and
 // resources by id and contain no content.
 type Audit struct {
 	log *slog.Logger
@@ -20,16 +20,16 @@ type Audit struct {
 	lastRefusal map[string]*entry
 }
 
-// entry counts the requests with one key from one address since they were last recorded in the audit log.
+// entry counts the requests with one key from one address since they were last logged.
 type entry struct {
 	recordedAt time.Time
-	count      int // number of requests since recordedAt
+	count      int // requests since recordedAt
 }
 
 const (
-	useInterval     = time.Hour   // minimum time between two entries about the use of one key from one address, so that requests cannot fill the disk
-	refusalInterval = time.Minute // minimum time between two entries about rejected requests with one key from one address
-	maxAudited      = 10_000      // maximum size of each map; a full map is cleared, so some entries are logged again early
+	useInterval     = time.Hour   // minimum time between entries about uses of one key from one address, so that requests cannot fill the disk
+	refusalInterval = time.Minute // the same for rejected requests
+	maxAudited      = 10_000      // maximum size of each map; a full map is cleared, at worst causing some early entries
 )
 
 // NewAudit returns an Audit that writes to the given log.
@@ -37,20 +37,20 @@ func NewAudit(log *slog.Logger, now func() time.Time) *Audit {
 	return &Audit{log: log, now: now, lastUse: map[string]*entry{}, lastRefusal: map[string]*entry{}}
 }
 
-// Names of actions that are not API operations.
+// Actions that are not API operations.
 const (
 	actionUse     = "key.use"
 	actionRefused = "key.refused"
 )
 
-// RecordUse logs the use of a key, unless it has recently logged a use of the same key from the same address.
+// RecordUse logs the use of a key, unless it has recently logged a use of this key from this address.
 func (a *Audit) RecordUse(ctx context.Context, caller Caller) {
 	if a.count(a.lastUse, caller, useInterval) > 0 {
 		a.Record(ctx, actionUse, caller, Host(caller.Remote))
 	}
 }
 
-// RecordRefusal logs that a request was rejected because its key is missing or invalid, or lacks a scope. caller.Key is
+// RecordRefusal logs a request that was rejected because its key is missing or invalid, or lacks a scope. caller.Key is
 // set only if the key exists.
 func (a *Audit) RecordRefusal(ctx context.Context, caller Caller) {
 	if n := a.count(a.lastRefusal, caller, refusalInterval); n > 0 {
@@ -58,9 +58,9 @@ func (a *Audit) RecordRefusal(ctx context.Context, caller Caller) {
 	}
 }
 
-// count counts a request by the caller's key from the caller's address. If the last log entry for this key and address
-// is at least as old as `every`, or there is none yet, count returns the number of requests since then, which the
-// caller must log. Otherwise it returns 0.
+// count counts a request with the caller's key from the caller's address. If the last log entry for the two is at least
+// `every` old, or there is none, count returns the number of requests since then, which the caller of count must log.
+// Otherwise it returns 0.
 func (a *Audit) count(entries map[string]*entry, caller Caller, every time.Duration) int {
 	name, now := caller.Key.ID+" "+Host(caller.Remote), a.now()
 	a.mu.Lock()
@@ -82,7 +82,7 @@ func (a *Audit) count(entries map[string]*entry, caller Caller, every time.Durat
 	return n
 }
 
-// Record logs an action by the caller. `address` is the caller's address without its port, and `more` holds further log
+// Record logs an action of the caller. `address` is the caller's address without its port, and `more` are further log
 // attributes.
 func (a *Audit) Record(ctx context.Context, action string, caller Caller, address string, more ...any) {
 	fields := append([]any{

@@ -1,4 +1,4 @@
-// Package access identifies and limits callers. It looks up API keys, enforces rate limits, checks web origins and
+// Package access identifies and limits callers: it looks up API keys, enforces rate limits, checks web origins and
 // writes the audit log. It does not depend on the API's operations; pkg/api and the packages below it may import it.
 package access
 
@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Caller is the client that sends a request: the holder of a key, or an anonymous user of a public resource.
+// Caller is the sender of a request: the holder of a key, or an anonymous user of a public resource.
 type Caller struct {
 	Key       domain.APIKey
 	Anonymous bool
@@ -29,9 +29,9 @@ func (c Caller) MayRead(workspace string) bool {
 	return !c.Anonymous && c.Workspace() == workspace && c.Key.Can(domain.ScopeRead)
 }
 
-// Account returns the account that is charged for the caller's use of a resource in the workspace. It contains the
-// caller's key if the key belongs to that workspace. Otherwise the resource is public, and the account consists of the
-// workspace alone.
+// Account returns the account to charge for the caller's use of a resource in the workspace. If the caller's key
+// belongs to that workspace, the account includes the key. Otherwise the resource is public, and only the workspace is
+// charged.
 func (c Caller) Account(workspace string) domain.Account {
 	a := domain.Account{WorkspaceID: workspace}
 	if c.Workspace() == workspace {
@@ -47,8 +47,8 @@ func WithCaller(ctx context.Context, caller Caller) context.Context {
 	return context.WithValue(ctx, contextKey{}, caller)
 }
 
-// CallerOf returns the caller and the context of the HTTP request. Unlike Gin's context, that context may be used after
-// the handler has returned.
+// CallerOf returns the caller and the HTTP request's context, which, unlike Gin's, may be used after the handler has
+// returned.
 func CallerOf(ctx context.Context) (context.Context, Caller) {
 	if c, ok := ctx.(*gin.Context); ok {
 		ctx = c.Request.Context()
@@ -57,9 +57,9 @@ func CallerOf(ctx context.Context) (context.Context, Caller) {
 	return ctx, caller
 }
 
-// Secret returns the API key in a request's Authorization header, or "" if there is none. Clients of Tika's server
-// cannot send API keys, but only the user name and the password in the server's address. On Tika's paths, the key may
-// therefore be the password, or the user name if there is no password.
+// Secret returns the API key in a request's Authorization header, or "" if there is none. Clients of Tika's server can
+// send only the user name and password in the server's address. On Tika's paths, the key may therefore be the password
+// or, without one, the user name.
 func Secret(r *http.Request) (string, error) {
 	header := r.Header.Get("Authorization")
 	if name, password, ok := r.BasicAuth(); ok && problem.IsTika(r.URL.Path) {
@@ -68,8 +68,8 @@ func Secret(r *http.Request) (string, error) {
 	return bearer(header)
 }
 
-// bearer returns the token in an Authorization header, or "" if there is none. The name of the scheme is
-// case-insensitive (RFC 9110, section 11.1). Any other scheme is an error.
+// bearer returns the token in an Authorization header, or "" if there is none. The scheme is case-insensitive (RFC
+// 9110, section 11.1); any scheme but Bearer is an error.
 func bearer(header string) (string, error) {
 	scheme, token, _ := strings.Cut(strings.TrimSpace(header), " ")
 	if scheme != "" && !strings.EqualFold(scheme, "Bearer") {

@@ -18,18 +18,17 @@ import (
 // agentQueryPath matches the paths of agent queries and captures the agent's id.
 var agentQueryPath = regexp.MustCompile(`^(?:/api)?/agents/(?:query/([^/]+)|([^/]+)/query)$`)
 
-// Methods and headers that pages from other origins may send, and headers that such pages may read (ExposedHeaders).
+// Methods and headers that pages from other origins may send, and headers that they may read (ExposedHeaders).
 const (
 	corsMethods    = "GET, HEAD, POST, PUT, PATCH, DELETE"
 	corsHeaders    = "Authorization, Content-Type, Idempotency-Key, If-Match, Last-Event-ID, Mcp-Protocol-Version, Mcp-Session-Id, X-Request-Id"
 	ExposedHeaders = "Content-Disposition, ETag, Idempotent-Replayed, Mcp-Session-Id, Retry-After, Sluice-Ignored-Parameters, X-Request-Id"
-	corsMaxAge     = "600" // how long browsers cache the answer to a preflight request, in seconds
+	corsMaxAge     = "600" // how long browsers cache the preflight response, in seconds
 )
 
-// AgentFinder finds public agents, so that CORS can check their allowedOrigins.
+// AgentFinder finds public agents for CORS, which checks their allowedOrigins.
 type AgentFinder interface {
-	// PublicAgent returns a public agent in any workspace. It fails with domain.CodeNotFound if no public agent has the
-	// id.
+	// PublicAgent returns a public agent of any workspace, or domain.CodeNotFound if no public agent has the id.
 	PublicAgent(ctx context.Context, id string) (domain.Agent, error)
 }
 
@@ -41,9 +40,9 @@ type CORS struct {
 }
 
 // Check checks the origin of a request that a browser sends for a web page. Pages from the configured origins may call
-// every endpoint, with a key. Pages from a public agent's allowedOrigins may query that agent. Other pages cannot read
-// responses, and cannot query a public agent without a key. Requests without an Origin header pass, because they do not
-// come from a web page.
+// every endpoint with a key. Pages from a public agent's allowedOrigins may query that agent. All other pages can
+// neither read responses nor query a public agent without a key. Requests without an Origin header pass, because they
+// do not come from a web page.
 func (p *CORS) Check(c *gin.Context) error {
 	agentID := ""
 	if m := agentQueryPath.FindStringSubmatch(c.Request.URL.Path); m != nil {
@@ -117,8 +116,8 @@ func originError(origin string, agent domain.Agent) error {
 	}
 }
 
-// isOwnOrigin reports whether the page comes from this service. It compares only hosts: behind a TLS proxy, the service
-// does not know the scheme that browsers use.
+// isOwnOrigin reports whether the page comes from this service. It compares only hosts, because behind a TLS proxy the
+// service does not know the scheme that browsers use.
 func isOwnOrigin(origin, host string) bool {
 	from, err := url.Parse(origin)
 	return err == nil && from.Host != "" && strings.EqualFold(from.Host, host)

@@ -9,19 +9,18 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// maxKnown is the maximum number of keys and public resources whose workspaces Flows remembers.
+// Maximum number of keys and public resources whose workspaces Flows remembers.
 const maxKnown = 20_000
 
-// Flows assigns each request to a flow: that of a workspace, or of the address that the request comes from. The
-// service's capacity is shared between flows before anything is read from the catalog. Flows therefore remembers the
-// workspaces of keys that were valid, and of public resources that were queried without a key. All other requests
-// belong to the flow of their address.
+// Flows assigns each request to the flow of a workspace or of the sender's address. Capacity is shared between flows
+// before anything is read from the catalog, so Flows remembers the workspaces of valid keys, and of public resources
+// that were queried without a key. All other requests belong to the flow of their address.
 //
-// A flow decides only how long a request waits, and which requests are rejected under load. It grants no access, so an
+// A flow only decides how long a request waits and which requests are rejected under load. It grants no access, so an
 // outdated flow does no harm.
 type Flows struct {
 	mu    sync.Mutex
-	known map[string]string // flow by the hash of a key, or by the id of a public resource
+	known map[string]string // flow by the hash of a key or by the id of a public resource
 }
 
 // NewFlows returns an empty Flows.
@@ -51,15 +50,15 @@ func (f *Flows) Of(r *http.Request) string {
 	return AddressFlow(r.RemoteAddr)
 }
 
-// WorkspaceFlow returns the flow for all requests with one of the workspace's keys.
+// WorkspaceFlow returns the flow of all requests with a key of the workspace.
 func WorkspaceFlow(id string) string { return "workspace " + id }
 
-// VisitorFlow returns the flow for all requests without a key to the workspace's public resources. It is separate from
+// VisitorFlow returns the flow of all requests without a key to the workspace's public resources. It differs from
 // WorkspaceFlow, so that visitors cannot crowd out the workspace's owner.
 func VisitorFlow(id string) string { return "visitors of " + id }
 
-// AddressFlow returns the flow of requests from an address. All addresses of an IPv6 /64 network share one flow,
-// because a client can choose any address in its network.
+// AddressFlow returns the flow of requests from an address. All addresses of an IPv6 /64 network share a flow, because
+// a client can use any address in its network.
 func AddressFlow(remote string) string {
 	host := Host(remote)
 	if ip, err := netip.ParseAddr(host); err == nil && ip.Unmap().Is6() {
@@ -83,7 +82,7 @@ func (f *Flows) add(name, flow string) {
 		return
 	}
 	if len(f.known) >= maxKnown {
-		for other := range f.known { // evict any entry: it is learnt again from the next request
+		for other := range f.known { // evict any entry: the next request restores it
 			delete(f.known, other)
 			break
 		}

@@ -15,19 +15,18 @@ type KeyFinder interface {
 	TouchKey(ctx context.Context, id string, at time.Time) error
 }
 
-// Keyring looks up keys. It asks the catalog for every request and caches nothing, so that revoking or limiting a key
-// in one process takes effect in all processes on the next request.
+// Keyring looks up keys. It queries the catalog for every request and caches nothing, so that revoking or limiting a
+// key in one process takes effect in all processes on the next request.
 //
 // Keys are stored and looked up by the hash of their secret. The duration of a look-up may reveal something about a
-// hash, but a hash reveals nothing about the secret. The hashes are still compared in constant time.
+// hash, but a hash reveals nothing about the secret. Hashes are compared in constant time nevertheless.
 type Keyring struct {
 	Keys KeyFinder
 	Now  func() time.Time
 	Log  *slog.Logger
 }
 
-// Lookup returns the key that has the secret. It fails with domain.CodeUnauthorized if there is no such key or the key
-// has expired.
+// Lookup returns the key with the secret, or domain.CodeUnauthorized if there is no such key or it has expired.
 func (k *Keyring) Lookup(ctx context.Context, secret string) (domain.APIKey, error) {
 	key, err := k.find(ctx, domain.HashKey(secret))
 	if err != nil {
@@ -39,7 +38,7 @@ func (k *Keyring) Lookup(ctx context.Context, secret string) (domain.APIKey, err
 	return key, nil
 }
 
-// CheckValid fails with domain.CodeUnauthorized if the key is no longer valid. Handlers call it during long responses.
+// CheckValid returns domain.CodeUnauthorized if the key is no longer valid. Handlers call it during long responses.
 func (k *Keyring) CheckValid(ctx context.Context, key domain.APIKey) error {
 	_, err := k.find(ctx, key.Hash)
 	return err

@@ -13,10 +13,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// RequireHost accepts only requests to a loopback name or one of the given hosts. Use it for a server that listens on a
-// loopback address, to prevent DNS rebinding: the owner of a web page could point the page's host name at this machine,
-// so that browsers let the page read the service's responses. Requests without a host pass, because they do not come
-// from a browser.
+// RequireHost accepts only requests to a loopback name or one of the given hosts. A server on a loopback address needs
+// it against DNS rebinding: the owner of a web page could point the page's host name at this machine, and browsers
+// would then let the page read the service's responses. Requests without a host pass, because they do not come from a
+// browser.
 func RequireHost(hosts []string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Host == "" || isLoopback(r.Host) || isConfiguredHost(hosts, r.Host) {
@@ -35,9 +35,9 @@ func hostError(host string) *domain.Error {
 	return problem.Forbidden("the host %s is not allowed; use a loopback address, or add the host to SLUICE_HOSTS", jsonbody.Describe(host))
 }
 
-// CheckOrigin protects against web pages that make the user's browser send requests without the user's permission. It
-// rejects requests from other origins, and requests to a host name that the page's owner has pointed at this machine
-// (DNS rebinding). The Model Context Protocol requires both checks.
+// CheckOrigin protects against web pages that make a browser send requests without the user's permission. It rejects
+// requests from other origins, and requests to a host name that a page's owner has pointed at this machine (DNS
+// rebinding). The Model Context Protocol requires both checks.
 func CheckOrigin(r *http.Request, hosts []string) error {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if local != nil && isLoopback(local.String()) && !isLoopback(r.Host) && !isConfiguredHost(hosts, r.Host) {
@@ -54,13 +54,12 @@ func CheckOrigin(r *http.Request, hosts []string) error {
 	return nil
 }
 
-// isConfiguredHost reports whether the host is one of the configured hosts.
 func isConfiguredHost(hosts []string, host string) bool {
 	name := hostName(host)
 	return slices.ContainsFunc(hosts, func(our string) bool { return our == "*" || strings.EqualFold(our, name) })
 }
 
-// isLoopback reports whether a host or address, with or without a port, is a loopback address.
+// isLoopback reports whether a host or address, with or without a port, is a loopback one.
 func isLoopback(host string) bool {
 	name := hostName(host)
 	if strings.EqualFold(name, "localhost") {
@@ -70,7 +69,7 @@ func isLoopback(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// hostName returns the host without its port. It also removes the brackets around an IPv6 address.
+// hostName returns the host without its port and without the brackets around an IPv6 address.
 func hostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		return name

@@ -11,35 +11,34 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// RateLimits holds one token bucket for every key, for every address that calls without a key, and for every visitor of
-// a public agent. Each process counts separately.
+// RateLimits holds a token bucket for every key, every address that calls without a key, and every visitor of a public
+// agent. Each process counts separately.
 type RateLimits struct {
-	perSecond        int // maximum number of requests with one key or from one address; 0: no limit
-	visitorPerMinute int // maximum number of questions from one visitor; 0: no limit
+	perSecond        int // maximum requests with one key or from one address; 0: no limit
+	visitorPerMinute int // maximum questions from one visitor; 0: no limit
 	now              func() time.Time
 
 	mu      sync.Mutex
 	buckets map[string]*rate.Limiter
 }
 
-// maxBuckets is the maximum number of buckets kept in memory. When it is reached, all buckets are dropped. At worst,
-// this lets some clients send another burst.
+// Maximum number of buckets in memory. When it is reached, all buckets are dropped; at worst, some clients can send
+// another burst.
 const maxBuckets = 100_000
 
-// NewRateLimits returns rate limits. `perSecond` is the maximum number of requests per second with one key or, without
-// a key, from one address. `visitorPerMinute` is the maximum number of questions per minute from one visitor. 0 means
-// no limit.
+// NewRateLimits returns rate limits: `perSecond` requests per second with one key or, without a key, from one address,
+// and `visitorPerMinute` questions per minute from one visitor. 0 means no limit.
 func NewRateLimits(perSecond, visitorPerMinute int, now func() time.Time) *RateLimits {
 	return &RateLimits{perSecond: perSecond, visitorPerMinute: visitorPerMinute, now: now, buckets: map[string]*rate.Limiter{}}
 }
 
-// Allow takes one token from the caller's bucket. If the bucket is empty, Allow fails with domain.CodeRateLimit and
-// says how long to wait. A key may have a limit of its own, which applies if it is lower than the general limit.
+// Allow takes a token from the caller's bucket. If the bucket is empty, it returns domain.CodeRateLimit and says how
+// long to wait. A key's own limit applies if it is lower than the general limit.
 func (l *RateLimits) Allow(caller Caller) error {
 	perSecond, name := l.perSecond, "key "+caller.Key.ID
 	if own := int(caller.Key.Limits[domain.LimitRequests]); own > 0 && (perSecond == 0 || own < perSecond) {
 		perSecond = own
-		name = fmt.Sprintf("%s at %d", name, own) // the limit of a bucket is fixed, so each limit needs its own bucket
+		name = fmt.Sprintf("%s at %d", name, own) // a bucket's limit is fixed, so each limit needs its own bucket
 	}
 	if perSecond <= 0 {
 		return nil
@@ -50,8 +49,8 @@ func (l *RateLimits) Allow(caller Caller) error {
 	return l.take(name, rate.Limit(perSecond), 2*perSecond, fmt.Sprintf("more than %d requests per second; slow down", perSecond))
 }
 
-// AllowVisitor takes one token from the visitor's bucket for the agent. A caller without a key who sends no visitor id
-// is identified by address. A caller with a key who sends no visitor id is not limited.
+// AllowVisitor takes a token from the visitor's bucket for the agent. A caller without a visitor id is identified by
+// address, or not limited at all if it has a key.
 func (l *RateLimits) AllowVisitor(caller Caller, agentID, visitorID string) error {
 	name := fmt.Sprintf("visitor %s %s", agentID, visitorID)
 	switch {

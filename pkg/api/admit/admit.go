@@ -1,5 +1,5 @@
-// Package admit limits how many requests of each class run concurrently, and how many streams are open. Each limit is
-// shared between workspaces. Requests beyond a limit are rejected before they cost anything. The class of a request
+// Package admit limits how many requests of each class run concurrently and how many streams are open. Each limit is
+// shared fairly between workspaces. Requests beyond a limit are rejected before they cost anything. A request's class
 // depends only on its method and path. pkg/api may import this package.
 package admit
 
@@ -23,27 +23,26 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Classes of requests. Each has its own limit, so that many requests of one class do not block the others.
+// Classes of requests. Each has a limit of its own, so that many requests of one class do not block the others.
 const (
 	classSearch = "search" // queries of datastores
 	classAnswer = "answer" // questions to agents
 	classUpload = "upload" // uploads of content
 	classOther  = "other"
-	classAlways = "" // health checks and metrics; they are never limited, because they matter most when the process is busy
+	classAlways = "" // health checks and metrics: never limited, because they matter most when the process is busy
 )
 
-// Options limit how many requests run concurrently. A request counts towards the limit of its class until its response
-// begins. Open streams therefore do not count towards it; MaxOpen limits them, and other requests are admitted however
-// many streams are open. The zero value has no limits.
+// Options limit how many requests run concurrently. A request counts towards its class until its response begins, so
+// open streams do not count; MaxOpen limits those. The zero value has no limits.
 type Options struct {
 	// The gates of the classes: queries of datastores, questions to agents, uploads, and everything else. A nil gate
 	// sets no limit.
 	Searches, Answers, Uploads, Others *admission.Gate
 
-	MaxOpen int // maximum number of open streams; also added to the limit on requests that are not finished, see unfinishedGate; 0: no limit
+	MaxOpen int // maximum number of open streams, also part of the limit on unfinished requests (see unfinishedGate); 0: no limit
 
-	// CheckStorage is called for each upload. If it returns an error, the upload is rejected because there is no room
-	// for more content. It may be nil.
+	// CheckStorage is called for each upload. If it returns an error, the upload is rejected for lack of room. It may
+	// be nil.
 	CheckStorage func(ctx context.Context) error
 }
 
@@ -53,14 +52,14 @@ type Server struct {
 	// WriteTimeout is the time limit for sending a response, or one piece of a stream.
 	WriteTimeout time.Duration
 	Secrets      domain.Secrets               // removed from responses
-	NewID        func() string                // generates the id of a request
-	FlowOf       func(r *http.Request) string // the flow that a request belongs to, see access.Flows
+	NewID        func() string                // generates request ids
+	FlowOf       func(r *http.Request) string // returns the flow of a request; see access.Flows
 	Metrics      prometheus.Registerer
 }
 
 const (
-	slowBodyTime = 50 * time.Millisecond // how long a request may wait for the client's body before it gives up its slot
-	retryMin     = 1                     // minimum Retry-After in seconds; the value is chosen at random up to retryMax, so that clients do not all return at once
+	slowBodyTime = 50 * time.Millisecond // how long a request may wait for the client's body before it loses its slot
+	retryMin     = 1                     // minimum Retry-After in seconds; the value is random, up to retryMax, so that clients do not all return at once
 	retryMax     = 3
 )
 
@@ -71,19 +70,19 @@ type handler struct {
 	gates     map[string]*admission.Gate
 	opts      Options
 	streams   *streams
-	requests  *admission.Gate // counts requests until they have been served, except streams; nil: no limit
+	requests  *admission.Gate // counts all unfinished requests except streams; nil: no limit
 	lingering transfer.Lingerer
 	refused   *prometheus.CounterVec
 }
 
-// Reasons for rejecting requests, used as the values of a metric's label.
+// Reasons for rejecting requests, which are the values of a metric's label.
 const (
 	refusedBusy    = "busy" // too many concurrent requests in the class
 	refusedOpen    = "open" // too many open streams, or clients that do not read their responses
 	refusedStorage = "room" // no room for more content
 )
 
-// New returns a handler that passes admitted requests to the `next` handler.
+// New returns a handler that passes admitted requests to `next`.
 func New(o Options, s Server, next http.Handler) (http.Handler, error) {
 	g := &handler{server: s, next: next, opts: o, gates: map[string]*admission.Gate{
 		classSearch: o.Searches, classAnswer: o.Answers, classUpload: o.Uploads, classOther: o.Others,
@@ -101,9 +100,9 @@ func New(o Options, s Server, next http.Handler) (http.Handler, error) {
 	return g, nil
 }
 
-// unfinishedGate returns a gate that limits the unfinished requests of each workspace in all classes together, or nil
-// if there is no limit. The gates of the classes count a request only until its response begins. Without this gate, a
-// client that sends requests and does not read the responses could fill the memory.
+// unfinishedGate returns a gate that limits each workspace's unfinished requests of all classes together, or nil if
+// there is no limit. The gates of the classes count a request only until its response begins, so a client that sends
+// requests without reading the responses could otherwise fill the memory.
 func (g *handler) unfinishedGate() *admission.Gate {
 	limit := g.opts.MaxOpen
 	for _, gate := range g.gates {
@@ -116,7 +115,7 @@ func (g *handler) unfinishedGate() *admission.Gate {
 	return admission.New(admission.Options{Limit: limit, Share: shareOfWorkspace})
 }
 
-// classOf returns the class of a request. It depends only on the method and the path.
+// classOf returns the class of a request.
 func classOf(method, path string) string {
 	path = strings.TrimSuffix(strings.TrimPrefix(path, "/api"), "/")
 	first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
@@ -145,8 +144,8 @@ func classOf(method, path string) string {
 	}
 }
 
-// classOfOpenAI returns the class of a request to OpenAI's API that is not a GET or DELETE. Requests to embed or rank
-// texts are in the same class as answers, because they may be as expensive.
+// classOfOpenAI returns the class of a request to OpenAI's API that is not a GET or DELETE. Embedding and ranking
+// belong to the same class as answers, because they may be as expensive.
 func classOfOpenAI(path string) string {
 	segments := strings.Split(strings.TrimPrefix(path, problem.OpenAIPath), "/")
 	last := segments[len(segments)-1]
@@ -164,7 +163,7 @@ func classOfOpenAI(path string) string {
 	}
 }
 
-// ServeHTTP implements http.Handler. It runs before anything expensive: a rejected request costs only the reading of
+// ServeHTTP implements http.Handler. It runs before anything expensive, so a rejected request costs only the reading of
 // its header and a short response.
 func (g *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	class := classOf(r.Method, r.URL.Path)
@@ -197,8 +196,8 @@ func (g *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if class == classSearch || class == classAnswer {
-		// First yield to goroutines that are rejecting a request or writing a response. Otherwise their clients wait
-		// tens of milliseconds longer on a busy processor.
+		// First yield to goroutines that are rejecting a request or writing a response. Otherwise their clients would
+		// wait tens of milliseconds longer on a busy processor.
 		runtime.Gosched()
 	}
 	if class != classUpload && r.Body != nil && r.Body != http.NoBody {
@@ -209,7 +208,7 @@ func (g *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 const busyMessage = "the service is at capacity; try again in a moment"
 
-// refuse rejects a request with an error in the format of the request's protocol.
+// refuse rejects a request with an error in its protocol's format.
 func (g *handler) refuse(w http.ResponseWriter, r *http.Request, class, cause, message string) {
 	g.refused.WithLabelValues(class, cause).Inc()
 	e := &domain.Error{Code: domain.CodeUnavailable, Message: message, RetryAfter: time.Duration(retryMin+rand.IntN(retryMax-retryMin+1)) * time.Second}
@@ -230,31 +229,29 @@ func (g *handler) refuse(w http.ResponseWriter, r *http.Request, class, cause, m
 	problem.Write(w, problem.FormOf(r.URL.Path), id, e)
 }
 
-// limitWrites sets a time limit, beginning now, for the client to read its response. A client that exceeds the limit
-// is disconnected. Streams set a new limit for each piece.
+// limitWrites sets a time limit, starting now, for the client to read its response. A client that exceeds it is
+// disconnected. Streams set a new limit for each piece.
 func limitWrites(w http.ResponseWriter, limit time.Duration) {
 	if limit > 0 {
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(limit)) // fails in tests without a connection
 	}
 }
 
-// permit holds the slots of an admitted request. The slot of the request's class is released when the response begins,
-// or while the server waits for a slow body. Only the request's goroutine uses a permit, apart from the timer for a
-// slow body.
+// permit holds the slots of an admitted request. The slot of its class is released when the response begins, and while
+// the server waits for a slow body. Only the request's goroutine and the timer for a slow body use a permit.
 type permit struct {
 	http.ResponseWriter
 	server     *handler
 	gate       *admission.Gate
 	flow       string
 	class      string
-	slot       *admission.Slot // slot in the gate of the request's class
-	held       bool            // whether slot is held
+	slot       *admission.Slot // slot in the gate of the class
+	held       bool            // whether `slot` is held
 	begun      bool            // whether the response has begun
 	unfinished *admission.Slot
-	streams    []*admission.Slot // slots that the request holds if it is an open stream
+	streams    []*admission.Slot // slots of an open stream
 }
 
-// begin is called when the response begins.
 func (p *permit) begin() {
 	if !p.begun {
 		p.begun = true
@@ -270,7 +267,7 @@ func (p *permit) release() {
 	}
 }
 
-// end is called when the request has been served. It releases all slots that are still held.
+// end is called when the request has been served. It releases the remaining slots.
 func (p *permit) end() {
 	p.release()
 	p.unfinished.Leave()
@@ -297,7 +294,8 @@ func (p *permit) Flush() {
 func (p *permit) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 // releasingBody is the body of an admitted request. While the handler waits for data from a slow client, the request
-// gives up its slot. It must get a new slot before it continues. Otherwise a few slow clients could block all others.
+// gives up its slot, and it must get a new one before it continues. Otherwise a few slow clients could block all
+// others.
 type releasingBody struct {
 	io.ReadCloser
 	permit *permit
@@ -314,7 +312,7 @@ func (b *releasingBody) Read(p []byte) (int, error) {
 	if timer.Stop() {
 		return n, err
 	}
-	b.permit.held = false // the timer has released the slot or is about to release it
+	b.permit.held = false // the timer releases the slot now or has already done so
 	if err != nil && !errors.Is(err, io.EOF) {
 		return n, err
 	}

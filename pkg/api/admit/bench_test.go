@@ -19,7 +19,7 @@ func (n *discardWriter) Header() http.Header         { return n.header }
 func (n *discardWriter) Write(p []byte) (int, error) { return len(p), nil }
 func (n *discardWriter) WriteHeader(int)             {}
 
-// BenchmarkRefusal measures the rejection of a search by a full gate, without the cost of the HTTP server.
+// BenchmarkRefusal measures the rejection of a search by a full gate, without the HTTP server.
 func BenchmarkRefusal(b *testing.B) {
 	gate := admission.New(admission.Options{Limit: 1})
 	if _, ok := gate.Enter(b.Context(), "other"); !ok {

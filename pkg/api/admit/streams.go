@@ -11,16 +11,16 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Values of admission.Options.Share for open streams. They keep one workspace or key from taking all streams.
+// Values of admission.Options.Share for open streams, so that no workspace or key can take all of them.
 const (
-	shareOfWorkspace = 1 // a workspace may have as many streams as remain free: half of all if no other workspace has any
-	shareOfKey       = 2 // a key may have a third of all streams
+	shareOfWorkspace = 1 // a workspace may hold as many streams as remain free, which is half of all if it is alone
+	shareOfKey       = 2 // a key may hold a third of all streams
 )
 
 // streams counts the open streams. A nil value sets no limit.
 type streams struct {
 	limit                      int
-	workspaces, keys, visitors *admission.Gate // visitors counts streams without a key by address
+	workspaces, keys, visitors *admission.Gate // visitors counts streams without a key, by address
 }
 
 func newStreams(limit int) *streams {
@@ -33,8 +33,8 @@ func newStreams(limit int) *streams {
 	return &streams{limit: limit, workspaces: gate(shareOfWorkspace), keys: gate(shareOfKey), visitors: gate(shareOfWorkspace)}
 }
 
-// open takes a slot for a new stream from the share of the caller and another from the share of the workspace. It
-// returns the two slots, or an error if one of the shares is used up.
+// open takes one slot for a new stream from the caller's share and one from the workspace's. It returns both, or an
+// error if one of the shares is used up.
 func (s *streams) open(ctx context.Context, caller access.Caller, workspace string) ([]*admission.Slot, error) {
 	if s == nil {
 		return nil, nil
@@ -64,9 +64,9 @@ func (s *streams) refusal(owner string, open int) error {
 
 type permitKey struct{}
 
-// OpenStream must be called before a response that may take a long time, such as an event stream or a download. It
-// fails if the caller's workspace, key or address has used up its share of the open streams. For a caller without a
-// key, workspace must be set to the public resource's workspace.
+// OpenStream must be called before a response that may take long, such as an event stream or a download. It fails if
+// the caller's workspace, key or address has used up its share of the open streams. For a caller without a key,
+// workspace must be that of the public resource.
 func OpenStream(ctx context.Context, workspace string) error {
 	ctx, caller := access.CallerOf(ctx)
 	p, ok := ctx.Value(permitKey{}).(*permit)

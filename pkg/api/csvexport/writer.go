@@ -12,22 +12,22 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Writer writes a row for each message (RFC 4180). Line breaks within texts are not changed. Errors are those of the
-// underlying writer.
+// Writer writes one row per message (RFC 4180). It keeps line breaks within texts. All errors come from the underlying
+// writer.
 type Writer struct{ rows *csv.Writer }
 
-// New returns a Writer that writes to w. Rows are buffered until Close.
+// New returns a Writer to w. It buffers rows until Close.
 func New(w io.Writer) *Writer { return &Writer{csv.NewWriter(w)} }
 
-// Open writes the names of the columns.
+// Open writes the header row.
 func (w *Writer) Open() error {
 	return w.rows.Write([]string{"conversation_id", "agent_id", "visitor_id", "title", "message_id", "created_at", "role", "text", "sources"})
 }
 
-// Begin does nothing, because rows name their conversation.
+// Begin does nothing, because each row names its conversation.
 func (w *Writer) Begin(domain.Conversation) error { return nil }
 
-// Message writes the row of a message in the given conversation. Each cited source is a line of the last cell.
+// Message writes a message's row. The last cell has one line per cited source.
 func (w *Writer) Message(v domain.Conversation, m domain.Message) error {
 	sources := make([]string, len(m.Sources))
 	for i, f := range m.Sources {
@@ -45,20 +45,20 @@ func (w *Writer) Message(v domain.Conversation, m domain.Message) error {
 // End does nothing.
 func (w *Writer) End() error { return nil }
 
-// Close writes the rows that are still buffered. It does not close the underlying writer.
+// Close writes the buffered rows. It does not close the underlying writer.
 func (w *Writer) Close() error {
 	w.rows.Flush()
 	return w.rows.Error()
 }
 
-// formula matches text that a spreadsheet program may read as a formula. It looks at the start of the cell, and after
-// each character that some programs take for the end of a cell: a program that expects semicolons or tabs between cells
-// ignores the quotes that this export puts around its cells. Some programs skip blanks and empty quotes, and accept the
+// formula matches text that a spreadsheet program may read as a formula: at the start of the cell, and after each
+// character that some program takes for the end of a cell. A program that expects semicolons or tabs between cells
+// ignores the quotes around the cells of this export. Some programs skip blanks and empty quotes, and accept the
 // full-width forms of =, +, - and @.
 var formula = regexp.MustCompile(`(^|[,;|\t\r\n])([ "\x{A0}]*[=+\-@＝＋－＠])`)
 
-// escapeFormula puts a ' before each formula in a cell. Otherwise a formula that a visitor wrote in a message would run
-// on the machine of the employee who opens the export.
+// escapeFormula puts a ' before each formula in a cell. Otherwise a formula in a visitor's message would run on the
+// machine of the employee who opens the export.
 func escapeFormula(cell string) string {
 	cell = formula.ReplaceAllString(cell, "${1}'${2}")
 	if strings.IndexAny(cell, "\t\r\n") == 0 {

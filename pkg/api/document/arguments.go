@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/mcp"
 )
 
-// Arguments returns a function that validates the arguments of a tool against the schema. It works like the validation
-// of request bodies: the messages are the same, null counts as absent, and whole numbers are written as integers.
+// Arguments returns a function that validates a tool's arguments against the schema, with the rules and messages for
+// request bodies: null counts as absent, and whole numbers are written as integers.
 func Arguments(schema json.RawMessage) (mcp.Arguments, error) {
 	op := Operation{body: &openapi3.Schema{}}
 	if err := op.body.UnmarshalJSON(schema); err != nil {

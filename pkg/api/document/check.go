@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// CheckBody validates a body against the document and the operation's rule. It removes fields that are null.
+// CheckBody validates a body against the document and the operation's rule. It removes null fields.
 func (op *Operation) CheckBody(value any) []domain.FieldError {
 	faults := jsonbody.Check(op.body, value)
 	if m, ok := value.(map[string]any); ok {
@@ -23,10 +23,9 @@ func (op *Operation) CheckBody(value any) []domain.FieldError {
 	return faults
 }
 
-// CheckBatch works like CheckBody, but also accepts the faults that were found when the body was parsed, as `parsed`.
-// If the body contains a batch, faulty items are removed from the batch, and `items` holds the result of checking each
-// item that was sent, with warnings for faults that could be repaired. In that case, `faults` holds only the faults for
-// which the whole body must be rejected.
+// CheckBatch is like CheckBody, but also takes the faults found when the body was parsed, as `parsed`. If the body
+// contains a batch, CheckBatch removes faulty items from it; `items` then holds the result for each item sent,
+// including warnings about repaired faults, and `faults` only those for which the whole body must be rejected.
 func (op *Operation) CheckBatch(value any, parsed []domain.FieldError) (faults []domain.FieldError, items []jsonbody.Item) {
 	body, _ := value.(map[string]any)
 	field, items, parsed := rules.CleanBatch(op.ID, body, parsed)
@@ -37,8 +36,8 @@ func (op *Operation) CheckBatch(value any, parsed []domain.FieldError) (faults [
 	return jsonbody.SplitItems(body, field, items, faults), items
 }
 
-// CheckQuery validates the query string against the operation's parameters. It returns the parameters that are not
-// empty. Plain dates in time parameters are replaced with full date-times.
+// CheckQuery validates the query string against the operation's parameters. It returns the non-empty parameters, with
+// plain dates in time parameters replaced by full date-times.
 func (op *Operation) CheckQuery(in url.Values) (url.Values, []domain.FieldError) {
 	out := url.Values{}
 	faults := misspeltParameters(op, in)
@@ -89,8 +88,8 @@ func (op *Operation) CheckQuery(in url.Values) (url.Values, []domain.FieldError)
 	return out, append(faults, rangeFaults(in, out)...)
 }
 
-// misspeltParameters returns a fault for each misspelt parameter. Otherwise a client that misspells a filter would get
-// the unfiltered list. Other unknown parameters are ignored, because proxies and browsers add their own.
+// misspeltParameters returns a fault for each misspelt parameter. Without it, a client that misspells a filter would
+// get the unfiltered list. Other unknown parameters are ignored, because proxies and browsers add their own.
 func misspeltParameters(op *Operation, in url.Values) []domain.FieldError {
 	known := make([]string, len(op.query))
 	for i, p := range op.query {

@@ -1,6 +1,6 @@
 // Package document reads the OpenAPI document. It describes the operations, validates their parameters and bodies, and
-// produces the document that a server publishes with its own limits. Only this package and jsonbody read schemas;
-// pkg/api may import it.
+// produces the document that a server publishes, with the server's own limits. Only this package and jsonbody read
+// schemas; pkg/api may import it.
 package document
 
 import (
@@ -18,20 +18,20 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Bases are path prefixes. Every endpoint is served under each of them.
+// Bases are path prefixes; every endpoint is served under each of them.
 var Bases = []string{"", "/api"}
 
-// Operation holds the properties of an endpoint that the document defines but the generated code lacks.
+// Operation holds an endpoint's properties that the document defines but the generated code lacks.
 type Operation struct {
 	ID           string
-	Scope        domain.Scope // "" when no key is needed
+	Scope        domain.Scope // "": no key is needed
 	Public       bool         // whether public resources may be queried without a key
 	BodyRequired bool
 	Multipart    bool // whether the body may also be multipart/form-data
 	Idempotent   bool // whether requests may have an Idempotency-Key
 	Audited      bool // whether calls are recorded in the audit log
-	Secret       bool // whether the response contains a secret, so that it must not be stored
-	Undescribed  bool // whether the document does not contain the operation, so that its handler validates the request
+	Secret       bool // whether the response contains a secret and must not be stored
+	Undescribed  bool // whether the document lacks the operation, so that its handler validates the request
 
 	body  *openapi3.Schema // schema of the JSON body; nil if there is none
 	query []*openapi3.Parameter
@@ -40,38 +40,38 @@ type Operation struct {
 // TakesJSON reports whether the operation has a JSON body.
 func (op *Operation) TakesJSON() bool { return op.body != nil }
 
-// Document is the OpenAPI document of one server. It contains that server's limits.
+// Document is one server's OpenAPI document, with that server's limits.
 type Document struct {
-	operations map[string]*Operation // keyed by method and Gin route, once for each base path
-	fixed      map[string][]string   // methods of each path that has no parameters, once for each base path
+	operations map[string]*Operation // by method and Gin route, for each base path
+	fixed      map[string][]string   // methods of the paths without parameters, for each base path
 
-	agentFields map[string]bool // fields of an agent that the document defines, in requests or responses
+	agentFields map[string]bool // an agent's fields that the document defines, in requests or responses
 }
 
-// Operation returns the operation of a method and a Gin route, or nil if the document does not describe the route.
+// Operation returns the operation of a method and a Gin route, or nil if the document does not describe it.
 func (d *Document) Operation(method, route string) *Operation { return d.operations[method+" "+route] }
 
-// Methods returns the methods that the document defines for a path. It returns false for paths that the document does
-// not contain, and for paths with parameters.
+// Methods returns the methods that the document defines for a path. It returns false for paths that the document lacks,
+// and for paths with parameters.
 func (d *Document) Methods(path string) ([]string, bool) {
 	methods, isFixed := d.fixed[path]
 	return methods, isFixed
 }
 
-// DefinesAgentField reports whether the document defines the field of an agent, in requests or responses.
+// DefinesAgentField reports whether the document defines an agent's field, in requests or responses.
 func (d *Document) DefinesAgentField(name string) bool { return d.agentFields[name] }
 
-// Limits are the limits of a server that appear in its document.
+// Limits are a server's limits that appear in its document.
 type Limits struct {
 	UploadBytes, JSONBytes             int64
 	QueryChars, Documents, PagesOfSite int
 }
 
-// loaded caches documents by their limits. The cache is for tests, which start hundreds of servers: reading the
-// document takes longer than the rest of a server's start.
+// loaded caches documents by their limits for tests, which start hundreds of servers: reading the document takes longer
+// than the rest of a server's start.
 var loaded sync.Map
 
-// Load reads the document. All callers must pass the same yaml, because the cache looks only at the limits.
+// Load reads the document. All callers must pass the same yaml, because the cache key consists of the limits only.
 func Load(yaml []byte, l Limits) (*Document, error) {
 	load, _ := loaded.LoadOrStore(l, sync.OnceValues(func() (*Document, error) { return read(yaml, l) }))
 	return load.(func() (*Document, error))()
@@ -167,8 +167,8 @@ func ginRoute(path string) string {
 	return strings.NewReplacer("{", ":", "}", "").Replace(path)
 }
 
-// isAudited reports whether calls of the operation are recorded in the audit log, because it deletes something, or
-// changes keys or limits.
+// isAudited reports whether the audit log records calls of the operation: those that delete something, or change keys
+// or limits.
 func isAudited(method, path string) bool {
 	return method == http.MethodDelete ||
 		method != http.MethodGet && (strings.HasPrefix(path, "/keys") || strings.HasPrefix(path, "/usage/limits"))

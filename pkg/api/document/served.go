@@ -54,8 +54,8 @@ func pack(encoded []byte) Served {
 	return Served{Plain: encoded, Packed: b.Bytes()}
 }
 
-// setEnums documents which engines and models requests may choose. Responses may contain others, which were chosen
-// under an earlier configuration.
+// setEnums documents the engines and models that requests may choose. Responses may contain others, chosen under an
+// earlier configuration.
 func setEnums(doc *openapi3.T, engines []domain.Engine, models []string) {
 	for _, of := range []struct {
 		field, name string
@@ -79,7 +79,7 @@ func toAny[T any](list []T) []any {
 	return out
 }
 
-// dropStreamSchemas removes the schemas of event streams: a schema describes a single value, not a stream.
+// dropStreamSchemas removes the schemas of event streams, because a schema describes a single value.
 func dropStreamSchemas(all *openapi3.Responses) {
 	for _, r := range all.Map() {
 		if stream := r.Value.Content["text/event-stream"]; stream != nil {
@@ -88,7 +88,7 @@ func dropStreamSchemas(all *openapi3.Responses) {
 	}
 }
 
-// allowEmptyParameters documents that query parameters may be empty. An empty parameter counts as not given.
+// allowEmptyParameters documents that query parameters may be empty, which counts as not given.
 func allowEmptyParameters(all openapi3.Parameters) {
 	for _, p := range all {
 		if p.Value.In != openapi3.ParameterInQuery {
@@ -128,7 +128,7 @@ func allowNulls(schema *openapi3.Schema, seen map[*openapi3.Schema]bool) {
 		if property.Value.Nullable || slices.Contains(schema.Required, name) {
 			continue
 		}
-		if property.Ref != "" { // next to $ref, other keywords are not allowed; with allOf, generated clients keep the schema's name
+		if property.Ref != "" { // other keywords are not allowed next to $ref; with allOf, generated clients keep the schema's name
 			schema.Properties[name] = openapi3.NewSchemaRef("", &openapi3.Schema{Nullable: true, AllOf: openapi3.SchemaRefs{property}})
 			continue
 		}

@@ -12,9 +12,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// timeOf parses a time parameter: a date-time (RFC 3339) or a date. A date means the beginning of the day in UTC, or
-// its end if the parameter is the end of a range. It accepts a space in place of a +, because an unescaped + in a query
-// string is decoded to a space.
+// timeOf parses a time parameter: a date-time (RFC 3339) or a date. A date means the start of the day in UTC or, as the
+// end of a range, the end of the day. timeOf accepts a space for a +, because an unescaped + in a query string decodes
+// to a space.
 func timeOf(p *openapi3.Parameter, text string) (at time.Time, err error) {
 	defer func() {
 		if y := at.UTC().Year(); err == nil && (y < 0 || y > 9999) {
@@ -36,18 +36,18 @@ func timeOf(p *openapi3.Parameter, text string) (at time.Time, err error) {
 
 func isTime(s *openapi3.Schema) bool { return s.Type.Is("string") && s.Format == "date-time" }
 
-// timeFault returns the fault for an invalid time. Its message describes the valid formats.
+// timeFault returns the fault for an invalid time; its message describes the valid formats.
 func timeFault(name, text string) domain.FieldError {
 	return domain.FieldError{Field: name, Message: fmt.Sprintf("is %s; it must be a date (2026-05-04) or a date-time (2026-05-04T12:00:00Z)", jsonbody.Describe(text))}
 }
 
-// rangeFaults returns a fault for a time range that ends before it begins. `given` holds the parameters as received,
-// and `out` the parsed parameters.
+// rangeFaults returns a fault for a time range that ends before it begins. `given` are the parameters as received, and
+// `out` the parsed ones.
 func rangeFaults(given, out url.Values) []domain.FieldError {
 	from, fromErr := time.Parse(time.RFC3339Nano, out.Get("from"))
 	to, toErr := time.Parse(time.RFC3339Nano, out.Get("to"))
 	_, dateErr := time.Parse(time.DateOnly, given.Get("to"))
-	lastDay := dateErr == nil // a date means the end of that day, which timeOf returns as the beginning of the next day
+	lastDay := dateErr == nil // timeOf returns the end of a day as the start of the next one
 	if fromErr != nil || toErr != nil || from.Before(to) || from.Equal(to) && !lastDay {
 		return nil
 	}

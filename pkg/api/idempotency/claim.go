@@ -10,7 +10,7 @@ import (
 )
 
 // claimKey is the context key for the claim of a request with an Idempotency-Key. Such a request may be repeated after
-// a run whose outcome is unknown, for example because the process was killed or lost the database during a commit. The
+// a run with an unknown outcome, for example because the process was killed or lost the database during a commit. The
 // ids of created resources are derived from the request, so a repeat finds these resources and returns them.
 
 type claimKey struct{}
@@ -21,14 +21,14 @@ func claimOf(ctx context.Context) *accounts.Claim {
 	return claim
 }
 
-// IsRepeated reports whether an earlier run of the request may have done all or part of the work.
+// IsRepeated reports whether an earlier run of the request may have done some or all of the work.
 func IsRepeated(ctx context.Context) bool {
 	claim := claimOf(ctx)
 	return claim != nil && claim.Repeated
 }
 
-// ID returns the id of a resource that the request creates. `parts` distinguish the resources of one request. The id is
-// the same in every run of the request. If the request has no Idempotency-Key, ID returns a new id.
+// ID returns the id of a resource that the request creates. `parts` distinguish the resources of one request. Every run
+// of the request gets the same id. Without an Idempotency-Key, ID returns a new id.
 func ID(ctx context.Context, newID func() string, parts ...string) string {
 	if id := KeyedID(ctx, parts...); id != "" {
 		return id
@@ -47,8 +47,8 @@ func KeyedID(ctx context.Context, parts ...string) string {
 // Begun returns the start time of the first run of a repeated request.
 func Begun(ctx context.Context) time.Time { return claimOf(ctx).Begun }
 
-// CreateOnce creates a resource whose id comes from ID, unless an earlier run of the request has created it. The
-// function `find` reads the resource and must fail with domain.CodeNotFound if it does not exist.
+// CreateOnce creates a resource whose id comes from ID, unless an earlier run of the request has created it. `find`
+// reads the resource and must return domain.CodeNotFound if it does not exist.
 func CreateOnce[T any](ctx context.Context, find, create func() (T, error)) (T, error) {
 	if IsRepeated(ctx) {
 		if have, err := find(); domain.CodeOf(err) != domain.CodeNotFound {
@@ -57,8 +57,7 @@ func CreateOnce[T any](ctx context.Context, find, create func() (T, error)) (T, 
 	}
 	made, err := create()
 	if domain.CodeOf(err) == domain.CodeConflict && claimOf(ctx) != nil {
-		// Another run of the request may have created the resource, because a run that was considered dead may still be
-		// active.
+		// Another run of the request may have created the resource: a run that was considered dead may still be active.
 		if have, notFound := find(); notFound == nil {
 			return have, nil
 		}
@@ -66,9 +65,9 @@ func CreateOnce[T any](ctx context.Context, find, create func() (T, error)) (T, 
 	return made, err
 }
 
-// WithJobID returns the job with an id that is derived from the request and n, if this is the first run of the request.
-// A later run that finds a job with this id knows that the first run was accepted. The job of a later run keeps its own
-// id; otherwise late events of the first run's job would be taken for events of the new one.
+// WithJobID derives the job's id from the request and n if this is the first run of the request. A later run that finds
+// a job with this id knows that the first run was accepted. The job of a later run keeps its own id; otherwise late
+// events of the first run's job would count as its own.
 func WithJobID(ctx context.Context, job domain.Job, n int) domain.Job {
 	if claim := claimOf(ctx); claim != nil && !claim.Repeated {
 		job.ID = acceptedJobID(claim, n)

@@ -11,7 +11,7 @@ import (
 )
 
 // FuzzFingerprint checks the fingerprints to which idempotency keys are bound. A request has the same fingerprint under
-// both base paths, and a request with another path, query or body has another one.
+// both base paths; a request with another path, query or body has a different one.
 func FuzzFingerprint(f *testing.F) {
 	f.Add("agents", "", `{"name":"a"}`, "datastores", "", `{"name":"a"}`)
 	f.Add("agents", "explain=true", "{}", "agents", "", "explain=true{}")

@@ -1,6 +1,6 @@
-// Package idempotency executes a request with an Idempotency-Key only once. It replays the stored response to a
-// repeated request. If the request is repeated after a crash, it can find the resources that the earlier run created.
-// The package does not depend on the API's operations; pkg/api may import it.
+// Package idempotency executes a request with an Idempotency-Key only once, and replays the stored response when the
+// request is repeated. A request repeated after a crash can find the resources that the earlier run created. The
+// package does not depend on the API's operations; pkg/api may import it.
 package idempotency
 
 import (
@@ -27,16 +27,15 @@ import (
 
 // Store stores responses by idempotency key.
 type Store interface {
-	// BeginIdempotent returns the response stored under the key, or else a claim. The holder of the claim executes the
-	// request, renews the claim with KeepIdempotent, and ends it with FinishIdempotent, ReleaseIdempotent or
-	// AbandonIdempotent. BeginIdempotent fails with domain.CodeConflict if a request with the key is still running, or
+	// BeginIdempotent returns the response stored under the key or, if there is none, a claim. The claim's holder
+	// executes the request, renews the claim with KeepIdempotent, and ends it with FinishIdempotent, ReleaseIdempotent
+	// or AbandonIdempotent. BeginIdempotent returns domain.CodeConflict if a request with the key is still running, or
 	// if the key was used for a different request.
 	BeginIdempotent(ctx context.Context, ws, key, requestHash string) (*accounts.Claim, *accounts.StoredResponse, error)
-	// KeepIdempotent renews the claim. It reports false if another run has taken over the request.
+	// KeepIdempotent renews the claim. It returns false if another run has taken over the request.
 	KeepIdempotent(ctx context.Context, claim *accounts.Claim) (holds bool, err error)
 	FinishIdempotent(ctx context.Context, claim *accounts.Claim, r accounts.StoredResponse) error
-	// ReleaseIdempotent ends the claim of a request that may have done part of its work. The request can then be
-	// repeated.
+	// ReleaseIdempotent ends the claim of a request that may have done part of its work, so that it can be repeated.
 	ReleaseIdempotent(ctx context.Context, claim *accounts.Claim) error
 	// AbandonIdempotent frees the key of a request that did nothing.
 	AbandonIdempotent(ctx context.Context, claim *accounts.Claim) error
@@ -44,15 +43,15 @@ type Store interface {
 
 const header = "Idempotency-Key"
 
-// keyPattern matches valid keys, as in the OpenAPI document. An empty key is an error, because a client that sends one
-// expects idempotency, and the request would run without it.
+// keyPattern matches valid keys, as in the OpenAPI document. An empty key is an error, because its sender expects
+// idempotency and would not get it.
 var keyPattern = regexp.MustCompile(`^[ -~]{1,200}$`)
 
-// replayedHeader is the header that marks a replayed response.
+// replayedHeader marks a replayed response.
 const replayedHeader = "Idempotent-Replayed"
 
-// maxStoredResponse is the maximum size of a stored response in bytes. Only responses to queries can exceed it. Such a
-// response is not stored, so a repeated query is computed again.
+// Maximum size of a stored response in bytes. Only responses to queries can exceed it; they are not stored, and a
+// repeated query is computed again.
 const maxStoredResponse = 1 << 20
 
 // Responses stores and replays responses.
@@ -63,9 +62,9 @@ type Responses struct {
 }
 
 // Serve replays the stored response if the Idempotency-Key was used before. Otherwise it serves the request and stores
-// the response, unless the response is secret. It stores only successful responses, so that failed requests can be
-// retried. It does nothing for requests without an Idempotency-Key, for streams, and for callers without an API key. To
-// replay a response, it calls contentType with the body to get the Content-Type.
+// the response, unless the response is secret. Only successful responses are stored, so failed requests can be retried.
+// Serve does nothing for requests without an Idempotency-Key, for streams, and for callers without an API key.
+// contentType returns the Content-Type for the body of a replayed response.
 func (k *Responses) Serve(c *gin.Context, caller access.Caller, secret bool, contentType func(body string) string) error {
 	given := c.Request.Header.Values(header)
 	if len(given) == 0 {
@@ -94,9 +93,9 @@ func (k *Responses) Serve(c *gin.Context, caller access.Caller, secret bool, con
 	return nil
 }
 
-// serveOnce serves the request under its claim and stores the response unless it is secret. If the request was
-// rejected, it frees the key. If the request may have done something, for example because the handler panicked, the key
-// stays bound to the request. The result is stored even after the client has disconnected.
+// serveOnce serves the request under its claim and stores the response, unless it is secret, even if the client has
+// disconnected. If the request was rejected, serveOnce frees the key. If it may have done something, for example
+// because the handler panicked, the key stays bound to the request.
 func (k *Responses) serveOnce(c *gin.Context, claim *accounts.Claim, secret bool) {
 	recording := &recorder{ResponseWriter: c.Writer}
 	c.Writer = recording
@@ -124,13 +123,13 @@ func (k *Responses) serveOnce(c *gin.Context, claim *accounts.Claim, secret bool
 	served = true
 }
 
-// claimTimeout is the time-out for storing a change to a claim.
+// Time-out for storing a change to a claim.
 const claimTimeout = 5 * time.Second
 
 // renewClaim renews the claim at intervals until `release` is called. `release` waits for a renewal in progress.
 func (k *Responses) renewClaim(ctx context.Context, claim *accounts.Claim) (release func()) {
-	// The claim is renewed even after the client has disconnected. The renewal must not depend on the claim that it
-	// renews, so the context is used without it.
+	// Renew the claim even after the client has disconnected. The renewal must not depend on the claim that it renews,
+	// so use the context without it.
 	ctx, cancel := context.WithCancel(accounts.WithoutClaim(context.WithoutCancel(ctx)))
 	var keeping sync.WaitGroup
 	keeping.Go(func() {
@@ -153,8 +152,8 @@ func (k *Responses) renewClaim(ctx context.Context, claim *accounts.Claim) (rele
 	}
 }
 
-// renewOnce renews the claim and reports whether to continue renewing it. After an error it returns true, because the
-// next attempt may succeed before the claim expires.
+// renewOnce renews the claim and reports whether to go on renewing it. After an error it returns true, because the next
+// attempt may succeed before the claim expires.
 func (k *Responses) renewOnce(ctx context.Context, claim *accounts.Claim) bool {
 	within, cancel := context.WithTimeout(ctx, claimTimeout)
 	defer cancel()
@@ -171,12 +170,12 @@ func (k *Responses) renewOnce(ctx context.Context, claim *accounts.Claim) bool {
 	return holds
 }
 
-// fingerprint returns a hash that distinguishes requests. It ignores the base path. For uploads it includes only the
+// fingerprint returns a hash that distinguishes requests. It ignores the base path. Of uploads it includes only the
 // length, because their bytes can be read only once.
 func fingerprint(r *http.Request) string {
 	h := sha256.New()
 	h.Write([]byte(r.Method + " " + strings.TrimPrefix(r.URL.Path, "/api")))
-	if query := r.URL.RawQuery; query != "" { // validated: sorted, and without unknown parameters
+	if query := r.URL.RawQuery; query != "" { // validated: sorted and without unknown parameters
 		h.Write([]byte("?" + query))
 	}
 	h.Write([]byte("\n"))
@@ -188,7 +187,7 @@ func fingerprint(r *http.Request) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// asksForStream reports whether the checked body asks for an event stream.
+// asksForStream reports whether the checked body requests an event stream.
 func asksForStream(r *http.Request) bool {
 	body, ok := r.Body.(*transfer.Checked)
 	if !ok {

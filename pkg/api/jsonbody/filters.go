@@ -7,12 +7,11 @@ import (
 	"github.com/sluice/sluice/pkg/filter"
 )
 
-// maxFilterValues is the maximum number of alternatives in one metadata filter. The schema sets the same limit for ids.
+// Maximum number of alternatives in one metadata filter, the same as in the schema for ids.
 const maxFilterValues = 1000
 
-// Where parses the condition or combination of conditions in a request's filters, and ignores the other fields of
-// `filters`. It returns nil if there is no condition. `field` is the name of the filters in the request, for error
-// messages.
+// Where parses the condition or combination of conditions in a request's filters, and ignores the other fields. It
+// returns nil if there is no condition. `field` is the name of the filters in the request, for error messages.
 func Where(filters map[string]any, field string) (*filter.Filter, []domain.FieldError) {
 	condition := make(map[string]any)
 	for _, name := range []string{"type", "key", "value", "filters", "filter"} {
@@ -27,7 +26,7 @@ func Where(filters map[string]any, field string) (*filter.Filter, []domain.Field
 }
 
 // FilterFaults returns a fault for each value in a body's metadata filters that cannot be compared with metadata, and
-// for each fault in the condition or combination of the filters.
+// the faults in the filters' condition or combination.
 func FilterFaults(body map[string]any) []domain.FieldError {
 	filters, _ := body["filters"].(map[string]any)
 	metadata, _ := filters["metadata"].(map[string]any)
@@ -53,7 +52,7 @@ func FilterFaults(body map[string]any) []domain.FieldError {
 	return faults
 }
 
-// Filterable reports whether a filter may contain the value, because metadata can be compared with it.
+// Filterable reports whether a filter may contain the value: whether metadata can be compared with it.
 func Filterable(value any) bool {
 	switch value.(type) {
 	case string, float64, bool:

@@ -7,8 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Patterns for the beginning of a form-encoded and of a multipart body. Some clients send forms by default, instead of
-// JSON.
+// Patterns for the start of form-encoded and multipart bodies, which some clients send by default instead of JSON.
 var (
 	formEncoded = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.%\[\]-]{0,100}=`)
 	multipartIn = regexp.MustCompile(`(?i)^--[^\r\n]{1,100}\r?\ncontent-`)
@@ -38,7 +37,7 @@ func FormFaults(body []byte, takesFile bool) []domain.FieldError {
 	return nil
 }
 
-// isFile reports whether a body is binary or begins like a file in a common format.
+// isFile reports whether a body is binary or starts like a file in a common format.
 func isFile(body []byte) bool {
 	const head = 4 << 10 // bytes
 	for _, magic := range []string{"%PDF-", "PK\x03\x04", "<!DOCTYPE", "<!doctype", "<html", "<?xml"} {
@@ -49,7 +48,7 @@ func isFile(body []byte) bool {
 	return bytes.IndexByte(body[:min(len(body), head)], 0) >= 0
 }
 
-// excerpt returns the beginning of a body for an error message.
+// excerpt returns the start of a body for an error message.
 func excerpt(body []byte) string {
 	const limit = 200 // bytes; Describe shortens the text further
 	return Describe(string(bytes.ToValidUTF8(body[:min(len(body), limit)], []byte("\ufffd"))))

@@ -7,15 +7,15 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Item is the result of checking one item of a batch, such as a document of an upsert.
+// Item is the check result of one item of a batch, such as a document of an upsert.
 type Item struct {
 	Warnings []domain.FieldError // changes that made the item valid
 	Faults   []domain.FieldError // reasons for rejecting the item; empty if it is accepted
 }
 
 // SplitItems assigns each fault in the array body[field] to the element of `items` that it concerns, and removes the
-// faulty items from the array. It returns the faults for which the whole body must be rejected: all faults, if one of
-// them is outside the array or if no item is valid. In that case the body stays unchanged.
+// faulty items from the array. It returns the faults for which the whole body must be rejected: all of them if one is
+// outside the array or no item is valid. In that case the body stays unchanged.
 func SplitItems(body map[string]any, field string, items []Item, faults []domain.FieldError) []domain.FieldError {
 	list, _ := body[field].([]any)
 	rejected := 0
@@ -42,8 +42,8 @@ func SplitItems(body map[string]any, field string, items []Item, faults []domain
 	return nil
 }
 
-// itemOf returns the index of the item that a path refers to, if the path leads into the array `field`: for
-// documents[3].text and documents, it returns 3. Otherwise it returns -1.
+// itemOf returns the index of the item of the array `field` that a path leads to, or -1. For documents[3].text and
+// documents, it is 3.
 func itemOf(path, field string) int {
 	rest, within := strings.CutPrefix(path, field+"[")
 	number, _, closed := strings.Cut(rest, "]")
@@ -54,9 +54,9 @@ func itemOf(path, field string) int {
 	return i
 }
 
-// RemoveNUL returns the value without the NUL characters in its strings. It changes maps and slices in place and calls
-// the function `cleaned` with the path of each changed string. Strings at the paths in `exact` stay unchanged, and so
-// do the keys of objects.
+// RemoveNUL returns the value with NUL characters removed from its strings. It changes maps and slices in place and
+// calls `cleaned` with the path of each changed string. Strings at the paths in `exact`, and the keys of objects, stay
+// unchanged.
 func RemoveNUL(value any, path string, exact []string, cleaned func(path string)) any {
 	switch v := value.(type) {
 	case string:
@@ -81,8 +81,8 @@ func RemoveNUL(value any, path string, exact []string, cleaned func(path string)
 	return value
 }
 
-// WithoutNULFaults returns the faults except those that Parse has added for NUL characters at the paths in `cleaned`.
-// RemoveNUL has removed these characters.
+// WithoutNULFaults returns the faults without those that Parse has reported for NUL characters at the paths in
+// `cleaned`, which RemoveNUL has removed.
 func WithoutNULFaults(faults []domain.FieldError, cleaned map[string]bool) []domain.FieldError {
 	kept := faults[:0]
 	for _, f := range faults {

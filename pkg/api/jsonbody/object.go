@@ -11,21 +11,21 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Object reads the fields of a JSON object that no schema describes. It collects a fault for each field that has the
-// wrong type or a value that is not allowed. A field that is null counts as missing.
+// Object reads the fields of a JSON object that no schema describes. It collects a fault for each field with a wrong
+// type or a disallowed value. A null field counts as missing.
 type Object struct {
 	fields map[string]any
 	path   string
 	faults *[]domain.FieldError
 }
 
-// NewObject returns an Object that reads `fields`, a JSON object that Parse has returned. `path` is the path of that
-// object in the body.
+// NewObject returns an Object that reads `fields`, a JSON object returned by Parse. `path` is the object's path in the
+// body.
 func NewObject(fields map[string]any, path string) Object {
 	return Object{fields: fields, path: path, faults: new([]domain.FieldError)}
 }
 
-// Faults returns the faults found so far, including those in objects within this one.
+// Faults returns the faults found so far, including those in nested objects.
 func (o Object) Faults() []domain.FieldError { return *o.faults }
 
 // Fault adds a fault for the field `name`, or for the object itself if the name is empty.
@@ -50,7 +50,7 @@ func (o Object) Fields() map[string]any { return o.fields }
 func (o Object) Names() []string { return slices.Sorted(maps.Keys(o.fields)) }
 
 // wrong adds a fault if the field is present and `ok` is false, which means that its value has the wrong type. `want`
-// describes the right type. The result is true if the caller cannot use the value, because it is missing or has the
+// describes the right type. wrong returns true if the caller cannot use the value, because it is missing or has the
 // wrong type.
 func (o Object) wrong(name string, ok bool, want string) bool {
 	if !ok && o.Has(name) {
@@ -59,8 +59,8 @@ func (o Object) wrong(name string, ok bool, want string) bool {
 	return !ok
 }
 
-// Text returns the value of a string field. It returns nil if the field is missing or has a fault, such as more than
-// `limit` bytes.
+// Text returns the value of a string field, or nil if the field is missing or has a fault, such as more than `limit`
+// bytes.
 func (o Object) Text(name string, limit int) *string {
 	text, ok := o.fields[name].(string)
 	if o.wrong(name, ok, "a string") {
@@ -73,8 +73,8 @@ func (o Object) Text(name string, limit int) *string {
 	return &text
 }
 
-// OneOf returns the value of a string field, which must be one of the allowed values. If the field is missing, OneOf
-// returns the first allowed value.
+// OneOf returns the value of a string field, which must be one of the allowed values. For a missing field, it returns
+// the first of them.
 func (o Object) OneOf(name string, allowed ...string) string {
 	text, ok := o.fields[name].(string)
 	if o.wrong(name, ok && slices.Contains(allowed, text), "one of: "+strings.Join(allowed, ", ")) {
@@ -115,8 +115,8 @@ func (o Object) Int(name string, low, high int) *int {
 	return new(int(value))
 }
 
-// List returns the value of an array field. It returns nil if the field is missing or has a fault, such as more than
-// `limit` items.
+// List returns the value of an array field, or nil if the field is missing or has a fault, such as more than `limit`
+// items.
 func (o Object) List(name string, limit int) []any {
 	list, ok := o.fields[name].([]any)
 	if o.wrong(name, ok, "an array") {
@@ -129,8 +129,8 @@ func (o Object) List(name string, limit int) []any {
 	return list
 }
 
-// Strings returns the strings in an array field, which may have at most `limit` items. It adds a fault for each item
-// that is not a string.
+// Strings returns the strings in an array field of at most `limit` items. It adds a fault for each item that is not a
+// string.
 func (o Object) Strings(name string, limit int) []string {
 	var texts []string
 	for i, item := range o.List(name, limit) {
@@ -144,16 +144,16 @@ func (o Object) Strings(name string, limit int) []string {
 	return texts
 }
 
-// Object returns the value of an object field. If the field is missing or has a fault, `ok` is false, and the returned
-// object is empty.
+// Object returns the value of an object field. If the field is missing or has a fault, `ok` is false and the object is
+// empty.
 func (o Object) Object(name string) (inner Object, ok bool) {
 	fields, ok := o.fields[name].(map[string]any)
 	o.wrong(name, ok, "an object")
 	return Object{fields: fields, path: Join(o.path, name), faults: o.faults}, ok
 }
 
-// Objects returns the objects in an array field, which may have at most `limit` items. It adds a fault for each item
-// that is not an object.
+// Objects returns the objects in an array field of at most `limit` items. It adds a fault for each item that is not an
+// object.
 func (o Object) Objects(name string, limit int) []Object {
 	var objects []Object
 	for i, item := range o.List(name, limit) {

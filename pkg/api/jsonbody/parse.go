@@ -1,5 +1,5 @@
-// Package jsonbody parses the JSON bodies of requests strictly, and describes each deviation from the OpenAPI document
-// in a readable message. It depends neither on operations nor on HTTP; pkg/api and the packages below it may import it.
+// Package jsonbody parses JSON request bodies strictly, and describes each deviation from the OpenAPI document in a
+// readable message. It depends neither on operations nor on HTTP; pkg/api and the packages below it may import it.
 package jsonbody
 
 import (
@@ -15,19 +15,19 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// maxDepth is the maximum nesting of a JSON body. Real bodies have at most ten levels.
+// Maximum nesting of a JSON body. Real bodies have at most ten levels.
 const maxDepth = 64
 
 // Parse parses one JSON value into maps, slices, strings, float64s, bools and nils. It is stricter than encoding/json:
-// invalid UTF-8, duplicate keys, NUL characters, numbers out of the range of float64 and nesting beyond maxDepth are
-// faults, because parsers disagree about them. It skips a byte order mark.
+// invalid UTF-8, duplicate keys, NUL characters, numbers outside the range of float64 and nesting beyond maxDepth are
+// faults, because parsers disagree about them. A byte order mark is skipped.
 func Parse(raw []byte) (any, []domain.FieldError) {
 	raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf"))
 	invalid := InvalidUTF8(raw)
 	var syntax *json.SyntaxError
 	switch err := json.Unmarshal(raw, new(json.RawMessage)); {
 	case err == nil:
-	case invalid >= 0: // in another encoding, a body is rarely valid JSON
+	case invalid >= 0: // a body in another encoding is rarely valid JSON
 		return nil, Fault("is not UTF-8 at %s; encode it as UTF-8", position(raw, invalid))
 	case errors.As(err, &syntax):
 		return nil, Fault("is not valid JSON at %s: %s", position(raw, int(syntax.Offset)-1), strings.TrimPrefix(syntax.Error(), "json: "))
@@ -46,7 +46,7 @@ func Parse(raw []byte) (any, []domain.FieldError) {
 	return v, p.faults
 }
 
-// Fault returns a single fault that concerns the body as a whole.
+// Fault returns a single fault that concerns the whole body.
 func Fault(format string, args ...any) []domain.FieldError {
 	return []domain.FieldError{{Field: "body", Message: fmt.Sprintf(format, args...)}}
 }
@@ -57,7 +57,7 @@ const nulFault = `contains a NUL character (\u0000); remove it`
 type parser struct {
 	dec    *json.Decoder
 	raw    []byte // the text, if it is not UTF-8; otherwise nil
-	at     int64  // end of the last token; used only if raw is set
+	at     int64  // end of the last token, if raw is set
 	faults []domain.FieldError
 }
 
@@ -65,7 +65,7 @@ func (p *parser) fault(path, format string, args ...any) {
 	p.faults = append(p.faults, domain.FieldError{Field: FieldName(path), Message: fmt.Sprintf(format, args...)})
 }
 
-// value reads the next value. Syntax errors do not occur, because the text has been validated before.
+// value reads the next value. The text has been validated, so there are no syntax errors.
 func (p *parser) value(path string, depth int) (any, error) {
 	token, err := p.token(path)
 	if err != nil {
@@ -97,8 +97,8 @@ func (p *parser) value(path string, depth int) (any, error) {
 	}
 }
 
-// token returns the next token of the value at the given path. If the body is not valid UTF-8, token adds a fault at
-// this path if the invalid bytes are in this token.
+// token returns the next token of the value at the given path. If the token contains invalid UTF-8, token adds a fault
+// at this path.
 func (p *parser) token(path string) (json.Token, error) {
 	token, err := p.dec.Token()
 	if p.raw != nil {
@@ -111,7 +111,7 @@ func (p *parser) token(path string) (json.Token, error) {
 	return token, err
 }
 
-// skip reads to the end of the object or array at the given path. Its opening bracket has already been read.
+// skip reads to the end of the object or array at the given path, after its opening bracket.
 func (p *parser) skip(path string) error {
 	for open := 1; open > 0; {
 		token, err := p.token(path)
@@ -164,7 +164,7 @@ func (p *parser) array(path string, depth int) (any, error) {
 	return list, err
 }
 
-// Join appends a key to a field's path: documents[3] and text give documents[3].text.
+// Join appends a key to a field's path: documents[3] and text become documents[3].text.
 func Join(path, key string) string {
 	if path == "" {
 		return Shorten(key)
@@ -172,7 +172,7 @@ func Join(path, key string) string {
 	return path + "." + Shorten(key)
 }
 
-// FieldName returns a path as it is shown in error messages. The empty path means the body itself.
+// FieldName returns a path as shown in error messages. The empty path means the body itself.
 func FieldName(path string) string {
 	if path == "" {
 		return "body"
@@ -189,7 +189,7 @@ func Shorten(s string) string {
 	return bounded.Prefix(s, limit) + "…"
 }
 
-// InvalidUTF8 returns the offset of the first byte that is not valid UTF-8, or -1 if there is none.
+// InvalidUTF8 returns the offset of the first invalid byte, or -1 if there is none.
 func InvalidUTF8(b []byte) int {
 	for at := 0; at < len(b); {
 		if b[at] < utf8.RuneSelf {

@@ -21,8 +21,8 @@ func Check(schema *openapi3.Schema, value any) []domain.FieldError {
 	return append(SchemaFaults(schema, "", value), unknownFields(schema, "", value)...)
 }
 
-// SchemaFaults returns all violations of the schema. Each fault contains the field's path and value, and says how to
-// correct it.
+// SchemaFaults returns all violations of the schema. Each fault has the field's path and value, and says how to correct
+// it.
 func SchemaFaults(schema *openapi3.Schema, path string, value any) []domain.FieldError {
 	err := schema.VisitJSON(value, openapi3.MultiErrors(), openapi3.EnableFormatValidation())
 	if err == nil {
@@ -39,7 +39,7 @@ func SchemaFaults(schema *openapi3.Schema, path string, value any) []domain.Fiel
 			}
 		}
 		if e.SchemaField == "properties" {
-			continue // an unknown field: see unknownFields
+			continue // unknown fields are left to unknownFields
 		}
 		found = append(found, domain.FieldError{Field: FieldName(at), Message: describeFault(e)})
 	}
@@ -67,7 +67,7 @@ func flatten(err error) []*openapi3.SchemaError {
 	return nil
 }
 
-// firstFaults keeps the first fault of each field. For example, an empty text need not also be reported as blank.
+// firstFaults keeps the first fault of each field. An empty text, for example, need not also be reported as blank.
 func firstFaults(sorted []domain.FieldError) []domain.FieldError {
 	kept := sorted[:0]
 	for i, f := range sorted {
@@ -78,7 +78,6 @@ func firstFaults(sorted []domain.FieldError) []domain.FieldError {
 	return kept
 }
 
-// describeFault describes the fault of one value.
 func describeFault(e *openapi3.SchemaError) string {
 	switch e.SchemaField {
 	case "required":
@@ -124,8 +123,8 @@ func enumComplaint(e *openapi3.SchemaError) string {
 	return fmt.Sprintf("is %s; it must be one of %s", Describe(e.Value), strings.Join(known, ", "))
 }
 
-// patternComplaint says what the value must look like. If the schema has an example, it shows the example instead of
-// the pattern, because few people can read patterns.
+// patternComplaint says what the value must look like. It shows the schema's example, if any, instead of the pattern,
+// because few people can read patterns.
 func patternComplaint(e *openapi3.SchemaError) string {
 	if text, _ := e.Value.(string); strings.TrimSpace(text) == "" {
 		return "is empty; it must contain text"
@@ -153,7 +152,7 @@ func typeName(s *openapi3.Schema) string {
 	}
 }
 
-// Describe returns the value in a short form that its sender recognises.
+// Describe returns a short form of the value that its sender recognises.
 func Describe(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -180,7 +179,7 @@ func itemCount(v any) int {
 	return len(list)
 }
 
-// ByteSize formats a limit in the units that people use to configure it.
+// ByteSize formats a limit in the units in which people configure it.
 func ByteSize(n int64) string {
 	switch {
 	case n >= 1<<20 && n%(1<<20) == 0:
@@ -198,8 +197,8 @@ func characterCount(v any) int {
 	return utf8.RuneCountInString(text)
 }
 
-// dropAbsent removes the fields of the schema that count as not given: null fields, and limits with the value that
-// means "no limit" (see Unlimited). Fields that are not in the schema are kept.
+// dropAbsent removes the schema's fields that count as not given: null fields, and limits with the value that means "no
+// limit" (see Unlimited). It keeps fields that are not in the schema.
 func dropAbsent(schema *openapi3.Schema, value any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -223,8 +222,8 @@ func dropAbsent(schema *openapi3.Schema, value any) {
 	}
 }
 
-// Unlimited returns the number that means "no limit" in a field with this schema, or nil if there is none. That
-// number is below the schema's minimum.
+// Unlimited returns the number that means "no limit" in a field with this schema, or nil. That number is below the
+// schema's minimum.
 func Unlimited(schema *openapi3.Schema) any {
 	return schema.Extensions["x-unlimited"]
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// maxFields is the maximum number of fields in an object whose field names the document defines. Real objects have far
-// fewer.
+// Maximum number of fields in an object whose field names the document defines. Real objects have far fewer.
 const maxFields = 1000
 
 // unknownFields returns faults for fields that are not in the schema:
@@ -54,7 +53,7 @@ func unknownFields(schema *openapi3.Schema, path string, value any) []domain.Fie
 	return faults
 }
 
-// ignored reports whether the schema lists the field as one that other services use and that has no meaning here.
+// ignored reports whether the schema lists the field as one that other services use and that means nothing here.
 func ignored(schema *openapi3.Schema, name string) bool {
 	names, _ := schema.Extensions["x-ignored"].([]any)
 	return slices.Contains(names, any(name))
@@ -63,7 +62,6 @@ func ignored(schema *openapi3.Schema, name string) bool {
 // storesUnknown reports whether fields outside the schema are stored.
 func storesUnknown(schema *openapi3.Schema) bool { return schema.Extensions["x-keeps-others"] == true }
 
-// hasKnownField reports whether the object has a field that is in the schema.
 func hasKnownField(schema *openapi3.Schema, object map[string]any) bool {
 	for name := range object {
 		if schema.Properties[name] != nil {
@@ -73,8 +71,8 @@ func hasKnownField(schema *openapi3.Schema, object map[string]any) bool {
 	return false
 }
 
-// foreignField returns the schema's hint for a field that exists at another endpoint or service, or "" if there is no
-// hint. Such a field must not be silently ignored, because the client expects it to change the answer.
+// foreignField returns the schema's hint about a field that exists at another endpoint or service, or "". Such a field
+// must not be ignored silently, because the client expects it to change the answer.
 func foreignField(schema *openapi3.Schema, name string) string {
 	names, _ := schema.Extensions["x-elsewhere"].(map[string]any)
 	for known, way := range names {
@@ -86,7 +84,7 @@ func foreignField(schema *openapi3.Schema, name string) string {
 	return ""
 }
 
-// unknownField returns the fault for a field that is not in the schema, or nil if the field may be ignored.
+// unknownField returns the fault for a field that is not in the schema, or nil if it may be ignored.
 func unknownField(schema *openapi3.Schema, path, name string, closed bool) []domain.FieldError {
 	known := slices.Sorted(maps.Keys(schema.Properties))
 	message := "is unknown; "
@@ -104,8 +102,8 @@ func unknownField(schema *openapi3.Schema, path, name string, closed bool) []dom
 	return []domain.FieldError{{Field: FieldName(Join(path, name)), Message: message}}
 }
 
-// intendedField returns the field that the client probably meant: a known field with a similar name, or a field of a
-// nested object that was written one level too high. It returns "" if there is none.
+// intendedField returns the field that the client probably meant: a known field with a similar name, or a nested
+// object's field that was written one level too high. It returns "" if there is none.
 func intendedField(schema *openapi3.Schema, known []string, name string) string {
 	if meant := ClosestName(known, name); meant != "" {
 		return meant
@@ -120,8 +118,8 @@ func intendedField(schema *openapi3.Schema, known []string, name string) string 
 	return ""
 }
 
-// ClosestName returns the known name that the given name resembles, or "" if there is none. A name may be in another
-// notation, such as top_k for topK, or misspelt, such as filter for filters.
+// ClosestName returns the known name that the given name resembles, or "". The given name may be in another notation,
+// such as top_k for topK, or misspelt, such as filter for filters.
 func ClosestName(known []string, name string) string {
 	const longest = 40 // all known names are shorter
 	if len(name) > longest {
@@ -141,15 +139,15 @@ func ClosestName(known []string, name string) string {
 	return ""
 }
 
-// normaliseName returns the name in lower case and without separators, so that top_k and topK are the same.
+// normaliseName returns the name in lower case without separators, so that top_k and topK become equal.
 func normaliseName(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
 }
 
-// isTypo reports whether one of two names is likely a misspelling of the other. Names may differ by one edit (see
-// editDistance) or, if they are long, by two. In addition, up to three letters may be missing at the end of one name.
-// Short names of equal length may differ only by two swapped letters, because many short names differ by one letter. A
-// name of three letters can be a misspelling only of a name of four letters.
+// isTypo reports whether one of two names is probably a misspelling of the other. They may differ by one edit (see
+// editDistance), long names by two. Up to three letters may also be missing at the end of one name. Short names of
+// equal length may differ only by two swapped letters, because many short names differ by one letter. A name of three
+// letters can be a misspelling only of a name of four letters.
 func isTypo(a, b string) bool {
 	const (
 		shortest, short, long = 4, 6, 9

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/filter"
 )
 
-// conditions are Dify's conditions on the metadata of documents.
+// conditions are Dify's conditions on a document's metadata.
 type conditions struct {
 	Operator   string      `json:"logical_operator"` // "and" if empty
 	Conditions []condition `json:"conditions"`
@@ -33,7 +33,7 @@ var operators = map[string]filter.Op{
 	"start with": filter.Prefix, "contains": filter.Contains,
 }
 
-// numeric lists the operators that compare numbers. Dify may send such a number as a string.
+// numeric lists the operators that compare numbers, which Dify may send as strings.
 var numeric = []string{"=", "≠", "!=", ">", "≥", ">=", "<", "≤", "<="}
 
 // filter returns the conditions as a filter, or their faults. The receiver may be nil.
@@ -62,14 +62,14 @@ func (c *conditions) filter() (*filter.Filter, []domain.FieldError) {
 		return nil, faults
 	}
 	found, faults := filter.Parse(map[string]any{"type": operator, "filters": all}, conditionField)
-	for i, f := range faults { // they name the fields of the translation
+	for i, f := range faults { // they name fields of the translation
 		faults[i].Field = strings.Replace(f.Field, conditionField+".filters[", conditionField+".conditions[", 1)
 	}
 	return found, faults
 }
 
-// translate returns the condition as the JSON object that package filter parses. The field named in a fault is relative
-// to the condition.
+// translate returns the condition as a JSON object for package filter. The field in a fault is relative to the
+// condition.
 func (c condition) translate() (map[string]any, *domain.FieldError) {
 	names, isList := c.Name.([]any)
 	if !isList {
@@ -96,7 +96,7 @@ func (c condition) translate() (map[string]any, *domain.FieldError) {
 	return map[string]any{"type": "or", "filters": each}, nil
 }
 
-// on returns the condition on one key.
+// on returns the condition for a single key.
 func (c condition) on(key string) (map[string]any, *domain.FieldError) {
 	switch c.Operator {
 	case "empty", "null":

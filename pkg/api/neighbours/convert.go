@@ -20,7 +20,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// maxParts is the maximum number of parts of a form that are searched for a file.
+// Maximum number of a form's parts that are searched for a file.
 const maxParts = 20
 
 // converted is a file's text.
@@ -30,8 +30,8 @@ type converted struct {
 	size int64  // of the file, in bytes
 }
 
-// convert receives the file in a request and converts it. The file is the whole body or, in a form, the first part that
-// has a file name.
+// convert receives the file in a request and converts it. The file is the whole body or, in a form, the first part with
+// a file name.
 func (h *Handler) convert(c *gin.Context) (converted, error) {
 	ctx, caller := access.CallerOf(c)
 	ctx, cancel := context.WithTimeoutCause(ctx, convertTimeout, errTimeout)
@@ -101,8 +101,8 @@ func (h *Handler) receive(c *gin.Context) (*received, File, error) {
 	return nil, File{}, domain.Invalid("body", "has no part with a file name; send the file as a part of the form")
 }
 
-// fileName returns the name of the file in the body. It comes from the header X-Filename, where Open WebUI
-// percent-encodes the name, or from Content-Disposition. It is "" if neither header contains a name.
+// fileName returns the file name in the headers: from X-Filename, which Open WebUI percent-encodes, or from
+// Content-Disposition. It is "" if neither has one.
 func fileName(h http.Header) string {
 	name := h.Get("X-Filename")
 	if plain, err := url.PathUnescape(name); err == nil {
@@ -137,7 +137,7 @@ func (r *received) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// limitedPart is a part of a form. Reading more than `left` further bytes fails.
+// limitedPart is a part of a form. Reading fails after `left` further bytes.
 type limitedPart struct {
 	*multipart.Part
 	left int64
@@ -153,8 +153,8 @@ func (p *limitedPart) Read(b []byte) (int, error) {
 }
 
 // refuse returns the error that pkg/api sends for a failed conversion. If the file could not be read, for example
-// because it is encrypted, refuse itself sends the response, with the status 422 that the clients of these APIs expect,
-// and returns nil.
+// because it is encrypted, refuse itself responds with the status 422 that the clients of these APIs expect, and
+// returns nil.
 func refuse(c *gin.Context, err error) error {
 	var refused *format.Error
 	if !errors.As(err, &refused) {
@@ -175,7 +175,7 @@ func refuse(c *gin.Context, err error) error {
 	return nil
 }
 
-// pagesOf returns the numbers and the texts of all pages that have text. It returns nil if the format has no pages.
+// pagesOf returns the numbers and texts of all pages with text, or nil if the format has no pages.
 func pagesOf(d *domain.Document) (numbers []int, texts []string) {
 	from := 0
 	for i, b := range d.Blocks {

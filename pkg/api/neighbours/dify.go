@@ -15,9 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// retrievalRequest is the body of Dify's request.
 type retrievalRequest struct {
-	Knowledge string           `json:"knowledge_id"` // id of a datastore
+	Knowledge string           `json:"knowledge_id"` // a datastore's id
 	Query     string           `json:"query"`
 	Setting   retrievalSetting `json:"retrieval_setting"`
 	Condition *conditions      `json:"metadata_condition"`
@@ -36,7 +35,7 @@ type record struct {
 	Metadata map[string]any `json:"metadata"` // never null, which Dify cannot read
 }
 
-// check returns the filter of the request, or all faults.
+// check returns the request's filter, or all faults.
 func (r *retrievalRequest) check() (*filter.Filter, error) {
 	var faults []domain.FieldError
 	fault := func(field, format string, args ...any) {
@@ -86,8 +85,8 @@ func (h *Handler) retrieval(c *gin.Context) error {
 	return openai.Reply(c, map[string]any{"records": records})
 }
 
-// recordMetadata returns the metadata that Dify shows with a fragment: that of the datasource, and the page and heading
-// where the fragment was found.
+// recordMetadata returns the metadata that Dify shows with a fragment: the datasource's, and the page and heading of
+// the fragment.
 func recordMetadata(f domain.Fragment) map[string]any {
 	m := map[string]any{"datasource_id": f.DatasourceID}
 	for name, value := range map[string]string{"source": f.Source, "custom_id": f.CustomID, "heading": f.Heading, "mime_type": f.MIMEType} {

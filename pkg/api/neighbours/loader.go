@@ -12,7 +12,7 @@ type loaded struct {
 	Metadata map[string]any `json:"metadata"`
 }
 
-// process serves PUT /process. A file with pages becomes one document for each page, so that Open WebUI can cite pages.
+// process serves PUT /process. A file with pages becomes one document per page, so that Open WebUI can cite pages.
 func (h *Handler) process(c *gin.Context) error {
 	file, err := h.convert(c)
 	if err != nil {
@@ -32,7 +32,7 @@ func (h *Handler) process(c *gin.Context) error {
 	return h.writeJSON(c, pages)
 }
 
-// loaderMetadata returns the properties of the file, under the names that loaders of LangChain use.
+// loaderMetadata returns the file's properties under the names that LangChain's loaders use.
 func loaderMetadata(file converted) map[string]any {
 	m := map[string]any{"Content-Type": file.MIMEType}
 	for name, value := range map[string]string{

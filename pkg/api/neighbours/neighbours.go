@@ -1,6 +1,6 @@
-// Package neighbours implements small APIs of other projects, so that those can use Sluice without an adapter: Dify's
-// external knowledge API, Open WebUI's external document loader, and the part of Apache Tika's server that returns text.
-// Their own documentation describes these endpoints, so they are not in the OpenAPI document.
+// Package neighbours implements small APIs of other projects, which can then use Sluice without an adapter: Dify's
+// external knowledge API, Open WebUI's external document loader, and the part of Apache Tika's server that returns
+// text. Their own documentation describes these endpoints, so the OpenAPI document does not.
 package neighbours
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/filter"
 )
 
-// Bounds on the files that are converted at the same time. A workspace gets at most half of the slots. A file counts
-// from the moment that its first byte is received, because it takes space on the disk until it has been converted.
+// Limits on concurrent conversions. A workspace gets at most half of the slots. A file counts from its first byte on,
+// because it takes disk space until it has been converted.
 const (
 	maxConversions = 8
 	maxWaiting     = 64
@@ -33,12 +33,12 @@ type File struct {
 	Workspace string // files of different workspaces are converted in turn
 	Content   io.Reader
 	Name      string // "" if unknown
-	Declared  string // media type as declared by the sender; "" if unknown
+	Declared  string // media type declared by the sender; "" if unknown
 }
 
-// Converter converts files to text, in processes without privileges.
+// Converter converts files to text in processes without privileges.
 type Converter interface {
-	// Convert reads the file and returns its text in blocks. It fails with a *format.Error if the file cannot be read.
+	// Convert reads the file and returns its text in blocks, or a *format.Error if the file cannot be read.
 	Convert(ctx context.Context, f File) (*domain.Document, error)
 }
 
@@ -52,8 +52,8 @@ type Query struct {
 // Deps are the dependencies of a Handler. All fields are required.
 type Deps struct {
 	Converter Converter
-	// Search returns the best fragments of a datastore. It fails with domain.CodeNotFound if there is no such datastore,
-	// or if the caller in ctx may not query it.
+	// Search returns the best fragments of a datastore, or domain.CodeNotFound if there is no such datastore or the
+	// caller in ctx may not query it.
 	Search func(ctx context.Context, datastoreID string, q Query) ([]domain.Fragment, error)
 
 	Version     string // version of the service
@@ -108,5 +108,5 @@ func (h *Handler) enter(ctx context.Context, flow string) (*admission.Slot, erro
 	return nil, &domain.Error{Code: domain.CodeRateLimit, RetryAfter: retryAfter, Message: "other files are being converted; try again in a moment"}
 }
 
-// errTimeout is the cause of failures after convertTimeout.
+// errTimeout is the cause of a failure after convertTimeout.
 var errTimeout = errors.New("converting the file took too long")

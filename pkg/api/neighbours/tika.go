@@ -22,7 +22,7 @@ const (
 	typeJSON = "application/json"
 )
 
-// tikaHello serves GET /tika, which clients call to see whether the server runs.
+// tikaHello serves GET /tika, which clients call to see whether the server is running.
 func (h *Handler) tikaHello(c *gin.Context) error {
 	return h.writeText(c, "This is Sluice. PUT a file here to get its text, as from Apache Tika's server.\n")
 }
@@ -30,12 +30,12 @@ func (h *Handler) tikaHello(c *gin.Context) error {
 // tikaVersion serves GET /version.
 func (h *Handler) tikaVersion(c *gin.Context) error { return h.writeText(c, "Sluice "+h.Version+"\n") }
 
-// tika serves PUT /tika and POST /tika/form. The response is the text of the file. If the client accepts only JSON, the
-// response is an object with the text and the file's properties.
+// tika serves PUT /tika and POST /tika/form. The response is the file's text or, if the client accepts only JSON, an
+// object with the text and the file's properties.
 func (h *Handler) tika(c *gin.Context) error { return h.answerTika(c, typeText) }
 
-// tikaText serves PUT /tika/text and POST /tika/form/text. Tika's server answers with JSON there, unless the client
-// asks for text.
+// tikaText serves PUT /tika/text and POST /tika/form/text, where Tika's server answers with JSON unless the client asks
+// for text.
 func (h *Handler) tikaText(c *gin.Context) error { return h.answerTika(c, typeJSON) }
 
 func (h *Handler) answerTika(c *gin.Context, preferred string) error {
@@ -53,8 +53,8 @@ func (h *Handler) answerTika(c *gin.Context, preferred string) error {
 	return h.writeJSON(c, tikaObject(file))
 }
 
-// tikaRecursive serves PUT /rmeta and the paths below it. The response is a list that contains one object, for the
-// whole file. The text of that object includes the text of embedded files, such as attachments.
+// tikaRecursive serves PUT /rmeta and the paths below it. The response is a list with a single object for the whole
+// file. Its text includes that of embedded files, such as attachments.
 func (h *Handler) tikaRecursive(c *gin.Context) error {
 	if _, err := accepted(c.GetHeader("Accept"), typeJSON); err != nil {
 		return err
@@ -66,8 +66,8 @@ func (h *Handler) tikaRecursive(c *gin.Context) error {
 	return h.writeJSON(c, []map[string]any{tikaObject(file)})
 }
 
-// accepted returns the media type of the response: the preferred one if the client accepts it, otherwise another that
-// it accepts. Quality values do not matter, because clients of Tika do not send them.
+// accepted returns the media type of the response: the preferred one if the client accepts it, otherwise another one
+// that it accepts. It ignores quality values, because clients of Tika do not send them.
 func accepted(accept, preferred string) (string, error) {
 	if strings.TrimSpace(accept) == "" {
 		return preferred, nil
@@ -121,13 +121,11 @@ func tikaTime(text string) string {
 	return text
 }
 
-// writeText sends a text.
 func (h *Handler) writeText(c *gin.Context, text string) error {
 	h.write(c, typeText+"; charset=utf-8", text)
 	return nil
 }
 
-// writeJSON sends a value as JSON.
 func (h *Handler) writeJSON(c *gin.Context, v any) error {
 	encoded, err := json.Marshal(v)
 	if err != nil {

@@ -17,7 +17,7 @@ type Doc struct {
 	Remedy  string
 }
 
-// errorWords holds the meaning and the remedy of each code.
+// errorWords holds each code's meaning and remedy.
 var errorWords = map[domain.Code][2]string{
 	domain.CodeInvalid: {
 		"The request is not valid. `errors` lists every invalid field with the reason, and suggests the likely name for an unknown one.",

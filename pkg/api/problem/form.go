@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Form is the format of an endpoint's errors: that of this API or of another protocol.
+// Form is the format of an endpoint's errors: this API's or another protocol's.
 type Form int
 
 // Formats of errors.
@@ -17,20 +17,20 @@ const (
 	FormProblem Form = iota
 	FormOpenAI
 	FormRPC    // JSON-RPC, for the Model Context Protocol
-	FormRerank // OpenAI's, with the message also where Cohere and Jina have it
+	FormRerank // OpenAI's, plus the message where Cohere and Jina have it
 	FormDify   // Dify's external knowledge API
 )
 
 // Paths of other protocols, without the base path. They exist under every base path.
 const (
-	OpenAIPath = "/v1/" // prefix of the paths that OpenAI's clients call
+	OpenAIPath = "/v1/" // prefix of the paths for OpenAI's clients
 	MCPPath    = "/mcp"
 
-	RerankPath    = "/rerank" // suffix of the paths that Cohere's and Jina's clients call
+	RerankPath    = "/rerank" // suffix of the paths for Cohere's and Jina's clients
 	RetrievalPath = "/retrieval"
 )
 
-// FormOf returns the format that clients of the path expect, whether or not the endpoint exists.
+// FormOf returns the error format that clients of the path expect, whether or not the endpoint exists.
 func FormOf(path string) Form {
 	path = strings.TrimPrefix(path, "/api")
 	switch {
@@ -47,7 +47,7 @@ func FormOf(path string) Form {
 	}
 }
 
-// IsTika reports whether the path is one that clients of Apache Tika's server call.
+// IsTika reports whether clients of Apache Tika's server use the path.
 func IsTika(path string) bool {
 	path = strings.TrimPrefix(path, "/api")
 	return path == "/tika" || path == "/rmeta" || path == "/version" || strings.HasPrefix(path, "/tika/") || strings.HasPrefix(path, "/rmeta/")
@@ -69,13 +69,13 @@ func Write(w http.ResponseWriter, form Form, instance string, e *domain.Error) {
 	}
 }
 
-// Refuse sends an error on behalf of a handler that does not belong to the API.
+// Refuse sends an error for a handler outside the API.
 func Refuse(w http.ResponseWriter, code domain.Code, detail string) {
 	writeProblem(w, "", &domain.Error{Code: code, Message: detail})
 }
 
-// statusFor returns the status of an error for clients of other protocols: 401 for a missing or invalid key, and 403
-// for a valid key without permission. This API itself uses 403 in all these cases.
+// statusFor returns an error's status for clients of other protocols: 401 for a missing or invalid key, and 403 for a
+// valid key without permission. This API itself uses 403 in all these cases.
 func statusFor(e *domain.Error) int {
 	if e.Code == domain.CodeUnauthorized && !errors.Is(e, ErrForbidden) {
 		return http.StatusUnauthorized
@@ -96,8 +96,8 @@ type OpenAIError struct {
 	} `json:"error"`
 }
 
-// writeOpenAI sends an error with the HTTP status that makes OpenAI's clients raise the matching exception. For a usage
-// limit, this API's 402 is kept, because clients would retry after a 429.
+// writeOpenAI sends an error with the HTTP status that makes OpenAI's clients raise the matching exception. A usage
+// limit keeps this API's 402, because clients would retry after a 429.
 func writeOpenAI(w http.ResponseWriter, e *domain.Error) {
 	body := OpenAI(e)
 	if body.Error.Type == openAIAuthentication {
@@ -106,8 +106,8 @@ func writeOpenAI(w http.ResponseWriter, e *domain.Error) {
 	write(w, "application/json", statusFor(e), body)
 }
 
-// OpenAI converts an error to OpenAI's format. All faults go into the message, because clients show nothing else. The
-// field `param` names the first invalid field.
+// OpenAI converts an error to OpenAI's format. All faults go into the message, because clients show nothing else.
+// `param` names the first invalid field.
 func OpenAI(e *domain.Error) OpenAIError {
 	const shown = 10
 	var out OpenAIError
@@ -135,7 +135,6 @@ const (
 	openAIInvalid        = "invalid_request_error"
 )
 
-// openAIKind returns OpenAI's type and code for the error.
 func openAIKind(e *domain.Error) (kind, code string) {
 	switch e.Code {
 	case domain.CodeUnauthorized:
@@ -164,7 +163,7 @@ func openAIKind(e *domain.Error) (kind, code string) {
 	}
 }
 
-// writeRerank sends an error to a client of a reranker. Clients of Cohere read `message`, and clients of Jina `detail`.
+// writeRerank sends an error to a reranker's client. Cohere's clients read `message`, Jina's `detail`.
 func writeRerank(w http.ResponseWriter, e *domain.Error) {
 	body := OpenAI(e)
 	if body.Error.Type == openAIAuthentication {
@@ -177,14 +176,14 @@ func writeRerank(w http.ResponseWriter, e *domain.Error) {
 	}{body, body.Error.Message, body.Error.Message})
 }
 
-// Dify's error codes. All other errors have their HTTP status as code.
+// Dify's error codes. All other errors use their HTTP status as the code.
 const (
 	difyNoKey        = 1001 // no key, or not in the form Bearer <key>
 	difyUnauthorized = 1002
 	difyNoKnowledge  = 2001 // no datastore with the id
 )
 
-// writeDify sends an error to Dify. Dify shows the message to users, and recognises an invalid key by the status 403.
+// writeDify sends an error to Dify, which shows the message to users and recognises an invalid key by the status 403.
 func writeDify(w http.ResponseWriter, e *domain.Error) {
 	status := statuses[e.Code].status
 	code := status
@@ -199,10 +198,10 @@ func writeDify(w http.ResponseWriter, e *domain.Error) {
 	write(w, "application/json", status, map[string]any{"error_code": code, "error_msg": OpenAI(e).Error.Message})
 }
 
-// writeRPC sends an error as a JSON-RPC message. The HTTP status is 401 for a missing key and 403 for a key without
-// permission, as clients of the protocol expect.
+// writeRPC sends an error as a JSON-RPC message. As MCP clients expect, the HTTP status is 401 for a missing key and
+// 403 for a key without permission.
 func writeRPC(w http.ResponseWriter, e *domain.Error) {
-	status, code := statusFor(e), int64(-32000) // the first code of the range that JSON-RPC reserves for errors defined by servers
+	status, code := statusFor(e), int64(-32000) // the first code that JSON-RPC reserves for servers' errors
 	if status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// CodeMethod means that the path does not allow the method. It is the only code that is specific to HTTP.
+// CodeMethod means that the path does not allow the method. It is the only code specific to HTTP.
 const CodeMethod domain.Code = "METHOD_NOT_ALLOWED"
 
 // statuses maps each code to its HTTP status and its title.
@@ -41,7 +41,7 @@ var statuses = map[domain.Code]struct {
 	domain.CodeInternal:     {http.StatusInternalServerError, "Internal error"},
 }
 
-// Default values of the Retry-After header, for errors that do not set RetryAfter.
+// Default Retry-After values, for errors that do not set RetryAfter.
 const (
 	retryAfterRate = time.Second
 	retryAfterDown = 5 * time.Second
@@ -52,10 +52,10 @@ const (
 var ErrForbidden = errors.New("the API key does not have the required permission")
 
 // ErrNoPreviousResponse is wrapped by errors for a previous response that does not exist. OpenAI's clients recognise
-// them by their code, and send the whole conversation again.
+// them by their code and then send the whole conversation again.
 var ErrNoPreviousResponse = errors.New("there is no such previous response")
 
-// ErrNoKey is wrapped by errors for requests whose headers contain no API key in a form that the service knows.
+// ErrNoKey is wrapped by errors for requests without an API key in a known form.
 var ErrNoKey = errors.New("the request has no API key")
 
 // Forbidden returns the error for a valid key without permission.
@@ -70,8 +70,8 @@ func MissingKey() error {
 
 // IsClientGone reports whether the error occurred only because the client disconnected. If ctx is done, it returns true
 // for cancellation, internal errors and unavailability, because engines return various errors when a request is
-// cancelled. It returns false for errors that blame the request: the server also cancels ctx if a client is too slow,
-// and such a client must be told the reason.
+// cancelled. It returns false for errors that blame the request: the server also cancels ctx when a client is too slow,
+// and must tell such a client why.
 func IsClientGone(ctx context.Context, err error) bool {
 	if ctx.Err() == nil {
 		return false
@@ -80,11 +80,11 @@ func IsClientGone(ctx context.Context, err error) bool {
 	return errors.Is(err, context.Canceled) || code == domain.CodeInternal || code == domain.CodeUnavailable
 }
 
-// StatusClientClosed is the status that metrics show for requests whose client disconnected before the response.
+// StatusClientClosed is the status in metrics for requests whose client disconnected before the response.
 const StatusClientClosed = 499
 
-// Explain converts any error to one that clients may see: without secrets, and without internal causes. It logs the
-// causes that it hides.
+// Explain converts any error to one that clients may see, without secrets and internal causes. It logs the causes that
+// it hides.
 func Explain(ctx context.Context, log *slog.Logger, secrets domain.Secrets, err error) *domain.Error {
 	var e *domain.Error
 	var tooLarge *http.MaxBytesError
@@ -123,7 +123,7 @@ func redacted(e *domain.Error, secrets domain.Secrets) *domain.Error {
 	return &shown
 }
 
-// SetRetryAfter sets the Retry-After header for temporary errors.
+// SetRetryAfter sets the Retry-After header if the error is temporary.
 func SetRetryAfter(h http.Header, e *domain.Error) {
 	wait := e.RetryAfter
 	switch {
@@ -154,8 +154,7 @@ func writeProblem(w http.ResponseWriter, instance string, e *domain.Error) {
 	WriteAs(w, st.status, st.title, instance, e)
 }
 
-// WriteAs sends an error in this API's format, but with the given status and title instead of those that belong to the
-// error's code.
+// WriteAs sends an error in this API's format, but with the given status and title instead of the code's own.
 func WriteAs(w http.ResponseWriter, status int, title, instance string, e *domain.Error) {
 	write(w, "application/problem+json", status, Problem{
 		Type: "about:blank", Title: title, Status: status, Detail: e.Message, Instance: instance, Error: e.Code, Errors: e.Fields,
@@ -172,8 +171,8 @@ func write(w http.ResponseWriter, kind string, status int, v any) {
 	_, _ = w.Write(body) // an error means that the client has disconnected
 }
 
-// Invalid combines the faults of a request into one error, which lists at most a fixed number of them. It returns nil
-// if there are no faults.
+// Invalid combines a request's faults into one error, which lists a limited number of them. It returns nil if there are
+// none.
 func Invalid(faults []domain.FieldError) error {
 	const shown = 100
 	if len(faults) == 0 {
@@ -190,12 +189,12 @@ func Invalid(faults []domain.FieldError) error {
 	return &domain.Error{Code: domain.CodeInvalid, Message: message, Fields: faults}
 }
 
-// TooLarge returns the error for a body that exceeds the limit.
+// TooLarge returns the error for a body above the limit.
 func TooLarge(limit int64) *domain.Error {
 	return domain.Errorf(domain.CodeTooLarge, "the body is larger than the limit of %s; split the request", jsonbody.ByteSize(limit))
 }
 
-// JoinFaults returns the faults as one text, for error formats without fields.
+// JoinFaults returns the faults as a single text, for error formats without fields.
 func JoinFaults(faults []domain.FieldError) string {
 	const shown = 20
 	lines := make([]string, 0, shown+1)

@@ -8,13 +8,13 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// RequestIDHeader is the header that carries the request's id, in requests and in responses.
+// RequestIDHeader carries the request's id in requests and responses.
 const RequestIDHeader = "X-Request-Id"
 
-// requestIDPattern matches the request ids that are accepted from callers.
+// requestIDPattern matches acceptable request ids from callers.
 var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
 
-// RequestIDOf returns the request id that the caller sent, or a new one if it is missing, invalid or contains a secret.
+// RequestIDOf returns the caller's request id, or a new one if it is missing, invalid or contains a secret.
 func RequestIDOf(r *http.Request, secrets domain.Secrets, newID func() string) string {
 	id := r.Header.Get(RequestIDHeader)
 	if !requestIDPattern.MatchString(id) || secrets.Redact(id) != id {
@@ -25,7 +25,7 @@ func RequestIDOf(r *http.Request, secrets domain.Secrets, newID func() string) s
 
 type requestIDKey struct{}
 
-// WithRequestID returns a context with the request id, which appears in logs and in error responses.
+// WithRequestID returns a context with the request id, which appears in logs and error responses.
 func WithRequestID(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, requestIDKey{}, id)
 }

@@ -10,16 +10,15 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// maxDocumentName is the maximum length of the name of an upserted document, in characters. Longer names are shortened.
+// Maximum length in characters of an upserted document's name; longer names are shortened.
 const maxDocumentName = 500
 
-// batchFields maps operation ids to the field that holds a batch. Only the items that have faults are rejected, not the
-// whole body.
+// batchFields maps operation ids to the field with the batch. Only faulty items are rejected, not the whole body.
 var batchFields = map[string]string{"UpsertDocuments": "documents"}
 
-// CleanBatch repairs harmless faults in the items of the operation's batch, and adds a warning for each change to the
-// item's result in `items`. `parsed` holds the faults that were found when the body was parsed; `faults` holds those
-// that remain. If the operation has no batch, or the batch is not an array, `field` is empty.
+// CleanBatch repairs harmless faults in the items of the operation's batch, and adds a warning about each change to the
+// item's result in `items`. `parsed` are the faults found when the body was parsed; `faults` are those that remain.
+// `field` is empty if the operation has no batch or the batch is not an array.
 func CleanBatch(operationID string, body map[string]any, parsed []domain.FieldError) (
 	field string, items []jsonbody.Item, faults []domain.FieldError,
 ) {
@@ -35,7 +34,7 @@ func CleanBatch(operationID string, body map[string]any, parsed []domain.FieldEr
 		warn := func(path, format string, args ...any) {
 			items[i].Warnings = append(items[i].Warnings, domain.FieldError{Field: path, Message: fmt.Sprintf(format, args...)})
 		}
-		// Do not repair custom ids. Without its NUL characters, a custom id might be that of another document.
+		// Do not repair custom ids: without its NUL characters, a custom id might be another document's.
 		exact := []string{at + ".custom_id", at + ".metadata.custom_id"}
 		list[i] = jsonbody.RemoveNUL(item, at, exact, func(path string) {
 			cleaned[path] = true

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// chatRule rejects parameters of a chat completion that agents do not support and that would change the answer. Mere
-// hints (seed, metadata, service_tier, reasoning_effort …) are ignored.
+// chatRule rejects parameters of a chat completion that agents do not support and that would change the answer. It
+// ignores mere hints (seed, metadata, service_tier, reasoning_effort …).
 func chatRule(body map[string]any) []domain.FieldError {
 	faults := append(visitorFaults("user", body["user"]), jsonbody.FilterFaults(body)...)
 	for _, r := range refusals {
@@ -49,7 +49,7 @@ func chatRule(body map[string]any) []domain.FieldError {
 
 const omitAdvice = "leave it out"
 
-// refusals lists the fields of a chat completion that are rejected because agents do not support them and they would
+// refusals are the fields of a chat completion that are rejected because agents do not support them and they would
 // change the answer.
 var refusals = []struct {
 	field  string
@@ -117,8 +117,7 @@ func messageFaults(at string, message map[string]any) []domain.FieldError {
 	return faults
 }
 
-// MessageText returns the text of a message's content. The content is a string or a list of parts; each part becomes a
-// line.
+// MessageText returns the text of a message's content, which is a string or a list of parts. Each part becomes a line.
 func MessageText(content any) string {
 	switch content := content.(type) {
 	case string:

@@ -21,7 +21,7 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 		faults = append(faults, domain.FieldError{Field: "config." + field, Message: why})
 	}
 	faults = append(faults, CustomIDFaults(body, "custom_id", "config.custom_id", "metadata.custom_id")...)
-	given := func(field string) bool { // clients that use forms send an empty text if there is no address
+	given := func(field string) bool { // form-based clients send an empty text if there is no address
 		text, isText := config[field].(string)
 		return config[field] != nil && (!isText || strings.TrimSpace(text) != "")
 	}
@@ -29,7 +29,7 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 	isWeb := body["type"] == string(domain.TypeWebPage) || body["type"] == string(domain.TypeWebSite)
 	elsewhere := misplacedAddress(body, config, isWeb && !hasURL && !hasSitemap)
 	faults = append(faults, elsewhere...)
-	hasURL = hasURL || len(elsewhere) > 0 // do not also report the address as missing
+	hasURL = hasURL || len(elsewhere) > 0 // so that the address is not also reported as missing
 	switch body["type"] {
 	case string(domain.TypeFile):
 		faults = append(faults, domain.FieldError{Field: "file", Message: "is required: send a file as multipart/form-data"})
@@ -85,11 +85,11 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 	return faults
 }
 
-// addressNames are names that other services use for a page's address.
+// addressNames are other services' names for a page's address.
 var addressNames = []string{"url", "uri", "link", "address"}
 
 // misplacedAddress returns a fault for each field that seems to hold the address of a page or site under a wrong name.
-// It searches `config`. If `missing` is true, `config` has no address, and misplacedAddress searches `body` as well.
+// It searches `config` and, if `missing` says that config has no address, also `body`.
 func misplacedAddress(body, config map[string]any, missing bool) []domain.FieldError {
 	var faults []domain.FieldError
 	look := func(in map[string]any, at string) {
@@ -107,7 +107,7 @@ func misplacedAddress(body, config map[string]any, missing bool) []domain.FieldE
 	return faults
 }
 
-// addressFault says why an address cannot be fetched. It returns "" if the address is valid.
+// addressFault says why an address cannot be fetched, or returns "" if it is valid.
 func addressFault(address string) string {
 	u, err := url.Parse(strings.TrimSpace(address))
 	switch {
@@ -132,7 +132,7 @@ func planRule(body map[string]any) []domain.FieldError {
 	return createDatasourceRule(map[string]any{"type": string(domain.TypeWebSite), "config": config})
 }
 
-// updateDatasourceRule checks the constraints on a patch of a datasource that the OpenAPI document cannot express.
+// updateDatasourceRule checks the constraints on a datasource's patch that the OpenAPI document cannot express.
 func updateDatasourceRule(body map[string]any) []domain.FieldError {
 	config, _ := body["config"].(map[string]any)
 	faults := append(refreshFaults(config), patternFaults(config)...)
@@ -140,11 +140,11 @@ func updateDatasourceRule(body map[string]any) []domain.FieldError {
 	return append(faults, MetadataFaults("metadata", body["metadata"])...)
 }
 
-// maxPatternBytes is the maximum total size in bytes of a site's include and exclude patterns, encoded as JSON. They
-// are limited because every job of the site contains them.
+// Maximum total size in bytes of a site's include and exclude patterns, encoded as JSON. Every job of the site contains
+// them.
 const maxPatternBytes = 108 << 10
 
-// patternFaults returns a fault if the include and exclude patterns are too long in total.
+// patternFaults returns a fault if a site's include and exclude patterns are too long in total.
 func patternFaults(config map[string]any) []domain.FieldError {
 	var bytes, limit int
 	var longest string
@@ -162,8 +162,8 @@ func patternFaults(config map[string]any) []domain.FieldError {
 	return []domain.FieldError{{Field: "config." + longest, Message: fmt.Sprintf("has %d bytes as JSON together with the site's other patterns; the limit is %s", bytes, jsonbody.ByteSize(maxPatternBytes))}}
 }
 
-// refreshFaults returns a fault if the refresh setting is invalid. An empty setting is valid: the content is never
-// fetched again.
+// refreshFaults returns a fault if the refresh setting is invalid. An empty setting is valid and means that the content
+// is never fetched again.
 func refreshFaults(config map[string]any) []domain.FieldError {
 	spec, isText := config["refresh"].(string)
 	if !isText || strings.TrimSpace(spec) == "" {
@@ -181,7 +181,7 @@ func refreshFaults(config map[string]any) []domain.FieldError {
 	}
 }
 
-// headerFaults returns the faults of a site's headers. Messages do not contain header values.
+// headerFaults returns the faults of a site's headers, without showing header values.
 func headerFaults(config map[string]any) []domain.FieldError {
 	given, isObject := config["headers"].(map[string]any)
 	if !isObject {

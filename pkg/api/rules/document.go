@@ -29,7 +29,7 @@ func updateDocumentRule(body map[string]any) []domain.FieldError {
 	return append(MetadataFaults("metadata", body["metadata"]), CustomIDFaults(body, "custom_id", "metadata.custom_id")...)
 }
 
-// MetadataFaults reports metadata that is too large, or that has too many filterable values.
+// MetadataFaults reports metadata that is too large or has too many filterable values.
 func MetadataFaults(field string, value any) []domain.FieldError {
 	metadata, ok := value.(map[string]any)
 	if !ok {
@@ -45,11 +45,11 @@ func MetadataFaults(field string, value any) []domain.FieldError {
 	return nil
 }
 
-// maxMetadataValues is the maximum number of filterable metadata values that a caller may give for a document. Every
-// chunk is indexed under each value. The index itself allows 1,000 more, for metadata that is read from the document.
+// Maximum number of filterable metadata values that a caller may give for a document. Every chunk is indexed under each
+// value. The index itself allows 1,000 more, for metadata that is read from the document.
 const maxMetadataValues = index.MaxFacets - 1000
 
-// CustomIDFaults returns a fault if a document's custom id is given in several places and the values differ.
+// CustomIDFaults returns a fault if a document's custom id is given in several places with different values.
 func CustomIDFaults(body map[string]any, places ...string) []domain.FieldError {
 	first, at := "", ""
 	for _, place := range places {
@@ -65,7 +65,7 @@ func CustomIDFaults(body map[string]any, places ...string) []domain.FieldError {
 	return nil
 }
 
-// textAt returns the text of a field or nested field, or "" if that field is missing or not a text.
+// textAt returns the text of a field or nested field, or "" if it is missing or not a text.
 func textAt(body map[string]any, place string) string {
 	outer, inner, nested := strings.Cut(place, ".")
 	if nested {

@@ -1,5 +1,5 @@
 // Package rules checks the constraints on request bodies that the OpenAPI document cannot express, such as fields that
-// depend on each other. Rules also run if the body violates the schema, so that one response lists all faults. They
+// depend on each other. Rules also run on bodies that violate the schema, so that one response lists all faults; they
 // must therefore accept values of any type. They do not depend on requests or the catalog; pkg/api and the packages
 // below it may import this package.
 package rules
@@ -25,7 +25,7 @@ var byOperation = map[string]func(body map[string]any) []domain.FieldError{
 	"QueryDatastoreResults": queryDatastoreRule,
 }
 
-// Faults applies the operation's rule to the body and returns the faults.
+// Faults returns the faults that the operation's rule finds in the body.
 func Faults(operationID string, body map[string]any) []domain.FieldError {
 	if rule := byOperation[operationID]; rule != nil {
 		return rule(body)

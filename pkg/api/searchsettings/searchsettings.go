@@ -1,4 +1,4 @@
-// Package searchsettings implements the endpoints of a datastore's search settings: reading, replacing, versions.
+// Package searchsettings implements the endpoints for a datastore's search settings: reading, replacing, versions.
 package searchsettings
 
 import (
@@ -29,7 +29,7 @@ type View struct {
 	Warnings []domain.FieldError // documents that do not exist
 }
 
-// Get returns a version of the settings of a datastore, or the version in use if `version` is 0.
+// Get returns a version of a datastore's settings, or the version in use if `version` is 0.
 func Get(ctx context.Context, s Store, ws, id string, version int64) (View, error) {
 	stored, err := s.SearchSettings(ctx, ws, id, version)
 	if err != nil {
@@ -52,8 +52,7 @@ func view(ctx context.Context, s Store, id string, stored domain.SearchSettings)
 	return out, err
 }
 
-// Put stores new settings, which `body` holds in the form that the API accepts. ifMatch is the header of this name, or
-// "".
+// Put stores new settings. `body` holds them in the API's form, and ifMatch is the If-Match header, or "".
 func Put(ctx context.Context, s Store, ws, id string, body any, ifMatch string) (View, error) {
 	match, err := versionOf(ifMatch)
 	if err != nil {
@@ -82,7 +81,7 @@ func put(ctx context.Context, s Store, ws, id string, settings searchsettings.Se
 	return view(ctx, s, id, stored)
 }
 
-// Restore stores the content of an older version as a new one.
+// Restore stores the content of an older version as a new version.
 func Restore(ctx context.Context, s Store, ws, id string, version int64, ifMatch string) (View, error) {
 	match, err := versionOf(ifMatch)
 	if err != nil {
@@ -99,7 +98,7 @@ func Restore(ctx context.Context, s Store, ws, id string, version int64, ifMatch
 	return put(ctx, s, ws, id, settings, match)
 }
 
-// versionOf returns the version that an If-Match header names, or nil if it names none.
+// versionOf returns the version in an If-Match header, or nil if it names none.
 func versionOf(ifMatch string) (*int64, error) {
 	if ifMatch == "" || ifMatch == "*" {
 		return nil, nil

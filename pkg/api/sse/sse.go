@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// contentType names the charset although server-sent events are always UTF-8: Python's requests and other clients
-// decode text without a charset as ISO 8859-1, HTTP's old default.
+// contentType names the charset although server-sent events are always UTF-8: without it, Python's requests and other
+// clients decode text as ISO 8859-1, HTTP's old default.
 const contentType = "text/event-stream; charset=utf-8"
 
-// Stream writes server-sent events. It sends the HTTP header with the first event or heartbeat, so that an earlier
-// error can be sent as a plain HTTP error. It is safe for concurrent use.
+// Stream writes server-sent events. It sends the HTTP header with the first event or heartbeat, so until then an error
+// can be sent as a plain HTTP error. It is safe for concurrent use.
 type Stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -28,7 +28,7 @@ type Stream struct {
 	last   time.Time // time of the last write
 }
 
-// New returns a stream that writes to w. `timeout` is the time limit for writing one event.
+// New returns a stream to w. `timeout` is the time limit for writing an event.
 func New(w http.ResponseWriter, timeout time.Duration) *Stream {
 	return &Stream{w: w, control: http.NewResponseController(w), timeout: timeout}
 }
@@ -61,13 +61,13 @@ func (e *Stream) SendAll(events ...Event) error {
 	return e.write(text.String())
 }
 
-// Comment writes a line that clients ignore. It keeps the connection alive.
+// Comment writes a line that clients ignore, to keep the connection alive.
 func (e *Stream) Comment(text string) error { return e.write(": " + text + "\n\n") }
 
 func (e *Stream) write(text string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	// Disconnect a client that does not read. Ignore the error, because recorders in tests have no deadline.
+	// Disconnect a client that does not read. Ignore the error: recorders in tests have no deadline.
 	_ = e.control.SetWriteDeadline(time.Now().Add(e.timeout))
 	if !e.opened {
 		h := e.w.Header()
@@ -87,7 +87,7 @@ func (e *Stream) write(text string) error {
 	return nil
 }
 
-// SetHeader sets a header of the response. It has no effect after the stream has opened.
+// SetHeader sets a response header. It has no effect once the stream is open.
 func (e *Stream) SetHeader(name, value string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -103,16 +103,14 @@ func (e *Stream) IsOpen() bool {
 	return e.opened
 }
 
-// silentFor returns the time since the last write.
 func (e *Stream) silentFor() time.Duration {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return time.Since(e.last)
 }
 
-// KeepAlive writes a comment whenever nothing has been written for the interval. The stream is therefore silent for at
-// most twice the interval. The returned function `stop` ends the comments. If one is being written, `stop` waits for
-// it.
+// KeepAlive writes a comment whenever nothing has been written for the interval, so the stream is silent for at most
+// twice the interval. `stop` ends this, after waiting for a comment that is being written.
 func (e *Stream) KeepAlive(interval time.Duration) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/answer/lineends"
 )
 
-// FuzzPieces cuts a text into arbitrary pieces. The client drops the first line of an event's data if it is empty.
-// Nevertheless, it must receive the whole text, with normalised line breaks.
+// FuzzPieces cuts a text into arbitrary pieces. Although the client drops an empty first line of an event's data, it
+// must receive the whole text, with normalised line breaks.
 func FuzzPieces(f *testing.F) {
 	for _, text := range []string{"", "a\r\nb", "\n\na\n\n\nb\n", "日本\r語\ufeff", "[DONE]", "[ERROR] x", "\r\r\n\n a", "a\xff\xe6\x97"} {
 		f.Add(text, uint8(1), uint8(2))

@@ -7,17 +7,16 @@ import (
 
 // TokenWriter sends pieces of text so that clients receive every character.
 //
-// The most popular client library drops a line break at the beginning of an event's data, so the data of an event must
-// not begin with one. But a piece may begin with a line break, and the piece before it has been sent by then. Therefore
-// the writer always holds back the last character of the text: a line break that follows is sent after it, in the same
-// event. This delays the text by one character, and only for clients that may use this library.
+// The most popular client library drops a line break at the start of an event's data, so no event may start with one.
+// But a piece may start with a line break when the piece before it has already been sent. The writer therefore always
+// holds back the last character of the text, and sends it together with any line breaks that follow. This delays the
+// text by one character, and only for clients that may use this library.
 type TokenWriter struct {
 	Send     func(text string) error
 	Buffer   bool   // whether the client may use this library
-	buffered string // the character held back, and line breaks after it
+	buffered string // the held-back character, and line breaks after it
 }
 
-// Write sends a piece.
 func (t *TokenWriter) Write(piece string) error {
 	if !t.Buffer {
 		return t.sendAll(piece)
@@ -30,7 +29,6 @@ func (t *TokenWriter) Write(piece string) error {
 	return t.sendAll(text[:cut])
 }
 
-// Close sends the rest of the text.
 func (t *TokenWriter) Close() error {
 	held := t.buffered
 	t.buffered = ""

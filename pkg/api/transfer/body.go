@@ -1,5 +1,5 @@
-// Package transfer reads request bodies and writes long responses within limits of size and time. Bodies must arrive at
-// a minimum rate; for responses, the time limit applies to each piece. The package does not look at the content;
+// Package transfer reads request bodies and writes long responses within limits of size and time. A body must arrive at
+// a minimum rate; the time limit of a response applies to each piece. The package does not depend on the content;
 // pkg/api and the packages below it may import it.
 package transfer
 
@@ -30,23 +30,23 @@ func IsMultipart(r *http.Request) bool {
 	return strings.EqualFold(strings.TrimSpace(kind), "multipart/form-data")
 }
 
-// Checked is a validated JSON body. The generated server uses its value instead of decoding the text again, because
+// Checked is a validated JSON body. The generated server uses its value instead of decoding the text again:
 // encoding/json ignores case in field names and would accept Query for query.
 type Checked struct {
 	io.Reader
 	Value any
-	Raw   []byte          // the body as it was sent
-	Items []jsonbody.Item // result of each item of a batch; rejected items are not in Value
+	Raw   []byte          // the body as sent
+	Items []jsonbody.Item // results for the items of a batch; Value lacks the rejected ones
 }
 
-// Close implements io.Closer. It does nothing: the server closes the original body.
+// Close implements io.Closer. It does nothing, because the server closes the original body.
 func (b *Checked) Close() error { return nil }
 
 // ValidatedValue returns the body as maps, slices and basic values.
 func (b *Checked) ValidatedValue() any { return b.Value }
 
-// Read reads a JSON body of at most `limit` bytes. `timeout` is the value that was passed to ExpectBody. It appears
-// only in error messages.
+// Read reads a JSON body of at most `limit` bytes. `timeout` is the value passed to ExpectBody, and appears only in
+// error messages.
 func Read(w http.ResponseWriter, r *http.Request, limit int64, timeout time.Duration) ([]byte, error) {
 	if err := RefuseEncoded(r); err != nil {
 		return nil, err
@@ -63,7 +63,8 @@ func Read(w http.ResponseWriter, r *http.Request, limit int64, timeout time.Dura
 	return raw, nil
 }
 
-// RefuseEncoded rejects compressed or otherwise encoded bodies, because the limits apply only to the encoded size.
+// RefuseEncoded rejects bodies that are compressed or otherwise encoded, because the limits would apply only to the
+// encoded size.
 func RefuseEncoded(r *http.Request) error {
 	if r.ContentLength == 0 {
 		return nil
@@ -78,8 +79,8 @@ func RefuseEncoded(r *http.Request) error {
 
 // ExpectBody sets the deadline for reading the request's body: a pause may last at most timeout, and a body of n bytes
 // may take at most timeout plus n/MinRate seconds. The returned request tracks whether its body has been read to the
-// end. The deadline is lifted once the body has arrived. If the request is rejected earlier, the deadline limits how
-// long the server waits for the rest.
+// end, and lifts the deadline then. If the request is rejected earlier, the deadline limits how long the server waits
+// for the rest.
 func ExpectBody(w http.ResponseWriter, r *http.Request, timeout time.Duration) *http.Request {
 	if r.ContentLength == 0 {
 		return r
@@ -92,8 +93,8 @@ func ExpectBody(w http.ResponseWriter, r *http.Request, timeout time.Duration) *
 	return r
 }
 
-// ReadError converts an error that occurred while a body was being read. It distinguishes errors that the client caused
-// from errors in the service.
+// ReadError converts an error from reading a body. It distinguishes errors that the client caused from errors in the
+// service.
 func ReadError(err error, timeout time.Duration) error {
 	var tooLarge *http.MaxBytesError
 	var ours *domain.Error
@@ -107,7 +108,7 @@ func ReadError(err error, timeout time.Duration) error {
 	}
 }
 
-// TimedWriter returns a writer whose time-out applies to each write. The response as a whole may take any time.
+// TimedWriter returns a writer whose time-out applies to each write. The whole response may take any time.
 func TimedWriter(w http.ResponseWriter, timeout time.Duration) io.Writer {
 	return deadlineWriter{w, http.NewResponseController(w), timeout}
 }

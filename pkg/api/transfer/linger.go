@@ -13,11 +13,11 @@ const (
 	lingerBytes = 64 << 20
 	serverDrain = 256 << 10 // number of body bytes that net/http's server reads even without Linger
 
-	maxLingering = 64 // maximum number of clients whose rejected requests a Lingerer reads at the same time
+	maxLingering = 64 // maximum number of clients that a Lingerer serves at the same time
 )
 
-// Linger lets a client read the response to a rejected request while it is still sending a large body. Most clients
-// read the response only after they have sent everything, and lose it if the connection is closed earlier. Call Linger
+// Linger lets a client that is still sending a large body read the response to its rejected request. Most clients read
+// the response only after they have sent everything, and lose it if the connection is closed earlier. Call Linger
 // first, then write the response, then call the returned function, which reads the rest of the body for a limited time.
 func Linger(w http.ResponseWriter, r *http.Request) (after func()) {
 	sent, ok := r.Context().Value(sentKey).(*sentBody)
@@ -27,12 +27,12 @@ func Linger(w http.ResponseWriter, r *http.Request) (after func()) {
 	return lingerOn(w, r, sent)
 }
 
-// Lingerer calls Linger for a limited number of clients at a time. Use it for requests that are rejected before any of
-// their body has been read. The zero value is ready for use.
+// Lingerer calls Linger for a limited number of clients at a time. Use it for requests that are rejected before their
+// body is read. The zero value is ready for use.
 type Lingerer struct{ clients atomic.Int64 }
 
-// Linger works like the package's Linger function, but for a limited number of clients at a time. If the maximum is
-// reached, the connection is closed at once, and the returned function does nothing.
+// Linger is like the function Linger, but for a limited number of clients at a time. Beyond that, the connection is
+// closed at once, and the returned function does nothing.
 func (l *Lingerer) Linger(w http.ResponseWriter, r *http.Request) (after func()) {
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength >= 0 && r.ContentLength <= serverDrain {
 		return func() {}
@@ -61,6 +61,6 @@ func lingerOn(w http.ResponseWriter, r *http.Request, sent *sentBody) (after fun
 		if control.Flush() != nil || control.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
 			return
 		}
-		_, _ = io.CopyN(io.Discard, sent.ReadCloser, lingerBytes) // read without the minimum pace, and ignore errors, because the connection is closed in any case
+		_, _ = io.CopyN(io.Discard, sent.ReadCloser, lingerBytes) // without the minimum pace; ignore errors, because the connection is closed anyway
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// MinRate is the minimum rate at which a body must arrive, in bytes per second. Even slow mobile networks reach about
-// this rate. A slower client could keep a slot for uploads for hours at hardly any cost.
+// MinRate is the minimum rate at which a body must arrive, in bytes per second. Even slow mobile networks achieve about
+// this rate. A slower client could hold a slot for uploads for hours at hardly any cost.
 const MinRate = 8 << 10
 
-// pace limits how slowly a body may arrive. A pause may last at most timeout, and a body of n bytes may take at most
+// pace limits how slowly a body may arrive: a pause may last at most timeout, and a body of n bytes may take at most
 // timeout plus n/MinRate seconds in total.
 type pace struct {
 	began   time.Time
@@ -33,14 +33,14 @@ func (p pace) String() string {
 	return fmt.Sprintf("the body arrived too slowly: pauses may last %s, and the average must then be at least %d KiB per second; send it faster, or send less at once", p.timeout, MinRate>>10)
 }
 
-// sentBody is a request body that must arrive at a certain pace. It records whether it has been read to its end. Only
+// sentBody is a request body that must arrive at a minimum pace. It records whether it has been read to its end. Only
 // the request's goroutine uses it.
 type sentBody struct {
 	io.ReadCloser
 	control  *http.ResponseController
 	pace     pace
 	received int64
-	ended    bool // whether the body has been read to its end, or reading it failed
+	ended    bool // whether the body has been read to its end or reading has failed
 }
 
 // Read implements io.Reader.
@@ -53,13 +53,13 @@ func (b *sentBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// upload is a body that is read while it is being processed.
+// upload is a body that is processed while it arrives.
 type upload struct {
 	control *http.ResponseController
 	header  http.Header // header of the response
 }
 
-// LimitUpload returns the request with a body of at most `limit` bytes, for handlers that read the body themselves.
+// LimitUpload limits the body to `limit` bytes, for handlers that read it themselves.
 func LimitUpload(w http.ResponseWriter, r *http.Request, limit int64) *http.Request {
 	u := &upload{control: http.NewResponseController(w), header: w.Header()}
 	body := http.MaxBytesReader(w, r.Body, limit)
@@ -68,8 +68,8 @@ func LimitUpload(w http.ResponseWriter, r *http.Request, limit int64) *http.Requ
 	return r
 }
 
-// FinishUpload removes the read deadline if the upload is complete, because the client is now waiting for the response.
-// If the upload is incomplete, the connection is closed after the response.
+// FinishUpload ends an upload. If it is complete, the read deadline is removed, because the client is now waiting for
+// the response. Otherwise the connection is closed after the response.
 func FinishUpload(ctx context.Context, complete bool) {
 	u, ok := ctx.Value(uploadKey).(*upload)
 	switch {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestPace lets bodies arrive at different rates, in pieces that each take one second.
+// TestPace lets bodies arrive at different rates, one piece per second.
 func TestPace(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -31,7 +31,7 @@ func TestPace(t *testing.T) {
 				late = n + 1
 				break
 			}
-			if piece > 0 { // a read returns, and the next one begins
+			if piece > 0 { // one read returns, and the next one begins
 				received += piece
 				deadline = p.deadline(now, received)
 			}

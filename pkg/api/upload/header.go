@@ -10,7 +10,7 @@ func HeaderType(kind string) string {
 	return kind
 }
 
-// Attachment returns a Content-Disposition that makes a browser save the file under the name (RFC 6266).
+// Attachment returns a Content-Disposition that makes browsers save the file under the name (RFC 6266).
 func Attachment(name string) string {
 	if value := mime.FormatMediaType("attachment", map[string]string{"filename": name}); value != "" {
 		return value

@@ -35,23 +35,23 @@ const (
 	maxNameChars  = 500
 )
 
-// HeadBytes is the number of bytes at the beginning of a file that are used to detect its type.
+// HeadBytes is the number of bytes at the start of a file from which its type is detected.
 const HeadBytes = 4 << 10
 
-// MaxCustomID is the maximum length of a custom id, in characters.
+// MaxCustomID is the maximum length of a custom id in characters.
 const MaxCustomID = 200
 
-// uploadFields are the parts that a form with a datasource may have, apart from its file.
+// uploadFields are the parts of a form with a datasource other than its file.
 var uploadFields = []string{"type", "datastoreId", "fileName", "custom_id", "metadata"}
 
 // metadataExample is a valid value for the metadata field, shown in error messages.
 const metadataExample = `{"team": "ops"}`
 
-// Form is a received multipart form. The file is kept on disk, because the parts may arrive in any order.
+// Form is a received multipart form. The file is on disk, because the parts may arrive in any order.
 type Form struct {
 	Fields   map[string]string
-	Metadata map[string]any // parsed from the field metadata; nil if there was none
-	File     *os.File       // nil if there was none
+	Metadata map[string]any // parsed from the field metadata; nil: none
+	File     *os.File       // nil: none
 	Size     int64
 	fileName string // as sent with the part
 	Declared string // Content-Type of the part
@@ -79,7 +79,7 @@ func (f *Form) Close() error {
 type Options struct {
 	TempDir     string        // directory of the temporary file
 	MaxBytes    int64         // maximum size of the file
-	ReadTimeout time.Duration // the time-out passed to transfer.ExpectBody, for error messages
+	ReadTimeout time.Duration // value passed to transfer.ExpectBody, for error messages
 
 	File   string   // name of the part with the file; default "file"
 	Fields []string // names of the other parts; default: those of a datasource. Unknown parts are ignored.
@@ -191,8 +191,7 @@ func (f *Form) spool(part *multipart.Part, o Options) error {
 	return nil
 }
 
-// CheckFile adds a fault if there is no file or the file is empty. It returns all faults of the form as one error, or
-// nil if there are none.
+// CheckFile adds a fault if there is no file or it is empty. It returns all faults of the form as one error, or nil.
 func (f *Form) CheckFile(name string) error {
 	switch {
 	case f.File == nil:
@@ -203,7 +202,7 @@ func (f *Form) CheckFile(name string) error {
 	return problem.Invalid(f.faults)
 }
 
-// Check returns all faults of a form with a datasource as one error, or nil if there are none.
+// Check returns all faults of a form with a datasource as one error, or nil.
 func (f *Form) Check() error {
 	if f.Fields["datastoreId"] == "" {
 		f.Fault("datastoreId", "is required: the id of the datastore for the file")
@@ -221,7 +220,7 @@ func (f *Form) Check() error {
 	return f.CheckFile("file")
 }
 
-// readMetadata parses the JSON object in the field metadata, if the field is present and no fault has been found in it.
+// readMetadata parses the JSON object in the field metadata, if there is one without faults.
 func (f *Form) readMetadata() {
 	text := f.Fields["metadata"]
 	if text == "" || slices.ContainsFunc(f.faults, func(e domain.FieldError) bool { return e.Field == "metadata" }) {
@@ -258,8 +257,8 @@ func (f *Form) readMetadata() {
 // pairPattern matches name=value, the notation of forms and shells.
 var pairPattern = regexp.MustCompile(`^\s*([\pL\pN_.-]{1,100})\s*=\s*([^=]*)$`)
 
-// pairsAsJSON converts team=ops or team=ops,year=2026 to a JSON object for an error message. It returns "" for other
-// texts.
+// pairsAsJSON converts team=ops or team=ops,year=2026 to a JSON object for an error message. For other texts, it
+// returns "".
 func pairsAsJSON(text string) string {
 	const limit = 20 // maximum number of pairs in the message
 	object := map[string]any{}
@@ -280,8 +279,8 @@ func pairsAsJSON(text string) string {
 	return string(encoded)
 }
 
-// Name returns the file name without folders and control characters. It is the value of the field fileName or, if there
-// is none, the name that was sent with the part.
+// Name returns the file name without folders and control characters: the value of the field fileName or, without it,
+// the name sent with the part.
 func (f *Form) Name() string {
 	name := f.Fields["fileName"]
 	if name == "" {
@@ -290,8 +289,8 @@ func (f *Form) Name() string {
 	return CleanFileName(name)
 }
 
-// CleanFileName returns a name that is safe for a file: without folders, control characters and characters that
-// change the direction of text.
+// CleanFileName returns a safe file name: without folders, control characters and characters that change the direction
+// of text.
 func CleanFileName(name string) string {
 	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
 	name = strings.TrimSpace(strings.Map(func(r rune) rune {
@@ -309,7 +308,7 @@ func CleanFileName(name string) string {
 	return name
 }
 
-// Head returns the first bytes of the file. They are used to detect its type.
+// Head returns the first bytes of the file, from which its type is detected.
 func (f *Form) Head() ([]byte, error) {
 	head := make([]byte, HeadBytes)
 	n, err := f.File.ReadAt(head, 0)
@@ -319,7 +318,7 @@ func (f *Form) Head() ([]byte, error) {
 	return head[:n], nil
 }
 
-// CheckType rejects a file whose type does not belong to any of the formats.
+// CheckType rejects a file whose type belongs to none of the formats.
 func CheckType(name, mimeType string, formats []format.Format) error {
 	labels := make([]string, len(formats))
 	for i, f := range formats {
@@ -339,7 +338,7 @@ func diskFault(err error) error {
 	}
 }
 
-// TooLarge returns the error for a file that exceeds the limit.
+// TooLarge returns the error for a file above the limit.
 func TooLarge(limit int64) *domain.Error {
 	return domain.Errorf(domain.CodeTooLarge, "the file is larger than the limit of %s; split it", jsonbody.ByteSize(limit))
 }
