@@ -12,8 +12,8 @@ import (
 //
 // The stream delivers jobs in the order they were published, so one workspace's jobs may take all slots while another
 // workspace's job waits behind them. A worker therefore receives a few more jobs than it has slots. A job that gets no
-// slot within a moment is returned to the stream, and the next one is received. The worker thus soon sees the jobs of
-// all workspaces.
+// slot within a moment is returned to the stream, and the next one is received. The worker therefore soon sees the jobs
+// of all workspaces.
 type fairGate struct {
 	slots    *admission.Gate
 	wait     time.Duration // how long a job waits for a slot before it is returned
