@@ -244,7 +244,7 @@ func hasContent(lower string) bool {
 }
 
 // completeQuestion turns a part into a query that can be searched on its own. `before` is the previous part. A part
-// needs completion if it contains no names and either refers to the previous part or says too little by itself.
+// needs completion if it contains no names and either refers to the previous part or says too little on its own.
 // completeQuestion then prepends the names from the previous part, or the whole previous part if it has no names
 // either.
 func completeQuestion(part, before string) string {

@@ -26,8 +26,8 @@ var nonRelativeInterrogatives = wordset.Of(`
 	какой какая какое какие какого каком какому какую каким какими каких сколько скольких насколько
 `)
 
-// inSituInterrogatives are the question words of languages that need not put them first. In these languages, the
-// question word stands where the answer would stand in a statement.
+// inSituInterrogatives are the question words of languages that need not put them first. In these languages, a question
+// word has the same position as the answer in a statement.
 var inSituInterrogatives = wordset.Of(`
 	ne neyi neye neler nedir neydi nelerdir kim kimdir kimdi kimin kime kimi kimler nerede nereye nereden nerededir hangi hangisi hangisidir hangisiydi
 	hangileri kaç kaçıncı kaçtır nasıl nasıldır neden niçin niye
