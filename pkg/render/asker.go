@@ -11,7 +11,7 @@ import (
 // origin. If there is any doubt, it returns "".
 //
 // The browser reports which frame sends a request, but not which document. During a navigation, the old document can
-// still send requests, and an empty frame has the origin of its creator. Therefore, the result is "" for every request
+// still send requests, and an empty frame has the origin of its creator. The result is therefore "" for every request
 // once the page itself has shown a document of another origin. If only a frame in the page has shown such a document,
 // the result is "" for requests from frames, unless their Referer header has the page's origin.
 func (n *traffic) requestOrigin(e *fetch.EventRequestPaused) string {
