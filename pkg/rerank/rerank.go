@@ -132,7 +132,8 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 // *Error. If ctx is done first, Rerank fails with ctx's error. After two consecutive failures, calls fail at once with
 // ErrPaused for 5 seconds. While the server keeps failing, these pauses grow to a minute.
 //
-// A non-zero `until` is a deadline. If the server has not answered by then, it counts as not reached in time.
+// A non-zero `until` is a deadline. If the server has not answered by then, Rerank fails as if it could not be reached
+// in time.
 func (c *Client) Rerank(ctx context.Context, query string, passages []string, until time.Time) ([]Result, error) {
 	if len(passages) == 0 {
 		return nil, nil
