@@ -48,7 +48,7 @@ type datasourceHits struct {
 	current                  bool // whether it has hits in its active generation
 }
 
-// deletedDatasource stands for the state of a datasource that no longer exists.
+// deletedDatasource represents the state of a datasource that no longer exists.
 var deletedDatasource = &domain.ActiveDatasource{}
 
 // datasourceSet maps hits to their datasources.
