@@ -22,7 +22,7 @@ import (
 
 // measureFirstToken measures how long agents with different settings take until their first token, with a chat model
 // that answers at once. The model is a server on loopback that speaks OpenAI's protocol. All agents search the same
-// documents. Each question is put to one agent after another, so that all agents run under the same load and their
+// documents. Each question is asked of one agent after another, so that all agents run under the same load and their
 // delays can be compared question by question.
 func measureFirstToken(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 	set, err := loadSet(s.set)

@@ -177,7 +177,7 @@ func (t *tally) add(e exchange, gold []string, relevant map[string]int) {
 	}
 }
 
-// refusals counts the questions that the documents do not answer, and how many of these were answered nevertheless.
+// refusals counts the questions that the documents do not answer, and how many of these were answered anyway.
 func refusals(asked []exchange) (t tally) {
 	for _, e := range asked {
 		t.questions++
