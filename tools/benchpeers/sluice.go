@@ -227,7 +227,7 @@ type querySettings struct {
 const warmupQuestions = 10
 
 // ask runs a.clients concurrent clients. Each asks the process one question after another until a.limit has passed or
-// the questions run out. If questions may be repeated, ask first asks each of them once, as far as time permits.
+// the questions run out. If questions may be repeated, ask first asks each of them once, if there is time.
 func ask(ctx context.Context, a querySettings) (figure, error) {
 	questions, warm := a.questions, len(a.questions)
 	load := loadtest.Load{Clients: a.clients, For: a.limit, Grace: time.Minute}

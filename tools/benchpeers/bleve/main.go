@@ -156,7 +156,7 @@ func ask(folder string, each, idle time.Duration) (told, error) {
 }
 
 // measure runs `clients` concurrent clients, each of which asks one question after another. Before the measurement, it
-// asks every question once, as far as time permits.
+// asks every question once, if there is time.
 func measure(one func(int) error, questions, clients int, each time.Duration) (figure, error) {
 	warmed := time.Now()
 	for at := 0; at < questions && time.Since(warmed) < each; at++ {
