@@ -16,7 +16,7 @@ import (
 type measured struct {
 	*bench.Service
 	top     int            // number of fragments per query
-	closers []func() error // functions that stop what was started, oldest first
+	closers []func() error // functions that stop the service and its dependencies, in the order of their starts
 }
 
 // builtinPrefix begins the names of built-in embedding models.
