@@ -15,7 +15,7 @@ var questions = []string{
 	"The Nimbus Logger shows error code E-23. What should I do?",
 }
 
-// ask puts every question to the datastore, which returns fragments, and to an agent, which streams an answer. It
+// ask sends every question to the datastore, which returns fragments, and to an agent, which streams an answer. It
 // returns the URL of the console page that shows the last answer.
 func (l *library) ask(ctx context.Context) (answer string, err error) {
 	agent, err := l.CreateAgent(ctx, client.AgentCreate{Name: "Support agent", DatastoreIds: &[]string{l.storeID}})
