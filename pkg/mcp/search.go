@@ -32,8 +32,8 @@ type searchFilters struct {
 	Filter  map[string]any   `json:"filter,omitempty" jsonschema:"condition or combination that must not match, with the type not"`
 }
 
-// where parses the condition or combination in the filters. It returns nil if there is none, and a list of the faults
-// in it.
+// where parses the condition or combination in the filters. It returns nil if there is none. The second result lists
+// the faults.
 func (f *searchFilters) where() (*filter.Filter, []domain.FieldError) {
 	condition := make(map[string]any)
 	if f.Type != "" {
