@@ -18,13 +18,13 @@ import (
 	"github.com/sluice/sluice/pkg/extract/extracttest"
 )
 
-// attacksVariable sets the number of random answers that the test of attacks renders; make check-attacks sets it.
+// attacksVariable sets the number of random answers to render; make check-attacks sets it.
 const attacksVariable = "CONSOLE_ATTACKS"
 
-// collector is an address that nothing listens on. The tests fail if a page sends a request there.
+// collector is an address that nobody listens on. Tests fail if a page sends a request there.
 const collector = "http://127.0.0.3:9"
 
-// Markup that runs a script or sends a request if a page interprets it as part of itself. The scripts set top.ran.
+// Markup that runs a script or sends a request if a page does not escape it. The scripts set top.ran.
 var markup = []string{
 	`<script>top.ran=1</script>`, `<img src=x onerror=top.ran=1>`, `"><img src=` + collector + `/a onerror=top.ran=1>`, `'><svg onload=top.ran=1>`, `<svg><script>top.ran=1</script></svg>`,
 	`<svg><animate onbegin=top.ran=1 attributeName=x dur=1s>`, `<iframe srcdoc="<script>top.ran=1</script>"></iframe>`, `<iframe src="javascript:top.ran=1"></iframe>`,
@@ -38,7 +38,7 @@ var markup = []string{
 	`<sluice-chat host="` + collector + `" agent="x" open></sluice-chat>`, `<img name=currentScript>`, `<form name=createElement><input name=append></form>`,
 }
 
-// Markdown that tries to run a script or to send a request.
+// Markdown that tries to run a script or send a request.
 var markdowns = []string{
 	`[a](javascript:top.ran=1)`, `[a](JaVaScRiPt:top.ran=1)`, "[a](java\tscript:top.ran=1)", `[a](data:text/html,<script>top.ran=1</script>)`, `[a](vbscript:x)`, `[a](blob:x)`, `![a](` + collector + `/i.png)`,
 	`![a](x" onerror="top.ran=1)`, `<javascript:top.ran=1>`, "[a]: javascript:top.ran=1\n\n[a]", `[a](https://example.com/"onmouseover="top.ran=1)`, `[a](https://example.com/ "x" onclick=top.ran=1)`,
@@ -47,9 +47,8 @@ var markdowns = []string{
 	`https://example.com/"onclick=top.ran=1`, `[<img src=x onerror=top.ran=1>](https://example.com/)`, `[a](//` + strings.TrimPrefix(collector, "http://") + `/)`, `[a](https://user:` + `pass@example.com/)`,
 }
 
-// harmless is a JavaScript expression that lists the forbidden elements and attributes on a page: those that run
-// scripts or send requests. It examines the page's main part, its dialogs, their frames and the chat. "" means that it
-// found none.
+// harmless is a JavaScript expression that lists forbidden elements and attributes: those that run scripts or send
+// requests. It examines the page's main part, its dialogs, their frames and the chat. "" means that there are none.
 const harmless = `(() => {
 	const faults = window.ran ? ['a script has run'] : [];
 	const look = (root, isFrame) => {
@@ -80,7 +79,7 @@ func (t *tab) mustBeHarmless(where string) {
 	}
 }
 
-// upload sends a file and returns the id of its datasource, or "" if the service does not read files of its type.
+// upload uploads a file and returns the id of its datasource, or "" if the service does not support the file's type.
 func (s *service) upload(store, name string, content []byte) string {
 	s.Helper()
 	var body bytes.Buffer
@@ -124,7 +123,7 @@ func (s *service) upload(store, name string, content []byte) string {
 	return made.ID
 }
 
-// hostilePDF returns a PDF with scripts, forms and links: in the document, on the page and in its annotations.
+// hostilePDF returns a PDF with scripts, forms and links in the document, on the page and in annotations.
 func hostilePDF() []byte {
 	act := func(kind, rest string) string { return "<< /S /" + kind + " " + rest + " >>" }
 	uri, js := act("URI", "/URI ("+collector+"/pdf)"), act("JavaScript", `/JS (app.alert\("Key?"\); app.launchURL\("`+collector+`/js"\); this.submitForm\("`+collector+`/form"\);)`)
@@ -140,10 +139,9 @@ func hostilePDF() []byte {
 	)
 }
 
-// TestNoContentRunsScriptsOrSendsRequests stores hostile names, texts, files and pages, and lets a model write hostile
+// TestNoContentRunsScriptsOrSendsRequests stores hostile names, texts, files and pages, and has a model write hostile
 // answers. It then opens all of them: in the console, next to the original, in the documentation, and in the chat on
-// another web site. Every tab checks that no request leaves the service, no dialog opens and the policies are
-// respected.
+// another web site. Every tab checks that no request leaves the service, no dialog opens and no policy is violated.
 func TestNoContentRunsScriptsOrSendsRequests(t *testing.T) {
 	t.Parallel()
 	written := strings.Join(append(append([]string{}, markup...), markdowns...), "\n\n")
@@ -201,7 +199,7 @@ func TestNoContentRunsScriptsOrSendsRequests(t *testing.T) {
 
 func attackConsole(t *testing.T, e *embedded, store, conversation string, sources []string) {
 	c := open(&service{TB: t, base: e.base})
-	c.hostile.Store(true) // the console parses web pages into documents that it does not show; their policy blocks scripts and styles
+	c.hostile.Store(true) // the console parses web pages into documents that it does not show; the policy blocks their scripts and styles
 	c.signIn()
 	views := map[string]string{
 		"#/datastores": ".cards a", "#/datastores/" + store: ".sources .chip", "#/datastores/" + store + "/search?query=kettle": ".hits td", "#/datastores/" + store + "/settings": "form",
@@ -220,7 +218,7 @@ func attackConsole(t *testing.T, e *embedded, store, conversation string, source
 			t.Errorf("%s shows a mark of direction", hash)
 		}
 	}
-	// The whole picture of the PDF is a link within the PDF. A click on it must have no effect.
+	// The PDF's picture is one large link within the PDF. Clicking it must do nothing.
 	var pdf struct{ Data []struct{ ID string } }
 	e.call(http.MethodGet, "/datasources?search=.pdf&datastoreId="+store, nil, &pdf)
 	if len(pdf.Data) != 1 {
@@ -264,7 +262,7 @@ func attackDocumentation(t *testing.T, e *embedded) {
 
 func attackChat(t *testing.T, e *embedded) {
 	c := openWithSite(&service{TB: t, base: e.base}, e.site)
-	for range 2 { // the second time, the conversation is read from the browser's storage
+	for range 2 { // the second time, the conversation comes from the browser's storage
 		c.do("opening the page", chromedp.Navigate(e.site+"/"))
 		c.until(`document.querySelector('sluice-chat')`)
 		value[bool](c, `(document.querySelector('sluice-chat').open(), true)`)
@@ -280,7 +278,7 @@ func attackChat(t *testing.T, e *embedded) {
 	}
 }
 
-// attackMarkdown renders random answers that consist of pieces of Markdown and markup.
+// attackMarkdown renders random answers made of pieces of Markdown and markup.
 func attackMarkdown(t *testing.T, e *embedded) {
 	count := 300
 	if said := os.Getenv(attacksVariable); said != "" {
@@ -315,7 +313,7 @@ func attackMarkdown(t *testing.T, e *embedded) {
 		})()`)
 		c.mustBeHarmless(fmt.Sprintf("random answers (seed %d)", seed))
 	}
-	// As a cross-check, the expression must find these forbidden elements.
+	// Cross-check: the expression must find these forbidden elements.
 	for _, wrong := range []string{`{tag: 'a', href: 'javascript:1'}`, `{tag: 'svg'}`, `{tag: 'iframe'}`, `{tag: 'img', src: 'data:,x'}`} {
 		found := value[string](c, `(() => {
 			const {tag, ...attributes} = `+wrong+`, element = document.createElement(tag);

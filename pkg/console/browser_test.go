@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// shared is the browser in which all tests open their tabs.
+// shared is the browser for the tabs of all tests.
 var shared struct {
 	sync.Once
 	ctx  context.Context
@@ -55,7 +55,7 @@ func closeShared() {
 	}
 }
 
-// service is an api process that belongs to one test.
+// service is an api process for a single test.
 type service struct {
 	testing.TB
 	base string
@@ -81,7 +81,7 @@ func start(t testing.TB, env ...string) *service {
 	return &service{TB: t, base: "http://" + s.Addr()}
 }
 
-// call sends a request as a program would. It fails the test unless the response is a success.
+// call sends a request and fails the test unless it succeeds.
 func (s *service) call(method, path string, body, into any) {
 	s.Helper()
 	s.callWith(http.Header{}, method, path, body, into)
@@ -115,7 +115,7 @@ func (s *service) callWith(header http.Header, method, path string, body, into a
 	}
 }
 
-// settled waits until n datasources of the datastore have been processed.
+// settled waits until n of the datastore's datasources have been processed.
 func (s *service) settled(store string, n int, timeout time.Duration) {
 	s.Helper()
 	waitUntil(s, timeout, fmt.Sprintf("%d datasources are settled", n), func() bool {
@@ -140,17 +140,17 @@ func waitUntil(t testing.TB, d time.Duration, what string, holds func() bool) {
 	}
 }
 
-// tab is a browser tab with its own storage. It fails the test if the console does something that it must never do:
-// throw an exception, log an error, violate its policy, or send a request to another host.
+// tab is a browser tab with its own storage. It fails the test if the console throws an exception, logs an error,
+// violates its policy, or sends a request to another host.
 type tab struct {
 	testing.TB
 	base    string
 	ctx     context.Context
-	hostile atomic.Bool // whether the content causes violations of the policy, which are then not faults
+	hostile atomic.Bool // whether the content violates the policy, so that violations are not faults
 	pages   string      // address of another web site that the tab may open
 }
 
-// stepTimeout is the time limit for one step of a test, chosen for a busy machine.
+// Time limit for one step of a test, long enough for a busy machine.
 const stepTimeout = 60 * time.Second
 
 func open(s *service) *tab {
@@ -185,7 +185,7 @@ func openWithSite(s *service, pages string) *tab {
 		case *runtime.EventExceptionThrown:
 			fault("an exception: %s %+v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception)
 		case *log.EventEntryAdded:
-			// Some tests expect rejected requests. The browser logs them, and the console reports them itself.
+			// Some tests cause rejected requests. The browser logs these, and the console reports them itself.
 			refused := t.hostile.Load() && strings.Contains(e.Entry.Text, "blocked") &&
 				(strings.Contains(e.Entry.Text, "Content Security Policy") || strings.Contains(e.Entry.Text, "CORS policy"))
 			if e.Entry.Level == "error" && e.Entry.Source != "network" && !refused {
@@ -218,10 +218,10 @@ func openWithSite(s *service, pages string) *tab {
 			t.Error(f)
 		}
 	})
-	if err := chromedp.Do(ctx); err != nil { // the tab lives as long as the context with which it is first used
+	if err := chromedp.Do(ctx); err != nil { // the tab lives as long as the context of its first use
 		t.Fatal(err)
 	}
-	// Tabs of other tests may be in front of this one. The page must behave as if it were visible.
+	// Tabs of other tests may hide this one, but the page must behave as if it were visible.
 	if _, err := cdp.Call(ctx, chromedp.FromContext(ctx).Target, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func (t *tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// said returns the text of the page, for error messages.
+// said returns the page's text, for error messages.
 func (t *tab) said() string {
 	ctx, cancel := context.WithTimeout(t.ctx, 5*time.Second)
 	defer cancel()
@@ -246,8 +246,8 @@ func (t *tab) said() string {
 	return text
 }
 
-// at opens an address of the console and waits for its view. Until then the previous view is still shown, and it may
-// have elements that match the same selectors.
+// at opens an address of the console and waits for its view. Until then, the previous view is still shown, and its
+// elements may match the same selectors.
 func (t *tab) at(hash string) {
 	t.Helper()
 	t.do("leaving a view", chromedp.Evaluate[chromedp.Void](`[window.viewBefore, window.hashBefore] = [document.querySelector('main')?.firstElementChild, location.hash], undefined`))
@@ -261,7 +261,7 @@ func (t *tab) at(hash string) {
 	})
 }
 
-// waitVisible waits until the first element that matches a selector is visible.
+// waitVisible waits until the first element that matches the selector is visible.
 func (t *tab) waitVisible(css string) {
 	t.Helper()
 	t.eventually("waiting for "+css, func() (bool, error) {
@@ -269,11 +269,11 @@ func (t *tab) waitVisible(css string) {
 	})
 }
 
-// The functions below find an element by its selector immediately before each action. The page may replace elements at
-// any time, because its lists are updated; an element that was found earlier may no longer be in the page.
+// The functions below look up an element immediately before each action. The page updates its lists and may replace
+// elements at any time, so an element found earlier may be gone.
 
-// aim scrolls an element into view and returns a point on it, or null if a click at this point would not reach the
-// element. If the next click reaches another element, aim stops it, so that the caller can repeat the click.
+// aim scrolls an element into view and returns a point on it, or null if a click there would not reach the element. If
+// the next click reaches another element, aim stops it, so that the caller can click again.
 const aim = `(css) => {
 	const element = document.querySelector(css);
 	if (!element) return null;
@@ -297,7 +297,7 @@ const aim = `(css) => {
 	return [x, y];
 }`
 
-// click clicks the first element that matches a selector as soon as the element can be reached and is enabled.
+// click clicks the first element that matches the selector once it can be reached and is enabled.
 func (t *tab) click(css string) {
 	t.Helper()
 	t.eventually("clicking "+css, func() (bool, error) {
@@ -306,13 +306,13 @@ func (t *tab) click(css string) {
 			return false, err
 		}
 		t.do("clicking "+css, chromedp.MouseClickXY(at[0], at[1]))
-		// The click may have opened another document, in which the variable is undefined.
+		// The variable is undefined if the click has opened another document.
 		return evaluate[bool](t, `['hit', undefined].includes(window.clickTest)`)
 	})
 }
 
-// focusField focuses a field, sets its value unless the value is null, and moves the caret to its end. It returns the
-// field's value.
+// focusField focuses a field, sets its value unless that is null, moves the caret to the end, and returns the field's
+// value.
 const focusField = `(css, value) => {
 	const field = document.querySelector(css);
 	if (!field) return null;
@@ -323,8 +323,8 @@ const focusField = `(css, value) => {
 	return field.value;
 }`
 
-// typeText types text at the end of a field. If the text ends with a return, typeText presses it only after the field
-// contains the rest of the text, because the page may replace the field while the text is being typed.
+// typeText types text at the end of a field. If the text ends with a return, typeText presses it only once the field
+// contains the rest, because the page may replace the field during typing.
 func (t *tab) typeText(css, text string) {
 	t.Helper()
 	typed, submit := strings.CutSuffix(text, "\r")
@@ -343,7 +343,6 @@ func (t *tab) typeText(css, text string) {
 	}
 }
 
-// clearField removes the text of a field.
 func (t *tab) clearField(css string) {
 	t.Helper()
 	t.eventually("emptying "+css, func() (bool, error) {
@@ -367,8 +366,8 @@ func (t *tab) chooseFiles(files []string) {
 	})
 }
 
-// eventually repeats a step until it succeeds. An error also leads to another attempt, because the page may have opened
-// another document during the step.
+// eventually repeats a step until it succeeds. It also retries after errors, because the page may have opened another
+// document during the step.
 func (t *tab) eventually(what string, step func() (bool, error)) {
 	t.Helper()
 	deadline := time.NewTimer(stepTimeout)
@@ -393,14 +392,14 @@ func (t *tab) keys(keys string, options ...chromedp.KeyOption) {
 	t.do("pressing keys", chromedp.KeyEvent(keys, options...))
 }
 
-// until waits until an expression is true in the page. Errors are ignored while it waits, because the page may open
-// another document.
+// until waits until an expression is true in the page. It ignores errors meanwhile, because the page may open another
+// document.
 func (t *tab) until(expression string) {
 	t.Helper()
 	t.eventually("waiting for "+expression, func() (bool, error) { return evaluate[bool](t, "Boolean("+expression+")") })
 }
 
-// value evaluates an expression in the page. If the result is a promise, value waits for it.
+// value evaluates an expression in the page and awaits a promise.
 func value[T any](t *tab, expression string) T {
 	t.Helper()
 	v, err := evaluate[T](t, expression)
@@ -416,7 +415,7 @@ func evaluate[T any](t *tab, expression string) (T, error) {
 	return chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 }
 
-// signIn signs in like a person.
+// signIn signs in as a user would.
 func (t *tab) signIn() {
 	t.Helper()
 	t.at("#/")

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// EmbedPath is the path of the chat script that other web sites embed.
+// EmbedPath is the path of the chat script for other web sites.
 const EmbedPath = "/embed/chat.js"
 
 // Path of the chat's main module.
 const entry = "embed/chat.js"
 
-// Patterns for the imports, exports and comments in the console's modules. bundle leaves all other code unchanged.
+// Patterns for imports, exports and comments in the console's modules. bundle leaves the rest of the code unchanged.
 var (
 	importPattern  = regexp.MustCompile(`(?m)^import \{ ([^}]+) \} from '([^']+)';\n`)
 	exportPattern  = regexp.MustCompile(`(?m)^export ((?:async )?(?:function\*?|const|class)) (\w+)`)
@@ -22,8 +22,8 @@ var (
 	nonWordPattern = regexp.MustCompile(`\W`)
 )
 
-// bundle combines a module and its imports into one classic script without comments. A module script would need one
-// request per file. It also could not find its own script element, because modules have no document.currentScript.
+// bundle combines a module and its imports into one classic script without comments. A module script would need a
+// request per file, and could not find its own script element, because modules have no document.currentScript.
 func bundle(sources map[string][]byte, name string) ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteString("(() => {\n'use strict';\n")
@@ -63,7 +63,7 @@ func bundle(sources map[string][]byte, name string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// variable returns the name of the variable that holds a module's exports in a bundle.
+// variable returns the name of the variable for a module's exports in a bundle.
 func variable(module string) string {
 	return "$" + nonWordPattern.ReplaceAllString(strings.TrimSuffix(module, ".js"), "_")
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// covered is a JavaScript expression for the number of pixels of the last turn that the input box hides. It is 0 if the
-// end of the turn is visible.
+// covered is a JavaScript expression for the number of pixels of the last turn that the input box covers: 0 if the end
+// of the turn is visible.
 const covered = `Math.ceil([...document.querySelectorAll('.turn')].at(-1).getBoundingClientRect().bottom - document.querySelector('.ask').getBoundingClientRect().top)`
 
-// TestTheChatScrollsWithItsAnswers asks several questions, one after the other, in windows of different sizes.
+// TestTheChatScrollsWithItsAnswers asks several questions in windows of different sizes.
 func TestTheChatScrollsWithItsAnswers(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -39,7 +39,7 @@ func TestTheChatScrollsWithItsAnswers(t *testing.T) {
 	}
 }
 
-// TestTheChatKeepsThePositionOfAReaderWhoScrolledUp lets a model write a long answer. The page scrolls with the answer
+// TestTheChatKeepsThePositionOfAReaderWhoScrolledUp has a model write a long answer. The page scrolls with the answer
 // until the reader scrolls up.
 func TestTheChatKeepsThePositionOfAReaderWhoScrolledUp(t *testing.T) {
 	t.Parallel()
@@ -83,8 +83,8 @@ func TestTheChatKeepsThePositionOfAReaderWhoScrolledUp(t *testing.T) {
 	}
 }
 
-// TestAConversationShowsTheSameMarksAsTheAnswer has a model state something that no source supports, and opens the
-// conversation again.
+// TestAConversationShowsTheSameMarksAsTheAnswer has a model make a claim that no source supports, and reopens the
+// conversation.
 func TestAConversationShowsTheSameMarksAsTheAnswer(t *testing.T) {
 	t.Parallel()
 	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -1,6 +1,6 @@
-// Package console is the web interface at /: HTML, CSS and JavaScript modules embedded in the program. There is no
-// build step and no resource from another host. The console is an ordinary client of the API and has only the
-// permissions of the key entered by the user.
+// Package console is the web interface at /: HTML, CSS and JavaScript modules embedded in the program, without a build
+// step and without resources from other hosts. The console is an ordinary client of the API, with only the permissions
+// of the key that the user enters.
 package console
 
 import (
@@ -28,14 +28,14 @@ var Icon []byte
 // Prefix is the path prefix of the console's files.
 const Prefix = "/console/"
 
-// Policy is the page's Content-Security-Policy. Scripts and styles are loaded only from the service itself; inline ones
-// are blocked. Web pages are shown in frames without an address, which inherit this policy. Only the Trusted Types
-// policy "inert" may parse HTML, and its output is never inserted into the page (static/original.js).
+// Policy is the page's Content-Security-Policy. Scripts and styles come only from the service itself; inline ones are
+// blocked. Web pages are shown in frames without an address, which inherit this policy. Only the Trusted Types policy
+// "inert" may parse HTML, and its output is never inserted into the page (static/original.js).
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
 	"require-trusted-types-for 'script'; trusted-types inert"
 
-// types maps file extensions to media types. Files with other extensions are not served.
+// types maps file extensions to media types. Other files are not served.
 var types = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".js":   "text/javascript; charset=utf-8",
@@ -43,29 +43,29 @@ var types = map[string]string{
 	".svg":  "image/svg+xml",
 }
 
-// file holds the content of one of the console's files and its media type.
+// file is one of the console's files.
 type file struct {
 	kind   string
 	plain  []byte
-	packed []byte // compressed with gzip
+	packed []byte // gzip-compressed
 }
 
-// console holds all files by request path.
+// console maps request paths to files.
 type console struct {
 	files   map[string]file
 	version string
 }
 
-// placeholder is a text in index.html that is replaced with the version of the program. The addresses of the other
-// files contain the version, so that browsers can cache the files permanently and never mix two releases.
+// placeholder is replaced in index.html with the version of the program. The addresses of all other files contain the
+// version, so that browsers can cache the files forever and never mix two releases.
 const placeholder = "VERSION"
 
-// load prepares the files on the first request, so that a process whose console is not used does not compress them.
+// load prepares the files on the first request, so that a process without console users does not compress them.
 var load = sync.OnceValue(func() *console {
 	c := &console{files: map[string]file{}}
 	sources := map[string][]byte{}
 	sum := sha256.New()
-	// The files are embedded, so reading them cannot fail.
+	// Reading embedded files cannot fail.
 	_ = fs.WalkDir(static, "static", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || types[path.Ext(name)] == "" {
 			return err
@@ -100,7 +100,7 @@ func pack(content []byte) []byte {
 	return b.Bytes()
 }
 
-// SetHeaders sets the headers that protect a page of the service in a browser.
+// SetHeaders sets the security headers of a page.
 func SetHeaders(h http.Header, policy string) {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -124,7 +124,7 @@ func Serve(w http.ResponseWriter, r *http.Request) bool {
 	switch r.URL.Path {
 	case "/":
 		h.Set("Cache-Control", "no-cache")
-	case EmbedPath: // other sites embed it under an address without a version
+	case EmbedPath: // other sites embed it at an address without a version
 		h.Set("Cache-Control", "public, max-age=600")
 		h.Set("Cross-Origin-Resource-Policy", "cross-origin")
 		h.Set("Access-Control-Allow-Origin", "*")
@@ -148,5 +148,5 @@ func WriteFile(w http.ResponseWriter, r *http.Request, plain, packed []byte) {
 		body = packed
 	}
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	_, _ = w.Write(body) // an error means that the client has disconnected
+	_, _ = w.Write(body) // fails only if the client has disconnected
 }

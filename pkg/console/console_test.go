@@ -15,7 +15,6 @@ import (
 	"github.com/sluice/sluice/pkg/console"
 )
 
-// get requests a path from the handler.
 func get(t *testing.T, at string, headers ...string) (*httptest.ResponseRecorder, bool) {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -121,8 +120,7 @@ func TestTheConsoleLoadsNothingFromOtherHosts(t *testing.T) {
 	}
 }
 
-// maxConsoleBytes is the maximum size of all the console's files as they are sent. A first load transfers only some of
-// them.
+// Maximum size of all the console's files as sent. A first load transfers only some of them.
 const maxConsoleBytes = 100_000
 
 func TestTheConsoleIsSmall(t *testing.T) {

@@ -13,9 +13,8 @@ import (
 	"testing"
 )
 
-// eventBlocker is a proxy for the service that withholds the events of datasources. It accepts requests for events but
-// sends none. Each accepted request sends a signal to begun and lasts until cut receives a value. While held is true,
-// requests for events fail.
+// eventBlocker is a proxy that withholds the events of datasources. It accepts requests for events but sends none. Each
+// accepted request signals begun and lasts until cut receives a value. While held is true, requests for events fail.
 type eventBlocker struct {
 	*httptest.Server
 	begun, cut chan struct{}
@@ -53,15 +52,15 @@ func blockEvents(t *testing.T, base string) *eventBlocker {
 	return d
 }
 
-// TestLostEventsAreCaughtUp opens a list that receives no events. It must nevertheless show changes from before the
-// watch began, from the time while the watch was broken, and those whose events were lost.
+// TestLostEventsAreCaughtUp opens a list that receives no events. The list must still show changes made before the
+// watch began, changes made while the watch was interrupted, and changes whose events were lost.
 func TestLostEventsAreCaughtUp(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	var store struct{ ID string }
 	s.call(http.MethodPost, "/datastores", map[string]any{"name": "Letters"}, &store)
 	n := 0
-	// add adds texts with idempotency keys. The ids are then derived from the keys and say nothing about the order.
+	// add adds texts with idempotency keys, so that the ids are derived from the keys and say nothing about the order.
 	add := func(names ...string) (ids []string) {
 		for _, name := range names {
 			var made struct{ ID string }
@@ -87,7 +86,7 @@ func TestLostEventsAreCaughtUp(t *testing.T) {
 	}
 	shows("third", "second", "first")
 
-	add("fourth") // no watch has begun yet
+	add("fourth") // before any watch has begun
 	d.held.Store(false)
 	<-d.begun
 	shows("fourth", "third", "second", "first")
@@ -101,14 +100,14 @@ func TestLostEventsAreCaughtUp(t *testing.T) {
 	<-d.begun
 	shows("sixth", "fifth", "fourth", "third", "first")
 
-	add("seventh") // the watch is open, but its event is lost
+	add("seventh") // the watch is open, but the event is lost
 	value[bool](c, `document.dispatchEvent(new Event('visibilitychange'))`)
 	shows("seventh", "sixth", "fifth", "fourth", "third", "first")
 	c.until(`document.querySelector('.counts').innerText.includes('Searchable: 6')`)
 }
 
-// TestOnlyRetryableUploadsAreSentAgain drops a file that no service would accept, and a file for which the service
-// temporarily has no room.
+// TestOnlyRetryableUploadsAreSentAgain drops a file that no service would accept and one for which the service has no
+// room at the moment.
 func TestOnlyRetryableUploadsAreSentAgain(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -158,7 +157,7 @@ func TestOnlyRetryableUploadsAreSentAgain(t *testing.T) {
 	}
 }
 
-// TestUnreadableFilesAreNotRetried adds a file that fails because of its content, and a page that fails because of the
+// TestUnreadableFilesAreNotRetried adds a file that fails because of its content and a page that fails because of the
 // service's configuration.
 func TestUnreadableFilesAreNotRetried(t *testing.T) {
 	t.Parallel()

@@ -10,14 +10,14 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// TestFromAnEmptyServiceToACitedAnswer does what a new user does in a browser, with a complete service.
+// TestFromAnEmptyServiceToACitedAnswer does in a browser what a new user does, with a complete service.
 func TestFromAnEmptyServiceToACitedAnswer(t *testing.T) {
 	t.Parallel()
 	c := open(start(t))
 
 	c.at("#/")
 	c.typeText("input[name=key]", "sk_wrong_0123456789\r")
-	c.waitVisible("[role=alert]") // shows the error and lets the user try again
+	c.waitVisible("[role=alert]") // the error, after which the user can try again
 	c.clearField("input[name=key]")
 	c.typeText("input[name=key]", testKey+"\r")
 	c.waitVisible("ol.steps") // the next steps
@@ -25,7 +25,7 @@ func TestFromAnEmptyServiceToACitedAnswer(t *testing.T) {
 	c.typeText("input[name=name]", "Handbook\r")
 	c.waitVisible(".drop")
 	c.chooseFiles(documents(t, "aurora-x2-manual.pdf", "support.html"))
-	// The list is updated without a reload.
+	// The list updates without a reload.
 	c.until(`document.querySelectorAll('.sources .chip.synched').length === 2`)
 	c.until(`/2 datasources/.test(document.querySelector('.counts').innerText)`)
 
@@ -54,7 +54,7 @@ func TestFromAnEmptyServiceToACitedAnswer(t *testing.T) {
 	}
 	c.waitVisible(`.original img[alt*="page 1"]`)
 	c.until(`document.querySelector('.original img').naturalWidth > 500`)
-	c.waitVisible(".original mark") // in the text of the page, above the picture of the page
+	c.waitVisible(".original mark") // in the page's text, above its picture
 	if page := value[string](c, `document.querySelector('.original pre').innerText`); !strings.Contains(page, "vertical multistage pump") {
 		t.Errorf("the text of the page is %q", page)
 	}
@@ -141,7 +141,7 @@ func (t *tab) tabTo(css string) {
 
 func quote(s string) string { return "`" + s + "`" }
 
-// TestAWebPageIsShownNextToItsChunks opens the original of a web page, whose scripts must not run.
+// TestAWebPageIsShownNextToItsChunks opens the original of a web page. Its scripts must not run.
 func TestAWebPageIsShownNextToItsChunks(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -186,8 +186,8 @@ func TestAWebPageIsShownNextToItsChunks(t *testing.T) {
 	}
 }
 
-// TestALinkCanSignIn opens a link like the one that the demo prints. The key must disappear from the address, and the
-// link must not replace the key of a user who is already signed in.
+// TestALinkCanSignIn opens a link like the demo's. The key must disappear from the address, and must not replace the
+// key of a user who is already signed in.
 func TestALinkCanSignIn(t *testing.T) {
 	t.Parallel()
 	c := open(start(t))
@@ -249,8 +249,8 @@ func TestADatasourceIsEdited(t *testing.T) {
 	}
 }
 
-// TestTheConsoleOffersActionsAllowedByTheKey signs in with a key that can only read, and with a key that can only query
-// one agent.
+// TestTheConsoleOffersActionsAllowedByTheKey signs in with a read-only key and with a key that can only query one
+// agent.
 func TestTheConsoleOffersActionsAllowedByTheKey(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -291,7 +291,7 @@ func TestTheConsoleOffersActionsAllowedByTheKey(t *testing.T) {
 	c.waitVisible(".ask textarea")
 }
 
-// TestAnAgentIsEmbeddedInAWebSite makes an agent public, adds the origin of a web site and tries out the chat.
+// TestAnAgentIsEmbeddedInAWebSite makes an agent public, adds a site's origin and tries the chat.
 func TestAnAgentIsEmbeddedInAWebSite(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -7,7 +7,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// hasFocus waits until an element has the focus, and then types the text.
+// hasFocus waits until an element has the focus and then types text.
 func (t *tab) hasFocus(css, then string) {
 	t.Helper()
 	t.waitVisible(css)
@@ -17,7 +17,6 @@ func (t *tab) hasFocus(css, then string) {
 	}
 }
 
-// waitFormError waits until the visible form shows the error.
 func (t *tab) waitFormError(what string) {
 	t.Helper()
 	t.until(`[...document.querySelectorAll('[role=alert]')].some((p) => p.textContent.trim() === ` + quote(what) + `)`)
@@ -35,7 +34,7 @@ func TestTypingStartsInTheFirstField(t *testing.T) {
 	c.waitFormError("“API key” is required.")
 	c.keys("sk_wrong\r")
 	c.waitFormError("The API key is not valid: it is wrong, revoked or expired")
-	c.keys(testKey + "\r") // the wrong key is selected, so it is overwritten
+	c.keys(testKey + "\r") // the wrong key is selected, so this overwrites it
 	c.waitVisible("ol.steps")
 	var store struct{ ID string }
 	s.call(http.MethodPost, "/datastores", map[string]any{"name": "Notes"}, &store)
@@ -66,14 +65,14 @@ func TestTypingStartsInTheFirstField(t *testing.T) {
 	}
 	c.at("#/datastores/" + store.ID + "/search")
 	c.hasFocus("main input[type=search]", "")
-	// The focus is on Cancel, so that an accidental key press does not delete anything.
+	// The focus is on Cancel, so that an accidental key press deletes nothing.
 	c.at("#/datastores/" + store.ID + "/settings")
 	c.waitVisible("main .card > .actions button:last-child")
 	c.click("main .card > .actions button:last-child")
 	c.until(`document.activeElement.textContent === 'Cancel'`)
 }
 
-// TestTablesOnAPhoneDoNotBreakWords checks that wide tables are scrolled instead.
+// TestTablesOnAPhoneDoNotBreakWords checks that wide tables scroll instead.
 func TestTablesOnAPhoneDoNotBreakWords(t *testing.T) {
 	t.Parallel()
 	c := open(start(t))

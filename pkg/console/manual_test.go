@@ -13,15 +13,15 @@ import (
 	"github.com/sluice/sluice/docs"
 )
 
-// reads opens a page that does not belong to the console, and waits until it is loaded.
+// reads opens a page outside the console and waits until it is loaded.
 func (t *tab) reads(path string) {
 	t.Helper()
 	t.do("opening "+path, chromedp.Navigate(t.base+path))
 	t.until(`document.readyState === 'complete' && document.querySelector('main h1')`)
 }
 
-// TestAFirstLoadIsSmall measures how much a browser with an empty cache is sent. Every tab also checks that nothing is
-// loaded from other hosts.
+// TestAFirstLoadIsSmall measures how much the service sends to a browser with an empty cache. Every tab also checks
+// that nothing comes from other hosts.
 func TestAFirstLoadIsSmall(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -77,28 +77,28 @@ func TestTheDocumentationIsReadByKeyboard(t *testing.T) {
 			t.Errorf("%s: %s", path, wrong)
 		}
 	}
-	// A fragment in the address need not be the id of an element.
+	// A fragment in the address need not be an element's id.
 	for _, hash := range []string{"#x", "#1", "#a/b%zz", "#>", "#listDatastores"} {
 		c.reads("/docs/api" + hash)
 		if text := value[string](c, `document.querySelector('main').textContent`); !strings.Contains(text, "/datastores") {
 			t.Errorf("/docs/api%s shows %.100q", hash, text)
 		}
 	}
-	// A single key opens the search, and Enter opens the best result.
+	// A single key opens the search, and Enter the best result.
 	c.reads("/docs")
 	c.keys("/")
 	c.until(`document.activeElement.id === 'query'`)
-	value[bool](c, `(document.activeElement.value = '', true)`) // unlike a real key, a key sent by the driver is also typed into the field
+	value[bool](c, `(document.activeElement.value = '', true)`) // unlike a real key, a key from the driver is also typed into the field
 	c.keys("errors")
 	c.waitVisible("#found a")
 	c.keys("\r")
 	c.until(`location.pathname === '/docs/errors'`)
-	// The search also finds words in the text of pages.
+	// The search also finds words in the text.
 	c.typeText("#query", "OPENAI_BASE_URL")
 	c.until(`[...document.querySelectorAll('#found a mark')].some((e) => e.textContent === 'OPENAI_BASE_URL')`)
 }
 
-// hiddenFocus is a JavaScript expression for the focused element if its focus is not visible; otherwise it is "".
+// hiddenFocus is a JavaScript expression for the focused element if its focus is invisible, and "" otherwise.
 const hiddenFocus = `(() => {
 	const e = document.activeElement, style = getComputedStyle(e), {left, right, top, bottom} = e.getClientRects()[0];
 	const within = (from, to, size) => (Math.max(from, 0) + Math.min(to, size)) / 2; // the middle of the part that is in the window
@@ -107,8 +107,7 @@ const hiddenFocus = `(() => {
 	return seen || e === document.body ? '' : e.outerHTML.slice(0, 120) + ' under ' + hit?.outerHTML.slice(0, 80);
 })()`
 
-// headings is a JavaScript expression that describes a fault in the levels of the page's headings; "" means that there
-// is none.
+// headings is a JavaScript expression that describes a fault in the page's heading levels, or "".
 const headings = `(() => {
 	const levels = [...document.querySelectorAll('h1, h2, h3, h4, h5, h6')].map((e) => Number(e.localName[1]));
 	if (levels[0] !== 1 || levels.filter((l) => l === 1).length !== 1) return 'the headings begin with ' + levels.slice(0, 3);

@@ -18,8 +18,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// fullSizeVariable is the environment variable that makes these tests use the numbers that the console promises to
-// support, instead of smaller ones.
+// fullSizeVariable makes these tests use the sizes that the console promises to support instead of smaller ones.
 const fullSizeVariable = "CONSOLE_MANY"
 
 func scaled(few, all int) int {
@@ -29,7 +28,7 @@ func scaled(few, all int) int {
 	return few
 }
 
-// TestALongListOpensAtOnceAndScrolls opens a datastore with 10,000 datasources and scrolls to the end of the list.
+// TestALongListOpensAtOnceAndScrolls opens a datastore with 10,000 datasources and scrolls to the end.
 func TestALongListOpensAtOnceAndScrolls(t *testing.T) {
 	t.Parallel()
 	n := scaled(1000, 10_000)
@@ -55,14 +54,14 @@ func TestALongListOpensAtOnceAndScrolls(t *testing.T) {
 		return performance.now() - begin;
 	})()`)
 	t.Logf("a list of %d opens in %.0f ms", n, opened)
-	if all := scaled(0, 1) == 1; all && opened > 1000 { // the time is meaningless while other tests are running
+	if all := scaled(0, 1) == 1; all && opened > 1000 { // while other tests are running, the time means nothing
 		t.Errorf("a list of %d opens in %.0f ms", n, opened)
 	}
-	// A new datasource appears at the top, even if most of the list has not been loaded.
+	// A new datasource appears at the top, even if most of the list is not loaded.
 	s.call(http.MethodPost, "/datasources", map[string]any{"datastoreId": store.ID, "type": "text", "name": "Postcard", "config": map[string]any{"text": "Wish you were here."}}, nil)
 	c.until(`document.querySelector('.sources .source a').textContent === 'Postcard'`)
 	n++
-	// Scroll as with a mouse wheel: one screen at a time, as fast as the browser paints, until the end.
+	// Scroll to the end like a mouse wheel: one screen at a time, as fast as the browser paints.
 	type scrolled struct {
 		Rows          int
 		Took, Slowest float64
@@ -89,13 +88,13 @@ func TestALongListOpensAtOnceAndScrolls(t *testing.T) {
 	if twice := value[int](c, `document.querySelectorAll('.sources a').length - new Set([...document.querySelectorAll('.sources a')].map(a => a.hash)).size`); twice != 0 {
 		t.Errorf("%d rows are there twice", twice)
 	}
-	// Filtering works as usual when all rows are loaded.
+	// Filtering still works with all rows loaded.
 	c.typeText(".filters input", fmt.Sprintf("Letter %05d", n-2))
 	c.until(`document.querySelectorAll('.sources .source').length === 1`)
 }
 
-// unreliableProxy is a proxy that behaves like a bad network and a busy service: it rejects some uploads, and drops the
-// responses to some accepted uploads.
+// unreliableProxy behaves like a bad network and a busy service: it rejects some uploads and drops the responses to
+// some accepted ones.
 func unreliableProxy(t *testing.T, base string) (proxy *httptest.Server, refused, lost *atomic.Int64) {
 	t.Helper()
 	to, err := url.Parse(base)
@@ -129,7 +128,7 @@ func unreliableProxy(t *testing.T, base string) (proxy *httptest.Server, refused
 	return proxy, refused, lost
 }
 
-// TestManyFilesAreUploadedOnce drops a folder of 1,000 files, with a network that sometimes fails.
+// TestManyFilesAreUploadedOnce drops a folder of 1,000 files over a network that sometimes fails.
 func TestManyFilesAreUploadedOnce(t *testing.T) {
 	t.Parallel()
 	n := scaled(120, 1000)
@@ -185,7 +184,7 @@ func TestManyFilesAreUploadedOnce(t *testing.T) {
 			t.Errorf("%s is there %d times", name, times)
 		}
 	}
-	// The list has been updated automatically and contains all files.
+	// The list has updated itself and contains all files.
 	c.until(fmt.Sprintf(`document.querySelectorAll('.sources .source').length === %d`, n))
 	c.until(fmt.Sprintf(`document.querySelector('.counts').innerText.includes('Searchable: %s')`, formatNumber(n)))
 }
@@ -208,7 +207,7 @@ func write(t *testing.T, name, text string) {
 	}
 }
 
-// drop drags local files or folders onto an element.
+// drop drops local files or folders onto an element.
 func (t *tab) drop(css string, paths ...string) {
 	t.Helper()
 	t.waitVisible(css)

@@ -12,7 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// module evaluates an expression that uses exports of one of the console's modules.
+// module evaluates an expression that uses exports of a console module.
 func module[T any](t *tab, name, imports, expression string) T {
 	t.Helper()
 	return value[T](t, `(async () => {
@@ -78,8 +78,8 @@ func testMarkdown(t *testing.T, c *tab) {
 	}
 }
 
-// testMarkdownTime renders texts that open many marks without closing them. Reading each of them to the end of the text
-// would take a time that grows with the square of the length: 16 times as long for four times the text.
+// testMarkdownTime renders texts that open many marks without closing them. If each mark were read to the end of the
+// text, four times the text would take 16 times as long.
 func testMarkdownTime(t *testing.T, c *tab) {
 	const long, short, tries = 64_000, 16_000, 4
 	for name, text := range map[string]func(n int) string{
@@ -124,8 +124,8 @@ func testMarkdownTime(t *testing.T, c *tab) {
 	}
 }
 
-// renderTime returns the processor time that the tab's main thread needs to render a text. A busy machine changes it
-// little.
+// renderTime returns the CPU time that the tab's main thread needs to render a text, which hardly depends on other
+// load.
 func (c *tab) renderTime(text string) time.Duration {
 	c.Helper()
 	before := c.threadTime()
@@ -133,7 +133,7 @@ func (c *tab) renderTime(text string) time.Duration {
 	return c.threadTime() - before
 }
 
-// threadTime returns the processor time that the tab's main thread has used.
+// threadTime returns the CPU time used by the tab's main thread.
 func (c *tab) threadTime() time.Duration {
 	c.Helper()
 	target := chromedp.FromContext(c.ctx).Target

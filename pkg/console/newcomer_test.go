@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 )
 
-// terminal records the output that a user sees when starting the service.
+// terminal records what a user sees when starting the service.
 type terminal struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -31,8 +31,8 @@ func (t *terminal) String() string {
 	return t.text.String()
 }
 
-// TestANewcomerHasACitedAnswer knows only what the terminal prints, and always takes the first action that a page
-// offers. It starts with an empty directory and ends at the place in the document on which the answer is based.
+// TestANewcomerHasACitedAnswer knows only what the terminal prints, and always takes the first action on a page. It
+// starts with an empty directory and ends at the passage in the document that supports the answer.
 func TestANewcomerHasACitedAnswer(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
@@ -73,7 +73,7 @@ func TestANewcomerHasACitedAnswer(t *testing.T) {
 		c.drop(".drop", documents(t, "aurora-x2-manual.pdf")...)
 		c.until(`document.querySelector('.sources .chip.synched')`)
 	})
-	step(func() { c.click("main button.main"); c.waitVisible(".ask textarea") }) // the only button of this kind on the page
+	step(func() { c.click("main button.main"); c.waitVisible(".ask textarea") }) // the page's only main button
 	step(func() {
 		c.typeText(".ask textarea", "How long is the warranty of the Aurora X2 pump?\r")
 		c.waitVisible(".cited a")

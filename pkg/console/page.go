@@ -7,7 +7,7 @@ import (
 	"regexp"
 )
 
-// Page is a self-contained HTML page with a Content-Security-Policy that forbids external resources.
+// Page is a self-contained HTML page whose Content-Security-Policy forbids external resources.
 type Page struct {
 	html   string
 	policy string
@@ -36,5 +36,5 @@ func NewPage(html string) Page {
 func (p Page) Write(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	SetHeaders(w.Header(), p.policy)
-	_, _ = w.Write([]byte(p.html)) // an error means that the client has disconnected
+	_, _ = w.Write([]byte(p.html)) // fails only if the client has disconnected
 }

@@ -16,14 +16,13 @@ import (
 	"github.com/sluice/sluice/testdata/site"
 )
 
-// axeVariable is the environment variable with the path of axe-core (axe.min.js). make check-console downloads that
-// file.
+// axeVariable is the environment variable with the path of axe-core (axe.min.js), which make check-console downloads.
 const axeVariable = "CONSOLE_AXE"
 
 // view is a view of the console, with the steps that bring it into a certain state.
 type view struct {
 	hash    string
-	visible string // selector of an element that appears with the view
+	visible string // selector of an element that is visible once the view is
 	open    func(c *tab)
 }
 
@@ -97,10 +96,10 @@ func filledService(t *testing.T) (*service, map[string]view) {
 	}
 }
 
-// show opens a view in a tab that is signed in.
+// show opens a view in a signed-in tab.
 func (t *tab) show(v view) {
 	t.Helper()
-	t.at("#/usage") // so that the next address is a different view and is rendered completely
+	t.at("#/usage") // so that the next address is another view and is rendered completely
 	t.waitVisible("meter, [role=alert]")
 	t.at(v.hash)
 	t.waitVisible(v.visible)
@@ -109,7 +108,7 @@ func (t *tab) show(v view) {
 	}
 }
 
-// in emulates a user's colour scheme and a window of the given width.
+// in emulates a colour scheme and a window width.
 func (t *tab) in(scheme string, width int64) {
 	t.Helper()
 	t.do("sizing the window", chromedp.EmulateViewport(width, 800))
@@ -171,7 +170,7 @@ func TestAxeFindsNothing(t *testing.T) {
 	}
 }
 
-// allow loads axe into every page that is opened from now on.
+// allow loads axe into every page opened from now on.
 func (t *tab) allow(axe string) {
 	t.Helper()
 	_, err := cdp.Call(t.ctx, chromedp.FromContext(t.ctx).Target, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: axe})
@@ -180,7 +179,7 @@ func (t *tab) allow(axe string) {
 	}
 }
 
-// audit reports everything that axe finds in the current page as an error.
+// audit reports everything that axe finds in the current page.
 func (t *tab) audit(name string) {
 	t.Helper()
 	found := value[[]string](t, `axe.run(document, {resultTypes: ['violations']}).then(({violations}) => violations.map((v) =>

@@ -12,8 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "make the pictures of the README anew")
 
-// TestThePicturesOfTheReadme takes pictures of the console as it looks after a user has uploaded handbooks and asked a
-// question.
+// TestThePicturesOfTheReadme takes pictures of the console after a user has uploaded handbooks and asked a question.
 func TestThePicturesOfTheReadme(t *testing.T) {
 	t.Parallel()
 	if !*update {
@@ -43,7 +42,7 @@ func TestThePicturesOfTheReadme(t *testing.T) {
 	c.picture("console-source.png")
 }
 
-// picture saves a picture of the window in docs/images.
+// picture saves a picture of the window to docs/images.
 func (t *tab) picture(name string) {
 	t.Helper()
 	t.do("sizing the window", chromedp.EmulateViewport(1100, 720))
