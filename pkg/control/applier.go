@@ -9,14 +9,13 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// EventLog delivers stored events in order until ctx is done. The handler gets up to `limit` events at a time, and each
-// event at least once. If the handler fails, it gets the events again one by one, so that the events before a faulty
-// one can be applied.
+// EventLog delivers stored events in order, each at least once, until ctx is done. The handler gets up to `limit`
+// events at a time. If it fails, it gets the events again one by one, so that it can apply those before a faulty event.
 type EventLog interface {
 	ConsumeBatches(ctx context.Context, limit int, handler func(context.Context, []domain.Event) error) error
 }
 
-// States applies events to the catalog in one transaction.
+// States applies events to the catalog, all in one transaction.
 type States interface {
 	ApplyAll(ctx context.Context, evs []domain.Event) ([]catalog.Applied, error)
 }
@@ -25,7 +24,7 @@ type States interface {
 type Applier struct {
 	Events EventLog
 	States States
-	Hub    Watchers // nil: no watchers
+	Hub    Watchers // nil if nobody watches
 	Log    *slog.Logger
 }
 
@@ -45,8 +44,8 @@ func (a *Applier) apply(ctx context.Context, evs []domain.Event) error {
 	applied, err := a.States.ApplyAll(ctx, evs)
 	switch {
 	case len(evs) == 1 && domain.CodeOf(err) == domain.CodeInvalid:
-		// The event would fail every time and block all later events, so drop it. The rescuer will find the datasource
-		// that is waiting for it.
+		// The event would fail every time and block all later events, so drop it. The rescuer will find the waiting
+		// datasource.
 		a.Log.ErrorContext(ctx, "dropping a malformed event", "type", evs[0].Type, "datasource", evs[0].DatasourceID, "job", evs[0].JobID, "error", err)
 		return nil
 	case err != nil:

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// eventLog delivers each event once and records the handler's results.
+// eventLog delivers each event once and records what the handler returns.
 type eventLog struct {
 	events  []domain.Event
 	answers []error
@@ -85,6 +85,6 @@ func TestApplierNotifiesWatchersOfThePageAndItsSite(t *testing.T) {
 		t.Error(diff)
 	}
 	cancel()
-	for range changed { // ends when the watch has ended
+	for range changed { // ends with the watch
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// AuditCatalog is the part of the catalog that an audit reads and repairs.
+// AuditCatalog is the part of the catalog that audits read and repair.
 type AuditCatalog interface {
 	EachDatastore(ctx context.Context, f func(domain.Datastore) error) error
 	Stores
@@ -22,80 +22,79 @@ type AuditCatalog interface {
 	NewJob(ctx context.Context, d domain.Datasource, kind domain.JobKind) (domain.Job, error)
 	Requeue(ctx context.Context, workspaceID, id string, job domain.Job, p catalog.Priority) (domain.Datasource, error)
 	QueueSweep(ctx context.Context, s domain.Sweep) error
-	// DeleteIf deletes a datasource if it has not changed since it was read, and reports whether it did.
+	// DeleteIf deletes a datasource unless it has changed since it was read, and reports whether it did.
 	DeleteIf(ctx context.Context, d domain.Datasource) (bool, error)
-	// Adopt updates the catalog from a job that is newer than the catalog's state.
+	// Adopt updates the catalog from a job newer than its state.
 	Adopt(ctx context.Context, job domain.Job) (catalog.Adopted, error)
 	Leases
 }
 
-// Leases ensure that only one of several processes performs a task.
+// Leases let only one of several processes perform a task.
 type Leases interface {
 	// Lease acquires or renews the lease for the holder, and reports whether the holder has it.
 	Lease(ctx context.Context, name, holder string, ttl time.Duration) (bool, error)
-	// Release releases the lease if the holder has it.
+	// Release gives up the lease if the holder has it.
 	Release(ctx context.Context, name, holder string) error
 }
 
-// Log is the job log. LastJobs calls f for the last job of every datasource, but skips generations below `from`.
+// Log is the job log. LastJobs calls f for the last job of every datasource, except for generations below `from`.
 type Log interface {
 	LastJobs(ctx context.Context, from uint64, f func(domain.Job) error) error
 }
 
-// OriginalsList is the part of the store of originals that an audit reads.
+// OriginalsList is the part of the original store that audits read.
 type OriginalsList interface {
 	Each(ctx context.Context, f func(key string, size int64, modified time.Time) error) error
 	Exists(ctx context.Context, key string) (bool, error)
-	// Verify reads an original and compares its digest. It fails with originals.ErrCorrupt if no undamaged copy exists,
-	// and with originals.ErrNotFound if the original was deleted.
+	// Verify reads an original and checks its digest. It fails with originals.ErrCorrupt if there is no intact copy, and
+	// with originals.ErrNotFound if the original was deleted.
 	Verify(ctx context.Context, key string) error
 }
 
-// Auditor compares the index and the store of originals with the catalog. It queues sweeps of stray rows and originals,
-// and jobs that restore missing rows and originals. It ignores datasources with unfinished jobs.
+// Auditor compares the index and the original store with the catalog. It queues sweeps of stray rows and originals, and
+// jobs that restore missing ones. It ignores datasources with unfinished jobs.
 type Auditor struct {
 	Catalog   AuditCatalog
 	Engines   Engines
 	Originals OriginalsList
 	JobLog    Log
 	Every     time.Duration
-	// Alarm, if set, receives a value when an index has detected damage. The next audit then starts immediately.
+	// Alarm, unless nil, receives a value when an index has detected damage. The next audit then starts at once.
 	Alarm  <-chan struct{}
 	Holder string // unique name of this process
 	Log    *slog.Logger
 	Now    func() time.Time
-	// GuardedNow is the clock for deciding whether data is old enough to be deleted. After a jump of the system clock,
-	// it may lag behind Now. If it is nil, Now is used.
+	// GuardedNow is the clock for deciding whether data is old enough to be deleted. After a jump of the system clock it
+	// may lag behind Now. If it is nil, Now is used.
 	GuardedNow func() time.Time
-	// Audited, if set, is called after every audit that completed without errors. `began` is the time at which the
-	// audit started.
+	// Audited, unless nil, is called after every audit without errors. `began` is the audit's start.
 	Audited func(began time.Time)
 
-	running sync.Mutex // held during an audit: two concurrent audits would each report only some of the differences
+	running sync.Mutex // held during an audit, because two concurrent audits would each report only some of the differences
 }
 
 // Scope is the extent of an audit. Periodic audits use the zero value.
 type Scope struct {
-	// Thorough makes the audit verify all checksums in the index and the digests of all originals, to find damage
-	// before a query or a reader does.
+	// Thorough makes the audit verify all checksums in the index and the digests of all originals, to find damage before a
+	// query or reader does.
 	Thorough bool
 	// Prune makes the audit delete datasources that have neither rows nor an original.
 	Prune bool
 }
 
-// Report counts the differences that an audit found, and the repairs that it queued.
+// Report counts the differences that an audit found and the repairs that it queued.
 type Report struct {
 	Datasources      int   // all datasources, including Unfinished
 	Unfinished       int   // datasources with unfinished jobs, which were not compared
 	Adopted          int   // datasources that were missing or outdated in the catalog
-	Missing          int   // datasources with missing rows: their originals are processed again
-	Refetched        int   // web pages without their original: they are fetched again
-	StrayRows        int64 // rows that belong to no active generation: they are swept
-	StrayOriginals   int   // originals without a datasource: they are swept
-	MissingOriginals int   // datasources with rows but no original: they cannot be re-indexed
-	DamagedOriginals int   // datasources whose original is damaged on all servers: they cannot be re-indexed
-	Lost             int   // datasources with missing rows and no original: they cannot be repaired
-	Pruned           int   // datasources with neither rows nor an original: they were deleted
+	Missing          int   // datasources with missing rows; their originals are processed again
+	Refetched        int   // web pages without an original, which are fetched again
+	StrayRows        int64 // rows of no active generation, which are swept
+	StrayOriginals   int   // originals without a datasource, which are swept
+	MissingOriginals int   // datasources with rows but no original, which cannot be re-indexed
+	DamagedOriginals int   // datasources whose original is damaged on all servers, which cannot be re-indexed
+	Lost             int   // datasources with missing rows and no original, which cannot be repaired
+	Pruned           int   // datasources with neither rows nor an original, which were deleted
 }
 
 // Clean reports whether there are no differences.
@@ -103,18 +102,16 @@ func (r Report) Clean() bool {
 	return r == Report{Datasources: r.Datasources, Unfinished: r.Unfinished}
 }
 
-// Note receives the findings and actions of an audit for the operator, one line each.
+// Note receives an audit's findings and actions for the operator, one line each.
 type Note func(format string, args ...any)
 
-// uploadGrace is the age below which an unreferenced original is not treated as a stray, because its upload may still
-// be in progress.
+// uploadGrace is the age below which an unreferenced original is no stray: its upload may still be in progress.
 const uploadGrace = time.Hour
 
-// firstAudit is the delay of the first audit after the start, so that it does not compete with recovery.
+// Delay of the first audit after the start, so that it does not compete with recovery.
 const firstAudit = time.Minute
 
-// auditLease is the name of the lease that the auditing process holds. The process keeps it after an audit so that
-// other processes skip theirs.
+// auditLease is the lease of the auditing process. The process keeps it after an audit, so that the others skip theirs.
 const auditLease = "audit"
 
 // Run audits until ctx is done.
@@ -138,7 +135,7 @@ func (a *Auditor) Run(ctx context.Context) {
 	}
 }
 
-// release releases the lease, so that another process can start an audit immediately.
+// release gives up the lease, so that another process can audit at once.
 func (a *Auditor) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
@@ -147,8 +144,8 @@ func (a *Auditor) release(ctx context.Context) {
 	}
 }
 
-// round runs an audit, unless another process has run one recently, and returns the delay until the next audit. After
-// an alarm it always runs the audit, since other processes may not have noticed the damage.
+// round runs an audit unless another process has run one recently, and returns the delay until the next. After an alarm
+// it always runs, because other processes may not have noticed the damage.
 func (a *Auditor) round(ctx context.Context, alarmed bool) (pause time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, auditBound)
 	defer cancel()
@@ -164,7 +161,7 @@ func (a *Auditor) round(ctx context.Context, alarmed bool) (pause time.Duration)
 	}
 	report, err := a.Audit(ctx, Scope{}, func(format string, args ...any) { a.Log.Info("audit", "found", fmt.Sprintf(format, args...)) })
 	if err != nil && ctx.Err() == nil {
-		// Do not try again before the next regular audit, because an audit is expensive.
+		// Wait for the next regular audit, because audits are expensive.
 		a.Log.Warn("the audit could not be completed", "error", err)
 	}
 	if !report.Clean() {
@@ -184,7 +181,7 @@ type audit struct {
 	note Note
 	lost map[string]bool // ids of the datasources counted as Lost or Pruned
 
-	lostFiles int // files and parts of uploads whose content is lost or damaged
+	lostFiles int // files and upload parts whose content is lost or damaged
 }
 
 // Audit runs one audit. It continues after errors and returns all of them.
@@ -221,8 +218,8 @@ func (a *audit) auditAll(ctx context.Context) error {
 	return errors.Join(append(faults, a.originals(ctx))...)
 }
 
-// Adopt updates the catalog from the jobs in the job log whose generation is at least `from`. This is needed after an
-// old copy of the database has been restored: the job log contains jobs that the copy lacks.
+// Adopt updates the catalog from those jobs in the job log whose generation is at least `from`. After an old copy of
+// the database has been restored, the log contains jobs that the copy lacks.
 func (a *Auditor) Adopt(ctx context.Context, from uint64, report *Report, note Note) error {
 	err := a.JobLog.LastJobs(ctx, from, func(job domain.Job) error {
 		adopted, err := a.Catalog.Adopt(ctx, job)

@@ -20,9 +20,9 @@ import (
 // inventory simulates the contents of the only engine.
 type inventory struct {
 	rows  []index.Stored
-	since []index.Stored // rows that were written after the rows were listed
-	left  []index.Stored // rows in a space of a model that the datastore does not use
-	space error          // error of listing the spaces
+	since []index.Stored // written after the rows were listed
+	left  []index.Stored // in the space of a model that the datastore does not use
+	space error          // returned when spaces are listed
 }
 
 func (v inventory) Engines() []domain.Engine           { return []domain.Engine{here.Engine} }
@@ -61,7 +61,7 @@ func (v inventory) DropDatastore(context.Context, string) error {
 	return errors.New("an audit drops nothing itself")
 }
 
-// kept simulates the store of originals: the time at which each key was stored.
+// kept simulates the original store: key → time stored.
 type kept map[string]time.Time
 
 func (k kept) Each(_ context.Context, f func(string, int64, time.Time) error) error {
@@ -91,8 +91,8 @@ func (k kept) Exists(_ context.Context, key string) (bool, error) {
 	return ok, nil
 }
 
-// testCatalog returns a real catalog with one synched datasource, "src". It has 3 chunks in generation 7, which has
-// been active since the time `at`.
+// testCatalog returns a real catalog with one synched datasource, "src". It has 3 chunks in generation 7, active since
+// `at`.
 func testCatalog(t *testing.T, at time.Time) *catalog.Catalog {
 	t.Helper()
 	ctx := t.Context()
@@ -138,11 +138,11 @@ func TestAuditRepairsDifferences(t *testing.T) {
 		rows      []index.Stored
 		since     []index.Stored // written while the index is read
 		originals kept
-		later     time.Duration // time between the synch and the audit
+		later     time.Duration // from the synch to the audit
 		want      Report
 		sweeps    []domain.Sweep
 		left      []index.Stored
-		lost      bool // the datasource's original is lost
+		lost      bool // the original is lost
 		prune     bool
 		gone      bool // the datasource is deleted
 		read      bool // the datasource is read again

@@ -11,11 +11,10 @@ import (
 	"github.com/sluice/sluice/pkg/originals"
 )
 
-// originals compares the store of originals with the originals that datasources refer to.
+// originals compares the original store with the originals that datasources refer to.
 func (a *audit) originals(ctx context.Context) error {
-	// Read the store before the catalog. Otherwise, an original that is stored between the two readings would look like
-	// a stray.
-	kept := map[string]bool{} // key → old enough to be a stray
+	// Read the store before the catalog. Otherwise, an original stored in between would look like a stray.
+	kept := map[string]bool{} // key → whether it is old enough to be a stray
 	newest := sweepClock(a.GuardedNow, a.Now)().Add(-uploadGrace)
 	err := a.Originals.Each(ctx, func(key string, _ int64, modified time.Time) error {
 		kept[key] = modified.Before(newest)
@@ -24,7 +23,7 @@ func (a *audit) originals(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listing originals: %w", err)
 	}
-	ofFiles := map[string]bool{} // keys of files, to which datasources may refer as well
+	ofFiles := map[string]bool{} // keys of files; datasources may refer to them too
 	err = a.Catalog.EachOriginal(ctx, func(o catalog.OriginalRef) error {
 		if _, ok := kept[o.Key]; ok {
 			delete(kept, o.Key)
@@ -74,7 +73,7 @@ func (a *audit) originals(ctx context.Context) error {
 	return nil
 }
 
-// datasourceOf returns the datasource of an original, or the zero value if it was deleted.
+// datasourceOf returns the datasource of an original, or the zero value if the datasource was deleted.
 func (a *audit) datasourceOf(ctx context.Context, o catalog.OriginalRef) (domain.Datasource, error) {
 	d, err := a.Catalog.Datasource(ctx, o.WorkspaceID, o.DatasourceID)
 	if domain.CodeOf(err) == domain.CodeNotFound {
@@ -86,8 +85,8 @@ func (a *audit) datasourceOf(ctx context.Context, o catalog.OriginalRef) (domain
 	return d, err
 }
 
-// verifyOriginal verifies the digest of an original if the audit is thorough. A synched web page whose original is
-// damaged is fetched again. For other datasources, the audit only reports the damage.
+// verifyOriginal checks the digest of an original in a thorough audit. It refetches a synched web page whose original
+// is damaged, and only reports other damage.
 func (a *audit) verifyOriginal(ctx context.Context, o catalog.OriginalRef) error {
 	if !a.Thorough {
 		return nil
@@ -120,12 +119,11 @@ func (a *audit) verifyOriginal(ctx context.Context, o catalog.OriginalRef) error
 	return nil
 }
 
-// handleMissingOriginal handles a datasource whose original was not found in the store. A synched web page is fetched
-// again. For other datasources, the audit only counts the loss, but deletes datasources without content if Prune is
-// set.
+// handleMissingOriginal handles a datasource whose original is not in the store. It refetches a synched web page. Other
+// losses are only counted, except that Prune deletes datasources without content.
 func (a *audit) handleMissingOriginal(ctx context.Context, o catalog.OriginalRef) error {
 	if o.DatasourceID == "" {
-		exists, err := a.Originals.Exists(ctx, o.Key) // it may have been stored after the store was read
+		exists, err := a.Originals.Exists(ctx, o.Key) // it may have been stored since the store was read
 		if err == nil && !exists {
 			a.lostFiles++
 		}
@@ -133,14 +131,14 @@ func (a *audit) handleMissingOriginal(ctx context.Context, o catalog.OriginalRef
 	}
 	d, err := a.datasourceOf(ctx, o)
 	if err != nil || !d.Status.Terminal() {
-		return err // nil if it was deleted, or if its job will store an original or end with an error
+		return err // nil if it was deleted or its job will store an original or fail
 	}
 	gone, err := a.hasLostOriginal(ctx, d)
 	if err != nil || !gone {
 		return err
 	}
 	switch {
-	case a.lost[d.ID]: // already counted
+	case a.lost[d.ID]: // counted already
 	case d.Type == domain.TypeWebPage && d.Status == domain.StatusSynched:
 		return a.fetchAgain(ctx, d)
 	case d.ActiveGeneration == 0:
@@ -152,8 +150,8 @@ func (a *audit) handleMissingOriginal(ctx context.Context, o catalog.OriginalRef
 	return nil
 }
 
-// hasLostOriginal reports whether a datasource refers to a missing original. The datasource must not have an unfinished
-// job, because that job could replace the original.
+// hasLostOriginal reports whether a datasource refers to a missing original and has no unfinished job, which could
+// replace the original.
 func (a *audit) hasLostOriginal(ctx context.Context, d domain.Datasource) (bool, error) {
 	if d.Original == nil {
 		return false, nil
@@ -165,14 +163,15 @@ func (a *audit) hasLostOriginal(ctx context.Context, d domain.Datasource) (bool,
 	return !exists, nil
 }
 
-// fetchAgain requeues a web page without cache validators: the answer "not modified" would not restore the original.
+// fetchAgain requeues a web page without cache validators, because the answer "not modified" would not restore the
+// original.
 func (a *audit) fetchAgain(ctx context.Context, d domain.Datasource) error {
 	job, err := a.Catalog.NewJob(ctx, d, domain.JobCrawl)
 	if err != nil {
 		return ignoreNotFound(err, "making a job for", d.ID)
 	}
 	job.Crawl.ETag, job.Crawl.LastModified = "", ""
-	job.Force = true // rows may be missing, too
+	job.Force = true // rows may be missing too
 	if _, err := a.Catalog.Requeue(ctx, d.WorkspaceID, d.ID, job, catalog.PriorityReplay); err != nil {
 		return ignoreNotFound(err, "fetching again", d.ID)
 	}
@@ -180,11 +179,11 @@ func (a *audit) fetchAgain(ctx context.Context, d domain.Datasource) error {
 	return nil
 }
 
-// Maximum number of lost datasources listed by name.
+// Maximum number of lost datasources to list by name.
 const lostListed = 100
 
-// countLost counts a datasource that cannot be repaired. `have` is the number of its existing rows, and `want` is the
-// number that it should have. If no rows exist and Prune is set, it deletes the datasource.
+// countLost counts a datasource that cannot be repaired. It has `have` rows and should have `want`. If it has none and
+// Prune is set, countLost deletes it.
 func (a *audit) countLost(ctx context.Context, d domain.Datasource, have, want int64) (deleted bool, err error) {
 	if a.lost[d.ID] {
 		return false, nil
@@ -215,7 +214,7 @@ func (a *audit) countLost(ctx context.Context, d domain.Datasource, have, want i
 	return deleted, nil
 }
 
-// ignoreNotFound adds the action and the datasource to an error, or returns nil if the datasource no longer exists.
+// ignoreNotFound adds the action and datasource to an error. It returns nil if the datasource no longer exists.
 func ignoreNotFound(err error, action, id string) error {
 	if err == nil || domain.CodeOf(err) == domain.CodeNotFound {
 		return nil

@@ -22,8 +22,8 @@ type placeAudit struct {
 
 func (a *audit) datastore(ctx context.Context, store domain.Datastore) error {
 	for i, p := range store.Places() {
-		// Read the index before the catalog. If a generation is activated between the two readings, the catalog shows
-		// it as active. If it is still being written, the catalog shows that its datasource has an unfinished job.
+		// Read the index before the catalog. If a generation becomes active in between, the catalog shows it as active. If it
+		// is still being written, the catalog shows that its datasource has an unfinished job.
 		idx, spaces, err := spacesIn(ctx, a.Engines, store.ID, p)
 		if err != nil {
 			return err
@@ -49,9 +49,9 @@ func (a *audit) datastore(ctx context.Context, store domain.Datastore) error {
 	return a.sweepAbandoned(ctx, store)
 }
 
-// sweepAbandoned sweeps rows in places other than the datastore's current place and the target of its move.
+// sweepAbandoned sweeps rows outside the datastore's current place and the target of its move.
 func (a *audit) sweepAbandoned(ctx context.Context, store domain.Datastore) error {
-	left := map[domain.Place]index.Stored{} // number of rows, and the highest generation
+	left := map[domain.Place]index.Stored{} // number of rows and highest generation
 	for _, e := range a.Engines.Engines() {
 		idx, err := a.Engines.Index(e)
 		if err != nil {
@@ -79,8 +79,8 @@ func (a *audit) sweepAbandoned(ctx context.Context, store domain.Datastore) erro
 	if len(left) == 0 {
 		return nil
 	}
-	// Read the datastore again, because a move may have started since the first reading. A move that starts after the
-	// second reading cannot have written the rows counted above.
+	// Read the datastore again, because a move may have started since the first reading. A later move cannot have written
+	// the rows counted above.
 	now, err := a.Catalog.DatastoreByID(ctx, store.ID)
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		return nil
@@ -102,9 +102,8 @@ func (a *audit) sweepAbandoned(ctx context.Context, store domain.Datastore) erro
 	return nil
 }
 
-// run compares the index with the catalog for every datasource of the datastore. If `count` is set, run also counts the
-// datasources. The caller sets `count` only for the first place of each datastore, so that no datasource is counted
-// twice.
+// run compares the index with the catalog for every datasource of the datastore. If `count` is set, it also counts the
+// datasources; callers set it only for a datastore's first place, so that each datasource is counted once.
 func (a *placeAudit) run(ctx context.Context, count bool) error {
 	err := a.Catalog.EachActive(ctx, a.store.ID, func(state catalog.ActiveState) error {
 		if count {
@@ -120,9 +119,9 @@ func (a *placeAudit) run(ctx context.Context, count bool) error {
 	if err != nil {
 		return fmt.Errorf("listing active generations: %w", err)
 	}
-	for id, rows := range a.rows { // datasources that are not in the catalog
-		// Sweep only the generations known so far. Before the sweep runs, a page with the same id may be added to the
-		// site again, and the sweep must not remove its new rows.
+	for id, rows := range a.rows { // datasources missing from the catalog
+		// Sweep only the generations known so far. A page with the same id may be added to the site again before the sweep
+		// runs, and its new rows must stay.
 		var n int64
 		var last uint64
 		for _, r := range rows {
@@ -146,8 +145,8 @@ func (a *placeAudit) sweep(ctx context.Context, datasourceID string, from, below
 	return nil
 }
 
-// expected returns which generation of the datasource the place must contain, and how many rows that generation has.
-// Both are 0 if the place need not contain any rows.
+// expected returns the generation of the datasource that the place must contain, and its number of rows. Both are 0 if
+// the place need not contain any.
 func (a *placeAudit) expected(state catalog.ActiveState) (generation uint64, rows int64) {
 	switch {
 	case a.place == a.store.Serving():
@@ -186,11 +185,11 @@ func (a *placeAudit) datasource(ctx context.Context, state catalog.ActiveState, 
 	return a.incomplete(ctx, state)
 }
 
-// incomplete repairs a datasource with missing rows, after checking that they are really missing.
+// incomplete repairs a datasource with missing rows, after checking that they really are missing.
 func (a *placeAudit) incomplete(ctx context.Context, state catalog.ActiveState) error {
-	// The index and the catalog were read at different times, so the rows may only seem to be missing. While a
-	// generation is active, all its rows exist. So read the catalog, count the rows, and read the catalog again. If the
-	// active generation is the same in both readings, the rows are really missing.
+	// The index and the catalog were read at different times, so rows may only seem to be missing. All rows of an active
+	// generation exist. So read the catalog, count the rows, and read the catalog again: if both readings show the same
+	// active generation, the rows really are missing.
 	if _, same, err := a.reread(ctx, state); err != nil || !same {
 		return err
 	}
@@ -215,14 +214,14 @@ func (a *placeAudit) incomplete(ctx context.Context, state catalog.ActiveState) 
 		if err != nil || deleted || d.Status == domain.StatusError {
 			return err
 		}
-		// The new job cannot find the original. It ends with an error, which tells users that the original is lost.
+		// The new job cannot find the original. It fails, which tells users that the original is lost.
 		return a.requeue(ctx, d)
 	}
 	a.missing++
 	return a.requeue(ctx, d)
 }
 
-// reread reads a datasource again and reports whether its active generation is unchanged.
+// reread reads a datasource again and reports whether its active generation is the same.
 func (a *placeAudit) reread(ctx context.Context, state catalog.ActiveState) (d domain.Datasource, same bool, err error) {
 	d, err = a.Catalog.Datasource(ctx, a.store.WorkspaceID, state.DatasourceID)
 	if err != nil {
@@ -251,7 +250,7 @@ func (a *placeAudit) count(ctx context.Context, datasourceID string, generation 
 	return sum, nil
 }
 
-// requeue creates a job that processes the datasource's original again.
+// requeue queues a job that processes the datasource's original again.
 func (a *placeAudit) requeue(ctx context.Context, d domain.Datasource) error {
 	job := domain.NewIngestJob(d, a.store)
 	job.Force = true

@@ -13,8 +13,7 @@
 //   - Auditor compares index, originals and catalog, and repairs differences;
 //   - Repairer performs the repairs that operators request.
 //
-// Every loop may run in several api processes at the same time. Their actions are idempotent, and a restart loses no
-// state.
+// Every loop may run in several api processes at once. All actions are idempotent, and a restart loses no state.
 package control
 
 import (
@@ -23,10 +22,10 @@ import (
 	"time"
 )
 
-// runLoop calls `round` immediately, then whenever the channel `wake` fires, and at least once per interval, until ctx
-// is done. If round reports more work, it is called again immediately. If it fails, the error is logged, and the next
-// call follows after a delay that doubles up to a minute. `bound` limits the time of each call, so that a hanging
-// engine cannot block the loop forever.
+// runLoop calls `round` at once, then whenever `wake` fires and at least once per interval, until ctx is done. If round
+// reports more work, it is called again at once. If it fails, the error is logged, and the next call follows after a
+// delay that doubles up to a minute. `bound` limits the time of each call, so that a hanging engine cannot block the
+// loop forever.
 func runLoop(ctx context.Context, log *slog.Logger, wake <-chan struct{}, interval, bound time.Duration, round func(context.Context) (more bool, err error)) {
 	const maxDelay = time.Minute
 	delay := time.Duration(0)
@@ -56,13 +55,13 @@ func withTimeout(ctx context.Context, bound time.Duration, round func(context.Co
 	return round(ctx)
 }
 
-// Time limits for one round of a loop. auditBound is longer, because an audit reads everything.
+// Time limits for one round of a loop. An audit has longer, because it reads everything.
 const (
 	roundBound = 5 * time.Minute
 	auditBound = 6 * time.Hour
 )
 
-// wait returns true once the channel `wake` fires or d has passed, and false if ctx is done first.
+// wait returns true once `wake` fires or d has passed, and false if ctx is done first.
 func wait(ctx context.Context, wake <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

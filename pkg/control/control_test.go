@@ -30,7 +30,7 @@ var (
 	errDown = errors.New("engine is down")
 )
 
-// outbox simulates the catalog's outbox: a queue of jobs with a window.
+// outbox simulates the catalog's outbox as a queue of jobs with a window.
 type outbox struct {
 	jobs      []domain.Job
 	inFlight  int64
@@ -110,7 +110,7 @@ func TestDispatcherMarksPublishedJobsDespiteAFailure(t *testing.T) {
 	}
 }
 
-// TestDispatcherPublishesManyAtOnce makes every call of Publish wait until all calls have begun.
+// TestDispatcherPublishesManyAtOnce makes every Publish wait until all calls have begun.
 func TestDispatcherPublishesManyAtOnce(t *testing.T) {
 	t.Parallel()
 	o := &outbox{}
@@ -147,7 +147,7 @@ func TestDispatcherDefersARefusedJob(t *testing.T) {
 	for name, test := range map[string]struct {
 		refusal  error
 		deferred []string
-		ended    string // the error shown to users
+		ended    string // error shown to users
 	}{
 		"for a while when the stream is down": {refusal: errDown, deferred: []string{"a"}},
 		"not at all when the stream is gone":  {refusal: fmt.Errorf("publishing: %w", jobs.ErrStreamLost)},
@@ -217,8 +217,8 @@ func (s *sweeps) DeferSweep(_ context.Context, id string, until time.Time, _ str
 func (s *sweeps) RemoveDeleted(context.Context) (bool, error) { return false, nil }
 func (s *sweeps) SweepWake() <-chan struct{}                  { return nil }
 
-// engines records what sweeps do to the index, the originals and the job log. The datastore "store" serves from the
-// place `here` and is moving to the place `there`.
+// engines records what sweeps do to the index, originals and job log. The datastore "store" serves from `here` and is
+// moving to `there`.
 type engines struct {
 	calls  []string
 	failOn string
@@ -412,7 +412,6 @@ func TestAFailedSweepIsDeferredAndDoesNotHoldUpOthers(t *testing.T) {
 	}
 }
 
-// waiting is a list of stuck datasources.
 type waiting struct {
 	stuck    []catalog.StuckDatasource
 	reissued []string
@@ -447,8 +446,8 @@ func TestRescuerReissuesOnlyLostJobs(t *testing.T) {
 	}
 }
 
-// silentDatasource simulates a catalog with one datasource that has shown no activity since a given time, and the
-// stream that may contain its job.
+// silentDatasource simulates a catalog with one datasource that has been inactive since a given time, and the stream
+// that may contain its job.
 type silentDatasource struct {
 	since            time.Time
 	waits, issuedNow atomic.Bool

@@ -15,11 +15,10 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// Outbox stores accepted jobs until they are published. OutboxWake fires when there may be a new job or when the window
-// has space for another job.
+// Outbox stores accepted jobs until they are published. OutboxWake fires when there may be a new job or room in the
+// window.
 type Outbox interface {
-	// Next returns the jobs to publish next. It is fair to all workspaces, and returns jobs for new content before
-	// replays.
+	// Next returns the jobs to publish next. It treats workspaces fairly and returns new content before replays.
 	Next(ctx context.Context, w *pipeline.Window, limit int) ([]domain.Job, error)
 	PublishedAll(ctx context.Context, jobs []domain.Job) error // the Generation of each job must be set
 	DeferJob(ctx context.Context, job domain.Job, until time.Time) error
@@ -28,42 +27,42 @@ type Outbox interface {
 	OutboxWake() <-chan struct{}
 }
 
-// Publisher publishes a job and returns its generation. If the same job is published again within the stream's
-// duplicate window, it is stored only once, and Publisher returns the same generation. Publisher is safe for concurrent
+// Publisher publishes a job and returns its generation. If a job is published again within the stream's duplicate
+// window, the stream stores it only once, and Publisher returns the same generation. Publisher is safe for concurrent
 // use.
 type Publisher interface {
 	Publish(ctx context.Context, job domain.Job) (generation uint64, err error)
 }
 
-// Dispatcher publishes jobs from the outbox to the stream. The stream has at most Window unfinished jobs at any time,
-// and always has room for jobs of workspaces that have few there. The other jobs wait in the outbox. From there, they
-// are published fairly: an upload need not wait for the bulk import of another workspace.
+// Dispatcher publishes jobs from the outbox to the stream. The stream has at most Window unfinished jobs and always has
+// room for workspaces with few jobs there. The other jobs wait in the outbox and are published fairly: an upload need
+// not wait for the bulk import of another workspace.
 type Dispatcher struct {
 	Outbox Outbox
 	Jobs   Publisher
 	Window int
-	Hub    Watchers // nil: no watchers
+	Hub    Watchers // nil if nobody watches
 	Log    *slog.Logger
 	Now    func() time.Time
 }
 
 const (
-	// outboxPoll is the polling interval of the outbox. OutboxWake does not fire when a postponed job becomes due, and
-	// may miss jobs of other api processes. The interval is short, because a crawl with thousands of postponed pages
-	// would otherwise pause often.
+	// Polling interval of the outbox. OutboxWake does not fire when a postponed job becomes due, and may miss jobs of
+	// other api processes. The interval is short, because otherwise a crawl with thousands of postponed pages would often
+	// pause.
 	outboxPoll = 500 * time.Millisecond
-	// Maximum number of jobs marked as published in one transaction.
+	// Maximum number of jobs recorded as published in one transaction.
 	outboxBatch = 64
 	// Number of jobs published concurrently.
 	parallelPublishes = 16
-	// How long a job that the stream has refused waits before it is published again. Meanwhile, other jobs overtake it.
+	// Delay before a job that the stream refused is published again. Other jobs overtake it.
 	refusedDelay = 30 * time.Second
-	// windowShare keeps a part of the window free for other workspaces: a workspace with n jobs in the window gets
-	// another one only while more than windowShare*n of the window's slots are free. So a single workspace can fill
-	// four fifths of the window, a second one four fifths of the remainder, and so on. See admission.Options.Share.
+	// windowShare keeps part of the window free for other workspaces: a workspace with n jobs in the window gets another
+	// one only while more than windowShare*n slots are free. A single workspace can thus fill four fifths of the window, a
+	// second one four fifths of the rest, and so on. See admission.Options.Share.
 	windowShare = 0.25
-	// The stream may hold Window/scanShare scan jobs, but at least minScans, in addition to the Window other jobs. A
-	// few are enough, because each takes seconds.
+	// The stream may also hold Window/scanShare scan jobs, at least minScans. A few are enough, because each takes
+	// seconds.
 	scanShare = 4
 	minScans  = 4
 )
@@ -87,8 +86,8 @@ func (d *Dispatcher) round(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("reading the outbox: %w", err)
 	}
-	// After a crash between publishing jobs and marking them as published, the jobs are published again. The stream
-	// recognises their ids and drops the duplicates.
+	// After a crash between publishing jobs and recording it, the jobs are published again. The stream recognises their
+	// ids and drops the duplicates.
 	published := due[:0:0]
 	for wave := range slices.Chunk(due, parallelPublishes) {
 		stored, failed := d.publish(ctx, wave)
@@ -111,13 +110,12 @@ func (d *Dispatcher) round(ctx context.Context) (more bool, err error) {
 	return len(due) > 0 && len(due) >= free, d.mark(ctx, published)
 }
 
-// notPublished is a job that could not be published.
 type notPublished struct {
 	job   domain.Job
 	cause error
 }
 
-// publish publishes jobs concurrently. Each call waits for a disk or a cluster, and many concurrent calls take about as
+// publish publishes jobs concurrently. Each call waits for a disk or a cluster, so many concurrent calls take about as
 // long as one. The order does not matter, because all jobs belong to different datasources.
 func (d *Dispatcher) publish(ctx context.Context, wave []domain.Job) (stored []domain.Job, failed []notPublished) {
 	generations, faults := make([]uint64, len(wave)), make([]error, len(wave))
@@ -137,11 +135,11 @@ func (d *Dispatcher) publish(ctx context.Context, wave []domain.Job) (stored []d
 	return stored, failed
 }
 
-// deferRefused prevents a refused job from blocking others. It defers the job, or ends it with an error if the stream
-// can never accept it.
+// deferRefused keeps a refused job from blocking others. It defers the job, or fails it if the stream can never accept
+// it.
 func (d *Dispatcher) deferRefused(ctx context.Context, job domain.Job, cause error) error {
 	if errors.Is(cause, jobs.ErrStreamLost) || errors.Is(cause, jobs.ErrUnavailable) {
-		return nil // every other job would be refused as well
+		return nil // the stream would refuse every other job as well
 	}
 	if !errors.Is(cause, jobs.ErrTooLarge) && !errors.Is(cause, jobs.ErrInvalid) {
 		return d.Outbox.DeferJob(ctx, job, d.Now().Add(refusedDelay))

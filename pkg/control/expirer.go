@@ -8,18 +8,18 @@ import (
 
 // Expiring is the part of the catalog that removes expired files, uploads and contents of vector stores.
 type Expiring interface {
-	// Expire removes the next batch of expired content, and reports whether there is more.
+	// Expire removes the next batch of expired content and reports whether there is more.
 	Expire(ctx context.Context) (more bool, err error)
 }
 
-// Expirer removes files, uploads and the content of vector stores when they have expired. It also finishes interrupted
+// Expirer removes expired files and uploads, and the content of expired vector stores. It also finishes interrupted
 // deletions of files.
 type Expirer struct {
 	Content Expiring
 	Log     *slog.Logger
 }
 
-// expiryPoll is the polling interval. Content must be removed within a minute of its expiry.
+// Polling interval. Content must be gone within a minute of its expiry.
 const expiryPoll = 5 * time.Second
 
 // Run removes expired content until ctx is done.

@@ -5,17 +5,17 @@ import (
 	"sync"
 )
 
-// Watchers are notified of a changed datasource once the change is stored.
+// Watchers learn of changed datasources once the changes are stored.
 type Watchers interface {
 	// Changed must not block.
 	Changed(datastoreID, datasourceID string)
 }
 
-// Hub notifies watchers in this process when a change to a datasource has been stored. It also passes the change to the
-// hubs of other processes. Changes that occur while a watcher is busy are combined and delivered later. So a watcher
-// never misses the last state of a datasource, and never blocks other watchers.
+// Hub notifies watchers in this process of stored changes to datasources and passes the changes on to the hubs of other
+// processes. Changes that occur while a watcher is busy are combined and delivered later, so a watcher never misses the
+// last state of a datasource and never blocks other watchers.
 type Hub struct {
-	announce func(datastoreID, datasourceID string) // nil: no other process has a hub
+	announce func(datastoreID, datasourceID string) // nil if no other process has a hub
 
 	mu       sync.Mutex
 	watchers map[*watcher]struct{}
@@ -30,17 +30,16 @@ type watcher struct {
 	signal      chan struct{}
 }
 
-// NewHub returns a Hub without watchers. The function announce must send a change to the hubs of other processes, and
-// may send it back to this hub as well. It must not block. A nil announce means that no other process has a hub.
+// NewHub returns a Hub without watchers. announce must send a change to the hubs of other processes and must not block.
+// It may send the change back to this hub. A nil announce means that no other process has a hub.
 func NewHub(announce func(datastoreID, datasourceID string)) *Hub {
 	return &Hub{announce: announce, watchers: map[*watcher]struct{}{}, closed: make(chan struct{})}
 }
 
-// Close ends all current watches. After that, the channels that Watch returns are closed immediately. Close may be
-// called twice.
+// Close ends all watches. Later calls of Watch return closed channels. Close may be called twice.
 func (h *Hub) Close() { h.once.Do(func() { close(h.closed) }) }
 
-// Changed notifies the datastore's watchers in this process, and the hubs of other processes. It never blocks.
+// Changed notifies the datastore's watchers in this process and the hubs of other processes. It never blocks.
 func (h *Hub) Changed(datastoreID, datasourceID string) {
 	h.ChangedElsewhere(datastoreID, datasourceID)
 	if h.announce != nil {
@@ -48,7 +47,7 @@ func (h *Hub) Changed(datastoreID, datasourceID string) {
 	}
 }
 
-// ChangedElsewhere notifies the datastore's watchers of a change that another process has announced. It never blocks.
+// ChangedElsewhere notifies the datastore's watchers of a change announced by another process. It never blocks.
 func (h *Hub) ChangedElsewhere(datastoreID, datasourceID string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -68,8 +67,8 @@ func (h *Hub) ChangedElsewhere(datastoreID, datasourceID string) {
 	}
 }
 
-// Watch returns a channel that receives the ids of the datastore's changed datasources. The channel is closed when ctx
-// is done or the hub is closed.
+// Watch returns a channel of the ids of the datastore's changed datasources. The channel is closed when ctx is done or
+// the hub is closed.
 func (h *Hub) Watch(ctx context.Context, datastoreID string) (<-chan string, error) {
 	w := &watcher{datastoreID: datastoreID, changed: map[string]struct{}{}, signal: make(chan struct{}, 1)}
 	h.mu.Lock()

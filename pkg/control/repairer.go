@@ -12,24 +12,24 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// Repairs is the queue of repair requests. Any process that opens the catalog can add a request. An api process
-// performs the repair.
+// Repairs is the queue of repair requests. Any process with access to the catalog can add one, and an api process
+// performs it.
 type Repairs interface {
 	// ClaimRepair claims the oldest unclaimed request, or returns nil if there is none.
 	ClaimRepair(ctx context.Context, holder string) (*catalog.RepairRequest, error)
-	// AddRepairLines adds lines to the output of the repair, and renews the claim.
+	// AddRepairLines adds lines to the repair's output and renews the claim.
 	AddRepairLines(ctx context.Context, id string, lines ...string) error
-	// FinishRepair ends the repair. `failure` is the error message, or "" if the repair succeeded.
+	// FinishRepair ends the repair. `failure` is the error message, or "" on success.
 	FinishRepair(ctx context.Context, id, failure string) error
 }
 
-// Repairer performs repairs. It recreates lost streams, updates the catalog from the job log, replaces lost jobs, runs
+// Repairer performs repairs: it recreates lost streams, updates the catalog from the job log, replaces lost jobs, runs
 // an audit, and reports what it did.
 type Repairer struct {
 	Requests  Repairs
 	Streams   *StreamKeeper
 	Auditor   *Auditor
-	Scheduler *Scheduler // nil: no scheduled refreshes
+	Scheduler *Scheduler // nil without scheduled refreshes
 	Log       *slog.Logger
 }
 
@@ -37,8 +37,8 @@ const (
 	repairPoll = time.Second
 	// Interval at which a running repair renews its claim.
 	repairBeat = 10 * time.Second
-	// repairQuietTime is the time without events after which a job that is not in the stream is considered lost. Before
-	// that, its last event may still be in transit.
+	// Time without events after which a job that is not in the stream counts as lost. Until then, its last event may be in
+	// transit.
 	repairQuietTime = 15 * time.Second
 )
 
@@ -76,7 +76,7 @@ func (r *Repairer) round(ctx context.Context) (more bool, err error) {
 	stop()
 	<-beat
 	if ctx.Err() != nil {
-		return false, ctx.Err() // another process, or this one after a restart, resumes the repair
+		return false, ctx.Err() // another process resumes the repair, or this one after a restart
 	}
 	if err != nil {
 		failure = err.Error()
@@ -87,7 +87,7 @@ func (r *Repairer) round(ctx context.Context) (more bool, err error) {
 	return true, nil
 }
 
-// repair performs all parts of a repair, even if some of them fail, and returns all errors.
+// repair performs all parts of a repair, even if some fail, and returns all errors.
 func (r *Repairer) repair(ctx context.Context, prune bool, note Note) error {
 	var faults []error
 	said := 0
@@ -129,7 +129,7 @@ func (r *Repairer) reschedule(ctx context.Context, note Note) error {
 }
 
 // summary returns the last line of a repair's output. `consistent` says whether the repair was complete and found no
-// differences between catalog, index and originals.
+// differences.
 func (r Report) summary(consistent bool) string {
 	var parts []string
 	part := func(n int64, format string) {

@@ -16,12 +16,12 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// repairFixture simulates everything that a repair uses.
+// repairFixture simulates everything that a repair needs.
 type repairFixture struct {
 	streams jobs.Repaired
-	made    bool         // whether the store of originals had to be recreated
+	made    bool         // whether the original store had to be recreated
 	last    []domain.Job // the job log
-	fault   error        // error of reading the job log
+	fault   error        // returned when the job log is read
 	prune   bool
 
 	request  *catalog.RepairRequest
@@ -54,7 +54,7 @@ func (s *repairFixture) LastJobs(_ context.Context, _ uint64, f func(domain.Job)
 	return s.fault
 }
 
-// testStreams is a store of originals. If it is true, Repair recreates the store.
+// testStreams is an original store. If it is true, Repair recreates the store.
 type testStreams bool
 
 func (r testStreams) Repair(context.Context) (bool, error) { return bool(r), nil }
@@ -180,7 +180,7 @@ func TestLostJobsAreReissuedAtOnce(t *testing.T) {
 	}
 }
 
-// otherAuditor is a catalog that another process audits.
+// otherAuditor is a catalog whose audit lease another process holds.
 type otherAuditor struct {
 	AuditCatalog
 	asked, audits, released atomic.Int32

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Waiting is the part of the catalog that replaces lost jobs. Stuck returns datasources whose job should be in the
+// Waiting is the part of the catalog that replaces lost jobs. Stuck returns datasources whose jobs should be in the
 // stream, and Reissue replaces such a job.
 type Waiting interface {
 	Stuck(ctx context.Context, before time.Time, limit int) ([]catalog.StuckDatasource, error)
@@ -23,17 +23,17 @@ type Stream interface {
 	Outstanding(ctx context.Context, job domain.Job) (bool, error)
 }
 
-// Rescuer is the last safety net. It creates a new job if the job that a datasource is waiting for is not in the
-// stream. This happens if the stream or an event was lost.
+// Rescuer is the last safety net. If a datasource waits for a job that is not in the stream, because the stream or an
+// event was lost, the Rescuer creates a new job.
 type Rescuer struct {
 	Waiting Waiting
 	Stream  Stream
 	Log     *slog.Logger
 	Now     func() time.Time
-	// Timeout is the time without events after which a datasource is checked; 0 means 2 minutes.
+	// Timeout is the time without events after which a datasource is checked. 0 means 2 minutes.
 	Timeout time.Duration
 
-	shortTimeoutUntil atomic.Int64 // end of the period with the short timeout, in microseconds since 1970; see ExpectLostJobs
+	shortTimeoutUntil atomic.Int64 // when the short timeout ends, in microseconds since 1970; see ExpectLostJobs
 }
 
 const (
@@ -57,9 +57,9 @@ func (r *Rescuer) Run(ctx context.Context) {
 }
 
 // ExpectLostJobs shortens the timeout for the next ten minutes. Call it if the catalog is older than the stream. Such a
-// catalog publishes some jobs again that have already been in the stream. The stream drops them as duplicates and never
-// delivers them, so the Rescuer must replace them. One check is not enough: an acknowledged job looks outstanding until
-// all earlier jobs are acknowledged.
+// catalog publishes jobs again that were already in the stream. The stream drops them as duplicates and never delivers
+// them, so the Rescuer must replace them. One check is not enough: an acknowledged job looks outstanding until all
+// earlier jobs are acknowledged.
 func (r *Rescuer) ExpectLostJobs() {
 	r.shortTimeoutUntil.Store(r.Now().Add(shortTimeoutPeriod).UnixMicro())
 }
@@ -71,8 +71,8 @@ func (r *Rescuer) timeout() time.Duration {
 	return r.Timeout
 }
 
-// Rescue checks all datasources whose jobs have sent no events for the time `quiet`. It returns the number of jobs that
-// it created.
+// Rescue checks all datasources whose jobs have been silent for the time `quiet`. It returns the number of jobs that it
+// created.
 func (r *Rescuer) Rescue(ctx context.Context, quiet time.Duration) (total int, err error) {
 	for {
 		n, err := r.round(ctx, quiet)

@@ -15,14 +15,14 @@ import (
 
 // Refreshes is the part of the catalog that stores refresh schedules.
 type Refreshes interface {
-	// Refreshes returns a page of the schedules, in a fixed order. `next` is "" after the last page.
+	// Refreshes returns a page of the schedules in a fixed order. `next` is "" after the last page.
 	Refreshes(ctx context.Context, cursor string, limit int) (page []catalog.Refresh, next string, err error)
-	// RefreshDue queues a refresh of a datasource that was due at the given time, and reports whether it did. Calling
-	// it twice is harmless.
+	// RefreshDue queues a refresh of a datasource that was due at the given time, and reports whether it did. Repeating
+	// the call is harmless.
 	RefreshDue(ctx context.Context, id string, at time.Time) (queued bool, err error)
 }
 
-// Schedules stores refresh schedules and reports when a datasource is due.
+// Schedules stores refresh schedules and signals when a datasource is due.
 type Schedules interface {
 	Schedules(ctx context.Context, f func(jobs.Schedule) error) error
 	SetSchedule(ctx context.Context, datastoreID, datasourceID string, r domain.Refresh) error
@@ -31,26 +31,25 @@ type Schedules interface {
 }
 
 // Scheduler refreshes web content when it is due. The catalog is authoritative: the scheduler makes the stored
-// schedules match it, so lost and outdated schedules are repaired.
+// schedules match it, which repairs lost and outdated ones.
 //
-// Many datasources may become due at the same time. Their jobs go through the outbox like all others, after new
+// Many datasources may become due at the same time. Like all others, their jobs go through the outbox, behind new
 // content, and the dispatcher publishes them gradually.
 type Scheduler struct {
 	Catalog   Refreshes
 	Schedules Schedules
-	Wake      <-chan struct{} // fires if schedules have changed in the catalog; nil: compare periodically only
-	Hub       Watchers        // nil: no watchers
+	Wake      <-chan struct{} // fires when schedules have changed in the catalog; nil means to compare only periodically
+	Hub       Watchers        // nil if nobody watches
 	Log       *slog.Logger
 
-	unsupportedOnce sync.Once // ensures that missing support for schedules is logged only once
+	unsupportedOnce sync.Once // logs only once that the servers do not support schedules
 }
 
 const (
-	// Interval between comparisons of the schedules with the catalog. A lost schedule is restored within this time,
-	// which is a tenth of the shortest refresh interval.
+	// Interval at which the schedules are compared with the catalog. A lost schedule is restored within this time, a tenth
+	// of the shortest refresh interval.
 	scheduleEvery = time.Minute
-	// Minimum pause between two comparisons, so that an import of many web sites does not cause one comparison per
-	// site.
+	// Minimum pause between two comparisons, so that importing many web sites does not cause one comparison per site.
 	schedulePause = time.Second
 	// Number of schedules read at a time.
 	schedulePage = 500
@@ -85,11 +84,11 @@ type Reconciled struct {
 	Removed int // schedules of content that is no longer refreshed
 }
 
-// Reconcile makes the schedules match those in the catalog. Several processes may call it at the same time. Reconcile
-// logs and skips invalid schedules. It fails with jobs.ErrNoSchedules if the servers do not support schedules.
+// Reconcile makes the schedules match the catalog. Several processes may call it at once. It logs and skips invalid
+// schedules, and fails with jobs.ErrNoSchedules if the servers do not support schedules.
 func (s *Scheduler) Reconcile(ctx context.Context) (done Reconciled, err error) {
-	// Read the schedules before the catalog. If the catalog then lacks a schedule, the schedule was removed. In the
-	// opposite order, it could have been added between the two readings.
+	// Read the schedules before the catalog. Then a schedule that the catalog lacks was removed; in the opposite order, it
+	// could have been added in between.
 	strays := map[scheduled]string{}
 	err = s.Schedules.Schedules(ctx, func(there jobs.Schedule) error {
 		strays[scheduled{there.DatastoreID, there.DatasourceID}] = there.Pattern
@@ -118,11 +117,11 @@ func (s *Scheduler) Reconcile(ctx context.Context) (done Reconciled, err error) 
 	return done, nil
 }
 
-// scheduled is a datasource that has a schedule.
+// scheduled identifies a datasource with a schedule.
 type scheduled struct{ datastoreID, datasourceID string }
 
-// set makes the stored schedule of a datasource match its row in the catalog, and deletes the schedule from `strays`.
-// Once set has been called for all rows, only schedules that the catalog lacks are left in `strays`.
+// set makes the stored schedule of a datasource match its row in the catalog and deletes it from `strays`. After all
+// rows, `strays` contains only schedules that the catalog lacks.
 func (s *Scheduler) set(ctx context.Context, row catalog.Refresh, strays map[scheduled]string, done *Reconciled) error {
 	refresh, err := domain.ParseRefresh(row.Schedule)
 	if err != nil {
@@ -142,7 +141,7 @@ func (s *Scheduler) set(ctx context.Context, row catalog.Refresh, strays map[sch
 	return nil
 }
 
-// due queues a refresh of a datasource. It is not queued if the datasource was deleted or is already being processed.
+// due queues a refresh of a datasource unless it was deleted or is already being processed.
 func (s *Scheduler) due(ctx context.Context, datastoreID, datasourceID string, at time.Time) error {
 	queued, err := s.Catalog.RefreshDue(ctx, datasourceID, at)
 	if err != nil {

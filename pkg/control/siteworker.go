@@ -12,19 +12,19 @@ import (
 
 // Sites is the part of the catalog that changes many pages of a site.
 type Sites interface {
-	// SiteWork returns up to `limit` tasks that follow the task `after`.
+	// SiteWork returns up to `limit` tasks after the task `after`.
 	SiteWork(ctx context.Context, after catalog.SiteTask, limit int) ([]catalog.SiteTask, error)
 	// WorkOnSite performs the next batch of a task.
 	WorkOnSite(ctx context.Context, task catalog.SiteTask) (catalog.SiteBatch, error)
 	SiteWake() <-chan struct{}
 }
 
-// SiteWorker performs changes that affect too many pages of a site for one transaction. It fetches or removes pages
-// that the last crawl did not find, fetches the duplicates of removed pages again, and cancels the queued pages of a
-// stopped crawl. The remaining work is recorded in the catalog, so it continues after a restart and in other processes.
+// SiteWorker performs changes that affect too many pages of a site for one transaction. It refetches or removes pages
+// that the last crawl did not find, refetches the duplicates of removed pages, and cancels the queued pages of a
+// stopped crawl. The catalog records the remaining work, so it continues after a restart and in other processes.
 type SiteWorker struct {
 	Sites Sites
-	Hub   Watchers // nil: no watchers
+	Hub   Watchers // nil if nobody watches
 	Log   *slog.Logger
 }
 

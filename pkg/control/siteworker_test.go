@@ -10,11 +10,10 @@ import (
 	"github.com/sluice/sluice/pkg/catalog"
 )
 
-// siteWork simulates queued work on sites. It contains the number of batches left for each task. A task is identified
-// by its index.
+// siteWork simulates queued site work: the number of batches left for each task, by its index.
 type siteWork struct {
 	left  []int
-	fault error // error of every batch
+	fault error // returned by every batch
 	wake  chan struct{}
 	done  []string // ids changed by batches
 	asked int

@@ -15,17 +15,17 @@ type Streams interface {
 	Repair(ctx context.Context, highestGeneration uint64) (jobs.Repaired, error)
 }
 
-// Store is the store of originals. Repair recreates a lost store, and reports whether it did.
+// Store is the original store. Repair recreates it if it is lost, and reports whether it did.
 type Store interface {
 	Repair(ctx context.Context) (made bool, err error)
 }
 
-// Marks provides the highest generation that was ever used.
+// Marks returns the highest generation that was ever used.
 type Marks interface {
 	MaxGeneration(ctx context.Context) (uint64, error)
 }
 
-// StreamKeeper ensures that all streams exist. While the service runs, it recreates streams that were deleted or lost
+// StreamKeeper keeps all streams in existence. While the service runs, it recreates streams that were deleted or lost
 // with their disk, and replaces the lost jobs.
 type StreamKeeper struct {
 	Streams   Streams
@@ -45,8 +45,8 @@ func (k *StreamKeeper) Run(ctx context.Context) {
 	})
 }
 
-// repair recreates missing streams, calls `note` with a line about each repair, and returns the number of lost jobs
-// that were replaced.
+// repair recreates missing streams, calls `note` with a line about each repair, and returns how many lost jobs were
+// replaced.
 func (k *StreamKeeper) repair(ctx context.Context, note Note) (rescued int, err error) {
 	highest, err := k.Marks.MaxGeneration(ctx)
 	if err != nil {
@@ -59,15 +59,14 @@ func (k *StreamKeeper) repair(ctx context.Context, note Note) (rescued int, err 
 	if err != nil {
 		return 0, fmt.Errorf("repairing the streams: %w", err)
 	}
-	// Recreate the store of originals after the streams. A job whose original is lost needs the streams to report this.
+	// Recreate the original store after the streams: a job whose original is lost needs the streams to report that.
 	if made, err := k.Originals.Repair(ctx); err != nil {
 		return 0, fmt.Errorf("repairing the store of originals: %w", err)
 	} else if made {
 		note("the store of originals was missing; created an empty one")
 		k.Log.Warn("store of originals was missing; created an empty one")
 	}
-	// If EVENTS was lost, jobs must be checked as well, because the results of finished jobs may have been lost with
-	// it.
+	// If EVENTS was lost, check the jobs as well, because the results of finished jobs may have been lost with it.
 	if !repaired.JobsReset && !slices.Contains(repaired.Streams, jobs.StreamEvents) {
 		return 0, nil
 	}

@@ -10,17 +10,17 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Sweeps is the queue of pending removals.
+// Sweeps is the queue of removals.
 type Sweeps interface {
 	Sweeps(ctx context.Context, limit int) ([]catalog.SweepTask, error)
 	FinishSweep(ctx context.Context, ids ...string) error
 	DeferSweep(ctx context.Context, id string, until time.Time, cause string) error
 	SweepWake() <-chan struct{}
-	// RemoveDeleted removes the next batch of records that belong to deleted datastores.
+	// RemoveDeleted removes the next batch of records of deleted datastores.
 	RemoveDeleted(ctx context.Context) (more bool, err error)
 	// ForgetConversations deletes the next batch of conversations without messages since the given time.
 	ForgetConversations(ctx context.Context, since time.Time) (more bool, err error)
-	// ForgetItemConversations does the same as ForgetConversations, for the conversations of OpenAI's API.
+	// ForgetItemConversations is like ForgetConversations, for conversations of OpenAI's API.
 	ForgetItemConversations(ctx context.Context, since time.Time) (more bool, err error)
 	// ForgetResponses deletes the next batch of responses created before the given time.
 	ForgetResponses(ctx context.Context, before time.Time) (more bool, err error)
@@ -40,8 +40,8 @@ type JobLog interface {
 	PurgeCrawls(ctx context.Context, datastoreID, datasourceID string, below uint64) error
 }
 
-// Sweeper performs sweeps. It retries a failed sweep until it succeeds, with growing delays. The data that a sweep
-// removes is already invisible, so a delay is harmless.
+// Sweeper performs sweeps. It retries a failed sweep with growing delays until it succeeds. The data is already
+// invisible, so delays are harmless.
 type Sweeper struct {
 	Sweeps    Sweeps
 	Stores    Stores
@@ -51,12 +51,12 @@ type Sweeper struct {
 	Log       *slog.Logger
 	Now       func() time.Time
 
-	Retention time.Duration // how long conversations are kept after their last message; 0: forever
-	// GuardedNow is the clock for deciding whether data is old enough to be deleted. After a jump of the system clock,
-	// it may lag behind Now. If it is nil, Now is used.
+	Retention time.Duration // time that conversations are kept after their last message; 0 means forever
+	// GuardedNow is the clock for deciding whether data is old enough to be deleted. After a jump of the system clock it
+	// may lag behind Now. If it is nil, Now is used.
 	GuardedNow func() time.Time
-	// Holding reports whether originals must not be deleted, because a backup is reading them. Sweeps of originals are
-	// then deferred. If Holding is nil, they are never deferred.
+	// Holding reports whether originals must stay because a backup is reading them. Sweeps of originals are then deferred.
+	// If Holding is nil, they never are.
 	Holding func() bool
 }
 
@@ -109,8 +109,8 @@ func (s *Sweeper) round(ctx context.Context) (more bool, err error) {
 	return deleted || forgotten || len(tasks) == sweepBatch, err
 }
 
-// forget deletes responses that are too old, and conversations whose last message is older than the
-// retention time. It also ends abandoned responses.
+// forget deletes old responses, and conversations whose last message is older than the retention time. It also ends
+// abandoned responses.
 func (s *Sweeper) forget(ctx context.Context) (more bool, err error) {
 	now := sweepClock(s.GuardedNow, s.Now)()
 	if err := s.Sweeps.FailAbandoned(ctx); err != nil {
@@ -133,7 +133,7 @@ func (s *Sweeper) forget(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// sweepClock returns the clock for deciding whether data is old enough to be deleted: `slower`, or `now` if `slower` is
+// sweepClock returns the clock for deciding whether data is old enough to be deleted: `slower`, or `now` if that is
 // nil.
 func sweepClock(slower, now func() time.Time) func() time.Time {
 	if slower == nil {

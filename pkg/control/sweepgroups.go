@@ -12,23 +12,22 @@ import (
 )
 
 const (
-	// Time limit for a group of sweeps. It is well below that of a round, so that hanging sweeps do not block later
-	// ones.
+	// Time limit for a group of sweeps. It is well below that of a round, so that hanging sweeps do not block later ones.
 	sweepBound = time.Minute
-	// Delay of a sweep whose originals must stay while a backup reads them.
+	// Delay of a sweep whose originals must stay for a backup.
 	holdDelay = 15 * time.Second
 )
 
-// sweepGroup is the key by which sweeps are grouped. The engine removes the rows of all sweeps in a group in one call.
-// This takes about as long as a call for a single sweep.
+// sweepGroup is the key for grouping sweeps. The engine removes the rows of a whole group in one call, which takes
+// about as long as a single sweep.
 type sweepGroup struct {
 	attempts    int
 	datastoreID string // "" if no rows are removed
 	place       domain.Place
-	drops       string // id of a sweep that drops the datastore; such a sweep is not grouped
+	drops       string // id of a sweep that drops the datastore, which is not grouped
 }
 
-// grouped divides sweeps into groups. The groups are in the order in which their first sweeps appear in `tasks`.
+// grouped divides sweeps into groups, in the order of their first sweeps in `tasks`.
 func grouped(tasks []catalog.SweepTask) (groups [][]catalog.SweepTask) {
 	last := make(map[sweepGroup]int)
 	for _, task := range tasks {
@@ -49,13 +48,12 @@ func grouped(tasks []catalog.SweepTask) (groups [][]catalog.SweepTask) {
 	return groups
 }
 
-// groupSize returns the maximum group size for sweeps that have failed the given number of times: 64, 16, 4, then 1. A
-// sweep that always fails or hangs soon gets a group of its own, and delays other sweeps only for seconds. After a
-// short engine outage, the groups are still large.
+// groupSize returns the maximum group size after the given number of failures: 64, 16, 4, then 1. A sweep that always
+// fails or hangs soon has its own group and delays others only for seconds. After a short engine outage, groups are
+// still large.
 func groupSize(attempts int) int { return max(sweepBatch>>(2*min(attempts, 3)), 1) }
 
-// settle performs a group of sweeps. It defers sweeps that fail or must wait, and returns the ids of the completed
-// ones.
+// settle performs a group of sweeps. It defers those that fail or must wait, and returns the ids of the completed ones.
 func (s *Sweeper) settle(ctx context.Context, group []catalog.SweepTask) (done []string, err error) {
 	if group, err = s.deferHeld(ctx, group); err != nil {
 		return nil, err
@@ -67,7 +65,7 @@ func (s *Sweeper) settle(ctx context.Context, group []catalog.SweepTask) (done [
 			continue
 		}
 		if ctx.Err() != nil {
-			continue // interrupted: does not count as a failure
+			continue // interrupted, which is no failure
 		}
 		delay := min(time.Second<<min(task.Attempts, 10), 10*time.Minute)
 		s.Log.WarnContext(ctx, "removing deleted content failed; will retry", "sweep", task.ID, "datasource", task.DatasourceID, "delay", delay, "error", faults[i])
@@ -78,7 +76,7 @@ func (s *Sweeper) settle(ctx context.Context, group []catalog.SweepTask) (done [
 	return done, nil
 }
 
-// deferHeld defers sweeps whose originals a backup needs, and returns the others. Checking Holding once before the
+// deferHeld defers sweeps whose originals a backup needs and returns the others. Checking Holding once before the
 // sweeps is enough, because a backup sets it before it copies the catalog.
 func (s *Sweeper) deferHeld(ctx context.Context, group []catalog.SweepTask) (free []catalog.SweepTask, err error) {
 	for _, task := range group {
@@ -93,12 +91,12 @@ func (s *Sweeper) deferHeld(ctx context.Context, group []catalog.SweepTask) (fre
 	return free, nil
 }
 
-// sweep performs a group's removals, and returns an error, or nil, for each sweep.
+// sweep performs a group's removals and returns an error or nil for each sweep.
 func (s *Sweeper) sweep(ctx context.Context, group []catalog.SweepTask) (faults []error) {
 	ctx, cancel := context.WithTimeout(ctx, sweepBound)
 	defer cancel()
 	faults = make([]error, len(group))
-	for i, task := range group { // withdraw queued jobs first, so that they do not write new rows after the removal
+	for i, task := range group { // withdraw queued jobs first, so that they write no new rows after the removal
 		faults[i] = s.withdraw(ctx, task.Sweep)
 	}
 	if len(group) > 0 && group[0].Below > 0 {
@@ -118,7 +116,7 @@ func (s *Sweeper) sweep(ctx context.Context, group []catalog.SweepTask) (faults 
 	return faults
 }
 
-// withdraw removes the jobs and other messages that a sweep covers from the streams.
+// withdraw removes the jobs and other messages covered by a sweep from the streams.
 func (s *Sweeper) withdraw(ctx context.Context, sweep domain.Sweep) error {
 	var faults []error
 	if sweep.Crawls > 0 {
@@ -134,7 +132,7 @@ func (s *Sweeper) withdraw(ctx context.Context, sweep domain.Sweep) error {
 	return errors.Join(faults...)
 }
 
-// rows removes the rows that a group of sweeps selects. All sweeps in a group have the same datastore and place.
+// rows removes the rows selected by a group of sweeps, which all have the same datastore and place.
 func (s *Sweeper) rows(ctx context.Context, group []catalog.SweepTask) error {
 	first := group[0].Sweep
 	places := []domain.Place{first.Place}
@@ -144,7 +142,7 @@ func (s *Sweeper) rows(ctx context.Context, group []catalog.SweepTask) error {
 		}
 		store, err := s.Stores.DatastoreByID(ctx, first.DatastoreID)
 		if domain.CodeOf(err) == domain.CodeNotFound {
-			// The datastore was deleted, and a worker that had not noticed wrote to it afterwards.
+			// The datastore was deleted, and a worker that did not know wrote to it afterwards.
 			return s.drop(ctx, first.DatastoreID)
 		}
 		if err != nil {

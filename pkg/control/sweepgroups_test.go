@@ -24,7 +24,7 @@ func TestSweepsOfTheSamePlaceAreCarriedOutTogether(t *testing.T) {
 	elsewhere.DatastoreID = "other"
 	tests := map[string]struct {
 		sweeps []domain.Sweep
-		store  error // error of reading the datastore
+		store  error // returned when the datastore is read
 		want   []string
 	}{
 		"with one call for their rows": {
@@ -156,7 +156,7 @@ func TestAFailedSweepFailsAloneAndAFailedIndexFailsAll(t *testing.T) {
 	}
 }
 
-// queue is a queue of sweeps that uses a clock set by the test.
+// queue is a queue of sweeps with a clock that the test sets.
 type queue struct {
 	sweeps
 	now   time.Time
@@ -187,7 +187,7 @@ func (q *queue) DeferSweep(_ context.Context, id string, until time.Time, _ stri
 	return nil
 }
 
-// poisoned simulates engines that fail every call that includes a certain datasource.
+// poisoned simulates engines that fail every call with a certain datasource.
 type poisoned struct {
 	engines
 	calls int

@@ -13,34 +13,33 @@ import (
 type Upgrades interface {
 	Moving(ctx context.Context) ([]domain.Datastore, error)
 	MoveProgress(ctx context.Context, datastoreID string) (domain.MoveProgress, error)
-	// SettledDatastores checks up to `limit` datastores, ordered by id, beginning after the id `after`. It returns
-	// those that use the given embedding model, are not being moved, and have content. None of this content may be
-	// waiting to be read or have been added after `since`. `next` is the id to continue after, or "" after the last
-	// datastore.
+	// SettledDatastores checks up to `limit` datastores, in id order after the id `after`. It returns those that use the
+	// given embedding model, are not being moved, and have content, provided that none of the content is still to be read
+	// or was added after `since`. `next` is the id to continue after, or "" after the last datastore.
 	SettledDatastores(ctx context.Context, model string, since time.Time, after string, limit int) (settled []domain.Datastore, next string, err error)
 	UpdateDatastore(ctx context.Context, workspaceID, id string, p domain.DatastorePatch) (domain.Datastore, error)
 }
 
-// Upgrader moves datastores from a fast embedding model to a better one, one datastore at a time. New content is
-// embedded with the fast model first, so that it is searchable at once. The datastore is moved once no content has been
-// added to it for a while. Mover carries out the moves.
+// Upgrader moves datastores from a fast embedding model to a better one, one at a time. New content is embedded with
+// the fast model first, so that it is searchable at once. A datastore is moved once no content has been added for a
+// while. Mover carries out the moves.
 //
-// If some content of a datastore cannot be moved, the move is cancelled and not tried again for a day.
+// If some of a datastore's content cannot be moved, the move is cancelled and not tried again for a day.
 type Upgrader struct {
 	Catalog  Upgrades
 	From, To string // ids of the models
 	Log      *slog.Logger
 	Now      func() time.Time
 
-	after   string               // id of the datastore that the last round looked at last
-	refused map[string]time.Time // datastores whose move was cancelled
+	after   string               // id of the last datastore checked in the last round
+	refused map[string]time.Time // datastores whose move was cancelled, with the time
 }
 
 const (
 	upgradeInterval  = 5 * time.Second
-	upgradeQuietTime = 20 * time.Second // how long a datastore must have got no new content
-	refusedUpgrade   = 24 * time.Hour   // how long a datastore keeps its model after its move was cancelled
-	upgradePage      = 100              // number of datastores that a round looks at
+	upgradeQuietTime = 20 * time.Second // time without new content before a datastore is moved
+	refusedUpgrade   = 24 * time.Hour   // time before a move that was cancelled is tried again
+	upgradePage      = 100              // number of datastores checked per round
 )
 
 // Run starts moves until ctx is done.

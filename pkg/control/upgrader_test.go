@@ -12,11 +12,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// upgrades is a catalog with datastores that can be moved.
+// upgrades is a catalog with datastores to move.
 type upgrades struct {
-	stores   []domain.Datastore // with the model "fast"; moved ones keep it
+	stores   []domain.Datastore // with the model "fast", even after a move
 	progress domain.MoveProgress
-	gone     string // id of a datastore that is deleted before it is moved
+	gone     string // id of a datastore deleted before its move
 	since    time.Time
 	changes  []string // id and model of each patch
 }
