@@ -9,22 +9,22 @@ import (
 	"os"
 )
 
-// Access is the content of the access file: the address and the operator key that commands on the same machine use to
-// reach the service. The file grants no extra rights: a user who can read the data directory can read all of the
-// service's data. Each start writes a new key, which is valid until the process exits.
+// Access is the content of the access file: the address and operator key with which commands on the same machine reach
+// the service. The file grants no extra rights, because a user who can read the data directory can read all data
+// anyway. Each start writes a new key, valid until the process exits.
 type Access struct {
 	Address string `json:"address"`
 	Key     string `json:"key"`
 }
 
-// WriteAccess writes the access file with a new key, and returns the key.
+// WriteAccess writes the access file with a new key and returns the key.
 func WriteAccess(path, address string) (key string, err error) {
 	access := Access{Address: address, Key: "op_" + rand.Text()}
 	content, err := json.Marshal(access)
 	if err != nil {
 		return "", err
 	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // os.WriteFile would keep the permissions of an existing file
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // os.WriteFile would keep an existing file's permissions
 		return "", fmt.Errorf("replacing %s: %w", Operator, err)
 	}
 	if err := os.WriteFile(path, append(content, '\n'), 0o600); err != nil {

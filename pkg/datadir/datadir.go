@@ -1,6 +1,6 @@
-// Package datadir manages the data directory of a service: the names in it, its lock, and the access file, which
-// commands on the same machine use to reach the running service. The service and the operator's commands import it; it
-// imports no other package from the module.
+// Package datadir manages a service's data directory: the names in it, its lock, and the access file, with which
+// commands on the same machine reach the running service. The service and the operator's commands import it; it imports
+// no other package of the module.
 package datadir
 
 import (
@@ -23,7 +23,7 @@ const (
 	SecretKey = "secret-key"
 	NATS      = "nats"
 	Index     = "index"
-	Models    = "models" // embedding models that the service runs itself, each in its own directory
+	Models    = "models" // embedding models that the service runs itself, one directory each
 	Cache     = "cache"
 	Temp      = "tmp"
 	Operator  = "operator.json" // the access file; see Access
@@ -40,7 +40,7 @@ type Dir struct {
 	lock *flock.Flock
 }
 
-// Open creates the directory if necessary and locks it. The operating system releases the lock when the process exits,
+// Open locks the directory, creating it if necessary. The operating system releases the lock when the process exits,
 // even if it is killed.
 func Open(path string) (*Dir, error) {
 	abs, err := filepath.Abs(path)
@@ -80,7 +80,7 @@ func UnusableError(path string, err error) error {
 	return fmt.Errorf("data directory %s %s: set SLUICE_DATA_DIR or --data-dir to a directory that this user can write to", path, why)
 }
 
-// holder returns a description of the process that holds the lock, or "" if it is unknown.
+// holder describes the process that holds the lock, or returns "" if it is unknown.
 func (d *Dir) holder() string {
 	pid, err := os.ReadFile(d.Join(PID))
 	if err != nil {
@@ -92,7 +92,7 @@ func (d *Dir) holder() string {
 // Path returns the absolute path of the directory.
 func (d *Dir) Path() string { return d.path }
 
-// Join returns the path of the file or folder with the given name in the directory.
+// Join returns the path of a file or folder in the directory.
 func (d *Dir) Join(name string) string { return filepath.Join(d.path, name) }
 
 // Close releases the lock.
