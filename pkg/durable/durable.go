@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// File flushes the content of a file to disk. The process must be able to open the file for writing.
+// File flushes a file's content to disk. The process must be able to open the file for writing.
 func File(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
