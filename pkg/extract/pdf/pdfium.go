@@ -28,7 +28,7 @@ const pdfiumPages = 4096
 
 // pdfiumGC is the heap growth, in percent, that triggers a garbage collection while PDFium has a file open. Every call
 // into the sandbox leaves 10 KiB of garbage, so frequent collections save much memory. They cost little, because the
-// live heap is small.
+// live heap is cheap to scan.
 const pdfiumGC = 20
 
 // pdfiumRuntime is the compiled PDFium of this process. Compiling takes seconds, so it happens at most once, and only

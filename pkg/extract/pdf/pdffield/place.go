@@ -38,7 +38,7 @@ func Place(lines []pdftext.Line, fields []pdftext.Field, inTables func([]pdftext
 		f.lines[i].Cells = slices.Clone(f.lines[i].Cells)
 	}
 	slices.SortStableFunc(f.fields, func(a, b pdftext.Field) int {
-		if a.Box.Y0 < b.Box.Y1 && b.Box.Y0 < a.Box.Y1 { // side by side: start from the right to keep label indexes valid
+		if a.Box.Y0 < b.Box.Y1 && b.Box.Y0 < a.Box.Y1 { // side by side: start on the right to keep indexes valid
 			return cmp.Compare(b.Box.X0, a.Box.X0)
 		}
 		return cmp.Compare(b.Box.Y1, a.Box.Y1)

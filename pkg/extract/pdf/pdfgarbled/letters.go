@@ -68,7 +68,7 @@ func (s *letterSample) add(text string) {
 	}
 }
 
-// isPlainWord reports whether a word may be part of a sentence. Such a word has only letters and is not an
+// isPlainWord reports whether a word may be part of a sentence. It must have only letters, and must not be an
 // abbreviation, a part of a formula or an identifier.
 func isPlainWord(word string) bool {
 	const short, shortCapitals, long = 3, 5, 30
@@ -112,7 +112,7 @@ func (s *letterSample) word(word string) {
 	}
 }
 
-// coincidence returns the index of coincidence: the probability that two random letters of the sample are the same.
+// coincidence returns the index of coincidence: the probability that two random letters of the sample are equal.
 func (s *letterSample) coincidence() float64 {
 	same := 0
 	for _, n := range s.counts {
@@ -153,7 +153,7 @@ func (s *letterSample) commonShare() float64 {
 }
 
 // letterpairs.txt has one language per line: its code, a colon, and for each letter the letters that often follow it.
-// The pairs are taken from the trigrams of the language in whatlanggo 1.0.1, without diacritics.
+// The pairs come from the trigrams of the language in whatlanggo 1.0.1, without diacritics.
 //
 //go:embed letterpairs.txt
 var letterPairsText string

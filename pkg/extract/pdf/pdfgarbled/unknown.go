@@ -1,8 +1,8 @@
-// Package pdfgarbled detects text of a PDF that was decoded wrongly.
+// Package pdfgarbled detects PDF text that was decoded wrongly.
 //
-// A font in a PDF may lack the map from its glyphs to characters, or have a wrong one. The page then looks right but its
-// text is garbage. There are two signs of this: words with undecoded characters ([Unknown]), and letter pairs that occur
-// in no language ([HasSubstitutedLetters]).
+// A font in a PDF may lack the map from its glyphs to characters, or have a wrong one. The page then looks right, but
+// its text is garbage. There are two signs of this: words with undecoded characters ([Unknown]), and letter pairs that
+// occur in no language ([HasSubstitutedLetters]).
 package pdfgarbled
 
 import (
@@ -12,15 +12,15 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// IsDecoded reports whether a character was decoded. For an unknown character, pdftext returns a marker. PDFium
-// returns 0, a private-use character or the number of the glyph. Glyph numbers are usually so small that they are the
-// codes of control characters.
+// IsDecoded reports whether a character was decoded. For an unknown character, pdftext returns a marker. PDFium returns
+// 0, a private-use character or the number of the glyph. Glyph numbers are usually so small that they look like control
+// characters.
 func IsDecoded(r rune) bool {
 	return r != unicode.ReplacementChar && !unicode.Is(unicode.Co, r) && (!unicode.IsControl(r) || unicode.IsSpace(r))
 }
 
-// WithoutUnknown returns the given lines without undecoded characters, and without lines that consist of them.
-// Otherwise, a page that neither reader can decode would yield text that consists mostly of such characters.
+// WithoutUnknown returns the given lines without undecoded characters, and without lines that have no others.
+// Otherwise, the text of a page that neither reader can decode would consist mostly of such characters.
 func WithoutUnknown(lines []pdftext.Line) []pdftext.Line {
 	var out []pdftext.Line
 	for _, line := range lines {
@@ -39,29 +39,29 @@ func WithoutUnknown(lines []pdftext.Line) []pdftext.Line {
 }
 
 // Unknown counts the undecoded characters in the words of a page. Single undecoded characters outside words, such as
-// bullets, arrows and other symbols, are not a loss of text.
+// bullets, arrows and other symbols, do not count as lost text.
 type Unknown struct {
 	chars   int // characters in all words
 	unknown int // unknown characters in words that contain several of them
 }
 
-// IsSignificant reports whether so many characters are unknown that a reader would notice the gaps in the page's text.
+// IsSignificant reports whether so many characters are unknown that a reader would notice the gaps in the text.
 func (u Unknown) IsSignificant() bool {
 	const aLine = 20
 	return u.unknown >= aLine || u.unknown > 0 && u.unknown*4 >= u.chars
 }
 
 // IsLarge reports whether so much of the page is unknown that text recognised in its picture is better than the decoded
-// text. Recognition makes mistakes too, above all in languages for which it is not set up. Therefore, a page with only
-// a few undecoded lines keeps its decoded text.
+// text. Recognition makes mistakes too, above all in languages for which it is not set up. So a page with only a few
+// undecoded lines keeps its decoded text.
 func (u Unknown) IsLarge() bool {
 	const tenth = 10
 	return u.IsSignificant() && u.unknown*tenth >= u.chars
 }
 
-// add counts the characters of a word. Code 0 is a character unknown to PDFium.
+// add counts the characters of a word. Code 0 is a character that PDFium does not know.
 func (u *Unknown) add(word []rune) {
-	const text = 3 // minimum number of unknown characters in a word for them to count
+	const text = 3 // minimum number of unknown characters in a word that counts
 	unknown, alike := 0, true
 	var first rune
 	for _, r := range word {

@@ -10,17 +10,17 @@ import (
 // Span is a range of a passage in bytes.
 type Span struct{ Start, End int }
 
-// Match is a span's place on the pages.
+// Match is the place of a span on the pages.
 type Match struct {
 	Glyphs []int32 // ascending indexes of the glyphs that show it
-	// Share is the fraction of the span's letters and digits that were found, from 0 to 1. Labels do not count if, on
-	// the page, they are not next to their value.
+	// Share is the fraction of the span's letters and digits that were found, from 0 to 1. Labels that are not next to
+	// their value on the page do not count.
 	Share float64
 }
 
-// around is the amount of text before and after a span that is looked up together with the span, so that the same words
-// elsewhere are not mistaken for it. maxWindow is the maximum length of the text that is looked up at once. Both are in
-// bytes.
+// searchMargin is the amount of text before and after a span that is searched for together with the span. It keeps the
+// same words elsewhere from being mistaken for the span. maxWindow is the maximum length of the text in one search.
+// Both are in bytes.
 const (
 	searchMargin = 400
 	maxWindow    = 6 << 10
@@ -56,13 +56,13 @@ func (t *Text) Find(passage string, spans []Span) []Match {
 	return matches
 }
 
-// findLong finds a span that is longer than a window, part by part.
+// findLong finds a span that is longer than a window, piece by piece.
 func (t *Text) findLong(passage string, s Span, m *Match) {
 	weight := 0.0
 	for from := s.Start; from < s.End; {
 		to := min(from+maxWindow, s.End)
 		if space := strings.LastIndexByte(passage[from:to], ' '); to < s.End && space > 0 {
-			to = from + space + 1 // do not divide a word
+			to = from + space + 1 // do not split a word
 		}
 		for to < s.End && !utf8.RuneStart(passage[to]) {
 			to--
@@ -86,8 +86,8 @@ type window struct {
 	at      []node // by token; `from` is -1 for tokens that were not found
 }
 
-// window finds the tokens of passage[from:to] on the pages. It also looks up the text around this range, so that the
-// same words elsewhere are not mistaken for it.
+// window finds the tokens of passage[from:to] on the pages. It also searches for the text around this range, so as not
+// to mistake the same words elsewhere for it.
 func (t *Text) window(passage string, from, to int) *window {
 	from, to = max(0, from-searchMargin), min(len(passage), to+searchMargin)
 	for from > 0 && !utf8.RuneStart(passage[from]) {
@@ -108,7 +108,7 @@ func (t *Text) window(passage string, from, to int) *window {
 	return w
 }
 
-// match returns the glyphs of the tokens in a span, and those of the punctuation between and around them.
+// match returns the glyphs of the tokens in a span, with the punctuation between and around them.
 func (w *window) match(s Span) (m Match) {
 	found, all := 0, 0
 	last := -1 // the previous token that was found
@@ -132,7 +132,7 @@ func (w *window) match(s Span) (m Match) {
 		begin, end := w.core[at.from].glyph, w.core[at.to].glyph
 		switch {
 		case last >= 0 && w.at[last].to+1 == at.from:
-			begin = w.core[w.at[last].to].glyph // with the punctuation between
+			begin = w.core[w.at[last].to].glyph // include the punctuation between
 		case last >= 0:
 			add(w.extendForward(w.core[w.at[last].to].glyph, w.tokens[last].to, tok.from))
 			begin = w.extendBackward(begin, w.tokens[last].to, tok.from)
@@ -153,9 +153,9 @@ func (w *window) match(s Span) (m Match) {
 	return m
 }
 
-// extendForward extends a match by punctuation. It compares the glyphs after `glyph` with the characters of
-// passage[from:to], up to the first difference, and returns the range of the equal glyphs. If there are none, `last` is
-// less than `first`.
+// extendForward extends a match to the punctuation after it. It compares the glyphs after `glyph` with the characters
+// of passage[from:to], up to the first difference, and returns the range of the equal glyphs. If there are none, `last`
+// is less than `first`.
 func (w *window) extendForward(glyph int32, from, to int) (first, last int32) {
 	first, last = glyph+1, glyph
 	for from < to && int(last)+1 < len(w.glyphs) {
@@ -172,9 +172,9 @@ func (w *window) extendForward(glyph int32, from, to int) (first, last int32) {
 	return first, last
 }
 
-// extendBackward extends a match by the punctuation before it. It compares the glyphs before `glyph` with the
-// characters of passage[from:to], backwards from the last one, up to the first difference. It returns the first of the
-// equal glyphs or, if there are none, `glyph`.
+// extendBackward extends a match to the punctuation before it. It compares the glyphs before `glyph` with the
+// characters of passage[from:to], backwards, up to the first difference. It returns the first of the equal glyphs or,
+// if there are none, `glyph`.
 func (w *window) extendBackward(glyph int32, from, to int) int32 {
 	first := glyph
 	for from < to && first > 0 {

@@ -9,7 +9,7 @@ import (
 )
 
 // laidOut returns the glyphs of lines of text. Each glyph is 10 points wide, and the lines are 12 points apart. A tab
-// begins a new cell at the next multiple of 200 points.
+// starts a new cell at the next multiple of 200 points.
 func laidOut(lines ...string) []Glyph {
 	var glyphs []Glyph
 	for i, line := range lines {
@@ -94,8 +94,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFindAnySpan looks up random spans of a passage that is exactly the text of the page. Each span must be found
-// completely, and its glyphs must be those of the span.
+// TestFindAnySpan looks for random spans of a passage that is exactly the text of the page. Each span must be found
+// completely, and with its own glyphs.
 func TestFindAnySpan(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))

@@ -7,13 +7,13 @@ import (
 )
 
 // Costs of a path, which assigns the tokens of a passage to positions on the pages. A path that follows the page
-// without jumps and leaves out no token costs nothing.
+// without jumps and omits no token costs nothing.
 const (
-	skipToken      = 1.5 // leaving out a token
-	skipRune       = 0.5 // in addition, for each of its letters; together at most maxSkipCost
+	skipToken      = 1.5 // omitting a token
+	skipRune       = 0.5 // in addition, for each of its letters, up to maxSkipCost
 	maxSkipCost    = 6
-	skipLabel      = 0.7  // leaving out a token in a label, which may be far away at the top of a table
-	insideWordCost = 1.0  // a token that begins or ends inside a word on the page
+	skipLabel      = 0.7  // omitting a token in a label, which may be far away at the top of a table
+	insideWordCost = 1.0  // a token that starts or ends inside a word on the page
 	gapInLine      = 0.8  // a jump forwards on a line
 	backInLine     = 2.2  // a jump backwards on a line
 	jump           = 1.6  // any other jump
@@ -32,11 +32,11 @@ const (
 // Bounds on the work for one token.
 const (
 	maxPositions = 1000 // maximum number of positions per token
-	maxCarried   = 64   // maximum number of paths that leave the token out
+	maxCarried   = 64   // maximum number of paths that omit the token
 	carriedCost  = 14   // maximum difference from the best of them
 
 	minStep  = jump + lineEnd // minimum cost of a step to text that is not adjacent
-	maxSteps = 5_000_000      // maximum number of such steps that are compared for one window
+	maxSteps = 5_000_000      // maximum number of such steps to compare for one window
 )
 
 // node is a token in the passage and its position among the letters and digits of the pages (Text.core).
@@ -52,12 +52,12 @@ type path struct {
 	cost float64
 }
 
-// bestPath chooses a position on the pages for each token, and returns the resulting nodes in order. It leaves out
-// tokens that are not on the pages or are too far from the other tokens.
+// bestPath chooses a position on the pages for each token, and returns the resulting nodes in order. It omits tokens
+// that are not on the pages or are too far from the other tokens.
 func (t *Text) bestPath(tokens []token) []node {
 	var nodes []node
 	var live []path
-	left := 0.0             // cost of leaving out all tokens so far
+	left := 0.0             // cost of omitting all tokens so far
 	ends := map[int32]int{} // indexes in `live`, by the end of the last node
 	steps := maxSteps
 	for i, tok := range tokens {
@@ -67,7 +67,7 @@ func (t *Text) bestPath(tokens []token) []node {
 			skip = skipLabel
 		}
 		if len(positions) == 0 {
-			continue // every path leaves it out
+			continue // every path omits it
 		}
 		slices.SortFunc(live, byCost)
 		clear(ends)
@@ -117,13 +117,13 @@ func (t *Text) bestPath(tokens []token) []node {
 
 func byCost(a, b path) int { return cmp.Compare(a.cost, b.cost) }
 
-// position is the start of a token in Text.core, and the cost of choosing this position for the token.
+// position is the start of a token in Text.core, and the cost of this choice.
 type position struct {
 	at   int32
 	cost float64
 }
 
-// positions returns the positions of a token. If there are too many, those inside longer words are left out first.
+// positions returns the positions of a token. If there are too many, it first drops those inside longer words.
 func (t *Text) positions(tok token) []position {
 	var whole, parts []position
 	for _, at := range t.byRune[tok.runes[0]] {
@@ -144,7 +144,7 @@ func (t *Text) positions(tok token) []position {
 }
 
 // step returns the cost of a jump in Text.core from index a to index b. sameLine says whether both tokens are on the
-// same line of the passage. Such a line is often a table row, whose cells are mostly at the same height.
+// same line of the passage. Such a line is often a table row, with most cells at the same height.
 func (t *Text) step(a, b int32, sameLine bool) float64 {
 	if b == a+1 {
 		return 0

@@ -8,7 +8,7 @@ const maxRectangles = 1000
 // PageSize returns the width and height of a displayed page, in points.
 type PageSize func(page int) (width, height float64)
 
-// Rectangles returns the rectangles around the given glyphs, cut to their pages. Adjacent glyphs on a line share a
+// Rectangles returns the rectangles around the given glyphs, clipped to their pages. Adjacent glyphs on a line share a
 // rectangle.
 func (t *Text) Rectangles(glyphs []int32, size PageSize) []domain.PageRectangle {
 	const bridged = 2 // maximum number of glyphs between two glyphs of the same rectangle: punctuation that extraction dropped

@@ -1,9 +1,8 @@
 // Package pdfmatch finds passages of extracted text on the pages of a PDF.
 //
 // Extraction changes the text: it joins divided words, adds spaces, column names and labels, and changes the order of
-// columns and cells. So a passage is not looked up as a whole. Instead, it is split into words. For each word, the
-// package chooses one of its positions on the pages, such that the chosen positions follow each other as naturally as
-// possible.
+// columns and cells. So the package does not look for a passage as a whole. It splits the passage into words, and
+// chooses one position on the pages for each word, so that the positions follow each other as naturally as possible.
 package pdfmatch
 
 import (
@@ -13,14 +12,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Box is an upright rectangle on the displayed page, in points. The origin is the page's upper left corner, and Y grows
-// downwards.
+// Box is an upright rectangle on the displayed page, in points. The origin is the upper left corner of the page, and Y
+// grows downwards.
 type Box struct{ X0, Y0, X1, Y1 float64 }
 
 // Glyph is a visible glyph on a page.
 type Glyph struct {
 	Page    int // from 1
-	Line    int // number of its line; lines are numbered in reading order, over all pages
+	Line    int // number of its line, counted in reading order over all pages
 	Text    string
 	Box     Box
 	Size    float64 // font size, in points
@@ -37,7 +36,7 @@ type Text struct {
 	rtl    bool             // most letters run from right to left
 }
 
-// coreRune is a letter or digit on the pages. Only letters and digits are compared with a passage.
+// coreRune is a letter or digit on the pages. Nothing else is compared with a passage.
 type coreRune struct {
 	r      rune
 	glyph  int32
@@ -72,8 +71,7 @@ func NewText(glyphs []Glyph) *Text {
 	return t
 }
 
-// fold appends the letters and digits that a character consists of, without accents. It appends nothing for other
-// characters.
+// fold appends the letters and digits in a character, without accents. For other characters, it appends nothing.
 func fold(dst []rune, r rune) []rune {
 	if r < utf8.RuneSelf {
 		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {

@@ -40,7 +40,7 @@ func tokens(passage string, from, to int) []token {
 				open = &all[len(all)-1]
 			case len(folded) > 0:
 				open.to, open.runes = i+n, append(open.runes, folded...)
-			case unicode.Is(unicode.Mn, r) && open != nil: // an accent, which is not compared
+			case unicode.Is(unicode.Mn, r) && open != nil: // an accent; accents are not compared
 				open.to = i + n
 			default:
 				open = nil
@@ -68,8 +68,8 @@ func labelsOf(passage string, from, to int) (labels [][2]int) {
 	return labels
 }
 
-// split divides the tokens that occur nowhere on the pages into the longest parts that do. A word may be divided on the
-// page by other text, such as the next column.
+// split divides the tokens that occur nowhere on the pages into the longest parts that do. Other text on the page, such
+// as the next column, may divide a word.
 func (t *Text) split(all []token) []token {
 	const longest = 400 // maximum number of parts per token
 	out := make([]token, 0, len(all))
@@ -88,7 +88,7 @@ func (t *Text) split(all []token) []token {
 	return out
 }
 
-// longestPrefix returns the length in runes of the longest word prefix that occurs on the pages.
+// longestPrefix returns the length, in runes, of the longest prefix of the word that occurs on the pages.
 func (t *Text) longestPrefix(word []rune) int {
 	best := 0
 	for _, at := range t.byRune[word[0]] {
@@ -102,7 +102,7 @@ func (t *Text) longestPrefix(word []rune) int {
 	return best
 }
 
-// commonPrefix returns how many runes at the start of a word are equal to those at index `at` of Text.core.
+// commonPrefix returns how many runes at the start of a word equal those from index `at` of Text.core.
 func (t *Text) commonPrefix(word []rune, at int32) int {
 	n := 0
 	for n < len(word) && int(at)+n < len(t.core) && t.core[int(at)+n].r == word[n] {

@@ -40,7 +40,7 @@ const (
 // passwordPad pads short passwords (ISO 32000, algorithm 2).
 var passwordPad = []byte("\x28\xBF\x4E\x5E\x4E\x75\x8A\x41\x64\x00\x4E\x56\xFF\xFA\x01\x08\x2E\x2E\x00\xB6\xD0\x68\x3E\x80\x2F\x0C\xA9\xFE\x64\x53\x69\x7A")
 
-// decrypt sets up decryption if the trailer requires it. It returns ErrEncrypted if a password is needed.
+// decrypt sets up decryption if the trailer asks for it. It returns ErrEncrypted if a password is needed.
 func (f *File) decrypt() error {
 	ref := f.trailer.Key("Encrypt")
 	dict := f.resolve(ref)
@@ -115,7 +115,7 @@ func (c *crypt) readFilters(f *File, cf Token) {
 
 func (c *crypt) methodOf(name Token) method { return c.filters[name.Str] }
 
-// security holds the entries in the encryption dictionary, and the file's identifier.
+// security holds the entries of the encryption dictionary, and the file's identifier.
 type security struct {
 	revision, size    int // size is the key size in bytes
 	owner, user       string
@@ -125,7 +125,7 @@ type security struct {
 	metadata          bool
 }
 
-// fileKey derives the file key from the empty password, tried as user and as owner password.
+// fileKey derives the file key from the empty password, which it tries as user password and as owner password.
 func (s security) fileKey() ([]byte, error) {
 	switch {
 	case s.revision >= 5:

@@ -1,9 +1,8 @@
 // Package pdfobject reads the objects of PDF files: cross references, streams with their filters, and encryption with
-// an empty password. It repairs files whose cross references are unusable. It also contains the scanner for content
-// streams.
+// an empty password. It repairs files with unusable cross references. It also contains the scanner for content streams.
 //
-// The objects are presented as values of github.com/ledongthuc/pdf. That library's own code for cross references,
-// filters and encryption is not used, because it loops or panics on imperfect files. Only packages pdffont and pdftext
+// The package presents the objects as values of github.com/ledongthuc/pdf. It does not use that library's own code for
+// cross references, filters and encryption, which loops or panics on imperfect files. Only packages pdffont and pdftext
 // import this package.
 package pdfobject
 
@@ -22,18 +21,18 @@ import (
 // File is a PDF file as a set of objects. Only one goroutine may use it at a time.
 //
 // ReadAt presents the objects to the library ledongthuc/pdf as a valid file. In that file, each object is unencrypted,
-// lies at a fixed address, and is listed in the only cross-reference table.
+// has a fixed address, and is listed in the only cross-reference table.
 //
 // The address of object n is n*stride. The cross-reference table and the end of the file follow the last object.
 type File struct {
 	data    []byte
 	entries map[uint32]entry
-	size    uint32 // higher than all object numbers
+	size    uint32 // greater than all object numbers
 	reader  *pdf.Reader
 	trailer Token
 	crypt   *crypt
 
-	scanned map[uint32]entry // objects found by a search through the whole file; nil before the first search
+	scanned map[uint32]entry // objects found by searching the whole file; nil before the first search
 	images  *cache[uint32, []byte]
 	packed  *cache[uint32, *objectStream]
 	loading map[uint32]bool // objects being loaded, to detect cycles
@@ -50,7 +49,7 @@ type entry struct {
 const (
 	strideBits  = 26
 	stride      = 1 << strideBits
-	maxObject   = 2_000_000 // higher object numbers are treated as damage, because the library's table has an entry for each number
+	maxObject   = 2_000_000 // higher object numbers count as damage; the library's table has an entry for each number
 	maxImages   = 8 << 20   // maximum size of the serialised objects in the cache, in bytes
 	maxPacked   = 24 << 20  // maximum size of the unpacked object streams in the cache, in bytes
 	maxUnpacked = 8 << 30   // maximum number of bytes unpacked from all streams in a file
@@ -63,8 +62,8 @@ const MaxStream = 64 << 20
 
 var errUnpacked = errors.New("the unpacked data exceed the limit")
 
-// Open finds the objects of a file through its cross references, or by searching the whole file if `search` is true. It
-// returns ErrEncrypted if the file needs a password.
+// Open finds the objects of a file through its cross references or, if `search` is true, by searching the whole file.
+// It returns ErrEncrypted if the file needs a password.
 func Open(data []byte, search bool) (f *File, err error) {
 	defer Recover(&err)
 	if f, err = find(data, search); err != nil {
@@ -73,7 +72,7 @@ func Open(data []byte, search bool) (f *File, err error) {
 	return f, f.openReader()
 }
 
-// find is the part of Open that does not use ledongthuc/pdf: it finds the objects and sets up decryption.
+// find is the part of Open that works without ledongthuc/pdf: it finds the objects and sets up decryption.
 func find(data []byte, search bool) (*File, error) {
 	if int64(len(data)) >= 1<<32 {
 		return nil, errors.New("the file is too large")
@@ -106,11 +105,11 @@ func (f *File) openReader() (err error) {
 	return nil
 }
 
-// Trailer returns the file's trailer. Reading its values can panic, because ledongthuc/pdf panics on values that it
-// does not expect. Callers must defer Recover.
+// Trailer returns the file's trailer. ledongthuc/pdf panics on unexpected values, so reading the trailer's values can
+// panic. Callers must defer Recover.
 func (f *File) Trailer() pdf.Value { return f.reader.Trailer() }
 
-// Recover turns a panic of ledongthuc/pdf into an error. It must be deferred directly. It cannot help if the process
+// Recover turns a panic in ledongthuc/pdf into an error. It must be deferred directly. It cannot help if the process
 // runs out of memory.
 func Recover(err *error) {
 	if x := recover(); x != nil {
@@ -134,7 +133,7 @@ func (f *File) Stream(v pdf.Value) ([]byte, error) {
 }
 
 // ListPages replaces the page tree with a list of at most `limit` pages, in the order of their object numbers. It is
-// used for files whose page tree has no pages.
+// meant for files whose page tree has no pages.
 func (f *File) ListPages(limit int) error {
 	list := Token{Kind: Array}
 	for _, n := range slices.Sorted(maps.Keys(f.entries)) {
@@ -156,8 +155,8 @@ func HasObjects(data []byte) bool {
 	return len(f.scanned) > 0
 }
 
-// tail returns the end of the file that ReadAt presents to ledongthuc/pdf. It begins with line feeds, because the
-// library reads the last 100 bytes of a file at once, and the rest of the tail is shorter than that.
+// tail returns the end of the file that ReadAt presents to ledongthuc/pdf. It starts with line feeds, because the
+// library reads the last 100 bytes of a file at once and the rest of the tail is shorter.
 func (f *File) tail() []byte {
 	return fmt.Appendf(bytes.Repeat([]byte{'\n'}, 100), "startxref\n%d\n%%%%EOF", int64(f.size)<<strideBits)
 }
@@ -217,7 +216,7 @@ func (f *File) readTable(b []byte, at int) (int, error) {
 	return n, nil
 }
 
-// image returns the bytes that ReadAt presents to ledongthuc/pdf for an object. An object that cannot be read becomes
+// image returns the bytes for an object that ReadAt presents to ledongthuc/pdf. An object that cannot be read becomes
 // null.
 func (f *File) image(number uint32) []byte {
 	if b, ok := f.images.get(number); ok {
@@ -245,7 +244,7 @@ func (f *File) image(number uint32) []byte {
 	return b
 }
 
-// write appends a value in PDF syntax. If the value is a dictionary, write adds the entries in `mark` to it.
+// write appends a value in PDF syntax. To a dictionary, it adds the entries in `mark`.
 func (f *File) write(b []byte, v Token, mark []Token) []byte {
 	switch v.Kind {
 	case Number:
@@ -296,8 +295,8 @@ func writeName(b []byte, name string) []byte {
 	return append(b, ' ')
 }
 
-// cache keeps recently used entries up to an approximate size. It has two generations. When the young generation
-// reaches half of that size, it becomes the old one, and the previous old one is dropped.
+// cache keeps recently used entries up to an approximate size, in two generations. When the young generation reaches
+// half of that size, it becomes the old one, and the previous old one is dropped.
 type cache[K comparable, V any] struct {
 	young, old  map[K]V
 	size, limit int

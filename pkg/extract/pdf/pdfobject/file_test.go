@@ -103,7 +103,7 @@ func TestStreamsAreUnpacked(t *testing.T) {
 	}
 }
 
-// lzw encodes a string with 9-bit codes. It clears the table before the codes would become longer.
+// lzw encodes a string with 9-bit codes. It clears the table before longer codes would be needed.
 func lzw(s string) string {
 	acc, bits := uint64(0), 0
 	var out []byte
@@ -150,7 +150,8 @@ func TestObjectsInStreamsAreFound(t *testing.T) {
 // secret is the content of encrypted files.
 const secret = "no longer secret"
 
-// encrypted returns a file that is encrypted by revision 4 (AES-128) or 5 (AES-256) and opens with the given password.
+// encrypted returns a file that opens with the given password. It is encrypted with revision 4 (AES-128) or 5
+// (AES-256).
 func encrypted(revision int, password string) []byte {
 	seal := func(key []byte, s string) string {
 		pad := 16 - len(s)%16

@@ -16,7 +16,7 @@ type filter struct {
 
 const maxFilters = 8
 
-// filters returns the filters of a stream's dictionary.
+// filters returns the filters in a stream's dictionary.
 func (f *File) filters(dict Token) ([]filter, error) {
 	names, params := f.resolve(firstKey(dict, "Filter", "F")), f.resolve(firstKey(dict, "DecodeParms", "DP"))
 	if names.Kind == Name {
@@ -75,7 +75,7 @@ func (flt filter) decode(data []byte) ([]byte, error) {
 	case "RunLengthDecode", "RL":
 		return unRunLength(data), nil
 	case "Crypt":
-		return data, nil // decryption has been done already
+		return data, nil // the data has already been decrypted
 	}
 	return nil, fmt.Errorf("unsupported filter %q", flt.name)
 }
@@ -135,8 +135,8 @@ func unRunLength(data []byte) []byte {
 	return out
 }
 
-// unLZW decompresses the LZW variant of TIFF and PDF, whose codes vary in length. If `early` is true, as is usual, the
-// code length increases one entry before all codes of the old length are used up.
+// unLZW decompresses the variant of LZW in TIFF and PDF, whose codes vary in length. If `early` is true, as usual, the
+// code length increases one entry before the codes of the old length are used up.
 func unLZW(data []byte, early bool) []byte {
 	const clear, end = 256, 257
 	type item struct {

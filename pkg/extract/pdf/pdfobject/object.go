@@ -21,7 +21,7 @@ var (
 	errNoStream = errors.New("not a stream")
 )
 
-// load reads an object. If it is not at its cross-referenced location, the whole file is searched for it.
+// load reads an object. If the object is not where the cross references say, load searches the whole file for it.
 func (f *File) load(number uint32) (object, error) {
 	e := f.entries[number]
 	if f.loading[number] || len(f.loading) > maxDepth {
@@ -111,8 +111,8 @@ func (t *Scanner) value() Token {
 	return v
 }
 
-// streamEnd returns the end of a stream: after its declared length if the keyword endstream follows there, or else at
-// the next endstream.
+// streamEnd returns the end of a stream. It trusts the declared length if the keyword endstream follows there.
+// Otherwise the stream ends at the next endstream.
 func (f *File) streamEnd(start int, length Token) int {
 	n := f.resolve(length)
 	if n.Kind == Number && n.Num >= 0 && n.Num <= float64(len(f.data)-start) {
@@ -122,7 +122,7 @@ func (f *File) streamEnd(start int, length Token) int {
 			return end
 		}
 	}
-	if f.budget < 0 { // searched bytes count towards the limit like unpacked bytes
+	if f.budget < 0 { // searched bytes count towards the limit, like unpacked bytes
 		return start
 	}
 	end := len(f.data)
@@ -229,8 +229,8 @@ func (f *File) openObjectStream(o object) (*objectStream, error) {
 	return s, nil
 }
 
-// object reads the object with the number `number` from the object stream. `index` is the object's position in the
-// stream according to the cross references. If another object is at that position, the whole stream is searched.
+// object reads the object `number` from the object stream. `index` is its position in the stream according to the cross
+// references. If another object is there, the whole stream is searched.
 func (s *objectStream) object(number uint32, index int) (Token, error) {
 	if index >= len(s.numbers) || s.numbers[index] != number {
 		if s.index == nil {

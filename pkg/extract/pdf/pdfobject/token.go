@@ -10,7 +10,7 @@ import (
 type Scanner struct {
 	data    []byte
 	pos     int
-	objects bool // the data holds a file's objects, which may refer to other objects
+	objects bool // the data holds objects of a file, which may contain references
 	count   int  // items of all groups in the value being read
 
 	open []Token // items of groups that are not closed yet
@@ -20,11 +20,10 @@ type Scanner struct {
 // NewScanner returns a scanner for a content stream or CMap.
 func NewScanner(data []byte) *Scanner { return &Scanner{data: data} }
 
-// maxItems is the maximum number of items in all arrays and dictionaries nested in one value. Each item takes about 60
-// bytes.
+// maxItems is the maximum number of items in all arrays and dictionaries of one value. Each item takes about 60 bytes.
 const maxItems = 2_000_000
 
-// maxDepth is the maximum nesting depth of values, and of objects that must be loaded to read another object.
+// maxDepth is the maximum nesting depth of values, and of the objects that must be loaded to read another object.
 const maxDepth = 64
 
 // Kind is the type of a token: an operand type, an operator, or the end of the data.
@@ -129,7 +128,7 @@ func (t *Scanner) read(depth int) Token {
 	}
 }
 
-// operators holds the names of frequent operators, so that these names are allocated only once.
+// operators holds the names of common operators, so that these names are allocated only once.
 var operators = func() map[string]string {
 	known := make(map[string]string)
 	for name := range strings.FieldsSeq(`) ] { } R q Q cm w J j M d ri i gs m l c v y h re S s f F f* B B* b b* n W W* BT ET Tc Tw Tz TL Tf Tr Ts Td TD Tm T* Tj TJ ' "
@@ -193,7 +192,7 @@ func (t *Scanner) group(kind Kind, depth int) Token {
 	return g
 }
 
-// appendItems appends the items of a group to t.open. The items of this group begin at index `first`.
+// appendItems appends the items of a group to t.open. The items of this group start at index `first`.
 func (t *Scanner) appendItems(kind Kind, depth, first int) {
 	for t.count < maxItems {
 		if depth > maxDepth {
@@ -244,7 +243,7 @@ func (t *Scanner) number() Token {
 	if f, ok := plainNumber(s); ok {
 		return Token{Kind: Number, Num: f}
 	}
-	// Some programs write "--5" or "0.-3": use the digits before the error.
+	// Some programs write "--5" or "0.-3". Use the digits before the error.
 	for len(s) > 1 && (s[1] == '-' || s[1] == '+') {
 		s = s[1:]
 	}
@@ -321,7 +320,7 @@ func (t *Scanner) name() string {
 
 func (t *Scanner) hex() Token { return Token{Kind: String, Str: string(t.hexBytes())} }
 
-// hexBytes reads a string of hexadecimal digits in angle brackets; the last digit may be missing. The result is valid
+// hexBytes reads a string of hexadecimal digits in angle brackets. The last digit may be missing. The result is valid
 // only until the next string is read.
 func (t *Scanner) hexBytes() []byte {
 	t.pos++
@@ -439,7 +438,7 @@ func (t *Scanner) SkipImage() {
 	t.pos = len(t.data)
 }
 
-// looksLikeOperators reports whether bytes look like operators rather than like image data.
+// looksLikeOperators reports whether bytes look like operators rather than image data.
 func looksLikeOperators(b []byte) bool {
 	return !slices.ContainsFunc(b, func(c byte) bool { return c >= 0x7f || c < 0x20 && !isSpace(c) })
 }

@@ -10,9 +10,9 @@ import (
 	"strconv"
 )
 
-// readXrefs reads the chain of cross-reference sections from the end of the file. If several sections list an object,
-// the newest applies. If any section cannot be read, readXrefs returns an error, so that the caller searches the whole
-// file for objects.
+// readXrefs reads the chain of cross-reference sections, starting at the end of the file. If several sections list an
+// object, the newest one wins. If a section cannot be read, readXrefs returns an error; the caller then searches the
+// whole file for objects.
 func (f *File) readXrefs() error {
 	at := bytes.LastIndex(f.data, []byte("startxref"))
 	if at < 0 {
@@ -177,7 +177,7 @@ func (f *File) rebuildXref() error {
 	return nil
 }
 
-// scan finds the objects outside object streams. If several have the same number, the last one is used.
+// scan finds the objects outside object streams. If several have the same number, the last one wins.
 func (f *File) scan() {
 	f.scanned = map[uint32]entry{}
 	for at := 0; ; {
@@ -216,8 +216,8 @@ func objectHead(data []byte) (number, gen uint32, start int, ok bool) {
 	return number, gen, end, ok
 }
 
-// scanPacked adds the objects in object streams. It skips an object if the scan method has already found one with the
-// same number. If several object streams contain the same number, the object in the last stream is used.
+// scanPacked adds the objects in object streams, except those whose number the scan method has already found. If
+// several object streams contain the same number, the object in the last stream wins.
 func (f *File) scanPacked() {
 	found := slices.SortedFunc(maps.Keys(f.scanned), func(a, b uint32) int { return cmp.Compare(f.scanned[b].at, f.scanned[a].at) })
 	for _, n := range found {
@@ -237,11 +237,10 @@ func (f *File) scanPacked() {
 	}
 }
 
-// maxTrailers is the maximum number of trailers that are read.
 const maxTrailers = 4096
 
 // findTrailer merges the file's trailers and the dictionaries of its cross-reference streams. If a key occurs several
-// times, its last value is used.
+// times, the last value wins.
 func (f *File) findTrailer() {
 	f.trailer = Token{Kind: Dict}
 	found := map[string]Token{}

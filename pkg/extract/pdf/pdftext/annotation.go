@@ -10,9 +10,9 @@ import (
 
 const maxAnnotations = 5_000 // maximum number of annotations per page
 
-// annotations reads the annotations that show text: form fields with their values, free text and stamps.
+// annotations reads the annotations with text: form fields with their values, free text and stamps.
 func (in *interpreter) annotations(list pdf.Value) error {
-	in.covering = false // a field's background hides only the line to write on, not text
+	in.covering = false // a field's background hides no text, only the line to write on
 	for i := range min(list.Len(), maxAnnotations) {
 		a := list.Index(i)
 		kind := a.Key("Subtype").Name()
@@ -38,7 +38,7 @@ func (in *interpreter) annotations(list pdf.Value) error {
 		if err := in.appearance(a); err != nil {
 			return err
 		}
-		if in.doc.Stats.Glyphs == before { // the annotation has no appearance; viewers draw its text themselves
+		if in.doc.Stats.Glyphs == before { // viewers draw the text of an annotation without an appearance themselves
 			if kind == "FreeText" {
 				in.freeText(a.Key("Contents").Text(), a)
 			}
@@ -72,7 +72,7 @@ func (in *interpreter) appearance(a pdf.Value) error {
 	return in.form(ap, newResources(in.doc, pdf.Value{}), 1)
 }
 
-// inherited returns a field's entry or, if the field lacks it, the entry from the nearest parent that has it.
+// inherited returns an entry of a field. If the field lacks it, the entry comes from the nearest parent that has it.
 func inherited(field pdf.Value, key string) pdf.Value {
 	for range maxDepth {
 		if v := field.Key(key); v.Kind() != pdf.Null {
@@ -85,8 +85,7 @@ func inherited(field pdf.Value, key string) pdf.Value {
 	return pdf.Value{}
 }
 
-// freeText adds the text of an annotation without an appearance, line by line from the top of the annotation's
-// rectangle.
+// freeText adds the text of an annotation without an appearance, line by line from the top of its rectangle.
 func (in *interpreter) freeText(text string, a pdf.Value) {
 	r, ok := rectOf(a.Key("Rect"))
 	if !ok || strings.TrimSpace(text) == "" {
@@ -117,7 +116,7 @@ type Link struct {
 	URL            string
 }
 
-// Links lists the links on a page to URLs outside the file, in file order. i is the page's 0-based index.
+// Links lists the links on page i, counted from 0, to URLs outside the file. They are in file order.
 func (d *Document) Links(i int) (links []Link) {
 	var err error
 	defer pdfobject.Recover(&err) // links read before a panic are returned

@@ -10,7 +10,7 @@ import (
 // FieldKind is the kind of a form field.
 type FieldKind byte
 
-// The kinds of fields whose values are read. Other fields are read as text of the page.
+// Kinds of fields whose values are read. Other fields are read as text on the page.
 const (
 	TextField   FieldKind = iota // text, or a choice from a list
 	CheckField                   // a box that is ticked or not
@@ -31,8 +31,8 @@ const (
 	maxFieldValues = 100      // maximum number of values chosen from a list
 )
 
-// field reads the form field of a widget annotation. ok is false for fields whose appearance is read instead, such as
-// buttons and signatures.
+// field reads the form field of a widget annotation. ok is false for fields such as buttons and signatures, whose
+// appearance is read instead.
 func (in *interpreter) field(a pdf.Value) (f Field, ok bool) {
 	const password, radio, button = 1 << 13, 1 << 15, 1 << 16
 	flags := inherited(a, "Ff").Int64()
@@ -70,7 +70,7 @@ func (in *interpreter) field(a pdf.Value) (f Field, ok bool) {
 	if a.Key("AS").Kind() != pdf.Name {
 		state = inherited(a, "V").Name()
 		if shown := a.Key("AP").Key("N"); f.Kind == ChoiceField && shown.Kind() == pdf.Dict && shown.Key(state).Kind() == pdf.Null {
-			state = "" // another button in the group is chosen
+			state = "" // another button of the group is selected
 		}
 	}
 	f.On = state != "" && state != "Off"
@@ -90,8 +90,8 @@ func fieldText(v pdf.Value) string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
 }
 
-// displayedValue returns the displayed value of a text field or a choice. The label of an option may differ from its
-// value.
+// displayedValue returns the displayed value of a text field or a choice. The label of an option may differ from the
+// option's value.
 func displayedValue(v, options pdf.Value) string {
 	if v.Kind() != pdf.Array {
 		return optionText(fieldText(v), options)

@@ -2,8 +2,8 @@ package pdftext
 
 import "math"
 
-// Height above and depth below the baseline that are assumed for a glyph, as multiples of its font size. In nearly all
-// fonts, this covers accents on capitals and the descenders of letters such as g.
+// Assumed height above and depth below the baseline of a glyph, as multiples of its font size. In nearly all fonts,
+// this covers accents on capitals and the descenders of letters such as g.
 const (
 	ascent  = 0.92
 	descent = 0.25
@@ -16,8 +16,8 @@ type Glyph struct {
 	Box  Box    // its area, in the coordinates of the line
 }
 
-// Glyphs lists the glyphs of a line in reading order. The boxes contain the visible shapes; they are not exact, because
-// they are derived from the font size.
+// Glyphs lists the glyphs of a line in reading order. Their boxes contain the visible shapes. The boxes are not exact,
+// because they come from the font size.
 func (l Line) Glyphs() []Glyph {
 	var out []Glyph
 	for i, c := range l.Cells {
@@ -50,7 +50,7 @@ func (l Line) direction() (dx, dy float64) {
 	return float64(l.dx), float64(l.dy)
 }
 
-// box returns the area of a glyph that extends from x0 to x1 along the line and has the elevation e.
+// box returns the area of a glyph with the elevation e that extends from x0 to x1 along the line.
 func (l Line) box(x0, x1 float64, e elevation) Box {
 	size := l.Size * (1 + float64(e.scale)/elevationSteps)
 	base := l.Y + l.Size*float64(e.rise)/elevationSteps
@@ -66,17 +66,17 @@ func (l Line) box(x0, x1 float64, e elevation) Box {
 // Frame is the visible part of a page, and how viewers display it.
 type Frame struct{ box pageBox }
 
-// Size of a page without a media box, in points: US Letter, as in most viewers.
+// Size of a page without a media box, in points: US Letter, as most viewers assume.
 const (
 	defaultWidth  = 612
 	defaultHeight = 792
 )
 
-// Frame returns the frame of a page; i is the page's 0-based index.
+// Frame returns the frame of page i, counted from 0.
 func (d *Document) Frame(i int) Frame { return Frame{d.box(d.pages[i])} }
 
-// FrameOf returns a page's frame, given its visible part in the file's coordinates and its clockwise rotation in
-// degrees.
+// FrameOf returns the frame of a page with the given visible part, in the file's coordinates, and the given clockwise
+// rotation in degrees.
 func FrameOf(visible Box, rotate int) Frame {
 	return Frame{boxOf(rect{visible.X0, visible.Y0, visible.X1, visible.Y1}, int64(rotate))}
 }

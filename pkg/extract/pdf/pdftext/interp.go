@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdfobject"
 )
 
-// interpreter runs content streams and passes the glyphs that they show to a lineBuilder.
+// interpreter runs content streams and passes the glyphs on the page to a lineBuilder.
 type interpreter struct {
 	ctx    context.Context
 	doc    *Document
@@ -29,7 +29,7 @@ type interpreter struct {
 	box    pageBox
 	marks  []mark
 	hidden int    // number of open marks with replacement text
-	off    int    // number of open marks for layers that are switched off
+	off    int    // number of open marks for hidden layers
 	actual string // replacement text of the innermost mark with ActualText, until its first glyph is shown
 
 	path  path
@@ -37,7 +37,7 @@ type interpreter struct {
 
 	fields []Field
 
-	// Evidence for text that is not visible.
+	// Evidence for invisible text.
 	before   Stats // statistics about the pages before this one
 	paints   []paintBox
 	grounds  map[colour]bool // colours of the painted regions
@@ -68,7 +68,7 @@ type graphics struct {
 	shaped                        bool    // the clip is not a rectangle
 }
 
-// initialGraphics returns the graphics state at the start of a page.
+// initialGraphics returns the initial graphics state of a page.
 func initialGraphics(ctm matrix) graphics {
 	return graphics{ctm: ctm, scale: 1, width: 1, alpha: 1, fill: black, space: 1, strokeSpace: 1, clip: infiniteRect}
 }
@@ -81,7 +81,7 @@ const (
 
 var errBudget = errors.New("the page has too many drawing instructions")
 
-// page runs a page's content and the appearances of its form fields.
+// page runs the content of a page and the appearances of its form fields.
 func (in *interpreter) page(p pageRef) error {
 	in.box = in.doc.box(p)
 	in.state = initialGraphics(in.box.toPage)
@@ -96,7 +96,7 @@ func (in *interpreter) page(p pageRef) error {
 	return errors.Join(err, in.annotations(v.Key("Annots")))
 }
 
-// contents joins a page's content streams. If a stream is damaged, it returns an error and the data that could be read.
+// contents joins a page's content streams. If a stream is damaged, it returns an error and the readable data.
 func (d *Document) contents(v pdf.Value) ([]byte, error) {
 	if v.Kind() != pdf.Array {
 		if v.Kind() != pdf.Stream {
@@ -119,7 +119,7 @@ func (d *Document) contents(v pdf.Value) ([]byte, error) {
 	return all, errs
 }
 
-// form runs a form XObject in the current graphics state, and restores that state afterwards.
+// form runs a form XObject in the current graphics state, and then restores that state.
 func (in *interpreter) form(v pdf.Value, outer *resources, depth int) error {
 	if in.forms++; in.forms > maxForms || depth > maxFormDepth {
 		return errBudget
@@ -148,7 +148,7 @@ func (in *interpreter) form(v pdf.Value, outer *resources, depth int) error {
 }
 
 // drawing handles a form XObject without text. It records that the form paints its whole bounding box, which may cover
-// text or be the background of text.
+// text or be its background.
 func (in *interpreter) drawing(v pdf.Value) {
 	box, ok := rectOf(v.Key("BBox"))
 	if !ok {
@@ -340,15 +340,15 @@ func (in *interpreter) show(s string) {
 	if f == nil || in.budget < 0 {
 		return
 	}
-	// The glyphs of a string differ only in their position. Each glyph begins at the end of the previous one.
+	// The glyphs of a string differ only in position. Each glyph starts where the previous one ends.
 	m := (matrix{st.size * st.scale, 0, 0, st.size, 0, st.rise}).mul(in.tm).mul(st.ctm)
 	look := in.styleOf(m)
 	before := [2]float64{m[4], m[5]}
 	why := in.suspicionOf(look)
-	start, glyphs, left := before, 0, 0 // start of the string; number of glyphs shown and left out
+	start, glyphs, left := before, 0, 0 // start of the string; number of glyphs shown and omitted
 	f.Decode(s, func(g pdffont.Glyph) {
 		if in.budget--; in.budget < 0 {
-			return // one string can be as long as the stream
+			return // a single string can be as long as the stream
 		}
 		extra := st.char
 		if g.Space {
@@ -395,7 +395,7 @@ func (in *interpreter) show(s string) {
 	}
 }
 
-// textStyle holds the properties that all glyphs in a string have in common.
+// textStyle holds the common properties of all glyphs in a string.
 type textStyle struct {
 	shown  bool // the glyphs have a size and a direction
 	size   float64
@@ -403,7 +403,7 @@ type textStyle struct {
 	bold   bool
 }
 
-// styleOf returns the size, direction and weight of glyphs that are shown with the given matrix.
+// styleOf returns the size, direction and weight of glyphs with the given matrix.
 func (in *interpreter) styleOf(m matrix) textStyle {
 	l := textStyle{size: math.Hypot(m[2], m[3]), dx: m[0], dy: m[1]}
 	if f := in.state.font; f != nil && f.Vertical {
@@ -449,7 +449,7 @@ func (in *interpreter) xobject(name string, depth int) error {
 	if v.Kind() != pdf.Stream || v.Key("Subtype").Name() != "Form" {
 		return nil
 	}
-	if in.doc.hides(v.Key("OC")) { // it is run to find the position of its text, because PDFium reads hidden text like any other
+	if in.doc.hides(v.Key("OC")) { // run it to find where its text is, because PDFium also reads hidden text
 		in.off++
 		defer func() { in.off-- }()
 	}
@@ -457,5 +457,5 @@ func (in *interpreter) xobject(name string, depth int) error {
 	if err != nil && (errors.Is(err, errBudget) || in.ctx.Err() != nil) {
 		return err
 	}
-	return nil // if a form cannot be read, only its own text is missing
+	return nil // a form that cannot be read loses only its own text
 }

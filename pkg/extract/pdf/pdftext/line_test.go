@@ -12,7 +12,7 @@ type shownGlyph struct {
 	x0, x1 float64
 }
 
-// spaced returns letters that are 5 points wide and begin `step` points apart. A "|" adds `space` points.
+// spaced returns letters that are 5 points wide and start `step` points apart. A "|" adds `space` points.
 func spaced(text string, step, space float64) (glyphs []shownGlyph) {
 	x := 0.0
 	for _, r := range text {
@@ -39,8 +39,7 @@ func lineTexts(glyphs []shownGlyph) (texts []string) {
 
 func TestLinesOfGlyphs(t *testing.T) {
 	t.Parallel()
-	// leftward returns glyphs of right-to-left text in the order in which they are shown: the first one is the
-	// rightmost.
+	// leftward returns glyphs of right-to-left text in the order in which they are shown, from the right.
 	leftward := func(from float64, texts ...string) (glyphs []shownGlyph) {
 		for _, text := range texts {
 			glyphs = append(glyphs, shownGlyph{text, from - 5, from})

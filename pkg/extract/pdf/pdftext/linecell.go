@@ -26,11 +26,11 @@ type spot struct {
 	elevation
 }
 
-// elevation is the height and size of a glyph that differs from most glyphs in its line. It has only two bytes, which
-// fit into the unused bytes of the struct spot.
+// elevation is the height and size of a glyph relative to most glyphs in its line. It has only two bytes, to fit into
+// the unused bytes of the struct spot.
 type elevation struct {
-	rise  int8 // distance above the line's baseline, in elevationSteps of the line's font size
-	scale int8 // glyph's size minus the line's, in elevationSteps of the line's font size
+	rise  int8 // distance above the line's baseline, in 1/elevationSteps of its font size
+	scale int8 // glyph's size minus the line's, in 1/elevationSteps of the line's font size
 }
 
 const elevationSteps = 32
@@ -60,8 +60,8 @@ func (c Cell) Bold() bool {
 }
 
 // Between returns the text of the glyphs whose middle is between two positions along the line, without white space at
-// its ends. A cell that was not created by this package has no glyph positions. In this case, Between returns the whole
-// text if most of the cell is between the two positions, and otherwise "".
+// its ends. A cell that this package did not create has no glyph positions. Between then returns the whole text if most
+// of the cell is between the two positions, and otherwise "".
 func (c Cell) Between(x0, x1 float64) string {
 	if c.spots == nil {
 		from, to := min(c.X0, c.X1), max(c.X0, c.X1)
@@ -95,8 +95,8 @@ type unit struct {
 	elevation
 }
 
-// joinUnits joins the glyphs of a cell to text in reading order, with white space collapsed. The glyphs are given in
-// visual order, from left to right. joinUnits also returns the position of each glyph in the text and on the line.
+// joinUnits joins the glyphs of a cell into text in reading order, and collapses white space. The glyphs are in visual
+// order, from left to right. joinUnits also returns the position of each glyph in the text and on the line.
 func joinUnits(units []unit, rtl bool) (string, []spot) {
 	if rtl {
 		units = logicalOrder(slices.Clone(units))

@@ -15,7 +15,7 @@ const (
 	cellGap   = 1.6
 	spacedGap = 3.0 // minimum gap between cells if it contains blanks
 
-	overlapping = 0.15 // if the median overlap of letters exceeds this, the font's glyph widths are wrong
+	overlapping = 0.15 // if the median overlap of letters is larger, the font's glyph widths are wrong
 )
 
 // cellMaker splits lines into cells. It reuses its buffers for each line.
@@ -43,7 +43,7 @@ func (c *cellMaker) cellsOf(pieces []piece, rtl bool) []Cell {
 		units = units[:0]
 	}
 	prev := -1 // the last visible piece
-	pen := 0.0 // the end of the previous piece, including blanks
+	pen := 0.0 // end of the previous piece, including blanks
 	for i, p := range pieces {
 		if p.blank {
 			pen = p.x1
@@ -73,13 +73,13 @@ func (c *cellMaker) cellsOf(pieces []piece, rtl bool) []Cell {
 	return cells
 }
 
-// partsWords reports whether the gap between glyphs a and b is a space between words. `gap` is its width, and `word`
-// the usual minimum width of such a space, as a multiple of the font size.
+// partsWords reports whether the gap between glyphs a and b is a space between words. `gap` is its width in
+// points, and `word` the usual minimum width of such a space as a multiple of the font size.
 func partsWords(a, b piece, gap, word float64) bool {
 	shift := math.Abs(a.base-b.base) > 0.1*max(a.size, b.size)
 	if shift || math.Abs(a.size-b.size) > 0.25*max(a.size, b.size) {
-		// A raised number before a letter, such as a note number, is a word of its own even without a gap. Between a
-		// word and any other superscript or subscript, a small gap is not a space.
+		// A raised number before a letter, such as a note number, is a separate word even without a gap. Between a word
+		// and any other superscript or subscript, a small gap is not a space.
 		if a.base > b.base && a.size < 0.85*b.size && isDigits(a.text) && startsLetter(b.text) {
 			return true
 		}
@@ -101,13 +101,13 @@ func startsLetter(s string) bool {
 	return unicode.IsLetter(r)
 }
 
-// startsWord reports whether a string begins with a letter or a digit.
+// startsWord reports whether a string starts with a letter or a digit.
 func startsWord(s string) bool {
 	r, _ := utf8.DecodeRuneInString(s)
 	return unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-// isUnspacedScript reports whether a character belongs to a script that is written without spaces.
+// isUnspacedScript reports whether a character belongs to a script without spaces between words.
 func isUnspacedScript(r rune) bool {
 	switch {
 	case r < 0xe00:
@@ -118,14 +118,14 @@ func isUnspacedScript(r rune) bool {
 	return r <= 0x30ff || r >= 0x3400 && r <= 0x9fff || r >= 0xf900 && r <= 0xfaff || r >= 0xff00 && r <= 0xffef || r >= 0x20000 && r <= 0x3ffff
 }
 
-// wordGapOf returns the minimum gap between words on a line, as a multiple of the font size. Two kinds of lines need an
-// unusual value: letter-spaced lines, such as headings, and lines whose words were squeezed to fit.
+// wordGapOf returns the minimum gap between words on a line, as a multiple of the font size. It is unusual on two kinds
+// of lines: letter-spaced lines, such as headings, and lines whose words were squeezed to fit.
 func (c *cellMaker) wordGapOf(pieces []piece) float64 {
 	gaps, spaces := letterGaps(c.gaps[:0], pieces, startsLetter)
 	c.gaps = gaps
 	const enough = 5
 	short := len(gaps) < enough
-	if short { // use digits as well, because they are spaced like letters
+	if short { // include digits, which are spaced like letters
 		gaps, spaces = letterGaps(gaps[:0], pieces, startsWord)
 		c.gaps = gaps
 	}
@@ -137,7 +137,7 @@ func (c *cellMaker) wordGapOf(pieces []piece) float64 {
 	case median > 0.12 && spaces == 0 && gaps[len(gaps)/4] > 0.6*median:
 		return max(wordGap, 1.7*median) // letter-spaced
 	case median < -overlapping && spaces == 0:
-		return median + wordGap // the font declares its glyphs wider than they are
+		return median + wordGap // the font declares too large glyph widths
 	}
 	if short || spaces > 0 || len(gaps) < 4*enough {
 		return wordGap
@@ -145,7 +145,7 @@ func (c *cellMaker) wordGapOf(pieces []piece) float64 {
 	return tightGap(gaps)
 }
 
-// letterGaps appends to `gaps` the distances between adjacent letters of the same font size, as multiples of this size.
+// letterGaps appends to `gaps` the distances between adjacent letters of the same font size, as multiples of that size.
 // It also returns the number of blanks between the pieces.
 func letterGaps(gaps []float64, pieces []piece, isLetter func(string) bool) (_ []float64, spaces int) {
 	for i, p := range pieces {
@@ -167,9 +167,9 @@ func letterGaps(gaps []float64, pieces []piece, isLetter func(string) bool) (_ [
 	return gaps, spaces
 }
 
-// tightGap returns the minimum gap between words on a line whose words are closer than usual. It sorts the gaps and
-// looks for the largest step from one gap to the next. The result is the middle of this step. If that would give an
-// implausible number of words, the result is wordGap.
+// tightGap returns the minimum gap between words on a line whose words are closer together than usual. It sorts the
+// gaps and returns the middle of the largest step from one gap to the next. If that would give an implausible number of
+// words, it returns wordGap.
 func tightGap(gaps []float64) float64 {
 	n := len(gaps)
 	if wide := n - sortedIndex(gaps, wordGap); wide*9 > n {

@@ -36,7 +36,7 @@ func directionOf(text string) direction {
 	return neutral
 }
 
-// visualOrder sorts the glyphs of a line from left to right. Combining marks are attached to their letters.
+// visualOrder sorts the glyphs of a line from left to right, and attaches combining marks to their letters.
 func visualOrder(pieces []piece) []piece {
 	var letters, marks []piece
 	for _, p := range pieces {
@@ -127,7 +127,7 @@ func isLeftToRight(unit string) bool {
 	return unicode.IsDigit(r) || directionOf(unit) == leftToRight
 }
 
-// joinsLatin reports whether the character at j continues a number, or a run of Latin words, that began at i.
+// joinsLatin reports whether the character at j continues a number, or a run of Latin words, that started at i.
 func joinsLatin(units []unit, i, j int) bool {
 	if j+1 >= len(units) || !isLeftToRight(units[j+1].text) {
 		return false
@@ -140,9 +140,9 @@ func joinsLatin(units []unit, i, j int) bool {
 
 var mirrored = map[string]string{"(": ")", ")": "(", "[": "]", "]": "[", "{": "}", "}": "{", "<": ">", ">": "<", "«": "»", "»": "«"}
 
-// mirrorBrackets corrects the brackets of a right-to-left line if the file stores them by shape and not by meaning. If
-// they are stored by meaning, an opening bracket has white space before it and text after it. If this rule gives no
-// clear result, the first bracket must be an opening one.
+// mirrorBrackets corrects the brackets of a right-to-left line if the file stores them by shape rather than by meaning.
+// If they are stored by meaning, an opening bracket has white space before it and text after it. If this is
+// inconclusive, the first bracket must be an opening one.
 func mirrorBrackets(units []unit) {
 	const opening, closing = "([{«", ")]}»"
 	right := 0 // brackets that face their content, minus those that do not

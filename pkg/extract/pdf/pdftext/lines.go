@@ -20,11 +20,11 @@ type Line struct {
 	Cells []Cell  // separated by wide gaps; at least one
 	Size  float64 // font size of most glyphs, in points
 	Bold  bool    // most glyphs are bold
-	Y     float64 // height of the baseline, at right angles to the writing direction, in points
+	Y     float64 // height of the baseline, perpendicular to the writing direction, in points
 	Turn  int     // writing direction in quarter turns; 0 is from left to right
 	// Artifact is set if the file marks the line as an artifact, such as a running title or page number.
 	Artifact bool
-	// Filled is set if values of form fields were added to the line. This package leaves it unset.
+	// Filled is set if the line contains values of form fields. This package leaves it unset.
 	Filled bool
 
 	dx, dy   float32 // writing direction, of length 1; both are 0 if the direction is that of Turn
@@ -42,14 +42,14 @@ func (l Line) Text() string {
 
 // Movements of the pen that separate lines, as multiples of the font size.
 const (
-	backGap    = 0.6  // a pen that moves back this far starts a new line
-	bracketGap = 0.5  // a blank at most this far to the left of a number stays on the line, because a bracket may follow
-	shiftLine  = 0.45 // a baseline at this distance is another line; a closer one is a superscript or subscript
+	backGap    = 0.6  // a pen that moves back this far starts another line
+	bracketGap = 0.5  // a blank this close to the left of a number stays on the line, because a bracket may follow
+	shiftLine  = 0.45 // a baseline this far away is another line; a closer one is a superscript or subscript
 )
 
 // lineBuilder builds lines from glyphs in file order. Nearly all programs write in reading order, including columns and
-// tables, so lineBuilder need not recognise columns and tables. Right-to-left text may be written in either direction.
-// It becomes one line as long as it stays on its baseline.
+// tables, so lineBuilder need not recognise these. Right-to-left text may be written in either direction. It becomes
+// one line as long as it stays on its baseline.
 type lineBuilder struct {
 	lines []Line
 
@@ -76,10 +76,10 @@ type lineBuilder struct {
 	positions map[string][]linePosition // positions of the lines so far, by text, to detect repeated lines
 }
 
-// maxSizes is the maximum number of distinct glyph sizes on a line; real lines have only a few.
+// maxSizes is the maximum number of distinct glyph sizes on a line. Real lines have only a few.
 const maxSizes = 32
 
-// sizeCount counts the visible glyphs on a line that have the same size.
+// sizeCount counts the visible glyphs of one size on a line.
 type sizeCount struct {
 	size   float64
 	glyphs int
@@ -95,7 +95,6 @@ type piece struct {
 	bold   bool
 }
 
-// recentGlyph is a recently shown glyph.
 type recentGlyph struct {
 	text     string
 	from, to [2]float64
@@ -112,7 +111,7 @@ func (b *lineBuilder) glyph(text string, size, dx, dy float64, from, to [2]float
 	text = cmp.Or(text, "\uFFFD")
 	for _, s := range b.last {
 		if s.text == text && text != " " && isNear(s.from, from, 0.15*size) && (s.from == s.to || !isNear(s.to, from, 0.01*size)) {
-			return // the same glyph again, slightly shifted: fake bold
+			return // the same glyph again, slightly shifted to look bold
 		}
 	}
 	b.last[b.lastAt%len(b.last)] = recentGlyph{text, from, to}
@@ -151,26 +150,26 @@ func (b *lineBuilder) isOutsideLine(p piece, way direction) bool {
 	if p.x0-b.end >= -backGap*size {
 		return false
 	}
-	// The pen has moved to the left. Only right-to-left text can continue there on the same line.
+	// The pen has moved to the left. Only right-to-left text can continue on the same line.
 	leftOf := p.x1 <= b.left+0.3*size
 	switch {
 	case way == rightToLeft && b.rtl >= b.ltr, way == neutral && b.rtl > b.ltr:
 		return !leftOf
 	case way == neutral && b.rtl+b.ltr == 0 && !isLeftToRight(p.text):
-		return !leftOf || p.x1 < b.left-wordGap*size && (!p.blank || p.x1 < b.left-bracketGap*size) // a bracket left of a number
+		return !leftOf || p.x1 < b.left-wordGap*size && (!p.blank || p.x1 < b.left-bracketGap*size) // "(5"
 	}
 	return true
 }
 
 // isSuperOrSubscript reports whether a small glyph above or below the open line is a superscript or subscript. It must
-// be directly after the line's last glyph.
+// directly follow the last glyph of the line.
 func (b *lineBuilder) isSuperOrSubscript(p piece) bool {
-	const small, smallest, maxRaisedGap, fewest = 0.8, 0.4, 0.3, 2 // multiples of the line's font size; fewest is the minimum number of glyphs of that size
+	const small, smallest, maxRaisedGap, fewest = 0.8, 0.4, 0.3, 2 // times the font size; fewest is a glyph count
 	return b.most >= fewest && p.size <= small*b.common && p.size >= smallest*b.common &&
 		math.Abs(p.base-b.base) < maxRise*b.common && math.Abs(p.x0-b.end) < maxRaisedGap*b.common
 }
 
-// setArtifact sets whether the following glyphs belong to artifacts, such as running titles and page numbers.
+// setArtifact says whether the following glyphs belong to artifacts, such as running titles and page numbers.
 func (b *lineBuilder) setArtifact(is bool) {
 	b.breakLine()
 	b.artifact = is
@@ -239,8 +238,8 @@ func (b *lineBuilder) breakLine() {
 	}
 }
 
-// isRepeated reports whether the same line was already shown at the same position. Some programs draw text repeatedly
-// to create shadows and outlines.
+// isRepeated reports whether the same line was already shown at the same position. Some programs draw text several
+// times to create shadows and outlines.
 func (b *lineBuilder) isRepeated(l Line) bool {
 	if b.positions == nil {
 		b.positions = map[string][]linePosition{}
@@ -263,10 +262,10 @@ func (b *lineBuilder) finish() []Line {
 	return b.lines
 }
 
-// Builder builds lines from glyphs whose positions another reader supplies. The zero value is ready to use.
+// Builder builds lines from glyphs with positions from another reader. The zero value is ready to use.
 type Builder struct{ b lineBuilder }
 
-// Glyph adds a glyph that runs from one point to another, in points from the page's lower left corner. dx and dy give
+// Glyph adds a glyph that runs from one point to another, in points from the page's lower left corner. dx and dy are
 // the writing direction as a vector of length 1. `text` is "" if the character is unknown.
 func (b *Builder) Glyph(text string, size, dx, dy float64, from, to [2]float64, bold bool) {
 	if shown := pdffont.Readable(text); shown != "" || text == "" { // otherwise a character without a visible form

@@ -19,7 +19,7 @@ type mark struct {
 }
 
 // beginMark opens a marked-content sequence. If the sequence has replacement text, for example for a ligature or a
-// divided word, that text replaces the glyphs' text.
+// divided word, the replacement text is used instead of the glyphs' text.
 func (in *interpreter) beginMark(args []pdfobject.Token, properties bool) {
 	m := mark{}
 	tag := str(args, 0)
@@ -56,7 +56,7 @@ func (in *interpreter) beginMark(args []pdfobject.Token, properties bool) {
 	in.marks = append(in.marks, m)
 }
 
-// isPagination reports whether an artifact is a running title, a page number or similar.
+// isPagination reports whether an artifact is a running title, a page number or the like.
 func isPagination(kind, subtype string) bool {
 	return kind == "Pagination" || subtype == "Header" || subtype == "Footer"
 }
@@ -68,7 +68,7 @@ func (in *interpreter) endMark() {
 	}
 	m := in.marks[n-1]
 	if m.replaced {
-		if in.actual != "" && in.state.font != nil && in.off == 0 { // no glyph was shown: the text belongs to a picture
+		if in.actual != "" && in.state.font != nil && in.off == 0 { // no glyph: the text belongs to a picture
 			in.showActual()
 		}
 		in.hidden--

@@ -1,9 +1,10 @@
 // Package pdftext reads the text of PDF files as lines with positions.
 //
 // It walks the page tree, interprets content streams and builds words and lines from the positions of glyphs. Package
-// pdfobject finds, decrypts and unpacks the objects, and package pdffont decodes the fonts. The library ledongthuc/pdf,
-// which represents the objects, panics on unexpected input; this package recovers from its panics. The caller must
-// contain fatal runtime errors, such as running out of memory. Only package pdf imports this package.
+// pdfobject finds, decrypts and unpacks the objects, and package pdffont decodes the fonts. The objects are values of
+// the library ledongthuc/pdf, which panics on unexpected input; this package recovers from its panics. It cannot
+// recover from fatal runtime errors, such as running out of memory; the caller must contain them. Only package pdf
+// imports this package.
 package pdftext
 
 import (
@@ -25,10 +26,10 @@ type Document struct {
 	file   *pdfobject.File
 	fonts  *pdffont.Cache
 	pages  []pageRef
-	layers map[uint32]bool // hidden groups of optional content; nil until they are needed
+	layers map[uint32]bool // hidden groups of optional content; nil until needed
 	// Stats counts the glyphs on the pages read so far.
 	Stats Stats
-	// Rebuilt is set if the file's cross references were unusable and have been rebuilt from its objects.
+	// Rebuilt is set if the file's cross references were unusable and were rebuilt from its objects.
 	Rebuilt bool
 	// CutShort is set if a rebuilt file has no end marker. The file is then truncated, and pages may be missing.
 	CutShort bool
@@ -41,8 +42,8 @@ type Stats struct {
 	Odd       int // glyphs decoded to control or private-use characters
 }
 
-// endWindow is the number of bytes that count as the end of a file. The end marker must be in this part (ISO 32000-1,
-// section 7.5.5, note on readers).
+// endWindow is the number of bytes at the end of a file that must contain the end marker (ISO 32000-1, section 7.5.5,
+// note on readers).
 const endWindow = 1024
 
 const (
@@ -50,8 +51,8 @@ const (
 	maxDepth = 64 // maximum depth of the page tree, the outline and the parents of a field
 )
 
-// Open opens a file through its cross references, or by searching for its objects if the cross references are invalid.
-// It returns ErrEncrypted for files that need a password.
+// Open opens a file through its cross references. If these are invalid, it searches the file for objects. It returns
+// ErrEncrypted for files that need a password.
 func Open(data []byte) (*Document, error) {
 	start := bytes.Index(data[:min(len(data), 1024)], []byte("%PDF-"))
 	if start < 0 {
@@ -88,21 +89,20 @@ func open(data []byte, search bool) (d *Document, err error) {
 }
 
 // HasContent reports whether the bytes contain objects and streams. All page content and all packed objects are in
-// streams. Without streams, no reader can find text or pictures.
+// streams, so without streams no reader can find text or pictures.
 func HasContent(data []byte) bool {
 	return bytes.Contains(data, []byte("stream")) && pdfobject.HasObjects(data)
 }
 
 // pageRef is a page with its inherited attributes.
 type pageRef struct {
-	kids  pdf.Value // Kids array of the page's parent; the page itself is read when it is needed, and not kept
+	kids  pdf.Value // Kids array of the page's parent; the page itself is read when needed, and not kept
 	index int
 	above *pageAttributes
 }
 
-// pageAttributes holds the attributes that pages inherit. All pages of one node share the same value. Looking the
-// attributes up through the parents of each page would be slow, because each lookup would read the node's long list of
-// pages.
+// pageAttributes holds the attributes that pages inherit. All pages of one node share them. To look them up through the
+// parents of each page would be slow, because every lookup would read the node's long list of pages.
 type pageAttributes struct{ resources, mediaBox, cropBox, rotate pdf.Value }
 
 // forChildren returns the inherited attributes of the pages under a node.
@@ -120,7 +120,7 @@ func (p pageRef) value() pdf.Value { return p.kids.Index(p.index) }
 // collectPages walks the page tree. It limits the depth and the number of pages, and ignores the counts in the tree.
 func (d *Document) collectPages() {
 	budget := 4 * maxPages
-	open := map[uint32]bool{} // nodes visited so far: a node may occur only once
+	open := map[uint32]bool{} // nodes visited so far; a node may occur only once
 	var walk func(node pdf.Value, above *pageAttributes, depth int)
 	walk = func(node pdf.Value, above *pageAttributes, depth int) {
 		above = above.forChildren(node)
@@ -159,19 +159,19 @@ func (d *Document) pageResources(p pageRef) pdf.Value {
 // NumPages returns the number of pages found.
 func (d *Document) NumPages() int { return len(d.pages) }
 
-// Page holds what was read from a page.
+// Page holds the content read from a page.
 type Page struct {
 	Lines  []Line // in drawing order
 	Drawn  Drawn
 	Fields []Field
 	Unseen Unseen
 
-	Pictured float64 // share of the page that pictures cover, from 0 to 1
+	Pictured float64 // share of the page covered by pictures, from 0 to 1
 	Shapes   int     // number of filled shapes with curves, such as letters drawn as shapes
 	Layered  int     // number of invisible glyphs over pictures, as in the text layer of a scanned page
 }
 
-// Page reads a page; i is the page's 0-based index. If it fails, it also returns the content read so far.
+// Page reads page i, counted from 0. If it fails, it also returns the content read so far.
 func (d *Document) Page(ctx context.Context, i int) (page Page, err error) {
 	in := &interpreter{ctx: ctx, doc: d, out: &lineBuilder{}, budget: 2_000_000, before: d.Stats}
 	func() {
@@ -185,7 +185,7 @@ func (d *Document) Page(ctx context.Context, i int) (page Page, err error) {
 	}, err
 }
 
-// HasImage reports whether a page shows pictures, as the pages of a scan do. i is the page's 0-based index.
+// HasImage reports whether page i, counted from 0, shows pictures, as the pages of a scan do.
 func (d *Document) HasImage(i int) (has bool) {
 	var err error
 	defer pdfobject.Recover(&err)
@@ -203,7 +203,7 @@ type matrix [6]float64
 
 var identity = matrix{1, 0, 0, 1, 0, 0}
 
-// mul returns the matrix that applies m and then n.
+// mul returns the matrix that applies first m and then n.
 func (m matrix) mul(n matrix) matrix {
 	return matrix{
 		m[0]*n[0] + m[1]*n[2], m[0]*n[1] + m[1]*n[3],
@@ -215,7 +215,7 @@ func (m matrix) mul(n matrix) matrix {
 // maxMagnitude is the maximum absolute value of a coordinate or a matrix element.
 const maxMagnitude = 1e9
 
-// moved returns the matrix that moves by x and y and then applies m.
+// moved returns the matrix that first moves by x and y and then applies m.
 func (m matrix) moved(x, y float64) matrix {
 	m[4], m[5] = x*m[0]+y*m[2]+m[4], x*m[1]+y*m[3]+m[5]
 	return m

@@ -11,7 +11,7 @@ const (
 	maxLogic   = 32     // maximum nesting depth of a visibility expression
 )
 
-// hiddenGroups returns the optional content groups (layers) that are hidden on a screen, by object number.
+// hiddenGroups returns the optional content groups (layers) that are hidden on screen, by object number.
 func (d *Document) hiddenGroups() map[uint32]bool {
 	if d.layers != nil {
 		return d.layers
@@ -37,7 +37,7 @@ func (d *Document) hiddenGroups() map[uint32]bool {
 	return d.layers
 }
 
-// applyUsage shows or hides layers as viewers do when they open a file. It hides, for example, a layer that is meant
+// applyUsage shows or hides layers as viewers do when they open a file. For example, it hides a layer that is meant
 // only for printing.
 func (d *Document) applyUsage(list pdf.Value) {
 	for i := range min(list.Len(), maxMembers) {
@@ -59,7 +59,7 @@ func (d *Document) applyUsage(list pdf.Value) {
 	}
 }
 
-// hides reports whether content is switched off. `group` is the content's group, or a membership dictionary that names
+// hides reports whether content is hidden. `group` is the content's group, or a membership dictionary that names
 // several groups.
 func (d *Document) hides(group pdf.Value) bool {
 	off := d.hiddenGroups()
@@ -103,7 +103,7 @@ func (d *Document) hides(group pdf.Value) bool {
 }
 
 // isVisible evaluates a visibility expression: a group, or expressions combined with And, Or or Not. If the expression
-// is too long or nested too deeply, the content counts as visible.
+// is too long or too deeply nested, the content counts as visible.
 func isVisible(v pdf.Value, off map[uint32]bool, budget *int, depth int) bool {
 	if *budget--; *budget < 0 || depth > maxLogic {
 		return true

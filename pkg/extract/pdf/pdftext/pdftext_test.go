@@ -19,7 +19,7 @@ func onePage(content, font string) []byte {
 }
 
 // showing returns a file with one page, additional entries in the dictionaries of the page and the catalogue, and
-// additional objects. The content stream is object 4, and the numbers of the additional objects begin at 5.
+// additional objects. The content stream is object 4; the additional objects are numbered from 5.
 func showing(content, page, catalogue string, more ...string) []byte {
 	return extracttest.PDF(append([]string{
 		"<< /Type /Catalog /Pages 2 0 R " + catalogue + " >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",

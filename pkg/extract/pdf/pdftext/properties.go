@@ -18,7 +18,7 @@ type Properties struct {
 
 const maxXMP = 1 << 20 // maximum size of the XMP metadata that is read, in bytes
 
-// Properties reads the document information, and takes missing properties from the XMP metadata.
+// Properties reads the document information. Properties that it lacks come from the XMP metadata.
 func (d *Document) Properties() (p Properties) {
 	func() {
 		var err error
@@ -75,8 +75,8 @@ func (d *Document) readXMP(p *Properties) {
 	date(&p.Modified, "ModifyDate")
 }
 
-// xmpTexts collects the texts in the relevant elements and attributes: all items of a list, but only the first of
-// several language versions.
+// xmpTexts collects the texts in the relevant elements and attributes. It collects all items of a list, but only the
+// first of several language versions.
 func xmpTexts(data []byte) map[string][]string {
 	wanted := map[string]bool{"title": true, "creator": true, "description": true, "subject": true, "Keywords": true, "CreateDate": true, "ModifyDate": true}
 	found := map[string][]string{}
@@ -87,11 +87,11 @@ func xmpTexts(data []byte) map[string][]string {
 	}
 	dec := xml.NewDecoder(bytes.NewReader(data))
 	dec.Strict = false
-	open := "" // the element of interest that is open
+	open := "" // the relevant element that is open
 	for {
 		tok, err := dec.Token()
 		if err != nil {
-			return found // at the end or at an error: return the texts found so far
+			return found // at the end or at an error, return the texts found so far
 		}
 		switch t := tok.(type) {
 		case xml.StartElement:
@@ -115,8 +115,8 @@ func xmpTexts(data []byte) map[string][]string {
 	}
 }
 
-// pdfDate reads a date of the form D:YYYYMMDDHHmmSSOHH'mm'. Everything after the year may be missing. It returns the
-// zero time for other strings.
+// pdfDate parses a date of the form D:YYYYMMDDHHmmSSOHH'mm'. Everything after the year may be missing. For other
+// strings, it returns the zero time.
 func pdfDate(s string) time.Time {
 	s = strings.TrimPrefix(strings.TrimSpace(s), "D:")
 	digits := 0
@@ -145,12 +145,12 @@ func pdfDate(s string) time.Time {
 type OutlineItem struct {
 	Title string
 	Depth int // 0 for entries of the first level
-	Page  int // page index, from 0; -1 if the entry points to no page in the file
+	Page  int // page index, from 0; -1 if the entry points to no page of the file
 }
 
 const maxOutline = 10_000 // maximum number of entries that are read
 
-// Outline lists the entries in the document's outline in reading order. Loops in its links are ignored.
+// Outline lists the entries in the document's outline in reading order. It ignores loops in the links between entries.
 func (d *Document) Outline() (items []OutlineItem) {
 	var err error
 	defer pdfobject.Recover(&err) // keep the entries read before a panic
@@ -184,7 +184,7 @@ func (d *Document) Outline() (items []OutlineItem) {
 	return items
 }
 
-// pageOf returns the index of the page that an outline entry points to, or -1 if there is none.
+// pageOf returns the index of the page that an outline entry points to, or -1 if there is no such page.
 func pageOf(v pdf.Value, names func(string) pdf.Value, pages map[uint32]int) int {
 	dest := v.Key("Dest")
 	if dest.Kind() == pdf.Null && v.Key("A").Key("S").Name() == "GoTo" {
@@ -206,7 +206,7 @@ func pageOf(v pdf.Value, names func(string) pdf.Value, pages map[uint32]int) int
 }
 
 // namedDestinations returns a function that looks up a destination by its name. The names are in a dictionary (in old
-// files) or in a name tree, which is read only once.
+// files) or in a name tree, which it reads only once.
 func (d *Document) namedDestinations(root pdf.Value) func(string) pdf.Value {
 	old := root.Key("Dests")
 	var tree map[string]pdf.Value

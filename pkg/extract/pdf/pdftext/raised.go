@@ -10,7 +10,7 @@ import (
 const (
 	minRise    = 0.15 // minimum height of a superscript above the baseline
 	maxRise    = 0.8
-	smallRaise = 0.9 // maximum font size of a superscript that is not higher than clearRise
+	smallRaise = 0.9 // maximum font size of a superscript no higher than clearRise
 	clearRise  = 0.25
 	nearRaised = 0.25 // maximum gap between a superscript and the word before it
 )
@@ -22,8 +22,8 @@ func (c *cellMaker) isSuperscript(p piece) bool {
 		(p.size <= smallRaise*c.size || rise > clearRise*c.size)
 }
 
-// raise replaces superscripts directly after a word with Unicode's superscript characters. Plain digits would change
-// the meaning: 10⁶ would become 106.
+// raise replaces superscripts directly after a word with Unicode's superscript characters. With plain digits, the
+// meaning would change: 10⁶ would become 106.
 func (c *cellMaker) raise(pieces []piece) {
 	for i := 0; i < len(pieces); {
 		if pieces[i].blank || !c.isSuperscript(pieces[i]) {
@@ -71,7 +71,7 @@ func raiseAll(pieces []piece, table map[rune]rune) {
 	}
 }
 
-// isotopes are the symbols of chemical elements that can follow an isotope's raised mass number, as in ¹⁴C.
+// isotopes are the symbols of chemical elements that can follow a raised mass number, as in ¹⁴C.
 var isotopes = func() map[string]bool {
 	all := map[string]bool{}
 	for sign := range strings.FieldsSeq("H He Li Be B C N O F Na Mg Al Si P S Cl Ar K Ca Cr Mn Fe Co Ni Cu Zn Ga Kr Rb Sr Y Zr Mo Tc Ru In Xe Cs Ba Sm Lu Re Ir Tl Pb Bi Po Rn Ra Ac Th Pa U Np Pu Am Cm") {
@@ -80,8 +80,7 @@ var isotopes = func() map[string]bool {
 	return all
 }()
 
-// wordFrom returns the word at the start of `pieces`. It returns "" unless the word has at most two letters, all on the
-// baseline.
+// wordFrom returns the word at the start of `pieces`, or "" unless it has at most two letters, all on the baseline.
 func (c *cellMaker) wordFrom(pieces []piece) string {
 	const longest = 2
 	word := ""
@@ -96,8 +95,7 @@ func (c *cellMaker) wordFrom(pieces []piece) string {
 	return word
 }
 
-// wordJoiner replaces the text of a glyph that has been merged into the sign before it. It does not appear in the
-// result.
+// wordJoiner replaces the text of a glyph that was merged into the sign before it. It does not appear in the result.
 const wordJoiner = "\u2060"
 
 // wordBefore returns the word at the end of `pieces`.
@@ -129,9 +127,9 @@ func raisedTable(plain, raised string) map[rune]rune {
 	return table
 }
 
-// raisedForms returns the replacement for a superscript after a word. The replacement is either a table that maps each
-// character to its raised form, or one sign for the whole superscript, such as "™". If both results are empty, the
-// superscript stays as it is, as in ordinals (1st, XIXe) and abbreviations (Mme).
+// raisedForms returns the replacement for a superscript after a word. This is either a table that maps each character
+// to its raised form, or one sign for the whole superscript, such as "™". If both are empty, the superscript stays as
+// it is, as in ordinals (1st, XIXe) and abbreviations (Mme).
 func raisedForms(word, run, next string) (table map[rune]rune, sign string) {
 	digits, letters := strings.ContainsFunc(run, unicode.IsDigit), strings.ContainsFunc(run, unicode.IsLetter)
 	last, _ := utf8.DecodeLastRuneInString(word)
@@ -159,7 +157,7 @@ func raisedForms(word, run, next string) (table map[rune]rune, sign string) {
 	return nil, ""
 }
 
-// isDegree reports whether a raised letter or digit is a degree sign, because a temperature scale follows it.
+// isDegree reports whether a raised letter or digit is a degree sign. It is one if a temperature scale follows.
 func isDegree(run, next string) bool {
 	return (run == "o" || run == "O" || run == "0") && (next == "C" || next == "F")
 }
@@ -175,7 +173,7 @@ func isMarkList(run string) bool {
 	return true
 }
 
-// isNoteMark reports whether a raised letter after a word is a note mark or an exponent. Otherwise it is the end of an
+// isNoteMark reports whether a raised letter after a word is a note mark or an exponent, rather than the end of an
 // ordinal or abbreviation.
 func isNoteMark(word, run string) bool {
 	const ordinals, shortened, fewest = "eaodrhAO", "MNDSCJV", 3

@@ -7,7 +7,7 @@ import (
 )
 
 // resources holds the named resources of a content stream. They are cached while the page is read, because
-// ledongthuc/pdf would read an object again on every access.
+// ledongthuc/pdf would read an object again at every access.
 type resources struct {
 	doc   *Document
 	value pdf.Value
@@ -15,8 +15,8 @@ type resources struct {
 	fonts map[string]*pdffont.Font
 }
 
-// resourceName is the kind and the name of a resource. With an empty name it stands for the dictionary of all resources
-// of that kind.
+// resourceName is the kind and the name of a resource. With an empty name, it means the dictionary of all resources of
+// that kind.
 type resourceName struct{ kind, name string }
 
 // maxNamed is the maximum size of each cache: resources by name, fonts by name, and the shared resources of a page.
@@ -56,7 +56,7 @@ func (r *resources) font(name string) *pdffont.Font {
 	return f
 }
 
-// resourcesOf returns the resources of a dictionary. The resources of a form that is shown several times are read once.
+// resourcesOf returns the resources of a dictionary. If a form is shown several times, its resources are read once.
 func (in *interpreter) resourcesOf(v pdf.Value) *resources {
 	n := pdfobject.ObjectNumber(v)
 	if r := in.shared[n]; r != nil && n > 0 {

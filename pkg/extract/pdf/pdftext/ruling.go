@@ -26,7 +26,7 @@ const (
 	maxCoordinate = 1e7    // maximum distance of a coordinate from the page's corner, in points
 )
 
-// path is the PDF path that is being constructed, in the coordinates of the page.
+// path is the PDF path under construction, in the coordinates of the page.
 type path struct {
 	start, at [2]float64
 	subs      []subpath
@@ -34,7 +34,7 @@ type path struct {
 	clips     bool  // the path becomes the clip
 }
 
-// subpath is a part of a path, with the properties that decide whether it fills a rectangle.
+// subpath is a part of a path, with the properties that determine whether it fills a rectangle.
 type subpath struct {
 	around  rect
 	lines   int  // straight segments
@@ -125,7 +125,7 @@ func (p *path) rectangle(m matrix, r rect) {
 	p.close()
 }
 
-// paint ends the path and records what the path draws. If an operator has requested it, the path then becomes the clip.
+// paint ends the path and records what it draws. If an operator has requested it, the path then becomes the clip.
 func (in *interpreter) paint(stroke, fill bool) {
 	p := &in.path
 	defer func() {
@@ -158,7 +158,7 @@ func (in *interpreter) paint(stroke, fill bool) {
 }
 
 // nested reports whether a part of the path contains another part or is inside one, like the two rectangles of a frame.
-// To bound the time, it reports true for every part of a path that has many parts.
+// To bound the time, it returns true for every part of a path with many parts.
 func (p *path) nested(i int) bool {
 	const many = 16
 	if len(p.subs) > many {
@@ -178,7 +178,7 @@ func (s subpath) isRectangle() bool {
 	return s.upright && s.lines >= corners-1 && s.lines <= corners+1
 }
 
-// fill records a filled rectangle. A thin one is recorded as a rule.
+// fill records a filled rectangle, or a rule if the rectangle is thin.
 func (in *interpreter) fill(s subpath) {
 	r := s.around
 	thin := min(r.x1-r.x0, r.y1-r.y0) <= thinRule
@@ -215,7 +215,7 @@ func (in *interpreter) rule(b Box) {
 
 // clipped returns the part of a box inside the clip and the page.
 func (in *interpreter) clipped(b Box) (Box, bool) {
-	const slack = 1 // distance outside the clip, in points; a line this close may still be visible because of its width
+	const slack = 1 // distance outside the clip, in points; lines have a width, so they may still be visible
 	c := in.state.clip
 	if in.box.width > 0 {
 		c = c.intersect(rect{0, 0, in.box.width, in.box.height})
@@ -233,7 +233,7 @@ func (r rect) intersect(o rect) rect {
 	return rect{max(r.x0, o.x0), max(r.y0, o.y0), min(r.x1, o.x1), min(r.y1, o.y1)}
 }
 
-// point transforms a point on a path. Coordinates are limited to ±farthest, and NaN becomes farthest.
+// point transforms a point on a path. It limits coordinates to ±maxCoordinate, and NaN becomes maxCoordinate.
 func (m matrix) point(x, y float64) (float64, float64) {
 	near := func(v float64) float64 {
 		if math.IsNaN(v) {

@@ -13,8 +13,8 @@ const (
 	maxTracking    = 1.2 // wider gaps separate words or cells
 	unevenTracking = 1.7 // maximum gap inside a word, as a multiple of the median gap
 	kernedTracking = 0.05
-	minTrackedGaps = 3 // minimum number of gaps in a letter-spaced word that is recognised on its own
-	minSpelled     = 4 // minimum number of letters in a word that is typed with blanks between its letters
+	minTrackedGaps = 3 // minimum number of gaps for a single letter-spaced word to be recognised
+	minSpelled     = 4 // minimum number of letters in a word typed with blanks between its letters
 	maxIdeograms   = 12
 )
 
@@ -26,8 +26,8 @@ type trackedGap struct {
 	letters bool    // the glyphs on both sides are letters
 }
 
-// letterSpaced finds letter-spaced words, whose letters are separated by gaps or blanks. It reports, for each piece,
-// whether it continues such a word. It returns nil for a line without such words.
+// letterSpaced finds letter-spaced words, in which gaps or blanks separate the letters. It reports, for each piece,
+// whether it continues such a word. If the line has no such words, it returns nil.
 func (c *cellMaker) letterSpaced(pieces []piece) []bool {
 	var joint []bool
 	mark := func(at int) {
@@ -41,8 +41,8 @@ func (c *cellMaker) letterSpaced(pieces []piece) []bool {
 	return joint
 }
 
-// markTracked marks the letters of letter-spaced words. It handles lines whose words are separated by blanks. For lines
-// without blanks, wordGapOf finds the words by the widths of the gaps.
+// markTracked marks the letters of letter-spaced words on lines with blanks between words. On lines without blanks,
+// wordGapOf finds the words by the widths of the gaps.
 func markTracked(pieces []piece, mark func(int)) {
 	var runs [][]trackedGap // gaps between two blanks
 	var run []trackedGap
@@ -98,8 +98,8 @@ func markTracked(pieces []piece, mark func(int)) {
 	}
 }
 
-// evenGaps returns the median of the gaps between letters. The result ok reports whether these gaps are as wide and as
-// even as in letter-spaced text.
+// evenGaps returns the median of the gaps between letters. ok says whether these gaps are as wide and as even as in
+// letter-spaced text.
 func evenGaps(gaps []trackedGap) (median float64, ok bool) {
 	var widths []float64
 	size := 0.0
@@ -118,7 +118,7 @@ func evenGaps(gaps []trackedGap) (median float64, ok bool) {
 		widths[len(widths)/4] > 0.6*median && widths[len(widths)-1] <= unevenTracking*median+kernedTracking*size
 }
 
-// markSpelled marks the letters of words that were typed with a blank after each letter: "S U M M A R Y".
+// markSpelled marks the letters of words typed with a blank after each letter: "S U M M A R Y".
 func markSpelled(pieces []piece, mark func(int)) {
 	var alone []int // indexes of consecutive pieces that are single characters between blanks
 	all := true     // all visible pieces of the line are such characters
@@ -149,7 +149,7 @@ func markSpelled(pieces []piece, mark func(int)) {
 }
 
 // markSpelledWords marks the words in a sequence of single letters. `alone` holds the indexes of these letters in
-// `pieces`. A blank separates two letters, and a wider gap separates two words.
+// `pieces`. A blank separates two letters, and a wider gap two words.
 func markSpelledWords(pieces []piece, alone []int, mark func(int)) {
 	if len(alone) < minSpelled {
 		return
@@ -182,7 +182,7 @@ func markSpelledWords(pieces []piece, alone []int, mark func(int)) {
 		return
 	}
 	if slices.ContainsFunc(words, func(w []int) bool { return len(w) >= minSpelled }) {
-		words = append(words, others...) // digits are marked next to words, such as the year after a month
+		words = append(words, others...) // mark digits next to words, such as the year after a month
 	}
 	for _, word := range words {
 		for _, at := range word[1:] {
@@ -191,7 +191,7 @@ func markSpelledWords(pieces []piece, alone []int, mark func(int)) {
 	}
 }
 
-// lettersOnly reports whether the pieces with the indexes `at` are letters, apart from punctuation around them.
+// lettersOnly reports whether the pieces with the indexes `at` are letters, possibly with punctuation around them.
 func lettersOnly(pieces []piece, at []int) bool {
 	const around = `.,:;!?()"'`
 	for len(at) > 0 && strings.Contains(around, pieces[at[0]].text) {
@@ -204,7 +204,7 @@ func lettersOnly(pieces []piece, at []int) bool {
 }
 
 // isSpelledWord reports whether letters form a word rather than a list of letters. The letters of a word are not in
-// alphabetical order, have the same case and, in Latin script, include a vowel.
+// alphabetical order and have the same case. In Latin script, they include a vowel.
 func isSpelledWord(pieces []piece, at []int) bool {
 	ascending, upper, latin, vowel := true, 0, true, false
 	last := rune(0)

@@ -9,30 +9,30 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdfobject"
 )
 
-// Unseen counts the invisible characters on a page by the reason why they are invisible. Characters in hidden layers or
-// outside the page are left out of the page's lines. Other invisible characters are kept.
+// Unseen counts the invisible characters on a page, by the reason why they are invisible. Characters in hidden layers
+// or outside the page are not part of the page's lines; other invisible characters are.
 type Unseen struct {
 	Layers      []Box // positions of text in hidden layers, in the file's coordinates
 	Hidden      int   // in hidden layers
 	Outside     int   // outside the page
-	White       int   // in white on the bare page
+	White       int   // in white on unpainted paper
 	Tiny        int   // too small to be read
 	Transparent int   // fully transparent, or in invisible mode without a picture below
 	Ground      int   // in the background colour
-	Covered     int   // under a region that was painted later
+	Covered     int   // under a region painted later
 	Clipped     int   // outside the clipping region
 }
 
 const (
-	maxPaints     = 5_000  // maximum number of painted regions that are tracked per page
-	maxSuspects   = 50_000 // maximum number of strings that are tracked per page
+	maxPaints     = 5_000  // maximum number of painted regions to track per page
+	maxSuspects   = 50_000 // maximum number of strings to track per page
 	maxCovers     = 200    // maximum number of regions per page that may cover text
 	maxUnseen     = 5_000  // maximum number of text boxes in hidden layers
 	tinyText      = 1.0    // maximum size of text that is too small to be read, in points
 	tinyShare     = 400    // minimum ratio of the page height to the size of tiny text
 	nearWhite     = 0.97   // minimum brightness of white, from 0 to 1
 	opaque        = 0.05   // opacity below which paint is invisible, from 0 to 1
-	coveredShare  = 0.3    // minimum fraction of a string that must lie on paint for the string to be visible
+	coveredShare  = 0.3    // minimum fraction of a string that must be on paint for the string to be visible
 	insideShare   = 0.9    // minimum fraction of a covered string that is inside the region
 	invisibleMode = 3
 	clipMode      = 7
@@ -56,7 +56,7 @@ type suspect struct {
 	fill   colour
 }
 
-// colour is a colour with its red, green and blue parts, each rounded to a multiple of 1/64.
+// colour is a colour with red, green and blue parts, each rounded to a multiple of 1/64.
 type colour struct {
 	red, green, blue uint8
 	known            bool
@@ -64,7 +64,7 @@ type colour struct {
 
 var black = colour{known: true}
 
-// colourOf returns the colour that an operator sets. It is unknown for a pattern.
+// colourOf returns the colour that an operator sets. For a pattern, the colour is unknown.
 func colourOf(args []pdfobject.Token) colour {
 	const steps = 64
 	const most = 4
@@ -91,7 +91,7 @@ func colourOf(args []pdfobject.Token) colour {
 	return colour{}
 }
 
-// cover is an opaque rectangle. It may hide the strings that were shown before it was painted.
+// cover is an opaque rectangle, which may hide the strings shown before it was painted.
 type cover struct {
 	rect
 	suspects int // number of strings shown before the cover
@@ -129,7 +129,7 @@ func (in *interpreter) suspicionOf(l textStyle) suspicion {
 	return noSuspicion
 }
 
-// suspectRun records a string for countInvisible to examine.
+// suspectRun records a string that countInvisible will examine.
 func (in *interpreter) suspectRun(why suspicion, at rect, glyphs int) {
 	if glyphs == 0 || len(in.suspects) >= maxSuspects {
 		return
@@ -140,7 +140,7 @@ func (in *interpreter) suspectRun(why suspicion, at rect, glyphs int) {
 	}
 	s := suspect{why: why, at: at, glyphs: glyphs, paints: len(in.paints)}
 	if in.state.mode%4 == 0 && in.grounds[in.state.fill] {
-		s.fill = in.state.fill // otherwise no region has this colour
+		s.fill = in.state.fill // otherwise no region can have this colour
 	}
 	in.suspects = append(in.suspects, s)
 }
@@ -150,7 +150,7 @@ func (in *interpreter) painted(r rect, picture bool) {
 	in.paintedBox(paintBox{rect: r, picture: picture})
 }
 
-// picture records that an image is painted, and which share of the page it covers.
+// picture records that an image is painted, and what share of the page it covers.
 func (in *interpreter) picture(r rect) {
 	in.painted(r, true)
 	width, height := Frame{in.box}.Size()
@@ -161,7 +161,7 @@ func (in *interpreter) picture(r rect) {
 }
 
 // filled records that a part of a path is filled. A nested part is neither a background nor a cover, because it may be
-// empty inside.
+// hollow.
 func (in *interpreter) filled(s subpath, nested bool) {
 	g := &in.state
 	if in.off > 0 || g.alpha < opaque {
@@ -187,7 +187,7 @@ func (in *interpreter) paintedBox(p paintBox) {
 		return
 	}
 	if len(in.paints) >= maxPaints {
-		in.paints[maxPaints-1] = paintBox{rect: infiniteRect, picture: true} // too many regions: treat everything as painted
+		in.paints[maxPaints-1] = paintBox{rect: infiniteRect, picture: true} // too many: the whole page is painted
 		return
 	}
 	if in.paints = append(in.paints, p); p.fill.known && !p.white {
@@ -198,8 +198,8 @@ func (in *interpreter) paintedBox(p paintBox) {
 	}
 }
 
-// countInvisible counts the invisible text. It is called after the whole page has been read, because the picture of a
-// scanned page may be painted after the invisible text that makes the page searchable.
+// countInvisible counts the invisible text. Call it after reading the whole page, because the picture of a scanned page
+// may be painted after the invisible text that makes the page searchable.
 func (in *interpreter) countInvisible() {
 	u := &in.unseen
 	for i, s := range in.suspects {
@@ -224,11 +224,11 @@ func (in *interpreter) countInvisible() {
 		}
 	}
 	if all := in.doc.Stats.Glyphs - in.before.Glyphs; u.Tiny*2 > all {
-		u.Tiny = 0 // the page is drawn in another unit
+		u.Tiny = 0 // the page uses another unit
 	}
 }
 
-// shareIn returns the fraction of `at`, the area of some text, that is inside a region.
+// shareIn returns the fraction of `at`, the area of a text, that is inside a region.
 func shareIn(at, region rect) float64 {
 	both := at.intersect(region)
 	if both.x1 < both.x0 || both.y1 < both.y0 {
@@ -237,16 +237,15 @@ func shareIn(at, region rect) float64 {
 	return (both.x1 - both.x0) * (both.y1 - both.y0) / max((at.x1-at.x0)*(at.y1-at.y0), 1e-9)
 }
 
-// covered reports whether some text lies on a region that is painted in a colour other than white. `at` is the area of
-// the text. At least coveredShare of it must be inside the region. If `pictures` is true, only pictures count as such
-// regions.
+// covered reports whether a text is on a region painted in a colour other than white. `at` is the area of the text. At
+// least coveredShare of it must be inside the region. If `pictures` is true, only pictures count.
 func covered(at rect, paints []paintBox, pictures bool) bool {
 	return slices.ContainsFunc(paints, func(p paintBox) bool {
 		return !p.white && (p.picture || !pictures) && shareIn(at, p.rect) >= coveredShare
 	})
 }
 
-// matchesBackground reports whether a string has the same colour as the last region painted under it.
+// matchesBackground reports whether a string has the colour of the last region painted under it.
 func matchesBackground(s suspect, paints []paintBox) bool {
 	for _, p := range slices.Backward(paints) {
 		if share := shareIn(s.at, p.rect); share > insideShare {
@@ -266,7 +265,7 @@ func (in *interpreter) recordHidden(at rect) {
 	}
 }
 
-// colour executes an operator that sets a colour. It returns false for other operators.
+// colour executes an operator that sets a colour. For other operators, it returns false.
 func (in *interpreter) colour(op string, args []pdfobject.Token) bool {
 	s := &in.state
 	switch op {
@@ -290,7 +289,7 @@ func (in *interpreter) colour(op string, args []pdfobject.Token) bool {
 	return true
 }
 
-// whiteOf reports whether the components of an additive or subtractive colour mean white.
+// whiteOf reports whether the components of an additive or subtractive colour make white.
 func whiteOf(args []pdfobject.Token) bool {
 	for _, a := range args {
 		switch {
@@ -305,7 +304,7 @@ func whiteOf(args []pdfobject.Token) bool {
 	return len(args) == 1 || len(args) == 3 || len(args) == 4
 }
 
-// components returns the number of components in a colour space, or -1 if white is not defined in it.
+// components returns the number of components in a colour space. It returns -1 if the space does not define white.
 func (in *interpreter) components(name string) int {
 	switch name {
 	case "DeviceGray", "G", "CalGray":
