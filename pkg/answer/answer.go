@@ -1,10 +1,8 @@
-// Package answer answers the questions that users ask an agent, and names the sources. It retrieves fragments, composes
-// the prompt, has a provider write the answer, checks the citations while the text streams, and stores the
-// conversation.
+// Package answer answers questions to an agent and names the sources. It retrieves fragments, composes the prompt, has
+// a provider write the answer, checks the citations while the text streams, and stores the conversation.
 //
-// Documents are treated as data. In the prompt, documents are enclosed in fences that they cannot close, and the
-// citation marks in documents are neutralised. Citations of fragments that were not in the prompt are removed from the
-// answer.
+// Documents are data. In the prompt, they are enclosed in fences that they cannot close, and their citation marks are
+// neutralised. Citations of fragments that were not in the prompt are removed from the answer.
 package answer
 
 import (
@@ -30,7 +28,7 @@ type Retriever interface {
 
 // Datastores finds the datastores of an agent.
 type Datastores interface {
-	// Datastore fails with domain.CodeNotFound if the workspace has no datastore with this id.
+	// Datastore returns domain.CodeNotFound if the workspace has no datastore with this id.
 	Datastore(ctx context.Context, workspaceID, id string) (domain.Datastore, error)
 }
 
@@ -47,32 +45,32 @@ type Deps struct {
 
 // Options configure an Answerer. Zero fields select the defaults.
 type Options struct {
-	Timeout       time.Duration // time limit of one answer from start to end; default 5 minutes
-	Fragments     int           // number of fragments retrieved per answer, 1 to retrieve.MaxTopK; default 10
+	Timeout       time.Duration // time limit for the whole answer; default 5 minutes
+	Fragments     int           // fragments retrieved per answer, 1 to retrieve.MaxTopK; default 10
 	ContextTokens int           // maximum tokens of the fragments in a prompt; default 3,000
 	HistoryTokens int           // maximum tokens of earlier messages in a prompt; default 1,500, negative: no messages
-	MinScore      float64       // minimum relevance of a fragment; default DefaultMinScore, negative: all fragments are relevant
+	MinScore      float64       // minimum relevance of a fragment; default DefaultMinScore, negative: no minimum
 
-	// Composes means that the models write their own answers. It has these effects:
+	// Composes means that models write the answers. It has these effects:
 	//
-	//   - Before the search, a model rewrites a follow-up question so that it stands alone. Without Composes, words of
-	//     earlier questions are added to the search query instead.
-	//   - If the prompt template has no placeholder for documents, no search is made.
+	//   - Before the search, a model rewrites a follow-up question so that it stands alone. Without Composes, the search
+	//     query instead includes words of earlier questions.
+	//   - No search is made if the prompt template has no placeholder for documents.
 	//   - If the search finds nothing relevant, a model translates the question into the language of the documents, and
-	//     the translation is searched for. If the second search finds nothing either, the model still answers, unless
-	//     the agent restricts knowledge.
+	//     the translation is searched for. If that finds nothing either, the model still answers, unless the agent
+	//     restricts knowledge.
 	Composes bool
 
 	lockTime time.Duration // lifetime of locks, for tests; default defaultLockTime
 }
 
 // DefaultMinScore is the default minimum relevance of a fragment. It was measured on collections in several languages,
-// with lexical search alone and with the built-in model. With this minimum, a search found nothing for at most 4% of
-// the questions that the collection answers, for 34% to 98% of the questions about other subjects, and for 26% to 32%
-// of the questions about similar subjects.
+// with lexical search alone and with the built-in model. With it, a search found nothing for at most 4% of the
+// questions that the collection answers, for 34% to 98% of the questions about other subjects, and for 26% to 32% of
+// the questions about similar subjects.
 const DefaultMinScore = 0.25
 
-// storeTimeout is the time limit for storing an exchange after the client has disconnected.
+// Time limit for storing an exchange after the client has disconnected.
 const storeTimeout = 10 * time.Second
 
 // Answer is an agent's answer.
@@ -81,27 +79,27 @@ type Answer struct {
 	ConversationID string // "" if the request is Ephemeral
 	VisitorID      string
 
-	// Sources are the cited fragments, in order of their numbers (Citation). If the answer cites nothing, Sources are the
-	// fragments that the answer's words appear to come from, each with Citation 0. If the documents do not answer the
-	// question, there are no sources.
+	// Sources are the cited fragments, ordered by their number (Citation). If the answer cites nothing, they are the
+	// fragments that its words appear to come from, each with Citation 0. If the documents do not answer the question,
+	// there are none.
 	Sources []domain.Fragment
 
 	// Sentences are the sentences of Text, with the parts of the sources that support them. They are nil if the answer
 	// is incomplete or JSON.
 	Sentences []domain.AnswerSentence
 
-	// Explanation describes the search and the model's usage. It includes the fragments that were not relevant enough for
-	// the prompt. It is nil if the request did not ask for it or the agent has no datastores.
+	// Explanation describes the search, including fragments that were not relevant enough for the prompt, and the
+	// model's usage. It is nil if the request did not ask for it or the agent has no datastores.
 	Explanation *domain.Explanation
 
-	Model            string // the provider's name for the model; "" if no model was called
+	Model            string // the provider's name for the model; "": no model was called
 	PromptTokens     int64
 	CompletionTokens int64
 	EmbedTokens      int64 // estimated tokens embedded for the search
-	Cut              bool  // the answer was truncated at MaxTokens or the model's own limit
+	Cut              bool  // whether the answer was truncated, at MaxTokens or the model's own limit
 
 	// ToolCalls are the model's calls to tools that the request offered. If there are any, the exchange is not stored
-	// yet: the caller sends the results of the calls in Request.Continuation, and the model then answers.
+	// yet: the caller sends the results in Request.Continuation, and the model then answers.
 	ToolCalls []chat.ToolCall
 }
 
@@ -136,18 +134,18 @@ func New(deps Deps, opts Options) *Answerer {
 	return &Answerer{deps: deps, opts: opts}
 }
 
-// Answer answers a question. It passes text to emit as it arrives, with citations already checked. If `emit` is nil, it
-// requests the answer in one piece. The caller must have checked access to the agent.
+// Answer answers a question. It passes text with checked citations to emit as it arrives; if `emit` is nil, it requests
+// the answer in one piece. The caller must have checked access to the agent.
 //
-// Questions of one conversation are answered one at a time, even across processes. The question and its answer are
-// stored together when the answer is complete. If `emit` fails or ctx is cancelled, the text emitted so far is stored
-// as the answer, because the reader has seen it and may continue from there. If the provider fails, nothing is stored,
-// so that the question can be asked again.
+// Questions of one conversation are answered one at a time, even across processes. A question is stored together with
+// its complete answer. If `emit` fails or ctx is cancelled, the text emitted so far is stored as the answer, because
+// the reader has seen it and may continue from there. If the provider fails, nothing is stored, so that the question
+// can be asked again.
 //
-// Answer fails with domain.CodeInvalid if the request is invalid, with domain.CodeNotFound if the conversation does not
-// belong to the agent and visitor, and with domain.CodeUnavailable if an engine or the model does not respond in time.
-// It returns errors from emit unchanged. It may also fail after all text has been emitted, because the exchange cannot
-// be stored. Even then, the returned ConversationID and VisitorID are set if they are known.
+// Answer returns domain.CodeInvalid for an invalid request, domain.CodeNotFound if the conversation does not belong to
+// the agent and visitor, and domain.CodeUnavailable if an engine or the model does not respond in time. It returns
+// errors from emit unchanged. It may fail even after all text has been emitted, because the exchange cannot be stored.
+// ConversationID and VisitorID are set whenever they are known, also on errors.
 func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text string) error) (Answer, error) {
 	if err := req.check(); err != nil {
 		return Answer{}, err
@@ -227,7 +225,7 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 }
 
 // decline writes an answer that says, in the language of the question, that the documents do not answer it. `stopped`
-// is true if a stop sequence ended the text.
+// means that a stop sequence ended the text.
 func decline(d *citation.Delivery, question string, history []chat.Turn) (stopped bool, err error) {
 	err = d.Write(language.PhrasesFor(question, history, nil).NoAnswer)
 	if errors.Is(err, citation.ErrStopped) {
@@ -236,8 +234,8 @@ func decline(d *citation.Delivery, question string, history []chat.Turn) (stoppe
 	return false, err
 }
 
-// timedOut returns a readable error if err means that the time limit for the answer has passed. It returns other errors
-// unchanged. outer is the caller's context, without that time limit.
+// timedOut returns a readable error if err means that the answer's time limit has passed, and err otherwise. outer is
+// the caller's context, which does not have that limit.
 func (a *Answerer) timedOut(outer context.Context, err error) error {
 	if outer.Err() != nil || !errors.Is(err, context.DeadlineExceeded) || domain.CodeOf(err) != domain.CodeInternal {
 		return err

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fixture is everything an Answerer depends on.
+// fixture contains fakes for everything that an Answerer depends on.
 type fixture struct {
 	mu            sync.Mutex
 	found         retrieve.Result
@@ -30,7 +30,7 @@ type fixture struct {
 	complete      func(ctx context.Context, p chat.Prompt, emit func(string) error) (chat.Completion, error)
 	conversations map[string]domain.Conversation
 	messages      map[string][]domain.Message
-	holders       map[string]string // holders of the conversations' locks, by conversation
+	holders       map[string]string // lock holders by conversation
 	ids           int
 }
 
@@ -58,8 +58,7 @@ func (w *fixture) Retrieve(_ context.Context, req retrieve.Request) (retrieve.Re
 	return w.found, nil
 }
 
-// queries returns the queries of all searches. The searches for one follow-up question run concurrently, so their order
-// varies.
+// queries returns the queries of all searches. Those for a follow-up question run concurrently, so their order varies.
 func (w *fixture) queries() (out []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

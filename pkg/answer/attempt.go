@@ -11,12 +11,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// outcome is the result of calling the models.
 type outcome struct {
 	delivery   *citation.Delivery
 	completion chat.Completion
 	explained  domain.ExplainedModel
-	stopped    bool // a stop sequence ended the answer
+	stopped    bool // whether a stop sequence ended the answer
 }
 
 // complete calls the models in order until one has emitted text. If that model then fails, the answer fails, because
@@ -34,8 +33,8 @@ func (a *Answerer) complete(ctx context.Context, name string, d promptDraft, emi
 	return outcome{delivery: citation.NewDelivery(chat.Prompt{}, emit)}, domain.Errorf(domain.CodeUnavailable, "no model is configured for %s", name)
 }
 
-// completeBy calls one model. If the model rejects the prompt as too long, completeBy retries once with a prompt of
-// half the size: the context window of the model is known only approximately or not at all.
+// completeBy calls one model. If the model rejects the prompt as too long, completeBy retries once with half the size,
+// because the model's context window is known only approximately, if at all.
 func (a *Answerer) completeBy(ctx context.Context, m chat.Model, d promptDraft, emit func(string) error) (outcome, error) {
 	if m.Name != "" {
 		d.prompt.Model = m.Name
@@ -57,7 +56,6 @@ func (a *Answerer) completeBy(ctx context.Context, m chat.Model, d promptDraft, 
 	return a.callModel(ctx, m, d, smaller, emit)
 }
 
-// callModel sends one prompt to a model.
 func (a *Answerer) callModel(ctx context.Context, m chat.Model, d promptDraft, p chat.Prompt, emit func(string) error) (out outcome, err error) {
 	out.delivery = citation.NewDelivery(p, emit)
 	if d.drops && len(p.Fragments) > 0 && p.Params.ResponseFormat == nil {

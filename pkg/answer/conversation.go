@@ -16,26 +16,26 @@ import (
 
 // Conversations stores questions and answers.
 type Conversations interface {
-	// FindConversation returns the conversation with the given id, and whether it exists. It fails with
+	// FindConversation returns the conversation with the given id, and whether it exists. It returns
 	// domain.CodeNotFound if the conversation belongs to another workspace or agent.
 	FindConversation(ctx context.Context, workspaceID, agentID, id string) (c domain.Conversation, exists bool, err error)
-	// EnsureConversation creates the conversation and its first messages in one transaction. If a conversation with the
-	// same id already exists, the messages are added to that conversation. EnsureConversation fails with
-	// domain.CodeNotFound if the existing conversation belongs to another workspace, agent or visitor.
+	// EnsureConversation creates the conversation and its first messages in one transaction. If the id already exists,
+	// it adds the messages to that conversation, or returns domain.CodeNotFound if it belongs to another workspace,
+	// agent or visitor.
 	EnsureConversation(ctx context.Context, c domain.Conversation, first ...domain.Message) (domain.Conversation, error)
-	// Messages returns the newest messages of a conversation, at most limit, oldest first.
+	// Messages returns at most `limit` of a conversation's newest messages, oldest first.
 	Messages(ctx context.Context, conversationID string, limit int) ([]domain.Message, error)
 	// AppendMessages stores the messages in one transaction.
 	AppendMessages(ctx context.Context, conversationID string, messages ...domain.Message) error
-	// Lock grants the holder the exclusive right to answer a question of the conversation until ttl has passed. If the
-	// holder already has the lock, Lock extends it. It reports whether the holder has the lock now. The conversation need
-	// not exist.
+	// Lock grants the holder the exclusive right to answer a question of the conversation until ttl has passed, or
+	// extends the right that the holder already has. It reports whether the holder has the lock now. The conversation
+	// need not exist.
 	Lock(ctx context.Context, conversationID, holder string, ttl time.Duration) (bool, error)
 	// Unlock releases the holder's lock.
 	Unlock(ctx context.Context, conversationID, holder string) error
 }
 
-// Maximum length of a conversation's title, in characters. The title is the first question, truncated.
+// Maximum length in characters of a conversation's title, which is the first question, truncated.
 const titleCharacters = 80
 
 // Maximum number of messages read from a conversation.
@@ -44,17 +44,17 @@ const maxHistoryMessages = 40
 // session is the conversation that a question belongs to.
 type session struct {
 	conversation domain.Conversation
-	stored       bool // the conversation is in the catalog
+	stored       bool // whether the conversation is in the catalog
 	history      []chat.Turn
 	end          func() // releases the conversation's lock; must be called once
 }
 
 // openSession finds or creates the conversation of a request, and waits for its lock.
 //
-// openSession creates a conversation if the request has no conversation id, or if no conversation has that id: clients
-// may choose ids. A new conversation is stored with its first answer, so that a failed question leaves nothing behind.
-// A conversation of another workspace, agent or visitor counts as not found. A request that has a conversation id but
-// no visitor id acts for the conversation's visitor, because conversation ids cannot be guessed.
+// openSession creates a conversation if the request has no conversation id or an unused one: clients may choose ids. A
+// new conversation is stored with its first answer, so that a failed question leaves nothing behind. A conversation of
+// another workspace, agent or visitor counts as not found. A request with a conversation id but no visitor id acts for
+// the conversation's visitor, because conversation ids cannot be guessed.
 func (a *Answerer) openSession(ctx context.Context, req Request) (session, error) {
 	if req.ConversationID == "" {
 		id := req.NewConversationID
@@ -79,7 +79,6 @@ func (a *Answerer) openSession(ctx context.Context, req Request) (session, error
 	return s, nil
 }
 
-// newConversation returns a new conversation for a request.
 func (a *Answerer) newConversation(req Request, id string) domain.Conversation {
 	now := a.deps.Now()
 	visitor := req.VisitorID
@@ -120,7 +119,7 @@ func (a *Answerer) resumeSession(ctx context.Context, req Request) (session, err
 	return session{conversation: has, stored: true, history: recentTurns(messages, a.opts.HistoryTokens)}, nil
 }
 
-// store stores the question and its answer together. If the conversation is new, it is stored with them.
+// store stores the question and its answer together, along with the conversation if that is new.
 func (a *Answerer) store(ctx context.Context, s session, question string, ans Answer) error {
 	now := a.deps.Now()
 	message := func(role domain.Role, text string) domain.Message {
@@ -129,7 +128,7 @@ func (a *Answerer) store(ctx context.Context, s session, question string, ans An
 	exchange := []domain.Message{message(domain.RoleUser, question), message(domain.RoleAssistant, ans.Text)}
 	exchange[1].Sources, exchange[1].Sentences = ans.Sources, ans.Sentences
 	var err error
-	if s.stored { // do not recreate a conversation that was deleted in the meantime
+	if s.stored { // do not recreate a conversation that has been deleted meanwhile
 		err = a.deps.Conversations.AppendMessages(ctx, s.conversation.ID, exchange...)
 	} else {
 		_, err = a.deps.Conversations.EnsureConversation(ctx, s.conversation, exchange...)
@@ -140,9 +139,9 @@ func (a *Answerer) store(ctx context.Context, s session, question string, ans An
 	return nil
 }
 
-// recentTurns returns the newest turns within the token budget, starting with a question. Citations are removed,
-// because their numbers refer to other documents. If the last exchange alone exceeds the budget, the start of each of
-// its messages is kept, because the next question is likely to refer to it.
+// recentTurns returns the newest turns within the token budget, starting with a question. It removes citations, because
+// their numbers refer to other documents. If the last exchange alone exceeds the budget, it keeps the start of each of
+// its messages, because the next question probably refers to it.
 func recentTurns(messages []domain.Message, budget int) []chat.Turn {
 	if budget <= 0 {
 		return nil
@@ -155,7 +154,7 @@ func recentTurns(messages []domain.Message, budget int) []chat.Turn {
 	var turns []chat.Turn
 	for i, m := range slices.Backward(messages) {
 		text := historyText(m)
-		if text == "" { // an answer with only citations
+		if text == "" { // an answer that consists of citations
 			continue
 		}
 		if i >= last {
@@ -176,7 +175,7 @@ func recentTurns(messages []domain.Message, budget int) []chat.Turn {
 // historyText returns a message's text without citations.
 func historyText(m domain.Message) string {
 	if m.Role == domain.RoleAssistant {
-		if m.ID == "" { // from a conversation that the client stores; its sources are unknown
+		if m.ID == "" { // from a conversation that the client stores, with unknown sources
 			return citation.Without(m.Text, -1)
 		}
 		return citation.Without(m.Text, len(m.Sources))
@@ -192,7 +191,7 @@ func historyTokens(messages []domain.Message) int {
 	return n
 }
 
-// truncateTokens truncates text to at most `tokens` tokens. These include the ellipsis that it adds.
+// truncateTokens truncates text to at most `tokens` tokens, including the ellipsis that it adds.
 func truncateTokens(text string, tokens int) string {
 	n := chunk.Tokens(text)
 	if n <= tokens {

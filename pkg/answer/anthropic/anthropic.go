@@ -20,7 +20,7 @@ import (
 type Options struct {
 	BaseURL   string // without the version path; default: Anthropic's
 	APIKey    string // "" for gateways that need none
-	MaxTokens int    // maximum tokens of an answer if the prompt sets no limit, because the API requires one; default 4,096
+	MaxTokens int    // maximum tokens of an answer if the prompt sets no limit, which the API requires; default 4,096
 
 	Limits     remote.Limits
 	HTTPClient *http.Client // default: remote.Client()
@@ -66,7 +66,7 @@ func New(opts Options) (*Provider, error) {
 // Version of the API.
 const version = "2023-06-01"
 
-// Complete implements chat.Provider. The API does not support presence and frequency penalties. It accepts only one of
+// Complete implements chat.Provider. The API supports neither presence nor frequency penalties. It accepts only one of
 // temperature and topP; if both are set, Complete sends temperature. Complete always requests a stream, because a
 // stream shows that the server is still working.
 func (p *Provider) Complete(ctx context.Context, prompt chat.Prompt, emit func(string) error) (chat.Completion, error) {
@@ -88,7 +88,7 @@ const (
 	maxTokens   = "max_tokens"
 )
 
-// request is the body of an API request. The system prompt and the messages are each a list of content blocks.
+// request is the body of an API request. The system prompt and each message are lists of content blocks.
 type request struct {
 	Model       string         `json:"model"`
 	MaxTokens   int64          `json:"max_tokens"`
@@ -114,7 +114,7 @@ type contentBlock struct {
 	Name  string          `json:"name,omitempty"`
 	Input json.RawMessage `json:"input,omitempty"`
 
-	ToolUseID string `json:"tool_use_id,omitempty"` // id of the tool call whose result is in Content
+	ToolUseID string `json:"tool_use_id,omitempty"` // id of the tool call with this result
 	Content   string `json:"content,omitempty"`
 }
 
@@ -144,7 +144,7 @@ func (p *Provider) body(prompt chat.Prompt) (request, remote.Parameters) {
 			continue
 		}
 		if strings.TrimSpace(t.Text) == "" {
-			continue // the API rejects empty messages, and an earlier one may be empty
+			continue // the API rejects empty messages, but the history may contain some
 		}
 		role := "user"
 		if t.Role == domain.RoleAssistant {
@@ -156,8 +156,7 @@ func (p *Provider) body(prompt chat.Prompt) (request, remote.Parameters) {
 	return body, sent
 }
 
-// ignoredParameters returns the API names of those parameters in `asked` that were changed in `sent` or are missing
-// from it.
+// ignoredParameters returns the API names of the parameters in `asked` that `sent` lacks or changes.
 func ignoredParameters(asked chat.Params, sent remote.Parameters) []string {
 	var out []string
 	_, warm := sent[temperature]
@@ -180,7 +179,7 @@ func ignoredParameters(asked chat.Params, sent remote.Parameters) []string {
 	return out
 }
 
-// event contains those fields of a stream's events that the provider uses.
+// event holds the fields of stream events that the provider uses.
 type event struct {
 	Type    string `json:"type"`
 	Message struct {
@@ -224,7 +223,7 @@ func (p *Provider) ask(ctx context.Context, body request, r *remote.Reply) error
 			return err
 		}
 		var e event
-		if sent.Type != typeError { // the data of an error event need not be JSON
+		if sent.Type != typeError { // an error event may contain data that is not JSON
 			if err := json.Unmarshal([]byte(sent.Data), &e); err != nil {
 				return err
 			}
@@ -232,7 +231,7 @@ func (p *Provider) ask(ctx context.Context, body request, r *remote.Reply) error
 		switch cmp.Or(sent.Type, e.Type) { // some gateways omit event names
 		case typeError:
 			return remote.ReadStatus(0, []byte(sent.Data))
-		case "ping": // does not show that the model is working
+		case "ping": // a ping does not show that the model is working
 			continue
 		case "message_start":
 			u := e.Message.Usage

@@ -27,8 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const secret = "sk-ant-very-secret"
 
-// server answers each request with the next step, and repeats the last step for all further requests. It records the
-// bodies.
+// server answers each request with the next step, repeats the last step once there are no more, and records the bodies.
 type server struct {
 	mu      sync.Mutex
 	bodies  []map[string]any
@@ -215,7 +214,7 @@ func TestCompleteNamesIgnoredParameters(t *testing.T) {
 			p, s := started(t, nil, append(test.steps, ok)...)
 			in := prompt()
 			in.Params = test.params
-			for range 2 { // the provider remembers which parameters the server rejects
+			for range 2 { // the second time, the provider knows which parameters the server rejects
 				if _, c, err := complete(t, p, in); err != nil || !slices.Equal(c.Ignored, test.ignored) {
 					t.Fatalf("ignored %q, %v", c.Ignored, err)
 				}
@@ -272,7 +271,7 @@ func TestCompleteFails(t *testing.T) {
 			p, s := started(t, func(o *Options) {
 				o.Limits.FirstToken, o.Limits.NextToken = 10*time.Second, 10*time.Second
 				if strings.HasPrefix(name, "when the first") {
-					o.Limits.FirstToken = time.Second // this time includes sending the request to the server
+					o.Limits.FirstToken = time.Second // includes sending the request
 				}
 				if strings.HasSuffix(name, "does not come") {
 					o.Limits.NextToken = 50 * time.Millisecond

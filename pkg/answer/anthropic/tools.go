@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// typeToolUse is the type of a block with a tool call, and the stop reason after such a block.
+// typeToolUse is the type of a block with a tool call, and the stop reason after it.
 const typeToolUse = "tool_use"
 
 type tool struct {
@@ -23,7 +23,6 @@ type toolChoice struct {
 	Name string `json:"name,omitempty"`
 }
 
-// toolsOf returns the tools of a request.
 func toolsOf(p chat.Params) ([]tool, *toolChoice) {
 	if len(p.Tools) == 0 {
 		return nil, nil
@@ -47,8 +46,8 @@ func toolsOf(p chat.Params) ([]tool, *toolChoice) {
 	return tools, nil
 }
 
-// addToolTurn adds a turn with tool calls or with the result of a call. If one message contains several calls, the API
-// requires that one message contains all their results.
+// addToolTurn adds a turn with tool calls or a call's result. The API requires that the results of all calls in one
+// message are also in one message.
 func addToolTurn(messages []message, t chat.Turn) []message {
 	if t.ResultOf != "" {
 		result := contentBlock{Type: "tool_result", ToolUseID: t.ResultOf, Content: t.Text}
@@ -68,7 +67,7 @@ func addToolTurn(messages []message, t chat.Turn) []message {
 	return append(messages, message{string(domain.RoleAssistant), blocks})
 }
 
-// inputOf returns the arguments of a call as a JSON object, which the API requires.
+// inputOf returns a call's arguments as a JSON object, as the API requires.
 func inputOf(arguments string) json.RawMessage {
 	raw := bytes.TrimSpace([]byte(arguments))
 	if json.Valid(raw) && raw[0] == '{' {
@@ -78,7 +77,7 @@ func inputOf(arguments string) json.RawMessage {
 		return json.RawMessage("{}")
 	}
 	encoded, err := json.Marshal(map[string]string{"arguments": arguments})
-	if err != nil { // not reached: a string can be encoded
+	if err != nil { // cannot happen: a string can be encoded
 		return json.RawMessage("{}")
 	}
 	return encoded

@@ -1,5 +1,5 @@
 // Package auxiliary makes the short model calls that prepare an answer: rewriting a follow-up question, translating a
-// question, and planning searches. The calls have limits on time and tokens, because a user is waiting.
+// question, and planning searches. Their time and tokens are limited, because a user is waiting.
 package auxiliary
 
 import (
@@ -15,21 +15,21 @@ import (
 
 // Task is one model call. All limits are required.
 type Task struct {
-	ModelName    string // sent in the request if the model has no name of its own
+	ModelName    string // used if the model has no name of its own
 	Instructions string
-	Question     string // question that the call is about
-	Input        string // text for the model to process; "" means the question
+	Question     string // the question that the call is about
+	Input        string // text for the model to process; "": the question
 
 	Timeout   time.Duration
 	MaxTokens int // maximum tokens in the output
 	MaxBytes  int // maximum bytes in the output
 }
 
-// errTooMuch stops a model that writes more than Task.MaxBytes.
+// errTooMuch stops a model that exceeds Task.MaxBytes.
 var errTooMuch = errors.New("the model's output is longer than the limit")
 
-// Ask calls the model. It returns the output without surrounding white space, and the usage. If the call fails, the
-// output is "". If the caller has cancelled ctx, Ask returns ctx's error.
+// Ask calls the model and returns its output, without surrounding white space, and the usage. If the call fails, the
+// output is "". If the caller cancelled ctx, Ask returns ctx's error.
 func Ask(ctx context.Context, m chat.Model, t Task) (text string, used chat.Completion, err error) {
 	within, cancel := context.WithTimeout(ctx, t.Timeout)
 	defer cancel()
@@ -58,7 +58,7 @@ func Ask(ctx context.Context, m chat.Model, t Task) (text string, used chat.Comp
 	return strings.TrimSpace(out.String()), used, nil
 }
 
-// Add adds the usage of one call to a total.
+// Add adds a call's usage to a total.
 func Add(total *chat.Completion, used chat.Completion) {
 	total.PromptTokens += used.PromptTokens
 	total.CompletionTokens += used.CompletionTokens

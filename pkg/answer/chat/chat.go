@@ -14,13 +14,13 @@ import (
 
 // Provider writes an answer to a prompt. It is safe for concurrent use.
 type Provider interface {
-	// Complete passes the answer's text to emit, in order: piece by piece as it is generated if Prompt.Stream is set,
-	// otherwise in as few calls as the provider likes. It returns errors from emit unchanged, and stops soon after ctx
-	// is done.
+	// Complete passes the answer's text to emit, in order. If Prompt.Stream is set, it passes each piece as it is
+	// generated; otherwise the provider chooses the pieces. Complete returns errors from emit unchanged and stops soon
+	// after ctx is done.
 	//
-	// It fails with a *domain.Error whose message may be shown to callers; the error wraps ErrTooLong if the prompt
-	// exceeds the model's context window. Failed requests may be retried until the first piece has been emitted, but
-	// not afterwards, because pieces cannot be taken back.
+	// Other failures are a *domain.Error whose message may be shown to callers; it wraps ErrTooLong if the prompt
+	// exceeds the model's context window. A provider may retry failed requests until it has emitted the first piece,
+	// but not afterwards, because pieces cannot be taken back.
 	Complete(ctx context.Context, p Prompt, emit func(text string) error) (Completion, error)
 }
 
@@ -29,20 +29,20 @@ var ErrTooLong = errors.New("the prompt is longer than the model's context windo
 
 // Models maps model names to models.
 type Models interface {
-	// Models returns the models to use for a model name used in the API (see domain.ModelNames), in the order in which
-	// to try them. There is at least one. If a model fails without emitting text, the next one is called.
+	// Models returns the models for a model name of the API (see domain.ModelNames), at least one, in the order in
+	// which to try them. If a model fails without emitting text, the next one is called.
 	Models(name string) []Model
 }
 
 // Model is a language model, with the provider that calls it.
 type Model struct {
-	Name     string // the provider's name for the model; "": the same as the API's name
+	Name     string // the provider's name for the model; "": the API's name
 	Provider Provider
 	Window   int // maximum tokens of prompt and answer together; 0: unlimited
-	Answer   int // tokens reserved for the answer if a request sets no limit
+	Answer   int // tokens reserved for the answer if the request sets no limit
 }
 
-// SingleModel returns a Models value that maps every name to the provider p.
+// SingleModel returns a Models that maps every name to the provider p.
 func SingleModel(p Provider) Models { return singleModel{Model{Provider: p}} }
 
 type singleModel struct{ model Model }
@@ -56,26 +56,26 @@ type Prompt struct {
 	Params Params
 
 	System   string // instructions, and the documents unless a template puts them elsewhere
-	Messages []Turn // oldest first; the last is the user's question, or the result of a tool call after it
+	Messages []Turn // oldest first; the last one is the user's question, or a tool call's result after it
 
-	// Question, Search, Earlier, Fragments and TermWeights hold the parts of the prompt separately, for providers
-	// without a language model.
+	// Question, Search, Earlier, Fragments and TermWeights are the parts of the prompt, for providers without a
+	// language model.
 	Question    string
-	Search      string // the search query, which for a follow-up question includes words of earlier questions
-	Earlier     []Turn // earlier messages of the conversation, oldest first
+	Search      string // the search query; for a follow-up question, includes words of earlier questions
+	Earlier     []Turn // the conversation's earlier messages, oldest first
 	Fragments   []domain.Fragment
 	TermWeights map[string]float64
 
-	Candidates int // number of chunks from which the fragments were selected; 0: unknown
+	Candidates int // number of chunks that the fragments were selected from; 0: unknown
 
-	NoDatastores bool // the agent has no datastores
+	NoDatastores bool // whether the agent has no datastores
 
-	// Begin may be nil. A provider with a language model calls it before the first piece of an answer, with the API
-	// names of the parameters that the model rejected or changed.
+	// Begin, if not nil, is called by a provider with a language model before the first piece of an answer. It receives
+	// the API names of the parameters that the model rejected or changed.
 	Begin func(ignored []string)
 
-	// OnCall, if not nil, receives the tool calls piece by piece. Joined together, the pieces are Completion.ToolCalls.
-	// Once OnCall has received a piece, the request is not retried. The provider returns errors from OnCall unchanged.
+	// OnCall, if not nil, receives the tool calls piece by piece; joined, the pieces are Completion.ToolCalls. Once
+	// OnCall has received a piece, the request is not retried. The provider returns errors from OnCall unchanged.
 	OnCall func(CallDelta) error
 }
 
@@ -102,11 +102,11 @@ type Turn struct {
 	Role domain.Role
 	Text string
 
-	Calls    []ToolCall // tool calls of the assistant
-	ResultOf string     // ID of the tool call whose result is the text; Role is then domain.RoleUser
+	Calls    []ToolCall // the assistant's tool calls
+	ResultOf string     // id of the tool call with this result; Role is then domain.RoleUser
 }
 
-// Params are the parameters of a language model. For nil parameters, the provider uses its defaults.
+// Params are the parameters of a language model. The provider uses its defaults for those that are nil.
 type Params struct {
 	Temperature      *float64 // 0 to 1
 	TopP             *float64 // 0 to 1
@@ -114,11 +114,11 @@ type Params struct {
 	FrequencyPenalty *float64 // -2 to 2
 	MaxTokens        *int     // maximum tokens in the answer; at least 1
 
-	// ResponseFormat is the response_format of OpenAI's API, as JSON: json_object, or json_schema with a schema. nil
-	// means text.
+	// ResponseFormat is the response_format of OpenAI's API as JSON: json_object, or json_schema with a schema. nil:
+	// text.
 	ResponseFormat json.RawMessage
 
-	// Stop lists the sequences that end the answer. The caller itself cuts the answer at the first one, so providers
+	// Stop lists the sequences that end the answer. The caller itself ends the answer at the first one, so providers
 	// may ignore them.
 	Stop []string
 
@@ -126,19 +126,19 @@ type Params struct {
 	ToolChoice ToolChoice
 }
 
-// Completion holds the usage and the outcome of an answer. A provider without a model reports no tokens.
+// Completion holds an answer's usage and outcome. A provider without a model reports no tokens.
 type Completion struct {
 	Model            string // the provider's name for the model
 	PromptTokens     int64
 	CompletionTokens int64
-	Estimated        bool       // at least one count is an estimate, because the provider reported none
-	Cut              bool       // the answer was truncated at maxTokens or the model's own limit
-	Ignored          []string   // API names of the parameters that the provider or model rejected or changed
-	ToolCalls        []ToolCall // calls of Params.Tools; the answer follows after their results
-	NoAnswer         bool       // the provider found no answer in the documents, so there are no sources
+	Estimated        bool       // whether a count is an estimate, because the provider reported none
+	Cut              bool       // whether the answer was truncated, at maxTokens or the model's own limit
+	Ignored          []string   // API names of parameters that the provider or model rejected or changed
+	ToolCalls        []ToolCall // calls to Params.Tools; the answer follows after their results
+	NoAnswer         bool       // whether the provider found no answer in the documents, so that there are no sources
 }
 
-// Transcript formats turns for a prompt, each as a line that begins with "User: " or "Assistant: ".
+// Transcript formats turns for a prompt, one per line, with the prefix "User: " or "Assistant: ".
 func Transcript(history []Turn) string {
 	var out strings.Builder
 	for _, t := range history {

@@ -2,7 +2,7 @@ package chat
 
 import "encoding/json"
 
-// Tool is a function of the client. A model may ask the client to call it.
+// Tool is a function of the client that a model may ask the client to call.
 type Tool struct {
 	Name        string
 	Description string
@@ -13,7 +13,7 @@ type Tool struct {
 // ToolChoice says whether a model calls tools.
 type ToolChoice struct {
 	Mode string // ToolAuto, ToolNone, ToolRequired, or "" for the model's default
-	Name string // name of the tool that must be called; Mode is then ""
+	Name string // tool that must be called; Mode is then ""
 }
 
 // Modes of ToolChoice, as OpenAI's API names them.
@@ -27,13 +27,13 @@ const (
 type ToolCall struct {
 	ID        string
 	Name      string
-	Arguments string // as the model wrote them, usually a JSON object
+	Arguments string // as written by the model, usually a JSON object
 }
 
-// CallDelta is a piece of a tool call, as the model writes it. The first piece of a call has its ID and Name.
+// CallDelta is a piece of a tool call as the model writes it. A call's first piece has the ID and Name.
 type CallDelta struct {
-	Index     int // number of the call in the answer, from 0
+	Index     int // number of the call within the answer, from 0
 	ID        string
 	Name      string
-	Arguments string // continues the arguments from the earlier pieces
+	Arguments string // continues the earlier pieces' arguments
 }

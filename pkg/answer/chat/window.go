@@ -2,12 +2,12 @@ package chat
 
 import "strings"
 
-// UnknownWindow is the context window assumed for models that KnownWindow does not know, in tokens.
+// UnknownWindow is the context window, in tokens, assumed for models that KnownWindow does not know.
 const UnknownWindow = 8192
 
-// KnownWindow returns the published context window of a model, in tokens. It ignores vendor prefixes ("openai/",
-// "anthropic/"), which gateways add to names. It returns 0 for unknown names: the window of a self-hosted model depends
-// on the configuration of its server.
+// KnownWindow returns a model's published context window in tokens. It ignores the vendor prefixes that gateways add to
+// names ("openai/", "anthropic/"). For unknown names it returns 0, because the window of a self-hosted model depends on
+// its server's configuration.
 func KnownWindow(model string) int {
 	model = strings.ToLower(model[strings.LastIndex(model, "/")+1:])
 	best, window := "", 0

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// knownAddresses are the web addresses in a prompt. They are collected on the first lookup.
+// knownAddresses are the web addresses in a prompt, collected on the first lookup.
 type knownAddresses struct {
 	collect  func() (texts []string, sources []domain.Fragment)
 	once     sync.Once
@@ -25,10 +25,10 @@ const maxAddresses = 10_000
 
 const (
 	quotes   = "\"'`"
-	trailing = ".,;:!?*_~'\"`)]}>|" // punctuation that belongs to the sentence if it is at the end of an address
+	trailing = ".,;:!?*_~'\"`)]}>|" // at the end of an address, these belong to the surrounding sentence
 )
 
-// schemeOrWWW matches the beginning of a web address.
+// schemeOrWWW matches the start of a web address.
 var schemeOrWWW = regexp.MustCompile(`(?i)https?://|www\.`)
 
 // addressesOf returns the addresses in a prompt: in the agent's instructions, the documents, the history and the
@@ -40,20 +40,20 @@ func addressesOf(p chat.Prompt) *knownAddresses {
 			texts = append(texts, m.Text)
 		}
 		for _, f := range p.Fragments {
-			page, _, _ := strings.Cut(f.Source, "#") // an address with a fragment also permits the address of its page
+			page, _, _ := strings.Cut(f.Source, "#") // an address with a fragment also permits its page's address
 			texts = append(texts, f.Source, page, f.Text)
 		}
 		return texts, p.Fragments
 	}}
 }
 
-// has reports whether the address was in the prompt. It treats http and https as the same.
+// has reports whether the address was in the prompt. http and https count as equal.
 func (a *knownAddresses) has(address string) bool {
 	a.once.Do(a.read)
 	return a.inPrompt[key(address)]
 }
 
-// isOfSource reports whether the address was in the prompt and has the same host as one of the sources.
+// isOfSource reports whether the address was in the prompt and its host is also a source's host.
 func (a *knownAddresses) isOfSource(address string) bool {
 	return a.has(address) && a.hosts[hostOf(address)]
 }
@@ -80,7 +80,6 @@ func (a *knownAddresses) read() {
 	}
 }
 
-// key returns the address without its scheme and trailing slash.
 func key(address string) string {
 	if at := schemeOrWWW.FindStringIndex(address); at != nil && at[0] == 0 && address[at[1]-1] == '/' {
 		address = address[at[1]:]
@@ -88,7 +87,7 @@ func key(address string) string {
 	return strings.TrimSuffix(address, "/")
 }
 
-// hostOf returns the host of a web address in lower case, or "" if the text is not a web address.
+// hostOf returns a web address's host in lower case, or "" for other texts.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
@@ -97,9 +96,9 @@ func hostOf(address string) string {
 	return strings.ToLower(u.Host)
 }
 
-// addressRun returns the number of bytes at the beginning of s that may belong to an address, at most maxAddressBytes.
-// `ended` is true if a delimiter follows these bytes. Delimiters are white space, "<", "[", letters of a script without
-// spaces, and punctuation outside ASCII. If s ends within a character, the bytes of that character are not counted.
+// addressRun returns the number of bytes at the start of s that may belong to an address, at most maxAddressBytes,
+// without those of an incomplete character at the end. `ended` means that a delimiter follows: white space, "<", "[", a
+// letter of a script without spaces, or punctuation outside ASCII.
 func addressRun(s string) (n int, ended bool) {
 	for n < len(s) && n < maxAddressBytes {
 		if s[n] < utf8.RuneSelf {
@@ -122,9 +121,9 @@ func addressRun(s string) (n int, ended bool) {
 	return n, false
 }
 
-// cutAddress returns the address at the beginning of a run of characters (see addressRun). The address ends at a
-// quotation mark, a bar or an unmatched closing bracket. Punctuation at the end of the address belongs to the
-// surrounding sentence and is left out.
+// cutAddress returns the address at the start of a run of characters (see addressRun). The address ends at a quotation
+// mark, a bar or an unmatched closing bracket. Punctuation at its end belongs to the surrounding sentence and is left
+// out.
 func cutAddress(run string) string {
 	depth := 0
 	for i := range len(run) {

@@ -9,9 +9,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// citationFilter finds the citation marks in streamed text, and passes all other text unchanged. The same filter is
-// used for model answers, documents in a prompt, quotations and earlier messages, so that all of these uses recognise
-// the same marks.
+// citationFilter finds the citation marks in streamed text and passes all other text unchanged. Model answers,
+// documents in a prompt, quotations and earlier messages all go through this filter, so that the same marks are
+// recognised everywhere.
 //
 // Marks are [1], [1, 2], [1-3], [document 1], [^1], 【1†source】, the same in the brackets 【】 and ［］, and with full-width
 // digits. Numbers are 1 to 999. The following are text, not marks: code between backticks or fences; subscripts, such
@@ -21,30 +21,30 @@ import (
 type citationFilter struct {
 	action    markAction
 	fragments int             // number of fragments in the prompt, numbered from 1
-	shown     map[int]int     // number in the prompt → number shown
+	shown     map[int]int     // number shown, by number in the prompt
 	order     []int           // numbers in the prompt, in order of first use
-	pending   string          // text that may be the beginning of a mark
-	arrays    map[string]bool // names that have a subscript elsewhere, at most maxArrays
+	pending   string          // text that may be the start of a mark
+	arrays    map[string]bool // names with an unmistakable subscript elsewhere, at most maxArrays
 
 	CodeTracker
 	left      string // end of the emitted text, at most maxNameBytes; "" after a removed mark
-	subscript bool   // left ends in a subscript
+	subscript bool   // whether `left` ends in a subscript
 
-	// open means that the emitted text may end with the beginning of a mark, such as "[1, ". If the next mark is
-	// removed, the texts before and after it must not be joined, because together they could form another mark.
+	// open means that the emitted text may end with the start of a mark, such as "[1, ". If the next mark is removed,
+	// the texts around it must not be joined, because together they could form another mark.
 	open bool
 
-	found func(start, end int, numbers []int) // called for each mark in a text that is read as a whole; may be nil
+	found func(start, end int, numbers []int) // if not nil, called for each mark of a text that is read as a whole
 }
 
 // markAction selects how a citationFilter treats marks.
 type markAction int
 
 const (
-	// renumber replaces the numbers in a mark, so that the cited fragments are numbered in order of first use. A mark that
-	// names no fragment in the prompt is removed with the space before it.
+	// renumber numbers the cited fragments in order of first use. It removes a mark without a fragment of the prompt,
+	// together with the space before it.
 	renumber markAction = iota
-	// remove removes every mark with the space before it.
+	// remove removes every mark and the space before it.
 	remove
 	// parenthesize writes the numbers in parentheses.
 	parenthesize
@@ -57,14 +57,14 @@ const (
 	maxMarkNumbers = 32
 )
 
-// allFragments is passed as the number of fragments if every mark must be recognised. No mark contains a larger number.
+// allFragments is passed as the number of fragments to recognise every mark. No mark contains a larger number.
 const allFragments = 999
 
 func newCitationFilter(given int) *citationFilter {
 	return &citationFilter{action: renumber, fragments: given, shown: make(map[int]int), arrays: make(map[string]bool)}
 }
 
-// apply processes the marks in a whole text.
+// apply processes the marks in a complete text.
 func (a markAction) apply(text string, given int) string {
 	c := newCitationFilter(given)
 	c.action = a
@@ -72,15 +72,15 @@ func (a markAction) apply(text string, given int) string {
 	return c.write(text) + c.close()
 }
 
-// Neutral replaces the brackets of the marks in a document's text with parentheses, so that no model copies the marks
-// as citations.
+// Neutral replaces the brackets of marks in a document with parentheses, so that no model copies the marks as
+// citations.
 func Neutral(text string) string { return parenthesize.apply(text, allFragments) }
 
-// Remove removes the marks from a document's text, because they would look like citations in a quotation.
+// Remove removes the marks from a document, because in a quotation they would look like citations.
 func Remove(text string) string { return remove.apply(text, allFragments) }
 
-// Without removes the marks from an answer. `sources` is the number of fragments that the answer was based on. A
-// negative number means unknown, as when the client stores the conversation; all possible marks are then removed.
+// Without removes the marks from an answer that is based on the given number of fragments. A negative number means
+// unknown, as when the client stores the conversation; all possible marks are then removed.
 func Without(text string, sources int) string {
 	if sources < 0 {
 		sources = allFragments
@@ -94,7 +94,7 @@ type Mark struct {
 	Numbers    []int
 }
 
-// Marker finds the citation marks in answers that are based on the same sources. It reads the sources only once.
+// Marker finds the citation marks in answers based on the same sources, which it reads only once.
 type Marker struct {
 	sources int
 	arrays  map[string]bool // as in citationFilter
@@ -109,7 +109,7 @@ func NewMarker(sources []domain.Fragment) Marker {
 	return Marker{sources: len(sources), arrays: c.arrays}
 }
 
-// Marks returns the citation marks of an answer, or of a part of it.
+// Marks returns the citation marks of an answer or a part of it.
 func (m Marker) Marks(text string) []Mark {
 	var out []Mark
 	c := newCitationFilter(m.sources)
@@ -129,14 +129,13 @@ func (c *citationFilter) close() string {
 	return c.read(c.pending, true)
 }
 
-// cited returns the numbers of the cited fragments, in order of first use.
 func (c *citationFilter) cited() []int { return c.order }
 
 func (c *citationFilter) read(s string, last bool) string {
 	var out strings.Builder
 	c.pending = ""
 	for i := 0; i < len(s); {
-		start := i + c.plainLength(s[i:]) // start of the text to hold back if the input ends here
+		start := i + c.plainLength(s[i:]) // if the input ends here, the text from here on is held back
 		c.pass(&out, s[i:start])
 		if i = start; i == len(s) {
 			break
@@ -187,8 +186,8 @@ func (c *citationFilter) read(s string, last bool) string {
 }
 
 // isText reports whether an apparent mark is ordinary text: a subscript, a list after an equals sign ("x = [5]"), or a
-// range whose end is greater than the number of fragments. Brackets directly after a name are a mark only if they
-// contain the number of a fragment.
+// range that exceeds the number of fragments. Brackets directly after a name are a mark only if they contain a
+// fragment's number.
 func (c *citationFilter) isText(m mark, space, after string) bool {
 	if m.ranged && slices.Max(m.numbers) > c.fragments {
 		return true
@@ -203,8 +202,7 @@ func (c *citationFilter) isText(m mark, space, after string) bool {
 		!slices.ContainsFunc(m.numbers, c.isFragmentNumber)
 }
 
-// plainLength returns the number of bytes at the beginning of s that are neither part of a mark nor the space before
-// one.
+// plainLength returns the number of bytes at the start of s that belong neither to a mark nor to the space before one.
 func (c *citationFilter) plainLength(s string) int {
 	for i := range len(s) {
 		switch b := s[i]; {
@@ -221,7 +219,7 @@ func (c *citationFilter) plainLength(s string) int {
 func mayOpen(b byte) bool { return b == '[' || b == "【"[0] || b == "［"[0] }
 
 // isSpace reports whether b is white space that is removed together with the mark after it. A space always is. A tab
-// may separate the cells of a table, so it is removed only if the filter removes all marks.
+// may separate the cells of a table, so it is removed only if all marks are removed.
 func (c *citationFilter) isSpace(b byte) bool { return b == ' ' || b == '\t' && c.action == remove }
 
 // isFragmentNumber reports whether n is the number of a fragment in the prompt.
@@ -272,7 +270,7 @@ func (c *citationFilter) pass(out *strings.Builder, text string) {
 	}
 }
 
-// brackets are the pairs of brackets that enclose marks.
+// brackets are the pairs of brackets around marks.
 var brackets = []struct{ open, close string }{{"[", "]"}, {"【", "】"}, {"［", "］"}}
 
 func opensMark(s string) bool {
@@ -289,22 +287,22 @@ type markState int
 
 const (
 	markNone  markState = iota // not a mark, whatever follows
-	markOpen                   // possibly the beginning of a mark
+	markOpen                   // possibly the start of a mark
 	markWhole                  // a complete mark
 )
 
-// labels are words that models write before the number in a mark.
+// labels are the words that models write before the number in a mark.
 var labels = []string{"document", "doc", "source", "fragment", "citation", "ref", "文档", "文檔", "来源", "來源", "文書", "資料", "출처", "문서"}
 
 // mark is the content of a citation's brackets.
 type mark struct {
 	numbers []int
 	length  int  // length of the mark in bytes
-	plain   bool // only numbers, in square brackets: may be a subscript
-	ranged  bool // contains a range, such as 2-4
+	plain   bool // only numbers in square brackets, which may be a subscript
+	ranged  bool // with a range, such as 2-4
 }
 
-// parseMark parses a mark at the beginning of s.
+// parseMark parses a mark at the start of s.
 func parseMark(s string) (mark, markState) {
 	var m mark
 	closing := ""
@@ -332,7 +330,7 @@ func parseMark(s string) (mark, markState) {
 			return mark{}, markOpen
 		}
 		if digits == 0 || strings.HasPrefix(s[m.length:], "0") || strings.HasPrefix(s[m.length:], "０") {
-			return mark{}, markNone // fragments are numbered from 1: [0, 1] is an interval
+			return mark{}, markNone // fragments are numbered from 1, so [0, 1] is an interval
 		}
 		m.length += width
 		m.numbers = appendRange(m.numbers, from, n)
@@ -370,10 +368,10 @@ func parseMark(s string) (mark, markState) {
 	}
 }
 
-// sourceSuffix starts a suffix that some models add to the number: 【1†source】.
+// sourceSuffix starts the suffix that some models add to the number: 【1†source】.
 const sourceSuffix = "†"
 
-// labelAt returns the length of the label at the beginning of s, with its separator, or 0 if there is no label. `open`
+// labelAt returns the length of the label at the start of s, including its separator, or 0 if there is none. `open`
 // means that s is too short to decide.
 func labelAt(s string) (length int, open bool) {
 	if strings.HasPrefix(s, "^") {
@@ -404,8 +402,8 @@ func appendRange(numbers []int, from, to int) []int {
 	return numbers
 }
 
-// separatorAt returns the length of the separator between two numbers of a mark, or 0. isRange says whether the
-// separator is a dash, as in [1-3].
+// separatorAt returns the length of the separator between two numbers of a mark, or 0. isRange means that the separator
+// is a dash, as in [1-3].
 func separatorAt(s string) (length int, isRange bool) {
 	for _, sep := range []string{",", ";", "&", "，", "、", "；"} {
 		if strings.HasPrefix(s, sep) {
@@ -420,8 +418,8 @@ func separatorAt(s string) (length int, isRange bool) {
 	return 0, false
 }
 
-// digitsAt parses a number in ASCII or full-width digits at the beginning of s. It returns the value, the number of
-// digits and the number of bytes. It stops as soon as there is one digit more than a mark may have.
+// digitsAt parses a number in ASCII or full-width digits at the start of s. It returns the value and the number of
+// digits and bytes, and stops after one digit more than a mark may have.
 func digitsAt(s string) (value, digits, width int) {
 	for digits <= maxMarkDigits {
 		r, size := utf8.DecodeRuneInString(s[width:])

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// cite passes the pieces through a citation filter and returns its complete output.
+// cite passes the pieces through a citation filter and returns the complete output.
 func cite(given int, pieces ...string) (string, []int) {
 	c := newCitationFilter(given)
 	var out strings.Builder
@@ -138,7 +138,7 @@ func FuzzCitationFilter(f *testing.F) {
 		if utf8.ValidString(in) && !utf8.ValidString(parts) {
 			t.Fatalf("valid text came out invalid: %q", parts)
 		}
-		if strings.ContainsAny(in, "`~=") || afterName.MatchString(in) { // numbers in code are not changed
+		if strings.ContainsAny(in, "`~=") || afterName.MatchString(in) { // numbers in code stay unchanged
 			return
 		}
 		seen := 0

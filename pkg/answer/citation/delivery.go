@@ -1,4 +1,4 @@
-// Package citation checks a model's text while it streams: it removes citations of fragments that were not in the
+// Package citation checks a model's text while it streams. It removes citations of fragments that were not in the
 // prompt, and breaks links and images that a document may have injected. It also distinguishes citation marks in
 // documents from subscripts in code. It imports no provider.
 package citation
@@ -16,34 +16,34 @@ import (
 // Maximum size of an answer from a provider, in bytes.
 const maxAnswerBytes = 1 << 20
 
-// Delivery checks the citations and then the links of an answer as it streams, and emits and collects the checked text.
+// Delivery checks the citations and then the links of an answer while it streams. It emits and collects the checked
+// text.
 type Delivery struct {
 	fragments []domain.Fragment
-	stop      stopFilter         // applied to the provider's text before all checks
+	stop      stopFilter         // applied to the provider's text first
 	gate      Gate               // applied after stop; nil: all sentences pass
 	cites     *citationFilter    // nil: the text is JSON, whose arrays look like citations
 	links     *linkFilter        // applied after cites, because removing a mark may join text; nil: links are not checked
 	emit      func(string) error // nil: the text is only collected
-	Begun     bool               // the provider has sent text
+	Begun     bool               // whether the provider has sent text
 	Text      strings.Builder
-	Failed    error // the error that emit returned
+	Failed    error // error returned by emit
 }
 
-// Gate removes sentences from an answer while it is written.
+// Gate removes sentences from an answer while it is being written.
 type Gate interface {
-	// Write processes the next piece of the answer and returns the text that can be passed on.
+	// Write processes the next piece of the answer and returns the text to pass on.
 	Write(piece string) string
 	// Close returns the text held back.
 	Close() string
 }
 
-// Use inserts a gate. The provider's text passes through this gate before citations in the text are checked and
-// numbered.
+// Use inserts a gate. The provider's text passes through it before citations are checked and numbered.
 func (d *Delivery) Use(g Gate) { d.gate = g }
 
 // NewDelivery returns a Delivery for the answer to a prompt. If the agent has no datastores, links are not checked,
-// because no document can have injected them. If the agent has datastores but the prompt contains no documents, links
-// are checked nevertheless, because earlier answers in the prompt may contain text from documents.
+// because no document can have injected them. A prompt without documents does not suffice for that: earlier answers in
+// it may contain text from documents.
 func NewDelivery(p chat.Prompt, emit func(string) error) *Delivery {
 	d := &Delivery{fragments: p.Fragments, stop: stopFilter{sequences: p.Params.Stop}, emit: emit}
 	if p.Params.ResponseFormat == nil {
@@ -112,8 +112,8 @@ func (d *Delivery) pass(text string) error {
 	return nil
 }
 
-// Sources returns the fragments cited so far, each with the number by which the emitted text cites it. If the text
-// cites none, Sources returns the fragments that the text is based on.
+// Sources returns the fragments cited so far, each with its number in the emitted text. If none is cited, Sources
+// returns the fragments that the text is based on.
 func (d *Delivery) Sources() []domain.Fragment {
 	if d.cites == nil {
 		return usedFragments(jsonTexts(d.Text.String()), d.fragments)
@@ -130,8 +130,8 @@ func (d *Delivery) Sources() []domain.Fragment {
 	return out
 }
 
-// jsonTexts returns the strings in a JSON value, one per paragraph, without field names. An incomplete value is
-// returned as it is.
+// jsonTexts returns the strings in a JSON value, one per paragraph, without field names. It returns an incomplete value
+// unchanged.
 func jsonTexts(text string) string {
 	var value any
 	if json.Unmarshal([]byte(text), &value) != nil {

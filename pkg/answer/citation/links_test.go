@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// given returns the prompt that the model gets in these tests.
+// given returns the prompt of these tests.
 func given() chat.Prompt {
 	return chat.Prompt{
 		System:   "Point to https://shop.example/contact.",
@@ -136,7 +136,7 @@ func TestWithoutDocumentsLinksAreTheModelsOwn(t *testing.T) {
 	}
 }
 
-// wasGiven reports whether an address occurs in the given prompt. Punctuation at the end of the address is ignored.
+// wasGiven reports whether an address, apart from punctuation at its end, is in the given prompt.
 func wasGiven(address string) bool {
 	address, err := url.PathUnescape(address)
 	return err == nil && addressesOf(given()).has(strings.TrimRight(address, trailing))

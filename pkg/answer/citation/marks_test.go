@@ -53,7 +53,7 @@ func TestEarlierAnswersLoseOnlyTheirOwnCitations(t *testing.T) {
 	}
 }
 
-// textParts are combined to form texts. Some contain brackets, but none is a citation mark.
+// textParts are combined into texts. Some contain brackets, but none is a citation mark.
 var textParts = []string{
 	" ", "  ", "\n", "\n\n    ", "\t", "a", "the gate", "At dawn.", "x", "pages", "=", "`", "```\n", "~~~\n", "*", "(", ")", "!", "#", "-",
 	"[0,1]", "[0]", "items[0]", "m[0][0]", "[0-9]", "[a]", "[2024]", "[1.5]", "[-1]", "[x, 1]", "[ ]", "[[", "]]", "[", "]", "【", "】", "［", "］",
@@ -98,8 +98,8 @@ func FuzzTextWithoutMarks(f *testing.F) {
 	})
 }
 
-// checkUnchanged checks that text without citation marks passes unchanged through Neutral and Remove, and through a
-// Delivery that gets it in pieces.
+// checkUnchanged checks that text without citation marks passes unchanged through Neutral, Remove, and a Delivery that
+// gets it in pieces.
 func checkUnchanged(t *testing.T, in string, given int, next func(rest string) int) {
 	t.Helper()
 	for name, got := range map[string]string{"Neutral": Neutral(in), "Remove": Remove(in)} {

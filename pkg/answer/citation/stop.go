@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// ErrStopped is returned by Delivery.Write once the answer has reached a stop sequence. The answer is complete, so the
+// Delivery.Write returns ErrStopped once the answer has reached a stop sequence. The answer is then complete, and the
 // provider need not send more.
 var ErrStopped = errors.New("the answer has reached a stop sequence")
 
 // stopFilter ends the answer before the first complete stop sequence, even if the sequence spans several pieces. It
-// holds back text only while it may be the beginning of a sequence.
+// holds back text only while it may be the start of a sequence.
 type stopFilter struct {
 	sequences []string
-	pending   string // the beginning of a sequence
+	pending   string // start of a sequence
 }
 
 // write processes the next piece. It returns the text that can be emitted, and whether a stop sequence has ended the

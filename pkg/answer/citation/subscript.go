@@ -7,34 +7,33 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// Number of bytes around brackets that are examined to distinguish a subscript from a citation.
+// Number of bytes around brackets that are examined to tell a subscript from a citation.
 const (
 	maxNameBytes  = 64 // before the brackets
 	followerBytes = 4  // after the brackets
 )
 
 var (
-	// arrayName matches a name that is common for arrays in code and is not an English word: arr, argv, snake_case,
+	// arrayName matches names that are common for arrays in code and are not English words: arr, argv, snake_case,
 	// $name.
 	arrayName = regexp.MustCompile(`(?:^|[^\p{L}\p{M}\p{N}_$])(?:arr|argv|args|buf|cols|dict|elems|idx|lst|mat|nums|params|ptr|regs|str|tmp|tup|vals|vec|[a-z][0-9a-z]*_[0-9a-z_]*|\$[0-9A-Za-z_]+)$`)
 	// letterName matches a name of one letter, such as x, but not the s in "gate's".
 	letterName = regexp.MustCompile(`(?:^|[^\p{L}\p{M}\p{N}_$'’./-])[a-z]$`)
 	// callBefore matches a call whose result may be subscripted: split(",")[1]. It does not match the end of "text
-	// (note)", because a space precedes the parenthesis.
+	// (note)", where a space precedes the parenthesis.
 	callBefore = regexp.MustCompile(`[0-9A-Za-z_]\([^()]*\)$`)
-	// codeFollows matches text that follows a subscript only in code: an assignment, a comparison, a field, an
-	// increment.
+	// codeFollows matches what follows a subscript only in code: an assignment, a comparison, a field, an increment.
 	codeFollows = regexp.MustCompile(`^(?:\s?(?:[-+*/|&^%:]?=|[!<>]=)|\+\+|--|->|\.[a-z_]|\{|\[[A-Za-z'"])`)
-	// assigned matches text that ends with an equals sign. A list of numbers after this sign is a value, not a citation: x
-	// = [5].
+	// assigned matches text that ends with an equals sign. A list of numbers after it is a value, not a citation: x =
+	// [5].
 	assigned = regexp.MustCompile(`=\s?$`)
 )
 
-// nameBefore matches the name before a bracket, such as arr in arr[2]. In 1[2] there is none, because digits alone are
-// not a name.
+// nameBefore matches the name before a bracket, such as arr in arr[2]. Digits alone, as in 1[2], are not a name.
 var nameBefore = regexp.MustCompile(`[A-Za-z_$][0-9A-Za-z_$]*$`)
 
-// isSubscript reports whether brackets between `before` and `after` are a subscript, as in arr[2], and not a citation.
+// isSubscript reports whether brackets between `before` and `after` are a subscript, as in arr[2], rather than a
+// citation.
 func isSubscript(before, after string) bool {
 	if !isSubscriptPrefix(before) || strings.Contains(before[strings.LastIndexAny(before, " \t\n")+1:], "://") {
 		return false
@@ -42,7 +41,7 @@ func isSubscript(before, after string) bool {
 	return arrayName.MatchString(before) || letterName.MatchString(before) || callBefore.MatchString(before) || codeFollows.MatchString(after)
 }
 
-// maxArrays is the maximum number of array names that learnArrays remembers.
+// Maximum number of array names that learnArrays remembers.
 const maxArrays = 100
 
 // arrayPattern matches a name with a subscript that cannot be a citation: items[0], items[i].
@@ -69,7 +68,7 @@ func (c *citationFilter) learnArray(name string) {
 	}
 }
 
-// rangedWords are words that take a range of numbers, as in "pages [3-5]". Such numbers are not citations.
+// rangedWords precede ranges of numbers that are not citations, as in "pages [3-5]".
 var rangedWords = wordset.Of(`
 	page pages pp line lines row rows column columns chapter chapters section sections step steps item items figure figures
 	table tables version versions volume volumes article articles paragraph paragraphs question questions level levels year years
@@ -82,18 +81,18 @@ var rangedWords = wordset.Of(`
 	pagina's regel regels hoofdstuk hoofdstukken stap stappen tabel
 `)
 
-// intervalWords are words that take an interval or a vector, as in "interval [1, 2]".
+// intervalWords precede intervals or vectors, as in "interval [1, 2]".
 var intervalWords = wordset.Of(`
 	interval intervals range ranges between vector vectors coordinates tuple array
 	intervall intervalle bereich wertebereich zwischen vektor
 	entre vecteur plage intervalo rango intervallo vettore tussen
 `)
 
-// lastWord captures the last word before a bracket, without a full stop after the word: "pp" in "see pp.".
+// lastWord captures the last word before a bracket, without a full stop: "pp" in "see pp.".
 var lastWord = regexp.MustCompile(`([\p{L}'’]+)\.?$`)
 
-// numbersBelongToWord reports whether the numbers in brackets directly after `before` belong to the last word of
-// `before`, as in "pages [3-5]".
+// numbersBelongToWord reports whether numbers in brackets belong to the last word of `before`, the text directly before
+// them, as in "pages [3-5]".
 func numbersBelongToWord(before string, m mark) bool {
 	if len(m.numbers) < 2 {
 		return false
@@ -112,21 +111,21 @@ func isSubscriptPrefix(before string) bool {
 	return nameBefore.MatchString(before) || callBefore.MatchString(before)
 }
 
-// lastBytes returns the end of the text, up to the number of bytes that isSubscript examines.
+// lastBytes returns as much of the text's end as isSubscript examines.
 func lastBytes(text string) string { return text[max(0, len(text)-maxNameBytes):] }
 
-// firstBytes returns the beginning of the text, up to the number of bytes that isSubscript examines.
+// firstBytes returns as much of the text's start as isSubscript examines.
 func firstBytes(text string) string { return text[:min(followerBytes, len(text))] }
 
-// CodeTracker parses Markdown, byte by byte, to determine which parts are code.
+// CodeTracker reads Markdown byte by byte and tracks which parts are code.
 type CodeTracker struct {
 	ticks int // length of the run of backticks being read
-	code  int // length of the run that opened code; 0 outside code
+	code  int // length of the run that opened the code; 0 outside code
 
-	inLine bool // the line contains more than white space
-	after  bool // the previous line contained more than white space
-	indent int  // columns of leading white space in the line
-	tildes int  // length of the run of tildes being read at the beginning of the line
+	inLine bool // whether the line contains more than white space
+	after  bool // whether the previous line contained more than white space
+	indent int  // columns of leading white space on the line
+	tildes int  // length of the run of tildes being read at the start of the line
 	fenced int  // length of the run of tildes that opened a code block; 0 outside one
 }
 
@@ -139,8 +138,8 @@ func (c *CodeTracker) inCode(b byte) bool {
 	return code > 0 || c.fenced > 0
 }
 
-// indented reports whether the line is indented like a code block without fences. The line may also be a paragraph of a
-// list, which can be indented just as far.
+// indented reports whether the line is indented like a code block without fences. A paragraph in a list may be indented
+// just as far.
 func (c *CodeTracker) indented() bool { return c.indent >= 4 }
 
 // track processes the next byte. A run of backticks opens code, and a run of the same length closes it. Inline code
@@ -160,8 +159,8 @@ func (c *CodeTracker) track(b byte) {
 	}
 }
 
-// trackLine processes the beginning of a line: its indentation, and fences made of tildes. Tildes directly below a line
-// of text do not open a fence, because they underline a heading.
+// trackLine processes the start of a line: its indentation, and fences made of tildes. Tildes directly below a line of
+// text underline a heading and do not open a fence.
 func (c *CodeTracker) trackLine(b byte) {
 	switch {
 	case b == '~' && (!c.inLine || c.tildes > 0):

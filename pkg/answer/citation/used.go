@@ -10,15 +10,15 @@ import (
 
 // Conditions under which a sentence counts as based on a fragment, and limits on the comparison.
 const (
-	usedShare        = 0.6  // minimum share of the sentence's words that the fragment must contain; function words do not count
-	usedTerms        = 3    // a fragment must contain all words of a sentence with fewer words than this
+	usedShare        = 0.6  // minimum share of the sentence's words in the fragment, not counting function words
+	usedTerms        = 3    // of a sentence with fewer words than this, a fragment must contain all
 	maxUsedSentences = 50   // per answer
 	maxUsedBytes     = 2000 // per sentence
 )
 
-// usedFragments returns those fragments that an answer without citations is based on, in the order of `fragments`. Each
+// usedFragments returns the fragments that an answer without citations is based on, in the order of `fragments`. A
 // sentence is based on the fragment that contains the largest share of its words, if that share is at least usedShare.
-// A sentence that says that the documents have no answer is not based on any fragment.
+// A sentence that says that the documents have no answer is based on none.
 func usedFragments(text string, fragments []domain.Fragment) []domain.Fragment {
 	if len(fragments) == 0 {
 		return nil

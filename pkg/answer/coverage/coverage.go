@@ -16,26 +16,26 @@ import (
 )
 
 const (
-	maxFragments = 10 // maximum number of fragments that are analysed
+	maxFragments = 10 // maximum number of fragments analysed
 
-	// Two stems are related if one begins with the other, such as "weight" with "weigh", and the shorter one has at
-	// least this number of characters.
+	// Two stems are related if one begins with the other, as "weight" begins with "weigh", and the shorter one has at
+	// least this many characters.
 	minCommonStem = 5
-	stemShare     = 0.8 // share of a word's weight that counts if only the beginning of its stem is found
+	stemShare     = 0.8 // share of a word's weight that counts if only a related stem is found
 )
 
-// Page holds the best fragments of one search result. It determines the terms of a fragment only when they are needed,
-// because a user is waiting, and the first fragment usually covers the query. Page is not safe for concurrent use.
+// Page holds the best fragments of a search result. It determines the terms of a fragment only when needed, because a
+// user is waiting and the first fragment usually covers the query. Page is not safe for concurrent use.
 type Page struct {
 	fragments []domain.Fragment
 	detected  []analysis.Language // language of each fragment
-	languages []analysis.Language // those of all fragments, each once
-	terms     []map[string]bool   // terms of the first fragments: those that have been analysed
+	languages []analysis.Language // languages of all fragments, each once
+	terms     []map[string]bool   // terms of the fragments analysed so far
 	weights   map[string]float64  // inverse document frequencies
 	rarest    float64
 }
 
-// Read reads the best fragments of a search result, with their headings and the names of their documents.
+// Read reads the best fragments of a search result, with their headings and document names.
 func Read(found retrieve.Result) *Page {
 	p := &Page{weights: found.TermWeights, rarest: 1, fragments: found.Fragments[:min(len(found.Fragments), maxFragments)]}
 	for _, w := range found.TermWeights {
@@ -51,8 +51,8 @@ func Read(found retrieve.Result) *Page {
 	return p
 }
 
-// termsOf returns the terms of the fragment with the given index. It analyses this fragment and all earlier ones,
-// unless they have been analysed already.
+// termsOf returns the terms of the fragment with the given index. It first analyses this fragment and all earlier ones,
+// if necessary.
 func (p *Page) termsOf(fragment int) map[string]bool {
 	if fragment < len(p.terms) {
 		return p.terms[fragment]
@@ -81,21 +81,20 @@ func documentName(f domain.Fragment) string {
 	}, f.DatasourceName)
 }
 
-// Empty reports whether the page has no fragments.
 func (p *Page) Empty() bool { return len(p.fragments) == 0 }
 
 // Languages returns the languages of the fragments.
 func (p *Page) Languages() []analysis.Language { return p.languages }
 
-// Words are the content words of a query, with weights.
+// Words are a query's content words, with weights.
 type Words struct {
 	terms   []analysis.QueryTerm
 	weights []float64
 	total   float64
 }
 
-// Words returns the content words of a text: all words except function words, question words, framing words, and words
-// for which `ignore` returns true. Rare words have the highest weights.
+// Words returns the content words of a text: all except function words, question words, framing words, and words for
+// which `ignore` returns true. Rare words weigh most.
 func (p *Page) Words(text string, ignore func(word string) bool) Words {
 	kept := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`?!.,;:"()«»“”„`, r) })
 	lang := language.Detect(text)
@@ -119,7 +118,7 @@ func (p *Page) Words(text string, ignore func(word string) bool) Words {
 	return out
 }
 
-// weight returns the weight of a term. Terms without a known weight get the weight of the rarest term.
+// weight returns the weight of a term. A term without a known weight weighs as much as the rarest one.
 func (p *Page) weight(t analysis.QueryTerm) float64 {
 	for _, f := range t.Forms {
 		if w, ok := p.weights[f]; ok {
@@ -132,7 +131,7 @@ func (p *Page) weight(t analysis.QueryTerm) float64 {
 // Len returns the number of words.
 func (w Words) Len() int { return len(w.terms) }
 
-// Without returns the words without the given others.
+// Without returns the words that are not among the others.
 func (w Words) Without(others Words) Words {
 	var out Words
 	has := make(map[string]bool)
@@ -150,8 +149,8 @@ func (w Words) Without(others Words) Words {
 }
 
 // Best returns the largest share of `words`, by weight, that a single fragment of the page contains. Unless `context`
-// is empty, it considers only fragments that contain at least the given share of the words in `context`. If no fragment
-// is left or `words` is empty, Best returns 0.
+// is empty, it considers only fragments that contain at least the given share of `context`. It returns 0 if no fragment
+// is left or `words` is empty.
 func (p *Page) Best(words, context Words, share float64) float64 {
 	best := 0.0
 	for i := range p.fragments {
@@ -173,7 +172,7 @@ func (p *Page) Covers(words Words, share float64) bool {
 	return false
 }
 
-// shareIn returns the weighted share of the words that are among the terms of a fragment.
+// shareIn returns the share of the words, by weight, that are among a fragment's terms.
 func (w Words) shareIn(terms map[string]bool) float64 {
 	if w.total == 0 {
 		return 0
@@ -206,8 +205,8 @@ func matchDegree(terms map[string]bool, t analysis.QueryTerm) float64 {
 	return 0
 }
 
-// isRelated reports whether the shorter of two stems has at least minCommonStem characters and the longer one begins
-// with it.
+// isRelated reports whether the longer of two stems begins with the shorter one, which must have at least minCommonStem
+// characters.
 func isRelated(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a

@@ -1,5 +1,5 @@
-// Package evidence defines the public form of an answer's sentences and of the text that supports them. The HTTP API and
-// the Model Context Protocol return this form.
+// Package evidence defines the public form of an answer's sentences and of the text that supports them, which the HTTP
+// API and the Model Context Protocol return.
 package evidence
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Sentence is a sentence of an answer, an item of a list, a row of a table or a block of code.
+// Sentence is a sentence of an answer, a list item, a table row or a block of code.
 type Sentence struct {
 	End         int      `json:"end" jsonschema:"end of the sentence and its citations in the answer, exclusive"`
 	Spans       []Span   `json:"spans" jsonschema:"parts of the sources that support the sentence, best first"`
@@ -46,7 +46,7 @@ type Highlight struct {
 }
 
 // Sentences returns the public form of an answer's sentences. `text` is the answer as the caller receives it. If the
-// caller left before the end, `text` is shorter than the whole answer, and sentences beyond its end are left out.
+// caller left early, `text` is incomplete, and sentences beyond its end are left out.
 func Sentences(text string, sources []domain.Fragment, sentences []domain.AnswerSentence) []Sentence {
 	count := characterCounter{text: text}
 	out := make([]Sentence, 0, len(sentences))
@@ -80,7 +80,7 @@ func newSpan(sources []domain.Fragment, s domain.SourceSpan) Span {
 	return out
 }
 
-// Rectangles returns rectangles rounded to hundredths of a point. The result is never nil.
+// Rectangles returns the rectangles rounded to hundredths of a point. The result is never nil.
 func Rectangles(all []domain.PageRectangle) []Rectangle {
 	const precision = 100
 	round := func(v float64) float64 { return math.Round(v*precision) / precision }
@@ -101,7 +101,7 @@ func Highlights(source domain.Fragment) []Highlight {
 	return out
 }
 
-// Unsupported returns the texts of the sentences that are marked as unsupported, in order. `text` is the answer.
+// Unsupported returns the texts of the sentences marked as unsupported, in order. `text` is the answer.
 func Unsupported(text string, sentences []domain.AnswerSentence) []string {
 	var out []string
 	for _, s := range sentences {
@@ -119,7 +119,6 @@ type characterCounter struct {
 	bytes, characters int
 }
 
-// before returns the number of characters in text[:bytes].
 func (c *characterCounter) before(bytes int) int {
 	bytes = min(bytes, len(c.text))
 	if bytes < c.bytes {

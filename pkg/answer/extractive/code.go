@@ -22,13 +22,12 @@ type stretch struct {
 	lang string
 }
 
-// fenceLine matches a line that opens or closes a code block, with the language name if it has one. Fences of tildes
-// are not supported, because tildes more often underline headings.
+// fenceLine matches a line that opens or closes a code block, with the language name if any. Fences of tildes are not
+// supported, because tildes more often underline headings.
 var fenceLine = regexp.MustCompile("^ {0,3}(```+)[ \t]*([a-zA-Z0-9_+#.-]*)[^`]*$")
 
-// splitAtFences splits the text of a fragment at its code fences. A fragment may begin or end inside code. If the
-// number of fences is odd and the first fence names no language, that fence closes a block that began before the
-// fragment.
+// splitAtFences splits a fragment's text at its code fences. A fragment may start or end inside code. If the number of
+// fences is odd and the first one names no language, it closes a block that started before the fragment.
 func splitAtFences(text string) []stretch {
 	lines := strings.Split(text, "\n")
 	fences, first := 0, ""
@@ -43,7 +42,7 @@ func splitAtFences(text string) []stretch {
 		return []stretch{{text: text}}
 	}
 	s := stretch{code: fences%2 == 1 && first == ""}
-	mark := "" // the fence that opened the code; "" if it precedes the fragment
+	mark := "" // fence that opened the code; "" if it precedes the fragment
 	var out []stretch
 	var held []string
 	flush := func(next stretch) {
@@ -69,7 +68,7 @@ func splitAtFences(text string) []stretch {
 	return out
 }
 
-// codeSigns matches lines that are typical of programs, commands or settings, and do not occur in prose.
+// codeSigns matches lines that are typical of programs, commands or settings and do not occur in prose.
 var codeSigns = regexp.MustCompile(`^(?:\$ |# ?!|#include\b|def |func |class |import \w+$|from \w+ import |return\b|const |let |var |public |private |if .*:$|for .*:$|SELECT |INSERT |UPDATE |sudo |pip3? |npm |npx |yarn |git |docker |kubectl |helm |go (?:run|build|install|test|get|mod) |make \w+$|cargo |brew |apt(?:-get)? |curl |wget |cp |mv |mkdir |chmod |ssh |python3? |bash |systemctl |</?\w+[ >])|` +
 	` --?[a-zA-Z][\w-]*|[{;]$|^[})\]]+[;,]?$|\w\([^ )]*\)|=>|->|::|&&| \| | \|\| |^[\w.\[\]"']+ ?:?= ?\S|^ {2,}\S+:`)
 
@@ -114,7 +113,7 @@ func firstCode(code string) (text string, cut bool) {
 // backticks matches runs of backticks, which could close a code block.
 var backticks = regexp.MustCompile("`+")
 
-// block formats code between fences that its content cannot close.
+// block puts code between fences that its content cannot close.
 func block(code, lang string, cut bool) string {
 	mark := "```"
 	for _, run := range backticks.FindAllString(code, -1) {

@@ -4,22 +4,23 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// evidence contains the features that indicate whether a sentence is the answer: how many of the question's words it
+// evidence holds the features that indicate whether a sentence is the answer: how many of the question's words it
 // contains, weighted by rarity, and how well its fragment matched.
 type evidence struct {
-	own    float64 // share of the words that are in the sentence itself or a heading
+	own    float64 // share of the words in the sentence itself or a heading
 	before float64 // share of the words that are only in the previous sentence, which often names the subject of the answer
 	near   float64 // share of the pairs of neighbouring words that are close together in the sentence, too
-	names  float64 // share of the question's names that neither the fragment nor its heading contains, as a negative number: -1 to 0
+	names  float64 // share of the question's names missing from the fragment and its heading, as a negative number: -1 to 0
 	score  float64 // score of the fragment
-	rank   float64 // score of the fragment relative to the best
-	scrap  bool    // a few words without a full stop: a heading or label
+	rank   float64 // score of the fragment relative to the best one
+	scrap  bool    // whether it is a few words without a full stop: a heading or label
 
-	certain bool // the row with the code that the question names
+	certain bool // whether it is the row with the code that the question names
 }
 
 // Weights of the evidence, fitted to questions in ten languages so that the sentence with the answer scores above the
-// others of its fragments. Only their ratios matter. docs/answers.md reports the results on held-out questions.
+// other sentences of its fragments. Only their ratios matter. docs/answers.md reports the results on held-out
+// questions.
 const (
 	ownWeight    = 6.0
 	beforeWeight = 1.5
@@ -41,7 +42,7 @@ func (e evidence) total() float64 {
 }
 
 // Weights of a classifier that decides whether the documents answer a question. They are fitted to questions that were
-// searched once in the documents that answer them, and once in other documents of the same collections. The weighted
+// searched for twice: in the documents that answer them, and in other documents of the same collections. The weighted
 // sum is the log odds of an answer.
 const (
 	answeredBase    = -3.5
@@ -52,13 +53,13 @@ const (
 	answeredAhead   = 5.3  // lead of the best score over the second
 	answeredAtLeast = -0.5 // minimum log odds of an answer
 
-	heldAtLeast     = 0.2 // minimum share of the question's words that an answer contains, whatever the other evidence
+	heldAtLeast     = 0.2 // minimum share of the question's words in an answer, whatever the other evidence
 	scoreOfNoSecond = 0.2 // minimum score assumed for the second fragment if only one was found
 	maxAhead        = 0.3 // maximum lead assumed for the best fragment if only one was found
 )
 
-// isAnswer reports whether the best sentence is likely to answer the question. `fragments` are the fragments that the
-// search found.
+// isAnswer reports whether the best sentence probably answers the question. `fragments` are those that the search
+// found.
 func (e evidence) isAnswer(fragments []domain.Fragment) bool {
 	best := fragments[0].Score
 	second := min(best, max(scoreOfNoSecond, best-maxAhead))

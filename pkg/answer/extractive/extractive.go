@@ -18,14 +18,14 @@ import (
 )
 
 // Provider answers without a language model: it quotes the sentences that answer the question, marks them as
-// quotations, and cites the source of each. It ranks sentences by the words they share with the question, weighted by
+// quotations, and cites their sources. It ranks sentences by the words they share with the question, weighted by
 // rarity, and by the score of their fragment.
 type Provider struct {
 	words WordVectors
 }
 
-// New returns the built-in provider. If `words` is nil, a text matches only if it contains the question's own words.
-// Otherwise words with related meanings match too.
+// New returns the built-in provider. If `words` is nil, a text matches only if it contains the question's own words;
+// otherwise words with related meanings match, too.
 func New(words WordVectors) *Provider { return &Provider{words: words} }
 
 // Limits on an extractive answer.
@@ -36,16 +36,16 @@ const (
 )
 
 const (
-	// A sentence is quoted only if its score is at most this much lower than the best sentence's score.
+	// A quoted sentence may score at most this much less than the best one.
 	nearBest = 2.5
-	// Two sentences whose words overlap by more than this share count as repetitions.
+	// Two sentences that share more than this fraction of their words count as repetitions.
 	sameTerms = 0.7
 	// If the best quotation is a row or entry, another row or entry is quoted only if its share of the question's words
-	// is at least this fraction of the best one's share.
+	// is at least this fraction of the best one's.
 	sameThing = 0.95
 )
 
-// Complete implements chat.Provider. It reports no token counts. MaxTokens limits the quotations, except that the first
+// Complete implements chat.Provider. It reports no token counts. MaxTokens limits the quotations, but the first
 // sentence is always quoted.
 func (e *Provider) Complete(ctx context.Context, p chat.Prompt, emit func(text string) error) (chat.Completion, error) {
 	p.Question = language.WithoutClientText(p.Question)
@@ -75,17 +75,17 @@ func (e *Provider) Complete(ctx context.Context, p chat.Prompt, emit func(text s
 	return chat.Completion{}, nil
 }
 
-// finding is the content of an answer. Each element of pieces is a function that formats one piece with the phrases of
-// a language. fragments are the quoted fragments.
+// finding is the content of an answer. Each of its pieces is a function that formats one piece with a language's
+// phrases. fragments are the quoted fragments.
 type finding struct {
 	pieces    []func(phrases) string
 	fragments []domain.Fragment
 
-	unanswered []string // parts of the question that no passage answers, if the question was divided
+	unanswered []string // the parts of a divided question that no passage answers
 }
 
-// find selects what to quote. It first looks for an answer to the whole question. Then it tries the parts of the
-// question that this answer leaves out, one by one, and says which of them remain unanswered.
+// find selects what to quote. It first looks for an answer to the whole question. Then it tries each part of the
+// question that this answer leaves out, and notes which parts remain unanswered.
 func (e *Provider) find(ctx context.Context, p chat.Prompt, say phrases) (finding, error) {
 	out, err := e.findAnswer(ctx, p, say)
 	parts := syntax.Parts(p.Question)
@@ -119,13 +119,12 @@ func (e *Provider) find(ctx context.Context, p chat.Prompt, say phrases) (findin
 	return out, nil
 }
 
-// containsFragment reports whether f is one of the fragments.
 func containsFragment(fragments []domain.Fragment, f domain.Fragment) bool {
 	return slices.ContainsFunc(fragments, func(other domain.Fragment) bool { return other.ChunkID == f.ChunkID && other.Text == f.Text })
 }
 
-// unansweredNotes returns one piece of the answer for each unanswered part of the question: a function that says, with
-// the phrases of a language, that the documents do not answer this part.
+// unansweredNotes returns a piece of the answer for each unanswered part of the question. It says, with a language's
+// phrases, that the documents do not answer this part.
 func unansweredNotes(unanswered []string) []func(phrases) string {
 	var out []func(phrases) string
 	for _, part := range unanswered {
@@ -136,9 +135,8 @@ func unansweredNotes(unanswered []string) []func(phrases) string {
 	return out
 }
 
-// findAnswer selects what to quote. If there are sentences that are likely to be the answer, it quotes only them.
-// Otherwise it quotes, for each clause of the question, the passage that contains the largest share of the clause's
-// topics.
+// findAnswer selects what to quote. If some sentences are probably the answer, it quotes only those. Otherwise it
+// quotes, for each clause of the question, the passage with the largest share of the clause's topics.
 func (e *Provider) findAnswer(ctx context.Context, p chat.Prompt, say phrases) (out finding, err error) {
 	fragments := p.Fragments[:min(len(p.Fragments), maxReadFragments)]
 	q, err := e.analyse(ctx, p, fragments)
@@ -189,11 +187,11 @@ func (e *Provider) findAnswer(ctx context.Context, p chat.Prompt, say phrases) (
 	return out, nil
 }
 
-// Estimated number of characters per token, to convert a token limit into the length of a passage.
+// Estimated characters per token, to convert a token limit into the length of a passage.
 const charactersPerToken = 3
 
-// quotesAnswerAll reports whether the quotations answer every clause of the question without the text around them. In
-// scripts without spaces, topics cannot be determined, so quotesAnswerAll returns true.
+// quotesAnswerAll reports whether the quotations answer every clause of the question without the text around them. It
+// returns true for scripts without spaces, where topics cannot be determined.
 func (q question) quotesAnswerAll(quotes []sentence, pages []page, clauses []string) bool {
 	if q.unspaced {
 		return true
@@ -207,8 +205,7 @@ func (q question) quotesAnswerAll(quotes []sentence, pages []page, clauses []str
 }
 
 // quotesAnswer reports whether the quotations answer the question without the text around them. One of these is enough:
-// a quotation that contains most of the topics, a block of program code, or a table row about the thing that the
-// question names.
+// a quotation with most of the topics, a block of program code, or a table row about the thing that the question names.
 func (q question) quotesAnswer(quotes []sentence, pages []page, about topics) bool {
 	for _, s := range quotes {
 		if s.kind == partRow && isForm(strings.Split(columnsOf(s.text), "\n")) {
@@ -232,8 +229,8 @@ func (q question) quotesAnswer(quotes []sentence, pages []page, about topics) bo
 	return false
 }
 
-// quotesOutside returns the quotes to show in addition to the passages: those that lie outside the passages and may
-// also answer the question. `tokens` limits the total length of these quotes.
+// quotesOutside returns the quotes to show in addition to the passages: those outside the passages that may also answer
+// the question. `tokens` limits their total length.
 func (q question) quotesOutside(quotes []sentence, passages []passage, pages []page, tokens int) []sentence {
 	about := q.topicsOf("")
 	return slices.DeleteFunc(quotes, func(s sentence) bool {
@@ -250,14 +247,14 @@ func (q question) quotesOutside(quotes []sentence, passages []passage, pages []p
 
 // hasDistinctiveTopic reports whether a sentence contains a topic that is neither a name nor in the headings. A
 // sentence that only repeats a company's name, for example, answers nothing. If all topics are names or in the
-// headings, it is enough that the sentence contains one of the topics.
+// headings, any topic is enough.
 func (q question) hasDistinctiveTopic(s sentence, pages []page, about topics) bool {
 	return q.coverageOf(q.distinctive(pages[s.fragment], about), s.said) > 0
 }
 
-// isSupported reports whether a quotation is likely to be an answer although no passage contains enough of the topics.
-// The quotation must be a whole sentence, and its fragment must contain some of the topics. If the datastore has too
-// few chunks for meaningful word frequencies, neither is required.
+// isSupported reports whether a quotation is probably an answer although no passage contains enough of the topics. The
+// quotation must be a whole sentence, and its fragment must contain some of the topics. Neither is required if the
+// datastore has too few chunks for meaningful word frequencies.
 func (q question) isSupported(quotes []sentence, pages []page) bool {
 	about := q.topicsOf("")
 	return slices.ContainsFunc(quotes, func(s sentence) bool {
@@ -278,8 +275,8 @@ func (e *Provider) analyse(ctx context.Context, p chat.Prompt, fragments []domai
 	return q, nil
 }
 
-// sentences returns those sentences of the pages that may answer the question, with their scores. From a document that
-// lacks the topics of the question, it returns only rows that the question identifies.
+// sentences returns the sentences of the pages that may answer the question, with their scores. From a document that
+// lacks the question's topics, it returns only rows that the question identifies.
 func (q question) sentences(pages []page) []sentence {
 	var out []sentence
 	about := q.topicsOf("")
@@ -296,7 +293,6 @@ func (q question) sentences(pages []page) []sentence {
 	return out
 }
 
-// isQuestion reports whether a sentence is a question.
 func isQuestion(text string) bool {
 	return strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？") || strings.HasSuffix(text, "؟")
 }
@@ -306,5 +302,5 @@ func titleOf(f domain.Fragment) string {
 	return rowRange.ReplaceAllString(f.Heading, "") + "\n" + f.DatasourceName
 }
 
-// rowRange matches the row numbers in the heading of a table part. The document does not contain these numbers.
+// rowRange matches the row numbers in the heading of a table part, which the document does not contain.
 var rowRange = regexp.MustCompile(`\brows \d+ to \d+$`)

@@ -14,7 +14,7 @@ func partedIdentifiers(text string) string {
 	}
 	var out strings.Builder
 	out.Grow(len(text))
-	lower := 0 // number of lower-case letters directly before the current character
+	lower := 0 // lower-case letters directly before the current character
 	for _, r := range text {
 		switch {
 		case r == '_':

@@ -22,17 +22,16 @@ const (
 	kinCosine     = 0.5 // minimum cosine similarity; phone and call have 0.52, cost and price 0.63, unrelated pairs at most 0.27
 	kinShare      = 0.8 // fraction of a term's weight that a related word gets
 	minKinLetters = 3
-	maxKinWords   = 2000 // maximum number of words from the fragments that are compared
+	maxKinWords   = 2000 // maximum number of the fragments' words that are compared
 
-	// Maximum number of related words per word. A word that the vectors do not know is close to all words of its script
-	// (the vectors know few words in scripts other than Latin). Such a word exceeds the limit, and no related words are
-	// added for it.
+	// Maximum number of related words per word; above it, none are added. An unknown word is close to all words of its
+	// script (the vectors know few words outside Latin script), and so exceeds this limit.
 	maxKin = 10
 )
 
-// addKin looks in the fragments for words related to the question's words, and adds their index terms to the terms of
-// the question. It adds no words for names, because a related name belongs to another product or person. It adds none
-// for words of earlier questions either.
+// addKin looks in the fragments for words related to the question's words and adds their index terms to the question's
+// terms. It adds none for names, because a related name belongs to another product or person, and none for words of
+// earlier questions.
 func (q *question) addKin(ctx context.Context, vectors WordVectors, asked string, fragments []domain.Fragment) error {
 	var words []string
 	var of []int // index of each word's term
@@ -79,7 +78,7 @@ func (q *question) addKin(ctx context.Context, vectors WordVectors, asked string
 	return nil
 }
 
-// isComparableWord reports whether a word is suitable for a comparison of vectors.
+// isComparableWord reports whether a word's vector is worth comparing.
 func isComparableWord(w string) bool {
 	if utf8.RuneCountInString(w) < minKinLetters {
 		return false

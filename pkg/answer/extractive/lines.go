@@ -11,17 +11,16 @@ import (
 	"github.com/sluice/sluice/pkg/chunk"
 )
 
-// Limits on the text that is added to a sentence ending in a colon.
+// Limits on the text added to a sentence that ends in a colon.
 const (
 	maxTakenLines      = 8
 	maxTakenCharacters = 400
 )
 
-// Minimum length of a line of wrapped prose, in characters. Shorter lines are assumed to be code, list entries or
-// verse.
+// Minimum length of a line of wrapped prose, in characters. Shorter lines are taken for code, list entries or verse.
 const shortLine = 40
 
-// Markup that a browser would fetch or follow, with its replacement in quotations.
+// Markup that a browser would fetch or follow, and what replaces it in quotations.
 var markup = []struct {
 	pattern *regexp.Regexp
 	text    string
@@ -33,10 +32,9 @@ var markup = []struct {
 	{regexp.MustCompile(`(?i)</?(?:a|applet|area|audio|base|body|button|embed|form|frame|iframe|image|img|input|link|math|meta|object|picture|script|source|style|svg|track|video)(?:[\s/][^<>]*)?>`), ""},
 }
 
-// itemLine matches the beginning of a line that is a list entry.
+// itemLine matches the start of a list entry.
 var itemLine = regexp.MustCompile(`^\s*(?:[-*•–]|\d{1,3}[.)])\s`)
 
-// paragraph returns the parts of a paragraph.
 func paragraph(text string) []part {
 	if hasSeparateLines(text) {
 		return entries(strings.Split(text, "\n"))
@@ -71,8 +69,8 @@ func wholeSentences(part string) []analysis.Span {
 	return out
 }
 
-// unwrapped joins the lines of wrapped prose. A line is joined to the previous line if it begins in lower case, or if
-// the previous line is long or ends with a full stop. List entries stay on lines of their own.
+// unwrapped joins the lines of wrapped prose. A line is joined to the previous one if it starts in lower case, or if
+// the previous one is long or ends with a full stop. List entries stay on lines of their own.
 func unwrapped(part string) string {
 	var out strings.Builder
 	before := ""
@@ -134,14 +132,13 @@ func hasSeparateLines(part string) bool {
 	}
 }
 
-// endsInColon reports whether a sentence ends in a colon.
 func endsInColon(text string) bool {
 	text = strings.TrimSpace(text)
 	return strings.HasSuffix(text, ":") || strings.HasSuffix(text, "：")
 }
 
-// isHeading reports whether a paragraph is a heading: a single short line that does not end with a full stop and does
-// not look like code.
+// isHeading reports whether a paragraph is a heading: a single short line that does not end with a full stop or look
+// like code.
 func isHeading(part string) bool {
 	part = strings.TrimSpace(part)
 	first, _ := utf8.DecodeRuneInString(part)
@@ -149,7 +146,7 @@ func isHeading(part string) bool {
 		!strings.ContainsAny(part, ".;!?=(){}[]<>$_/")
 }
 
-// firstLines returns the first lines of the text after a colon, up to the limits on such text.
+// firstLines returns the first lines of the text after a colon, within the limits on such text.
 func firstLines(text string) string {
 	var out []string
 	length := 0

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// evidenceOf computes how well the question's words match a part of a fragment. `own` holds the words of the part
-// itself, `before` those of the previous sentence, and `heading` those of all headings above the part.
+// evidenceOf computes how well the question's words match a part of a fragment. `own` are the words of the part itself,
+// `before` those of the previous sentence, and `heading` those of all headings above the part.
 func (q question) evidenceOf(own, before, heading wording) (e evidence) {
 	for i, w := range q.weights {
 		w /= q.total
@@ -28,9 +28,9 @@ func (q question) evidenceOf(own, before, heading wording) (e evidence) {
 	return e
 }
 
-// lacksNames returns the share of the question's names that a fragment lacks, as a negative number. `coded` is true if
-// one of the missing names is a number or code. Such a fragment is about another model, year or version, and does not
-// answer the question.
+// lacksNames returns the share of the question's names that a fragment lacks, as a negative number. `coded` means that
+// one of them is a number or code. Such a fragment is about another model, year or version, and does not answer the
+// question.
 func (q question) lacksNames(whole, heading wording) (share float64, coded bool) {
 	names, lacking := 0.0, 0.0
 	for i, name := range q.names {
@@ -49,18 +49,17 @@ func (q question) lacksNames(whole, heading wording) (share float64, coded bool)
 	return -lacking / names, coded
 }
 
-// If a row contains all names from the question, it must also contain at least this share of the question's other
-// words; see question.identifies.
+// A row with all names from the question must also contain at least this share of the question's other words; see
+// question.identifies.
 const halfHeld = 0.5
 
 // A part with this share of the question's words, not counting names, may lack the rarest word; see
 // question.isAboutSubject.
 const nearlyAll = 0.75
 
-// isAboutSubject reports whether a row, an entry or a code block is about the subject of the question. The part and its
-// heading must together contain all names in the question. They must also contain the rarest of the question's other
-// words, or nearly all of these words. The names and the rarest word may also be in the previous sentence, which often
-// announces code.
+// isAboutSubject reports whether a row, an entry or a code block is about the subject of the question. All of the
+// question's names must occur in the part, its heading or the previous sentence, which often announces code. The rarest
+// of the other words must occur there, too, unless the part and its heading contain nearly all of these words.
 func (q question) isAboutSubject(own, before, heading wording) bool {
 	if q.unspaced { // terms are pairs of characters, many of which are not words, so none can be required
 		return true
@@ -68,8 +67,8 @@ func (q question) isAboutSubject(own, before, heading wording) bool {
 	return q.containsAll(q.names, own, before, heading) && (q.containsAll(q.rarest, own, before, heading) || q.share(own, heading) >= nearlyAll)
 }
 
-// share returns the weighted share of the question's words, except names, that `own` contains. Words that only
-// `heading` contains count less.
+// share returns the share of the question's words, except names, that `own` contains, by weight. Words that are only in
+// `heading` count less.
 func (q question) share(own, heading wording) float64 {
 	held, total := 0.0, 0.0
 	for i, w := range q.weights {
@@ -119,8 +118,7 @@ func (q question) identifies(p part, own wording, lang analysis.Language) bool {
 	return most || foreign && (q.wants == wantAny || own.value)
 }
 
-// containsAll reports whether every term i of the question for which marked[i] is true occurs in at least one of the
-// texts.
+// containsAll reports whether each of the question's marked terms occurs in at least one of the texts.
 func (q question) containsAll(marked []bool, texts ...wording) bool {
 	for i, is := range marked {
 		if is && !slices.ContainsFunc(texts, func(t wording) bool { return q.matchDegree(t, i) > 0 }) {
@@ -130,7 +128,7 @@ func (q question) containsAll(marked []bool, texts ...wording) bool {
 	return true
 }
 
-// matchDegree returns the degree to which t contains the i-th term of the question: 1 if it contains the term itself,
+// matchDegree returns the degree to which t contains the question's i-th term: 1 if it contains the term itself,
 // kinShare if it contains a related word or a value of the kind that the term asks for, and 0 otherwise.
 func (q question) matchDegree(t wording, i int) float64 {
 	if len(occurrences(t.at, q.terms[i])) > 0 {
@@ -147,8 +145,8 @@ func (q question) matchDegree(t wording, i int) float64 {
 	return 0
 }
 
-// nearShare looks at each pair of neighbouring terms in the question. It returns the weighted share of pairs whose
-// terms are also close together in the text. `at` maps each term of the text to its positions.
+// nearShare returns the share, by weight, of the pairs of neighbouring terms in the question that are also close
+// together in the text. `at` maps each term of the text to its positions.
 func (q question) nearShare(at map[string][]int) float64 {
 	sum, total := 0.0, 0.0
 	for i := 1; i < len(q.terms); i++ {
@@ -164,8 +162,7 @@ func (q question) nearShare(at map[string][]int) float64 {
 	return sum / total
 }
 
-// distance returns the smallest distance between a position in a and a position in b, or math.MaxInt if a or b is
-// empty.
+// distance returns the smallest distance between a position in a and one in b, or math.MaxInt if a or b is empty.
 func distance(a, b []int) int {
 	least := math.MaxInt
 	for i, j := 0, 0; i < len(a) && j < len(b); {
@@ -180,8 +177,8 @@ func distance(a, b []int) int {
 	return least
 }
 
-// occurrences returns the positions of a term in the text. If several forms of the term occur, it returns the positions
-// of the first one only.
+// occurrences returns the positions of a term in the text. If several of its forms occur, it returns only those of the
+// first one.
 func occurrences(at map[string][]int, t analysis.QueryTerm) []int {
 	for _, f := range t.Forms {
 		if found := at[f]; len(found) > 0 {

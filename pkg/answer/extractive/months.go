@@ -62,7 +62,7 @@ func monthsIn(question string) []int {
 // numericDate matches dates in digits: 27/06/2025, 27.6.25, 2025-06-27, 06/2025.
 var numericDate = regexp.MustCompile(`\b(?:\d{1,2}[./-]\d{1,2}[./-](?:\d{4}|\d{2})|\d{4}-\d{1,2}-\d{1,2}|\d{1,2}/\d{4})\b`)
 
-// mentionsMonth reports whether a text names the month or contains a date in that month. In numeric dates, the month
+// mentionsMonth reports whether a text names the month or contains a date in that month. In a numeric date, the month
 // may come first or second.
 func mentionsMonth(text string, month int) bool {
 	if slices.Contains(monthsIn(text), month) || slices.ContainsFunc(language.Words(text), func(w string) bool { return monthOf[w] == month && w != "may" && w != "march" }) {

@@ -24,8 +24,8 @@ func optionsIn(question string) []string {
 	return out
 }
 
-// containsOption reports whether a fragment contains one of the program options as a whole word. It returns true if
-// there are no options.
+// containsOption reports whether a fragment contains one of the program options as a whole word. Without options, it
+// returns true.
 func containsOption(f domain.Fragment, options []string) bool {
 	if len(options) == 0 {
 		return true
@@ -45,8 +45,8 @@ func containsOption(f domain.Fragment, options []string) bool {
 	})
 }
 
-// normalisedCode returns text in lower case and without the characters that separate the parts of codes, so that
-// VD-1040 and vd1040 are equal.
+// normalisedCode returns text in lower case without the characters that separate the parts of codes, so that VD-1040
+// and vd1040 become equal.
 func normalisedCode(text string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune("-_./ \u2010\u2011\u00a0", r) {
@@ -65,11 +65,11 @@ func containsCodes(f domain.Fragment, codes []string) bool {
 	return !slices.ContainsFunc(codes, func(c string) bool { return !strings.Contains(text, c) })
 }
 
-// Maximum number of digits of a number that is meaningless without the word before it: version 2, article 14.
+// Maximum number of digits of a number that means nothing without the word before it: version 2, article 14.
 const maxOrdinalDigits = 2
 
-// numberedTerms returns the short numbers in a question, each paired with the word before it or the unit after it:
-// "version 2", "22 kW". A pair consists of the indices of two terms; the second is the number.
+// numberedTerms returns the short numbers in a question, each with the word before it or the unit after it: "version
+// 2", "22 kW". Each pair holds the indices of two terms, the second being the number.
 func (q question) numberedTerms(asked string) [][2]int {
 	var out [][2]int
 	words := strings.FieldsFunc(strings.ToLower(asked), func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("?!,;:()", r) })
@@ -91,8 +91,7 @@ func (q question) numberedTerms(asked string) [][2]int {
 // Maximum length of a unit after a number, in characters.
 const maxUnitLetters = 3
 
-// termPairs returns all pairs of the question's terms in which the first term matches `word` and the second one
-// `number`.
+// termPairs returns all pairs of the question's terms of which the first matches `word` and the second `number`.
 func (q question) termPairs(word, number string) [][2]int {
 	var out [][2]int
 	for a, first := range termsIn(q.terms, []string{word}) {

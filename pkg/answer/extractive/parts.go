@@ -22,13 +22,13 @@ const (
 // part is a piece of a fragment that is ranked and quoted as a unit.
 type part struct {
 	kind  partKind
-	text  string // without the fences of code
-	intro string // the sentence that announces code
+	text  string // without fences
+	intro string // sentence that announces code
 	lang  string // declared language of code
-	cut   bool   // the code was truncated
+	cut   bool   // whether the code was truncated
 
-	under string // the heading above the part within the fragment
-	asked string // the question that the part answers, directly before the part or in the heading of its section
+	under string // heading above the part within the fragment
+	asked string // question that the part answers, directly before it or in the heading of its section
 }
 
 // words returns the text to compare with the question.
@@ -41,8 +41,8 @@ func (p part) words() string {
 
 // partsOf splits a fragment into sentences, table rows, list entries and blocks of code. A sentence that ends in a
 // colon includes the text that it announces. Headings and column names are separate parts, because they contain many
-// words of questions but answer nothing. Images, tags and link targets are removed, because the document could use them
-// to make a browser request any address. Front matter is removed too.
+// words of questions but answer nothing. partsOf removes front matter, and also images, tags and link targets, with
+// which the document could make a browser request any address.
 func partsOf(f domain.Fragment) []part {
 	r := partReader{title: lastHeading(f.Heading)}
 	for _, s := range splitAtFences(shownText(f)) {
@@ -59,11 +59,10 @@ func partsOf(f domain.Fragment) []part {
 	return r.finish()
 }
 
-// frontMatter matches metadata between two rules at the beginning of a document: lines of "name: value" or "name =
-// value", with lists and other continued values.
+// frontMatter matches metadata between two rules at the start of a document: lines of "name: value" or "name = value",
+// with lists and other continued values.
 var frontMatter = regexp.MustCompile(`\A\x{FEFF}?\s*(?:---|\+\+\+)[ \t]*\n(?:[ \t]*\n|#.*\n)*[\w.-]+ ?[:=](?:[ \t].*)?\n(?:[\w.-]+ ?[:=](?:[ \t].*)?\n|[ \t]+\S.*\n|- .*\n|#.*\n|\[.*\n|[ \t]*\n)*(?:---|\.\.\.|\+\+\+)[ \t]*(?:\n|\z)`)
 
-// lastHeading returns the innermost heading of a path.
 func lastHeading(path string) string {
 	return strings.TrimSpace(path[strings.LastIndex(path, headingSeparator)+1:])
 }
@@ -77,9 +76,9 @@ type partReader struct {
 	parts []part
 
 	under     string
-	asked     string // a question in the prose, until its answer follows
-	announced bool   // the last part ends in a colon and includes the next text
-	open      bool   // the last part is code without fences and may continue
+	asked     string // question in the prose whose answer has not followed yet
+	announced bool   // whether the last part ends in a colon and includes the next text
+	open      bool   // whether the last part is code without fences that may continue
 }
 
 // add appends a part and sets its heading.
@@ -98,8 +97,8 @@ func (r *partReader) add(p part) {
 	r.parts = append(r.parts, p)
 }
 
-// addCode adds a block of code and returns true, unless the first line is too long to quote. The code is attached to
-// the sentence that announces it.
+// addCode adds a block of code, attached to the sentence that announces it. It returns false if the first line is too
+// long to quote.
 func (r *partReader) addCode(code, lang string) (taken bool) {
 	r.open = false
 	p := part{kind: partCode, lang: lang}
@@ -117,7 +116,6 @@ func (r *partReader) addCode(code, lang string) (taken bool) {
 	return true
 }
 
-// addParagraph adds a paragraph.
 func (r *partReader) addParagraph(text string) {
 	text = strings.Trim(text, "\n")
 	last := len(r.parts) - 1
@@ -155,7 +153,7 @@ func (r *partReader) isHeading(text string) bool {
 	return text == r.title || isHeading(text) && !endsInColon(text) || isQuestion(text) && utf8.RuneCountInString(text) <= maxHeadingQuestion
 }
 
-// Maximum length of a question that counts as a heading, in characters.
+// Maximum length in characters of a question that counts as a heading.
 const maxHeadingQuestion = 160
 
 // finish returns the parts. A fragment that consists only of a heading is treated as prose.

@@ -153,7 +153,7 @@ func TestNothingOfAListIsQuotedAfterItSpeaksToAModel(t *testing.T) {
 
 func TestCodeWithoutFencesGoesOnWhereItWasTaken(t *testing.T) {
 	t.Parallel()
-	long := "x = f(" + strings.Repeat("a, ", maxCodeCharacters) + "a)" // a single line that is too long to be quoted
+	long := "x = f(" + strings.Repeat("a, ", maxCodeCharacters) + "a)" // a single line that is too long to quote
 	for name, c := range map[string]struct {
 		text string
 		want []string

@@ -16,9 +16,9 @@ import (
 // topics marks the terms of a question, or of one of its clauses, that an answer must be about.
 type topics []bool
 
-// topicsOf returns the topics of a clause: its terms, except terms that come from an earlier question or only frame the
-// question. If the clause has hardly any topics besides names, topicsOf returns the topic terms of the whole question,
-// including those taken from earlier questions.
+// topicsOf returns the topics of a clause: its terms, except those that come from an earlier question or only frame the
+// question. If the clause has hardly any topics besides names, topicsOf returns the whole question's topics, including
+// those from earlier questions.
 func (q question) topicsOf(clause string) topics {
 	out := topics(termsIn(q.terms, strings.Fields(clause)))
 	said := 0
@@ -64,15 +64,14 @@ type page struct {
 	title    wording // wording of the headings and the datasource's name
 }
 
-// line is a line of a fragment, or a sentence of a long line, with its text prepared for matching.
+// line is a line of a fragment, or a sentence of a long line, prepared for matching.
 type line struct {
 	text   string
 	block  int  // number of the paragraph
-	inline bool // in the same line of the text as the previous sentence
+	inline bool // whether it is in the same line of the text as the previous sentence
 	own    wording
 }
 
-// pagesOf returns the pages of the fragments.
 func pagesOf(fragments []domain.Fragment) []page {
 	var analyzer analysis.Analyzer
 	out := make([]page, len(fragments))
@@ -95,8 +94,7 @@ func pagesOf(fragments []domain.Fragment) []page {
 	return out
 }
 
-// sentencesOf returns the sentences of a long line. If the line is short or a row of a table, it returns the whole
-// line.
+// sentencesOf returns the sentences of a long line. It returns a short line or a table row whole.
 func sentencesOf(text string) []string {
 	text = strings.TrimRight(text, " \r")
 	if utf8.RuneCountInString(text) <= longLine || strings.Contains(text, "\t") || recordLine.MatchString(text) {
@@ -111,11 +109,11 @@ func sentencesOf(text string) []string {
 	return out
 }
 
-// Length of a line above which it is divided into sentences, in characters.
+// Length in characters above which a line is divided into sentences.
 const longLine = 120
 
-// withoutOrders returns the lines before the first line that addresses a language model. If a paragraph addresses a
-// model only as a whole, not in any single line, the lines before that paragraph are returned.
+// withoutOrders returns the lines before the first one that addresses a language model. If only a paragraph as a whole
+// addresses a model, and none of its lines does, it returns the lines before that paragraph.
 func withoutOrders(lines []line) []line {
 	for begin := 0; begin < len(lines); {
 		end, text := begin, ""
@@ -133,8 +131,7 @@ func withoutOrders(lines []line) []line {
 	return lines
 }
 
-// shownText returns the text of a fragment without markup that a browser would fetch or follow, and without front
-// matter.
+// shownText returns a fragment's text without front matter, and without markup that a browser would fetch or follow.
 func shownText(f domain.Fragment) string {
 	text := f.Text
 	if f.Offset == 0 {
@@ -146,8 +143,8 @@ func shownText(f domain.Fragment) string {
 	return text
 }
 
-// window returns the range of lines around the line that matches the topics best. The range has at most the given
-// number of characters, and begins and ends at paragraph boundaries if possible.
+// window returns the range of lines around the line that best matches the topics. The range has at most the given
+// number of characters, and starts and ends at paragraph boundaries if possible.
 func (q question) window(p page, about topics, characters int) (begin, end int) {
 	if len(p.lines) == 0 {
 		return 0, 0
@@ -179,7 +176,7 @@ func (q question) window(p page, about topics, characters int) (begin, end int) 
 		}
 	}
 	begin, end = best, best+1
-	// Take the paragraph of the best line, then add the adjacent paragraphs, alternately after and before it.
+	// Start with the paragraph of the best line, then add adjacent paragraphs, alternately after and before it.
 	for grown := true; grown; {
 		grown = false
 		for _, after := range []bool{true, false} {
@@ -227,8 +224,8 @@ func (q question) distinctive(p page, about topics) topics {
 	return out
 }
 
-// extend extends a range of lines to the end of its last paragraph, or by the next paragraph if the range already ends
-// there. If `after` is false, it extends the beginning of the range in the same way.
+// extend extends a range of lines to the end of its last paragraph or, if it ends there, by the next paragraph. If
+// `after` is false, it extends the start of the range in the same way.
 func (p page) extend(begin, end int, after bool) (int, int) {
 	if after {
 		if end == len(p.lines) {
@@ -252,21 +249,21 @@ func (p page) extend(begin, end int, after bool) (int, int) {
 
 const (
 	passageCharacters     = 370 // maximum length of a passage of prose
-	longPassageCharacters = 600 // the same if no line contains clearShare of the topics, so that the place of the answer is unclear
+	longPassageCharacters = 600 // the same if no line has clearShare of the topics, so that it is unclear where the answer is
 	clearShare            = 0.45
 
 	partCharacters = 800  // the same if the question has several parts
 	formCharacters = 1200 // maximum length of a part of a form, receipt or table
 
 	// A passage is quoted if it and its headings contain at least minCover of the topics, or loneCover if no sentence
-	// is likely to be an answer. If there is no such passage, sentences of a fragment are quoted if the fragment and
-	// its headings contain at least keptCover of the topics.
+	// is probably an answer. If there is no such passage, sentences of a fragment are quoted if the fragment and its
+	// headings contain at least keptCover of the topics.
 	minCover  = 0.5
 	loneCover = 0.6
 	keptCover = 0.3
 
 	// A sentence is quoted without its surroundings if it contains at least sureShare of the topics. If the sentence
-	// and its headings together contain at least titledShare, the sentence itself needs only ownShare.
+	// and its headings together contain at least titledShare, ownShare in the sentence itself is enough.
 	sureShare   = 0.6
 	ownShare    = 0.4
 	titledShare = 0.9
@@ -278,7 +275,7 @@ type passage struct {
 	begin, end int // range of lines
 }
 
-// contains reports whether the passage contains the sentence. Differences in white space do not matter.
+// contains reports whether the passage contains the sentence, ignoring white space.
 func (p page) contains(in passage, sentence string) bool {
 	var text []string
 	for _, l := range p.lines[in.begin:in.end] {
@@ -296,7 +293,7 @@ func (p page) tokens(of passage) int {
 	return n
 }
 
-// best returns the index of the page that most likely answers the question about these topics, or -1 if no page is
+// best returns the index of the page that most probably answers the question about these topics, or -1 if no page is
 // eligible. `cover` is the share of the topics that the page and its headings contain.
 func (q question) best(pages []page, about topics) (at int, cover float64) {
 	at = -1
@@ -314,7 +311,7 @@ func (q question) best(pages []page, about topics) (at int, cover float64) {
 }
 
 // passagesFor returns the passages about each clause of a question, in reading order within a fragment, and the clauses
-// that no passage answers. If `supported` is true, a sentence of the fragments is likely to be an answer, and pages are
+// that no passage answers. `supported` means that a sentence of the fragments is probably an answer; pages are then
 // checked less strictly. Each passage has at most the given number of characters; passages of prose are shorter.
 func (q question) passagesFor(clauses []string, pages []page, supported bool, characters int) (out []passage, unanswered []string) {
 	for _, clause := range clauses {
@@ -343,7 +340,7 @@ func (q question) passagesFor(clauses []string, pages []page, supported bool, ch
 }
 
 // mayAnswer reports whether a passage of pages[at] may answer a clause. `cover` is the share of the topics that the
-// page contains. `supported` has the same meaning as in passagesFor.
+// page contains. `supported` means the same as in passagesFor.
 func (q question) mayAnswer(pages []page, at int, about topics, cover float64, supported bool) bool {
 	p := pages[at]
 	least := minCover
@@ -356,15 +353,15 @@ func (q question) mayAnswer(pages []page, at int, about topics, cover float64, s
 	return cover >= least && !q.lacksSubject(pages, at, about) && (supported || q.isAboutProperty(p, about))
 }
 
-// If no sentence is likely to be an answer, a page is quoted only if it contains at least this share of the topics, not
-// counting names. The share is higher for prose, which uses more of a question's words than a form.
+// If no sentence is probably an answer, a quoted page must contain at least this share of the topics, not counting
+// names. The share is higher for prose, which uses more of a question's words than a form.
 const (
 	otherTopics = 0.4
 	proseTopics = 0.5
 )
 
 // isAboutProperty reports whether a page is about the property that the question asks for, such as a colour, and not
-// only about the things that the question names. If the page is a table, all names must be in the same row.
+// only about the things that it names. In a table, all names must be in the same row.
 func (q question) isAboutProperty(p page, about topics) bool {
 	if len(q.options) > 0 {
 		return true
@@ -390,7 +387,7 @@ func (q question) isAboutProperty(p page, about topics) bool {
 	return !table || slices.ContainsFunc(p.lines, func(l line) bool { return q.containsAll(named, l.own, p.title) })
 }
 
-// joined returns the passages with p added. If p overlaps or adjoins one of them, joined merges the two.
+// joined adds p to the passages. If p overlaps or adjoins one of them, joined merges the two.
 func joined(passages []passage, p passage) []passage {
 	for i, o := range passages {
 		if o.fragment == p.fragment && p.begin <= o.end && o.begin <= p.end {
@@ -437,7 +434,7 @@ func (say phrases) formatPassage(p passage, pages []page) string {
 }
 
 // withoutColumns returns the lines without the column names that extraction added to the rows of a form. Extraction
-// takes the first row of a form (label, value, label, value) for column names, and repeats them in every row.
+// takes a form's first row (label, value, label, value) for column names and repeats them in every row.
 func withoutColumns(lines []string) []string {
 	var out []string
 	var columns []string
@@ -455,8 +452,8 @@ func withoutColumns(lines []string) []string {
 	return out
 }
 
-// isForm reports whether the first row of a table looks like a row of a form: its labels contain no digits, and at
-// least one of its values contains a digit.
+// isForm reports whether the first row of a table looks like a form's: its labels contain no digits, and at least one
+// of its values does.
 func isForm(cells []string) bool {
 	values := 0
 	for i, c := range cells {

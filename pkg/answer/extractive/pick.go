@@ -11,9 +11,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// pick selects the sentences to quote and sorts them into reading order: fragments by rank, then by position. `tokens`
-// limits the total length of all sentences except the first. pick selects none if the best sentence is not likely to be
-// an answer. Sentences that address a language model, and all later ones in the same fragment, are excluded.
+// pick selects the sentences to quote, in reading order: fragments by rank, then by position. `tokens` limits the total
+// length of all sentences but the first. If the best sentence is probably not an answer, pick selects none. It excludes
+// sentences that address a language model, and all later ones in the same fragment.
 func pick(sentences []sentence, fragments []domain.Fragment, tokens int) []sentence {
 	sentences = slices.DeleteFunc(sentences, afterOrders(fragments))
 	sentences = candidates(sentences)
@@ -43,7 +43,7 @@ func pick(sentences []sentence, fragments []domain.Fragment, tokens int) []sente
 }
 
 // inReadingOrder sorts sentences by fragment and position. The first of the given sentences must be the best one: its
-// fragment comes first, then the other fragments by rank.
+// fragment comes first, then the others by rank.
 func inReadingOrder(sentences []sentence) {
 	best := sentences[0].fragment
 	rank := func(s sentence) int {
@@ -57,7 +57,7 @@ func inReadingOrder(sentences []sentence) {
 	})
 }
 
-// candidates returns the sentences whose score is near that of the best sentence, best first. It drops:
+// candidates returns the sentences whose score is near that of the best one, best first. It drops:
 //
 //   - sentences from fragments that lack the rarest word of the question, if another fragment contains that word;
 //   - if the best sentence is a row or an entry, other rows and entries that contain fewer of the question's words,

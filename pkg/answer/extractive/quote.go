@@ -21,7 +21,7 @@ type phrases language.Phrases
 // entries and rows as a list, and code as a block.
 func (say phrases) quotations(quotes []sentence, fragments []domain.Fragment) []string {
 	var out []string
-	listed := false // the last piece is a list entry
+	listed := false // whether the last piece is a list entry
 	for i := 0; i < len(quotes); {
 		s := quotes[i]
 		cite := " [" + strconv.Itoa(s.fragment+1) + "]"
@@ -56,12 +56,12 @@ func (say phrases) quotations(quotes []sentence, fragments []domain.Fragment) []
 	return out
 }
 
-// follows reports whether s is a sentence of prose that comes directly after `other` in the same fragment.
+// follows reports whether s is a sentence of prose directly after `other` in the same fragment.
 func (s sentence) follows(other sentence) bool {
 	return s.kind == partProse && s.fragment == other.fragment && s.position == other.position+1
 }
 
-// formatAnnouncement formats a sentence that ends in a colon, with the text that it announces. Sentences of this text
+// formatAnnouncement formats a sentence that ends in a colon, with the text that it announces. Sentences of that text
 // are quoted after the colon, and entries become a list.
 func (say phrases) formatAnnouncement(text, cite string) string {
 	text, taken, _ := strings.Cut(text, "\n")
@@ -93,7 +93,7 @@ func (say phrases) formatEntry(text string) string {
 	return "- " + text
 }
 
-// marked returns the quoted text of a sentence, with a mark where the fragment cuts off its beginning or end.
+// marked returns a sentence's quoted text, with a mark where the fragment cuts off its start or end.
 func marked(s sentence, fragments []domain.Fragment) string {
 	text := s.shown
 	if first, _ := utf8.DecodeRuneInString(text); s.position == 0 && fragments[s.fragment].Offset > 0 && unicode.IsLower(first) {
@@ -114,10 +114,9 @@ func cutOff(text string) bool {
 	return unicode.IsLetter(last) || last == ',' || last == ';'
 }
 
-// labelled matches a line that begins with a label and therefore is not a sentence: "Next review: 22 May, room Pine".
+// labelled matches a line that starts with a label and so is not a sentence: "Next review: 22 May, room Pine".
 var labelled = regexp.MustCompile(`^\p{Lu}[^.:;!?]{0,40}: `)
 
-// separator returns the separator between two consecutive sentences.
 func separator(a, b string) string {
 	last, _ := utf8.DecodeLastRuneInString(a)
 	first, _ := utf8.DecodeRuneInString(b)
@@ -127,7 +126,7 @@ func separator(a, b string) string {
 	return " "
 }
 
-// quotation prepares text for quotation: it collapses white space in each line and removes reference marks, which
+// quotation prepares text for quotation: it collapses white space in each line, and removes reference marks, which
 // would look like citations.
 func quotation(text string) string {
 	if strings.Count(text, "`")%2 != 0 || strings.Contains(text, "``") {

@@ -51,7 +51,7 @@ func TestExtractiveQuotesWhatHoldsTheNamesAndTheRarestWord(t *testing.T) {
 	const nothing = "The documents do not answer this question."
 	tests := map[string]struct {
 		question string
-		search   string // query that was searched for; "": the question
+		search   string // search query; "": the question
 		want     []string
 	}{
 		"the subject is named":                       {"How long is the warranty of the Aurora X2?", "", []string{"The Aurora X2 pump has a warranty of 7 years."}},
@@ -133,7 +133,7 @@ func TestExtractiveSaysThatThereAreNoDocuments(t *testing.T) {
 	}
 }
 
-// alien is a WordVectors that knows no words, so all words get the same vector.
+// alien is a WordVectors that knows no words, so all words have the same vector.
 type alien struct{}
 
 func (alien) Embed(_ context.Context, texts []string, _ embed.Purpose) ([][]float32, error) {

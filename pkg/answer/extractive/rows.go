@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// recordLine matches a table row or a list object in the form that extraction writes: "name: value; name: value".
+// recordLine matches a table row or a list object as extraction writes it: "name: value; name: value".
 var recordLine = regexp.MustCompile(`^[^:;]{1,80}: [^;]*; [^:;]{1,80}:`)
 
 // cellSeparator separates the cells of a row that repeats the column names: "name: value; name: value".
@@ -16,8 +16,8 @@ const cellSeparator = "; "
 const maxColumnBytes = 80
 
 // entries splits a list or table into parts, one per line. If the first line ends in a colon, its part also contains
-// the lines after it. If a line contains only column names, it becomes a heading, and the names are added to those rows
-// below it that lack them.
+// the lines after it. A line of column names becomes a heading, and the names are added to the rows below it that lack
+// them.
 func entries(lines []string) []part {
 	var out []part
 	if endsInColon(lines[0]) && len(lines) > 1 {
@@ -45,7 +45,7 @@ func entries(lines []string) []part {
 }
 
 // headsTable reports whether a line contains the column names for the rows below it. Each of its cells must contain
-// letters and must not begin with a digit. The next line must be a row that has as many cells or already contains the
+// letters and must not start with a digit. The next line must be a row that has as many cells or already contains the
 // names.
 func headsTable(line, next string) bool {
 	cells := strings.Split(line, "\t")
@@ -76,7 +76,6 @@ func row(columns []string, line string) string {
 	return strings.Join(out, cellSeparator)
 }
 
-// columnsOf returns the column names of a row.
 func columnsOf(row string) string {
 	var out []string
 	for cell := range strings.SplitSeq(row, cellSeparator) {

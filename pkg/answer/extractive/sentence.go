@@ -17,17 +17,17 @@ type sentence struct {
 	part
 	fragment int    // index in Prompt.Fragments
 	position int    // position within the fragment
-	last     bool   // it is the last part of the fragment
-	rare     bool   // the part or its heading contains the question's rarest word, except names
-	shown    string // the text as quoted
+	last     bool   // whether it is the fragment's last part
+	rare     bool   // whether the part or its heading contains the question's rarest word, not counting names
+	shown    string // text as quoted
 	terms    map[string]bool
 	said     wording // the part, with the question that it answers
 	evidence evidence
 	score    float64
 }
 
-// repeats reports whether s and other share most of their words. Sentences with different numbers are never
-// repetitions: the reader must see both.
+// repeats reports whether s and other share most of their words. Sentences with different numbers never repeat each
+// other: the reader must see both.
 func (s sentence) repeats(other sentence) bool {
 	small, large := s.terms, other.terms
 	if !maps.Equal(withDigits(small), withDigits(large)) {
@@ -45,7 +45,6 @@ func (s sentence) repeats(other sentence) bool {
 	return float64(shared) >= sameTerms*float64(len(small))
 }
 
-// withDigits returns the terms that contain a digit.
 func withDigits(terms map[string]bool) map[string]bool {
 	out := make(map[string]bool)
 	for t := range terms {
@@ -59,12 +58,11 @@ func withDigits(terms map[string]bool) map[string]bool {
 // wording is text prepared for matching.
 type wording struct {
 	at    map[string][]int // positions of its terms
-	value bool             // has a value of the requested kind
-	lone  bool             // the value belongs to the text's subject: the text is a row or an entry, or names the owner of the address
+	value bool             // whether it has a value of the requested kind
+	lone  bool             // whether the value belongs to the text's subject: the text is a row or an entry, or names the owner of the address
 }
 
-// readFragment returns the parts of f, the i-th fragment, with their evidence. `best` is the score of the best
-// fragment.
+// readFragment returns the parts of f, the i-th fragment, with their evidence. `best` is the best fragment's score.
 func (q question) readFragment(i int, f domain.Fragment, best float64) []sentence {
 	if q.total == 0 {
 		return nil
@@ -121,7 +119,7 @@ func (q question) readFragment(i int, f domain.Fragment, best float64) []sentenc
 	return out
 }
 
-// addsNothing reports whether t contains no words other than those of the question.
+// addsNothing reports whether t contains no words other than the question's.
 func (q question) addsNothing(t wording) bool {
 	held := 0
 	for i := range q.terms {
@@ -133,8 +131,8 @@ func (q question) addsNothing(t wording) bool {
 }
 
 // titlesOf returns a function that returns the titles above a part of the fragment: the datasource's name, the headings
-// of the section, and the nearest heading above the part in the fragment's text. If the fragment's text contains the
-// last of the section's headings, that heading is a title only of the parts directly below it.
+// of the section, and the nearest heading above the part in the fragment's text. If that text contains the last of the
+// section's headings, this heading is a title only of the parts directly below it.
 func titlesOf(f domain.Fragment, parts []part) func(part) string {
 	title, above := lastHeading(f.Heading), ""
 	if i := strings.LastIndex(f.Heading, headingSeparator); i >= 0 {
@@ -153,13 +151,12 @@ func titlesOf(f domain.Fragment, parts []part) func(part) string {
 	}
 }
 
-// isScrap reports whether text that does not end with a full stop is a heading or a label, because it is short and
-// contains no digit.
+// isScrap reports whether text without a full stop at the end is a heading or label, being short and without digits.
 func isScrap(text string) bool {
 	return chunk.Tokens(text) <= 2*scrapTokens && !strings.ContainsFunc(text, unicode.IsDigit)
 }
 
-// minScore is a lower bound on scores that avoids a division by zero.
+// Lower bound on scores that avoids a division by zero.
 const minScore = 0.01
 
 // endsSentence reports whether text ends with a sentence terminator, such as a full stop.

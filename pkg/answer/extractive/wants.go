@@ -10,8 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// want is the kind of value that a question asks for, if the question's words show one. An answer contains such a
-// value.
+// want is the kind of value that a question asks for, if its words show one. An answer contains such a value.
 type want int
 
 const (
@@ -34,8 +33,8 @@ var (
 	mailWords  = wordset.Of(`email mail courriel correo emailadresse mailadresse`)
 	sendWords  = wordset.Of(`number nummer numéro número numero address adresse dirección indirizzo endereço номер адрес`) // no topic in a question for a phone number or mail address
 
-	// otherWords ask for something other than a value, even if the question mentions a value, as in "who pays the
-	// costs" and "where is the price list".
+	// otherWords ask for something other than a value, even if the question mentions one, as in "who pays the costs"
+	// and "where is the price list".
 	otherWords = wordset.Of(`who whom whose where why wer wem wen wo warum wieso wozu qui où pourquoi quién dónde chi dove perché quem onde waar waarom кто где почему`)
 
 	// genericWords ask for something without indicating its kind.
@@ -70,11 +69,11 @@ func wantIn(question string) want {
 	return wantAny
 }
 
-// isSelfExplanatory reports whether values of the kind are self-explanatory. For example, "Lena (lena@example.org)"
+// isSelfExplanatory reports whether values of the kind explain themselves. "Lena (lena@example.org)", for example,
 // answers a question about Lena's mail address without the word "mail". But the text must contain her name.
 func (w want) isSelfExplanatory() bool { return w == wantPhone || w == wantMail }
 
-// covers reports whether the word is one that says only which kind of value is requested, such as "price".
+// covers reports whether the word only says which kind of value is requested, such as "price".
 func (w want) covers(word string) bool {
 	switch w {
 	case wantMoney:

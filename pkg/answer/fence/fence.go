@@ -1,4 +1,4 @@
-// Package fence keeps documents separate from instructions: it encloses them in a prompt between lines that no document
+// Package fence keeps documents apart from instructions. It encloses them in a prompt between lines that no document
 // can contain, and recognises sentences that give orders to a model. Packages answer and extractive use it.
 package fence
 
@@ -12,9 +12,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Documents formats the fragments, numbered from 1, each between lines that contain a hash of all fenced text. No
-// document can contain its closing line, because it would have to contain a hash of itself. The same fragments always
-// give the same text, so that model servers can cache this part of a prompt.
+// Documents formats the fragments, numbered from 1, each between lines with a hash of all fenced text. No document can
+// contain its closing line, because it would have to contain a hash of itself. The same fragments always give the same
+// text, so that model servers can cache this part of a prompt.
 func Documents(fragments []domain.Fragment) string {
 	if len(fragments) == 0 {
 		return "There are no documents on this question."
@@ -45,8 +45,8 @@ func Documents(fragments []domain.Fragment) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// controlTokens separate messages in chat templates. Some servers interpret them even inside a message, so they are
-// always broken up.
+// controlTokens separate messages in chat templates. They are always broken up, because some servers interpret them
+// even inside a message.
 var controlTokens = strings.NewReplacer(
 	"<|", "< |", "|>", "| >",
 	"[INST]", "(INST)", "[/INST]", "(/INST)",
@@ -55,10 +55,10 @@ var controlTokens = strings.NewReplacer(
 	"<start_of_turn>", "< start_of_turn>", "<end_of_turn>", "< end_of_turn>",
 )
 
-// quoted neutralises control tokens and citation marks in a document's text, and keeps it readable.
+// quoted neutralises control tokens and citation marks in a document's text, and keeps the text readable.
 func quoted(text string) string { return citation.Neutral(controlTokens.Replace(text)) }
 
-// OneLine returns s with its white space collapsed, truncated to at most `characters` characters.
+// OneLine returns s with its white space collapsed, truncated to `characters` characters.
 func OneLine(s string, characters int) string {
 	s = strings.Join(strings.Fields(s), " ")
 	n := 0

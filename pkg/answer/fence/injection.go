@@ -11,10 +11,10 @@ import (
 
 // AddressesModel reports whether text gives orders to a language model: to ignore its instructions, to assume an
 // identity, or to say something. Such sentences are not answers, and the built-in answerer does not quote them. This
-// check does not protect language models, which understand more variants than any list contains. For them, documents
-// are fenced and the output is checked.
+// does not protect language models, which understand more variants than any list contains. For them, documents are
+// fenced and the output is checked.
 //
-// Lookalike letters are read as the letters that they resemble, and invisible characters are ignored.
+// Lookalike letters count as the letters that they resemble, and invisible characters are ignored.
 func AddressesModel(text string) bool {
 	plain := skeleton(text)
 	if strings.ContainsAny(plain, "<[#:") && templateMarks.MatchString(plain) {
@@ -26,14 +26,14 @@ func AddressesModel(text string) bool {
 	return orders(plain) && orders(reminders.ReplaceAllString(plain, " "))
 }
 
-// templateMarks match the message separators of chat templates, which mean nothing to human readers.
+// templateMarks match the message separators of chat templates, which mean nothing to people.
 var templateMarks = skeletons(
 	`<\s?\|\s?[a-z_]{2,20}\s?\|\s?>`, `\[/?inst\]`, `<<?/?sys>?>`, `</?(?:system|assistant|instructions?|tool_call|function_calls?)>`,
 	`<(?:start|end)_of_turn>`, `#{2,} ?(?:system|instructions?|assistant|prompt) ?:?(?:$| )`,
 	`^\W*(?:system|assistant|developer) (?:message|prompt|note)\s?:`, `^\W*(?:system|assistant)\s?:(?: [^\s;]+){4}`,
 )
 
-// command is a way to give orders to a model. The pattern is tried only on texts that contain one of the hints.
+// command is a way to give orders to a model. Its pattern is tried only on texts with one of the hints.
 type command struct {
 	hints   []string
 	pattern *regexp.Regexp
@@ -92,29 +92,28 @@ var commands = []command{
 	newCommand(`your |every |each `, `\b(?:say|write|add|include|append|cite|mention)\b.{0,60}\b(?:in|to|at the (?:end|beginning|start) of|before|after) (?:your|every|each) (?:answers?|responses?|repl(?:y|ies)|output)\b`),
 }
 
-// order returns a command that matches sentences such as "ignore all instructions". For the order "ignore all
-// instructions", the pattern `verbs` matches "ignore", the pattern `which` matches "all", and the pattern `what`
-// matches "instructions". The verbs are also the command's hints.
+// order returns a command for sentences such as "ignore all instructions". Here the pattern `verbs` matches "ignore",
+// `which` matches "all", and `what` matches "instructions". The verbs are also the command's hints.
 func order(verbs, which, what string) command {
 	forget := `(?:` + verbs + `)`
 	return newCommand(verbs, forget+`.{0,40}`+which+`.{0,30}`+what+`|`+forget+`.{0,40}`+what+`.{0,20}`+which)
 }
 
-// newCommand returns a command with the given pattern. `hints` lists the command's hints, separated by bars.
+// newCommand returns a command with the given pattern. `hints` are separated by bars.
 func newCommand(hints, pattern string) command {
 	return command{hints: strings.Split(replaceLookalikes(hints), "|"), pattern: skeletons(pattern)}
 }
 
-// reminders match orders not to forget something. Such orders do not address a model.
+// reminders match orders not to forget something, which do not address a model.
 var reminders = skeletons(`(?:not|n't|never|nicht|ne pas|n'|no|nunca|non|nao|niet|nu|nie|не|不要|别|勿) ?(?:sie )?(?:forget|vergessen|oublie\w*|olvid\w*|dimentica\w*|esque\w*|vergeet|vergeten|uita\w*|zapomn\w*|забудь\w*|забыва\w*|忘记|忘記)`)
 
-// skeletons compiles patterns to be matched against skeletons of texts.
+// skeletons compiles patterns for skeletons of texts.
 func skeletons(patterns ...string) *regexp.Regexp {
 	return regexp.MustCompile(replaceLookalikes(strings.Join(patterns, "|")))
 }
 
-// replaceLookalikes prepares a pattern to be matched against skeletons: it removes accents and invisible characters
-// from the pattern, as skeleton removes them from texts.
+// replaceLookalikes prepares a pattern for skeletons of texts: it removes accents and invisible characters, as skeleton
+// does.
 func replaceLookalikes(text string) string {
 	return norm.NFC.String(strings.Map(visibleRune, norm.NFKD.String(text)))
 }
@@ -122,8 +121,8 @@ func replaceLookalikes(text string) string {
 // Maximum number of bytes of a text that are checked for orders to a model. No quoted sentence is longer.
 const maxSkeletonBytes = 8 << 10
 
-// skeleton returns text as it looks to a reader, in lower case: without accents and invisible characters, and with
-// white space collapsed. In words with Latin letters, lookalikes from other scripts become Latin.
+// skeleton returns text as a reader sees it, in lower case: without accents and invisible characters, and with white
+// space collapsed. In words with Latin letters, lookalikes from other scripts become Latin.
 func skeleton(text string) string {
 	if len(text) > maxSkeletonBytes {
 		text = strings.ToValidUTF8(text[:maxSkeletonBytes], "")
@@ -144,7 +143,7 @@ func skeleton(text string) string {
 	return norm.NFC.String(out.String())
 }
 
-// visibleRune returns -1 if r is invisible or is an accent of a European script, so that strings.Map drops r. It turns
+// visibleRune returns -1 if r is invisible or an accent of a European script, so that strings.Map drops it. It turns
 // similar quotation marks into apostrophes, and returns other characters unchanged.
 func visibleRune(r rune) rune {
 	switch {
