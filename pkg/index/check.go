@@ -20,11 +20,11 @@ const (
 	MaxMetadataBytes = 64 << 10 // Row.Metadata as JSON
 )
 
-// unitTolerance is the maximum deviation of a vector's length from one. It allows for half-precision arithmetic.
+// unitTolerance is the maximum deviation of a vector's length from one, which allows for half-precision arithmetic.
 const unitTolerance = 0.02
 
-// CheckRow checks a row's key, texts and vector against the rules that all engines share. It fails with ErrInvalid if
-// any of them is invalid.
+// CheckRow checks a row's key, texts and vector by the rules that all engines share. If any of them is invalid, it
+// fails with ErrInvalid.
 func CheckRow(r *Row, dimensions int) error {
 	if !ValidKey(r.Key) {
 		return fmt.Errorf("%w: the key %.80q is empty, too long, or has characters outside [A-Za-z0-9_.:-]", ErrInvalid, r.Key)
@@ -44,8 +44,8 @@ func CheckRow(r *Row, dimensions int) error {
 	return checkVector(r.Vector, dimensions)
 }
 
-// EncodeMetadata returns the metadata of a row as JSON, or nil if it has none. It fails with ErrInvalid if the metadata
-// cannot be stored.
+// EncodeMetadata returns the metadata of a row as JSON, or nil if it has none. If the metadata cannot be stored, it
+// fails with ErrInvalid.
 func EncodeMetadata(r *Row) ([]byte, error) {
 	if len(r.Metadata) == 0 {
 		return nil, nil
@@ -75,7 +75,7 @@ func ValidKey(key string) bool {
 	return true
 }
 
-// checkVector validates a row's vector. A zero vector is valid: it means that the model knows none of the text's words.
+// checkVector validates a row's vector. A zero vector is valid: the model then knows none of the text's words.
 func checkVector(v []float32, dimensions int) error {
 	if len(v) != dimensions {
 		return fmt.Errorf("%w: the vector has %d dimensions, but the space has %d", ErrInvalid, len(v), dimensions)
@@ -90,7 +90,7 @@ func checkVector(v []float32, dimensions int) error {
 	return nil
 }
 
-// CheckLimits returns an error if a limit of the query is out of range.
+// CheckLimits returns an error if one of the query's limits is out of range.
 func CheckLimits(q Query) error {
 	switch {
 	case q.Limit < 1 || q.Limit > MaxLimit:
@@ -101,8 +101,8 @@ func CheckLimits(q Query) error {
 	return nil
 }
 
-// Unit returns a query's vector scaled to length one. It returns a zero vector unchanged, and fails with ErrInvalid if
-// the vector has the wrong number of dimensions or a component that is not a finite number.
+// Unit returns a query's vector scaled to length one. It returns a zero vector unchanged. It fails with ErrInvalid if
+// the vector has the wrong number of dimensions, or a component that is not a finite number.
 func Unit(v []float32, dimensions int) ([]float32, error) {
 	if len(v) != dimensions {
 		return nil, fmt.Errorf("%w: the query's vector has %d dimensions, but the space has %d", ErrInvalid, len(v), dimensions)
@@ -129,8 +129,8 @@ func norm(v []float32) float64 {
 	return math.Sqrt(sum)
 }
 
-// Scalar returns the identity of a metadata value: the string by which filters compare it; see filter.Value. Scalar
-// returns false if the value is not a string, number or boolean.
+// Scalar returns the identity of a metadata value: the string by which filters compare it; see filter.Value. It returns
+// false if the value is not a string, number or boolean.
 func Scalar(v any) (string, bool) {
 	value, ok := filter.ValueOf(v)
 	if !ok {
@@ -139,8 +139,8 @@ func Scalar(v any) (string, bool) {
 	return value.Identity(), true
 }
 
-// Alternatives returns the identity (see Scalar) of a metadata filter's value. If the value is a list, it returns the
-// identity of each item in the list. It fails with ErrInvalid if any of these values is not filterable.
+// Alternatives returns the identity (see Scalar) of a value in a metadata filter. If the value is a list, it returns
+// the identity of each item. It fails with ErrInvalid if a value is not filterable.
 func Alternatives(key string, value any) ([]string, error) {
 	if v, ok := Scalar(value); ok {
 		return []string{v}, nil

@@ -19,8 +19,8 @@ type Facet struct {
 }
 
 // Facets returns the filterable values of a row's metadata, unordered and without duplicates. Strings, numbers and
-// booleans are filterable, and so are lists of them. The key of a value in a top-level object is "key.inner". Deeper
-// values and nulls are not filterable. It fails with ErrInvalid if there are more than MaxFacets values.
+// booleans are filterable, and so are lists of them. A value in a top-level object has the key "key.inner". Deeper
+// values and nulls are not filterable. Facets fails with ErrInvalid if there are more than MaxFacets values.
 func Facets(metadata map[string]any) ([]Facet, error) {
 	var out []Facet
 	seen := make(map[Facet]bool)
@@ -56,8 +56,8 @@ func Facets(metadata map[string]any) ([]Facet, error) {
 	return out, nil
 }
 
-// ValuesOf returns the filterable values of one key, in no particular order. It is faster than Values, because it
-// ignores all other keys.
+// ValuesOf returns the filterable values of one key, in no particular order. It ignores all other keys, so it is faster
+// than Values.
 func ValuesOf(metadata map[string]any, key string) []filter.Value {
 	var out []filter.Value
 	add := func(value any) bool {
@@ -86,10 +86,10 @@ func ValuesOf(metadata map[string]any, key string) []filter.Value {
 	return out
 }
 
-// Values returns a function that returns the filterable values of one key of the metadata, for filter.Filter.Matches.
-// If the metadata has more than MaxFacets values, the function always returns nil.
+// Values returns a function that returns the filterable values of a key in the metadata, for filter.Filter.Matches. If
+// the metadata has more than MaxFacets values, that function always returns nil.
 func Values(metadata map[string]any) func(key string) []filter.Value {
-	facets, _ := Facets(metadata) // engines do not store rows with too many
+	facets, _ := Facets(metadata) // engines store no rows with too many values
 	byKey := make(map[string][]filter.Value)
 	for _, f := range facets {
 		if v, ok := filter.FromIdentity(f.Value); ok {
@@ -103,8 +103,8 @@ func Values(metadata map[string]any) func(key string) []filter.Value {
 type CountQuery struct {
 	Filter Filter
 	Keys   []string
-	// Active reports, for each document, whether it belongs in the counts. An engine calls it several times, with
-	// different documents.
+	// Active reports, for each document, whether to count it. An engine calls it several times, with different
+	// documents.
 	Active func(ctx context.Context, documents []Document) ([]bool, error)
 }
 
@@ -117,15 +117,15 @@ type Document struct {
 // Counts is the result of a CountQuery.
 type Counts struct {
 	Documents int // documents that pass the filter and are active
-	// ByKey holds, for each key of the query, the values of that key and the number of counted documents that have each
-	// value. Texts longer than MaxCountedText bytes are cut.
+	// ByKey holds, for each key of the query, its values with the number of counted documents that have them. Texts
+	// longer than MaxCountedText bytes are truncated.
 	ByKey map[string]map[filter.Value]int
 }
 
-// MaxCountedText is the maximum size in bytes of a text in Counts.
+// MaxCountedText is the maximum size of a text in Counts, in bytes.
 const MaxCountedText = filter.MaxOrderBytes
 
-// Counted returns the value as Counts contains it.
+// Counted returns the value in the form that Counts contains.
 func Counted(v filter.Value) filter.Value {
 	if text := v.Text(); len(text) > MaxCountedText {
 		return filter.TextOf(bounded.Prefix(text, MaxCountedText))

@@ -9,9 +9,9 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// FuzzFilters compares filtering by the identities of values, which engines use, with filtering by the values
-// themselves. A filter from any JSON must either be rejected as invalid, or match metadata from any JSON exactly if one
-// of its values occurs under its name.
+// FuzzFilters compares filtering by the identities of values, as engines do, with filtering by the values themselves. A
+// filter from any JSON must either be rejected as invalid, or match metadata from any JSON if and only if one of its
+// values occurs under its name.
 func FuzzFilters(f *testing.F) {
 	f.Add([]byte(`{"team":"docs","year":2025,"tags":["a",1,true,null,["x"]],"place":{"floor":2,"wing":["n","s"],"deep":{"floor":2}}}`), "place.wing", []byte(`["s","t"]`))
 	f.Add([]byte(`{"a.b":1,"a":{"b":2}}`), "a.b", []byte(`2.0`))
@@ -41,8 +41,8 @@ func FuzzFilters(f *testing.F) {
 	})
 }
 
-// scalars returns the values that a JSON filter asks for. It returns false if the filter contains something that cannot
-// be compared.
+// scalars returns the values in a JSON filter. It returns false if the filter contains something that cannot be
+// compared.
 func scalars(v any) ([]any, bool) {
 	list, isList := v.([]any)
 	if !isList {

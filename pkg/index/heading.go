@@ -9,8 +9,8 @@ const (
 	runsSeparator   = "\x1e"
 )
 
-// StoredHeading returns a row's heading, anchor and encoded text runs as one string. Engines store this string in the
-// heading's column. For a row with neither an anchor nor text runs, it is just the heading.
+// StoredHeading returns a row's heading, anchor and encoded text runs as one string, which engines store in the
+// heading's column. For a row without anchor and text runs, it is just the heading.
 func StoredHeading(r *Row) string {
 	stored := r.Heading
 	if r.Anchor != "" || strings.Contains(r.Heading, anchorSeparator) {
@@ -22,7 +22,7 @@ func StoredHeading(r *Row) string {
 	return stored
 }
 
-// SetHeading sets a row's heading, anchor and encoded text runs from a string that StoredHeading returned.
+// SetHeading sets a row's heading, anchor and encoded text runs from a string returned by StoredHeading.
 func (r *Row) SetHeading(stored string) {
 	r.Heading, r.Anchor, r.Runs = stored, "", ""
 	if i := strings.LastIndex(stored, runsSeparator); i >= 0 {

@@ -1,5 +1,6 @@
-// Package index defines the interface between Sluice and the engines that store chunks. Rows are written by generation,
-// and searches return hits with lexical and dense scores. Package indextest is the conformance suite for engines.
+// Package index defines the interface between Sluice and the engines that store chunks. Engines write rows by
+// generation. Their searches return hits with lexical and dense scores. Package indextest is the conformance suite for
+// engines.
 package index
 
 import (
@@ -10,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/filter"
 )
 
-// Space identifies a set of rows: those of one datastore, with vectors from one model. Rows of different spaces never
-// mix.
+// Space identifies a set of rows: those of one datastore, with vectors from one model. Rows of different spaces are
+// never mixed.
 type Space struct {
 	DatastoreID string
 	Model       string // embedding model id
@@ -36,16 +37,16 @@ type Row struct {
 	Vector       []float32      // unit length, Space.Dimensions long
 }
 
-// Filter restricts a search before it runs. A row must match all fields, and at least one value of each field. A nil
+// Filter restricts a search before it runs. A row must match every field: one of the values of a field is enough. A nil
 // slice does not filter; an empty non-nil slice matches nothing. Metadata maps a key to a string, number or boolean, or
 // to a list of them; see Facets for the keys and values of a row.
 type Filter struct {
 	DatasourceIDs []string
 	CustomIDs     []string
 	Metadata      map[string]any
-	// Where is a filter in the general filter grammar, or nil. If Where cannot be evaluated, a search fails with a
-	// filter.Error. There are two reasons: some row of the space has a value that a condition cannot compare, or some
-	// row lacks data that a condition needs, because an earlier version wrote the row.
+	// Where is a filter in the general filter grammar, or nil. A search fails with a filter.Error if Where cannot be
+	// evaluated. Either a row of the space has a value that a condition cannot compare, or a row lacks data that a
+	// condition needs, because an earlier version wrote it.
 	Where *filter.Filter
 }
 
@@ -55,13 +56,13 @@ type Query struct {
 	Rules  *analysis.Rules // synonyms and stop words for Text; nil: none
 	Vector []float32
 	Limit  int // candidates per leg, 1 to 10,000
-	// VectorLimit is the number of candidates that the vector leg needs, at most Limit; 0 means Limit. An engine may return
-	// more, up to Limit, if that is cheap.
+	// VectorLimit is the number of candidates needed from the vector leg, at most Limit; 0 means Limit. An engine may
+	// return more, up to Limit, if that is cheap.
 	VectorLimit int
 	Filter      Filter
-	// Prepared may contain what the engine's Prepare returned for the same query before Vector was known. It only makes
-	// the search faster, and never changes the result. The engine ignores it if it belongs to another query or is older
-	// than the last write.
+	// Prepared may hold the result of the engine's Prepare for the same query, from before Vector was known. It only
+	// makes the search faster, and never changes its result. The engine ignores it if it belongs to another query or is
+	// older than the last write.
 	Prepared Prepared
 }
 
@@ -70,8 +71,8 @@ type Prepared any
 
 // Hit is a row that a search found. Both scores are exact for every hit, whichever leg found it.
 //
-// Only a few hits of a search are shown, so a hit has only the Key, DatasourceID, Generation and Ordinal of its row
-// unless Complete is set. Fill reads the other fields. Hits never have a vector or metadata: results show the
+// Only a few hits of a search are shown. So unless Complete is set, a hit has only the Key, DatasourceID, Generation
+// and Ordinal of its row, and Fill reads the other fields. Hits never have a vector or metadata: results show the
 // datasource's current metadata.
 type Hit struct {
 	Row
@@ -81,8 +82,8 @@ type Hit struct {
 	Dense    float64  // cosine similarity, -1 to 1; 0 if the query has no vector
 	Terms    []string // analysed query terms in the row; hits may share the slice
 	// Counts[i] is the number of occurrences of Terms[i], and Length is the total number of terms. In both, as in the
-	// score, a word of the row's context counts bm25.ContextWeight times. With these numbers, a caller can score
-	// several rows as one document. Length may be 0 if the query has no Text.
+	// score, a word of the row's context counts bm25.ContextWeight times. They allow a caller to score several rows as
+	// one document. Length may be 0 if the query has no Text.
 	Counts []int
 	Length int
 }
@@ -94,13 +95,14 @@ type Result struct {
 	// Lexical/MaxLexical is comparable between spaces and queries.
 	MaxLexical float64
 	// TermWeights holds the weight of each analysed query term in this space: its inverse document frequency, times
-	// bm25.Repeated for terms that the query repeats. A term that occurs in no row has the highest weight, unless the
-	// query repeats others.
+	// bm25.Repeated if the query repeats it. A term that occurs in no row has the highest weight, unless the query
+	// repeats others.
 	TermWeights map[string]float64
-	// VectorLimit is the limit of the vector leg, from Query.VectorLimit to Query.Limit; 0 if there was no such leg.
+	// VectorLimit is the limit of the vector leg, between Query.VectorLimit and Query.Limit; 0 if there was no such
+	// leg.
 	VectorLimit int
 
-	pooled *[]Hit // memory of Hits if it is from the pool, otherwise nil
+	pooled *[]Hit // pooled memory of Hits, or nil
 }
 
 // Stored holds the number of stored rows in one generation of a datasource. Audits compare it with the catalog.
@@ -110,8 +112,8 @@ type Stored struct {
 	Rows         int64
 }
 
-// Generations selects the generations From ≤ g < Below of a datasource, or of every datasource in the space if
-// DatasourceID is "". From 0 and Below math.MaxUint64 select all generations.
+// Generations selects the generations From ≤ g < Below of a datasource. If DatasourceID is "", it selects those of
+// every datasource in the space. From 0 and Below math.MaxUint64 select all generations.
 type Generations struct {
 	DatasourceID string
 	From, Below  uint64
@@ -121,52 +123,52 @@ type Generations struct {
 // space; reading or searching a missing space finds nothing.
 //
 // Every search that starts after Write has returned finds the written rows, and these survive if the process is killed.
-// The index returns rows from all generations; the caller must filter out inactive ones.
+// The index returns rows of all generations; the caller must filter out inactive ones.
 type Index interface {
 	// Write stores rows and replaces rows with the same Key. When it returns nil, all rows are durable and visible.
 	//
-	// The embedded engine makes all rows in a call visible at the same moment. A server engine may show some rows
-	// earlier, and store only some if the call fails or the process dies. This is harmless, since a generation becomes
-	// active only when it is complete. If the same rows are written again, even concurrently, each row stays visible
-	// exactly once. A server engine may keep internal copies of rows until their generation is removed. These copies
-	// count towards a search's candidates, which then finds fewer distinct rows.
+	// The embedded engine makes all rows of a call visible at the same moment. A server engine may show some rows
+	// earlier, and store only some if the call fails or the process dies. This is harmless, because a generation
+	// becomes active only when it is complete. If the same rows are written again, even concurrently, each row stays
+	// visible exactly once. A server engine may keep internal copies of rows until their generation is removed. The
+	// copies count as candidates of a search, which then finds fewer distinct rows.
 	//
-	// It fails with ErrInvalid and stores nothing if any row is invalid. A vector must have the space's dimensions, and
-	// texts must not be too long. A key must not be empty and may contain only the characters [A-Za-z0-9_.:-]. An
+	// Write fails with ErrInvalid and stores nothing if any row is invalid. A vector must have the space's dimensions,
+	// and texts must not be too long. A key must not be empty and may contain only the characters [A-Za-z0-9_.:-]. An
 	// engine may require that the key is the chunk key.
 	Write(ctx context.Context, space Space, rows []Row) error
 
-	// Search returns the rows that rank highest among those that match the filter: the best hits from the lexical
-	// search and the best from the vector search.
+	// Search returns the highest-ranking rows that match the filter: the best hits of the lexical search and the best
+	// of the vector search.
 	Search(ctx context.Context, space Space, q Query) (Result, error)
 
 	// CountValues counts documents by the values of metadata keys. A document is represented by its row with ordinal 0.
 	// It fails with a filter.Error in the same cases as Search.
 	CountValues(ctx context.Context, space Space, q CountQuery) (Counts, error)
 
-	// Fill reads the rows for hits from a Search of the space, and sets Complete. It skips complete hits. A hit stays
-	// unchanged if its row has been removed or replaced since the search.
+	// Fill reads the rows of hits from a Search of the space, and sets Complete. It skips complete hits. If a row was
+	// removed or replaced since the search, its hit stays unchanged.
 	Fill(ctx context.Context, space Space, hits []*Hit) error
 
-	// Rows returns at most `limit` rows in one generation of a datasource, with their vectors. They are sorted by
-	// Ordinal and start at fromOrdinal.
+	// Rows returns up to `limit` rows of one generation of a datasource, with their vectors, sorted by Ordinal and
+	// starting at fromOrdinal.
 	Rows(ctx context.Context, space Space, datasourceID string, generation uint64, fromOrdinal, limit int) ([]Row, error)
 
-	// Count returns the number of visible rows in one generation of a datasource. This is cheap, because no rows are
-	// read.
+	// Count returns the number of visible rows in one generation of a datasource. It is cheap, because it reads no
+	// rows.
 	Count(ctx context.Context, space Space, datasourceID string, generation uint64) (int64, error)
 
 	// DeleteGenerations removes the rows of the given generations. The generations may overlap, and may belong to
 	// several datasources. Removing many in one call costs little more than removing one. Missing rows are not an
-	// error. A failed call may have removed some rows.
+	// error. A failed call may have removed some of the rows.
 	DeleteGenerations(ctx context.Context, space Space, which ...Generations) error
 
 	// DropDatastore removes every space of the datastore.
 	DropDatastore(ctx context.Context, datastoreID string) error
 
 	// Spaces lists the spaces that may contain rows of the datastore. A space includes its dimensions, so rows can be
-	// read and removed without asking the model: its server may be unreachable, or the model no longer configured.
-	// Spaces that were never written are not listed. Spaces that have become empty may be listed.
+	// read and removed without asking the model, whose server may be unreachable or which may no longer be configured.
+	// Spaces that were never written are not listed. Empty spaces may be.
 	Spaces(ctx context.Context, datastoreID string) ([]Space, error)
 
 	// Stored calls f for every generation of every datasource in the space, until f fails.
@@ -183,7 +185,6 @@ type Index interface {
 var (
 	ErrInvalid = errors.New("index: invalid row or query")
 	ErrClosed  = errors.New("index: closed")
-	// ErrCorrupt means that stored data does not match its checksum. The space must be rebuilt by indexing its content
-	// again.
+	// ErrCorrupt means that stored data does not match its checksum. To rebuild the space, index its content again.
 	ErrCorrupt = errors.New("index: corrupt")
 )

@@ -3,16 +3,16 @@ package index
 import "sync"
 
 const (
-	// Minimum capacity, in hits, of new slices, and maximum capacity of slices that are put into the pool.
+	// Minimum capacity, in hits, of new slices, and maximum capacity of slices put into the pool.
 	minHitCapacity = 512
 	maxPooledHits  = 4096
 )
 
-// hitsPool reuses the memory of hits. The hits from a hybrid search take about 100 KB. Without the pool, they would be
-// most of a query's garbage.
+// hitsPool reuses the memory of hits. The hits of a hybrid search take about 100 KB, and would otherwise be most of a
+// query's garbage.
 var hitsPool sync.Pool
 
-// Allocate sets Hits to n zeroed hits. Their memory comes from the pool, and Release returns it there.
+// Allocate sets Hits to n zeroed hits, with memory from the pool. Release returns the memory to the pool.
 func (r *Result) Allocate(n int) {
 	hits, ok := hitsPool.Get().(*[]Hit)
 	if !ok || cap(*hits) < n {
@@ -23,7 +23,7 @@ func (r *Result) Allocate(n int) {
 	r.pooled, r.Hits = hits, *hits
 }
 
-// Release returns the memory of the hits to the pool, if Allocate took it from there. The hits must not be used
+// Release returns the memory of the hits to the pool if Allocate took it from there. The hits must not be used
 // afterwards; their texts and terms remain valid.
 func (r *Result) Release() {
 	if r.pooled == nil {

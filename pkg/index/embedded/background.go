@@ -11,14 +11,13 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// queue holds the spaces that are waiting for background work, each once. If the queue is full, further spaces are not
-// added. Each write to such a space tries to add it again.
+// queue holds the spaces waiting for background work, each once. If the queue is full, more spaces are not added. Every
+// write to such a space tries again.
 type queue struct {
 	spaces  chan index.Space
 	waiting sync.Map // index.Space → struct{}
 }
 
-// add queues a space unless it is already queued.
 func (q *queue) add(id index.Space) {
 	if _, waiting := q.waiting.LoadOrStore(id, struct{}{}); waiting {
 		return
@@ -42,7 +41,7 @@ func (x *Index) queueMerge(s *store.Space, id index.Space) {
 	}
 }
 
-// queueIVF queues a space if its IVF has to be built or extended.
+// queueIVF queues a space if its IVF must be built or extended.
 func (x *Index) queueIVF(s *store.Space, id index.Space) {
 	if s.NeedsIVF() {
 		x.ivfs.add(id)
@@ -77,7 +76,7 @@ func (x *Index) mergeAll(ctx context.Context, id index.Space) error {
 	return x.mergeWhile(ctx, id, lexical.SegmentsToMerge)
 }
 
-// settle merges the small segments of an idle space; see lexical.SegmentsToSettle. Then it marks the space as idle, and
+// settle merges the small segments of an idle space; see lexical.SegmentsToSettle. It then marks the space as idle, and
 // queues an IVF build if one is due.
 func (x *Index) settle(ctx context.Context, id index.Space) error {
 	if err := x.mergeWhile(ctx, id, lexical.SegmentsToSettle); err != nil {
@@ -103,14 +102,14 @@ func (x *Index) mergeWhile(ctx context.Context, id index.Space, choose func([]le
 	return nil
 }
 
-// repairIVF queues a space if a search found its IVF damaged, so that the IVF is rebuilt.
+// repairIVF queues a space for rebuilding its IVF if a search found the IVF damaged.
 func (x *Index) repairIVF(s *store.Space, id index.Space) {
 	if s.IVFBroken() {
 		x.queueIVF(s, id)
 	}
 }
 
-// runIVF builds the IVF of one space at a time until the index is closed. Merges run concurrently with these builds.
+// runIVF builds the IVF of one space at a time until the index is closed. Merges run at the same time.
 func (x *Index) runIVF(ctx context.Context) {
 	for {
 		select {
@@ -119,7 +118,7 @@ func (x *Index) runIVF(ctx context.Context) {
 		case id := <-x.ivfs.spaces:
 			x.ivfs.waiting.Delete(id)
 			err := x.building.run(ctx, x, id, (*store.Space).MaintainIVF)
-			// Do not log damage to vectors or codes: Index.use has already recorded it.
+			// Do not log damage to vectors or codes, which Index.use has already recorded.
 			known := errors.Is(err, store.ErrNotFound) || errors.Is(err, index.ErrClosed) || errors.Is(err, index.ErrCorrupt)
 			if err != nil && ctx.Err() == nil && !known {
 				x.log.Error("building the IVF", "datastore", id.DatastoreID, "error", err)
@@ -128,14 +127,14 @@ func (x *Index) runIVF(ctx context.Context) {
 	}
 }
 
-// ivfBuilds keeps track of the IVF builds in progress.
+// ivfBuilds keeps track of the running IVF builds.
 type ivfBuilds struct {
 	mu      sync.Mutex
 	cancels map[*index.Space]context.CancelFunc
 }
 
-// run opens a space for an IVF build and calls `do` with it. If the datastore is dropped during the build, the context
-// passed to `do` is cancelled and run returns nil.
+// run opens a space for an IVF build and calls `do` with it. If the datastore is dropped meanwhile, the context of `do`
+// is cancelled and run returns nil.
 func (c *ivfBuilds) run(ctx context.Context, x *Index, id index.Space, do func(s *store.Space, ctx context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -157,7 +156,7 @@ func (c *ivfBuilds) run(ctx context.Context, x *Index, id index.Space, do func(s
 	return err
 }
 
-// cancel cancels the builds for a datastore.
+// cancel cancels the builds of a datastore.
 func (c *ivfBuilds) cancel(datastore string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -168,7 +167,7 @@ func (c *ivfBuilds) cancel(datastore string) {
 	}
 }
 
-// A space counts as idle after this time without writes. The small segments of an idle space are merged.
+// Time without writes after which a space is idle. The small segments of an idle space are merged.
 const idleTime = 2 * time.Second
 
 // idleSpaces finds the spaces that have had no writes for a while.
@@ -194,7 +193,7 @@ func (q *idleSpaces) begin(after time.Duration) {
 	q.timer.Stop()
 }
 
-// note records that a space has just been written to, so that it becomes idle only after idleTime.
+// note records that a space has just been written, so that it becomes idle only after idleTime.
 func (q *idleSpaces) note(id index.Space) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -202,7 +201,7 @@ func (q *idleSpaces) note(id index.Space) {
 	q.run(q.idleAfter)
 }
 
-// run starts the timer that signals `ready`, unless it is already running. The caller must hold mu.
+// run starts the timer that signals `ready`, unless it is running. The caller must hold mu.
 func (q *idleSpaces) run(after time.Duration) {
 	if !q.running && !q.ended {
 		q.running = true

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// damaged writes n batches of rows to a new index, and closes it. It returns the directory, the files for a test to
+// damaged writes n batches of rows to a new index, and closes it. It returns the directory, the files that a test may
 // damage, and the results of searches before the damage.
 func damaged(t *testing.T, n int) (dir string, files []string, want []index.Result) {
 	t.Helper()
@@ -154,8 +154,7 @@ func overwrite(path string, at int64, with string) error {
 	return errors.Join(err, f.Close())
 }
 
-// swapRecords exchanges the first two vectors, including their checksums. Each record is then intact, but both are in
-// the wrong place.
+// swapRecords exchanges the first two vectors with their checksums. Each record is then intact, but in the wrong place.
 func swapRecords(path string) error {
 	const record = crashDimensions*4 + 4
 	data, err := os.ReadFile(path)

@@ -25,9 +25,9 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
-// childEnv, childRound and childIVF are environment variables of the test binary when it is run again as a child. The
-// child writes to the directory childEnv until it is killed. Its generations depend on the number childRound, so that
-// they differ from those of earlier rounds.
+// childEnv, childRound and childIVF are environment variables for the test binary when it runs as a child. The child
+// writes to the directory childEnv until it is killed. Its generations depend on the number childRound, and so differ
+// from those of earlier rounds.
 const (
 	childEnv   = "SLUICE_TEST_INDEX_CHILD"
 	childRound = "SLUICE_TEST_INDEX_ROUND"
@@ -42,8 +42,8 @@ const (
 
 var crashSpace = index.Space{DatastoreID: "crash", Model: "m", Dimensions: crashDimensions}
 
-// crashRow returns the row for a datasource, generation and ordinal. All fields are derived from these three values, so
-// the key is enough to check a row.
+// crashRow returns the row for a datasource, generation and ordinal. All fields follow from these three values, so the
+// key is enough to check a row.
 func crashRow(source string, generation uint64, ordinal int) index.Row {
 	key := domain.ChunkKey(source, generation, ordinal)
 	rng := rand.New(rand.NewPCG(generation, uint64(ordinal)<<8|uint64(source[0])))
@@ -67,7 +67,7 @@ func crashWord(source string, generation uint64, ordinal int) string {
 }
 
 // runChild is the main function of the writer that is killed. The writer writes generations, deletes earlier ones, and
-// prints each operation that was acknowledged. runChild returns false immediately if this process is not such a child.
+// prints each acknowledged operation. If this process is not such a child, runChild returns false immediately.
 func runChild() bool {
 	dir := os.Getenv(childEnv)
 	if dir == "" {
@@ -105,14 +105,14 @@ func runChild() bool {
 	}
 }
 
-// acknowledged holds what the children have reported, by datasource: the last generation written, and the generation
-// below which all rows were deleted.
+// acknowledged holds the reports of the children, by datasource: the last generation written, and the generation below
+// which all rows were deleted.
 type acknowledged struct {
 	written, deleted map[string]uint64
 	sizes            vector.Thresholds // thresholds of the index
 }
 
-// crash runs a writer and kills it after some acknowledgements. The moment depends on the round.
+// crash runs a writer and kills it after some acknowledgements, at a moment that depends on the round.
 func (a *acknowledged) crash(t *testing.T, dir string, round int) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -141,7 +141,7 @@ func (a *acknowledged) crash(t *testing.T, dir string, round int) {
 		var what, source string
 		var generation uint64
 		if _, err := fmt.Sscan(lines.Text(), &what, &source, &generation); err != nil {
-			continue // a line that was cut off by the kill
+			continue // the kill cut this line off
 		}
 		if what == "written" {
 			a.written[source] = generation
@@ -149,8 +149,7 @@ func (a *acknowledged) crash(t *testing.T, dir string, round int) {
 			a.deleted[source] = generation
 		}
 		if n == acks {
-			// The writer is killed during one of the next writes. Meanwhile, this loop continues to read
-			// acknowledgements.
+			// The writer is killed during one of the next writes, while this loop continues to read acknowledgements.
 			timer = time.AfterFunc(time.Duration(rng.IntN(4000))*time.Microsecond, func() { _ = cmd.Process.Kill() })
 		}
 	}
@@ -163,8 +162,8 @@ func (a *acknowledged) crash(t *testing.T, dir string, round int) {
 	}
 }
 
-// check opens the index after the crash, and checks that it contains every acknowledged row exactly once, with the
-// content that was written.
+// check opens the index after the crash. It checks that the index contains every acknowledged row exactly once, with
+// the right content.
 func (a *acknowledged) check(t *testing.T, dir string, round int) {
 	t.Helper()
 	x := mustOpen(t, dir, Options{sizes: a.sizes})
@@ -206,8 +205,8 @@ func (a *acknowledged) check(t *testing.T, dir string, round int) {
 	}
 }
 
-// checkGeneration compares the rows of a generation with those that were written. It also searches for one of them by
-// its own word and by its vector.
+// checkGeneration compares the rows of a generation with those written. It also searches for one of them by its own
+// word and by its vector.
 func checkGeneration(t *testing.T, x *Index, source string, generation uint64) {
 	t.Helper()
 	var want []index.Row
@@ -230,7 +229,7 @@ func checkGeneration(t *testing.T, x *Index, source string, generation uint64) {
 	}
 }
 
-// crashRounds is the number of times that a writer is killed.
+// crashRounds is the number of writers to kill.
 const crashRounds = 40
 
 func TestAWriterKilledAtAnyMomentLosesNothingAcknowledged(t *testing.T) {
@@ -252,9 +251,8 @@ func TestAWriterKilledAtAnyMomentLosesNothingAcknowledged(t *testing.T) {
 	}
 }
 
-// TestCloseWaitsForRunningCalls closes an index while segments are being merged and searches are being cancelled.
-// SQLite removes its log only when the last connection is closed. So if the log is gone, no call is still using the
-// file.
+// TestCloseWaitsForRunningCalls closes an index during merges and cancelled searches. SQLite removes its log only when
+// the last connection is closed. So if the log is gone, no call is still using the file.
 func TestCloseWaitsForRunningCalls(t *testing.T) {
 	t.Parallel()
 	for round := range 20 {

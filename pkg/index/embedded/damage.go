@@ -17,8 +17,8 @@ import (
 // corruptSuffix is the suffix of the directory that a damaged space is moved to.
 const corruptSuffix = ".corrupt"
 
-// reportDamage does nothing unless err is index.ErrCorrupt and ctx is not done. It records the space as damaged and,
-// unless this was already recorded, calls Options.Alarm.
+// reportDamage records that a space is damaged and, the first time, calls Options.Alarm. It does nothing unless err is
+// index.ErrCorrupt and ctx is not done.
 func (x *Index) reportDamage(ctx context.Context, id index.Space, err error) {
 	if !errors.Is(err, index.ErrCorrupt) || ctx.Err() != nil {
 		return
@@ -36,7 +36,7 @@ func (x *Index) reportDamage(ctx context.Context, id index.Space, err error) {
 	}
 }
 
-// Damaged returns the spaces that have been found damaged since Open and have not been discarded.
+// Damaged returns the spaces that were found damaged since Open and have not been discarded.
 func (x *Index) Damaged() []index.Space {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -48,7 +48,7 @@ func (x *Index) Damaged() []index.Space {
 // space, or until the space loses its last row.
 //
 // Discard does nothing unless Damaged lists the space. It first reads the whole space, and moves the files only if it
-// finds damage. So it loses no data if it is called twice, or after a temporary fault. Other calls on the datastore
+// finds damage. So no data is lost if Discard is called twice, or after a temporary fault. Other calls on the datastore
 // wait until Discard returns.
 func (x *Index) Discard(ctx context.Context, id index.Space) (bool, error) {
 	key, err := keyOf(id)
@@ -86,8 +86,7 @@ func (x *Index) Discard(ctx context.Context, id index.Space) (bool, error) {
 	return damaged, nil
 }
 
-// quarantine appends corruptSuffix to the name of a space's directory. It replaces the directory that an earlier call
-// set aside.
+// quarantine appends corruptSuffix to the name of a space's directory. It replaces the directory from an earlier call.
 func quarantine(dir string) error {
 	if err := os.RemoveAll(dir + corruptSuffix); err != nil {
 		return err
@@ -98,8 +97,8 @@ func quarantine(dir string) error {
 	return durable.Dir(filepath.Dir(dir))
 }
 
-// Check reads a whole space and verifies all checksums. If a checksum does not match, it fails with index.ErrCorrupt,
-// and Damaged lists the space. A space that was never written passes.
+// Check reads a whole space and verifies all checksums. If one does not match, it fails with index.ErrCorrupt, and
+// Damaged lists the space. A space that was never written passes.
 func (x *Index) Check(ctx context.Context, id index.Space) error {
 	err := x.read(ctx, id, func(v store.View) error { return v.Check(ctx) })
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -108,7 +107,7 @@ func (x *Index) Check(ctx context.Context, id index.Space) error {
 	return nil
 }
 
-// check opens a space that is not open yet, verifies all checksums and closes the space again.
+// check opens a space that is not open, verifies all checksums, and closes the space again.
 func (x *Index) check(ctx context.Context, key spaceKey, id index.Space) error {
 	x.mu.Lock()
 	x.opened++
@@ -121,7 +120,7 @@ func (x *Index) check(ctx context.Context, key spaceKey, id index.Space) error {
 	return errors.Join(s.Read(ctx, func(v store.View) error { return v.Check(ctx) }), s.Close())
 }
 
-// DropDatastore implements index.Index. It waits for calls that are using the datastore. The drop takes effect when the
+// DropDatastore implements index.Index. It waits for running calls on the datastore. The drop takes effect when the
 // datastore's directory is renamed. If the process crashes before the files are deleted, the next Open deletes them.
 func (x *Index) DropDatastore(ctx context.Context, datastoreID string) error {
 	if err := checkDatastore(datastoreID); err != nil {
@@ -160,7 +159,7 @@ func (x *Index) remove(dir string) error {
 	return errors.Join(err, os.RemoveAll(bin))
 }
 
-// beginDrop waits until no other drop of the datastore is in progress. Then it prevents other calls from opening the
+// beginDrop waits until no other drop of the datastore is in progress. It then keeps other calls from opening the
 // datastore until endDrop is called.
 func (x *Index) beginDrop(ctx context.Context, datastoreID string) error {
 	for {
@@ -192,14 +191,14 @@ func (x *Index) endDrop(datastoreID string) {
 	x.broadcast()
 }
 
-// removeFiles closes a space that is unused and has no rows, and deletes its files. The caller must hold mu, which
-// removeFiles releases.
+// removeFiles closes an unused space without rows, and deletes its files. The caller must hold mu, which removeFiles
+// releases.
 func (x *Index) removeFiles(h *handle) error {
 	h.state = closing
 	x.mu.Unlock()
 	dir := x.path(h.key)
 	err := h.space.Close()
-	if !h.space.IsLost() { // otherwise the path may belong to another directory
+	if !h.space.IsLost() { // otherwise another directory may have this path
 		err = errors.Join(err, x.remove(dir))
 	}
 	err = errors.Join(err, os.RemoveAll(dir+corruptSuffix))

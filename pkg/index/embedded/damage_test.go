@@ -122,7 +122,7 @@ func TestACheckFindsDamageWhereverItIs(t *testing.T) {
 			}
 			x := mustOpen(t, dir, Options{})
 			if err := x.check(t.Context(), key, crashSpace); err == nil {
-				// If the check finds no damage, the changed byte must be unused, so that no search result changes.
+				// If the check finds no damage, the changed byte must be unused, and no search result may change.
 				if got, err := answers(t, x); err != nil || !cmp.Equal(want, got, reported) {
 					t.Errorf("byte %d of %s: a check found nothing, a search %v", at, filepath.Base(path), err)
 				}

@@ -10,5 +10,5 @@
 // The lexical and vector packages do not depend on store or SQL. docs/embedded-index.md explains structures, files and
 // limits with an example.
 //
-// Only one process at a time may use the index directory. The caller must ensure this.
+// The caller must ensure that only one process at a time uses the index directory.
 package embedded

@@ -18,8 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
-// backdate converts the directory of a closed space to an earlier format. In formatRows, the codes were not stored by
-// columns. In formatSigns, they were sign bits in a file with another name, and the fields of the state had other
+// backdate converts the directory of a closed space to an earlier format. In formatRows, the codes are not stored by
+// columns. In formatSigns, they are sign bits in a file with another name, and the fields of the state have other
 // names.
 func backdate(t *testing.T, dir string, format int) {
 	t.Helper()
@@ -37,7 +37,7 @@ func backdate(t *testing.T, dir string, format int) {
 	}
 }
 
-// changeState calls `change` with the stored state of a closed space, and stores the changed state.
+// changeState calls `change` with the stored state of a closed space, and stores the result.
 func changeState(t *testing.T, dir string, change func(body map[string]any)) {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(dir, databaseFile))

@@ -16,8 +16,8 @@ var (
 	growthIVF  = flag.Int("growth.cells", 0, "rows from which the space of BenchmarkGrowth has cells, if not the usual number")
 )
 
-// BenchmarkGrowth writes many rows. It reports the cost of the first and of the last rows, including merges. Then it
-// opens the index again, and reports the time until the first result of a search by words and by vector.
+// BenchmarkGrowth writes many rows. It reports the cost of the first and the last rows, including merges. It then opens
+// the index again, and reports the time until the first result of a search by words and by vector.
 func BenchmarkGrowth(b *testing.B) {
 	const batch, stretch = 500, 10_000
 	dir := b.TempDir()

@@ -38,7 +38,7 @@ func TestASpaceIsIdleAfterATimeWithoutWrites(t *testing.T) {
 		}{
 			{0, []index.Space{a, b}, nil},
 			{time.Second, []index.Space{a}, nil},
-			{2100 * time.Millisecond, nil, []index.Space{b}}, // space a was written to in the meantime
+			{2100 * time.Millisecond, nil, []index.Space{b}}, // space a was written meanwhile
 			{2900 * time.Millisecond, nil, nil},
 			{3100 * time.Millisecond, nil, []index.Space{a}},
 			{9 * time.Second, nil, nil}, // each space is reported only once
@@ -57,7 +57,7 @@ func TestASpaceIsIdleAfterATimeWithoutWrites(t *testing.T) {
 	})
 }
 
-// TestAnIdleSpaceIsSettled writes many small batches and waits until they are merged automatically. Searches must find
+// TestAnIdleSpaceIsSettled writes many small batches and waits for them to be merged automatically. Searches must find
 // the same as before.
 func TestAnIdleSpaceIsSettled(t *testing.T) {
 	t.Parallel()
@@ -81,7 +81,7 @@ func TestAnIdleSpaceIsSettled(t *testing.T) {
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// After a restart, many segments that an earlier process left behind are merged as well.
+	// After a restart, segments that an earlier process left behind are also merged.
 	x = mustOpen(t, dir, Options{idleTime: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

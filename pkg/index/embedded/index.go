@@ -24,14 +24,14 @@ type Options struct {
 	// MaxOpenSpaces is the maximum number of open spaces. Each takes up to 24 file handles and, between searches, 100
 	// KB of memory. Default 32.
 	MaxOpenSpaces int
-	// CacheBytes is the memory for all spaces' cached postings, in bytes. Default 32 MiB.
+	// CacheBytes is the memory for cached postings of all spaces, in bytes. Default 32 MiB.
 	CacheBytes int64
-	// RowCacheBytes is the memory for all spaces' recently read rows, in bytes. Default 32 MiB.
+	// RowCacheBytes is the memory for recently read rows of all spaces, in bytes. Default 32 MiB.
 	RowCacheBytes int64
 	// Alarm, if not nil, is called when a space's files are found damaged or missing, so that an audit can start. The
-	// index waits until Alarm returns. Therefore Alarm must return immediately and must not use the index.
+	// index waits for Alarm, which must return immediately and must not use the index.
 	Alarm func()
-	// Set by tests.
+	// For tests.
 	sizes     vector.Thresholds
 	testWrite func(dir string) error // default: testWrite
 	idleTime  time.Duration          // time without writes after which a space is settled
@@ -43,7 +43,7 @@ const (
 	defaultOpenSpaces = 32
 	defaultCacheBytes = 32 << 20
 	defaultRowBytes   = 32 << 20
-	// Maximum number of spaces that are waiting for a merge, and of spaces that are waiting for an IVF build.
+	// Maximum number of spaces waiting for a merge, and of spaces waiting for an IVF build.
 	mergeQueue = 1024
 	// droppedPrefix is the prefix of directories that are being deleted.
 	droppedPrefix = ".dropped-"
@@ -89,12 +89,12 @@ type Index struct {
 
 var _ index.Index = (*Index)(nil)
 
-// maxSearches returns the maximum number of concurrent searches; further ones wait in order of arrival. If there were
-// more searches than processors, the scheduler could interrupt a search for 10 ms, which is enough time to complete
-// several others. The maximum is at least two, so that a search that is waiting for the disk does not block all others.
+// maxSearches returns the maximum number of concurrent searches; more wait in order of arrival. With more searches than
+// processors, the scheduler could interrupt a search for 10 ms, enough time to complete several others. The maximum is
+// at least two, so that a search that waits for the disk does not block all others.
 func maxSearches() int64 { return int64(max(2, processors.Count())) }
 
-// Open opens the index in a directory, creating it if necessary. It does not open spaces. The caller must make sure
+// Open opens the index in a directory, and creates it if necessary. It does not open spaces. The caller must make sure
 // that no other process uses the directory.
 func Open(dir string, opts Options) (*Index, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -132,7 +132,7 @@ func Open(dir string, opts Options) (*Index, error) {
 	return x, nil
 }
 
-// Ready implements index.Index. If the index directory was deleted, Ready recreates it, and a replay then fills it.
+// Ready implements index.Index. If the index directory was deleted, Ready creates it again; a replay then fills it.
 func (x *Index) Ready(context.Context) error {
 	if x.isClosed() {
 		return index.ErrClosed
@@ -168,7 +168,7 @@ func (x *Index) Close() error {
 	return x.closeSpaces(context.Background(), func(spaceKey) bool { return true })
 }
 
-// ClearIdleCaches drops the analysers' caches. If no search has begun since the last call, it also drops the other
+// ClearIdleCaches drops the analysers' caches. If no search has started since the last call, it also drops the other
 // caches and closes idle connections. Call it periodically. It returns the approximate number of bytes freed.
 func (x *Index) ClearIdleCaches() (bytes int64) {
 	x.analyzers.clear()

@@ -23,8 +23,8 @@ import (
 // everywhereIVF makes all tests of the package use an IVF from a few rows on.
 var everywhereIVF = flag.Bool("cells", false, "have indexes that tests open with no other sizes keep codes and cells from a few rows on")
 
-// smallSizes are thresholds with which an IVF is built from a few rows on. The probe radius is so large that IVF
-// searches find the same rows as exact searches.
+// smallSizes are thresholds that lead to an IVF with just a few rows. The probe radius is so large that IVF searches
+// find the same rows as exact searches.
 var smallSizes = vector.Thresholds{Codes: 40, Exact: 8, IVF: 48, Radius: vector.Radius{8, 8}}
 
 func TestConformanceWithIVF(t *testing.T) {
@@ -47,7 +47,7 @@ func openWithIVF(t *testing.T, opts Options, dir string, rows int) *Index {
 	return x
 }
 
-// buildIVF performs the maintenance of the IVF that is due, and returns the state of the space.
+// buildIVF runs any IVF maintenance that is due, and returns the state of the space.
 func buildIVF(t *testing.T, x *Index) *store.Snapshot {
 	t.Helper()
 	var snap *store.Snapshot
@@ -62,7 +62,7 @@ func buildIVF(t *testing.T, x *Index) *store.Snapshot {
 	return snap
 }
 
-// nearestBoth searches the current state twice: with the IVF, and by comparing every vector.
+// nearestBoth searches the current state with the IVF, and then by comparing every vector.
 func nearestBoth(t *testing.T, x *Index, query []float32, limit int) (got, want []string) {
 	t.Helper()
 	err := x.use(t.Context(), crashSpace, false, func(s *store.Space) error {
@@ -98,7 +98,7 @@ func nearestBoth(t *testing.T, x *Index, query []float32, limit int) (got, want 
 func TestReusedSlotsAreFoundByIVF(t *testing.T) {
 	t.Parallel()
 	x := openWithIVF(t, Options{sizes: smallSizes}, t.TempDir(), 300)
-	// Mark the space as queued, so that its IVF is built only when this test builds it.
+	// Mark the space as queued, so that only this test builds its IVF.
 	for waiting := true; waiting; runtime.Gosched() {
 		_, waiting = x.ivfs.waiting.LoadOrStore(crashSpace, struct{}{})
 	}

@@ -42,7 +42,7 @@ func TestFilesThatAreDeletedWhileTheyAreOpenAreMissed(t *testing.T) {
 			if n := alarms.Load(); n != 1 {
 				t.Errorf("%d alarms", n)
 			}
-			// Rows that are written now must be stored on disk.
+			// Rows written now must be stored on disk.
 			mustWrite(t, x, crashSpace, batchOf("a", 2, 7))
 			if err := x.Close(); err != nil {
 				t.Fatal(err)
@@ -67,7 +67,7 @@ func TestAWriteFailsIfItsFilesAreDeleted(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return s.Write(t.Context(), b) // writing to deleted files succeeds while they are open
+		return s.Write(t.Context(), b) // as long as deleted files are open, writes to them succeed
 	})
 	if !errors.Is(err, store.ErrLost) {
 		t.Errorf("err = %v", err)

@@ -23,7 +23,7 @@ func preparedIndex(t *testing.T) (*Index, []index.Row) {
 	return x, rows
 }
 
-// spoiled prepares a query and removes the hits from the result, so that a search that uses this result finds nothing.
+// spoiled prepares a query and removes the hits from the result. A search that uses this result finds nothing.
 func spoiled(t *testing.T, x *Index, q index.Query) index.Prepared {
 	t.Helper()
 	made, err := x.Prepare(t.Context(), crashSpace, q)
@@ -109,7 +109,7 @@ func TestNothingIsPreparedWithoutASpace(t *testing.T) {
 	}
 }
 
-// TestRowsDeletedDuringASearchAreNotFound deletes rows after a reader has started and before it reads.
+// TestRowsDeletedDuringASearchAreNotFound deletes rows after a reader has started but before it reads.
 func TestRowsDeletedDuringASearchAreNotFound(t *testing.T) {
 	t.Parallel()
 	x, _ := preparedIndex(t)

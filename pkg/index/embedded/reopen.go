@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// diskState says, after a failed commit, whether the disk accepts writes again.
+// diskState is the state of the disk after a failed commit: whether it accepts writes again.
 type diskState uint8
 
 const (
@@ -25,12 +25,12 @@ const (
 	diskTestBytes = 256 << 10
 )
 
-// needsReopen reports whether an open space is broken and must be closed and reopened before its next use. It may be
-// closed once h.disk is `diskWritable`. The caller must hold mu.
+// needsReopen reports whether an open space is broken and must be reopened before its next use. It may be closed once
+// h.disk is `diskWritable`. The caller must hold mu.
 //
-// A space breaks when a commit fails. It is reopened only once the disk accepts writes, because opening needs a write:
-// on a disk that has become read-only, no search could read the space any more. While the disk refuses writes, searches
-// read the last commit, and writes fail.
+// A space breaks when a commit fails. Opening a space needs a write. So a space is reopened only once the disk accepts
+// writes: on a read-only disk, no search could read it any more. Until then, searches read the last commit, and writes
+// fail.
 func (x *Index) needsReopen(h *handle) bool {
 	if !h.space.IsBroken() {
 		return false
@@ -38,7 +38,7 @@ func (x *Index) needsReopen(h *handle) bool {
 	if !h.space.IsReadable() {
 		h.disk = diskWritable
 	}
-	if h.disk == diskUnknown && !x.closed { // Close waits for tests that began before
+	if h.disk == diskUnknown && !x.closed { // Close waits only for tests that started before it
 		h.disk = diskTesting
 		x.awaitWrites(h)
 	}
@@ -77,8 +77,9 @@ func (x *Index) testDisk(h *handle) bool {
 	return true
 }
 
-// testWrite checks that a directory's disk accepts writes. It returns nil if the directory does not exist, because then
-// the disk is not the cause of the failure. The test file is named so that Open removes it if a crash leaves it behind.
+// testWrite checks that a directory's disk accepts writes. If the directory does not exist, it returns nil, because the
+// disk is then not the cause of the failure. If a crash leaves the test file behind, Open removes it because of its
+// name.
 func testWrite(dir string) (err error) {
 	f, err := os.CreateTemp(dir, droppedPrefix+"test-*")
 	if errors.Is(err, fs.ErrNotExist) {

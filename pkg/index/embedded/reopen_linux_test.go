@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestASpaceIsReadWhileItsDiskRefusesWrites makes a commit fail, as if the disk had become read-only. No space could be
-// opened on such a disk.
+// TestASpaceIsReadWhileItsDiskRefusesWrites makes a commit fail, as if the disk had become read-only. On such a disk,
+// no space could be opened.
 func TestASpaceIsReadWhileItsDiskRefusesWrites(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -53,7 +53,7 @@ func TestASpaceIsReadWhileItsDiskRefusesWrites(t *testing.T) {
 	}
 }
 
-// openings returns the number of times that a space was opened.
+// openings returns how often a space was opened.
 func openings(x *Index) uint64 {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -139,8 +139,8 @@ func (x *Index) Fill(ctx context.Context, id index.Space, hits []*index.Hit) err
 	return nil
 }
 
-// analyzers is a pool with one analyser per processor. An analyser caches the words of earlier batches. A nil entry
-// stands for an analyser that has not been created yet.
+// analyzers is a pool with one analyser per processor. An analyser caches the words of earlier batches. A nil entry is
+// an analyser that has not been created yet.
 type analyzers chan *analysis.Analyzer
 
 func newAnalyzers(n int) analyzers {
@@ -151,7 +151,7 @@ func newAnalyzers(n int) analyzers {
 	return free
 }
 
-// get waits for an analyser. The caller must return it by calling put.
+// get waits for an analyser. The caller must return it with put.
 func (free analyzers) get(ctx context.Context) (*analysis.Analyzer, error) {
 	select {
 	case a := <-free:
@@ -166,7 +166,7 @@ func (free analyzers) get(ctx context.Context) (*analysis.Analyzer, error) {
 
 func (free analyzers) put(a *analysis.Analyzer) { free <- a }
 
-// clear drops all idle analysers' caches, a few megabytes each.
+// clear drops the caches of all idle analysers, a few megabytes each.
 func (free analyzers) clear() {
 	for range cap(free) {
 		select {

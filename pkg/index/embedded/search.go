@@ -19,8 +19,8 @@ import (
 	"github.com/sluice/sluice/pkg/processors"
 )
 
-// If at most this many rows pass the filter, the vector leg returns as many candidates as the lexical leg, even if fewer
-// are needed.
+// If no more rows than this pass the filter, the vector leg returns as many candidates as the lexical leg, even if
+// fewer are needed.
 const smallRows = 1000
 
 // Search implements index.Index.
@@ -63,7 +63,7 @@ func (x *Index) Search(ctx context.Context, id index.Space, q index.Query) (inde
 	return out, nil
 }
 
-// Prepare runs a query's lexical leg while the query's vector is still being computed. Pass the result to Search in
+// Prepare runs the lexical leg of a query whose vector is still being computed. Pass the result to Search in
 // Query.Prepared. It is nil if the maximum number of searches is already running, or if the space does not exist.
 func (x *Index) Prepare(ctx context.Context, id index.Space, q index.Query) (index.Prepared, error) {
 	if err := index.CheckLimits(q); err != nil {
@@ -93,7 +93,7 @@ func (x *Index) Prepare(ctx context.Context, id index.Space, q index.Query) (ind
 	return out, nil
 }
 
-// lexicalLeg is the result of searching one snapshot for a query's words.
+// lexicalLeg is the result of searching one snapshot by a query's words.
 type lexicalLeg struct {
 	of     *store.Snapshot
 	text   string
@@ -106,9 +106,9 @@ type lexicalLeg struct {
 	best    []topk.Scored
 }
 
-// lexicalSearch resolves the filter, which both legs need, and runs the lexical leg. If Prepare has done this for the
-// same query and the same snapshot, lexicalSearch returns that result. It cannot use a result for another snapshot, in
-// which the slots may belong to other rows.
+// lexicalSearch resolves the filter, which both legs need, and runs the lexical leg. If Prepare has already done this
+// for the same query and snapshot, lexicalSearch returns that result. In another snapshot, the slots may belong to
+// other rows.
 func lexicalSearch(ctx context.Context, v store.View, q index.Query, filter lexical.Filter) (*lexicalLeg, error) {
 	if leg, ok := q.Prepared.(*lexicalLeg); ok && leg.of == v.Snapshot && leg.text == q.Text && leg.rules == q.Rules && leg.limit == q.Limit && leg.filter.Equal(filter) {
 		return leg, nil
@@ -139,9 +139,9 @@ func emptyResult(q index.Query) index.Result {
 	return index.Result{MaxLexical: l.Max, TermWeights: l.Weights}
 }
 
-// searchLegs runs both legs of a search. It runs them concurrently if a processor is idle and no filter has to be
-// resolved first. The vector leg then runs in a new goroutine. Starting the goroutine takes at least 0.1 ms, and the
-// lexical leg need not wait for that.
+// searchLegs runs both legs of a search. It runs them concurrently if a processor is idle and there is no filter to
+// resolve first. The vector leg then runs in a new goroutine. Starting the goroutine takes at least 0.1 ms, for which
+// the lexical leg need not wait.
 func searchLegs(ctx context.Context, v store.View, q index.Query, filter lexical.Filter, query []float32) (words *lexicalLeg, near []topk.Scored, limit int, err error) {
 	dense := query != nil && v.Rows > 0
 	if !dense || !filter.IsEmpty() || q.Text == "" || q.Prepared != nil || v.Rows < vector.ParallelRows || int(vector.Running.Load()) >= processors.Count() {
@@ -152,7 +152,7 @@ func searchLegs(ctx context.Context, v store.View, q index.Query, filter lexical
 		return words, near, limit, err
 	}
 	var both errgroup.Group
-	defer func() { _ = both.Wait() }() // also on errors and panics: the snapshot is released afterwards
+	defer func() { _ = both.Wait() }() // also on errors and panics, because the snapshot is released afterwards
 	limit = vectorLimit(v, nil, q)
 	both.Go(vector.Recovered(func() (err error) {
 		near, err = vector.Search(ctx, &v.Set, nil, query, limit)
@@ -175,7 +175,7 @@ func vectorLimit(v store.View, passing bitmap.Set, q index.Query) int {
 	return q.VectorLimit
 }
 
-// searchView runs both legs and returns all hits from both, without duplicates.
+// searchView runs both legs and returns all their hits, without duplicates.
 func searchView(ctx context.Context, v store.View, q index.Query, filter lexical.Filter, query []float32) (index.Result, error) {
 	leg, near, limit, err := searchLegs(ctx, v, q, filter, query)
 	if err != nil {
@@ -203,8 +203,8 @@ func searchView(ctx context.Context, v store.View, q index.Query, filter lexical
 	return found, nil
 }
 
-// describe completes the hits of both legs. It computes the exact vector scores of hits that only the lexical leg
-// found. `slots` are the slots of the hits, and `near` is the result of the vector leg. Both are sorted by slot.
+// describe completes the hits of both legs. For hits that only the lexical leg found, it computes the exact vector
+// scores. `slots` are the slots of the hits, and `near` is the result of the vector leg. Both are sorted by slot.
 func describe(ctx context.Context, v store.View, hits []index.Hit, slots []uint32, query []float32, near []topk.Scored, words *lexical.Query) error {
 	if err := v.Locate(ctx, slots, hits); err != nil {
 		return err

@@ -15,8 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// spaceKey identifies a space by two directory names: that of its datastore, and that of the space within the
-// datastore's directory.
+// spaceKey identifies a space by two directory names: that of its datastore, and that of the space within it.
 type spaceKey struct {
 	datastore string
 	name      string
@@ -43,8 +42,8 @@ const (
 	closing
 )
 
-// keyOf returns the key of a space. It fails with index.ErrInvalid if the datastore's id cannot name a directory or the
-// dimensions are out of range.
+// keyOf returns the key of a space. It fails with index.ErrInvalid if the datastore's id cannot be a directory name, or
+// if the dimensions are out of range.
 func keyOf(id index.Space) (spaceKey, error) {
 	if err := checkDatastore(id.DatastoreID); err != nil {
 		return spaceKey{}, err
@@ -71,13 +70,13 @@ func checkDatastore(id string) error {
 
 func (x *Index) path(key spaceKey) string { return filepath.Join(x.dir, key.datastore, key.name) }
 
-// use calls f with the open space, opening it if necessary. A missing space is created if `create` is set. Otherwise,
-// the method fails with store.ErrNotFound.
+// use calls f with the open space, and opens it first if necessary. If the space is missing, use creates it if `create`
+// is set, and otherwise fails with store.ErrNotFound.
 func (x *Index) use(ctx context.Context, id index.Space, create bool, f func(*store.Space) error) error {
 	return x.useWith(ctx, id, create, x.acquireIntact, f)
 }
 
-// useWith is like use, but gets the space from the function `acquire`.
+// useWith is like use, but gets the space from `acquire`.
 func (x *Index) useWith(ctx context.Context, id index.Space, create bool, acquire func(context.Context, index.Space, bool) (*handle, error), f func(*store.Space) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -106,8 +105,8 @@ func (x *Index) read(ctx context.Context, id index.Space, f func(store.View) err
 	return x.use(ctx, id, false, func(s *store.Space) error { return s.Read(ctx, f) })
 }
 
-// acquire returns an open space. The caller must pass it to the method release after use. A missing space is created if
-// `create` is set.
+// acquire returns an open space. After use, the caller must pass it to the method release. A missing space is created
+// if `create` is set.
 func (x *Index) acquire(ctx context.Context, id index.Space, create bool) (*handle, error) {
 	key, err := keyOf(id)
 	if err != nil {
@@ -152,7 +151,8 @@ func (x *Index) acquire(ctx context.Context, id index.Space, create bool) (*hand
 	}
 }
 
-// open opens a space, or creates it if it is missing and `create` is set. The caller must hold mu, which open releases.
+// open opens a space. If the space is missing and `create` is set, open creates it. The caller must hold mu, which open
+// releases.
 func (x *Index) open(ctx context.Context, key spaceKey, id index.Space, create bool) (*handle, error) {
 	h := &handle{key: key}
 	x.spaces[key] = h
@@ -176,16 +176,16 @@ func (x *Index) open(ctx context.Context, key spaceKey, id index.Space, create b
 	return h, nil
 }
 
-// count adds one to the number of uses in progress, and marks the space as the most recently used one. The caller must
-// hold mu.
+// count adds one to the number of uses in progress, and marks the space as the most recently used. The caller must hold
+// mu.
 func (x *Index) count(h *handle) {
 	h.refs++
 	x.useCount++
 	h.used = x.useCount
 }
 
-// release ends the caller's use of a space. If nobody else is using the space, release removes it if it is empty, or
-// closes it if it is broken and the disk accepts writes.
+// release ends the caller's use of a space. If there are no other uses, release removes the space if it is empty. If
+// the space is broken and the disk accepts writes, release closes it.
 func (x *Index) release(h *handle) {
 	x.mu.Lock()
 	h.refs--
@@ -204,8 +204,8 @@ func (x *Index) release(h *handle) {
 	x.mu.Unlock()
 }
 
-// logError logs an error, if any, from closing a space that the current call no longer needs. The call must not fail
-// because of this error.
+// logError logs any error from closing a space that the current call no longer needs. Such an error must not make the
+// call fail.
 func (x *Index) logError(err error) {
 	if err != nil {
 		x.log.Error("closing an unused space", "error", err)
@@ -242,7 +242,7 @@ func (x *Index) broadcast() {
 	x.changed = make(chan struct{})
 }
 
-// closeSpaces closes all matching spaces, each as soon as it is unused. It returns when all are closed.
+// closeSpaces closes all matching spaces, each as soon as it is unused. It returns once all are closed.
 func (x *Index) closeSpaces(ctx context.Context, match func(spaceKey) bool) error {
 	var errs []error
 	for {
@@ -276,7 +276,7 @@ func (x *Index) closeSpaces(ctx context.Context, match func(spaceKey) bool) erro
 }
 
 // acquireIntact is like acquire, but makes sure that the space's files are still in place. If they were deleted or
-// replaced, it opens the files that are there now and calls Options.Alarm.
+// replaced, it opens the current files and calls Options.Alarm.
 func (x *Index) acquireIntact(ctx context.Context, id index.Space, create bool) (*handle, error) {
 	for {
 		h, err := x.acquire(ctx, id, create)
@@ -328,8 +328,8 @@ func (x *Index) Spaces(ctx context.Context, datastoreID string) ([]index.Space, 
 	return out, nil
 }
 
-// isSpaceName reports whether a directory name is a space's name. It returns false for a damaged space that Discard has
-// moved.
+// isSpaceName reports whether a directory name is the name of a space. It returns false for a damaged space that
+// Discard has moved.
 func isSpaceName(name string) bool {
 	for i := range len(name) {
 		if c := name[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {

@@ -58,8 +58,8 @@ func search(ctx context.Context, t *testing.T, x *Index, q index.Query) map[stri
 	return out
 }
 
-// TestListsOutliveMerges checks that a list is computed again after a write, but not after a merge, because a merge
-// changes no rows.
+// TestListsOutliveMerges checks that a list is computed again after a write, but not after a merge, which changes no
+// rows.
 func TestListsOutliveMerges(t *testing.T) {
 	t.Parallel()
 	x := mustOpen(t, t.TempDir(), Options{idleTime: time.Hour})

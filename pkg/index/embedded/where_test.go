@@ -15,8 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/checksum"
 )
 
-// hideLongTerms renames the terms for long values in a closed space, so that the space looks as if an earlier version
-// had written it. The new names keep the order of the terms.
+// hideLongTerms renames the terms for long values in a closed space, as if an earlier version had written the space.
+// The new names keep the order of the terms.
 func hideLongTerms(t *testing.T, dir string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(dir, databaseFile))

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// BenchmarkCommonWords searches for eight of the fifty most common words that are not stop words. Each of them occurs
-// in a large part of the rows.
+// BenchmarkCommonWords searches for eight of the fifty most common words that are not stop words. Each occurs in a
+// large part of the rows.
 func BenchmarkCommonWords(b *testing.B) {
 	eachSize(b, func(b *testing.B, x *Index, c *benchCorpus) {
 		for _, n := range []int{10, 200} {

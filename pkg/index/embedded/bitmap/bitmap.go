@@ -1,4 +1,4 @@
-// Package bitmap implements sets of slots. A slot is the number of a row in a space. It is less than MaxSlots. A word
+// Package bitmap implements sets of slots. A slot is the number of a row in a space, and less than MaxSlots. A word
 // represents 64 slots: slot s is bit s%64 of word s/64.
 package bitmap
 
@@ -78,7 +78,7 @@ func (e *Edit) Set(slot uint32) { e.chunk(slot)[slot/64%ChunkWords] |= 1 << (slo
 // Clear removes a slot.
 func (e *Edit) Clear(slot uint32) { e.chunk(slot)[slot/64%ChunkWords] &^= 1 << (slot % 64) }
 
-// Done returns the edited bitmap. Afterwards, Changed is the edit's only method that may be called.
+// Done returns the edited bitmap. Afterwards, only the method Changed may be called.
 func (e *Edit) Done() Bitmap { return Bitmap{e.chunks} }
 
 // Has reports whether a slot is in the edited set.
@@ -95,7 +95,7 @@ func (e *Edit) Changed() iter.Seq2[int, []uint64] {
 	}
 }
 
-// Set is the set of slots that pass a search's filter. It has one bit per slot. A nil Set lets all slots pass.
+// Set is the set of slots that pass a search's filter, with one bit per slot. A nil Set lets all slots pass.
 type Set []uint64
 
 // NewSet returns an empty set for slots less than n.
@@ -104,7 +104,7 @@ func NewSet(n uint32) Set { return make(Set, (int(n)+63)/64) }
 // Add adds a slot, which must be less than NewSet's n.
 func (s Set) Add(slot uint32) { s[slot/64] |= 1 << (slot % 64) }
 
-// Word returns 64 bits, one for each of the slots 64w to 64w+63. A bit is 1 if its slot passes the filter.
+// Word returns one bit for each of the slots 64w to 64w+63. A bit is 1 if its slot passes the filter.
 func (s Set) Word(w int) uint64 {
 	if s == nil {
 		return ^uint64(0)
@@ -130,7 +130,7 @@ func (s Set) Union(other Set) {
 	}
 }
 
-// Complement replaces s by the slots that are not in it. The set must not be nil. The result may contain slots beyond
+// Complement replaces s with the slots that are not in it. The set must not be nil. The result may contain slots beyond
 // NewSet's n.
 func (s Set) Complement() {
 	for i := range s {

@@ -26,8 +26,8 @@ const (
 	Condition             // result that filters need; the key's Term is its name
 )
 
-// Caches are shared by all spaces in an index. The cache Lists holds term lists and the directories of segments. Blocks
-// of postings have a cache of their own, because they are larger than most lists and are needed only to build lists.
+// Caches are shared by all spaces in an index. Lists holds term lists and the directories of segments. Blocks of
+// postings have a separate cache, because they are larger than most lists and are needed only to build lists.
 type Caches struct{ Lists, Blocks, Rows *Cache }
 
 // Blocks get 1/blockShare of the memory for postings.
@@ -41,7 +41,7 @@ func NewCaches(postings, rows int64) Caches {
 // Clear removes all values and returns their size in bytes.
 func (c Caches) Clear() int64 { return c.Lists.Clear() + c.Blocks.Clear() + c.Rows.Clear() }
 
-// Forget removes the cached values of a space that has been closed. `space` is the Key.Space of these values.
+// Forget removes the cached values of a closed space. `space` is their Key.Space.
 func (c Caches) Forget(space uint64) {
 	c.Lists.forget(space)
 	c.Blocks.forget(space)

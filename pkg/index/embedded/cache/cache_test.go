@@ -21,7 +21,7 @@ func TestACacheIsBounded(t *testing.T) {
 		case 1:
 			c.Replace(key, nil, size)
 		case 2:
-			c.Put(key, nil, limit) // exceeds the limit together with the overhead of an entry
+			c.Put(key, nil, limit) // with the overhead of an entry, this exceeds the limit
 			if _, ok := c.Get(key); ok && c.items[key].Value.(*item).size >= limit {
 				t.Fatal("kept what is larger than all may be")
 			}

@@ -12,13 +12,13 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// Filter terms are indexed and looked up like words. Each starts with a control character and a letter that stands for
-// the field. Analysed text contains no control characters, so a filter term never equals a word, and filters are exact.
+// Filter terms are indexed and looked up like words. Each starts with a control character and a letter for the field.
+// Analysed text contains no control characters, so a filter term never equals a word, and filters are exact.
 //
 // The term for a metadata value consists of metadataFacet, the length of the key, the key, and the identity of the
-// value. All values of a key therefore have terms with the same prefix. If a value is too long, its term contains a
-// hash instead. The value then has a second term, longFacet with the start of the value, for comparisons by order and
-// prefix. A row with hashed values has the term longMark, unless it was written by a version without longFacet.
+// value. So the terms of all values of a key share a prefix. If a value is too long, its term contains a hash instead.
+// The value then has a second term, longFacet with the start of the value, for comparisons by order and prefix. A row
+// with hashed values has the term longMark, unless a version without longFacet wrote it.
 const (
 	facetMark       = "\x01"
 	datasourceFacet = facetMark + "d"
@@ -28,11 +28,11 @@ const (
 	longMark        = facetMark + "r"
 )
 
-// Maximum length in bytes of a value in a filter term. A longer value is replaced by its SHA-256.
+// Maximum length in bytes of a value in a filter term. The SHA-256 of a longer value replaces it.
 const maxFacetBytes = 120
 
 // Maximum length in bytes of an identity in a longFacet. It is longer than any text that filters compare by order or
-// prefix, so cutting the identity does not change the result.
+// prefix, so truncating the identity does not change the result.
 const maxLongIdentity = len("s") + filter.MaxOrderBytes + 1
 
 func facet(kind, value string) string {
@@ -43,7 +43,7 @@ func facet(kind, value string) string {
 	return kind + "#" + string(sum[:])
 }
 
-// Facets returns a row's filter terms. It fails with index.ErrInvalid if the metadata cannot be indexed.
+// Facets returns a row's filter terms. If the metadata cannot be indexed, it fails with index.ErrInvalid.
 func Facets(r *index.Row) ([]string, error) {
 	metadata, err := index.Facets(r.Metadata)
 	if err != nil {
@@ -70,8 +70,8 @@ func Facets(r *index.Row) ([]string, error) {
 	return out, nil
 }
 
-// keyed returns the prefix that the terms of all values of a metadata key have in common. It contains the length of the
-// key, so that the values of no other key have the same prefix.
+// keyed returns the common prefix of the terms for all values of a metadata key. It contains the length of the key, so
+// that no other key has the same prefix.
 func keyed(key string) string { return strconv.Itoa(len(key)) + ":" + key }
 
 // isLong reports whether the term of a metadata value contains a hash.
@@ -79,8 +79,7 @@ func isLong(f index.Facet) bool { return len(keyed(f.Key))+len(f.Value) > maxFac
 
 func metadataTerm(key, value string) string { return facet(metadataFacet, keyed(key)+value) }
 
-// alternatives returns the filter terms for the value of a metadata field. If the value is a list, there is one term
-// for each item.
+// alternatives returns the filter terms for the value of a metadata field. For a list, there is one term per item.
 func alternatives(key string, value any) ([]string, error) {
 	terms, err := index.Alternatives(key, value)
 	for i, v := range terms {
@@ -91,12 +90,12 @@ func alternatives(key string, value any) ([]string, error) {
 
 // Filter is an index.Filter, prepared for a search.
 type Filter struct {
-	fields      [][]string // filter terms: one of each field's must match
+	fields      [][]string // filter terms; one term of each field must match
 	where       *filter.Filter
 	datastoreID string // for error messages
 }
 
-// NewFilter prepares a filter. It fails with index.ErrInvalid if the filter is malformed.
+// NewFilter prepares a filter. If the filter is malformed, it fails with index.ErrInvalid.
 func NewFilter(f index.Filter, datastoreID string) (Filter, error) {
 	out := Filter{where: f.Where, datastoreID: datastoreID}
 	for _, ids := range []struct {
@@ -127,8 +126,8 @@ func (f Filter) Equal(g Filter) bool {
 	return f.where == g.where && slices.EqualFunc(f.fields, g.fields, slices.Equal)
 }
 
-// Filter returns the slots that pass a filter. The slots may include dead ones. If the filter is empty, Filter returns
-// nil. If the filter cannot be evaluated, Filter fails with a filter.Error; see index.Filter.
+// Filter returns the slots that pass a filter, possibly including dead ones. For an empty filter, it returns nil. If
+// the filter cannot be evaluated, it fails with a filter.Error; see index.Filter.
 func (v Reader) Filter(ctx context.Context, f Filter) (bitmap.Set, error) {
 	var all bitmap.Set
 	for _, terms := range f.fields {

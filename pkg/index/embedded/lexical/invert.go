@@ -16,8 +16,8 @@ type Document struct {
 	Facets []uint32             // filter terms, by number; duplicates are allowed
 }
 
-// Inverted contains the postings of a batch of rows, by term. The postings contain row numbers, because the rows have
-// no slots yet.
+// Inverted contains the postings of a batch of rows, by term. The rows have no slots yet, so the postings contain row
+// numbers.
 type Inverted struct {
 	terms    []string  // without duplicates
 	lists    []span    // range of postings for each term
@@ -27,7 +27,7 @@ type Inverted struct {
 
 type span struct{ from, to uint32 }
 
-// termKey is the sort key of a term. Most terms differ in their first eight bytes, which are compared as one number.
+// termKey is the sort key of a term. Most terms differ in their first eight bytes, which it compares as one number.
 type termKey struct {
 	start uint64
 	batch uint32 // batch of the term, if several batches are merged
@@ -40,12 +40,11 @@ func startOf(term string) uint64 {
 	return binary.BigEndian.Uint64(start[:])
 }
 
-// Invert returns the postings of documents by term. The documents refer to terms by their numbers in the vocabulary
-// `words`.
+// Invert returns the postings of documents by term. The documents refer to terms by their numbers in `words`.
 func Invert(words *analysis.Batch, documents []Document) Inverted {
 	terms := words.Terms()
 	out := Inverted{terms: terms, lists: make([]span, len(terms)), order: make([]termKey, 0, len(terms))}
-	for _, p := range documents { // first count the postings in each list; a duplicate facet counts twice
+	for _, p := range documents { // first count the postings per list; a duplicate facet counts twice
 		for _, t := range p.Terms {
 			out.lists[t.Term].to++
 		}
@@ -56,7 +55,7 @@ func Invert(words *analysis.Batch, documents []Document) Inverted {
 	total := uint32(0)
 	for n := range out.lists {
 		l := &out.lists[n]
-		if l.to > 0 { // otherwise the term occurs only in rows that were replaced by later rows with the same key
+		if l.to > 0 { // otherwise all rows with the term were replaced by later rows with the same key
 			out.order = append(out.order, termKey{start: startOf(terms[n]), term: uint32(n)})
 		}
 		length := l.to
@@ -87,15 +86,14 @@ func Invert(words *analysis.Batch, documents []Document) Inverted {
 	return out
 }
 
-// Placed is an inverted batch whose rows have slots.
+// Placed is an inverted batch whose rows have been given slots.
 type Placed struct {
 	Inverted
 	Slots []uint32 // ascending
 }
 
 // eachPlacedTerm calls f with each term in the batches, in sorted order, and with the term's postings, sorted by slot.
-// f must not retain the postings. The batches must be sorted: all slots in a batch are lower than those in the next
-// batch.
+// f must not retain the postings. The batches must be sorted: all slots in a batch are lower than those in the next.
 func eachPlacedTerm(batches []Placed, f func(term string, ps []Posting)) {
 	order := mergedOrder(batches)
 	var ps []Posting
@@ -157,8 +155,7 @@ func mergedOrder(batches []Placed) []termKey {
 	return runs[0]
 }
 
-// BuildBlocks returns the postings from the given batches as blocks, without checksums, and the first term in each
-// block.
+// BuildBlocks returns the postings of the given batches as blocks, without checksums, and the first term in each block.
 func BuildBlocks(batches []Placed) (blocks [][]byte, firsts []string) {
 	builder := BlockBuilder{Put: func(block []byte) error {
 		blocks = append(blocks, block)

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// boundSlack is the factor by which sums of bounds are raised. The scores may be added up in a different order than
-	// the bounds, and thus be rounded differently. Even so, no score may exceed its bound.
+	// boundSlack is the factor by which sums of bounds are raised. Scores may be added up in a different order than
+	// bounds, and be rounded differently. Even so, no score may exceed its bound.
 	boundSlack = 1 + 1e-9
-	// If a window has at most this many postings to add up, their slots are marked as touched. Afterwards, only touched
-	// slots are examined instead of the whole window.
+	// If a window has no more postings than this to add up, their slots are marked as touched. Only touched slots are
+	// examined afterwards, rather than the whole window.
 	sparsePostings = windowSlots / 4
-	// If at most this many slots of a window pass the filter, each of them is looked up in the lists individually.
+	// If no more slots of a window than this pass the filter, each is looked up in the lists individually.
 	sparseFiltered = windowSlots / 64
 	// Cost of looking up a row in a list, relative to reading one posting.
 	lookupCost = 5
@@ -25,7 +25,7 @@ const (
 
 // maxScore finds the best rows window by window. It skips a window if no row in it can exceed the threshold θ. In other
 // windows, it divides the lists into essential and non-essential ones. The non-essential lists are those with the
-// lowest bounds, as long as the sum of these bounds stays below θ. A row that is only in non-essential lists cannot
+// lowest bounds, as long as the sum of their bounds stays below θ. A row that is only in non-essential lists cannot
 // exceed θ. So these lists are read only for rows whose score in the essential lists comes close to θ. (MaxScore:
 // Turtle and Flood, Query Evaluation: Strategies and Optimizations, Information Processing & Management 31(6), 1995.
 // Windows provide block-max bounds.)
@@ -44,7 +44,7 @@ type maxScore struct {
 	order []int // lists with postings in the window
 }
 
-// scratch accumulates the scores in a window. Between windows, all its scores are zero.
+// scratch accumulates the scores in a window. Between windows, all scores in it are zero.
 type scratch struct {
 	scores  [windowSlots]float64
 	touched [windowWords]uint64
@@ -52,8 +52,8 @@ type scratch struct {
 
 var scratchPool = sync.Pool{New: func() any { return new(scratch) }}
 
-// Top returns the live slots that pass the filter and have the best BM25 scores. It returns at most `limit` slots,
-// unordered.
+// Top returns the live slots that pass the filter and have the best BM25 scores: at most `limit` slots, in no
+// particular order.
 func (v Reader) Top(l *Query, filter bitmap.Set, limit int) []topk.Scored {
 	if len(l.lists) == 0 {
 		return nil
@@ -73,7 +73,7 @@ func (v Reader) Top(l *Query, filter bitmap.Set, limit int) []topk.Scored {
 	return s.top.Items()
 }
 
-// window searches one window, and passes the rows that may be among the best to top.Offer.
+// window searches one window, and passes rows that may be among the best to top.Offer.
 func (s *maxScore) window(w int) {
 	var passing bitmap.Set // the window's part of the filter
 	passes := windowSlots
@@ -86,7 +86,7 @@ func (s *maxScore) window(w int) {
 	}
 	total := s.setBounds(w)
 	threshold, full := s.top.Threshold()
-	if total == 0 || full && total <= threshold { // among equal scores the lower slot ranks first
+	if total == 0 || full && total <= threshold { // if scores are equal, the lower slot ranks first
 		return
 	}
 	if passes <= sparseFiltered {
@@ -97,8 +97,8 @@ func (s *maxScore) window(w int) {
 	s.top.CompactOnce()
 }
 
-// setBounds determines, for each list, an upper bound on the list's contribution to any score in window w. It returns
-// the sum of these bounds.
+// setBounds determines an upper bound for each list on its contribution to any score in window w. It returns the sum of
+// these bounds.
 func (s *maxScore) setBounds(w int) (total float64) {
 	begin := uint32(w) * windowSlots
 	end := begin + windowSlots
@@ -122,9 +122,9 @@ func (s *maxScore) setBounds(w int) (total float64) {
 	return total * boundSlack
 }
 
-// score adds up the impacts in the essential lists, and passes the rows that may be among the best to s.top.Offer.
+// score adds up the impacts in the essential lists, and passes rows that may be among the best to s.top.Offer.
 func (s *maxScore) score(w int, threshold float64, full bool, passing bitmap.Set) {
-	otherBound, required := 0.0, 0.0 // bound of the non-essential lists, and score that the essential ones must exceed
+	otherBound, required := 0.0, 0.0 // bound of the non-essential lists; score that the essential ones must exceed
 	if full {
 		otherBound = s.partition(threshold)
 		required = max(threshold-otherBound, 0)
@@ -167,9 +167,9 @@ func (s *maxScore) score(w int, threshold float64, full bool, passing bitmap.Set
 	clear(s.touched[:])
 }
 
-// offerPartial offers row i of window w to top. The row's score so far includes only the essential lists, and the other
-// lists can add at most otherBound. offerPartial returns the new value of `required`: the score in the essential lists
-// that the next row must exceed to be offered. Until there is a threshold, it returns `required` unchanged.
+// offerPartial offers row i of window w to top. The row's score so far includes only the essential lists; the others
+// can add at most otherBound. offerPartial returns the new value of `required`: the score in the essential lists that
+// the next row must exceed to be offered. Until there is a threshold, `required` stays unchanged.
 func (s *maxScore) offerPartial(w, i int, otherBound, required float64) float64 {
 	if otherBound > 0 {
 		s.offer(w, i)
@@ -183,8 +183,8 @@ func (s *maxScore) offerPartial(w, i int, otherBound, required float64) float64 
 }
 
 // partition marks the non-essential lists and returns the sum of their bounds. Promising rows in the essential lists
-// are later looked up in all lists, one by one. If these lookups could cost more than reading the non-essential lists,
-// partition marks none and returns 0.
+// are later looked up in all lists, one by one. If that could cost more than reading the non-essential lists, partition
+// marks none and returns 0.
 func (s *maxScore) partition(threshold float64) (otherBound float64) {
 	slices.SortFunc(s.order, func(a, b int) int { return cmp.Compare(s.bounds[a], s.bounds[b]) })
 	count, skipped := 0, 0 // number of non-essential lists, and of their postings

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/checksum"
 )
 
-// Posting records that a term occurs `tf` times in the row at a slot. `length` is the row's number of terms.
+// Posting records that a term occurs `tf` times in the row at a slot. `length` is the number of terms in the row.
 type Posting struct {
 	Slot   uint32
 	tf     uint32
@@ -47,12 +47,12 @@ func appendPostings(dst []byte, ps []Posting) []byte {
 	return dst
 }
 
-// errBlock is returned for a block whose checksum matches but whose content is invalid.
+// errBlock is the error for a block with invalid content whose checksum matches.
 var errBlock = fmt.Errorf("%w: a block of postings cannot be read", index.ErrCorrupt)
 
 // decodePostings appends the n postings of an entry to `dst`.
 func decodePostings(dst []Posting, data string, n int) ([]Posting, error) {
-	dst = slices.Grow(dst, min(n, len(data)/2)) // each takes at least two bytes
+	dst = slices.Grow(dst, min(n, len(data)/2)) // each takes two or more bytes
 	var slot, delta, tf, length uint64
 	var ok bool
 	for range n {
@@ -145,7 +145,7 @@ type markedBlock struct {
 // Number of entries between marks.
 const markEvery = 16
 
-// mark validates a block and records the offsets for binary search. It fails with errBlock if the block is invalid.
+// mark validates a block and records the offsets for binary search. If the block is invalid, it fails with errBlock.
 func mark(block string) (markedBlock, error) {
 	m, n := markedBlock{block: block}, 0
 	for rest := block; len(rest) > 0; n++ {
@@ -163,13 +163,12 @@ func mark(block string) (markedBlock, error) {
 
 func (m markedBlock) bytes() int64 { return int64(len(m.block) + 4*len(m.marks) + 40) }
 
-// eachEntry is an iterator. It calls `yield` with each entry for a term, until `yield` returns false.
+// eachEntry calls `yield` with each entry for a term, until `yield` returns false.
 func (m markedBlock) eachEntry(term string, yield func(entry) bool) error {
 	return m.eachEntryFrom(term, func(e entry) bool { return e.term == term && yield(e) })
 }
 
-// eachEntryFrom is an iterator. It calls the function yield with each entry whose term is not less than `term`, until
-// yield returns false.
+// eachEntryFrom calls `yield` with each entry whose term is not less than `term`, until `yield` returns false.
 func (m markedBlock) eachEntryFrom(term string, yield func(entry) bool) error {
 	at := sort.Search(len(m.marks), func(i int) bool {
 		e, _, ok := firstEntry(m.block[m.marks[i]:])
@@ -184,7 +183,7 @@ func (m markedBlock) eachEntryFrom(term string, yield func(entry) bool) error {
 	})
 }
 
-// BlockBuilder packs postings, which must be sorted by term, into blocks.
+// BlockBuilder packs postings into blocks. The postings must be sorted by term.
 type BlockBuilder struct {
 	Put        func(block []byte) error // receives each block, without checksum
 	block      []byte
@@ -192,7 +191,7 @@ type BlockBuilder struct {
 	FirstTerms []string // first term in each block
 }
 
-// Add appends the postings for a term, which must be sorted by slot. It fails if Put cannot store a block.
+// Add appends the postings of a term, which must be sorted by slot. It fails if Put cannot store a block.
 func (b *BlockBuilder) Add(term string, ps []Posting) error {
 	const step = blockBytes / 8 // maximum number of postings per entry; each takes a few bytes
 	for len(ps) > 0 {

@@ -16,7 +16,7 @@ func FuzzDecodePostings(f *testing.F) {
 	}
 	var many BlockBuilder
 	many.Put = b.Put
-	for i := range 100 { // enough terms for several blocks; the postings of some terms fill several entries
+	for i := range 100 { // enough terms for several blocks; some terms fill several entries
 		ps := make([]Posting, 1+i%3*blockBytes/8)
 		for j := range ps {
 			ps[j] = Posting{uint32(j), 1, 9}

@@ -14,7 +14,7 @@ import (
 
 var mergerPool = sync.Pool{New: func() any { return new(postingsMerger) }}
 
-// Query is the lexical part of a search query. It holds the posting lists of the query's terms.
+// Query is the lexical part of a search query, with the posting lists of the query's terms.
 type Query struct {
 	lists   []*TermList
 	names   []string           // term names
@@ -23,8 +23,7 @@ type Query struct {
 }
 
 // Query reads the posting lists of a query's terms. If there are more than bm25.MaxTerms terms, it keeps those with the
-// highest weights. A filter does not change scores, because document frequencies and lengths are counted over all live
-// rows.
+// highest weights. A filter does not change scores: document frequencies and lengths are over all live rows.
 func (v Reader) Query(ctx context.Context, terms []analysis.QueryTerm) (*Query, error) {
 	l := &Query{Weights: make(map[string]float64, len(terms))}
 	for _, t := range terms {
@@ -65,7 +64,7 @@ func (l *Query) Fill(hits []index.Hit, slots []uint32) {
 	for i, slot := range slots {
 		var having uint64 // one bit per list; there are at most bm25.MaxTerms lists
 		if cap(all)-len(all) < len(l.lists) {
-			all = make([]int, 0, max(len(l.lists), 2*(len(slots)-i))) // hits retain parts of the previous buffers
+			all = make([]int, 0, max(len(l.lists), 2*(len(slots)-i))) // hits retain parts of earlier buffers
 		}
 		n := len(all)
 		for j, t := range l.lists {

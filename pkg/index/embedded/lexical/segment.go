@@ -18,7 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/checksum"
 )
 
-// Source reads stored segments and blocks. The returned data includes the checksum. The caller may keep and modify it.
+// Source reads stored segments and blocks. The returned data includes the checksum. The caller may keep and modify the
+// data.
 type Source interface {
 	// Directory returns a segment's directory.
 	Directory(ctx context.Context, segment int64) ([]byte, error)
@@ -28,7 +29,7 @@ type Source interface {
 	Metadata(ctx context.Context, slots []uint32, f func(slot uint32, metadata map[string]any) error) error
 }
 
-// Reader reads the postings in one snapshot through caches.
+// Reader reads the postings of one snapshot through caches.
 type Reader struct {
 	Slots    uint32 // number of slots ever used
 	Rows     int64  // number of live rows
@@ -41,7 +42,7 @@ type Reader struct {
 	Source   Source
 }
 
-// segmentPostings appends to `dst` the postings for a term in a segment, sorted by slot.
+// segmentPostings appends the postings of a term in a segment to `dst`, sorted by slot.
 func (v Reader) segmentPostings(ctx context.Context, seg Segment, term string, dst []Posting) ([]Posting, error) {
 	from := len(dst)
 	firsts, err := v.Directory(ctx, seg)
@@ -52,12 +53,12 @@ func (v Reader) segmentPostings(ctx context.Context, seg Segment, term string, d
 		dst, err = decodePostings(dst, e.data, e.count)
 		return err == nil
 	}
-	// The term's first entry may be at the end of a block that starts with another term. So go back one block.
+	// The term's first entry may be at the end of a block that starts with another term, so go back one block.
 	i := max(sort.SearchStrings(firsts, term)-1, 0)
 	for ; i < len(firsts) && firsts[i] <= term; i++ {
 		var readErr error
 		if id := seg.FirstBlock + int64(i); i+1 < len(firsts) && firsts[i] == term && firsts[i+1] == term {
-			// The block contains only this term. Do not cache the block, because the term's list will be cached.
+			// The block contains only this term. Do not cache it, because the term's list will be cached.
 			var block string
 			if block, readErr = v.uncachedBlock(ctx, id); readErr == nil {
 				readErr = entries(block, add)
@@ -72,7 +73,7 @@ func (v Reader) segmentPostings(ctx context.Context, seg Segment, term string, d
 			return nil, err
 		}
 	}
-	// Even if the checksums match, a slot can be out of range. Such a slot would cause a panic later.
+	// A slot can be out of range even if the checksums match. It would cause a panic later.
 	for _, p := range dst[from:] {
 		if p.Slot >= v.Slots {
 			return nil, errBlock
@@ -81,8 +82,8 @@ func (v Reader) segmentPostings(ctx context.Context, seg Segment, term string, d
 	return dst, nil
 }
 
-// Directory returns the first term in each block of a segment. It fails with index.ErrCorrupt if the checksum does not
-// match.
+// Directory returns the first term in each block of a segment. If the checksum does not match, it fails with
+// index.ErrCorrupt.
 func (v Reader) Directory(ctx context.Context, seg Segment) ([]string, error) {
 	key := cache.Key{Space: v.OpenID, Kind: cache.Directory, ID: seg.ID}
 	if d, ok := v.Caches.Lists.Get(key); ok {
@@ -127,7 +128,7 @@ func (v Reader) uncachedBlock(ctx context.Context, id int64) (string, error) {
 		return "", fmt.Errorf("reading a block of postings: %w", err)
 	}
 	data, err = checksum.Unseal(id, data, "a block of postings")
-	return unsafe.String(unsafe.SliceData(data), len(data)), err // data belongs to us and is never modified again
+	return unsafe.String(unsafe.SliceData(data), len(data)), err // nobody else has data, and it is never modified again
 }
 
 // cursor reads the entries in a segment, sorted by term.
@@ -138,7 +139,7 @@ type cursor struct {
 	buf     []entry // reusable memory for entries
 }
 
-// advance reads the next block if all entries in the current block have been used.
+// advance reads the next block once all entries in the current one have been used.
 func (c *cursor) advance(ctx context.Context, v Reader) error {
 	for len(c.entries) == 0 && c.block < c.seg.Blocks {
 		block, err := v.uncachedBlock(ctx, c.seg.FirstBlock+c.block)
@@ -158,8 +159,8 @@ func (c *cursor) advance(ctx context.Context, v Reader) error {
 	return nil
 }
 
-// EachTerm calls f with each term in the segments, in sorted order, and with the term's postings, sorted by slot.
-// Postings of dead slots are included. f may modify the slice of postings but must not retain it.
+// EachTerm calls f with each term in the segments, in sorted order, and with the term's postings, sorted by slot. It
+// includes the postings of dead slots. f may modify the slice of postings, but must not retain it.
 func (v Reader) EachTerm(ctx context.Context, group []Segment, f func(term string, ps []Posting) error) error {
 	cursors := make([]*cursor, len(group))
 	for i, seg := range group {
@@ -201,13 +202,13 @@ func (v Reader) EachTerm(ctx context.Context, group []Segment, f func(term strin
 }
 
 const (
-	// MergeFactor is the number of segments in a tier that are merged into one segment of the next tier. Segments in
-	// the next tier are eight times as large.
+	// MergeFactor is the number of segments in a tier that are merged into one segment of the next tier, where segments
+	// are eight times as large.
 	MergeFactor = 8
 	// Maximum number of rows in a segment in the lowest tier.
 	smallestTier = 512
-	// MaxIdleSegments is the maximum number of segments that an idle space keeps. A search reads this many segments
-	// about as fast as a single one.
+	// MaxIdleSegments is the maximum number of segments in an idle space. A search reads this many about as fast as
+	// one.
 	MaxIdleSegments = 3
 )
 
@@ -235,9 +236,9 @@ func SegmentsToMerge(segments []Segment) []Segment {
 	return nil
 }
 
-// SegmentsToSettle returns the segments to merge in an idle space. It returns none if there are at most
-// MaxIdleSegments. Otherwise, it finds the largest segment that is at most twice as large as all smaller segments
-// together, and returns this segment and all smaller ones. So no large segment is rewritten just to add a few rows.
+// SegmentsToSettle returns the segments to merge in an idle space, or none if there are at most MaxIdleSegments. It
+// finds the largest segment that is at most twice as large as all smaller segments together, and returns it with all
+// smaller ones. So no large segment is rewritten just to add a few rows.
 func SegmentsToSettle(segments []Segment) []Segment {
 	if len(segments) <= MaxIdleSegments {
 		return nil

@@ -6,14 +6,14 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// In lists for terms with synonyms, frequencies are counted in fifths, because analysis.SynonymWeight is a whole number
-// of fifths.
+// Lists for terms with synonyms count frequencies in fifths, because analysis.SynonymWeight is a whole number of
+// fifths.
 const (
 	synonymScale  = 5
 	synonymFifths = uint32(analysis.SynonymWeight * synonymScale)
 )
 
-// listFor returns the list for a term of a query, with its alternatives.
+// listFor returns the list for a query term, with its alternatives.
 func (v Reader) listFor(ctx context.Context, t analysis.QueryTerm) (*TermList, error) {
 	if len(t.Alternatives) == 0 || len(v.Segments) == 0 {
 		return v.TermList(ctx, t.Forms)
@@ -45,7 +45,7 @@ func (v Reader) listFor(ctx context.Context, t analysis.QueryTerm) (*TermList, e
 	})
 }
 
-// postings returns the postings of a word's forms, sorted by slot, with frequencies multiplied by a factor.
+// postings returns the postings of a word's forms, sorted by slot. The frequencies are multiplied by a factor.
 func (v Reader) postings(ctx context.Context, g *postingsMerger, forms []string, factor uint32) ([]Posting, error) {
 	if err := v.collect(ctx, g, forms); err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (v Reader) postings(ctx context.Context, g *postingsMerger, forms []string,
 }
 
 // intersection returns the postings of slots that occur in both lists, with the lower frequency. It reuses the memory
-// of a. Both lists are sorted by slot.
+// of a. Both lists must be sorted by slot.
 func intersection(a, b []Posting) []Posting {
 	out := a[:0]
 	for _, p := range a {
@@ -76,8 +76,8 @@ func intersection(a, b []Posting) []Posting {
 	return out
 }
 
-// union returns the postings of slots that occur in either list, with the sum of the frequencies. Both lists are sorted
-// by slot.
+// union returns the postings of slots that occur in either list, with the sum of the frequencies. Both lists must be
+// sorted by slot.
 func union(a, b []Posting) []Posting {
 	if len(b) == 0 {
 		return a

@@ -14,12 +14,12 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// TermList contains the postings for a word, in all its forms, for the live rows. It also contains the impacts of these
-// postings on the score. It is immutable. A cached list may be used until the space's rows change.
+// TermList contains the postings of a word, in all its forms, for the live rows, and the impacts of these postings on
+// the score. It is immutable. A cached list may be used until the space's rows change.
 //
 // The impact of a posting depends only on its kind: the pair of term frequency and document length. There are few
-// different kinds, so a posting stores the number of its kind in one, two or four bytes. A dense list does not store
-// whole slots. It stores the lowest byte of each slot, and for each block of 256 slots the index of the first posting.
+// kinds, so a posting stores the number of its kind in one, two or four bytes. A dense list does not store whole slots.
+// It stores the lowest byte of each slot and, for each block of 256 slots, the index of the first posting.
 type TermList struct {
 	version   int64   // version of the rows
 	weight    float64 // inverse document frequency, or a multiple of it; see times
@@ -28,7 +28,7 @@ type TermList struct {
 
 	slots      []uint32  // ascending; nil in a dense list, which has the next three fields instead
 	lowBytes   []uint8   // lowest byte of each slot
-	blockStart []uint32  // index of the first posting in each block of slots; the last element is the number of postings
+	blockStart []uint32  // index of the first posting in each block of slots, and at the end the number of postings
 	windowMax  []float32 // upper bound of the impacts in each window
 
 	kinds       kindColumn // kind of each posting: an index into `impacts` and `frequencies`
@@ -37,13 +37,13 @@ type TermList struct {
 }
 
 const (
-	// Number of slots per window. The scores in a window fit into the L1 cache.
+	// Number of slots per window. The scores of a window fit into the L1 cache.
 	windowSlots = 4096
 	windowWords = windowSlots / 64
-	// Number of slots per block. One byte is enough to tell the slots of a block apart.
+	// Number of slots per block. One byte distinguishes the slots of a block.
 	blockSlots   = 256
 	windowBlocks = windowSlots / blockSlots
-	// A list is dense if it has at least densePostings postings, and if they cover at least 1/denseShare of all slots.
+	// A list is dense if it has at least densePostings postings, and these cover at least 1/denseShare of all slots.
 	densePostings = 1024
 	denseShare    = 100
 )
@@ -65,7 +65,7 @@ type kindColumn struct {
 	large  []uint32
 }
 
-// set stores one number per posting. The number identifies the posting's kind, and must be less than `kinds`, the
+// set stores one number per posting, the number of the posting's kind. The numbers must be less than `kinds`, the
 // number of different kinds.
 func (k *kindColumn) set(numbers []uint32, kinds int) {
 	switch {
@@ -107,7 +107,7 @@ func (t *TermList) find(slot uint32, from int) (at int, ok bool) {
 }
 
 // seek searches the ascending slots[from:] by galloping. It returns the index of the first element that is at least
-// `slot`, and whether that element equals `slot`.
+// `slot`, and whether the two are equal.
 func seek(slots []uint32, from int, slot uint32) (int, bool) {
 	step := 1
 	for from+step < len(slots) && slots[from+step] < slot {
@@ -132,7 +132,7 @@ func (t *TermList) rangeOf(begin, end uint32, at int) (from, to int) {
 }
 
 // addWindow adds the impacts of postings [from, end) to the scores of their window. It also marks the slots of these
-// postings as touched; for a dense list, only if `mark` is set.
+// postings as touched. For a dense list, it does so only if `mark` is set.
 func (t *TermList) addWindow(buf *scratch, window, from, end int, mark bool) {
 	switch {
 	case t.kinds.small != nil:
@@ -171,7 +171,7 @@ func addWindow[K uint8 | uint16 | uint32](t *TermList, kinds []K, buf *scratch, 
 	}
 }
 
-// TermList returns the list for a word with the given forms, from the cache or from the segments.
+// TermList returns the list for a word with the given forms, either from the cache or from the segments.
 func (v Reader) TermList(ctx context.Context, forms []string) (*TermList, error) {
 	if len(v.Segments) == 0 {
 		return v.listOf(nil), nil
@@ -184,7 +184,7 @@ func (v Reader) TermList(ctx context.Context, forms []string) (*TermList, error)
 	})
 }
 
-// cachedList returns a list from the cache or, if it is not cached, builds it with a merger from the pool.
+// cachedList returns a list from the cache. If the list is not cached, it builds the list with a merger from the pool.
 func (v Reader) cachedList(term string, build func(*postingsMerger) (*TermList, error)) (*TermList, error) {
 	key := cache.Key{Space: v.OpenID, Kind: cache.List, Term: term}
 	if found, ok := v.Caches.Lists.Get(key); ok {
@@ -202,7 +202,7 @@ func (v Reader) cachedList(term string, build func(*postingsMerger) (*TermList, 
 	return list, nil
 }
 
-// collect reads the postings of a word's forms into g, which it empties first.
+// collect empties g and reads the postings of a word's forms into it.
 func (v Reader) collect(ctx context.Context, g *postingsMerger, forms []string) (err error) {
 	g.postings, g.runs = g.postings[:0], g.runs[:0]
 	for _, form := range forms {
@@ -217,7 +217,7 @@ func (v Reader) collect(ctx context.Context, g *postingsMerger, forms []string) 
 	return nil
 }
 
-// listOf builds a list from postings, which must be sorted by slot across all parts. It drops dead slots.
+// listOf builds a list from postings, which must be sorted by slot over all parts. It drops dead slots.
 func (v Reader) listOf(parts ...[]Posting) *TermList { return v.scaledList(1, parts...) }
 
 // scaledList is like listOf, but the unit of the frequencies in the postings is 1/scale of an occurrence.
@@ -254,7 +254,7 @@ func (v Reader) scaledList(scale uint32, parts ...[]Posting) *TermList {
 	return t
 }
 
-// times returns a list with the same postings, in which the weight and the impacts are multiplied by a factor.
+// times returns a list with the same postings whose weight and impacts are multiplied by a factor.
 func (t *TermList) times(factor float64) *TermList {
 	if factor == 1 {
 		return t
@@ -286,7 +286,7 @@ func (t *TermList) encodeDense(buf *listBuilder, slots uint32) {
 		begin, limit := uint32(block*blockSlots), float32(0)
 		for at < t.Postings && buf.slots[at]-begin < blockSlots {
 			t.lowBytes[at] = uint8(buf.slots[at])
-			if a := above[buf.numbers[at]]; a > limit { // the built-in max is slower, as it handles NaN
+			if a := above[buf.numbers[at]]; a > limit { // faster than the built-in max, which handles NaN
 				limit = a
 			}
 			at++
@@ -297,11 +297,11 @@ func (t *TermList) encodeDense(buf *listBuilder, slots uint32) {
 	t.blockStart[windows*windowBlocks] = uint32(t.Postings)
 }
 
-// listBuilder collects the postings for a list, and numbers the different kinds of postings in order of appearance.
+// listBuilder collects the postings of a list, and numbers their kinds in order of appearance.
 type listBuilder struct {
 	slots   []uint32
 	numbers []uint32 // kind of each slot's posting
-	kinds   []kind   // kinds by number
+	kinds   []kind   // kinds, by number
 
 	common [commonFrequencies * commonLengths]uint32 // number of each small kind plus 1, or 0, by frequency and length
 	rare   map[kind]uint32                           // numbers of other kinds
@@ -318,8 +318,7 @@ const (
 
 var listPool = sync.Pool{New: func() any { return &listBuilder{rare: make(map[kind]uint32)} }}
 
-// kindOf returns the number of the kind with this term frequency and row length. It assigns the next number to a new
-// kind.
+// kindOf returns the number of the kind with this term frequency and row length. A new kind gets the next number.
 func (r *listBuilder) kindOf(times, length uint32) uint32 {
 	if times < commonFrequencies && length < commonLengths {
 		known := &r.common[times*commonLengths+length]
@@ -349,7 +348,7 @@ func (r *listBuilder) reset() {
 	clear(r.rare)
 }
 
-// postingsMerger collects the postings for a word, from all its forms and all segments.
+// postingsMerger collects the postings of a word from all its forms and all segments.
 type postingsMerger struct {
 	postings []Posting
 	runs     []run // each sorted by slot
@@ -358,17 +357,17 @@ type postingsMerger struct {
 
 type run struct{ from, to int }
 
-// add records that the postings from the index `from` to the end form a run, that is, a part that is sorted by slot.
+// add records that the postings from the index `from` on are a run: a part that is sorted by slot.
 func (g *postingsMerger) add(from int) {
 	if len(g.postings) > from {
 		g.runs = append(g.runs, run{from, len(g.postings)})
 	}
 }
 
-// parts returns the postings as one or more slices. Put together, these are sorted by slot. If several forms of the
-// word occur at the same slot, their postings become one posting with the sum of their frequencies.
+// parts returns the postings as one or more slices, which are sorted by slot one after another. If several forms of the
+// word occur at the same slot, their postings become one, with the sum of the frequencies.
 func (g *postingsMerger) parts() [][]Posting {
-	// Usually the segments have separate ranges of slots, so their postings need not be merged.
+	// Usually, the segments have separate ranges of slots, and their postings need not be merged.
 	slices.SortFunc(g.runs, func(a, b run) int { return cmp.Compare(g.postings[a.from].Slot, g.postings[b.from].Slot) })
 	parts := make([][]Posting, 0, len(g.runs))
 	for i, r := range g.runs {
@@ -380,7 +379,6 @@ func (g *postingsMerger) parts() [][]Posting {
 	return parts
 }
 
-// merged merges all runs.
 func (g *postingsMerger) merged() []Posting {
 	for len(g.runs) > 1 {
 		g.mergePairs()

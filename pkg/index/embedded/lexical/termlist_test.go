@@ -54,7 +54,7 @@ func TestATermListKeepsEveryPosting(t *testing.T) {
 	}
 }
 
-// allLive returns the set that contains the given number of slots.
+// allLive returns a set of the given number of slots.
 func allLive(slots uint32) bitmap.Bitmap {
 	edit := bitmap.Bitmap{}.Edit()
 	for slot := range slots {

@@ -13,18 +13,18 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/cache"
 )
 
-// maxUnlistedRows is the maximum number of rows that a filter may check by reading their metadata. This is necessary
-// for rows with long values that an earlier version wrote without longFacet. If there are more such rows, the filter
-// fails, and the content has to be indexed again.
+// maxUnlistedRows is the maximum number of rows whose metadata a filter may read. It reads rows with long values that
+// an earlier version wrote without longFacet. If there are more of them, the filter fails, and the content must be
+// indexed again.
 const maxUnlistedRows = 50_000
 
-// slotsOf returns postings with the slots of the rows that have a certain value. Some of the slots may be dead. The
-// caller must not keep the slice.
+// slotsOf returns postings with the slots of the rows that have a certain value. Some slots may be dead. The caller
+// must not keep the slice.
 type slotsOf func() ([]Posting, error)
 
 // eachValue calls f with each value of a key whose identity starts with `start`, until f returns false. It may call f
-// several times with the same value, each time with other slots. A long text may be cut after filter.MaxOrderBytes+1
-// bytes.
+// several times with the same value, each time with other slots. A long text may be truncated after
+// filter.MaxOrderBytes+1 bytes.
 func (v Reader) eachValue(ctx context.Context, key, start, datastoreID string, f func(filter.Value, slotsOf) (bool, error)) error {
 	more := true
 	var err error
@@ -93,8 +93,8 @@ func (v Reader) eachTerm(ctx context.Context, seg Segment, prefix string, f func
 	return nil
 }
 
-// eachUnlisted calls f with the values that eachValue cannot find among the terms: the long values of a key in rows
-// that an earlier version wrote without longFacet.
+// eachUnlisted calls f with the values that eachValue does not find among the terms: long values of a key in rows that
+// an earlier version wrote without longFacet.
 func (v Reader) eachUnlisted(ctx context.Context, key, start, datastoreID string, f func(filter.Value, slotsOf) (bool, error)) error {
 	rows, err := v.unlisted(ctx)
 	if err != nil || len(rows) == 0 {
@@ -129,8 +129,8 @@ func (v Reader) eachUnlisted(ctx context.Context, key, start, datastoreID string
 	return err
 }
 
-// unlisted returns the live slots of rows that have hashed values but were written without longFacet, in ascending
-// order.
+// unlisted returns the live slots of rows that have hashed values but were written without longFacet. They are in
+// ascending order.
 func (v Reader) unlisted(ctx context.Context) ([]uint32, error) {
 	return cached(v, "unlisted", func() (out []uint32, size int, err error) {
 		hashed, found := bitmap.NewSet(v.Slots), false
@@ -171,9 +171,9 @@ type cachedValue[T any] struct {
 	value   T
 }
 
-// cached returns the result of compute. If the result is already in the cache, and the rows have not changed since, it
-// is taken from there. `name` identifies the result within the space. compute also returns the approximate size of its
-// result in bytes.
+// cached returns the result of compute. It takes the result from the cache if it is there and the rows have not changed
+// since. `name` identifies the result within the space. compute also returns the approximate size of its result in
+// bytes.
 func cached[T any](v Reader, name string, compute func() (T, int, error)) (T, error) {
 	key := cache.Key{Space: v.OpenID, Kind: cache.Condition, Term: name}
 	if found, ok := v.Caches.Lists.Get(key); ok {
@@ -188,15 +188,15 @@ func cached[T any](v Reader, name string, compute func() (T, int, error)) (T, er
 	return value, err
 }
 
-// CountValues counts, for each value of a key, the rows in `slots` that have the value. Long texts are cut as
-// index.Counts describes.
+// CountValues counts, for each value of a key, the rows in `slots` with that value. It truncates long texts as
+// described for index.Counts.
 func (v Reader) CountValues(ctx context.Context, key, datastoreID string, slots bitmap.Set) (map[filter.Value]int, error) {
 	out := make(map[filter.Value]int)
 	type pair struct {
 		value filter.Value
 		slot  uint32
 	}
-	seen := make(map[pair]bool) // for cut texts, several of which may become the same value
+	seen := make(map[pair]bool) // for truncated texts: several may become the same value
 	err := v.eachValue(ctx, key, "", datastoreID, func(value filter.Value, of slotsOf) (bool, error) {
 		ps, err := of()
 		if err != nil {

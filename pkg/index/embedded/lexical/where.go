@@ -65,7 +65,7 @@ func (v Reader) checkCondition(ctx context.Context, c *filter.Filter, datastoreI
 
 var kinds = []filter.Kind{filter.Text, filter.Number, filter.Bool, filter.Date}
 
-// hasKind reports whether any live row has a value of the given kind under a key. If `dates` is false, dates count as
+// hasKind reports whether a live row has a value of the given kind under a key. If `dates` is false, dates count as
 // texts.
 func (v Reader) hasKind(ctx context.Context, key string, kind filter.Kind, dates bool, datastoreID string) (bool, error) {
 	start := "s"
@@ -94,7 +94,7 @@ func (v Reader) hasKind(ctx context.Context, key string, kind filter.Kind, dates
 	})
 }
 
-// matching returns the slots that match a filter without Contains conditions, including dead slots. The caller may
+// matching returns the slots, including dead ones, that match a filter without Contains conditions. The caller may
 // modify the set.
 func (v Reader) matching(ctx context.Context, f *filter.Filter, datastoreID string) (bitmap.Set, error) {
 	switch f.Op {
@@ -123,7 +123,7 @@ func (v Reader) matching(ctx context.Context, f *filter.Filter, datastoreID stri
 	return out, nil
 }
 
-// condition returns the slots that match a condition, including dead slots. The set may be in the cache, so it must not
+// condition returns the slots, including dead ones, that match a condition. The set may be in the cache, so it must not
 // be modified.
 func (v Reader) condition(ctx context.Context, c *filter.Filter, datastoreID string) (bitmap.Set, error) {
 	out, err := cached(v, "where:"+c.String(), func() (out bitmap.Set, size int, err error) {

@@ -2,8 +2,8 @@
 // maps.
 //
 // A record is a payload and its checksum (4 bytes), padded to an alignment. In a columnar layout, each group of 64
-// records is transposed: first come the first bytes of all 64 records, then their second bytes, and so on. So one
-// vector instruction reads the same byte of many records.
+// records is transposed: the first bytes of all 64 records come first, then their second bytes, and so on. So one
+// vector instruction can read the same byte of many records.
 package slotfile
 
 import (
@@ -21,15 +21,15 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/checksum"
 )
 
-// ExtentSlots is the number of slots per memory map. It is a multiple of the page size, so each map starts at a page
-// boundary whatever the record length.
+// ExtentSlots is the number of slots per memory map. It is a multiple of the page size, so every map starts at a page
+// boundary, whatever the record length.
 const ExtentSlots = 4096
 
 // extent is one memory-mapped part of a slot file.
 type extent struct {
 	data mmap.MMap
-	// verified has one bit per group of 64 slots. The bit is set once the group's checksums have been verified. Records
-	// that this process writes after that are not verified.
+	// verified has one bit per group of 64 slots, which is set once the group's checksums have been verified. Records
+	// that this process writes later are not verified.
 	verified atomic.Uint64
 }
 
@@ -37,19 +37,19 @@ type extent struct {
 type Layout struct {
 	Payload int // bytes per record, without checksum and padding
 	stride  int // bytes per record, with checksum and padding
-	// Columns is the number of bytes at the start of a record that are transposed one by one. The remaining bytes of
-	// the payload are transposed in units of four. The checksums come last. Transposition is done in groups of 64
-	// records. If Columns is 0, records are not transposed.
+	// Columns is the number of leading bytes of a record that are transposed one by one. The rest of the payload is
+	// transposed in units of four bytes. The checksums come last. Transposition is done in groups of 64 records. If
+	// Columns is 0, records are not transposed.
 	Columns int
 }
 
-// Records returns a layout in which each record is contiguous. The payload and the alignment are given in bytes.
+// Records returns a layout with contiguous records. The payload and the alignment are in bytes.
 func Records(payload, align int) Layout {
 	return Layout{Payload: payload, stride: (payload + 4 + align - 1) / align * align}
 }
 
-// Columns returns a columnar layout with a payload of the given length in bytes. The parameter `columns` is the number
-// of leading bytes that are transposed one by one.
+// Columns returns a columnar layout with a payload of the given length in bytes. `columns` is the number of leading
+// bytes that are transposed one by one.
 func Columns(payload, columns int) Layout {
 	s := Records(payload, columnsAlign)
 	s.Columns = columns
@@ -59,36 +59,36 @@ func Columns(payload, columns int) Layout {
 const (
 	// Number of records that are transposed together.
 	groupRows = 64
-	// Alignment in bytes of transposed records. It makes extents end at a page boundary.
+	// Alignment in bytes of transposed records, with which extents end at a page boundary.
 	columnsAlign = 8
 )
 
-// View is the part of a file that belongs to one snapshot. It is immutable.
+// View is the part of a file in one snapshot. It is immutable.
 type View struct {
 	Layout
 	extents []*extent
 }
 
-// Group returns the records of slots 64w to 64w+63 without verification.
+// Group returns the records of slots 64w to 64w+63. It does not verify them.
 func (v View) Group(w int) []byte {
 	at := w * 64 % ExtentSlots * v.stride
 	return v.extents[w*64/ExtentSlots].data[at : at+64*v.stride : at+64*v.stride]
 }
 
 // Uint32 returns the four bytes at `offset` in the i-th record of a transposed group. `offset` must be a multiple of
-// four and lie after the columns.
+// four and beyond the columns.
 func (v View) Uint32(group []byte, i, offset int) uint32 {
 	return binary.LittleEndian.Uint32(group[64*offset+4*i:])
 }
 
-// Record returns the payload of a slot without verification. The layout must not be columnar.
+// Record returns the payload of a slot. It does not verify it. The layout must not be columnar.
 func (v View) Record(slot uint32) []byte {
 	at := int(slot%ExtentSlots) * v.stride
 	return v.extents[slot/ExtentSlots].data[at : at+v.Payload : at+v.Payload]
 }
 
 // Check verifies the checksums of the live slots among 64w to 64w+63, unless it has already done so since the file was
-// opened. It fails with index.ErrCorrupt if a checksum does not match.
+// opened. If one does not match, it fails with index.ErrCorrupt.
 func (v View) Check(w int, live uint64) error {
 	e := v.extents[w*64/ExtentSlots]
 	bit := uint64(1) << (w % (ExtentSlots / 64))
@@ -123,9 +123,9 @@ type File struct {
 	file *os.File
 }
 
-// Open opens the file of a space that has the given number of committed slots. It removes the records after these
-// slots, which were never committed. It fails with index.ErrCorrupt if the file is missing or too short. If `slots` is
-// 0, it creates a missing file.
+// Open opens the file of a space with the given number of committed slots. It removes the records after these slots,
+// which were never committed. If the file is missing or too short, it fails with index.ErrCorrupt. If `slots` is 0, it
+// creates a missing file.
 func Open(path string, of Layout, slots uint32) (_ *File, err error) {
 	f := &File{Path: path, View: View{Layout: of}}
 	flags := os.O_RDWR
@@ -162,7 +162,7 @@ func Open(path string, of Layout, slots uint32) (_ *File, err error) {
 	return f, nil
 }
 
-// Create creates an empty file, replacing any existing one.
+// Create creates an empty file, and replaces any existing one.
 func Create(path string, of Layout) (*File, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("removing an abandoned vector file: %w", err)
@@ -179,7 +179,7 @@ func (f *File) mapNext() error {
 	if err != nil {
 		return fmt.Errorf("mapping vector file: %w", err)
 	}
-	// Appending does not change the views of snapshots, because each view has its own length.
+	// Appending does not change the views of snapshots, which have their own lengths.
 	f.View.extents = append(f.View.extents, &extent{data: data})
 	return nil
 }
@@ -197,7 +197,7 @@ func (f *File) Grow(slots uint32) error {
 	return nil
 }
 
-// Write writes payloads[i] to slots[i]. Slots must be ascending; adjacent ones are written in one call.
+// Write writes payloads[i] to slots[i]. The slots must be ascending; adjacent ones are written in one call.
 func (f *File) Write(slots []uint32, payloads [][]byte) error {
 	if f.View.Columns > 0 {
 		return f.writeGroups(slots, payloads)
