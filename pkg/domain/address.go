@@ -10,8 +10,7 @@ import (
 // a trailing slash or index name, and the query.
 func SameAddress(a, b string) bool { return canonicalForm(a) == canonicalForm(b) }
 
-// sameAddress is like SameAddress, but the queries must be equal as well. An empty address equals only another empty
-// address.
+// sameAddress is like SameAddress, but compares the queries too. An empty address equals only another empty address.
 func sameAddress(a, b string) bool {
 	if a == "" || b == "" {
 		return a == b
@@ -33,8 +32,8 @@ func canonicalForm(address string) string {
 	return BareHost(u) + p
 }
 
-// BareHost returns the host without "www.", followed by the port unless it is the scheme's default. So http and https
-// addresses with the same host count as one site.
+// BareHost returns the host without "www.", with the port unless it is the default, so that http and https addresses of
+// a host count as one site.
 func BareHost(u *url.URL) string {
 	h := strings.TrimPrefix(strings.ToLower(u.Hostname()), "www.")
 	switch p := u.Port(); {

@@ -17,10 +17,10 @@ const (
 	Private Visibility = "private"
 )
 
-// PromptType selects how an agent's PromptTemplate is used. It is deprecated.
+// PromptType selects how an agent uses its PromptTemplate. It is deprecated.
 type PromptType string
 
-// Prompt types: raw sends promptTemplate unchanged; customer_support wraps it in support instructions.
+// Prompt types: raw sends promptTemplate as it is; customer_support wraps it in support instructions.
 const (
 	PromptRaw             PromptType = "raw"
 	PromptCustomerSupport PromptType = "customer_support"
@@ -40,32 +40,31 @@ type Agent struct {
 	PromptType     PromptType // deprecated; "" if never set
 	PromptTemplate string     // deprecated
 	DatastoreIDs   []string
-	AllowedOrigins []string // origins of web pages that may query a public agent without a key, as ParseOrigin returns them
+	AllowedOrigins []string // origins of web pages that may query a public agent without a key, as returned by ParseOrigin
 	Extra          AgentExtra
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
 }
 
-// AgentExtra holds fields of an agent that are stored unchanged. Clients written for other services keep their settings
-// in such fields.
+// AgentExtra holds fields of an agent that are stored as they are. Clients written for other services keep their
+// settings in such fields.
 type AgentExtra map[string]json.RawMessage
 
-// RestrictKnowledge is the name of the field that restricts an agent to its documents. It is stored in Agent.Extra,
-// where clients written for other services put it.
+// RestrictKnowledge is the field that restricts an agent to its documents. It is stored in Agent.Extra, where clients
+// written for other services put it.
 const RestrictKnowledge = "restrictKnowledge"
 
-// RestrictsKnowledge reports whether the agent answers only from its documents. If the documents contain nothing about
-// a message, such an agent declines to answer and does not ask a model.
+// RestrictsKnowledge reports whether the agent answers only from its documents. If they contain nothing about a
+// message, the agent declines to answer and asks no model.
 func (a Agent) RestrictsKnowledge() bool {
 	return string(bytes.TrimSpace(a.Extra[RestrictKnowledge])) == "true"
 }
 
-// QueryPlanning is the name of the field that says whether a model may plan the searches of an agent. Like
-// RestrictKnowledge, it is stored in Agent.Extra.
+// QueryPlanning is the field that says whether a model may plan an agent's searches. Like RestrictKnowledge, it is
+// stored in Agent.Extra.
 const QueryPlanning = "queryPlanning"
 
-// PlansQueries reports whether a model may divide a question that one search does not answer. It returns true unless
-// the agent's setting is false.
+// PlansQueries reports whether a model may divide a question that one search does not answer. The default is true.
 func (a Agent) PlansQueries() bool {
 	return string(bytes.TrimSpace(a.Extra[QueryPlanning])) != "false"
 }
@@ -73,7 +72,7 @@ func (a Agent) PlansQueries() bool {
 // MaxAgentExtraBytes is the maximum size of an agent's extra fields, in bytes of JSON.
 const MaxAgentExtraBytes = 16 << 10
 
-// Check returns a fault if the fields exceed MaxAgentExtraBytes.
+// Check returns an error if the fields exceed MaxAgentExtraBytes.
 func (e AgentExtra) Check() error {
 	n := 0
 	for name, v := range e {
@@ -89,10 +88,10 @@ func (e AgentExtra) Check() error {
 // ModelNames are the model names that the API accepts.
 var ModelNames = []string{"llm_3_5_turbo", "llm_3_5_turbo_16k", "llm_4", "llm_4_32k"}
 
-// DefaultModelName is the model of an agent that does not name one.
+// DefaultModelName is the model of an agent that names none.
 const DefaultModelName = "llm_3_5_turbo"
 
-// AgentPatch changes an agent. A nil field leaves the setting unchanged.
+// AgentPatch changes an agent. Fields that are nil change nothing.
 type AgentPatch struct {
 	Name           *string
 	Description    *string
@@ -105,10 +104,10 @@ type AgentPatch struct {
 	PromptTemplate *string
 	DatastoreIDs   *[]string
 	AllowedOrigins *[]string
-	Extra          *AgentExtra // replaces extra fields that have the same name and keeps the others
+	Extra          *AgentExtra // replaces extra fields of the same name and keeps the others
 }
 
-// Apply sets the fields of the patch.
+// Apply applies the patch to a.
 func (p AgentPatch) Apply(a *Agent) {
 	assignIf(&a.Name, p.Name)
 	assignIf(&a.Description, p.Description)
@@ -137,16 +136,16 @@ func assignIf[T any](dst *T, v *T) {
 	}
 }
 
-// Placeholders in system prompts, user prompts and templates. All occurrences are replaced; the inserted text is not
-// searched for placeholders.
+// Placeholders in system prompts, user prompts and templates. All occurrences are replaced, but not those in the
+// inserted text.
 const (
 	PlaceholderQuery   = "{query}"
 	PlaceholderContext = "{context}"
 	PlaceholderHistory = "{history}"
 )
 
-// MaxPlaceholders is the maximum number of placeholders in a prompt. Without this limit, a short prompt could insert
-// the documents thousands of times.
+// MaxPlaceholders is the maximum number of placeholders in a prompt. Otherwise a short prompt could insert the
+// documents thousands of times.
 const MaxPlaceholders = 20
 
 // Placeholders counts the placeholders of a prompt.

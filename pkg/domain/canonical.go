@@ -1,17 +1,16 @@
 package domain
 
-// HasCanonical reports whether a page of the site d names the page with the given id as its canonical page. Some sites
-// wrongly name their root as the canonical page of every page. HasCanonical therefore ignores the root as a canonical
-// page, unless the page itself has the same address as the root (see SameAddress).
+// HasCanonical reports whether a page of the site d names the page with this id as canonical. Some sites wrongly name
+// their root on every page, so the root does not count unless the page has the same address (see SameAddress).
 func (d *Datasource) HasCanonical(page DatasourceConfig, id string) bool {
 	root := d.Config.Scope(false).Root
 	return page.Canonical != "" && ChildID(d.ID, page.Canonical) == id &&
 		(!SameAddress(page.Canonical, root) || SameAddress(page.SourceURL, root))
 }
 
-// MayBeReplacedBy reports whether a fetched page, d, may be left out in favour of target, the page that d names as
-// canonical. `similar` says whether the two pages have similar texts; it is ignored until target has been fetched. If d
-// has active content, d is kept until target has content, too, or until the processing of target has ended.
+// MayBeReplacedBy reports whether the fetched page d may be skipped in favour of target, the page that d names as
+// canonical. `similar` says whether their texts are similar; it is ignored until target has been fetched. If d has
+// active content, it is kept until target has content too or its processing has ended.
 func (d *Datasource) MayBeReplacedBy(target Datasource, similar bool) bool {
 	switch {
 	case !target.Alive() || target.DuplicateOf == d.ID:
@@ -23,9 +22,8 @@ func (d *Datasource) MayBeReplacedBy(target Datasource, similar bool) bool {
 	}
 }
 
-// IsReplacedBy reports whether a page of the site d is left out in favour of keeper, another page with content. This is
-// so if the page names keeper as canonical, keeper does not name the page as canonical, and `similar` says that the two
-// pages have similar texts.
+// IsReplacedBy reports whether a page of the site d is skipped in favour of keeper, another page with content. This
+// requires similar texts, and that the page names keeper as canonical but not the other way round.
 func (d *Datasource) IsReplacedBy(page, keeper Datasource, similar bool) bool {
 	return page.ID != keeper.ID && page.GroupID == d.ID && similar &&
 		d.HasCanonical(page.Config, keeper.ID) && !d.HasCanonical(keeper.Config, page.ID)
@@ -34,10 +32,10 @@ func (d *Datasource) IsReplacedBy(page, keeper Datasource, similar bool) bool {
 // maxCanonicals is the maximum length of a chain of canonical addresses.
 const maxCanonicals = 8
 
-// CanonicalCycle follows canonical addresses from the page `from` and reports whether they lead to the page with the
-// given id. If they do, the caller must not replace either page, because the pages would replace one another forever.
-// The result is false if `from` itself names the page with the given id as canonical, because in that case the caller
-// keeps one of the two. CanonicalCycle calls `read` to get the page with an id, or nil if there is none.
+// CanonicalCycle follows canonical addresses from the page `from` and reports whether they lead to the page with this
+// id. If so, the caller must not replace either page, because they would replace one another forever. The result is
+// false if `from` itself names that page as canonical, because the caller then keeps one of the two. `read` returns the
+// page with an id, or nil.
 func (d *Datasource) CanonicalCycle(from Datasource, id string, read func(id string) (*Datasource, error)) (bool, error) {
 	for hop := range maxCanonicals {
 		if from.Config.Canonical == "" {
@@ -59,8 +57,7 @@ func (d *Datasource) CanonicalCycle(from Datasource, id string, read func(id str
 	return false, nil
 }
 
-// BestPage returns the index of the best of several pages with the same content, or -1 for an empty list; see
-// IsBetterThan.
+// BestPage returns the index of the best of several pages with the same content, or -1 without pages; see IsBetterThan.
 func BestPage(pages []DatasourceConfig) int {
 	best, config := -1, DatasourceConfig{}
 	for i, p := range pages {
@@ -71,18 +68,18 @@ func BestPage(pages []DatasourceConfig) int {
 	return best
 }
 
-// PageChange says what the end of a page's job means for the pages that were left out as duplicates of that page.
+// PageChange says what the end of a page's job means for the pages skipped as its duplicates.
 type PageChange int
 
 // Values of PageChange.
 const (
 	PageSame    PageChange = iota // no effect
-	PageLost                      // the page has no content: all pages left out in favour of it are fetched again
-	PageKnown                     // its first content is known: pages that name it as canonical are compared with it
-	PageDiffers                   // its content or redirect has changed: pages with its former content are fetched again
+	PageLost                      // it has no content; all pages skipped in favour of it are fetched again
+	PageKnown                     // it has its first content; pages that name it as canonical are compared with it
+	PageDiffers                   // its content or redirect has changed; pages with its former content are fetched again
 )
 
-// ChangeFrom returns the PageChange for a job that has changed the page from `before` to d.
+// ChangeFrom returns the PageChange for a job that changed the page from `before` to d.
 func (d *Datasource) ChangeFrom(before Datasource) PageChange {
 	switch {
 	case d.GroupID == "":
@@ -100,8 +97,8 @@ func (d *Datasource) ChangeFrom(before Datasource) PageChange {
 	}
 }
 
-// FetchesAgain reports whether a page of the site d must be fetched again after a change to the page keeperID, in
-// favour of which the page was left out. `similar` says whether the two pages have similar texts.
+// FetchesAgain reports whether a page of the site d must be fetched again because the page keeperID has changed. The
+// page was skipped in favour of keeperID; `similar` says whether the two have similar texts.
 func (d *Datasource) FetchesAgain(page Datasource, keeperID string, change PageChange, similar bool) bool {
 	if page.Status != StatusSkipped || page.GroupID != d.ID {
 		return false

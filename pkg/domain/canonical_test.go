@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// pageOf returns a page of the site from siteOfPages.
+// pageOf returns a page of siteOfPages.
 func pageOf(address, canonical string) Datasource {
 	site := siteOfPages()
 	return Datasource{
@@ -77,7 +77,7 @@ func TestYields(t *testing.T) {
 	equal(t, false, site.IsReplacedBy(pageOf(a, b), keeper, false))
 	equal(t, false, site.IsReplacedBy(pageOf(a, ""), keeper, true))
 	equal(t, false, site.IsReplacedBy(keeper, keeper, true))
-	equal(t, false, site.IsReplacedBy(pageOf(a, b), pageOf(b, a), true)) // each page names the other as canonical
+	equal(t, false, site.IsReplacedBy(pageOf(a, b), pageOf(b, a), true)) // each names the other as canonical
 	stranger := pageOf(a, b)
 	stranger.GroupID = "another"
 	equal(t, false, site.IsReplacedBy(stranger, keeper, true))
@@ -88,7 +88,7 @@ func TestCanonicalCycle(t *testing.T) {
 	const base = "https://a.example/"
 	site := siteOfPages()
 	broken := errors.New("broken")
-	// cycle calls CanonicalCycle. `pages` maps each page, named by a letter, to the page that it names as canonical.
+	// cycle calls CanonicalCycle. `pages` maps each page, a letter, to the page that it names as canonical.
 	cycle := func(t *testing.T, pages map[string]string, from, back string) (bool, error) {
 		t.Helper()
 		byID := map[string]*Datasource{}

@@ -5,12 +5,12 @@ import "fmt"
 // Chunking holds the chunk sizes of a datastore. The zero value means the program's defaults, which may change between
 // versions.
 type Chunking struct {
-	TargetTokens int `json:"target_tokens,omitempty"` // target size of chunks in tokens; 0: the default
-	MaxTokens    int `json:"max_tokens,omitempty"`    // maximum size of chunks in tokens; 0: proportional to the target
+	TargetTokens int `json:"target_tokens,omitempty"` // target size in tokens; 0 means the default
+	MaxTokens    int `json:"max_tokens,omitempty"`    // maximum size in tokens; 0 means proportional to the target
 }
 
-// Defaults and limits of Chunking. The default target is small because, for the same total amount of returned text,
-// small chunks contain more answers than large ones.
+// Defaults and limits of Chunking. The default target is small: for the same amount of returned text, small chunks
+// contain more answers than large ones.
 const (
 	DefaultChunkTokens    = 128
 	DefaultMaxChunkTokens = 200
@@ -18,13 +18,13 @@ const (
 	MaxChunkTokens        = 2048
 )
 
-// Names of the API fields, as used in the faults that Chunking.Check returns.
+// Names of the API fields in the errors of Chunking.Check.
 const (
 	FieldTargetTokens = "chunking.targetTokens"
 	FieldMaxTokens    = "chunking.maxTokens"
 )
 
-// Sizes returns both sizes with defaults filled in.
+// Sizes returns both sizes, with the defaults filled in.
 func (c Chunking) Sizes() (target, limit int) {
 	target, limit = c.TargetTokens, c.MaxTokens
 	if target <= 0 {
@@ -39,8 +39,8 @@ func (c Chunking) Sizes() (target, limit int) {
 	return target, limit
 }
 
-// Check returns a fault if a size is out of bounds, or if the target exceeds the maximum. Faults refer to fields by
-// their API names.
+// Check returns an error if a size is out of bounds or the target exceeds the maximum. Errors use the API names of the
+// fields.
 func (c Chunking) Check() []FieldError {
 	var faults []FieldError
 	bound := func(field string, n int) {
@@ -57,13 +57,13 @@ func (c Chunking) Check() []FieldError {
 	return faults
 }
 
-// ChunkingPatch changes a datastore's Chunking. A nil field leaves the size unchanged.
+// ChunkingPatch changes a datastore's Chunking. Fields that are nil change nothing.
 type ChunkingPatch struct {
 	TargetTokens *int
 	MaxTokens    *int
 }
 
-// Apply returns the sizes changed by the patch.
+// Apply returns c with the patch applied.
 func (p ChunkingPatch) Apply(c Chunking) Chunking {
 	assignIf(&c.TargetTokens, p.TargetTokens)
 	assignIf(&c.MaxTokens, p.MaxTokens)

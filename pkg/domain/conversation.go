@@ -8,7 +8,7 @@ import (
 // Conversation is a sequence of questions and answers between one visitor and one agent.
 type Conversation struct {
 	ID          string // a UUID, or the result of CallerConversationID
-	CallerID    string // the id that the caller chose, if it is not a UUID; not unique
+	CallerID    string // the id chosen by the caller, if it is not a UUID; not unique
 	WorkspaceID string
 	AgentID     string
 	VisitorID   string
@@ -26,11 +26,11 @@ func (c Conversation) PublicID() string {
 }
 
 // callerConversation is the prefix of the stored id of a conversation whose id the caller chose. No UUID begins with
-// it, so callers can refer to such a conversation only by the id that they chose.
+// it, so callers can refer to such a conversation only by their own id.
 const callerConversation = "caller:"
 
-// CallerConversationID returns the stored id of a conversation whose id the caller chose. The same callerID denotes
-// different conversations in different workspaces, with different agents, and for different visitors. visitorID is ""
+// CallerConversationID returns the stored id of a conversation whose id the caller chose. The same callerID means
+// different conversations in different workspaces, with different agents and for different visitors. visitorID is ""
 // for callers with an API key for the workspace.
 func CallerConversationID(workspaceID, agentID, visitorID, callerID string) string {
 	return callerConversation + DerivedID("conversation", workspaceID, agentID, visitorID, callerID)
@@ -39,7 +39,7 @@ func CallerConversationID(workspaceID, agentID, visitorID, callerID string) stri
 // ValidConversationID reports whether s can be the id of a conversation.
 func ValidConversationID(s string) bool { return ValidID(strings.TrimPrefix(s, callerConversation)) }
 
-// MaxCallerIDCharacters is the maximum length of a conversation id that a caller chooses.
+// MaxCallerIDCharacters is the maximum length of a conversation id chosen by a caller.
 const MaxCallerIDCharacters = 100
 
 // Role is the author of a message.
@@ -51,8 +51,8 @@ const (
 	RoleAssistant Role = "assistant"
 )
 
-// Message is a question or answer in a conversation. Only an assistant's answer has sources and sentences. Answers of
-// older versions have no sentences.
+// Message is a question or answer in a conversation. Only answers of the assistant have sources and sentences. Answers
+// stored by older versions have no sentences.
 type Message struct {
 	ID             string
 	ConversationID string
@@ -66,14 +66,14 @@ type Message struct {
 // Scope is a permission that a key can grant.
 type Scope string
 
-// Scopes. ScopeQuery only allows querying one agent (APIKey.AgentID).
+// Values of Scope. ScopeQuery only permits queries to one agent (APIKey.AgentID).
 const (
 	ScopeRead  Scope = "read"
 	ScopeWrite Scope = "write"
 	ScopeQuery Scope = "query"
 )
 
-// DefaultWorkspace is the workspace of the first key. The command that creates keys can create further workspaces.
+// DefaultWorkspace is the workspace of the first key. The command that creates keys can create others.
 const DefaultWorkspace = "default"
 
 // APIKey grants access to a workspace. The secret is shown once and never stored.
@@ -84,14 +84,14 @@ type APIKey struct {
 	Hash        string // HashKey of the secret
 	Hint        string // the secret's last four characters
 	Scopes      []Scope
-	AgentID     string // with ScopeQuery: the agent that the key may query
+	AgentID     string // the agent that a key with ScopeQuery may query
 	CreatedAt   time.Time
 	LastUsedAt  *time.Time
 	ExpiresAt   *time.Time
-	Limits      Limits // limits set for this key; nil: none
+	Limits      Limits // limits of this key; nil if there are none
 }
 
-// Can reports whether the key grants the scope. A key with the scope write also grants read.
+// Can reports whether the key grants the scope. The scope write includes read.
 func (k APIKey) Can(s Scope) bool {
 	for _, have := range k.Scopes {
 		if have == s || (s == ScopeRead && have == ScopeWrite) {

@@ -2,7 +2,7 @@ package domain
 
 import "time"
 
-// DatasourceType is the kind of a datasource's content.
+// DatasourceType is the kind of content of a datasource.
 type DatasourceType string
 
 // Types of datasources. A page of a web site is a web_page whose GroupID is the site's id.
@@ -18,24 +18,24 @@ const (
 type Status string
 
 // Statuses: unsynched (accepted) → pending (in the job stream) → running → synched, error or skipped. A resync starts
-// at unsynched again, while the active content stays searchable.
+// at unsynched again, but the active content stays searchable.
 const (
 	StatusUnsynched Status = "unsynched"
 	StatusPending   Status = "pending"
 	StatusRunning   Status = "running"
 	StatusSynched   Status = "synched"
 	StatusError     Status = "error"
-	// StatusSkipped is the status of a page that is deliberately left out, for example because it duplicates another
-	// page or asks not to be indexed.
+	// StatusSkipped is the status of a page that is skipped on purpose, for example because it is a duplicate or asks not
+	// to be indexed.
 	StatusSkipped Status = "skipped"
 )
 
-// Terminal reports whether processing is complete, whatever its result.
+// Terminal reports whether processing has ended, whatever its result.
 func (s Status) Terminal() bool {
 	return s == StatusSynched || s == StatusError || s == StatusSkipped
 }
 
-// Datasource is a unit of content: a file, a page, a site or a text.
+// Datasource is a unit of content: a file, page, site or text.
 type Datasource struct {
 	ID          string
 	WorkspaceID string
@@ -43,48 +43,48 @@ type Datasource struct {
 	GroupID     string // the web_site that a page belongs to, or ""
 	Type        DatasourceType
 	Name        string
-	CustomID    string         // chosen by the caller; usable in filters
+	CustomID    string         // chosen by the caller, for filters
 	Metadata    map[string]any // set by the caller; at most MaxMetadataBytes as JSON
 	Config      DatasourceConfig
-	Original    *Original // the raw content; nil if there is none yet
+	Original    *Original // the raw content; nil before there is any
 
 	Status    Status
 	Progress  Progress
-	Error     string   // reason for status error or skipped, worded for users
+	Error     string   // reason for the status error or skipped, worded for users
 	Warnings  []string // parts of the content that could not be read (pages without text, a truncated table)
 	Chunks    int64    // chunks of the active generation
 	TextBytes int64    // bytes of the chunks' text
-	Crawl     *Crawl   // web_site: newest crawl; nil before the first
+	Crawl     *Crawl   // newest crawl of a web_site; nil before the first
 
 	CreatedAt time.Time
 	UpdatedAt time.Time
-	LastSynch *time.Time // when the active content was last indexed or found to be up to date
+	LastSynch *time.Time // when the active content was last indexed or found up to date
 
 	Processing
 }
 
-// Processing is the internal processing state of a datasource. Users see the fields derived from it: Status, Progress
-// and Error.
+// Processing is the internal processing state of a datasource. Users see what is derived from it: Status, Progress and
+// Error.
 type Processing struct {
-	DiscoveryDone bool   // web_site: the sitemap or the root page has been read
-	FollowLinks   bool   // web_site: pages are discovered by links, not by a sitemap
+	DiscoveryDone bool   // web_site: the sitemap or root page has been read
+	FollowLinks   bool   // web_site: pages are found by following links, not in a sitemap
 	Unchanged     bool   // web_page: the newest fetch found no change
-	DuplicateOf   string // skipped page of a site: id of the page with the same content, if that is the reason
+	DuplicateOf   string // skipped page of a site: id of the page with the same content, if that is why it was skipped
 
 	JobID            string // the newest accepted job; events from other jobs do not change Status
-	Runs             int    // number of ingest jobs put into the outbox so far; if it exceeds 1, earlier jobs may have left rows behind
-	ActiveGeneration uint64 // the generation visible to readers; 0: none yet
-	Fence            uint64 // no generation up to this one can become active any more: a job has failed or the content was removed
+	Runs             int    // number of ingest jobs queued so far; if it exceeds 1, earlier jobs may have left rows behind
+	ActiveGeneration uint64 // the generation that readers see; 0 if there is none yet
+	Fence            uint64 // no generation up to this one can become active: a job has failed or the content was removed
 	Fingerprint      string // fingerprint of the active generation; see Version
 	Inputs           string // inputs of the active generation; see Job.Inputs; "" if unknown
 
-	// Target describes the copy of the datasource in the place that its datastore is moving to (see Place). It is nil
-	// if there is no such copy.
+	// Target describes the copy of the datasource in the place that its datastore is moving to (see Place), or is nil
+	// without a copy.
 	Target *Target
-	// MoveID is the id of the latest move for which a job was queued to copy the datasource's active generation.
+	// MoveID is the id of the last move that queued a job to copy the datasource's active generation.
 	MoveID string
-	// Resume is the state to restore when the newest job, a move job, has ended. It is nil if the newest job is of
-	// another kind or has succeeded.
+	// Resume is the state to restore after the newest job, a move job. It is nil if the newest job is of another kind or
+	// has succeeded.
 	Resume *Resume
 }
 
@@ -97,8 +97,8 @@ type Target struct {
 	Inputs      string `json:"inputs,omitempty"`
 }
 
-// Resume is the state that a datasource had before a move job. The state is restored when the job has ended, because a
-// move job does not change the content that readers see.
+// Resume is a datasource's state before a move job. It is restored after the job, because a move job does not change
+// the content that readers see.
 type Resume struct {
 	Status Status `json:"status"` // synched or error
 	Error  string `json:"error,omitempty"`
@@ -107,28 +107,28 @@ type Resume struct {
 // MaxMetadataBytes is the maximum size of a datasource's metadata as JSON. Every job and chunk contains the metadata.
 const MaxMetadataBytes = 16 << 10
 
-// DatasourceConfig holds the caller's settings and the properties found in the content.
+// DatasourceConfig holds the caller's settings and properties found in the content.
 type DatasourceConfig struct {
 	SourceURL string   `json:"source_url,omitempty"` // web_page: address; web_site: start of discovery
 	Sitemap   string   `json:"sitemap,omitempty"`    // web_site: address of a sitemap
 	Include   []string `json:"include,omitempty"`    // web_site: glob patterns of paths to include; empty: all
 	Exclude   []string `json:"exclude,omitempty"`    // web_site: glob patterns of paths to exclude
-	MaxPages  int      `json:"max_pages,omitempty"`  // web_site: maximum number of pages; 0: the configured limit
-	MaxDepth  int      `json:"max_depth,omitempty"`  // web_site: maximum number of links from the root; 0: DefaultMaxDepth
+	MaxPages  int      `json:"max_pages,omitempty"`  // web_site: maximum number of pages; 0 means the configured limit
+	MaxDepth  int      `json:"max_depth,omitempty"`  // web_site: maximum links from the root; 0 means DefaultMaxDepth
 	MIMEType  string   `json:"mime_type,omitempty"`
 	FileName  string   `json:"file_name,omitempty"`
 	FileSize  int64    `json:"file_size,omitempty"`
 	SHA256    string   `json:"sha256,omitempty"`
 	CustomID  string   `json:"custom_id,omitempty"`
 	Question  string   `json:"question,omitempty"` // qa: the question; the content is the answer
-	// FileID is the File that the datasource was created from; see Datasource.FileID.
+	// FileID is the File from which the datasource was created; see Datasource.FileID.
 	FileID string `json:"file_id,omitempty"`
-	// Chunking is requested for this datasource alone. It takes precedence over the datastore's chunking.
+	// Chunking is the chunking of this datasource alone. It takes precedence over that of the datastore.
 	Chunking *FileChunking `json:"chunking,omitempty"`
-	// ChangedAt is when the content, name, metadata or custom id last changed, or zero if none has changed since the
-	// datasource was created.
+	// ChangedAt is the time of the last change to the content, name, metadata or custom id. It is zero if there was none
+	// since the datasource was created.
 	ChangedAt time.Time `json:"changed_at,omitzero"`
-	// Document is the metadata found in the active content.
+	// Document is metadata from the active content.
 	Document *DocumentInfo `json:"document,omitempty"`
 
 	// Validators of the last fetch, for conditional requests (RFC 9110, section 13).
@@ -136,15 +136,14 @@ type DatasourceConfig struct {
 	LastModified string `json:"last_modified,omitempty"`
 	Depth        int    `json:"depth,omitempty"` // page of a site: number of links from the root
 
-	// Refresh is the schedule of repeated fetches: an interval ("24h"), or five cron fields in UTC ("0 3 * * *"). If it
-	// is empty, no fetches are scheduled.
+	// Refresh is the schedule of repeated fetches: an interval ("24h"), five cron fields in UTC ("0 3 * * *"), or "" for
+	// none.
 	Refresh string `json:"refresh,omitempty"`
-	// Access holds additional headers for requests to the site, or is nil if there are none. Pages of a site use their
-	// site's headers.
+	// Access holds extra headers for requests to the site, or nil. Pages use their site's headers.
 	Access *SiteAccess `json:"access,omitempty"`
-	// Results of the page's last fetch. FinalURL is the address that Redirects led to, or empty if it is SourceURL.
-	// Canonical is the canonical address that the page names, LastMod the time of the page's last change according to
-	// the sitemap, and Rendered says whether a browser was needed.
+	// Results of the page's last fetch. FinalURL is the target of Redirects, or empty if it equals SourceURL. Canonical is
+	// the canonical address that the page names, LastMod the time of its last change according to the sitemap, and
+	// Rendered says whether it needed a browser.
 	FinalURL  string     `json:"final_url,omitempty"`
 	Redirects []Redirect `json:"redirects,omitempty"`
 	Canonical string     `json:"canonical_url,omitempty"`
@@ -153,20 +152,20 @@ type DatasourceConfig struct {
 	// TextHash and Sketch describe the page's text; see Fetched.
 	TextHash string `json:"text_hash,omitempty"`
 	Sketch   []byte `json:"sketch,omitempty"`
-	// TextID identifies the text that the active content was made from; see Event.TextID.
+	// TextID identifies the text of the active content; see Event.TextID.
 	TextID string `json:"text_id,omitempty"`
-	// LinksKnown says whether the links found by the last fetch are stored. If not, the next request for the page is
+	// LinksKnown says whether the links from the last fetch are stored. If not, the next request for the page is
 	// unconditional, because a "not modified" response contains no links.
 	LinksKnown bool `json:"links_known,omitempty"`
-	// Lead limits how far links are followed through pages that match none of the site's include patterns. Such pages
-	// are read only for their links. Lead is 0 for the root and for matching pages. For another page, it is the number
-	// of consecutive pages without a match at the end of the path from the root, including the page itself.
+	// Lead limits how far links are followed through pages that match none of the site's include patterns and are read
+	// only for their links. Lead is 0 for the root and for matching pages. Otherwise it is the number of consecutive pages
+	// without a match at the end of the path from the root, including the page itself.
 	Lead int `json:"lead,omitempty"`
-	// NamedByDocument is true if the caller gave no name, so that the page is named after its document's title.
+	// NamedByDocument is true if the caller gave no name, so that the page has its document's title as its name.
 	NamedByDocument bool `json:"named_by_document,omitempty"`
 }
 
-// WebPatch changes how web content is fetched, starting with the next fetch. A nil field leaves the setting unchanged.
+// WebPatch changes how web content is fetched from the next fetch on. Fields that are nil change nothing.
 type WebPatch struct {
 	Refresh  *string
 	Include  *[]string
@@ -186,7 +185,7 @@ func (p WebPatch) ChangesSite() bool {
 	return p.Include != nil || p.Exclude != nil || p.MaxPages != nil || p.MaxDepth != nil
 }
 
-// Apply sets the fields of the patch.
+// Apply applies the patch to c.
 func (p WebPatch) Apply(c *DatasourceConfig) {
 	assignIf(&c.Refresh, p.Refresh)
 	assignIf(&c.Include, p.Include)
@@ -205,35 +204,35 @@ type Progress struct {
 	Total int64  `json:"total"`
 }
 
-// StageScan is the stage of a scan job that is waiting for its turn.
+// StageScan is the stage of a scan job that waits for its turn.
 const StageScan = "waiting for text recognition"
 
-// StageRetrying is the stage of a job that is waiting for a retry. Datasource.Error then holds the last error.
+// StageRetrying is the stage of a job that waits for a retry. Datasource.Error is then the last error.
 const StageRetrying = "waiting to be tried again"
 
-// StageUnreadable is the stage of a failed job whose content can never be read: it is encrypted, damaged or in an
-// unsupported format. Other failures have no stage.
+// StageUnreadable is the stage of a failed job whose content can never be read, because it is encrypted, damaged or in
+// an unsupported format. Other failures have no stage.
 const StageUnreadable = "unreadable"
 
-// Original points to raw content in the store of originals.
+// Original refers to raw content in the original store.
 type Original struct {
 	Key      string `json:"key"` // unique per upload or fetch, never overwritten
 	SHA256   string `json:"sha256"`
 	Size     int64  `json:"size"`
-	MIMEType string `json:"mime_type"` // declared or detected type; extraction detects the type again
+	MIMEType string `json:"mime_type"` // declared or detected type; extraction detects it again
 	Name     string `json:"name"`      // file name or address; a hint for the format
 }
 
-// Filters restrict a query to some documents. The values of one field are alternatives, and a document must match all
-// fields that are set. A metadata filter requires that the value of a top-level key equals a string, number or boolean.
+// Filters restrict a query to some documents. The values of a field are alternatives, and a document must match all
+// fields that are set. A metadata filter requires a top-level key to have this string, number or boolean.
 type Filters struct {
 	CustomIDs     []string
 	DatasourceIDs []string
 	Metadata      map[string]any
 }
 
-// ActiveDatasource is the part of a datasource that retrieval needs: the generation visible to readers and the
-// properties shown with a fragment.
+// ActiveDatasource is what retrieval needs of a datasource: the generation that readers see and the properties shown
+// with a fragment.
 type ActiveDatasource struct {
 	ID               string
 	DatastoreID      string
@@ -241,14 +240,14 @@ type ActiveDatasource struct {
 	Type             DatasourceType
 	Name             string
 	CustomID         string
-	Place            Place  // place that serves its datastore, read at the same time as ActiveGeneration
-	ActiveGeneration uint64 // 0: no generation is active yet, so no rows may be shown
+	Place            Place  // place that serves its datastore, read together with ActiveGeneration
+	ActiveGeneration uint64 // 0 if no generation is active yet, so that no rows may be shown
 	CreatedAt        time.Time
-	ChangedAt        time.Time // when its content, name, metadata or custom id last changed; zero: not since CreatedAt
+	ChangedAt        time.Time // when its content, name, metadata or custom id last changed; zero if not since CreatedAt
 	MIMEType         string
 	SourceURL        string
 	FileName         string
-	FileID           string         // File that it was created from; "" if there is none
+	FileID           string         // File from which it was created; "" if there is none
 	Metadata         map[string]any // metadata set by the caller
-	Document         *DocumentInfo  // metadata found in the content; nil: none
+	Document         *DocumentInfo  // metadata found in the content; may be nil
 }

@@ -2,7 +2,7 @@ package domain
 
 import "time"
 
-// Engine is the vector engine that stores a datastore's chunks.
+// Engine is the vector engine that stores the chunks of a datastore.
 type Engine string
 
 // Vector engines.
@@ -22,29 +22,29 @@ type Datastore struct {
 	EmbeddingModel string // id of the embedding model
 	Chunking       Chunking
 	OCRLanguages   OCRLanguages // of scans
-	// Since is set by a move. In the place that serves readers, only rows of generations above Since are valid. Lower
-	// generations are left over from an earlier time when the datastore was in the same place.
+	// Since is set by a move. Where readers are served, only rows with generations above Since are valid. Lower ones are
+	// left over from an earlier time in the same place.
 	Since uint64
-	Move  *Move // nil: no move in progress
-	// SearchVersion is the version of the settings that control its searches; 0: it has none. See SearchSettings.
+	Move  *Move // nil if no move is in progress
+	// SearchVersion is the version of the settings for its searches, or 0 without settings. See SearchSettings.
 	SearchVersion int64
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
 }
 
-// SearchSettings is a version of the settings that control the searches of a datastore; see package searchsettings. A
-// version never changes. The numbers of a datastore's versions start at 1 and are never used again.
+// SearchSettings is a version of the settings for a datastore's searches; see package searchsettings. A version never
+// changes. Version numbers start at 1 and are never reused.
 type SearchSettings struct {
 	Version   int64
 	JSON      []byte // nil in lists of versions
 	CreatedAt time.Time
 }
 
-// Serving returns the place that readers are served from.
+// Serving returns the place that serves readers.
 func (d Datastore) Serving() Place { return Place{Engine: d.Type, Model: d.EmbeddingModel} }
 
-// Places returns the places that new content is written to (see Place): the one that serves readers and, during a move,
-// also the move's destination.
+// Places returns the places to which new content is written (see Place): the one that serves readers and the target of
+// a move in progress.
 func (d Datastore) Places() []Place {
 	if d.Move == nil {
 		return []Place{d.Serving()}
@@ -52,21 +52,21 @@ func (d Datastore) Places() []Place {
 	return []Place{d.Serving(), d.Move.To}
 }
 
-// DatastorePatch changes a datastore. A nil field leaves the setting unchanged. Setting Type or EmbeddingModel starts a
-// move (see Place) and replaces a move that is in progress. If the patch names the place that serves readers, the move
-// in progress is cancelled.
+// DatastorePatch changes a datastore. Fields that are nil change nothing. Another Type or EmbeddingModel starts a move
+// (see Place), which replaces a move in progress. If they name the place that serves readers, a move in progress is
+// cancelled.
 type DatastorePatch struct {
 	Type           *Engine
 	EmbeddingModel *string
 	Name           *string
 	Description    *string
 	Visibility     *Visibility
-	Chunking       *ChunkingPatch // sizes of future chunks; existing content keeps its chunks until it is read again
+	Chunking       *ChunkingPatch // sizes of future chunks; existing chunks stay until the content is read again
 	OCRLanguages   *OCRLanguages  // of scans read from now on
 }
 
-// Destination returns the place (see Place) to which the patch moves the datastore. If the patch does not set the
-// engine or the model, the value of the place that serves readers is used. `named` is false if the patch sets neither.
+// Destination returns the place (see Place) to which the patch moves the datastore. An engine or model that the patch
+// does not set stays the same. `named` is false if it sets neither.
 func (p DatastorePatch) Destination(d Datastore) (to Place, named bool) {
 	to = d.Serving()
 	assignIf(&to.Engine, p.Type)
@@ -74,7 +74,7 @@ func (p DatastorePatch) Destination(d Datastore) (to Place, named bool) {
 	return to, p.Type != nil || p.EmbeddingModel != nil
 }
 
-// Apply sets the fields of the patch in d, except Type and EmbeddingModel, which start a move.
+// Apply applies the patch to d, except for Type and EmbeddingModel, which start a move.
 func (p DatastorePatch) Apply(d *Datastore) {
 	assignIf(&d.Name, p.Name)
 	assignIf(&d.Description, p.Description)

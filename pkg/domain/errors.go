@@ -36,7 +36,7 @@ type Error struct {
 	Code       Code
 	Message    string
 	Fields     []FieldError
-	RetryAfter time.Duration // for CodeRateLimit, CodeUnavailable and a temporary CodeConflict; 0: chosen by the API
+	RetryAfter time.Duration // for CodeRateLimit, CodeUnavailable and a temporary CodeConflict; 0 lets the API choose
 	Err        error
 }
 
@@ -51,13 +51,13 @@ func (e *Error) Error() string {
 // Unwrap returns the cause, which is logged but not shown to callers.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Errorf returns an Error with the given code and a message for the caller.
+// Errorf returns an Error with a code and a message for the caller.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
 // Transient wraps err in a CodeUnavailable error with the message. Use it for errors from engines, which are temporary
-// unless they have a code that says otherwise. Transient returns err unchanged if err is nil, already has a code, or is
+// unless their code says otherwise. Transient returns err unchanged if it is nil, already has a code, or is
 // context.Canceled.
 func Transient(err error, message string) error {
 	if _, ok := errors.AsType[*Error](err); err == nil || ok || errors.Is(err, context.Canceled) {
@@ -72,13 +72,12 @@ func Invalid(field, format string, args ...any) *Error {
 	return &Error{Code: CodeInvalid, Message: field + ": " + msg, Fields: []FieldError{{Field: field, Message: msg}}}
 }
 
-// NotFound returns a CodeNotFound error. Resources in another workspace are reported as not found, too.
+// NotFound returns a CodeNotFound error. Resources of other workspaces are reported as not found too.
 func NotFound(kind, id string) *Error {
 	return Errorf(CodeNotFound, "no %s with id %q", kind, id)
 }
 
-// CodeOf returns the code of the first Error in err's chain, CodeInternal if the chain contains no Error, or "" if err
-// is nil.
+// CodeOf returns the code of the first Error in err's chain, CodeInternal if there is none, or "" if err is nil.
 func CodeOf(err error) Code {
 	if err == nil {
 		return ""

@@ -5,39 +5,38 @@ import (
 	"time"
 )
 
-// Explanation explains how the fragments of a query were found. It contains ids, numbers, words from the query, and
-// names and headings of documents, but no other content.
+// Explanation explains how a query's fragments were found. Besides ids, numbers, words from the query, and names and
+// headings of documents, it contains no content.
 type Explanation struct {
-	Query            string         // the searched text; for an agent, the question with the context that it refers to
-	Parts            []string       // the questions in Query, if there are several; each was also searched on its own
-	Plan             *ExplainedPlan // how a model divided the query; nil if no plan was needed
+	Query            string         // the searched text; for an agent, the question with the context it refers to
+	Parts            []string       // the questions in Query if there are several; each was also searched on its own
+	Plan             *ExplainedPlan // how a model divided the query; nil if that was unnecessary
 	Mode             SearchMode
 	TopK             int
-	MaxPerDatasource int // 0: any number
+	MaxPerDatasource int // 0 means any number
 	Filters          ExplainedFilters
-	Datastores       []ExplainedDatastore // in the same order as in the request
+	Datastores       []ExplainedDatastore // in the order of the request
 	Rerank           ExplainedRerank
-	Terms            map[string]float64  // weight by query term, the maximum over the datastores; at most MaxExplainedTerms
-	Words            map[string][]string // words in the query, by the index term that they were reduced to
-	Candidates       int                 // number of chunks ranked, over all datastores
+	Terms            map[string]float64  // weight by query term, the maximum over all datastores; at most MaxExplainedTerms
+	Words            map[string][]string // index term → words of the query that were reduced to it
+	Candidates       int                 // number of ranked chunks over all datastores
 	Fragments        []ExplainedFragment
 	Dropped          ExplainedDrops
 	Notes            []string        // limitations of the result, as text
-	Model            *ExplainedModel // model that wrote the answer; nil if no language model was used
+	Model            *ExplainedModel // model that wrote the answer; nil without a language model
 }
 
 // Limits on an Explanation.
 const (
-	MaxExplainedTerms = 100 // maximum number of query terms listed
-	MaxExplainedDrops = 50  // maximum number of dropped chunks listed
+	MaxExplainedTerms = 100 // maximum number of query terms to list
+	MaxExplainedDrops = 50  // maximum number of dropped chunks to list
 )
 
-// ExplainedFilters are the filters that were applied.
+// ExplainedFilters are the filters applied to a query.
 type ExplainedFilters struct {
-	Datasources *int           // number of datasources selected by custom ids and datasource ids, including pages of sites; nil: no filter
-	Metadata    map[string]any // keys with their required values
-	// Where is the request's condition on metadata (see package filter) as JSON in canonical form, or nil if there is
-	// none.
+	Datasources *int           // number of datasources selected by custom ids and datasource ids, including pages of sites; nil without such a filter
+	Metadata    map[string]any // required values by key
+	// Where is the request's condition on metadata (see package filter) as canonical JSON, or nil.
 	Where json.RawMessage
 }
 
@@ -46,37 +45,37 @@ type ExplainedDatastore struct {
 	ID              string
 	Engine          Engine
 	Model           string  // embedding model
-	DenseWeight     float64 // weight of the dense leg; the lexical leg has the rest
+	DenseWeight     float64 // weight of the dense leg; the rest is the lexical leg's
 	Lexical         bool    // the query's words were searched
 	Dense           bool    // the query's vector was searched
-	Depth           int     // candidates requested per leg
+	Depth           int     // candidates requested from each leg
 	Candidates      int
 	Inactive        int                // rows found that belong to no active generation
-	Boosts          json.RawMessage    // boosts of its documents; nil: none
-	SettingsVersion int64              // version of its search settings; 0: none
-	Evidence        *ExplainedEvidence // reasons for DenseWeight; nil: it is AverageWeight
+	Boosts          json.RawMessage    // boosts of its documents; may be nil
+	SettingsVersion int64              // version of its search settings; 0 means none
+	Evidence        *ExplainedEvidence // reasons for DenseWeight; nil if it equals AverageWeight
 }
 
-// ExplainedEvidence says why the weight of the dense leg differs from its average.
+// ExplainedEvidence says why the dense leg's weight differs from its average.
 type ExplainedEvidence struct {
-	// AverageWeight is the model's weight, lowered if it does not know all words of the query.
+	// AverageWeight is the model's weight, lowered if the model does not know all words of the query.
 	AverageWeight float64
-	Symbols       float64 // extent to which the best candidates by words are numbers and symbols, 0 to 1; lowers the weight
-	RarestWord    bool    // whether the best candidate by words contains the rarest word of the query; lowers the weight
-	Agreement     float64 // share of documents among the best ten candidates of both legs; lowers the weight
+	Symbols       float64 // extent to which the best lexical candidates are numbers and symbols, 0 to 1; lowers the weight
+	RarestWord    bool    // whether the best lexical candidate contains the rarest word of the query; lowers the weight
+	Agreement     float64 // share of documents that both legs' best ten candidates have in common; lowers the weight
 }
 
 // ExplainedRerank describes how a query's candidates were reranked.
 type ExplainedRerank struct {
-	Model      string // "" if no reranker was used
+	Model      string // "" without a reranker
 	Candidates int    // reranked candidates; 0 if reranking was skipped or failed
-	Unscored   int    // candidates that kept their order because the time was up
+	Unscored   int    // candidates that kept their order because time ran out
 	Took       time.Duration
-	Error      string // reason why the first stage's order was kept
+	Error      string // why the first stage's order was kept
 }
 
-// ExplainedFragment holds the scores of a fragment at each stage, for its best chunk. Ranks are 1-based and include all
-// candidates; 0 means that the stage did not find the chunk or was not given it.
+// ExplainedFragment holds a fragment's scores at each stage, for its best chunk. Ranks are 1-based and include all
+// candidates; 0 means that the stage did not find or get the chunk.
 type ExplainedFragment struct {
 	ChunkID      string
 	DatastoreID  string
@@ -86,18 +85,18 @@ type ExplainedFragment struct {
 	DenseRank    int
 	Fused        float64 // weighted sum of both legs
 	FusedRank    int
-	Document     float64   // share of the query's words that its document contains, 0 to 1; part of the lexical score in Fused
+	Document     float64   // share of the query's words in the document, 0 to 1; part of the lexical score in Fused
 	Neighbours   float64   // score that adjacent chunks add, minus what they add to the best chunk of the document
-	LinkList     float64   // score deducted because the page is a list of links; 0 for other pages
+	LinkList     float64   // score deducted because the page is a list of links; otherwise 0
 	Boost        float64   // change of the score by boosts
 	BoostFactors []float64 // factor of each boost of the datastore
-	Pinned       bool      // shown first because of a pin
+	Pinned       bool      // moved to the top by a pin
 	Rank         int       // rank in the first stage
 	Reranked     float64
 	RerankedRank int
 	Terms        []string // query terms in the chunk
-	Merged       []string // adjacent chunks whose text is part of the fragment
-	Duplicates   []string // chunks with nearly the same text, which this fragment represents
+	Merged       []string // adjacent chunks whose text the fragment includes
+	Duplicates   []string // chunks with nearly the same text, which this fragment stands for
 }
 
 // DropReason is the reason why a candidate is not among the fragments.
@@ -114,7 +113,7 @@ const (
 // ExplainedDrops counts the dropped candidates and lists the best of them.
 type ExplainedDrops struct {
 	Inactive   int // rows found that belong to no active generation
-	Blocked    int // rows found of documents that a pin hides
+	Blocked    int // rows found of documents hidden by a pin
 	Duplicates int
 	Merged     int
 	OverMax    int
@@ -127,30 +126,30 @@ type ExplainedDrop struct {
 	ChunkID        string
 	DatasourceID   string
 	DatasourceName string
-	Page           int    // from 1; 0: none
-	Heading        string // "": none
+	Page           int    // from 1; 0 if there is none
+	Heading        string // may be ""
 	Reason         DropReason
-	For            string // id of the chunk whose fragment contains or represents this chunk; "" if there is none
+	For            string // id of the chunk whose fragment contains or stands for this chunk, or ""
 	Rank           int    // rank before it was dropped
 	Score          float64
 }
 
-// PlanReason is the reason why a model was asked to plan the searches for a question.
+// PlanReason is the reason for asking a model to plan the searches for a question.
 type PlanReason string
 
 // Reasons for a plan.
 const (
 	PlanComparison PlanReason = "comparison" // the question compares things that no fragment covers together
 	PlanSteps      PlanReason = "steps"      // the question has a relative clause that no fragment covers
-	PlanCoverage   PlanReason = "coverage"   // no fragment covers the question's words, or those of one of its parts
+	PlanCoverage   PlanReason = "coverage"   // no fragment covers the words of the question or of one of its parts
 )
 
-// ExplainedPlan describes the plan that a model made for the searches.
+// ExplainedPlan describes a model's plan for the searches.
 type ExplainedPlan struct {
 	Reason           PlanReason
-	Questions        []string // sub-questions that were searched for; none if the plan was not used
-	Next             string   // question for the next step, completed with what the first sub-questions found; "" if there was none
-	Error            string   // reason why the plan or its next step was not used; "" if everything was used
+	Questions        []string // sub-questions that were searched; empty if the plan was not used
+	Next             string   // question of the next step, completed with what the first sub-questions found; "" without one
+	Error            string   // why the plan or its next step was not used; "" if everything was used
 	PromptTokens     int64
 	CompletionTokens int64
 }
@@ -158,12 +157,12 @@ type ExplainedPlan struct {
 // ExplainedModel describes the use of the model that wrote an answer.
 type ExplainedModel struct {
 	Name             string // the provider's name
-	Fallback         bool   // the preferred model failed
+	Fallback         bool   // whether the preferred model failed
 	PromptTokens     int64
 	CompletionTokens int64
-	Estimated        bool     // a token count is estimated, because the provider did not report it
-	Cut              bool     // the answer was cut at maxTokens or at the model's limit
-	Ignored          []string // parameters of the request or the agent that the model does not support
+	Estimated        bool     // whether a token count is estimated, because the provider did not report it
+	Cut              bool     // whether the answer was cut at maxTokens or the model's limit
+	Ignored          []string // parameters of the request or agent that the model does not support
 	Fragments        int      // number of fragments in the prompt
 	LeftOut          int      // relevant fragments that did not fit into the context window
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// File is an uploaded original that may belong to any number of datastores, as in OpenAI's API. In each of these
-// datastores, a datasource refers to the file and shares its original.
+// File is an uploaded original that may be in any number of datastores, as in OpenAI's API. In each, a datasource
+// refers to the file and shares its original.
 type File struct {
 	ID          string
 	WorkspaceID string
@@ -14,7 +14,7 @@ type File struct {
 	Purpose     string // as the caller gave it
 	Original    Original
 	CreatedAt   time.Time
-	ExpiresAt   time.Time // zero: never
+	ExpiresAt   time.Time // zero means never
 }
 
 // UploadStatus is the state of an Upload.
@@ -28,7 +28,7 @@ const (
 	UploadExpired   UploadStatus = "expired"
 )
 
-// Upload is a file that is uploaded in parts.
+// Upload is a file uploaded in parts.
 type Upload struct {
 	ID          string
 	WorkspaceID string
@@ -36,7 +36,7 @@ type Upload struct {
 	Purpose     string
 	MIMEType    string
 	Bytes       int64         // announced size of the file
-	KeepFor     time.Duration // how long the file is kept; 0: until it is deleted
+	KeepFor     time.Duration // time that the file is kept; 0 means until it is deleted
 	Status      UploadStatus
 	FileID      string // the file, once the upload is completed
 	CreatedAt   time.Time
@@ -51,15 +51,14 @@ type UploadPart struct {
 	CreatedAt time.Time
 }
 
-// FileChunking is the chunking that was requested for a file in a datastore. Chunks never overlap, because a search
-// merges adjacent chunks. The requested overlap is stored only so that clients can read it.
+// FileChunking is the chunking requested for a file in a datastore. Chunks never overlap, because searches merge
+// adjacent chunks. The requested overlap is stored only so that clients can read it back.
 type FileChunking struct {
 	MaxTokens     int `json:"max_tokens"`
 	OverlapTokens int `json:"overlap_tokens"`
 }
 
-// Chunking returns chunk sizes for the requested maximum. The target size has the same ratio to the maximum as in the
-// defaults.
+// Chunking returns chunk sizes for the requested maximum. The ratio of target to maximum is that of the defaults.
 func (c FileChunking) Chunking() Chunking {
 	limit := min(c.MaxTokens, MaxChunkTokens)
 	return Chunking{TargetTokens: max(limit*DefaultChunkTokens/DefaultMaxChunkTokens, MinChunkTokens), MaxTokens: limit}
@@ -70,19 +69,19 @@ type VectorStore struct {
 	Datastore
 	VectorStoreOptions
 	LastActiveAt time.Time
-	ExpiresAt    time.Time // zero: never
-	Expired      bool      // its content was removed, and no content can be added
+	ExpiresAt    time.Time // zero means never
+	Expired      bool      // whether the content was removed and none can be added
 	Counts       map[Status]int64
 	TextBytes    int64 // bytes of the chunks' text
 }
 
-// VectorStoreOptions are properties of a datastore that only OpenAI's clients set.
+// VectorStoreOptions are datastore properties that only OpenAI's clients set.
 type VectorStoreOptions struct {
 	Metadata    map[string]string
-	ExpiresDays int // days after the last activity; 0: never
+	ExpiresDays int // days after the last activity; 0 means never
 }
 
-// VectorStorePatch changes a vector store. A nil field leaves the property unchanged.
+// VectorStorePatch changes a vector store. Fields that are nil change nothing.
 type VectorStorePatch struct {
 	Name        *string
 	Metadata    *map[string]string
@@ -99,15 +98,15 @@ type FileBatch struct {
 	Missing     int64 // files that did not exist when the batch was created
 }
 
-// StoredFile is a file in a datastore. It is usually a datasource. In a file batch, it may also be the id of a file
-// that did not exist when the batch was created.
+// StoredFile is a file in a datastore: usually a datasource, but in a file batch possibly the id of a file that did not
+// exist when the batch was created.
 type StoredFile struct {
 	Datasource
-	MissingFileID string // id of the file that did not exist; "" for a datasource
+	MissingFileID string // id of a file that did not exist; "" for a datasource
 }
 
-// Owner returns the id of the datasource or file for which the original was stored. The id is the first part of the
-// original's key. Owner returns "" if the key contains no id.
+// Owner returns the id of the datasource or file that the original was stored for: the first part of its key, or "" if
+// that is no id.
 func (o *Original) Owner() string {
 	if o == nil {
 		return ""
@@ -119,8 +118,8 @@ func (o *Original) Owner() string {
 	return id
 }
 
-// FileID returns the id of the File that the datasource was created from, or "" if it was created without one. After a
-// datasource has been restored from the job log, Config.FileID is empty, so FileID uses the owner of the original.
+// FileID returns the id of the File from which the datasource was created, or "". If the datasource was restored from
+// the job log, Config.FileID is empty, and FileID returns the owner of the original instead.
 func (d *Datasource) FileID() string {
 	if d.Config.FileID != "" || d.Type != TypeFile {
 		return d.Config.FileID
@@ -131,20 +130,21 @@ func (d *Datasource) FileID() string {
 	return ""
 }
 
-// SharesOriginal reports whether the original belongs to the datasource's file, so that other datasources may use it.
+// SharesOriginal reports whether the original belongs to the datasource's file, so that other datasources may use it
+// too.
 func (d *Datasource) SharesOriginal() bool {
 	owner := d.Original.Owner()
 	return owner != "" && owner == d.FileID()
 }
 
-// AttachedID returns the id of the datasource that represents a file in a datastore. The id depends only on the
-// arguments, so adding the file again does not create a second datasource.
+// AttachedID returns the id of the datasource for a file in a datastore. It depends only on the arguments, so adding
+// the file again creates no second datasource.
 func AttachedID(datastoreID, fileID string) string {
 	return DerivedID("attached", datastoreID, fileID)
 }
 
-// CancelUnread ends the processing of a datasource that has no searchable content. If its job is still running, the
-// job's results will be refused.
+// CancelUnread ends the processing of a datasource without searchable content. Results of a running job will be
+// rejected.
 func (d *Datasource) CancelUnread(at time.Time) {
 	d.finish(StatusSkipped, at)
 	d.Error, d.JobID, d.Resume = "cancelled before it was read", NewID(), nil

@@ -1,7 +1,7 @@
 package domain
 
 // HeadingPath tracks the sheet and headings above the current block while a document's blocks are read in order. The
-// zero value is ready for the first block of a document.
+// zero value is ready for the first block.
 type HeadingPath struct {
 	sheet    string
 	headings [6]string // by level, from level 1
@@ -22,8 +22,8 @@ func (p *HeadingPath) Enter(b Block) {
 	clear(p.anchors[level:])
 }
 
-// Anchor returns the URL fragment of the innermost heading. If that heading has none, Anchor returns the fragment of
-// the nearest enclosing heading that has one; the page's title does not count. It returns "" if there is no fragment.
+// Anchor returns the URL fragment of the innermost heading, or else of the nearest enclosing heading that has one,
+// except the page's title. It returns "" if there is none.
 func (p *HeadingPath) Anchor() string {
 	innermost := true
 	for i := len(p.headings) - 1; i >= 0; i-- {
@@ -38,8 +38,8 @@ func (p *HeadingPath) Anchor() string {
 	return ""
 }
 
-// Path returns the sheet and the headings, outermost first. If the block entered last is a heading, it is included. A
-// heading equal to the sheet's name is omitted.
+// Path returns the sheet and the headings, outermost first, including the last block if that is a heading. A heading
+// equal to the sheet's name is omitted.
 func (p *HeadingPath) Path() []string {
 	var parts []string
 	if p.sheet != "" {
@@ -53,7 +53,7 @@ func (p *HeadingPath) Path() []string {
 	return parts
 }
 
-// Parents returns the path above b, the block entered last. If b is a heading, the path does not contain it.
+// Parents returns the path above b, the last block, without b itself if that is a heading.
 func (p *HeadingPath) Parents(b Block) []string {
 	path := p.Path()
 	if b.Kind == BlockHeading && len(path) > 0 {

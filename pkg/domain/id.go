@@ -10,14 +10,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// Ids are lower-case UUIDs: version 7, sortable by time, for objects created by callers; version 5, derived from
-// inputs, for objects created by jobs or by requests with an idempotency key, so that repeating the job or request
-// creates nothing new. Both are valid in NATS subject tokens and as keys of all vector engines.
+// Ids are lower-case UUIDs. Objects created by callers have version 7, sortable by time. Objects created by jobs, or by
+// requests with an idempotency key, have version 5, derived from the inputs, so that a repetition creates nothing new.
+// Both are valid in NATS subject tokens and as keys of all vector engines.
 
 // NewID returns a new time-ordered id.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// ValidID reports whether s can be an id. No other string may become part of a subject, path or filter.
+// ValidID reports whether s can be an id. Other strings must not become part of a subject, path or filter.
 func ValidID(s string) bool {
 	u, err := uuid.Parse(s)
 	return err == nil && u.String() == s
@@ -28,10 +28,10 @@ func DerivedID(parts ...string) string {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(strings.Join(parts, "\x1f"))).String()
 }
 
-// ChildID returns the id of the datasource for a page of a web site. It is the same in every crawl.
+// ChildID returns the id of the datasource for a page of a web site, the same in every crawl.
 func ChildID(siteID, pageURL string) string { return DerivedID("page", siteID, pageURL) }
 
-// IngestJobID returns the id of the ingest job that reads the page fetched by a crawl job.
+// IngestJobID returns the id of the ingest job for a page fetched by a crawl job.
 func IngestJobID(crawlJobID string, generation uint64) string {
 	return DerivedID("ingest", crawlJobID, strconv.FormatUint(generation, 10))
 }
@@ -40,7 +40,7 @@ func IngestJobID(crawlJobID string, generation uint64) string {
 // the crawl.
 func PageJobID(siteJobID, pageID string) string { return DerivedID("page-job", siteJobID, pageID) }
 
-// PostponedJobID returns the id of the job that replaces a postponed job of the given generation.
+// PostponedJobID returns the id of the job that replaces a postponed job with this generation.
 func PostponedJobID(jobID string, generation uint64) string {
 	return DerivedID("again", jobID, strconv.FormatUint(generation, 10))
 }
@@ -51,8 +51,8 @@ func SitemapJobID(jobID string, generation uint64) string {
 	return DerivedID("sitemap", jobID, strconv.FormatUint(generation, 10))
 }
 
-// NearerJobID returns the id of the job that replaces a page's job when a shorter path from the root is found. `depth`
-// is the length of that path.
+// NearerJobID returns the id of the job that replaces a page's job after a shorter path from the root, of length
+// `depth`, was found.
 func NearerJobID(jobID string, depth int) string {
 	return DerivedID("nearer", jobID, strconv.Itoa(depth))
 }
@@ -64,7 +64,7 @@ func ChunkKey(datasourceID string, generation uint64, ordinal int) string {
 	return string(AppendChunkKey(key, generation, ordinal))
 }
 
-// AppendChunkKey appends generation and ordinal to a slice that ends with the id of a datasource.
+// AppendChunkKey appends generation and ordinal to a slice that ends with a datasource's id.
 func AppendChunkKey(id []byte, generation uint64, ordinal int) []byte {
 	key := strconv.AppendUint(append(id, ':'), generation, 10)
 	return strconv.AppendInt(append(key, ':'), int64(ordinal), 10)
@@ -73,12 +73,12 @@ func AppendChunkKey(id []byte, generation uint64, ordinal int) []byte {
 // NewKey returns the secret of a new API key: KeyPrefix and 256 random bits in hex.
 func NewKey() string {
 	var secret [32]byte
-	_, _ = rand.Read(secret[:]) // never returns an error: without random numbers, the runtime terminates the program
+	_, _ = rand.Read(secret[:]) // never fails: without random numbers, the runtime ends the program
 	return KeyPrefix + hex.EncodeToString(secret[:])
 }
 
 // HashKey returns the hex SHA-256 of an API key's secret. Keys are stored and looked up by this hash. A plain hash is
-// sufficient, because a secret has 256 random bits.
+// enough, because secrets have 256 random bits.
 func HashKey(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])

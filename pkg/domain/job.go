@@ -7,16 +7,16 @@ type JobKind string
 
 // Kinds of jobs.
 const (
-	JobCrawl  JobKind = "crawl"  // fetch a page or discover a site
+	JobCrawl  JobKind = "crawl"  // fetch a page or discover a site's pages
 	JobIngest JobKind = "ingest" // extract, chunk, embed and index
-	JobScan   JobKind = "scan"   // the same, for a document with pages whose text must be recognised in pictures (OCR)
+	JobScan   JobKind = "scan"   // like ingest, for a document with pages whose text must be recognised in pictures (OCR)
 )
 
-// Ingests reports whether jobs of the kind read an original into the index.
+// Ingests reports whether jobs of this kind read an original into the index.
 func (k JobKind) Ingests() bool { return k == JobIngest || k == JobScan }
 
-// Job is a unit of work. It contains references but no content. Its results depend only on the job and its generation,
-// so a second run has no further effect.
+// Job is a unit of work. It refers to content but contains none. Its results depend only on the job and its generation,
+// so a second run changes nothing.
 type Job struct {
 	ID           string         `json:"id"`
 	Kind         JobKind        `json:"kind"`
@@ -29,7 +29,7 @@ type Job struct {
 	CustomID     string         `json:"custom_id,omitempty"`
 	Metadata     map[string]any `json:"metadata,omitempty"`
 	Places       []Place        `json:"places"`              // destinations of the rows, the one that serves readers first; for a crawl job, the places of its datastore
-	Move         string         `json:"move,omitempty"`      // ingest: id of the move that the job belongs to; such a job only copies the active content to the new place
+	Move         string         `json:"move,omitempty"`      // ingest: id of the job's move; such a job only copies the active content to the new place
 	Previous     *Version       `json:"previous,omitempty"`  // ingest: the active version; vectors of unchanged text are copied from it
 	Force        bool           `json:"force,omitempty"`     // ingest: write rows even if nothing has changed
 	Chunking     Chunking       `json:"chunking,omitzero"`   // chunk sizes
@@ -37,16 +37,16 @@ type Job struct {
 	Original     *Original      `json:"original,omitempty"`  // ingest: the content to read
 	Crawl        *CrawlSpec     `json:"crawl,omitempty"`     // crawl: the address to fetch
 	CreatedAt    time.Time      `json:"created_at,omitzero"` // when the datasource was created; zero in jobs of earlier versions
-	ChangedAt    time.Time      `json:"changed_at,omitzero"` // when its content or description last changed; zero: when it was created
-	Tries        int            `json:"tries,omitempty"`     // crawl: number of failed fetches by the postponed jobs that preceded this one
+	ChangedAt    time.Time      `json:"changed_at,omitzero"` // when its content or description last changed; zero if not since its creation
+	Tries        int            `json:"tries,omitempty"`     // crawl: failed fetches by the postponed jobs before this one
 	Since        time.Time      `json:"since,omitzero"`      // crawl: time of the first failed fetch
 
 	Trace string `json:"trace,omitempty"` // trace of the request, in W3C Trace Context format; "" if not traced
 
-	// Generation is the sequence number of the job's message in the stream. It increases with every job, so results of
+	// Generation is the sequence number of the job's message in the stream. It grows with every job, so that results of
 	// older jobs can be recognised and discarded.
 	Generation uint64 `json:"-"`
-	// Delivery is the number of times that this message has been delivered, including this time.
+	// Delivery is the number of deliveries of this message, including this one.
 	Delivery int `json:"-"`
 }
 
@@ -59,7 +59,7 @@ type Version struct {
 	TextID      string `json:"text_id,omitempty"`     // web page: see Event.TextID
 }
 
-// CrawlSpec describes the fetch of a crawl job.
+// CrawlSpec describes what a crawl job fetches.
 type CrawlSpec struct {
 	URL     string `json:"url,omitempty"`     // web_page: the page; web_site: the root
 	Sitemap string `json:"sitemap,omitempty"` // web_site
@@ -68,17 +68,17 @@ type CrawlSpec struct {
 	Depth        int        `json:"depth,omitempty"` // links from the site's root
 	ETag         string     `json:"etag,omitempty"`
 	LastModified string     `json:"last_modified,omitempty"`
-	// Access holds additional headers for requests to the page or its site, or is nil if there are none.
+	// Access holds extra headers for requests to the page or its site, or nil.
 	Access *SiteAccess `json:"access,omitempty"`
 }
 
-// SiteScope determines which pages belong to a site and how far its links are followed.
+// SiteScope determines which pages belong to a site and how far links are followed.
 type SiteScope struct {
 	Root     string   `json:"root"` // only its host and path prefix are in scope, with any scheme
 	Include  []string `json:"include,omitempty"`
 	Exclude  []string `json:"exclude,omitempty"`
 	MaxDepth int      `json:"max_depth"` // maximum depth at which links are followed
-	Follow   bool     `json:"follow"`    // false: the pages come from a sitemap, and links are not followed
+	Follow   bool     `json:"follow"`    // false if the pages come from a sitemap and links are not followed
 }
 
 // EventType is the type of a worker's report.
@@ -88,14 +88,14 @@ type EventType string
 const (
 	EventRunning    EventType = "running"    // a worker has started the job
 	EventProgress   EventType = "progress"   // the job has made progress: Stage, Done, Total
-	EventFetched    EventType = "fetched"    // crawl: the page is in the store of originals; an ingest job follows
+	EventFetched    EventType = "fetched"    // crawl: the page is in the original store; an ingest job follows
 	EventDiscovered EventType = "discovered" // crawl: Links are pages on the site
-	EventPostponed  EventType = "postponed"  // crawl: the job leaves the stream, and a new job follows at the time Until; ingest: a scan job follows
+	EventPostponed  EventType = "postponed"  // crawl: the job leaves the stream, and a new one follows at the time Until; ingest: a scan job follows
 	EventSkipped    EventType = "skipped"    // crawl: the page must not be indexed; Error is the reason
 	EventGone       EventType = "gone"       // crawl: the page does not exist (404, 410); Error is the reason
 	EventSitemap    EventType = "sitemap"    // crawl: the page is a list of pages, so the datasource becomes a site
 	EventSynched    EventType = "synched"    // ingest: all chunks of the generation are written; crawl of a site: discovery is complete
-	EventUnchanged  EventType = "unchanged"  // crawl: the page has not changed; ingest: the job would write the rows that already exist
+	EventUnchanged  EventType = "unchanged"  // crawl: the page has not changed; ingest: the job would write the existing rows
 	EventError      EventType = "error"      // the job has failed permanently; Error is the reason
 )
 
@@ -117,46 +117,41 @@ type Event struct {
 	Fetched  *Fetched  `json:"fetched,omitempty"`
 	Links    []Link    `json:"links,omitempty"`  // discovered: at most MaxLinksPerEvent
 	Follow   bool      `json:"follow,omitempty"` // discovered, of a site: follow the links of its pages
-	// Part and Parts are set in a page's discovered events. The links of a page are reported in several parts: Part is
-	// the 0-based index of the event's part, and Parts is the number of parts. Together, the parts replace the stored
-	// links of the page. If Parts is 0, the links are not stored.
+	// Part and Parts are set in a page's discovered events, which report the links in several parts: Part is the 0-based
+	// index of this part, and Parts the number of parts. Together they replace the page's stored links. If Parts is 0, the
+	// links are not stored.
 	Part  int `json:"part,omitempty"`
 	Parts int `json:"parts,omitempty"`
-	// Complete is set in a site's synched event if every page of the site was listed. Pages that were not listed no
-	// longer belong to the site.
+	// Complete is set in a site's synched event if every page of the site was listed. Other pages no longer belong to the
+	// site.
 	Complete bool `json:"complete,omitempty"`
-	// LeftOut counts addresses that were left out, by reason. It is set in discovered events and in a site's synched
-	// event.
+	// LeftOut counts skipped addresses by reason, in discovered events and in a site's synched event.
 	LeftOut map[string]int `json:"left_out,omitempty"`
-	// Force is set in the postponed event of an ingest job. It has the value of the job's Force field.
+	// Force is the Force field of the job, in the postponed event of an ingest job.
 	Force bool `json:"force,omitempty"`
 	// The next fields are set in the postponed events of crawl jobs. Until is when the next job is due. Tries is the
-	// number of fetches that have failed so far, and Since is when the first of them failed, or zero if none has. Crawl
-	// is the job's CrawlSpec.
+	// number of failed fetches so far, and Since the time of the first, or zero. Crawl is the job's CrawlSpec.
 	Until  time.Time  `json:"until,omitzero"`
 	Tries  int        `json:"tries,omitempty"`
 	Since  time.Time  `json:"since,omitzero"`
 	Crawl  *CrawlSpec `json:"crawl,omitempty"`
 	Chunks int64      `json:"chunks,omitempty"` // synched
 	Bytes  int64      `json:"bytes,omitempty"`  // synched: text bytes
-	// EmbedTokens is set in synched events. It is the number of tokens for which this run of the job computed new
-	// embeddings.
+	// EmbedTokens, in synched events, is the number of tokens for which this run computed new embeddings.
 	EmbedTokens int64  `json:"embed_tokens,omitempty"`
 	MIMEType    string `json:"mime_type,omitempty"` // synched: detected type of the content
-	// Document is set in synched events. It describes the content and how it was read.
+	// Document, in synched events, describes the content and how it was read.
 	Document *DocumentInfo `json:"document,omitempty"`
-	// Fingerprint is set in synched events, where it is the fingerprint of the rows written (see Version). In an
-	// unchanged event, it is set only if the bytes of a page have changed but its text has not; then it is the page's
-	// new fingerprint.
+	// Fingerprint, in synched events, is the fingerprint of the rows written (see Version). In an unchanged event it is
+	// set only if the bytes of a page have changed but its text has not; it is then the page's new fingerprint.
 	Fingerprint string `json:"fingerprint,omitempty"`
-	// TextID is set in synched events: a hash of the written rows' text and of the document's properties. It does not
-	// depend on markup, generation times, view counters or tokens in the page. It is "" for content other than web
-	// pages.
+	// TextID, in synched events, is a hash of the written rows' text and of the document's properties. It does not depend
+	// on markup, generation times, view counters or tokens in the page. It is "" for content other than web pages.
 	TextID string `json:"text_id,omitempty"`
-	// Inputs is the result of Job.Inputs. It is set in the synched and unchanged events of an ingest job.
+	// Inputs is Job.Inputs, in the synched and unchanged events of an ingest job.
 	Inputs   string   `json:"inputs,omitempty"`
 	Warnings []string `json:"warnings,omitempty"` // synched
-	Error    string   `json:"error,omitempty"`    // message for users, in error, skipped, gone and postponed events, and in progress events from a retried job
+	Error    string   `json:"error,omitempty"`    // message for users, in error, skipped, gone and postponed events, and in progress events of a retried job
 }
 
 // Limits on pages that match no include pattern of their site and are read only for their links.
@@ -165,12 +160,11 @@ const (
 	MaxLeads = 1_000 // pages of this kind per site
 )
 
-// LeadsNowhere is the value of DatasourceConfig.Lead for an excluded page whose links are not followed. It is greater
-// than MaxLead.
+// LeadsNowhere is the DatasourceConfig.Lead of an excluded page whose links are not followed. It exceeds MaxLead.
 const LeadsNowhere = 100
 
-// MaxLinksPerEvent is the maximum number of links in a discovered event. It keeps the event well below the maximum
-// message size.
+// MaxLinksPerEvent is the maximum number of links in a discovered event. It keeps events well below the maximum message
+// size.
 const MaxLinksPerEvent = 200
 
 // Fetched is the result of fetching a page.
@@ -185,13 +179,13 @@ type Fetched struct {
 	// Canonical is the normalised canonical address that the page names, if it differs from URL and is in the site's
 	// scope.
 	Canonical string `json:"canonical,omitempty"`
-	Rendered  bool   `json:"rendered,omitempty"` // the content was produced by scripts in a browser
-	// TextHash is a hash of the page's title and main text. Parts that change with every request, such as clocks and
-	// counters, are left out. Sketch is used to find similar pages; see package textid. Both are empty if the page is
-	// not HTML or has no text.
+	Rendered  bool   `json:"rendered,omitempty"` // scripts in a browser produced the content
+	// TextHash is a hash of the page's title and main text without parts that change with every request, such as clocks
+	// and counters. Sketch serves to find similar pages; see package textid. Both are empty if the page is not HTML or has
+	// no text.
 	TextHash string `json:"text_hash,omitempty"`
 	Sketch   []byte `json:"sketch,omitempty"`
-	// LinksKnown says whether the page's links were reported. The links are in discovered events; see Event.Parts.
+	// LinksKnown says whether the page's links were reported, in discovered events; see Event.Parts.
 	LinksKnown bool `json:"links_known,omitempty"`
 }
 
@@ -205,6 +199,6 @@ type Redirect struct {
 type Link struct {
 	URL   string `json:"url"` // normalised
 	Depth int    `json:"depth"`
-	// LastMod is when the page last changed according to its sitemap, or zero if that is unknown.
+	// LastMod is when the page last changed according to its sitemap; zero if unknown.
 	LastMod time.Time `json:"last_mod,omitzero"`
 }

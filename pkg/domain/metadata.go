@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// metaDocument is the key in a fragment's metadata under which the document's own metadata is stored. The separate key
-// prevents a document from overriding the caller's metadata.
+// metaDocument is the key in a fragment's metadata for the document's own metadata. A separate key prevents a document
+// from overriding the caller's metadata.
 const metaDocument = "document"
 
-// metaLanguage is the key, below metaDocument, of the language stated by the document.
+// metaLanguage is the key, below metaDocument, of the language that the document states.
 const metaLanguage = "language"
 
-// Maximum size of the document's metadata in each row, in bytes of keys and values. Metadata beyond this size is stored
-// only with the datasource.
+// Maximum size of the document's metadata in each row, in bytes of keys and values. Only the datasource stores what
+// exceeds it.
 const maxFoundMetadata = 2 << 10
 
-// FragmentMetadata returns the metadata of a fragment, which filters can use and readers can see. It copies `given`,
-// the caller's metadata, and adds the document's own metadata, title and language from doc, which may be nil.
+// FragmentMetadata returns a fragment's metadata, for filters and readers: `given`, the caller's metadata, with the
+// document's own metadata, title and language from doc, which may be nil.
 func FragmentMetadata(given map[string]any, doc *DocumentInfo) map[string]any {
 	if doc == nil {
 		return given
@@ -33,7 +33,7 @@ func FragmentMetadata(given map[string]any, doc *DocumentInfo) map[string]any {
 	say("title", doc.Title)
 	say(metaLanguage, doc.Language)
 	for _, key := range slices.Sorted(maps.Keys(doc.Metadata)) {
-		if key != MetaDescription { // long, and about the whole document
+		if key != MetaDescription { // long and about the whole document
 			say(key, doc.Metadata[key])
 		}
 	}
@@ -48,12 +48,12 @@ func FragmentMetadata(given map[string]any, doc *DocumentInfo) map[string]any {
 	return out
 }
 
-// metaConfidence is the key, below metaDocument, of the mean confidence of text that was recognised in pictures (OCR),
-// from 0 to 1.
+// metaConfidence is the key, below metaDocument, of the mean confidence of text recognised in pictures (OCR), from 0 to
+// 1.
 const metaConfidence = "ocrConfidence"
 
-// WithConfidence returns a fragment's metadata for text that was recognised in a picture. `metadata` is the result of
-// FragmentMetadata, and `given` the caller's metadata.
+// WithConfidence returns a fragment's metadata for text recognised in a picture. `metadata` comes from
+// FragmentMetadata, and `given` is the caller's metadata.
 func WithConfidence(metadata, given map[string]any, confidence float64) map[string]any {
 	if _, taken := given[metaDocument]; taken {
 		return metadata
@@ -72,7 +72,7 @@ func WithConfidence(metadata, given map[string]any, confidence float64) map[stri
 }
 
 // StatedLanguage returns the language that a fragment's document states, in the document's notation ("de", "en-GB"), or
-// "" if the document states none. `metadata` may be nil.
+// "". `metadata` may be nil.
 func StatedLanguage(metadata map[string]any) string {
 	found, _ := metadata[metaDocument].(map[string]any)
 	language, _ := found[metaLanguage].(string)

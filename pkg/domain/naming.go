@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// Maximum length in characters of a name taken from a document's title.
+// Maximum length in characters of a name made from a document's title.
 const maxTitleName = 300
 
-// nameByDocument names a page after the title of its document, unless the caller has named it. Jobs keep using the
-// address as the name, so that a new title does not cause the content to be read again.
+// nameByDocument names a page after its document's title unless the caller has named it. Jobs keep using the address as
+// the name, so that a new title does not make them read the content again.
 func (d *Datasource) nameByDocument() {
 	c := &d.Config
 	if d.Type != TypeWebPage || d.Name != c.SourceURL && !c.NamedByDocument {
@@ -26,7 +26,6 @@ func (d *Datasource) nameByDocument() {
 	}
 }
 
-// jobName returns the datasource's name in jobs.
 func (d *Datasource) jobName() string {
 	if d.Config.NamedByDocument {
 		return d.Config.SourceURL
@@ -34,25 +33,23 @@ func (d *Datasource) jobName() string {
 	return d.Name
 }
 
-// nameProgramPrefixes are prefixes that programs put before the name of a printed file.
+// nameProgramPrefixes are prefixes that programs add to the name of a printed file.
 var nameProgramPrefixes = []string{"microsoft word - ", "microsoft powerpoint - ", "microsoft excel - "}
 
-// defaultTitles are names that programs give to untitled documents.
+// defaultTitles are titles that programs give to untitled documents.
 var defaultTitles = map[string]bool{
 	"untitled": true, "untitled document": true, "untitled-1": true, "document": true, "document1": true, "document 1": true,
 	"title": true, "no title": true, "presentation": true, "presentation1": true, "powerpoint presentation": true,
 	"slide 1": true, "book1": true, "sheet1": true, "workbook": true, "unbenannt": true, "dokument1": true, "sans titre": true,
 }
 
-// documentFiles are file name extensions. A title that ends in one of them is only the name of the file that the
-// document was made from.
+// documentFiles are file name extensions. A title that ends in one is only the name of the document's source file.
 var documentFiles = map[string]bool{
 	".doc": true, ".docx": true, ".dot": true, ".dotx": true, ".ppt": true, ".pptx": true, ".xls": true, ".xlsx": true, ".pdf": true, ".eml": true, ".mht": true, ".mhtml": true,
 	".rtf": true, ".odt": true, ".ods": true, ".odp": true, ".indd": true, ".qxd": true, ".tex": true, ".dvi": true, ".ps": true, ".txt": true, ".html": true, ".tmp": true,
 }
 
-// usefulTitle returns the title as a name, or "" if the title is only a program's placeholder or the name of the source
-// file.
+// usefulTitle returns the title as a name, or "" if it is only a program's placeholder or the name of the source file.
 func usefulTitle(title string) string {
 	title = strings.Join(strings.Fields(strings.ToValidUTF8(title, "")), " ")
 	for _, w := range nameProgramPrefixes {

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// NewIngestJob returns a job that reads a datasource's original into the index. The caller sets Datasource.JobID to the
-// job's id.
+// NewIngestJob returns a job that reads a datasource's original into the index. The caller sets Datasource.JobID to its
+// id.
 func NewIngestJob(d Datasource, store Datastore) Job {
 	return newIngestJob(NewID(), d, store)
 }
@@ -28,8 +28,7 @@ func NewMoveJob(d Datasource, store Datastore) Job {
 	return j
 }
 
-// newScanJob returns the scan job that replaces a postponed ingest job. `force` and `move` are the values of the ingest
-// job's Force and Move fields.
+// newScanJob returns the scan job that replaces a postponed ingest job, with that job's Force and Move.
 func newScanJob(id string, force bool, move string, d Datasource, store Datastore) Job {
 	j := newIngestJob(id, d, store)
 	j.Kind, j.Force = JobScan, force
@@ -39,8 +38,8 @@ func newScanJob(id string, force bool, move string, d Datasource, store Datastor
 	return j
 }
 
-// NewCrawlJob returns a job that fetches a page or discovers the pages of a site. The request for a page is conditional
-// only if readers see the content of the last fetch. Otherwise a "not modified" response would leave readers with older
+// NewCrawlJob returns a job that fetches a page or discovers a site's pages. The request for a page is conditional only
+// if readers see the content of the last fetch. Otherwise a "not modified" response would leave them with older
 // content.
 func NewCrawlJob(d Datasource, store Datastore) Job {
 	j := newJob(NewID(), JobCrawl, d, store)
@@ -56,9 +55,9 @@ func NewCrawlJob(d Datasource, store Datastore) Job {
 	return j
 }
 
-// NewPageJob returns the job that fetches a page of a site. The job's id is derived from the site's job and the page,
-// so that a crawl that discovers the page twice adds only one job. If the page's links are needed but not stored, the
-// request for the page is unconditional.
+// NewPageJob returns the job that fetches a page of a site. Its id is derived from the site's job and the page, so that
+// a crawl that finds the page twice adds only one job. If the page's links are needed but not stored, the request is
+// unconditional.
 func NewPageJob(site, page Datasource, siteJobID string, store Datastore) Job {
 	j := NewCrawlJob(page, store)
 	j.ID = PageJobID(siteJobID, page.ID)
@@ -70,7 +69,7 @@ func NewPageJob(site, page Datasource, siteJobID string, store Datastore) Job {
 }
 
 // Inputs returns a hash of all fields of an ingest job that determine its rows. Jobs with equal inputs write equal
-// rows, as long as the program's extraction and the place do not change. For content stored without a checksum it
+// rows, as long as the program's extraction and the place stay the same. For content stored without a checksum it
 // returns "", which matches nothing.
 func (j Job) Inputs() string {
 	o := j.Original
@@ -83,7 +82,7 @@ func (j Job) Inputs() string {
 	}
 	inputs := []string{"inputs", o.SHA256, o.MIMEType, o.Name, string(j.Type), j.Name, j.CustomID, string(metadata),
 		strconv.Itoa(j.Chunking.TargetTokens), strconv.Itoa(j.Chunking.MaxTokens)}
-	if j.Languages != "" { // without languages, the result is that of earlier versions
+	if j.Languages != "" { // without languages, the result is the same as in earlier versions
 		inputs = append(inputs, string(j.Languages))
 	}
 	return DerivedID(inputs...)
@@ -109,7 +108,7 @@ func newJob(id string, kind JobKind, d Datasource, store Datastore) Job {
 	}
 }
 
-// chunkingIn returns the chunk sizes of the datasource, which may differ from those of its datastore.
+// chunkingIn returns the datasource's chunk sizes, which may differ from the datastore's.
 func (d *Datasource) chunkingIn(store Datastore) Chunking {
 	if d.Config.Chunking != nil {
 		return d.Config.Chunking.Chunking()
@@ -117,7 +116,7 @@ func (d *Datasource) chunkingIn(store Datastore) Chunking {
 	return store.Chunking
 }
 
-// DefaultMaxDepth is the maximum number of links from a site's root to a page, unless the site sets another maximum.
+// DefaultMaxDepth is the maximum number of links from a site's root to a page, unless the site sets another.
 const DefaultMaxDepth = 10
 
 // Scope returns the scope of a site with this configuration. If follow is true, pages are found by following links.

@@ -6,20 +6,19 @@ import (
 	"strings"
 )
 
-// FieldOCRLanguages is the name of the API field, as used in the faults that OCRLanguages.Check returns.
+// FieldOCRLanguages is the name of the API field in the errors of OCRLanguages.Check.
 const FieldOCRLanguages = "ocrLanguages"
 
-// MaxOCRLanguages is the maximum number of languages in which the text of scans is recognised. Each language adds to
-// the time per page.
+// MaxOCRLanguages is the maximum number of languages for text recognition in scans. Each one makes a page take longer.
 const MaxOCRLanguages = 6
 
 var ocrLanguagePattern = regexp.MustCompile(`^[a-z]{3}(_[A-Za-z]{2,10}){0,2}$`)
 
-// IsOCRLanguage reports whether a name has the form of a Tesseract language name, such as "deu" or "chi_sim".
+// IsOCRLanguage reports whether a name looks like a Tesseract language name, such as "deu" or "chi_sim".
 func IsOCRLanguage(name string) bool { return ocrLanguagePattern.MatchString(name) }
 
-// OCRLanguages holds the names of languages as Tesseract knows them, joined by commas. "" means that the languages
-// configured for the service are used.
+// OCRLanguages holds Tesseract's names of languages, joined by commas. "" stands for the service's configured
+// languages.
 type OCRLanguages string
 
 // Names returns the names, or nil if there are none.
@@ -30,7 +29,7 @@ func (l OCRLanguages) Names() []string {
 	return strings.Split(string(l), ",")
 }
 
-// Check returns a fault for each entry that is not a language name, and another fault if there are too many entries.
+// Check returns an error for each entry that is not a language name, and another if there are too many entries.
 func (l OCRLanguages) Check() []FieldError {
 	var faults []FieldError
 	names := l.Names()

@@ -17,9 +17,9 @@ const AnyOrigin = "*"
 // MaxOrigins is the maximum number of origins that an agent can allow.
 const MaxOrigins = 100
 
-// ParseOrigin parses an origin written by a user. It returns the origin as browsers send it (https://www.example.com):
-// scheme, host and, unless it is the default, port. It also accepts AnyOrigin. The error describes the fault and the
-// expected form.
+// ParseOrigin parses an origin written by a user. It returns the origin in the browsers' form
+// (https://www.example.com): scheme, host and, unless it is the default, port. It also accepts AnyOrigin. The error
+// describes the fault and the expected form.
 func ParseOrigin(text string) (string, error) {
 	const wanted = "write scheme, host and optional port, such as https://www.example.com, or * for any origin"
 	text = strings.TrimSpace(text)
@@ -51,7 +51,7 @@ func ParseOrigin(text string) (string, error) {
 	return u.Scheme + "://" + host, nil
 }
 
-// hostOf returns a host name as browsers write it.
+// hostOf returns a host name in the browsers' form.
 func hostOf(name string) (string, error) {
 	if ip, err := netip.ParseAddr(name); err == nil {
 		if ip.Is6() {
@@ -69,7 +69,7 @@ func shortened(text string) string {
 	return text
 }
 
-// AllowsOrigin reports whether a list of origins, as returned by ParseOrigin, contains the origin sent by a browser.
+// AllowsOrigin reports whether a list of origins from ParseOrigin contains the origin sent by a browser.
 func AllowsOrigin(list []string, origin string) bool {
 	return slices.Contains(list, AnyOrigin) || origin != "null" && slices.Contains(list, strings.ToLower(origin))
 }

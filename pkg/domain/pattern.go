@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Reasons for refusing an address within a site, worded for users.
+// Reasons why a site excludes an address, worded for users.
 const (
 	LeftNotIncluded = "not matched by an include pattern"
 	LeftExcluded    = "matched by an exclude pattern"
 	LeftTooDeep     = "too many links away from the root"
 )
 
-// Limits on a site's patterns. Patterns that exceed them are ignored.
+// Limits on a site's patterns. Patterns beyond them are ignored.
 const (
 	maxGlobs     = 100
 	maxGlobBytes = 1_000
@@ -28,8 +28,8 @@ func (s SiteScope) Patterns() Patterns {
 	return Patterns{include: compileGlobs(s.Include), exclude: compileGlobs(s.Exclude)}
 }
 
-// Refuses returns the reason why the patterns exclude a path, or "" if they include it. The path must be unescaped, as
-// in url.URL.Path. Exclude patterns take precedence over include patterns.
+// Refuses returns the reason why the patterns exclude a path, or "". The path is unescaped, as in url.URL.Path. Exclude
+// patterns take precedence over include patterns.
 func (p Patterns) Refuses(path string) string {
 	switch {
 	case matchesAny(p.exclude, path):
@@ -42,7 +42,7 @@ func (p Patterns) Refuses(path string) string {
 }
 
 // RefusesURL calls Refuses with the path of an address. It accepts an address that cannot be parsed, because no pattern
-// applies to it.
+// applies.
 func (p Patterns) RefusesURL(address string) string {
 	if len(p.include) == 0 && len(p.exclude) == 0 {
 		return ""
@@ -54,9 +54,9 @@ func (p Patterns) RefusesURL(address string) string {
 	return p.Refuses(u.Path)
 }
 
-// compileGlobs compiles glob patterns for paths to regular expressions. "*" matches within one segment, "**" matches
-// anything, "?" matches one character. A pattern that ends in "/" matches everything below; a pattern without a leading
-// "/" may start at any segment. Go's expressions run in linear time, so a hostile pattern does no harm.
+// compileGlobs compiles glob patterns for paths to regular expressions. "*" matches within one segment, "**" anything,
+// "?" one character. A pattern that ends in "/" matches everything below; without a leading "/" it may start at any
+// segment. Go's regular expressions run in linear time, so hostile patterns are harmless.
 func compileGlobs(patterns []string) []*regexp.Regexp {
 	var out []*regexp.Regexp
 	for _, p := range patterns[:min(len(patterns), maxGlobs)] {

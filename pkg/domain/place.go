@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Place is the location of a datastore's rows: an engine, and the embedding model of the vectors.
+// Place is where a datastore's rows are: an engine and the embedding model of the vectors.
 type Place struct {
 	Engine Engine `json:"engine"`
 	Model  string `json:"model"`
@@ -16,26 +16,26 @@ func (p Place) IsZero() bool { return p == Place{} }
 
 func (p Place) String() string { return string(p.Engine) + " with " + p.Model }
 
-// Move describes the move of a datastore to another place. The datastore's content is rebuilt there by replay. Readers
-// are served from the old place until the new one is complete.
+// Move is the move of a datastore to another place, where replays rebuild the datastore's content. The old place serves
+// readers until the new one is complete.
 type Move struct {
 	ID string
 	To Place
-	// Since is the highest generation at the start of the move. Rows of this or an older generation in the new place
-	// are leftovers and are swept.
+	// Since is the highest generation at the start of the move. Rows up to this generation in the new place are leftovers
+	// and are swept.
 	Since     uint64
 	StartedAt time.Time
 }
 
-// MoveProgress is the progress of a move, which ends when Done equals Total.
+// MoveProgress is the progress of a move. The move ends when Done equals Total.
 type MoveProgress struct {
 	Total  int64  // datasources with active content
 	Done   int64  // datasources whose content is also in the new place
 	Failed int64  // datasources that could not be rebuilt; they block the move until they are resynced or deleted, or the move is cancelled
-	Cause  string // error from one of the failed datasources
+	Cause  string // error of one of the failed datasources
 }
 
-// Lane is a queue of jobs with its own durable consumer.
+// Lane is a job queue with its own durable consumer.
 type Lane string
 
 // Lanes.
@@ -63,7 +63,7 @@ func (l Lane) Kind() JobKind {
 	return JobIngest
 }
 
-// Lane returns the lane of the job.
+// Lane returns the job's lane.
 func (j Job) Lane() Lane {
 	local := j.usesEmbedded()
 	switch {
@@ -79,14 +79,14 @@ func (j Job) Lane() Lane {
 	return LaneIngest
 }
 
-// usesEmbedded reports whether the job writes to the embedded index or copies vectors from it. Only the api process can
-// do that.
+// usesEmbedded reports whether the job writes to the embedded index or copies vectors from it, which only the api
+// process can do.
 func (j Job) usesEmbedded() bool {
 	return slices.ContainsFunc(j.Places, func(p Place) bool { return p.Engine == EngineEmbedded }) ||
 		j.Previous != nil && j.Previous.Place.Engine == EngineEmbedded
 }
 
-// Event returns an event of the given type about the job. It sets the fields that can be copied from the job.
+// Event returns an event of this type about the job, with the fields that come from the job.
 func (j Job) Event(t EventType, at time.Time) Event {
 	ev := Event{
 		Type:         t,

@@ -15,16 +15,15 @@ import (
 const (
 	// MinRefresh is the minimum time between two refreshes of the same content.
 	MinRefresh = 10 * time.Minute
-	// MaxRefresh is the maximum time between two refreshes, if the schedule is an interval.
+	// MaxRefresh is the maximum interval between two refreshes.
 	MaxRefresh = 366 * 24 * time.Hour
-	// maxRefreshLength is the maximum length of a refresh in bytes.
+	// Maximum length of a refresh in bytes.
 	maxRefreshLength = 256
 )
 
-// Refresh is a schedule for fetching web content again; see DatasourceConfig.Refresh. With the zero Refresh, content is
-// never fetched again.
+// Refresh is a schedule for fetching web content again; see DatasourceConfig.Refresh. The zero Refresh means never.
 type Refresh struct {
-	every time.Duration // interval in whole seconds; 0: cron applies
+	every time.Duration // interval in whole seconds; 0 if cron applies
 	cron  string        // six fields, seconds first
 }
 
@@ -38,7 +37,7 @@ type Refresh struct {
 //
 // Cron fields may contain numbers, month and day names, lists, ranges and steps. If both day fields are restricted, a
 // day needs to match only one of them. The fields must match at least one day, and at most one time per MinRefresh. For
-// other texts, ParseRefresh returns a CodeInvalid error that describes the fault and the expected form.
+// any other text, ParseRefresh returns a CodeInvalid error that describes the fault and the expected form.
 func ParseRefresh(text string) (Refresh, error) {
 	if len(text) > maxRefreshLength {
 		return Refresh{}, refreshFault("it has %d characters; the limit is %d", len(text), maxRefreshLength)
@@ -73,18 +72,17 @@ func ParseRefresh(text string) (Refresh, error) {
 		text, len(fields))
 }
 
-// namedRefreshes maps schedule names, as defined in crontab(5), to cron fields. All their intervals are at least
-// MinRefresh.
+// namedRefreshes maps the schedule names in crontab(5) to cron fields. All their intervals are at least MinRefresh.
 var namedRefreshes = map[string]string{
 	"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0",
 	"@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *",
 }
 
-// IsZero reports whether r is the zero Refresh, which means that content is never fetched again.
+// IsZero reports whether r is the zero Refresh: content is never fetched again.
 func (r Refresh) IsZero() bool { return r == Refresh{} }
 
-// Schedule returns the refresh as a schedule of JetStream messages: "@every 24h0m0s", or six cron fields with seconds
-// first, in UTC. Equivalent refreshes may have different schedules. It returns "" for the zero Refresh.
+// Schedule returns the refresh as a JetStream message schedule: "@every 24h0m0s" or six cron fields in UTC, seconds
+// first. Equivalent refreshes may have different schedules. It returns "" for the zero Refresh.
 func (r Refresh) Schedule() string {
 	if r.every > 0 {
 		return "@every " + r.every.String()
@@ -96,7 +94,7 @@ func refreshFault(format string, args ...any) error {
 	return Invalid("config.refresh", format, args...)
 }
 
-// parseInterval parses a Go duration that may start with days.
+// parseInterval parses a Go duration with optional days in front.
 func parseInterval(text string) (time.Duration, error) {
 	malformed := refreshFault("%q is neither an interval such as \"30m\", \"24h\" or \"7d\" nor a cron expression of five fields such as \"0 3 * * *\"", text)
 	var every time.Duration
@@ -126,7 +124,7 @@ func parseInterval(text string) (time.Duration, error) {
 	return every, nil
 }
 
-// shortDuration formats a duration without trailing zero units, such as "10m" instead of "10m0s".
+// shortDuration formats a duration without trailing zero units: "10m", not "10m0s".
 func shortDuration(d time.Duration) string {
 	text := d.String()
 	if s, ok := strings.CutSuffix(text, "m0s"); ok {
@@ -154,11 +152,10 @@ var cronFields = [5]cronField{
 	{name: "day of week", max: 6, names: ", or sun to sat; Sunday is 0", bits: func(s *cron.SpecSchedule) uint64 { return s.Dow }},
 }
 
-// cronParser accepts the same expressions as the NATS server, which contains a copy of this parser.
+// cronParser accepts the same expressions as the NATS server, which has a copy of this parser.
 var cronParser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
 
-// cronPart matches one item in a field's list. The parser would accept more forms, some of them with surprising
-// meanings.
+// cronPart matches one item of a field's list. The parser would accept more forms, some with surprising meanings.
 var cronPart = regexp.MustCompile(`^(?:\*|([0-9a-zA-Z]+)(?:-([0-9a-zA-Z]+))?)(?:/([0-9]+))?$`)
 
 // everyValue is the bit that the parser sets for a field written as "*".
@@ -167,7 +164,7 @@ const everyValue = 1 << 63
 // restricted reports whether a day field was written as anything other than "*".
 func restricted(bits uint64) bool { return bits&everyValue == 0 }
 
-// checkCron returns an error if the five fields are not a valid refresh.
+// checkCron returns an error unless the five fields are a valid refresh.
 func checkCron(fields []string) error {
 	var sets [5]uint64
 	for i, f := range cronFields {
@@ -189,7 +186,7 @@ func checkCron(fields []string) error {
 	return nil
 }
 
-// parse parses one item in the list of field i. It returns the values that the item allows, as a bit set.
+// parse parses one item in the list of field i. It returns the permitted values as a bit set.
 func (f cronField) parse(i int, part string) (uint64, error) {
 	found := cronPart.FindStringSubmatch(part)
 	if found == nil {
@@ -223,8 +220,8 @@ func (f cronField) schedule(i int, part string) (*cron.SpecSchedule, error) {
 	return parsed.(*cron.SpecSchedule), nil
 }
 
-// shortestGap returns the shortest time between two runs of a schedule with these minutes and hours, assuming that it
-// runs every day.
+// shortestGap returns the shortest time between two runs of a schedule with these minutes and hours, if it runs every
+// day.
 func shortestGap(minutes, hours uint64) time.Duration {
 	const day = 24 * 60
 	shortest, first, last := day, -1, 0
@@ -245,8 +242,8 @@ func shortestGap(minutes, hours uint64) time.Duration {
 	return time.Duration(shortest) * time.Minute
 }
 
-// hasMatchingDay reports whether the fields match any existing day. If both day fields are restricted, a matching day
-// of the week is sufficient.
+// hasMatchingDay reports whether the fields match any existing day. If both day fields are restricted, a day of the
+// week is enough.
 func hasMatchingDay(days, months, weekdays uint64) bool {
 	if !restricted(days) || restricted(weekdays) {
 		return true

@@ -2,10 +2,10 @@ package domain
 
 import "time"
 
-// ResponseStatus is the status of a response, as OpenAI's Responses API names it.
+// ResponseStatus is the status of a response, by OpenAI's name.
 type ResponseStatus string
 
-// Statuses of a response. A response that is queued or in progress is answered in the background.
+// Statuses of a response. A queued response or one in progress is answered in the background.
 const (
 	ResponseQueued     ResponseStatus = "queued"
 	ResponseInProgress ResponseStatus = "in_progress"
@@ -15,10 +15,10 @@ const (
 	ResponseCancelled  ResponseStatus = "cancelled"
 )
 
-// Ended reports whether the response will not change any more.
+// Ended reports whether the response will no longer change.
 func (s ResponseStatus) Ended() bool { return s != ResponseQueued && s != ResponseInProgress }
 
-// ResponseRetention is how long responses are kept.
+// ResponseRetention is the time that responses are kept.
 const ResponseRetention = 30 * 24 * time.Hour
 
 // StoredResponse is a stored response of OpenAI's Responses API.
@@ -29,8 +29,8 @@ type StoredResponse struct {
 	Status      ResponseStatus
 	Background  bool
 
-	// Holder is the id of the process that is answering the response in the background. Unless that process extends
-	// HeldUntil in time, it is considered dead.
+	// Holder is the id of the process that answers the response in the background. If that process does not extend
+	// HeldUntil in time, it counts as dead.
 	Holder    string
 	HeldUntil time.Time
 
@@ -41,7 +41,7 @@ type StoredResponse struct {
 }
 
 // ItemConversation is a conversation of OpenAI's Conversations API. Unlike a Conversation, it has no agent, and its
-// items are not only questions and answers but also tool calls and their results.
+// items include tool calls and their results.
 type ItemConversation struct {
 	ID          string
 	WorkspaceID string

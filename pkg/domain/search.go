@@ -10,8 +10,8 @@ const (
 	SearchDense   SearchMode = "dense"   // only the query's vector
 )
 
-// Facets holds the values of metadata keys and the number of documents that have each of them. Each page of a web site
-// is a document.
+// Facets holds the values of metadata keys with the number of documents for each. Each page of a web site is a
+// document.
 type Facets struct {
 	Documents int // documents whose values were counted
 	Facets    []Facet
@@ -24,9 +24,9 @@ type Facet struct {
 	Values   []FacetValue // the most frequent values first
 }
 
-// FacetValue is a value of a metadata key, with the number of documents that have this value. If a document's value is
-// a list, the document counts once for each item.
+// FacetValue is a value of a metadata key with the number of documents that have it. If a document's value is a list,
+// each item counts.
 type FacetValue struct {
-	Value any // string, float64 or bool; a text may be cut
+	Value any // string, float64 or bool; long texts are cut
 	Count int
 }

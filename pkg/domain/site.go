@@ -12,30 +12,29 @@ import (
 type Crawl struct {
 	StartedAt    time.Time      `json:"started_at"`
 	Removed      int64          `json:"removed"`             // pages that have been removed from the datastore
-	LeftOut      map[string]int `json:"left_out,omitempty"`  // addresses left out, by reason; an address may be counted once for every page that links to it
-	MissingPages MissingPolicy  `json:"rest,omitempty"`      // handling of pages that the crawl has not found
-	StoppedAt    time.Time      `json:"stopped_at,omitzero"` // when the site's owner stopped the crawl, so that pages still waiting were left out; zero: not stopped
-	Widened      bool           `json:"widened,omitempty"`   // the settings were changed to include more pages after discovery had started
+	LeftOut      map[string]int `json:"left_out,omitempty"`  // skipped addresses by reason; an address may count once for every page that links to it
+	MissingPages MissingPolicy  `json:"rest,omitempty"`      // handling of pages that the crawl did not find
+	StoppedAt    time.Time      `json:"stopped_at,omitzero"` // when the site's owner stopped the crawl and the waiting pages were skipped; zero if not stopped
+	Widened      bool           `json:"widened,omitempty"`   // the settings came to include more pages after discovery had started
 }
 
 // Stopped reports whether a user has stopped the crawl. It returns false if c is nil.
 func (c *Crawl) Stopped() bool { return c != nil && !c.StoppedAt.IsZero() }
 
-// MissingPolicy says what happens to pages of a site that its newest crawl has not found, once discovery is complete.
+// MissingPolicy says what happens to pages that a site's newest crawl did not find, once discovery is complete.
 type MissingPolicy string
 
-// Policies.
+// Values of MissingPolicy.
 const (
-	RestKept      MissingPolicy = ""        // keep them: the list of pages was incomplete
-	RestRefetched MissingPolicy = "asked"   // fetch them again: the pages linking to them may be unchanged and thus have reported no links
-	RestRemoved   MissingPolicy = "removed" // remove them: the sitemap lists all pages
+	RestKept      MissingPolicy = ""        // keep them, because the list of pages was incomplete
+	RestRefetched MissingPolicy = "asked"   // fetch them again, because the pages that link to them may be unchanged and thus have reported no links
+	RestRemoved   MissingPolicy = "removed" // remove them, because the sitemap lists all pages
 )
 
 // Maximum number of different reasons in Crawl.LeftOut.
 const maxLeftOut = 50
 
-// addLeftOut adds to LeftOut the numbers of addresses that were left out, by reason. Once LeftOut contains maxLeftOut
-// reasons, further reasons are dropped.
+// addLeftOut adds numbers of skipped addresses by reason. Beyond maxLeftOut reasons, new ones are dropped.
 func (c *Crawl) addLeftOut(counts map[string]int) {
 	for _, reason := range slices.Sorted(maps.Keys(counts)) {
 		if _, known := c.LeftOut[reason]; !known && len(c.LeftOut) >= maxLeftOut {
@@ -48,8 +47,7 @@ func (c *Crawl) addLeftOut(counts map[string]int) {
 	}
 }
 
-// AddLeftOut adds the counts of left-out addresses, by reason, to the site's crawl. It returns false if counts is
-// empty.
+// AddLeftOut adds numbers of skipped addresses by reason to the site's crawl. It returns false if counts is empty.
 func (d *Datasource) AddLeftOut(counts map[string]int) bool {
 	if len(counts) == 0 {
 		return false
@@ -63,9 +61,8 @@ func (d *Datasource) BeginCrawl(at time.Time) {
 	d.Crawl, d.DiscoveryDone = &Crawl{StartedAt: at}, false
 }
 
-// crawl returns the site's newest crawl, which the caller may modify. If no crawl is stored (older versions stored
-// none), crawl stores an empty one. It first replaces d.Crawl by a copy, because copies of the datasource share the
-// original.
+// crawl returns the site's newest crawl for modification, or a new one if none is stored (older versions stored none).
+// It copies d.Crawl first, because copies of the datasource share the original.
 func (d *Datasource) crawl(at time.Time) *Crawl {
 	c := Crawl{StartedAt: at}
 	if d.Crawl != nil {
@@ -76,13 +73,13 @@ func (d *Datasource) crawl(at time.Time) *Crawl {
 	return &c
 }
 
-// Removed records that pages of a site were removed from the datastore.
+// Removed records that pages of the site were removed from the datastore.
 func (d *Datasource) Removed(pages int64) { d.crawl(d.UpdatedAt).Removed += pages }
 
-// CrawlWidened records that the site's settings were changed to include more pages after its newest crawl had started.
+// CrawlWidened records that the site's settings came to include more pages after its newest crawl had started.
 func (d *Datasource) CrawlWidened() { d.crawl(d.UpdatedAt).Widened = true }
 
-// CrawlStopped stops the crawl of a site: no further pages are added, and events from a running discovery are ignored.
+// CrawlStopped stops the crawl of a site: no more pages are added, and events of a running discovery are ignored.
 func (d *Datasource) CrawlStopped(at time.Time) {
 	d.crawl(at).StoppedAt = at
 	if !d.DiscoveryDone && !d.Status.Terminal() {
@@ -93,8 +90,7 @@ func (d *Datasource) CrawlStopped(at time.Time) {
 	d.UpdatedAt = at
 }
 
-// RestorePage restores a page whose crawl job was withdrawn. A page with content keeps it, and a page without content
-// is skipped.
+// RestorePage restores a page whose crawl job was withdrawn. A page without content becomes skipped.
 func (d *Datasource) RestorePage(at time.Time) {
 	d.JobID, d.Unchanged, d.DuplicateOf = "", false, ""
 	if d.ActiveGeneration > 0 {
@@ -109,15 +105,15 @@ func (d *Datasource) RestorePage(at time.Time) {
 type SiteProgress struct {
 	Discovered int64 // all pages of the site
 	Waiting    int64 // waiting to be fetched or read
-	Fetched    int64 // with content that was processed after the newest fetch
+	Fetched    int64 // with content processed after the newest fetch
 	Unchanged  int64 // with content that the newest fetch found unchanged
-	Skipped    int64 // deliberately left out
+	Skipped    int64 // skipped on purpose
 	Failed     int64
 	Removed    int64 // removed from the datastore by the newest crawl; not included in Discovered
 }
 
-// WarnSitemap adds a warning to a site with a sitemap after its scope was widened. The warning says that new pages are
-// found only when the sitemap is read again.
+// WarnSitemap warns on a site with a sitemap, after its scope was widened, that new pages are found only when the
+// sitemap is read again.
 func (d *Datasource) WarnSitemap() {
 	if !slices.Contains(d.Warnings, rereadSitemapWarning) {
 		d.Warnings = append(slices.Clone(d.Warnings), rereadSitemapWarning)
@@ -126,18 +122,17 @@ func (d *Datasource) WarnSitemap() {
 
 const rereadSitemapWarning = "The site now includes more pages than before. Refresh it to find new pages in its sitemap." //nolint:gosec // G101: a warning, no credential
 
-// pagesFailed, crawlStopped and onlyRootWarning are the warnings that SettlePages adds. It recognises them later in
-// order to replace them.
+// Warnings that SettlePages adds, and later recognises in order to replace them.
 const (
 	pagesFailed     = " pages could not be read; each shows its error"
 	crawlStopped    = "The crawl was stopped before all pages were fetched."
 	onlyRootWarning = "Apart from the root, no page matches the site's include and exclude patterns."
 )
 
-// SettlePages sets the status of a site whose discovery is complete and whose pages are all processed. The status is
-// error if no page could be read, otherwise synched. A synched site gets a warning if some pages failed, or if the
-// patterns exclude all pages except the root. `cause` is the error for a failed page or the reason for skipping a page.
-// SettlePages reports whether anything changed.
+// SettlePages sets the status of a site whose discovery is complete and whose pages are all processed: error if no page
+// could be read, and otherwise synched, with a warning if some pages failed or the patterns exclude all pages but the
+// root. `cause` is the error of a failed page or the reason for skipping a page. SettlePages reports whether anything
+// changed.
 func (d *Datasource) SettlePages(pages SiteProgress, cause string, at time.Time) bool {
 	status, message := StatusSynched, ""
 	warnings := slices.DeleteFunc(slices.Clone(d.Warnings), func(w string) bool {
@@ -176,14 +171,14 @@ func (d *Datasource) SettlePages(pages SiteProgress, cause string, at time.Time)
 	return true
 }
 
-// Alive reports whether a page of a site has content or may still get it, so that duplicates can be left out in favour
+// Alive reports whether a page of a site has content or may still get it, so that duplicates can be skipped in favour
 // of it.
 func (d *Datasource) Alive() bool {
 	return d.Status != StatusSkipped && (d.Status != StatusError || d.ActiveGeneration > 0)
 }
 
-// TextName returns a name that identifies the page's content: the hash of its text or, if that is unknown, of its
-// bytes. If two pages have the same name, they have the same content. The name of a page that was never fetched is "".
+// TextName identifies the page's content: it is the hash of its text or, if that is unknown, of its bytes. Pages with
+// the same name have the same content. The name is "" if the page was never fetched.
 func (d *Datasource) TextName() string {
 	switch {
 	case d.Original == nil:
@@ -195,8 +190,8 @@ func (d *Datasource) TextName() string {
 	}
 }
 
-// Refuses returns the reason why a site's settings exclude an address, or "" if they include it. `depth` is the number
-// of links between the root and the address. If a sitemap lists the pages, depth is ignored.
+// Refuses returns the reason why a site's settings exclude an address, or "". `depth` is the number of links from the
+// root to the address; it is ignored if a sitemap lists the pages.
 func (s SiteScope) Refuses(p Patterns, address string, depth int) string {
 	why := p.RefusesURL(address)
 	if why != LeftExcluded && s.Follow && depth > s.MaxDepth {
@@ -205,13 +200,13 @@ func (s SiteScope) Refuses(p Patterns, address string, depth int) string {
 	return why
 }
 
-// ReadsLinksOnly reports whether a page that was refused for the given reason is still read for its links. This is
-// the case if the site follows links and the page either is the root or matches no include pattern.
+// ReadsLinksOnly reports whether a page refused for this reason is still read for its links. This requires that the
+// site follows links, and that the page is the root or matches no include pattern.
 func (s SiteScope) ReadsLinksOnly(why, address string) bool {
 	return s.Follow && (why == LeftNotIncluded || SameAddress(address, s.Root))
 }
 
-// LeftOutReason returns a sentence that tells users why a page was left out.
+// LeftOutReason returns a sentence that tells users why a page was skipped.
 func (s SiteScope) LeftOutReason(why, address string) string {
 	if s.ReadsLinksOnly(why, address) {
 		return address + " was read only for its links: " + why + "."
@@ -219,10 +214,9 @@ func (s SiteScope) LeftOutReason(why, address string) string {
 	return address + " was skipped: " + why + "."
 }
 
-// IsBetterThan reports whether this page, rather than another page with the same content, should be kept. A page that
-// was fetched without a redirect is better than one that redirects, and the target of a redirect is better than the
-// page that redirects to it. Otherwise the page with fewer links between it and the root is better, or else the page
-// with the shorter address.
+// IsBetterThan reports whether to keep this page rather than another one with the same content. A page fetched without
+// a redirect is better than one that redirects, and the target of a redirect better than its source. Otherwise the page
+// with fewer links from the root is better, or else the one with the shorter address.
 func (c DatasourceConfig) IsBetterThan(than DatasourceConfig) bool {
 	leads, target := c.FinalURL == than.SourceURL, than.FinalURL == c.SourceURL
 	switch {
@@ -245,7 +239,7 @@ func (c DatasourceConfig) SameScope(other DatasourceConfig) bool {
 		c.MaxPages == other.MaxPages && c.MaxDepth == other.MaxDepth
 }
 
-// Widens reports whether another configuration of the site may include pages that this one excludes.
+// Widens reports whether `other` may include pages that c excludes.
 func (c DatasourceConfig) Widens(other DatasourceConfig) bool {
 	lacks := func(all, some []string) bool {
 		return slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(all, s) })

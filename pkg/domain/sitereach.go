@@ -1,19 +1,18 @@
 package domain
 
-// SiteReach decides which links become pages of a site. The decision depends on the site's scope and its number of
-// pages.
+// SiteReach decides which links become pages of a site, depending on its scope and its number of pages.
 type SiteReach struct {
 	Scope    *SiteScope
 	Limit    int   // maximum number of searchable pages
 	Pages    int64 // pages of the site, including Refused
 	Refused  int64 // pages excluded by the scope
-	Leads    int64 // refused pages that are read for their links
+	Leads    int64 // refused pages that are still read for their links
 	patterns *Patterns
 }
 
-// Judge decides whether a link becomes a page of the site. If not, `why` is the reason. Otherwise `why` is "", and the
-// second result is the Lead of the new page (see DatasourceConfig.Lead). That is 0 for the root and for a page that
-// matches an include pattern, and `lead` for any other page.
+// Judge decides whether a link becomes a page of the site. If not, `why` is the reason. If so, `why` is "" and the
+// second result is the new page's Lead (see DatasourceConfig.Lead): 0 for the root and for a page that matches an
+// include pattern, and otherwise `lead`.
 func (r *SiteReach) Judge(l Link, lead int) (why string, _ int) {
 	if SameAddress(l.URL, r.Scope.Root) {
 		return "", 0 // the root is always read for its links

@@ -2,37 +2,35 @@ package domain
 
 import "bytes"
 
-// AnswerSentence is a sentence of an answer, with the passages in the sources that support it. A code block, a list
-// item and a table row also count as sentences. Answers are stored with the JSON form of their sentences.
+// AnswerSentence is a sentence of an answer with the passages that support it. Code blocks, list items and table rows
+// also count as sentences. Answers are stored with the JSON form of their sentences.
 type AnswerSentence struct {
 	Start       int          `json:"start"` // first byte in the answer
 	End         int          `json:"end"`
-	Support     *float64     `json:"support,omitempty"`     // 0 to 1; nil for text that states nothing, and for answers without sources
-	Unsupported bool         `json:"unsupported,omitempty"` // whether the agent marks the sentence, because its support is too low
+	Support     *float64     `json:"support,omitempty"`     // 0 to 1; nil for text that states nothing, and in answers without sources
+	Unsupported bool         `json:"unsupported,omitempty"` // whether the agent marks the sentence because of its low support
 	Spans       []SourceSpan `json:"spans,omitempty"`
 }
 
 // SourceSpan is a part of a source that supports a sentence. Its JSON form has only the fields that RestoreSpans cannot
-// derive from the source.
+// derive.
 type SourceSpan struct {
 	Source   int       `json:"source"` // index in the answer's sources
 	Citation int       `json:"-"`      // number of the source in the answer; 0 if the answer cites nothing
 	In       TextRange `json:"in"`     // bytes in Fragment.Text
 
-	// Original is the location of the span in the document's text, in bytes. It is nil if the location is unknown, as
-	// for chunks that older versions indexed.
+	// Original is the span's location in the document's text, in bytes. It is nil if the location is unknown, as in chunks
+	// indexed by older versions.
 	Original *TextRange `json:"-"`
-	Text     string     `json:"-"` // the document's text at Original, or the fragment's text if the location is unknown
+	Text     string     `json:"-"` // the document's text at Original or, if that is nil, the fragment's text
 
-	// Page and Rectangles locate the span on a page of a PDF. They are empty for other formats, or if the request did
-	// not ask for them.
+	// Page and Rectangles locate the span on a page of a PDF. They are empty for other formats and unless requested.
 	Page       int             `json:"-"`
 	Rectangles []PageRectangle `json:"-"`
 }
 
-// SourceSpans returns the given range of a source's text as spans. Each span is contiguous in the document's text. If
-// the location in the document is unknown, the result is a single span. `index` is the index of the source in the
-// answer's sources.
+// SourceSpans returns a range of a source's text as spans, each of which is contiguous in the document's text. If the
+// location in the document is unknown, there is a single span. `index` is the source's index in the answer's sources.
 func SourceSpans(source Fragment, index int, in TextRange) []SourceSpan {
 	span := SourceSpan{Source: index, Citation: source.Citation, In: in, Text: source.Text[in.Start:in.End]}
 	located := source.Runs.Locate(source.Text, in)
@@ -47,8 +45,8 @@ func SourceSpans(source Fragment, index int, in TextRange) []SourceSpan {
 	return out
 }
 
-// RestoreSpans sets the fields of spans that are not part of their JSON form. It drops spans whose source or range does
-// not exist.
+// RestoreSpans sets the fields of spans that their JSON form lacks. It drops spans whose source or range does not
+// exist.
 func RestoreSpans(sentences []AnswerSentence, sources []Fragment) {
 	for i := range sentences {
 		kept := make([]SourceSpan, 0, len(sentences[i].Spans))
@@ -65,29 +63,29 @@ func RestoreSpans(sentences []AnswerSentence, sources []Fragment) {
 // TextRange is the half-open range [Start, End) of a text, in bytes.
 type TextRange struct{ Start, End int }
 
-// PageRectangle is an upright rectangle on a page of a PDF as viewers display it: cut to its crop box and rotated. X
-// and Y locate its upper left corner, measured from the upper left corner of the page. The unit is a point (1/72 inch);
-// a page's UserUnit is not applied.
+// PageRectangle is an upright rectangle on a page of a PDF as displayed: cut to its crop box and rotated. X and Y are
+// the upper left corner, measured from the page's upper left corner. The unit is a point (1/72 inch); UserUnit is not
+// applied.
 type PageRectangle struct {
 	Page                int // from 1
 	X, Y, Width, Height float64
 }
 
-// UnsupportedSentences is the name of the agent setting for sentences that the sources do not support. It is stored in
-// Agent.Extra, like RestrictKnowledge.
+// UnsupportedSentences is the agent setting for sentences that no source supports. Like RestrictKnowledge, it is stored
+// in Agent.Extra.
 const UnsupportedSentences = "unsupportedSentences"
 
-// UnsupportedMode says how an agent treats sentences that the sources do not support.
+// UnsupportedMode says how an agent treats sentences that no source supports.
 type UnsupportedMode string
 
 // Values of UnsupportedMode.
 const (
-	MarkUnsupported UnsupportedMode = "mark" // default: the sentence is marked in the response
-	DropUnsupported UnsupportedMode = "drop" // the sentence is removed from the answer
-	KeepUnsupported UnsupportedMode = "keep" // the sentence is treated like any other
+	MarkUnsupported UnsupportedMode = "mark" // default: mark the sentence in the response
+	DropUnsupported UnsupportedMode = "drop" // remove the sentence from the answer
+	KeepUnsupported UnsupportedMode = "keep" // treat the sentence like any other
 )
 
-// UnsupportedModes are all values of UnsupportedMode.
+// UnsupportedModes lists all values of UnsupportedMode.
 var UnsupportedModes = []UnsupportedMode{MarkUnsupported, DropUnsupported, KeepUnsupported}
 
 // UnsupportedMode returns the agent's setting for unsupported sentences.

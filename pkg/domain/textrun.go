@@ -7,24 +7,23 @@ import (
 	"unicode"
 )
 
-// TextRun is a part of a chunk's or fragment's text that the document's text contains unchanged.
+// TextRun is a part of a chunk's or fragment's text that occurs unchanged in the document's text.
 type TextRun struct {
 	Text     int // first byte in the chunk's text
 	Document int // first byte in the document's text
 	Length   int // bytes
 }
 
-// TextRuns locate a chunk's text in the document's text. They are in the order of the chunk's text and do not overlap
-// in it. A chunk has several runs if it repeats the header of a table, or if it has one line break where the document's
-// text has BlockSeparator: between table rows and between list items.
+// TextRuns locate a chunk's text in the document's text. They are ordered by their position in the chunk and do not
+// overlap there. A chunk has several runs if it repeats a table header, or if it has one line break where the
+// document's text has BlockSeparator: between table rows and list items.
 type TextRuns []TextRun
 
-// maxEncodedRuns is the maximum length of encoded runs, in bytes. Longer ones are not stored.
+// Maximum length of encoded runs in bytes. Longer ones are not stored.
 const maxEncodedRuns = 16 << 10
 
-// Add appends a run that begins at the offset `text` in the chunk's text and at the offset `document` in the document's
-// text. The previous run ends where the new one begins. If the new run merely continues the previous one, Add does
-// nothing. After the last Add, call End.
+// Add appends a run that begins at the offset `text` in the chunk's text and `document` in the document's text. The
+// previous run ends there. If the new run merely continues it, Add does nothing. Call End after the last Add.
 func (r *TextRuns) Add(text, document int) {
 	if n := len(*r); n > 0 {
 		last := &(*r)[n-1]
@@ -39,8 +38,7 @@ func (r *TextRuns) Add(text, document int) {
 	*r = append(*r, TextRun{Text: text, Document: document})
 }
 
-// End returns the runs for a text of the given length. The last run extends to the end of the text. End does not change
-// r.
+// End returns the runs for a text of this length, with the last run extended to the end. It does not change r.
 func (r TextRuns) End(length int) TextRuns {
 	for len(r) > 0 && r[len(r)-1].Text >= length {
 		r = r[:len(r)-1]
@@ -52,8 +50,7 @@ func (r TextRuns) End(length int) TextRuns {
 	return r
 }
 
-// Clip returns the runs within text[start:end], for use with another text that contains this part. `moved` is how many
-// bytes later the part begins in the other text.
+// Clip returns the runs within text[start:end] for another text that contains this part `moved` bytes later.
 func (r TextRuns) Clip(start, end, moved int) TextRuns {
 	var out TextRuns
 	for _, run := range r {
@@ -65,14 +62,14 @@ func (r TextRuns) Clip(start, end, moved int) TextRuns {
 	return out
 }
 
-// Located is a part of a chunk's text, with its position in the chunk and in the document.
+// Located is a part of a chunk's text with its positions in the chunk and in the document.
 type Located struct {
 	In       TextRange // in the chunk's text
 	Document TextRange // in the document's text
 	Text     string    // the document's text at Document
 }
 
-// Locate returns the parts of text[in.Start:in.End] that the document's text contains, without white space around them.
+// Locate returns the parts of text[in.Start:in.End] that occur in the document's text, without surrounding white space.
 // `text` is the chunk's text. Text that is contiguous in the document is one part.
 func (r TextRuns) Locate(text string, in TextRange) []Located {
 	var out []Located
@@ -80,7 +77,7 @@ func (r TextRuns) Locate(text string, in TextRange) []Located {
 		piece := text[run.Text : run.Text+run.Length]
 		next := Located{In: TextRange{run.Text, run.Text + run.Length}, Document: TextRange{run.Document, run.Document + run.Length}, Text: piece}
 		if n := len(out); n > 0 {
-			// Between rows or items, the chunk's text contains only the first of BlockSeparator's two line breaks.
+			// Between rows or items, the chunk's text has only the first of BlockSeparator's two line breaks.
 			if last := &out[n-1]; last.In.End == next.In.Start && last.Document.End+1 == next.Document.Start && strings.HasSuffix(last.Text, "\n") {
 				last.In.End, last.Document.End, last.Text = next.In.End, next.Document.End, last.Text+"\n"+next.Text
 				continue
@@ -97,8 +94,8 @@ func (r TextRuns) Locate(text string, in TextRange) []Located {
 	return kept
 }
 
-// trim removes white space from both ends. It shortens both ranges by the same number of bytes, because the white space
-// at each end lies within a single run.
+// trim removes white space from both ends. Both ranges shrink by the same number of bytes, because the white space at
+// each end lies within a single run.
 func (l *Located) trim() {
 	left := len(l.Text) - len(strings.TrimLeftFunc(l.Text, unicode.IsSpace))
 	right := len(l.Text) - left - len(strings.TrimSpace(l.Text))
@@ -107,8 +104,8 @@ func (l *Located) trim() {
 	l.Document = TextRange{l.Document.Start + left, l.Document.End - right}
 }
 
-// Encode returns the runs in a text form that is stored with the chunk. `offset` is the chunk's offset in the document.
-// The result is "" if there are no runs, or if it would be longer than maxEncodedRuns.
+// Encode encodes the runs as text to store with the chunk. `offset` is the chunk's offset in the document. The result
+// is "" without runs, or if it would be longer than maxEncodedRuns.
 func (r TextRuns) Encode(offset int) string {
 	var out strings.Builder
 	before := TextRun{Document: offset}
@@ -128,14 +125,14 @@ func (r TextRuns) Encode(offset int) string {
 	return out.String()
 }
 
-// impliedShift is the shift that Encode omits because it is the most common one. A run has an offset in the document
-// and an offset in the text; its shift is how much their difference has grown since the previous run. The most common
-// shift is 0 for the first run and 1 for the others, because most runs follow a BlockSeparator that was shortened by
+// impliedShift is the most common shift, which Encode omits. A run's shift is the growth, since the previous run, of
+// the difference between its offsets in the document and in the text. It is usually 0 for the first run and 1 for the
+// others, because most runs follow a BlockSeparator shortened by one line break.
 // one line break.
 func impliedShift(run int) int { return min(run, 1) }
 
-// DecodeTextRuns returns the runs that Encode has encoded. `offset` and `length` are those of the chunk's text in the
-// document. It returns nil if `encoded` is empty or damaged.
+// DecodeTextRuns decodes runs from Encode. `offset` and `length` are those of the chunk's text in the document. It
+// returns nil if `encoded` is empty or damaged.
 func DecodeTextRuns(encoded string, offset, length int) TextRuns {
 	if encoded == "" || len(encoded) > maxEncodedRuns {
 		return nil

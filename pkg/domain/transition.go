@@ -5,37 +5,37 @@ import (
 	"time"
 )
 
-// Sweep describes data to delete once readers no longer need it. Deleting it twice is harmless.
+// Sweep describes data to delete once readers no longer need it. Repeating a sweep is harmless.
 type Sweep struct {
 	ID           string
 	WorkspaceID  string
 	DatastoreID  string
-	DatasourceID string   // "": all of the datastore
-	Place        Place    // zero: every place of the datastore or, if the whole datastore is deleted, every place that exists
-	From, Below  uint64   // rows of generations [From, Below) are deleted; Below 0: no rows; From 0 and Below AllGenerations: all rows
-	Originals    []string // keys in the store of originals
-	Jobs         bool     // the datasource's messages are deleted from the job stream
-	// Crawls, if it is not 0, is the generation below which the datasource's crawl jobs are deleted from the job
-	// stream. These jobs were withdrawn, and their results would be refused, so deleting them saves requests.
+	DatasourceID string   // "" means the whole datastore
+	Place        Place    // zero means every place of the datastore or, if the whole datastore is deleted, every place that exists
+	From, Below  uint64   // rows of generations [From, Below) are deleted; Below 0 means no rows; From 0 and Below AllGenerations mean all rows
+	Originals    []string // keys in the original store
+	Jobs         bool     // whether the datasource's messages are deleted from the job stream
+	// Crawls, unless 0, is the generation below which the datasource's crawl jobs are deleted from the stream. These jobs
+	// were withdrawn and their results would be rejected, so deleting them saves requests.
 	Crawls uint64
 }
 
-// AllGenerations is the value of Sweep.Below that deletes every row of the datasource.
+// AllGenerations as Sweep.Below deletes every row of the datasource.
 const AllGenerations uint64 = math.MaxUint64
 
-// Outcome holds what follows from an event, apart from the changed datasource. All of it must be stored in the same
+// Outcome holds the consequences of an event besides the changed datasource. They must be stored in the same
 // transaction as the datasource.
 type Outcome struct {
 	Changed bool // the datasource's row must be written
 	Next    *Job // job to put into the outbox
-	// NotBefore is the earliest time at which Next may be published. The zero time means immediately.
+	// NotBefore is the earliest time to publish Next. Zero means at once.
 	NotBefore time.Time
 	Begins    bool           // Next starts a crawl, because a page has become a site
 	Removed   bool           // the datasource and its data must be removed from the datastore
 	Sweeps    []Sweep        // sweeps to queue
 	Links     []Link         // pages to add to the site (the datasource itself or its group)
-	LeftOut   map[string]int // addresses left out of Links, by reason
-	Settled   bool           // the job in flight has ended, so another job may be published
+	LeftOut   map[string]int // addresses missing from Links, by reason
+	Settled   bool           // the job in flight has ended, so that another may be published
 }
 
 func (o *Outcome) sweep(d *Datasource, p Place, from, below uint64) {
@@ -46,14 +46,14 @@ func (o *Outcome) sweepOriginal(d *Datasource, key string) {
 	o.Sweeps = append(o.Sweeps, Sweep{WorkspaceID: d.WorkspaceID, DatastoreID: d.DatastoreID, DatasourceID: d.ID, Originals: []string{key}})
 }
 
-// Apply changes the datasource according to the event, and returns the other consequences. `store` is the datasource's
-// datastore in its current state: no move may start or end before the outcome is stored. Once a datasource has been
-// accepted, only Apply changes its status. There are a few exceptions, in which the catalog changes several rows
-// itself: it sets a datasource to pending when its job is published, a duplicate page to skipped, and a site to synched
-// when no pages are waiting, and it stops crawls.
+// Apply changes the datasource according to the event and returns the other consequences. `store` is the datasource's
+// datastore in its current state: no move may start or end before the outcome is stored. Once a datasource is accepted,
+// only Apply changes its status, with a few exceptions in which the catalog changes several rows itself: it sets a
+// datasource to pending when its job is published, a duplicate page to skipped, and a site to synched when no pages are
+// waiting, and it stops crawls.
 //
-// An event may be delivered several times or late, and it may come from a job that a newer job has overtaken. These
-// rules make such events harmless:
+// Events may be delivered several times or late, and may come from a job that a newer job has overtaken. These rules
+// make them harmless:
 //   - Content only moves forward: a generation becomes active only if it is higher than the active one, and only in
 //     the place that serves readers or the place that the datastore is moving to. Rows written elsewhere are swept.
 //   - When a job fails, the jobs that it overtook fail with it: no older generation becomes active afterwards.
@@ -93,9 +93,9 @@ func Apply(d *Datasource, store Datastore, ev Event) Outcome {
 	return Outcome{}
 }
 
-// OrphanSweeps returns the sweeps that delete the results of a job whose datasource no longer exists. ev is an event of
-// that job. Later generations are kept, because a datasource with the same id may have been created since, as happens
-// with the pages of a site.
+// OrphanSweeps returns the sweeps that delete the results of a job whose datasource no longer exists, given an event of
+// that job. They keep later generations, because a datasource with the same id, such as a page of a site, may have been
+// created since.
 func OrphanSweeps(ev Event) []Sweep {
 	base := Sweep{WorkspaceID: ev.WorkspaceID, DatastoreID: ev.DatastoreID, DatasourceID: ev.DatasourceID}
 	switch ev.Type {
@@ -125,7 +125,7 @@ func applyProgress(d *Datasource, ev Event, current bool) Outcome {
 	return Outcome{Changed: true}
 }
 
-// applyScanned handles the event of an ingest job that found scanned pages. A scan job takes the place of that job.
+// applyScanned handles the event of an ingest job that found scanned pages. A scan job takes over.
 func applyScanned(d *Datasource, store Datastore, ev Event, current bool) Outcome {
 	if !current || d.Status.Terminal() {
 		return Outcome{}
@@ -141,7 +141,7 @@ func applyScanned(d *Datasource, store Datastore, ev Event, current bool) Outcom
 	return Outcome{Changed: true, Settled: true, Next: &next}
 }
 
-// next makes j the newest job of the datasource. The previous job has ended.
+// next makes j the datasource's newest job. The previous one has ended.
 func (o *Outcome) next(d *Datasource, j Job) {
 	d.JobID = j.ID
 	d.Runs++
@@ -162,7 +162,7 @@ func applyUnchanged(d *Datasource, ev Event, current bool) Outcome {
 	return Outcome{Changed: true, Settled: true}
 }
 
-// finishUnchanged ends the datasource's job after the job has found that the active content is up to date.
+// finishUnchanged ends a job that found the active content up to date.
 func (d *Datasource) finishUnchanged(at time.Time) {
 	d.finish(StatusSynched, at)
 	d.LastSynch = &at
@@ -175,8 +175,8 @@ func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcom
 	for _, p := range ev.Places {
 		switch {
 		case d.isCurrentIn(store, p, ev.Generation):
-			// The event was already applied, and its rows are in use. They must be kept even if a later job has failed
-			// since and raised d.Fence above this generation.
+			// The event was already applied, and its rows are in use. Keep them even if a later job has failed since and raised
+			// d.Fence above this generation.
 			serves = serves || p == store.Serving()
 		case ev.Generation <= d.Fence, !current && d.Status == StatusSkipped:
 			out.sweep(d, p, ev.Generation, ev.Generation+1)
@@ -191,7 +191,7 @@ func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcom
 	}
 	switch {
 	case d.Target != nil && d.Target.Generation < d.ActiveGeneration:
-		// Readers now see a newer generation. It is not in the move's destination yet, so a new job must copy it there.
+		// Readers now see a newer generation, which the move's destination lacks, so a new job must copy it there.
 		d.Target, d.MoveID = nil, ""
 	case d.Target == nil && serves:
 		d.MoveID = "" // even if this job overtook a move job
@@ -206,15 +206,15 @@ func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcom
 		d.Warnings = ev.Warnings
 		out.Changed, out.Settled = true, true
 	default:
-		// The datastore has moved while the job ran, so the job's rows are not where readers look.
+		// The datastore has moved during the job, so the job's rows are not where readers look.
 		d.finish(StatusUnsynched, ev.At)
 		out.next(d, NewIngestJob(*d, store))
 	}
 	return out
 }
 
-// isCurrentIn reports whether a generation must be kept in place p. In the place that serves readers, this is the
-// active generation; in the place that the datastore is moving to, it is the generation of d.Target.
+// isCurrentIn reports whether a generation must be kept in place p: the active generation where readers are served, and
+// the generation of d.Target where the datastore is moving to.
 func (d *Datasource) isCurrentIn(store Datastore, p Place, generation uint64) bool {
 	switch {
 	case p == store.Serving():
@@ -226,7 +226,7 @@ func (d *Datasource) isCurrentIn(store Datastore, p Place, generation uint64) bo
 	}
 }
 
-// activate makes the event's generation active, unless a newer one already is.
+// activate makes the event's generation active unless a newer one is.
 func (o *Outcome) activate(d *Datasource, store Datastore, ev Event) {
 	switch {
 	case ev.Generation > d.ActiveGeneration:
@@ -275,7 +275,7 @@ func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome 
 	out := Outcome{Changed: true, Settled: true}
 	d.Unchanged = false
 	if d.Fence = max(d.Fence, ev.Generation); ev.Generation > 0 {
-		// Sweep the rows written by this run and by earlier runs that it overtook.
+		// Sweep the rows of this run and of earlier runs that it overtook.
 		for _, p := range ev.Places {
 			from := d.ActiveGeneration + 1
 			if store.Move != nil && p == store.Move.To {
@@ -297,8 +297,8 @@ func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome 
 			d.Progress.Stage = ev.Progress.Stage
 		}
 	case store.Move != nil && store.Move.ID == ev.Move:
-		// A failed move job takes nothing away from readers. But without this datasource, the datastore's move cannot
-		// be completed. Keep Resume, so that cancelling the move can restore the datasource's state.
+		// A failed move job takes nothing away from readers, but the datastore's move cannot be completed without this
+		// datasource. Keep Resume, so that cancelling the move can restore the datasource's state.
 		d.finish(StatusError, ev.At)
 		d.Error = "The document could not be moved to " + store.Move.To.String() + ": " + ev.Error
 	default:
@@ -307,9 +307,8 @@ func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome 
 	return out
 }
 
-// sweepOvertaken sweeps the rows that a failed job has written, if a newer job has overtaken it. It does nothing if the
-// datasource is waiting for a job or has content, because at the end of a later job these rows are swept together with
-// all older generations.
+// sweepOvertaken sweeps the rows of a failed job that a newer job has overtaken. It does nothing if the datasource is
+// waiting for a job or has content, because the end of a later job sweeps these rows with all older generations.
 func sweepOvertaken(d *Datasource, ev Event, current bool) (out Outcome) {
 	if current || !d.Status.Terminal() || d.ActiveGeneration > 0 || d.Target != nil {
 		return out
@@ -320,7 +319,7 @@ func sweepOvertaken(d *Datasource, ev Event, current bool) (out Outcome) {
 	return out
 }
 
-// restoreAfterMove restores the state that the datasource had before its move job.
+// restoreAfterMove restores the datasource's state from before its move job.
 func (d *Datasource) restoreAfterMove(at time.Time) {
 	before := Resume{Status: StatusSynched}
 	if d.Resume != nil {

@@ -19,8 +19,8 @@ const (
 	MetricStoredBytes  Metric = "stored_bytes"  // bytes of accepted content, as uploaded or fetched
 )
 
-// LimitRequests is the maximum number of requests per second with a key in each api process. It is only a limit; these
-// requests are not counted as usage.
+// LimitRequests is the maximum number of requests per second with a key in each api process. Unlike other metrics, it
+// is not counted as usage.
 const LimitRequests Metric = "requests_per_second"
 
 // Limits maps metrics to maximum values. A metric that is absent or 0 is unlimited.

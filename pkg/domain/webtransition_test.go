@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// crawled returns a page whose newest job is a crawl job. Readers see its earlier content.
+// crawled returns a page whose newest job is a crawl job, while readers see its earlier content.
 func crawled(change ...func(*Datasource)) Datasource {
 	d := source(func(d *Datasource) {
 		d.Type, d.Name = TypeWebPage, "Pumps"
@@ -40,7 +40,7 @@ func brings(content string) func(*Event) {
 	}
 }
 
-// everywhere returns the sweep that deletes the rows of older generations in all places.
+// everywhere returns the sweep of older generations in all places.
 func everywhere(below uint64) Sweep { return rows(Place{}, 0, below) }
 
 func original(key string) Sweep {
@@ -99,7 +99,7 @@ func TestApplyToWebContent(t *testing.T) {
 			before: crawled(ofSite), event: crawl(EventGone),
 			check: func(t *testing.T, d Datasource, out Outcome) {
 				equal(t, Outcome{Changed: true, Settled: true, Removed: true}, out)
-				equal(t, "old", d.Original.Key) // kept for the sweep that the removal queues
+				equal(t, "old", d.Original.Key) // kept for the sweep queued by the removal
 			},
 		},
 		"a page of a site that is gone and had content once leaves": {
@@ -260,8 +260,8 @@ func TestTheEndOfACrawlCountsOnceAndOnlyForItsNewestJob(t *testing.T) {
 	}
 }
 
-// withoutRemoval returns the outcome, or an empty one if the datasource is removed, because no event can be applied to
-// it again.
+// withoutRemoval returns the outcome, or an empty one if the datasource is removed, because no event applies to it
+// again.
 func (o Outcome) withoutRemoval() Outcome {
 	if o.Removed {
 		return Outcome{}
