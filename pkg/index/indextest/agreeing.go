@@ -19,7 +19,7 @@ const (
 	agreementQueries       = 6
 )
 
-// writer generates texts similar to real ones: their words have different lengths, and are distributed by Zipf's law.
+// writer generates texts like real ones: the words have different lengths, and are distributed by Zipf's law.
 type writer struct {
 	rng  *rand.Rand
 	zipf *rand.Zipf
@@ -48,7 +48,7 @@ func (w *writer) text(words int) string {
 	return strings.Join(out, " ")
 }
 
-// question returns the given number of words. Each of them occurs in some rows, but not in all.
+// question returns the given number of words. Each occurs in some rows, but not in all.
 func (w *writer) question(words int) string {
 	var out []string
 	for range words {

@@ -221,8 +221,8 @@ func (f *File) Write(slots []uint32, payloads [][]byte) error {
 	return nil
 }
 
-// writeGroups implements Write for a columnar layout. It always writes whole groups. The other records in a group are
-// written again with the same bytes, so readers do not notice, and a crash cannot damage them.
+// writeGroups implements Write for a columnar layout. It always writes whole groups. It rewrites the group's other
+// records with the same bytes, so readers do not notice, and a crash cannot damage them.
 func (f *File) writeGroups(slots []uint32, payloads [][]byte) error {
 	record := make([]byte, f.View.Payload+4)
 	for i := 0; i < len(slots); {
@@ -244,7 +244,7 @@ func (f *File) writeGroups(slots []uint32, payloads [][]byte) error {
 	return nil
 }
 
-// Append extends the file to the given number of slots, writes records as Write does, and syncs the file.
+// Append extends the file to the given number of slots, writes the records like Write, and syncs the file.
 func (f *File) Append(slots []uint32, payloads [][]byte, end uint32) error {
 	if err := f.Grow(end); err != nil {
 		return err
@@ -263,7 +263,7 @@ func (f *File) Sync() error {
 	return nil
 }
 
-// Close unmaps and closes the file, which may be nil. Its views must not be used afterwards.
+// Close unmaps and closes the file, which may be nil. After that, its views must not be used.
 func (f *File) Close() error {
 	if f == nil {
 		return nil
@@ -276,9 +276,9 @@ func (f *File) Close() error {
 	return errors.Join(append(errs, f.file.Close())...)
 }
 
-// Put stores the i-th of 64 records in a transposed group. The first `columns` bytes are stored one by one and the rest
-// in units of four. Each byte or unit is stored next to the corresponding ones of the other records. The length of the
-// rest must be a multiple of four.
+// Put stores the i-th of 64 records in a transposed group. It stores the first `columns` bytes one by one and the rest
+// in units of four, each next to the same byte or unit of the other records. The length of the rest must be a multiple
+// of four.
 func Put(group []byte, columns, i int, record []byte) {
 	for c, b := range record[:columns] {
 		group[c*groupRows+i] = b

@@ -18,8 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
-// Check verifies all of the space's checksums and its number of rows. It fails with index.ErrCorrupt if any of them is
-// wrong. Damage to the IVF is only recorded, because the IVF is rebuilt in the background.
+// Check verifies all checksums of the space, and its number of rows. If any is wrong, it fails with index.ErrCorrupt.
+// Damage to the IVF is only recorded, because the IVF is rebuilt in the background.
 func (v View) Check(ctx context.Context) error {
 	var verdict string
 	if err := v.reading.tx.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&verdict); err != nil {
@@ -96,7 +96,7 @@ func (v View) checkRows(ctx context.Context) error {
 }
 
 // corrupt wraps a SQLite error in index.ErrCorrupt if the error indicates damage. It returns other errors unchanged.
-// All statements are constant, and select only rows that must exist. So an invalid statement or a missing row also
+// All statements are constant and select only rows that must exist, so an invalid statement or a missing row also
 // indicates damage.
 func corrupt(err error) error {
 	if errors.Is(err, index.ErrCorrupt) {
@@ -117,7 +117,7 @@ func corrupt(err error) error {
 // ErrLost is returned by writes to a space whose files were deleted.
 var ErrLost = errors.New("the space's files were deleted while they were in use: try again")
 
-// file is an open file that belongs to a space. If the file is deleted or replaced on disk, later writes are lost.
+// file is an open file of a space. If the file is deleted or replaced on disk, later writes are lost.
 type file struct {
 	path string
 	info os.FileInfo
@@ -140,7 +140,7 @@ func (s *Space) recordFiles() error {
 }
 
 // IsLost reports whether one of the space's open files, or a directory above it, was deleted, moved or replaced on
-// disk. The check takes a few microseconds.
+// disk. It takes a few microseconds.
 func (s *Space) IsLost() bool {
 	for _, f := range s.files {
 		info, err := os.Stat(f.path)
@@ -169,7 +169,7 @@ func (s *Space) MarkForReopen() bool {
 // Present reports whether a directory contains a space or a part of one.
 func Present(dir string) bool { return Exists(filepath.Join(dir, databaseName)) || hasVectors(dir) }
 
-// Exists reports whether a file exists. It also returns true if this cannot be determined.
+// Exists reports whether a file exists. If this cannot be determined, it returns true.
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return !errors.Is(err, os.ErrNotExist)

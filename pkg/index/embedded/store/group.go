@@ -13,19 +13,18 @@ import (
 const maxGroupRows = 1000
 
 // group implements the group commit of a space: many small batches share one transaction, one segment and one sync. The
-// first caller becomes the leader. It waits for writeMu, and then commits the queued batches. After that, the next
+// first caller becomes the leader, which waits for writeMu and then commits the queued batches. After that, the next
 // queued caller becomes the leader. A caller whose batch was committed returns without taking the lock.
 type group struct {
 	mu        sync.Mutex
-	hasLeader bool // whether there is a leader
+	hasLeader bool
 	waiting   []*waitingBatch
 }
 
-// waitingBatch is a queued batch and its result. The leader owns the fields of the batch until it sends to the channel
-// `wake`.
+// waitingBatch is a queued batch and its result. The leader owns its fields until it sends to `wake`.
 type waitingBatch struct {
 	*Batch
-	wake chan struct{} // signalled when the batch is done or its caller becomes the leader
+	wake chan struct{} // signalled when the batch is done, or when its caller becomes the leader
 	done bool
 	err  error
 }
@@ -60,8 +59,8 @@ func (g *group) leave() {
 	g.waiting = slices.Delete(g.waiting, 0, 1)
 }
 
-// take removes the batches for the next group from the queue and returns them. If a batch has a key in common with an
-// earlier batch, it waits for a later group. So the last row written with a key replaces earlier ones.
+// take removes the batches of the next group from the queue and returns them. A batch that shares a key with an earlier
+// batch waits for a later group, so that the last row written with a key replaces earlier ones.
 func (g *group) take() []*waitingBatch {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -105,7 +104,7 @@ func (s *Space) Write(ctx context.Context, b *Batch) error {
 }
 
 // writeGroup commits batches together. If that fails, it commits each batch alone, so that no batch fails because of
-// another one.
+// another.
 func (s *Space) writeGroup(ctx context.Context, own *waitingBatch, waiting []*waitingBatch) {
 	defer func() {
 		for _, b := range waiting {

@@ -14,7 +14,7 @@ import (
 )
 
 // writeTogether blocks the writers until all of them are waiting to write, and then lets them write. It returns the
-// number of versions that this adds to the space.
+// number of versions that this adds.
 func writeTogether(t *testing.T, s *Space, writers ...func()) (versions int64) {
 	t.Helper()
 	mustPut(t, s, testRows("before", 1, 1))
@@ -23,14 +23,14 @@ func writeTogether(t *testing.T, s *Space, writers ...func()) (versions int64) {
 	before := s.current.Version
 	for i, w := range writers {
 		all.Go(w)
-		s.waitFor(i + 1) // so that they write in the order of the arguments
+		s.waitFor(i + 1) // so that they write in the given order
 	}
 	s.writeMu.Unlock()
 	all.Wait()
 	return s.Snapshot().Version - before
 }
 
-// waitFor returns when the given number of batches are waiting to be written.
+// waitFor returns once the given number of batches are waiting to be written.
 func (s *Space) waitFor(batches int) {
 	for waiting := 0; waiting < batches; runtime.Gosched() {
 		s.group.mu.Lock()

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// identityFile is the name of the file that identifies the space in a directory. It is readable even if the database
-// is damaged. The directory's own name is only a hash.
+// identityFile is the name of the file that says which space a directory contains. The directory's name is only a hash.
+// The file can be read even if the database is damaged.
 const identityFile = "space.json"
 
 // Maximum size of an identity file in bytes.
@@ -25,8 +25,8 @@ type identity struct {
 }
 
 // Identify returns the space in one of a datastore's directories. It reads the identity file. If that fails, or if
-// right() returns false for the space named in the file, Identify reads the database instead. It fails with ErrNotFound
-// if there is no space.
+// right() returns false for the space in the file, it reads the database instead. If there is no space, it fails with
+// ErrNotFound.
 func Identify(ctx context.Context, dir, datastoreID string, right func(index.Space) bool) (index.Space, error) {
 	if name, err := readIdentity(dir); err == nil {
 		id := index.Space{DatastoreID: datastoreID, Model: name.Model, Dimensions: name.Dimensions}
@@ -68,8 +68,8 @@ func readIdentity(dir string) (name identity, err error) {
 	return name, json.Unmarshal(data, &name)
 }
 
-// writeIdentity writes the identity file unless it is already correct. It becomes durable when the directory is next
-// synced.
+// writeIdentity writes the identity file, unless it is already correct. The file becomes durable with the next sync of
+// the directory.
 func writeIdentity(dir string, id index.Space) error {
 	want := identity{id.Model, id.Dimensions}
 	if got, err := readIdentity(dir); err == nil && got == want {

@@ -19,8 +19,8 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// The location file holds copies of the columns that ranking needs, in one cache line per slot. So a search with
-// hundreds of hits need not read any rows.
+// The location file holds copies of the columns that ranking needs, with one cache line per slot. With it, a search
+// with hundreds of hits need not read any rows.
 
 const locationsName = "places.slots"
 
@@ -31,7 +31,7 @@ const (
 	locationAlign = 64
 	locationIDAt  = 17
 	maxLocatedID  = locationBytes - locationIDAt
-	// noLocation is stored instead of the id's length if the record cannot represent the location of its row.
+	// noLocation replaces the length of the id if the record cannot represent the location of its row.
 	noLocation = 255
 )
 
@@ -49,7 +49,7 @@ func (p location) fits(key string) bool {
 		key == domain.ChunkKey(p.datasource, p.generation, p.ordinal)
 }
 
-// encode returns the record that stores the location of the row with this key.
+// encode returns the record with the location of the row with this key.
 func (p location) encode(key string) []byte {
 	out := make([]byte, locationBytes)
 	if !p.fits(key) {
@@ -65,7 +65,7 @@ func (p location) encode(key string) []byte {
 }
 
 // readLocation sets Generation, Ordinal and Length of a hit, and appends the hit's key to `keys`. The key starts with
-// the datasource's id, which has n bytes. `fits` is false if the record does not contain the location of its row.
+// the datasource's id, which has n bytes. `fits` is false if the record does not contain the location.
 func readLocation(record, keys []byte, h *index.Hit) (_ []byte, n int, fits bool) {
 	if n = int(record[locationIDAt-1]); n > maxLocatedID {
 		return keys, 0, false
@@ -79,7 +79,7 @@ func readLocation(record, keys []byte, h *index.Hit) (_ []byte, n int, fits bool
 // keyEnd describes the key of a hit: its end in keyScratch.keys, and the length of the datasource's id at its start.
 type keyEnd struct{ end, id int }
 
-// keyScratch is a buffer for the keys of all hits in a search.
+// keyScratch is a buffer for the keys of all hits of a search.
 type keyScratch struct {
 	keys  []byte
 	names []keyEnd
@@ -88,11 +88,11 @@ type keyScratch struct {
 var keyPool = sync.Pool{New: func() any { return new(keyScratch) }}
 
 // Locate sets Location, Key, DatasourceID, Generation, Ordinal and Length of the given hits. `slots` holds their slots
-// in ascending order. It fails with index.ErrCorrupt if a checksum does not match.
+// in ascending order. If a checksum does not match, it fails with index.ErrCorrupt.
 func (v View) Locate(ctx context.Context, slots []uint32, hits []index.Hit) error {
 	var odd []int // hits without a location, whose rows must be read
-	// The keys of all hits are substrings of one string, which saves allocations. A usual key has 48 bytes, and records
-	// are prefetched 8 hits ahead.
+	// The keys of all hits are substrings of one string, which saves allocations. A typical key has 48 bytes, and
+	// records are prefetched 8 hits ahead.
 	const ahead, usual = 8, 48
 	buf := keyPool.Get().(*keyScratch)
 	defer keyPool.Put(buf)
@@ -147,7 +147,7 @@ func (v View) Locate(ctx context.Context, slots []uint32, hits []index.Hit) erro
 
 func (s *Space) locationsPath() string { return filepath.Join(s.dir, locationsName) }
 
-// openLocations opens a snapshot's location file. For a space without slots, it creates the file.
+// openLocations opens the location file of a snapshot. If the space has no slots, it creates the file.
 func (s *Space) openLocations(snap *Snapshot) (err error) {
 	if snap.Slots == 0 {
 		snap.HasLocations = true
@@ -166,8 +166,8 @@ func (p *Prepared) location() []byte {
 	return location{p.row.DatasourceID, p.row.Generation, p.row.Ordinal, int64(p.terms.Length)}.encode(p.row.Key)
 }
 
-// makeLocations creates the location file if an earlier version of the program wrote the space without one. It reports
-// whether it created the file.
+// makeLocations creates the location file of a space that an earlier version of the program wrote without one. It
+// reports whether it created the file.
 func (s *Space) makeLocations(ctx context.Context) (bool, error) {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()

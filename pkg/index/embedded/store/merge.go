@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// Segments with dead slots are rewritten if more than minDead slots and more than 1/deadShare of all slots are
+	// Segments with dead slots are rewritten if more than minDead slots, and more than 1/deadShare of all slots, are
 	// dead.
 	minDead   = 512
 	deadShare = 4
-	// Number of blocks that a merge stores per transaction. Writers can take the lock between these transactions.
+	// Number of blocks that a merge stores per transaction. Between transactions, writers can take the lock.
 	mergeStepBlocks = 64
 )
 
-// needsSweep reports whether segments should be rewritten because of dead slots.
+// needsSweep reports whether there are enough dead slots to rewrite segments.
 func (s *Snapshot) needsSweep() bool {
 	var inSegments int64
 	for _, seg := range s.Segments {
@@ -32,7 +32,8 @@ func (s *Snapshot) needsSweep() bool {
 	return dead > minDead && dead > inSegments/deadShare
 }
 
-// choose returns the segments to merge: those that `pick` selects or, if it selects none, those with many dead slots.
+// choose returns the segments to merge: those that `pick` selects. If there are none, it returns those with many dead
+// slots.
 func (v View) choose(ctx context.Context, pick func([]lexical.Segment) []lexical.Segment) ([]lexical.Segment, error) {
 	if group := pick(v.Segments); len(group) > 0 {
 		return group, nil
@@ -63,9 +64,9 @@ func (v View) deadSlots(slots *roaring.Bitmap) *roaring.Bitmap {
 	return out
 }
 
-// Merge does one piece of work and reports whether there was any. It computes missing codes or locations. If none are
-// missing, it merges segments: those that `pick` selects or, if it selects none, those with many dead slots. Readers
-// and writers need not wait for the merge. The new segment is stored in several small transactions, and the last one
+// Merge does one piece of work and reports whether there was any. If codes or locations are missing, it computes them.
+// Otherwise it merges the segments that `pick` selects or, if there are none, those with many dead slots. Readers and
+// writers need not wait for the merge. The new segment is stored in several small transactions, the last of which
 // replaces the merged segments.
 func (s *Space) Merge(ctx context.Context, pick func([]lexical.Segment) []lexical.Segment) (bool, error) {
 	s.mergeMu.Lock()
@@ -181,7 +182,7 @@ func (m *mergeStore) flush(ctx context.Context) error {
 	return nil
 }
 
-// swap replaces a group of segments with the merged one. The dead slots become free.
+// swap replaces a group of segments with the merged one, which frees the dead slots.
 func (s *Space) swap(ctx context.Context, group []lexical.Segment, out lexical.Segment, slots, dead *roaring.Bitmap, firsts []string) error {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()
@@ -233,7 +234,7 @@ func (s *Space) unpin() {
 	s.pinned = nil
 }
 
-// oldestVersionInUse returns the oldest version that is being read or is pinned. Slots that became free up to this
+// oldestVersionInUse returns the oldest version that has readers or is pinned. Slots that became free up to this
 // version may be reused. The caller must hold mu.
 func (s *Space) oldestVersionInUse() int64 {
 	if s.pinned != nil {
@@ -242,7 +243,7 @@ func (s *Space) oldestVersionInUse() int64 {
 	return s.oldestReader()
 }
 
-// MaintainIVF builds or extends the IVF if that is due. Meanwhile, readers and writers can continue.
+// MaintainIVF builds or extends the IVF if that is due. Readers and writers can continue meanwhile.
 func (s *Space) MaintainIVF(ctx context.Context) error {
 	s.ivfMu.Lock()
 	defer s.ivfMu.Unlock()
@@ -259,8 +260,8 @@ func (s *Space) MaintainIVF(ctx context.Context) error {
 	return s.adoptIVF(ctx, snap, c, files)
 }
 
-// adoptIVF commits an IVF that was built from an earlier snapshot. It discards the IVF if the codes were replaced
-// during the build.
+// adoptIVF commits an IVF built from an earlier snapshot. If the codes were replaced during the build, it discards the
+// IVF.
 func (s *Space) adoptIVF(ctx context.Context, from *Snapshot, c *vector.IVF, files *vector.IVFFiles) error {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()
@@ -270,13 +271,13 @@ func (s *Space) adoptIVF(ctx context.Context, from *Snapshot, c *vector.IVF, fil
 	err := s.commit(ctx, func(tx *sql.Tx, next *Snapshot) error {
 		next.IVF, next.Assigned, next.Written = c, bitmap.Bitmap{}, next.Written-from.Written
 		if files != nil {
-			// All rows that were live when the build began are in the lists. Their slots have not been reused.
+			// The lists contain all rows that were live when the build began. Their slots have not been reused.
 			next.Assigned = from.Live
 		}
 		return storeListed(ctx, tx, next.Assigned)
 	})
 	if err != nil {
-		s.vectors.RetireIVF(files) // the commit's outcome is unknown
+		s.vectors.RetireIVF(files) // the outcome of the commit is unknown
 		return fmt.Errorf("committing the IVF: %w", err)
 	}
 	s.mu.Lock()
@@ -286,8 +287,8 @@ func (s *Space) adoptIVF(ctx context.Context, from *Snapshot, c *vector.IVF, fil
 	return s.vectors.CloseRetired(oldest)
 }
 
-// writeMissingCodes computes the codes if they are missing or the space has outgrown them, and reports whether it
-// computed them.
+// writeMissingCodes computes the codes if they are missing or if the space has outgrown them. It reports whether it
+// did.
 func (s *Space) writeMissingCodes(ctx context.Context) (bool, error) {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()
@@ -304,8 +305,8 @@ func (s *Space) writeMissingCodes(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// The table "listed" contains the slots that are in IVF lists. It has the same format as the table "live". Its content
-// has no meaning if the state contains no IVF.
+// The table "listed" contains the slots in IVF lists, in the format of the table "live". If the state has no IVF, its
+// content is meaningless.
 
 const listedTable = `CREATE TABLE IF NOT EXISTS listed (
 	chunk INTEGER PRIMARY KEY, -- 65,536 slots
@@ -322,8 +323,8 @@ func storeListed(ctx context.Context, tx *sql.Tx, listed bitmap.Bitmap) error {
 	return storeChunks(ctx, tx, "listed", listed.Rewrite())
 }
 
-// removeFromIVF removes slots from the IVF lists because new rows are about to use them. It also adds the number of
-// slots to Written, which counts the rows written since the IVF was built.
+// removeFromIVF removes slots from the IVF lists because new rows are about to use them. It also adds their number to
+// Written, the number of rows written since the IVF was built.
 func (s *Snapshot) removeFromIVF(ctx context.Context, tx *sql.Tx, slots []uint32) error {
 	s.Written += int64(len(slots))
 	in := s.AssignedAmong(slots)
@@ -338,7 +339,7 @@ func (s *Snapshot) removeFromIVF(ctx context.Context, tx *sql.Tx, slots []uint32
 	return storeChunks(ctx, tx, "listed", e)
 }
 
-// computeCodes computes the codes of those rows that do not have codes of the current epoch.
+// computeCodes computes the codes of the rows that have no codes of the current epoch.
 func computeCodes(rows []*Prepared, of *vector.Set) {
 	if !of.HasCodes() {
 		return

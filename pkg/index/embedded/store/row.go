@@ -25,14 +25,13 @@ type Prepared struct {
 	epoch      int    // epoch of the codes
 }
 
-// Batch contains the rows from one call, prepared as far as is possible without knowing their slots.
+// Batch contains the rows of one call, prepared as far as is possible without knowing their slots.
 type Batch struct {
 	Rows  []*Prepared // no two have the same key
 	terms lexical.Inverted
 }
 
-// NewBatch returns a batch of rows, no two of which may have the same key. `words` is the vocabulary from the Preparer
-// that prepared them.
+// NewBatch returns a batch of rows with distinct keys. `words` is the vocabulary of the Preparer that prepared them.
 func NewBatch(words *analysis.Batch, rows []*Prepared) *Batch {
 	documents := make([]lexical.Document, len(rows))
 	for i, p := range rows {
@@ -48,13 +47,13 @@ type Preparer struct {
 	Words      *analysis.Batch // vocabulary of the rows
 }
 
-// NewPreparer returns a preparer for rows whose vectors have the given number of dimensions, or for rows without
-// vectors if that number is 0.
+// NewPreparer returns a preparer for rows whose vectors have the given number of dimensions. If that is 0, the rows
+// have no vectors.
 func NewPreparer(dimensions int, words *analysis.Analyzer) *Preparer {
 	return &Preparer{dimensions: dimensions, Words: words.Batch()}
 }
 
-// Prepare validates and analyses a row. It fails with index.ErrInvalid if the row is invalid.
+// Prepare validates and analyses a row. If the row is invalid, it fails with index.ErrInvalid.
 func (w *Preparer) Prepare(r *index.Row) (*Prepared, error) {
 	if err := index.CheckRow(r, w.dimensions); err != nil {
 		return nil, err
@@ -79,8 +78,8 @@ func (w *Preparer) Prepare(r *index.Row) (*Prepared, error) {
 	return p, nil
 }
 
-// storedGeneration returns a generation as SQLite stores it, in a signed integer. Flipping the top bit keeps the order
-// of generations.
+// storedGeneration converts a generation to a signed integer for SQLite. Flipping the top bit keeps the order of
+// generations.
 func storedGeneration(g uint64) int64 { return int64(g ^ 1<<63) }
 
 func loadedGeneration(v int64) uint64 { return uint64(v) ^ 1<<63 }
@@ -123,7 +122,7 @@ func (s *storedRow) checksum() int64 {
 	return int64(crc32.Update(sum, checksum.Table, s.metadata))
 }
 
-// scanRow reads a row whose columns are rowColumns, and verifies its checksum. It does not decode the metadata.
+// scanRow reads a row with the columns rowColumns, and verifies its checksum. It does not decode the metadata.
 func scanRow(scan func(...any) error) (*storedRow, error) {
 	s := &storedRow{}
 	var generation int64

@@ -15,13 +15,13 @@ import (
 const (
 	// formatVersion is the format version of all files in a space.
 	formatVersion = 3
-	// Earlier format versions. In signsFormat, there were sign bits instead of codes. In rowsFormat, codes were not
+	// Earlier format versions. signsFormat has sign bits instead of codes. rowsFormat has codes that are not
 	// transposed. Both can still be read; the codes are then recomputed.
 	signsFormat, rowsFormat = 1, 2
 )
 
 // schema creates a space's tables. SQLite does not detect damaged content, so each blob ends with a CRC-32C, and each
-// row has a CRC-32C in the column sum.
+// row has one in the column sum.
 const schema = `
 CREATE TABLE state (
 	id      INTEGER PRIMARY KEY CHECK (id = 1),
@@ -62,8 +62,8 @@ CREATE UNIQUE INDEX rows_by_key ON rows (key);
 CREATE INDEX rows_by_datasource ON rows (datasource, generation, ordinal);
 `
 
-// openDB opens the database with at most `conns` connections. If `writer` is set, transactions take the write lock when
-// they begin.
+// openDB opens the database with at most `conns` connections. If `writer` is set, every transaction takes the write
+// lock when it begins.
 func openDB(path string, writer bool, conns int) (*sql.DB, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -82,7 +82,7 @@ func openDB(path string, writer bool, conns int) (*sql.DB, error) {
 	if runtime.GOOS != "windows" { // Windows lacks this VFS
 		// Only one process uses the index, so the connections can share the WAL's state in memory. Otherwise they would
 		// share a memory-mapped file. If the disk hung during a page fault in that file, the garbage collector would
-		// wait, and with it the whole process.
+		// wait, and the whole process with it.
 		query.Set("vfs", "unix-excl")
 	}
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.ToSlash(abs), RawQuery: query.Encode()}).String())
@@ -94,9 +94,9 @@ func openDB(path string, writer bool, conns int) (*sql.DB, error) {
 	return db, nil
 }
 
-// begin starts a transaction and returns a function that ends the transaction unless it was committed. ctx only limits
-// the wait for a connection. If ctx also ended the transaction, database/sql would roll it back in a goroutine of its
-// own. The caller cannot wait for that goroutine, which would keep a closed database open.
+// begin starts a transaction and returns a function that ends it unless it was committed. ctx only limits the wait for
+// a connection. If ctx also ended the transaction, database/sql would roll it back in a goroutine of its own. The
+// caller could not wait for that goroutine, which would keep a closed database open.
 func begin(ctx context.Context, db *sql.DB, options *sql.TxOptions) (tx *sql.Tx, end func(), err error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
-// Snapshot is the in-memory state of a space at one version of its database. It is immutable once published.
+// Snapshot is the in-memory state of a space at one version of its database. Once published, it is immutable.
 type Snapshot struct {
 	vector.Set
 	Version      int64
@@ -51,10 +51,10 @@ type stateBody struct {
 	CodedAt     uint32                      `json:"coded_at,omitempty"`
 	Centroid    []byte                      `json:"centre,omitempty"`
 	// HasInt8 reports whether there are int8 codes of this epoch. It is false after a write by an earlier version of
-	// the program, because such a version does not update the codes.
+	// the program, which does not update the codes.
 	HasInt8 bool `json:"fine,omitempty"`
 	// HasLocations reports whether there is a location file. It is false after a write by an earlier version of the
-	// program, because such a version does not update the file.
+	// program, which does not update the file.
 	HasLocations bool `json:"placed,omitempty"`
 	// IVF is the committed part of the IVF, or nil if there is none.
 	IVF *vector.IVFState `json:"cells,omitempty"`
@@ -115,8 +115,8 @@ func (s *Snapshot) next() *Snapshot {
 	return &n
 }
 
-// Languages returns the languages of the live rows, the most common first. It includes rare languages, because a row
-// can be found only if the query is also stemmed in the row's language.
+// Languages returns the languages of the live rows, the most common first. It includes rare languages: a row is found
+// only if the query is also stemmed in the row's language.
 func (s *Snapshot) Languages() []analysis.Language {
 	return slices.SortedFunc(maps.Keys(s.langs), func(a, b analysis.Language) int {
 		if s.langs[a] != s.langs[b] {
@@ -158,7 +158,7 @@ func loadSnapshot(ctx context.Context, db *sql.DB) (*Snapshot, error) {
 	return s, nil
 }
 
-// loadChunks reads the bitmap in a table, "live" or "listed". It fails with index.ErrCorrupt if the bitmap is damaged.
+// loadChunks reads the bitmap in a table, "live" or "listed". If the bitmap is damaged, it fails with index.ErrCorrupt.
 func loadChunks(ctx context.Context, tx *sql.Tx, table string) (bitmap.Bitmap, error) {
 	var chunks [][]uint64
 	rows, err := tx.QueryContext(ctx, `SELECT chunk, bits FROM `+table+` ORDER BY chunk`)
@@ -190,7 +190,7 @@ func loadChunks(ctx context.Context, tx *sql.Tx, table string) (bitmap.Bitmap, e
 	return bitmap.FromChunks(chunks), rows.Err()
 }
 
-// storeChunks stores the changed chunks of a bitmap in the given table, which is "live" or "listed".
+// storeChunks stores the changed chunks of a bitmap in a table, "live" or "listed".
 func storeChunks(ctx context.Context, tx *sql.Tx, table string, e *bitmap.Edit) error {
 	for chunk, words := range e.Changed() {
 		data := make([]byte, 0, bitmap.ChunkWords*8+4)

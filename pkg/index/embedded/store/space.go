@@ -1,6 +1,6 @@
-// Package store stores a space's rows in a SQLite database and in files with one record per slot. It provides snapshots
-// for readers, group commit for writers, merges and damage detection. The lexical and vector packages contain the
-// algorithms that search a View. See docs/embedded-index.md.
+// Package store stores the rows of a space in a SQLite database and in files with one record per slot. It provides
+// snapshots for readers, group commit for writers, merges and damage detection. The lexical and vector packages contain
+// the algorithms that search a View. See docs/embedded-index.md.
 package store
 
 import (
@@ -22,15 +22,15 @@ import (
 
 const (
 	databaseName = "space.db"
-	// Number of connections for readers; further readers wait.
+	// Number of connections for readers; more readers wait.
 	readConnections = 4
 )
 
-// Space is an open space. Its methods are safe for concurrent use. The owner must count the callers that are using the
-// space, and call Close only when there are none.
+// Space is an open space. Its methods are safe for concurrent use. The owner must count the callers that use the space,
+// and call Close only when there are none.
 type Space struct {
 	dir    string
-	files  []file // must not be replaced: see IsLost
+	files  []file // files that must not be replaced: see IsLost
 	number uint64 // number of this opening, for cache keys
 	caches cache.Caches
 	reads  *sql.DB
@@ -51,20 +51,20 @@ type Space struct {
 	mu      sync.Mutex
 	current *Snapshot
 	states  map[int64]*Snapshot // snapshots of the versions that a reader may find in the database
-	readers map[int64]int       // number of readers by the version that was current when they began
-	pinned  *Snapshot           // the snapshot that an IVF is being built from
-	idle    bool                // whether there has been no write for a while
+	readers map[int64]int       // number of readers by the version that was current when they started
+	pinned  *Snapshot           // snapshot from which an IVF is being built
+	idle    bool                // whether there have been no writes for a while
 	broken  bool                // whether the space must be reopened before its next use
-	// readable says whether a broken space can be read until it is reopened.
+	// readable says whether a broken space can still be read until it is reopened.
 	readable bool
 }
 
 // ErrNotFound means that the space was never written.
 var ErrNotFound = errors.New("the space does not exist")
 
-// Open opens the space in a directory. If there is no space, Open creates one if `create` is set, and otherwise fails
-// with ErrNotFound. It fails with index.ErrCorrupt if files are damaged or incomplete. `number` identifies this open
-// space in the keys of the caches, so each call needs a different number.
+// Open opens the space in a directory. If there is none, Open creates it if `create` is set, and otherwise fails with
+// ErrNotFound. If files are damaged or incomplete, it fails with index.ErrCorrupt. `number` identifies this open space
+// in the keys of the caches, so every call needs a different number.
 func Open(ctx context.Context, dir string, id index.Space, number uint64, c cache.Caches, z vector.Thresholds, create bool) (_ *Space, err error) {
 	path := filepath.Join(dir, databaseName)
 	if _, err := os.Stat(path); err != nil {
@@ -144,7 +144,7 @@ func (s *Space) prepareReads(ctx context.Context) (err error) {
 	return nil
 }
 
-// ensureTables creates the tables in a new database. A database without tables but with vectors is corrupt.
+// ensureTables creates the tables in a new database. A database with vectors but without tables is corrupt.
 func (s *Space) ensureTables(ctx context.Context, first *Snapshot) error {
 	var n int
 	if err := s.writes.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE name = 'state'`).Scan(&n); err != nil {
@@ -159,7 +159,7 @@ func (s *Space) ensureTables(ctx context.Context, first *Snapshot) error {
 	return createTables(ctx, s.writes, first)
 }
 
-// Close closes all files. The space must not be used afterwards.
+// Close closes all files. After that, the space must not be used.
 func (s *Space) Close() error {
 	var errs []error
 	for _, stmt := range []*sql.Stmt{s.readVersion, s.readRows, s.readDirectory, s.readBlock} {
@@ -183,11 +183,11 @@ func (s *Space) Close() error {
 	return nil
 }
 
-// errBroken is returned after a commit with an unknown outcome, until the space is reopened.
+// errBroken is the error after a commit with an unknown outcome, until the space is reopened.
 var errBroken = errors.New("the space is being reopened after a failed commit: try again")
 
-// commit runs one write transaction, in which the callback `change` edits the next snapshot and the database. The
-// caller must hold writeMu.
+// commit runs one write transaction, in which `change` edits the next snapshot and the database. The caller must hold
+// writeMu.
 func (s *Space) commit(ctx context.Context, change func(tx *sql.Tx, next *Snapshot) error) error {
 	s.mu.Lock()
 	next, broken := s.current.next(), s.broken
@@ -211,7 +211,7 @@ func (s *Space) commit(ctx context.Context, change func(tx *sql.Tx, next *Snapsh
 		return fmt.Errorf("storing the state: %w", corrupt(err))
 	}
 	// Publish the snapshot before the commit. A reader may see the new version in the database before Commit returns,
-	// and must then find the snapshot.
+	// and must then find its snapshot.
 	s.mu.Lock()
 	s.states[next.Version] = next
 	s.mu.Unlock()
@@ -249,7 +249,7 @@ func (s *Space) IsBroken() bool {
 }
 
 // IsReadable reports whether the space is broken but can still be read, because only a commit has failed. Readers see
-// the version that the database contains: the one before or after that commit.
+// the version in the database: the one before or after that commit.
 func (s *Space) IsReadable() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -259,8 +259,8 @@ func (s *Space) IsReadable() bool {
 // IsEmpty reports whether the space has no rows.
 func (s *Space) IsEmpty() bool { return s.Snapshot().Rows == 0 }
 
-// NeedsSettling reports whether there is work to do once the space is idle: small segments to merge, or an IVF whose
-// build was postponed.
+// NeedsSettling reports whether there is work to do once the space is idle: small segments to merge, or a postponed IVF
+// build.
 func (s *Space) NeedsSettling() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -271,7 +271,7 @@ func (s *Space) NeedsSettling() bool {
 func (s *Space) NeedsMerge() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// An empty space is not merged, because its files will be removed.
+	// Do not merge an empty space, because its files will be removed.
 	return s.current.Rows > 0 && (len(lexical.SegmentsToMerge(s.current.Segments)) > 0 || s.current.needsSweep() || s.current.NeedsCodes() || !s.current.HasLocations)
 }
 
@@ -282,7 +282,7 @@ func (s *Space) NeedsIVF() bool {
 	return s.current.IVFWork(s.idle) != vector.NoWork
 }
 
-// MarkIdle marks the space as idle, because there has been no write for a while. The next write removes the mark.
+// MarkIdle marks the space as idle, because there have been no writes for a while. The next write removes the mark.
 func (s *Space) MarkIdle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -295,13 +295,12 @@ func (s *Space) IVFBroken() bool {
 	return ivf != nil && ivf.Broken.Load()
 }
 
-// ReleaseMemory closes all idle connections except one, and drops the pages that this one has cached. One connection
-// stays open, because no connection can be opened while a disk hangs. The open one can still read data from the
-// system's cache.
+// ReleaseMemory closes all idle connections except one, and drops that one's cached pages. One connection stays open
+// because none can be opened while a disk hangs. The open one can still read data from the system's cache.
 func (s *Space) ReleaseMemory() {
 	s.reads.SetMaxIdleConns(1)
 	defer s.reads.SetMaxIdleConns(readConnections)
 	if s.reads.Stats().OpenConnections > 0 {
-		_, _ = s.reads.ExecContext(context.Background(), `PRAGMA shrink_memory`) // an error would recur in the next read
+		_, _ = s.reads.ExecContext(context.Background(), `PRAGMA shrink_memory`) // the next read would report any error
 	}
 }

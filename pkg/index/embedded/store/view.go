@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/lexical"
 )
 
-// View is a reader's view of a space: a snapshot, and a database transaction at the same version. It must be used by
-// one goroutine only, and only within the function that received it.
+// View is a reader's view of a space: a snapshot, and a database transaction at the same version. Only one goroutine
+// may use it, and only within the function that received it.
 type View struct {
 	*Snapshot
 	space   *Space
@@ -27,7 +27,7 @@ type reading struct {
 // errOutdatedView means that a write was committed before the view's transaction began.
 var errOutdatedView = errors.New("the space has changed since the search began")
 
-// Read calls f with a view of the last commit. The view's transaction is already open.
+// Read calls f with a view of the last commit, whose transaction is already open.
 func (s *Space) Read(ctx context.Context, f func(View) error) error {
 	defer s.removeReader(s.addReader().Version)
 	r := &reading{}
@@ -59,8 +59,8 @@ func (s *Space) ReadLazy(ctx context.Context, f func(View) error) error {
 	return corrupt(err)
 }
 
-// transaction returns the view's transaction, beginning it if necessary. It fails with errOutdatedView if a write has
-// been committed since the view was created.
+// transaction returns the view's transaction, and begins it if necessary. It fails with errOutdatedView if a write was
+// committed after the view was created.
 func (v View) transaction(ctx context.Context) (*sql.Tx, error) {
 	if v.reading.tx != nil {
 		return v.reading.tx, nil
@@ -94,7 +94,7 @@ func (r *reading) end() {
 	}
 }
 
-// addReader counts one more reader of the current snapshot and returns the snapshot. Its slots are not reused until
+// addReader counts one more reader of the current snapshot and returns that snapshot. Its slots are not reused until
 // removeReader is called.
 func (s *Space) addReader() *Snapshot {
 	s.mu.Lock()

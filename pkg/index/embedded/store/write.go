@@ -22,8 +22,8 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// writeBatches commits the given batches, no two of which may have a key in common, in one transaction. The slot files
-// are written concurrently and synced before the commit. The caller must hold writeMu.
+// writeBatches commits the given batches in one transaction. No two of them may share a key. The slot files are written
+// concurrently and synced before the commit. The caller must hold writeMu.
 func (s *Space) writeBatches(ctx context.Context, batches []*Batch) error {
 	var rows []*Prepared
 	for _, b := range batches {
@@ -46,7 +46,7 @@ func (s *Space) writeBatches(ctx context.Context, batches []*Batch) error {
 	computeCodes(rows, &current.Set) // the codes may have been replaced while the batch was waiting
 	files := s.writeFiles(slots, rows, end)
 	postings := buildPostings(batches, slots)
-	defer func() { // even on an error, no goroutine may still be running after the return
+	defer func() { // no goroutine may still be running after the return, even on an error
 		_ = files.Wait()
 		postings.Wait()
 	}()
@@ -87,7 +87,7 @@ func (s *Space) writeBatches(ctx context.Context, batches []*Batch) error {
 }
 
 // writeFiles writes the rows to the slot files and syncs the files, with one goroutine per file. Readers do not see the
-// new slots yet. The caller must not use the files before it has waited for the returned group.
+// new slots yet. The caller must wait for the returned group before it uses the files.
 func (s *Space) writeFiles(slots []uint32, batch []*Prepared, end uint32) *errgroup.Group {
 	files := new(errgroup.Group)
 	write := func(f *slotfile.File, payload func(*Prepared) []byte) {
@@ -135,8 +135,7 @@ func replaceKeys(ctx context.Context, tx *sql.Tx, next *Snapshot, live *bitmap.E
 	return nil
 }
 
-// hasKeys reports whether any key in the batch already exists. Usually none does, and then there are no rows to
-// replace.
+// hasKeys reports whether any key in the batch already exists. Usually none does, and there are no rows to replace.
 func hasKeys(ctx context.Context, tx *sql.Tx, batch []*Prepared) (has bool, err error) {
 	keys := lists.Map(batch, func(p *Prepared) string { return p.row.Key })
 	list, err := json.Marshal(keys)
@@ -266,11 +265,11 @@ func storeSegment(ctx context.Context, tx *sql.Tx, seg lexical.Segment, slots *r
 	return nil
 }
 
-// A deletion of many rows commits each time it has deleted this many, so that other writers do not wait long.
+// A large deletion commits after this many rows, so that other writers do not wait long.
 const rowsPerDeletion = 10_000
 
 // DeleteGenerations deletes the given generations in one or more commits. In each element of `which`, From must be less
-// than Below. If DeleteGenerations fails, some rows may already have been deleted.
+// than Below. If it fails, some rows may already have been deleted.
 func (s *Space) DeleteGenerations(ctx context.Context, which []index.Generations) error {
 	var rest []deletion
 	for _, g := range which {
@@ -285,8 +284,8 @@ func (s *Space) DeleteGenerations(ctx context.Context, which []index.Generations
 	return nil
 }
 
-// deletion selects rows of a datasource, or of all datasources if datasource is empty: those with generations from
-// first to last, inclusive. Both bounds were returned by storedGeneration.
+// deletion selects rows of a datasource, or of all datasources if datasource is empty. The rows have generations from
+// first to last, inclusive. Both bounds come from storedGeneration.
 type deletion struct {
 	datasource  string
 	first, last int64
@@ -329,8 +328,8 @@ func (s *Space) deleteRows(ctx context.Context, deletions []deletion) (rest []de
 	return rest, err
 }
 
-// withRows drops deletions from the front of the list until it finds one that matches at least one row. If the result
-// is empty, nothing needs to be committed.
+// withRows drops deletions from the front of the list until one of them matches a row. If the result is empty, there is
+// nothing to commit.
 func (s *Space) withRows(ctx context.Context, deletions []deletion) ([]deletion, error) {
 	for ; len(deletions) > 0; deletions = deletions[1:] {
 		condition, args := deletions[0].where()

@@ -9,22 +9,23 @@ type Scored struct {
 	Score float64
 }
 
-// ranksAbove reports whether a ranks above b: by higher score, then by lower slot. A selection's result thus does not
-// depend on the scan order.
+// ranksAbove reports whether a ranks above b: by higher score, then by lower slot. So the result of a selection does
+// not depend on the scan order.
 func (a Scored) ranksAbove(b Scored) bool {
 	return a.Score > b.Score || a.Score == b.Score && a.Slot < b.Slot
 }
 
-// Minimum number of items beyond K that a TopK buffers before it drops the worst.
+// Minimum number of items beyond K that a TopK buffers before it drops the worst ones.
 const minSpare = 64
 
-// TopK keeps the K best of the offered items. It is an unordered buffer: when it contains about a quarter more than K
-// items, quickselect drops all but the K best. This takes constant amortised time per item; a heap would take log K.
+// TopK keeps the K best of the offered items. It is an unordered buffer: when it holds about a quarter more than K
+// items, quickselect drops all but the K best. This takes constant amortised time per item, where a heap would take log
+// K.
 type TopK struct {
 	K        int
 	capacity int
 	items    []Scored
-	kth      Scored // the worst of the k items kept by the last selection; valid if `full` is set
+	kth      Scored // the worst of the K items kept by the last selection; valid if `full` is set
 	full     bool
 }
 
@@ -40,8 +41,8 @@ func (t *TopK) Reset(k int) {
 	*t = TopK{K: k, capacity: k + max(minSpare, k/4), items: t.items[:0]}
 }
 
-// Threshold returns a score that K of the offered items have reached. `known` is false if there is no such score yet.
-// Items with lower scores need not be offered.
+// Threshold returns a score that K of the offered items reach. `known` is false if there is no such score yet. Items
+// with lower scores need not be offered.
 func (t *TopK) Threshold() (score float64, known bool) { return t.kth.Score, t.full }
 
 // Offer adds an item unless it is certainly not among the K best.
@@ -55,7 +56,7 @@ func (t *TopK) Offer(s Scored) {
 	}
 }
 
-// Compact drops all but the K best, which raises the threshold as far as possible.
+// Compact drops all but the K best items, which raises the threshold as far as possible.
 func (t *TopK) Compact() {
 	if t.K == 0 || len(t.items) < t.K {
 		t.items = t.items[:min(t.K, len(t.items))]
@@ -66,7 +67,7 @@ func (t *TopK) Compact() {
 	t.kth, t.full = t.items[t.K-1], true
 }
 
-// CompactOnce calls Compact if there is no threshold yet and there are enough items for one.
+// CompactOnce calls Compact if there is no threshold yet but there are enough items for one.
 func (t *TopK) CompactOnce() {
 	if !t.full && len(t.items) >= t.K {
 		t.Compact()
@@ -80,7 +81,7 @@ func (t *TopK) Merge(other *TopK) {
 	}
 }
 
-// Items returns the K best, or all if there are fewer, unordered. The TopK owns the slice.
+// Items returns the K best items, or all if there are fewer, in no particular order. The TopK owns the slice.
 func (t *TopK) Items() []Scored {
 	t.Compact()
 	return t.items
@@ -98,8 +99,8 @@ func (t *TopK) Best(n int) []Scored {
 	return kept[:min(n, len(kept))]
 }
 
-// selectBest moves the k best to the front by quickselect, so that the k-th best is the last of them. It requires 1 ≤ k
-// ≤ len(s).
+// selectBest moves the k best items to the front by quickselect; the last of them is the k-th best. It requires 1 ≤ k ≤
+// len(s).
 func selectBest(s []Scored, k int) {
 	from, to := 0, len(s) // bounds of the k-th best's index
 	for to-from > 1 {

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// Minimum number of slots for which codes are computed. Smaller spaces are searched exactly.
+	// Minimum number of slots for codes. Smaller spaces are searched exactly.
 	codesFrom = 16_384
-	// RecentreFactor is the factor by which a space must grow before the centroid and all codes are recomputed.
+	// RecentreFactor is the growth factor of a space after which the centroid and all codes are recomputed.
 	RecentreFactor = 4
 	// Number of vectors whose mean is the centroid.
 	centroidSample = 16_384
-	// Number of codes that are written together.
+	// Number of codes per write.
 	codesPerWrite = 1024
 	// Alignment of int8 codes in bytes.
 	int8Align = 4
@@ -35,8 +35,7 @@ func (s *Set) NeedsCodes() bool {
 	return s.Dimensions > 0 && int(s.Slots) >= s.Thresholds.codesFrom() && (!s.HasCodes() || uint64(s.Slots) >= RecentreFactor*uint64(s.CodedAt))
 }
 
-// needsCodesSoon reports whether the codes will soon be replaced. In that case, building an IVF from them is not
-// worthwhile.
+// needsCodesSoon reports whether the codes will soon be replaced. It is then not worthwhile to build an IVF from them.
 func (s *Set) needsCodesSoon() bool {
 	const tenths = 9
 	return s.HasCodes() && 10*uint64(s.Slots) >= tenths*RecentreFactor*uint64(s.CodedAt)
@@ -69,8 +68,8 @@ func bitsLayout(dimensions int) slotfile.Layout {
 	return slotfile.Columns(quant.CodeBytes(dimensions), quant.Columns(dimensions))
 }
 
-// Encoder returns a function that quantises unit vectors around the set's centroid. The function must be used by one
-// goroutine only.
+// Encoder returns a function that quantises unit vectors around the set's centroid. Only one goroutine may use the
+// function.
 func (s *Set) Encoder() func(v []float32) (code, fine []byte) {
 	coder := quant.NewCoder(s.Centroid)
 	return func(v []float32) (code, fine []byte) { return codesOf(coder, v) }
@@ -106,7 +105,7 @@ func centroidOf(s *Set) ([]float32, error) {
 // FileName is the name of the vector file in a space's directory.
 const FileName = "vectors.f32"
 
-// Files holds the open vector files of a space. Callers of all methods except BuildIVF must hold the space's write
+// Files holds the open vector files of a space. The caller of any method except BuildIVF must hold the space's write
 // lock. BuildIVF may run concurrently with the other methods, but not with itself.
 type Files struct {
 	Dir          string
@@ -120,9 +119,8 @@ type Files struct {
 	ivfEpoch   int         // epoch of the latest IVF files; only BuildIVF changes it
 }
 
-// Open opens the files of a set. It removes files of codes and IVFs that do not belong to the set. It fails with
-// index.ErrCorrupt if files are missing or too short. If only IVF files are missing or too short, it drops the IVF
-// instead.
+// Open opens the files of a set. It removes files of codes and IVFs that do not belong to the set. If files are missing
+// or too short, it fails with index.ErrCorrupt. If these are only IVF files, it drops the IVF instead.
 func (f *Files) Open(snap *Set) (err error) {
 	if snap.Dimensions == 0 {
 		return nil
@@ -171,9 +169,9 @@ func (f *Files) Publish(next *Set) {
 	}
 }
 
-// RenewCodes recomputes the centroid and all codes in new files, if NeedsCodes returns true. This takes about ten
-// seconds of processor time per million vectors, spread over several goroutines, and is needed each time the space has
-// grown fourfold. The caller must commit the set `next` and then call AdoptCodes.
+// RenewCodes recomputes the centroid and all codes in new files if NeedsCodes returns true, that is, each time the
+// space has grown fourfold. This takes about ten seconds of processor time per million vectors, spread over several
+// goroutines. The caller must commit the set `next` and then call AdoptCodes.
 func (f *Files) RenewCodes(ctx context.Context, next *Set) error {
 	if !next.NeedsCodes() {
 		return nil
@@ -216,7 +214,7 @@ func (f *Files) RenewCodes(ctx context.Context, next *Set) error {
 	return nil
 }
 
-// AdoptCodes makes the files written by RenewCodes the current code files. It must be called after the commit.
+// AdoptCodes makes the files from RenewCodes the current code files. Call it after the commit.
 func (f *Files) AdoptCodes() {
 	last := len(f.retiredCodes) - 2
 	codes, fine := f.retiredCodes[last], f.retiredCodes[last+1]

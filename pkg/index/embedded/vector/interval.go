@@ -14,15 +14,15 @@ import (
 // lower bound.
 
 const (
-	// Number of slots that are compared together.
+	// Number of slots compared together.
 	intervalBatch = 64
 	// Minimum number of rows, per requested result, for a search by intervals. With fewer rows, most vectors would be
-	// read in any case.
+	// read anyway.
 	minIntervalRows = 8
 )
 
-// ScanIntervals returns the same rows and scores as ScanExact, unordered. `rows` is the approximate number of slots
-// that pass. The set must have codes.
+// ScanIntervals returns the same rows and scores as ScanExact, in no particular order. `rows` is the approximate number
+// of slots that pass. The set must have codes.
 func ScanIntervals(ctx context.Context, s *Set, filter bitmap.Set, query []float32, limit, rows int) ([]topk.Scored, error) {
 	if rows < minIntervalRows*limit {
 		found, err := ScanExact(ctx, s, filter, query, limit, rows)

@@ -13,31 +13,30 @@ import (
 )
 
 // A large space has an inverted file (IVF): k-means divides the vectors into lists, each around a centroid. The 1-bit
-// codes of a list are contiguous, so that a search reads only the lists near the query. An IVF is built in the
-// background, while searches and writes continue. It is dropped and rebuilt if it is damaged or missing, or if the
-// space has outgrown it. Rows written since the last build are unassigned: each search scans their codes.
+// codes of a list are contiguous, so a search reads only the lists near the query. An IVF is built in the background,
+// while searches and writes continue. If it is damaged or missing, or if the space has outgrown it, it is dropped and
+// rebuilt. Rows written since the last build are unassigned: every search scans their codes.
 
 const (
-	// Minimum number of rows for an IVF. In smaller spaces, a scan of all codes is nearly as fast and more accurate.
+	// Minimum number of rows for an IVF. In a smaller space, a scan of all codes is nearly as fast, and more accurate.
 	ivfFrom = 1_000_000
 	// Factor by which the space must grow or shrink before the centroids are trained again.
 	rebuildFactor = RecentreFactor
-	// Unassigned rows are assigned when they make up more than 1/reassignShare of all rows.
+	// Unassigned rows are assigned once they make up more than 1/reassignShare of all rows.
 	reassignShare = 32
 	// The IVF is not used while more than 1/maxUnassignedShare of the rows are unassigned.
 	maxUnassignedShare = 4
-	// The lists are rewritten when more than 1/deadRowShare of their rows are dead.
+	// The lists are rewritten once more than 1/deadRowShare of their rows are dead.
 	deadRowShare = 4
-	// Length in bytes of the slot number that follows each code in a list.
+	// Length in bytes of the slot number after each code in a list.
 	listSlotBytes = 4
-	// Length in bytes of the numbers that follow a centroid: the list's radius, first row and number of rows.
+	// Length in bytes of the numbers after a centroid: the list's radius, first row and number of rows.
 	centroidNumbers = 3 * 4
 	// Alignment of centroid records in bytes.
 	centroidAlign = 4
 )
 
-// IVFState is the part of an IVF that is stored in the space's committed state. Versions without IVF support do not
-// write it.
+// IVFState is the part of an IVF in the space's committed state. Versions without IVF support do not write it.
 type IVFState struct {
 	Epoch      int     `json:"epoch"`            // part of the file names
 	Coded      int     `json:"coded"`            // epoch of the codes in the lists
@@ -47,7 +46,7 @@ type IVFState struct {
 	Radius     Radius  `json:"reach"`            // radius factors, for lists that are not always probed
 	BuiltAt    int64   `json:"cut_at"`           // number of rows when the centroids were trained
 	Imbalance  float64 `json:"uneven"`           // imbalance when the centroids were trained: see builder.imbalance
-	Skewed     bool    `json:"skewed,omitempty"` // the lists have become far less balanced, so the centroids must be trained again
+	Skewed     bool    `json:"skewed,omitempty"` // the lists became unbalanced: train new centroids
 	Unassigned int64   `json:"tail"`             // Set.Written, filled in by State
 }
 
@@ -77,7 +76,7 @@ func (b *IVFState) IVF() *IVF { return &IVF{IVFState: *b, Broken: new(atomic.Boo
 // Usable reports whether searches can use the IVF.
 func (c *IVF) Usable() bool { return c != nil && c.Radius.Known() && !c.Broken.Load() }
 
-// errIVF means that the IVF is damaged. No data is lost: the IVF is rebuilt.
+// errIVF means that the IVF is damaged. No data is lost, because the IVF is rebuilt.
 var errIVF = errors.New("the IVF of a space is damaged")
 
 // damaged marks the IVF as broken, and returns errIVF with the cause.
@@ -103,8 +102,8 @@ func (c *IVF) centroid(i int) ([]byte, error) {
 	return c.centroids.Record(uint32(i)), nil
 }
 
-// mean returns the verified record of the i-th centroid in full precision. Records with an index of c.Lists or more
-// contain the coarse centroids.
+// mean returns the verified record of the i-th centroid in full precision. From index c.Lists on, the records are those
+// of the coarse centroids.
 func (c *IVF) mean(i int) ([]byte, error) {
 	if err := c.means.Check(i/64, wordOf(i/64, c.Lists+c.Coarse)); err != nil {
 		return nil, c.damaged("a mean", err)
@@ -129,7 +128,7 @@ func numbersOf(record []byte) (radius float32, from, n uint32) {
 	return math.Float32frombits(binary.LittleEndian.Uint32(at)), binary.LittleEndian.Uint32(at[4:]), binary.LittleEndian.Uint32(at[8:])
 }
 
-// Verify verifies all checksums of the IVF, and marks it as broken if one does not match.
+// Verify verifies all checksums of the IVF. If one does not match, it marks the IVF as broken.
 func (c *IVF) Verify() error {
 	for i := range c.Lists {
 		if _, err := c.centroid(i); err != nil {
@@ -157,8 +156,8 @@ func listLayout(dimensions int) slotfile.Layout {
 	return slotfile.Columns(quant.CodeBytes(dimensions)+listSlotBytes, quant.Columns(dimensions))
 }
 
-// SkipsIVF reports whether searches should scan all codes, because there is no usable IVF, the space is small, or too
-// many rows are unassigned.
+// SkipsIVF reports whether searches should scan all codes: there is no usable IVF, the space is small, or too many rows
+// are unassigned.
 func (s *Set) SkipsIVF() bool {
 	return !s.IVF.Usable() || s.Rows < int64(s.Thresholds.ivfFrom()) || s.Written > s.Rows/maxUnassignedShare
 }
@@ -173,7 +172,7 @@ const (
 	Rebuild      // train new centroids
 )
 
-// IVFWork returns the pending work on the IVF. `idle` says whether there has been no write for a while.
+// IVFWork returns the pending work on the IVF. `idle` says whether there have been no writes for a while.
 func (s *Set) IVFWork(idle bool) Work {
 	if s.Dimensions == 0 || !s.HasCodes() || s.NeedsCodes() || s.Rows < int64(s.Thresholds.ivfFrom()) {
 		return NoWork
@@ -186,7 +185,7 @@ func (s *Set) IVFWork(idle bool) Work {
 		return Rebuild
 	case !c.Radius.Known():
 		return NoWork
-	case s.Written > s.Rows/reassignShare, int64(c.Rows)+s.Written-s.Rows > int64(c.Rows)/deadRowShare: // unassigned or dead rows
+	case s.Written > s.Rows/reassignShare, int64(c.Rows)+s.Written-s.Rows > int64(c.Rows)/deadRowShare: // or dead rows
 		return Assign
 	}
 	return NoWork
@@ -195,7 +194,7 @@ func (s *Set) IVFWork(idle bool) Work {
 // unassigned returns the live slots among 64w to 64w+63 that are in no list.
 func (s *Set) unassigned(w int) uint64 { return s.Live.Word(w) &^ s.Assigned.Word(w) }
 
-// AssignedAmong returns those of the given slots that are assigned to an IVF list.
+// AssignedAmong returns the given slots that are assigned to an IVF list.
 func (s *Set) AssignedAmong(slots []uint32) (in []uint32) {
 	for _, slot := range slots {
 		if s.Assigned.Has(slot) {

@@ -152,7 +152,7 @@ func TestUnclusteredVectorsHaveNoIVF(t *testing.T) {
 func TestTheIVFOfOutdatedCodesWaitsForAnIdleSpace(t *testing.T) {
 	t.Parallel()
 	s := &Set{Dimensions: 8, Centroid: make([]float32, 8), Thresholds: Thresholds{Codes: 1, IVF: 1}, CodedAt: 1000}
-	for slots, want := range map[uint32][2]Work{ // the work that is due while there are writes, and when there are none
+	for slots, want := range map[uint32][2]Work{ // the work due with and without writes
 		1000:                      {Rebuild, Rebuild},
 		1000*RecentreFactor - 100: {NoWork, Rebuild},
 		1000 * RecentreFactor:     {NoWork, NoWork}, // the codes must be renewed first

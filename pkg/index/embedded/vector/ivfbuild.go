@@ -43,8 +43,8 @@ func newBuilder(s *Set, t *tree) *builder {
 	return d
 }
 
-// sample draws live slots at random: at most n for training, in ascending order, and at most `more` others that are not
-// used for training.
+// sample draws live slots at random: up to n for training, in ascending order, and up to `more` others that are held
+// out.
 func sample(s *Set, n, more int, rng *rand.Rand) (drawn, held []uint32) {
 	n = min(n, int(s.Rows)/2)
 	more = min(more, int(s.Rows)/4)
@@ -114,7 +114,7 @@ func (d *builder) assign(ctx context.Context) error {
 }
 
 // imbalance measures how unequal the lists are. It is the mean size of the list that contains a random row, divided by
-// the mean size of all lists. It is 1 if all lists are equally large.
+// the mean size of all lists. If all lists have the same size, it is 1.
 func (d *builder) imbalance() float64 {
 	var rows, squares float64
 	for _, n := range d.sizes {
@@ -189,7 +189,7 @@ func withNumbers(centroid []byte, radius float32, from, n uint32) []byte {
 	return out
 }
 
-// storeLists writes the 1-bit codes of all rows, list by list, each code followed by its slot.
+// storeLists writes the 1-bit codes of all rows, list by list. Each code is followed by its slot.
 func (d *builder) storeLists(ctx context.Context, file *slotfile.File, from []uint32, rows uint32) error {
 	if err := file.Grow(rows); err != nil {
 		return err
@@ -229,7 +229,7 @@ func (d *builder) storeLists(ctx context.Context, file *slotfile.File, from []ui
 	return nil
 }
 
-// builderOf returns a builder with a set's lists. Rows written since the lists were built are unassigned.
+// builderOf returns a builder with the lists of a set. Rows written since the lists were built are unassigned.
 func builderOf(s *Set) (*builder, error) {
 	c := s.IVF
 	t := &tree{coarse: newMeans(s.Dimensions, c.Coarse), lists: newMeans(s.Dimensions, c.Lists)}

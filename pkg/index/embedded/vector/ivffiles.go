@@ -16,11 +16,11 @@ import (
 
 // IVFFiles holds an IVF's files.
 type IVFFiles struct {
-	version                 int64 // first version that no longer reads them, or 0 if unknown
+	version                 int64 // first version that no longer reads the files, or 0 if unknown
 	centroids, means, codes *slotfile.File
 }
 
-// each returns all files of the IVF. Files that are not open are nil.
+// each returns all files of the IVF, with nil for those that are not open.
 func (f *IVFFiles) each() []*slotfile.File { return []*slotfile.File{f.centroids, f.means, f.codes} }
 
 func (f *IVFFiles) close() error {
@@ -30,8 +30,8 @@ func (f *IVFFiles) close() error {
 	return errors.Join(f.centroids.Close(), f.means.Close(), f.codes.Close())
 }
 
-// unlink deletes the files while they are still open. Some operating systems do not allow that; the next Open then
-// deletes the files.
+// unlink deletes the files while they are still open. On operating systems that do not allow this, the next Open
+// deletes them.
 func (f *IVFFiles) unlink() {
 	for _, file := range f.each() {
 		if file != nil {
@@ -40,7 +40,7 @@ func (f *IVFFiles) unlink() {
 	}
 }
 
-// Remove closes and removes files that no snapshot uses. f may be nil.
+// Remove closes and deletes files that no snapshot uses. f may be nil.
 func (f *IVFFiles) Remove() error {
 	if f == nil {
 		return nil
@@ -80,7 +80,7 @@ func (f *Files) openIVF(snap *Set) error {
 	return f.removeOtherIVF()
 }
 
-// openIVFFiles opens an IVF's files. On an error, it returns the files that it has opened so far.
+// openIVFFiles opens the files of an IVF. On an error, it returns the files opened so far.
 func (f *Files) openIVFFiles(c *IVF, dimensions int) (_ *IVFFiles, err error) {
 	of := &IVFFiles{}
 	if of.centroids, err = slotfile.Open(f.ivfPath(c.Epoch, "centres"), slotfile.Records(centroidBytes(dimensions), centroidAlign), uint32(c.Lists)); err != nil {
@@ -110,10 +110,10 @@ func (f *Files) removeOtherIVF() error {
 	return nil
 }
 
-// BuildIVF builds the lists of an IVF for the set `snap` and writes their files, without the write lock. The slots of
-// the set must not be reused in the meantime. `work` says whether to train new centroids. The caller must commit the
-// returned IVF and then call ReplaceIVF. If a scan of all codes is better for these vectors, the IVF records that, and
-// no files are returned.
+// BuildIVF builds the lists of an IVF for the set `snap` and writes their files, without the write lock. Meanwhile, the
+// slots of the set must not be reused. `work` says whether to train new centroids. The caller must commit the returned
+// IVF and then call ReplaceIVF. If a scan of all codes is better for these vectors, the IVF records that, and there are
+// no files.
 func (f *Files) BuildIVF(ctx context.Context, snap *Set, work Work, seed uint64) (_ *IVF, _ *IVFFiles, err error) {
 	rng := rand.New(rand.NewPCG(seed, uint64(snap.Rows)))
 	var d *builder
@@ -152,7 +152,7 @@ func (f *Files) BuildIVF(ctx context.Context, snap *Set, work Work, seed uint64)
 	return c, files, nil
 }
 
-// ReplaceIVF makes `files`, which may be nil, the files of the current IVF. Call it after that IVF has been committed.
+// ReplaceIVF makes `files`, which may be nil, the files of the current IVF. Call it after committing that IVF.
 // `version` is the version of the commit.
 func (f *Files) ReplaceIVF(files *IVFFiles, version int64) {
 	if f.ivf != nil {
@@ -164,11 +164,11 @@ func (f *Files) ReplaceIVF(files *IVFFiles, version int64) {
 }
 
 // RetireIVF takes over the files of an IVF whose commit failed. The IVF may have been committed nevertheless, and a
-// reader may use the files. So they stay open until Close.
+// reader may be using the files, so they stay open until Close.
 func (f *Files) RetireIVF(files *IVFFiles) { f.retiredIVF = append(f.retiredIVF, files) }
 
-// CloseRetired closes the files of replaced IVFs that are no longer in use. `oldest` is the oldest version that is
-// still being read.
+// CloseRetired closes the files of replaced IVFs that are no longer in use. `oldest` is the oldest version that still
+// has readers.
 func (f *Files) CloseRetired(oldest int64) error {
 	var kept []*IVFFiles
 	var errs []error

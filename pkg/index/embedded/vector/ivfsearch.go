@@ -14,8 +14,8 @@ import (
 )
 
 // ScanLists probes lists in rounds. The first round probes a fixed share of the lists: those whose centroids have the
-// highest inner products with the query. After each round, the threshold θ is the limit-th best score so far. In later
-// rounds, a list is probed if its bound, product + factor·radius, reaches θ. The factor is calibrated for the space and
+// highest inner products with the query. After each round, the threshold θ is the limit-th best score so far. Later
+// rounds probe the lists whose bound, product + factor·radius, reaches θ. The factor is calibrated for the space and
 // depends on the limit. Rows in the probed lists go through the same stages as in ScanCodes. The θ of a round depends
 // only on earlier rounds, so the result does not depend on the timing of goroutines.
 
@@ -51,8 +51,8 @@ type listSearch struct {
 }
 
 // ScanLists searches the probed lists and the unassigned rows. It returns the nearest live slots, best first, and the
-// number of rows whose 1-bit codes it compared. The set must have a usable IVF. ScanLists fails with errIVF if the IVF
-// is damaged.
+// number of rows whose 1-bit codes it compared. The set must have a usable IVF. If the IVF is damaged, ScanLists fails
+// with errIVF.
 func ScanLists(ctx context.Context, s *Set, query []float32, limit int) (found Found, scanned int, err error) {
 	wanted := limit
 	limit = max(limit, calibratedLimits[0]) // the smallest calibrated limit
@@ -134,8 +134,8 @@ func nearestFirst(lists []probe, n int) {
 	}
 }
 
-// next chooses lists with the highest bounds until they have at least `limit` rows in total, and returns that total. It
-// returns 0 if no bound reaches the threshold.
+// next chooses the lists with the highest bounds until they have at least `limit` rows, and returns their total number
+// of rows. It returns 0 if no bound reaches the threshold.
 func (c *listSearch) next(limit int) (rows int) {
 	threshold := c.all.threshold()
 	c.probes = slices.DeleteFunc(c.probes, func(b probe) bool { return b.bound < threshold })
@@ -155,7 +155,7 @@ func (c *listSearch) next(limit int) (rows int) {
 	return rows
 }
 
-// add marks the rows in a list to be scanned in this round.
+// add marks the rows of a list to be scanned in this round.
 func (c *listSearch) add(b probe) {
 	to := b.from + b.n
 	for w := b.from / 64; w*64 < to; w++ {
@@ -225,8 +225,7 @@ func (c *listSearch) scan(ctx context.Context, rows, n int, visit func(sel *sele
 	return c.all.rescore(ctx, c.s, c.question, c.parts[:])
 }
 
-// list estimates the scores of 64 rows in the inverted lists, rows 64w to 64w+63. It skips a row if the row's bit in
-// `of` is 0.
+// list estimates the scores of rows 64w to 64w+63 of the inverted lists. It skips rows whose bit in `of` is 0.
 func (s *selector) list(snap *Set, w int, of uint64) error {
 	c := snap.IVF
 	records, err := c.group(w)
@@ -241,7 +240,7 @@ func (s *selector) list(snap *Set, w int, of uint64) error {
 		if slot >= snap.Slots {
 			return c.damaged("a list", errors.New("a row has a slot that does not exist"))
 		}
-		// Skip an outdated entry: its slot is no longer assigned, because the slot now belongs to another row.
+		// Skip an outdated entry. Its slot is no longer assigned, because it now belongs to another row.
 		if snap.Live.Has(slot) && snap.Assigned.Has(slot) {
 			s.offer(slot, s.e.Product[i], s.e.Spread[i])
 		}

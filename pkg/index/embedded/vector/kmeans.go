@@ -15,7 +15,7 @@ const (
 	lloydRounds = 6
 	// Number of training vectors per coarse centroid.
 	coarseSample = 256
-	// Number of coarse centroids whose lists are compared with a vector to find the list nearest to it.
+	// Number of coarse centroids whose lists are compared with a vector to find the nearest list.
 	coarseProbes = 3
 	// Number of vectors between checks of the context.
 	checkEvery = 256
@@ -46,8 +46,8 @@ func (m *means) add(other *means) {
 	m.points, m.halves = append(m.points, other.points...), append(m.halves, other.halves...)
 }
 
-// nearest returns the centroid m in [from, to) that is nearest to v, and its score v·m - |m|²/2, which is highest for
-// the nearest one.
+// nearest returns the centroid m in [from, to) that is nearest to v, and its score v·m - |m|²/2. The nearest centroid
+// has the highest score.
 func (m *means) nearest(v []float32, from, to int) (best int, score float32) {
 	best, score = from, float32(math.Inf(-1))
 	for i := from; i < to; i++ {
@@ -58,7 +58,7 @@ func (m *means) nearest(v []float32, from, to int) (best int, score float32) {
 	return best, score
 }
 
-// tree is a two-level k-means: lists are grouped by coarse centroids, so that the nearest list is found without
+// tree is a two-level k-means. Coarse centroids group the lists, so that the nearest list can be found without
 // comparing all of them.
 type tree struct {
 	coarse *means
@@ -66,7 +66,7 @@ type tree struct {
 	first  []int // first list of each coarse centroid, followed by the number of lists
 }
 
-// growTree trains about n centroids from the vectors in the slots `slots`, which must be live and verified.
+// growTree trains about n centroids from the vectors in `slots`, which must be live and verified.
 func growTree(ctx context.Context, s *Set, slots []uint32, n int, rng *rand.Rand) (*tree, error) {
 	tops := max(1, int(math.Sqrt(float64(n))))
 	some := slots
@@ -141,14 +141,14 @@ func findMeans(ctx context.Context, s *Set, slots []uint32, n int, rng *rand.Ran
 	return m, nil
 }
 
-// finder looks up the list nearest to a vector. It must be used by one goroutine only.
+// finder looks up the list nearest to a vector. Only one goroutine may use it.
 type finder struct {
 	*tree
 	near topk.TopK
 }
 
-// leaf returns the list nearest to v, a unit vector, among those of the nearest coarse centroids. It also returns the
-// squared distance between v and the list's centroid.
+// leaf returns the list nearest to the unit vector v, among the lists of the nearest coarse centroids. It also returns
+// the squared distance between v and the list's centroid.
 func (f *finder) leaf(v []float32) (best int, distance float32) {
 	f.near.Reset(min(coarseProbes, f.coarse.len()))
 	for i := range f.coarse.len() {

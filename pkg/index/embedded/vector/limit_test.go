@@ -21,7 +21,7 @@ var limitRows = flag.String("limit.rows", "100000,500000", "numbers of vectors t
 
 // topics is a source of random vectors that resemble those of sentence models. They lie around topics and subtopics.
 // The first dimensions vary most, and all vectors have a common part. Among 100,000 of them, the tenth nearest to a
-// query has a dot product of 0.5 with it; for two random vectors, it is 0.05.
+// query has a dot product of 0.5 with it, compared with 0.05 for two random vectors.
 func topics(dimensions, n int) drawn {
 	rng := rand.New(rand.NewPCG(31, 32))
 	spreads := make([]float64, dimensions)
@@ -55,8 +55,9 @@ func topics(dimensions, n int) drawn {
 	}}
 }
 
-// BenchmarkLimit compares a dense search with a lower bound for a scan of all vectors: the time in which this machine
-// reads the vectors from memory once, with as many goroutines as a search has. The two measurements alternate.
+// BenchmarkLimit compares a dense search with a lower bound for a scan of all vectors. The bound is the time that this
+// machine needs to read the vectors from memory once, with as many goroutines as a search. The two measurements
+// alternate.
 func BenchmarkLimit(b *testing.B) {
 	for size := range strings.SplitSeq(*limitRows, ",") {
 		rows, err := strconv.Atoi(size)

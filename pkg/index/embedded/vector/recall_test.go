@@ -60,7 +60,7 @@ func gaussian(dimensions int, spread, mean func(i int) float64) drawn {
 
 func constant(x float64) func(int) float64 { return func(int) float64 { return x } }
 
-// drawings contains sources of vectors like those of models, and of vectors that models should not produce.
+// drawings contains sources of vectors like those of models, and of vectors that no model should produce.
 var drawings = map[string]drawn{
 	"independent":                       gaussian(128, constant(1), constant(0)),
 	"clusters":                          clusters(128, 200, 1),
@@ -134,7 +134,7 @@ func spaceOfVectors(t testing.TB, dimensions, n int, next func() []float32) (*Fi
 }
 
 // recall contains the share of the truly nearest rows that a staged scan finds, and the share of all rows that it
-// compares in full. Rows that are as near as the last of the truly nearest ones count as found, too.
+// compares in full. Rows that are just as near as the last of the truly nearest ones count as found too.
 type recall struct{ found, rescored float64 }
 
 func recallOf(ctx context.Context, s *Set, queries [][]float32, limit int) (recall, error) {

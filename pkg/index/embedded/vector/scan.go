@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// ParallelRows is the minimum number of rows for which a scan uses several goroutines.
+	// ParallelRows is the minimum number of rows for a scan with several goroutines.
 	ParallelRows = 4096
 	// Maximum number of goroutines per scan.
 	maxScanners = 4
@@ -32,8 +32,8 @@ const (
 // Groups returns the number of groups of 64 slots.
 func (s *Set) Groups() int { return (int(s.Slots) + 63) / 64 }
 
-// eachGroup calls f for each group in [from, to) that has live slots passing the filter. The bits of `passing` say
-// which slots these are. Before each call, eachGroup verifies the checksums of the group.
+// eachGroup calls f for each group in [from, to) with live slots that pass the filter, which are the set bits of
+// `passing`. Before each call, it verifies the checksums of the group.
 func (s *Set) eachGroup(filter bitmap.Set, records slotfile.View, from, to int, f func(w int, passing uint64) error) error {
 	for w := from; w < to; w++ {
 		live := s.Live.Word(w)
@@ -51,7 +51,7 @@ func (s *Set) eachGroup(filter bitmap.Set, records slotfile.View, from, to int, 
 	return nil
 }
 
-// each calls f with each live slot in ascending order, until f fails. It verifies records as eachGroup does.
+// each calls f with each live slot in ascending order, until f fails. It verifies records like eachGroup.
 func (s *Set) each(records slotfile.View, f func(slot uint32) error) error {
 	return s.eachGroup(nil, records, 0, s.Groups(), func(w int, live uint64) error {
 		for ; live != 0; live &= live - 1 {
@@ -63,14 +63,14 @@ func (s *Set) each(records slotfile.View, f func(slot uint32) error) error {
 	})
 }
 
-// Running is the number of searches in this process, both running and waiting. A search uses fewer goroutines if there
-// are others.
+// Running is the number of searches in this process, running or waiting. A search uses fewer goroutines if there are
+// others.
 var Running atomic.Int32
 
-// parallel splits n items into ranges and processes the ranges in one or more goroutines. Each goroutine calls `begin`
-// once to get a visit function, and then calls this function with one range after another. Faster goroutines take more
-// ranges. There are several goroutines if there are at least ParallelRows rows and the processors are not busy with
-// other searches. parallel returns early if ctx is done.
+// parallel splits n items into ranges and processes them in one or more goroutines. Each goroutine calls `begin` once
+// to get a visit function, and then calls that function with one range after another. Faster goroutines take more
+// ranges. There are several goroutines if there are at least ParallelRows rows and other searches do not keep the
+// processors busy. parallel returns early if ctx is done.
 func parallel(ctx context.Context, rows, n int, begin func(part int) (visit func(from, to int) error)) error {
 	parts := 1
 	if rows >= ParallelRows {
@@ -99,7 +99,7 @@ func parallel(ctx context.Context, rows, n int, begin func(part int) (visit func
 	defer func() { _ = others.Wait() }() // also after a panic here, because the others use the same snapshot
 	for part := 1; part < parts; part++ {
 		others.Go(Recovered(func() error {
-			if int(taken.Load()) >= n { // nothing is left to do
+			if int(taken.Load()) >= n { // no work is left
 				return nil
 			}
 			return work(ctx, part)
@@ -112,9 +112,9 @@ func parallel(ctx context.Context, rows, n int, begin func(part int) (visit func
 	return others.Wait()
 }
 
-// compare returns the slots whose vectors are nearest to the query. An item is a slot, or a group of 64 slots.
-// compare splits n items into ranges and calls `visit` with each range. `rows` is the approximate number of rows in all
-// items. For each slot in its range, visit must check the checksum of the slot's vector and then call its argument `compare`.
+// compare returns the slots whose vectors are nearest to the query. An item is a slot, or a group of 64 slots. compare
+// splits n items into ranges and calls `visit` with each range. `rows` is the approximate number of rows in all items.
+// For each slot in its range, visit must verify the checksum of the slot's vector and then call its argument `compare`.
 func (s *Set) compare(ctx context.Context, query []float32, limit, rows, n int, visit func(from, to int, compare func(slot uint32)) error) (*topk.TopK, error) {
 	var tops [maxScanners]*topk.TopK
 	err := parallel(ctx, rows, n, func(part int) func(from, to int) error {
@@ -140,12 +140,12 @@ func (s *Set) compare(ctx context.Context, query []float32, limit, rows, n int, 
 	return best, nil
 }
 
-// If at most this many rows have to be searched, the search is exact.
+// If there are no more rows than this to search, the search is exact.
 const exactUpTo = 20_000
 
 // Search returns the live slots that pass the filter and have the highest inner products with the query, a unit vector.
-// They are unordered. Search is exact up to 20,000 rows, and finds more than 99% of the nearest rows in larger spaces.
-// It fails with index.ErrCorrupt if data is damaged.
+// They are in no particular order. Up to 20,000 rows, Search is exact. In larger spaces, it finds more than 99% of the
+// nearest rows. If data is damaged, it fails with index.ErrCorrupt.
 func Search(ctx context.Context, s *Set, filter bitmap.Set, query []float32, limit int) ([]topk.Scored, error) {
 	rows := int(s.Rows)
 	if filter != nil {
@@ -202,8 +202,8 @@ func rescoreFull(ctx context.Context, s *Set, slots []uint32, query []float32, l
 	})
 }
 
-// Recovered returns a function that calls f and converts a panic to an error. It is meant for goroutines, in which a
-// panic would terminate the process.
+// Recovered returns a function that calls f and converts a panic to an error. It is meant for goroutines, where a panic
+// would terminate the process.
 func Recovered(f func() error) func() error {
 	return func() (err error) {
 		defer func() {

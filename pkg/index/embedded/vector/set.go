@@ -1,8 +1,8 @@
 // Package vector searches the vectors in a space: exactly, by quantised codes, and by an inverted file (IVF) over the
 // codes.
 //
-// A Set belongs to one snapshot. Files are the open files that belong to the space's writer. The package knows neither
-// rows nor the database: it only works with slots, and its callers commit. See docs/embedded-index.md.
+// A Set belongs to one snapshot. Files are the open files that belong to the space's writer. The package knows nothing
+// about rows or the database. It works only with slots, and its callers commit. See docs/embedded-index.md.
 package vector
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
-// Set holds the vectors of a space at one version. It is immutable once published.
+// Set holds the vectors of a space at one version. Once published, it is immutable.
 type Set struct {
 	Dimensions int
 	Slots      uint32 // number of slots ever used: the range of a scan
@@ -24,7 +24,7 @@ type Set struct {
 	Thresholds Thresholds
 
 	Epoch    int       // epoch of the code files; 0 if there are none
-	Centroid []float32 // centroid that codes are relative to, of length Dimensions; nil without codes
+	Centroid []float32 // centroid of the codes, of length Dimensions; nil without codes
 	CodedAt  uint32    // number of slots when the centroid was computed
 
 	IVF      *IVF          // nil if there is none
@@ -36,9 +36,9 @@ type Set struct {
 	Int8 slotfile.View // int8 codes (SQ8)
 }
 
-// Products computes inner products of the query and vectors. `which` lists indexes of slots. For each index i in
-// `which`, Products calls f with i and the product for slots[i]. The slots must be live and ascending. Products fails
-// with index.ErrCorrupt if a checksum does not match.
+// Products computes inner products of the query and vectors. For each index i in `which`, it calls f with i and the
+// product for slots[i]. The slots must be live and ascending. If a checksum does not match, it fails with
+// index.ErrCorrupt.
 func (v *Set) Products(query []float32, slots []uint32, which []int, f func(i int, product float32)) error {
 	for n, i := range which {
 		if n+1 < len(which) {
@@ -53,8 +53,8 @@ func (v *Set) Products(query []float32, slots []uint32, which []int, f func(i in
 	return nil
 }
 
-// Vector returns a copy of the vector of a live slot, or nil in a space without vectors. It fails with index.ErrCorrupt
-// if the checksum does not match.
+// Vector returns a copy of the vector of a live slot, or nil in a space without vectors. If the checksum does not
+// match, it fails with index.ErrCorrupt.
 func (v *Set) Vector(slot uint32) ([]float32, error) {
 	if v.Dimensions == 0 {
 		return nil, nil

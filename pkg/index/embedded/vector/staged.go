@@ -21,14 +21,14 @@ import (
 //     quarter of the data. An int8 code gives strict bounds on a score.
 //  3. Read the full vectors of the rows whose upper bound reaches the limit-th best lower bound.
 //
-// θ is the limit-th best lower bound so far. The sooner it rises, the fewer rows need rescoring, so stage 2 starts as
-// soon as some of the rows have estimates. It rescores the best of those rows, and after that each row whose estimate
-// is among the best so far. The other candidates wait until the end, when θ excludes most of them.
+// θ is the limit-th best lower bound so far. The sooner it rises, the fewer rows need rescoring. So stage 2 starts as
+// soon as some of the rows have estimates. It rescores the best of those rows, and then each row whose estimate is
+// among the best so far. The other candidates wait until the end, when θ excludes most of them.
 
-// Number of standard deviations from an estimate to its upper bound. With `confidence`, the true score of one row in a
-// thousand exceeds the bound. Scans of many rows without a filter use fastConfidence, with which six rows in a thousand
-// exceed it. Such a row is missed only if its score is close to the threshold: less than one in a thousand of the
-// nearest rows.
+// Number of standard deviations from an estimate to its upper bound. With `confidence`, the true score exceeds the
+// bound for one row in a thousand. Scans of many rows without a filter use fastConfidence, with which it does for six
+// in a thousand. Such a row is missed only if its score is close to the threshold. Less than one in a thousand of the
+// nearest rows is missed.
 const confidence, fastConfidence = 3, 2.5
 
 // Found is the result of scanning codes.
@@ -44,8 +44,8 @@ type candidate struct {
 	upper float32 // upper bound of the score
 }
 
-// ScanCodes returns the nearest live slots that pass the filter, unordered. `rows` is the approximate number of slots
-// that pass. The set must have codes.
+// ScanCodes returns the nearest live slots that pass the filter, in no particular order. `rows` is the approximate
+// number of slots that pass. The set must have codes.
 func ScanCodes(ctx context.Context, s *Set, filter bitmap.Set, query []float32, limit, rows int) (Found, error) {
 	question := quant.NewCoder(s.Centroid).Prepare(query)
 	var parts [maxScanners]*selector
@@ -82,8 +82,8 @@ func ScanCodes(ctx context.Context, s *Set, filter bitmap.Set, query []float32, 
 }
 
 // remaining takes candidates out of the selectors and returns their slots, in ascending order. It takes the candidates
-// whose upper bounds reach the threshold or, if `likely` is set, only those whose estimates reach it as well. The
-// result is valid until the next call.
+// whose upper bounds reach the threshold. If `likely` is set, their estimates must reach it too. The result is valid
+// until the next call.
 func (f *refined) remaining(parts []*selector, likely bool) []uint32 {
 	threshold, slots := f.threshold(), f.scratch[:0]
 	for _, p := range parts {
@@ -129,7 +129,7 @@ func (f *refined) add(c *rescorer) {
 	c.candidates = c.candidates[:0]
 }
 
-// rescore collects the rows that the selectors have already rescored. Then it rescores their remaining candidates, the
+// rescore collects the rows that the selectors have already rescored. It then rescores their remaining candidates, the
 // likely ones first.
 func (f *refined) rescore(ctx context.Context, s *Set, q *quant.Query, parts []*selector) error {
 	for _, p := range parts {
@@ -198,7 +198,7 @@ func (f *refined) slots() []uint32 {
 type rescorer struct {
 	s          *Set
 	question   *quant.Query
-	threshold  float32   // rows whose upper bound is below it are dropped
+	threshold  float32   // rows with a lower upper bound are dropped
 	lower      topk.TopK // lower bounds of scores
 	candidates []candidate
 }
@@ -246,7 +246,7 @@ type selector struct {
 	rescorer
 	confidence      float32
 	sharedThreshold *atomic.Uint32 // highest threshold of all selectors in the scan, as float32 bits
-	warmup          int            // number of rows to estimate before any is rescored
+	warmup          int            // number of rows to estimate before rescoring starts
 	estimates       topk.TopK      // the best estimates
 	next            []uint32       // slots to rescore next, prefetched
 	found           []candidate    // waiting candidates; some may be below the current threshold
@@ -256,14 +256,14 @@ type selector struct {
 
 const (
 	// A selector first estimates the scores of warmupRows times the limit, but at least minWarmup rows and at most
-	// 1/warmupShare of all rows. Only then does it begin to rescore rows.
+	// 1/warmupShare of all rows. Only then does it start to rescore rows.
 	warmupRows, minWarmup, warmupShare = 16, 512, 16
 	// minScratch is the number of waiting candidates at which they are first compacted. Buffers with a capacity above
 	// maxScratch are not reused.
 	minScratch, maxScratch = 8192, 1 << 18
-	// Number of rows that are rescored together.
+	// Number of rows rescored together.
 	rescoreBatch = 16
-	// Number of int8 codes that are prefetched.
+	// Number of int8 codes to prefetch.
 	prefetchAhead = 6
 	// Upper bound on the rounding error in a threshold.
 	roundingSlack = 1e-6
@@ -316,8 +316,8 @@ func (s *selector) group(w int, passing uint64) error {
 	return s.compareNext()
 }
 
-// offer adds a row unless the upper bound of its score is below the threshold. `score` is the estimate, and `spread` is
-// the standard deviation of the estimate.
+// offer adds a row unless the upper bound of its score is below the threshold. `score` is the estimate, and `spread`
+// its standard deviation.
 func (s *selector) offer(slot uint32, score, spread float32) {
 	limit := score + s.confidence*spread
 	if limit < s.threshold {
@@ -381,7 +381,7 @@ func (s *selector) raiseThreshold() {
 	}
 }
 
-// compact drops candidates below the threshold. The code has no branches, because the processor could not predict them.
+// compact drops candidates below the threshold. It has no branches, because the processor could not predict them.
 func (s *selector) compact() {
 	n := 0
 	for _, e := range s.found {
@@ -394,8 +394,8 @@ func (s *selector) compact() {
 }
 
 // take appends to `slots` the slots of the candidates whose upper bound reaches `threshold` and whose estimate reaches
-// `minimum`. If only the upper bound reaches the threshold, the candidate is returned in `left`. All other candidates
-// are dropped.
+// `minimum`. It returns the candidates of which only the upper bound reaches the threshold in `left`, and drops all
+// others.
 func (s *selector) take(slots []uint32, threshold, minimum float32) (taken []uint32, left []candidate) {
 	from, n := len(slots), 0
 	slots = slices.Grow(slots, len(s.found))[:from+len(s.found)]

@@ -17,8 +17,8 @@ func Prefetch(record []byte) {
 	}
 }
 
-// Number of components that dotWide processes per iteration. dotWide accepts only vectors whose length is a multiple of
-// this number.
+// Number of components that dotWide processes per iteration. It accepts only vectors whose length is a multiple of
+// this.
 const dotWidth = 32
 
 // dotPortable computes eight independent sums, so that the processor can overlap their additions.

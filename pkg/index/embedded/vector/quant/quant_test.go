@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/slotfile"
 )
 
-// unit returns a random vector of unit length. All such vectors lie around a common centre, and vary most in the first
+// unit returns a random vector of unit length. All these vectors lie around a common centre, and vary most in the first
 // dimensions.
 func unit(r *rand.Rand, dimensions int) []float32 {
 	out := make([]float32, dimensions)
@@ -82,7 +82,7 @@ func TestARotationSpreadsEveryDimensionOverAll(t *testing.T) {
 	}
 }
 
-// TestTheRotationMatchesStoredCodes fails if the rotation changes, because the codes in existing files would become
+// TestTheRotationMatchesStoredCodes fails if the rotation changes, which would make the codes in existing files
 // useless.
 func TestTheRotationMatchesStoredCodes(t *testing.T) {
 	t.Parallel()
@@ -156,8 +156,8 @@ func estimates(q *Query, group []byte) (e Estimates) {
 	return e
 }
 
-// anyGroup returns a group of codes, each of the given number of words. In the first code no bits are set, in the
-// second one all, and in the others random ones.
+// anyGroup returns a group of codes, each of the given number of words. The first code has no bits set, the second one
+// all, and the others random ones.
 func anyGroup(r *rand.Rand, words int) []byte {
 	group := make([]byte, Rows*(8*words+numbers))
 	for i := range Rows {
@@ -173,8 +173,8 @@ func anyGroup(r *rand.Rand, words int) []byte {
 	return group
 }
 
-// All kernels must compute exactly the same sums as a loop over the bits, even if all weights have the maximum value
-// and the vectors have the maximum length.
+// All kernels must compute exactly the same sums as a loop over the bits, even with maximal weights and vectors of the
+// maximum length.
 func TestEstimatesOfAllKernelsAreEqual(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(15, 16))
@@ -238,7 +238,7 @@ func TestSumsOfMaximalWeightsDoNotOverflow(t *testing.T) {
 	}
 }
 
-// invert undoes apply, if the number of dimensions is a power of two. Each step of the rotation is its own inverse.
+// invert undoes apply if the number of dimensions is a power of two. Each step of the rotation is its own inverse.
 func (r *rotation) invert(v []float32) {
 	for rotation := rotationPasses - 1; rotation >= 0; rotation-- {
 		hadamard(v)

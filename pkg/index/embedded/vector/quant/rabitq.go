@@ -2,9 +2,9 @@
 // SQ8 with one byte per dimension. It also contains the vector kernels.
 //
 // A 1-bit code contains the signs of the rotated residual, and three numbers. The residual is the vector minus a
-// centroid, and the rotation is random. The estimate of an inner product is unbiased. Because of the rotation, its
-// error is normally distributed for any vectors, and its standard deviation is known for each vector. See Gao and Long,
-// RaBitQ: Quantizing High-Dimensional Vectors with a Theoretical Error Bound (SIGMOD 2024).
+// centroid, and the rotation is random. The estimate of an inner product is unbiased. Thanks to the rotation, its error
+// is normally distributed for any vectors, with a known standard deviation for each vector. See Gao and Long, RaBitQ:
+// Quantizing High-Dimensional Vectors with a Theoretical Error Bound (SIGMOD 2024).
 package quant
 
 import (
@@ -12,14 +12,14 @@ import (
 	"math"
 )
 
-// Rows is the number of codes that are compared together. They are transposed: first comes the first byte of every
-// code, then the second byte of every code, and so on. The codes' scales, offsets and errors follow, as float32.
+// Rows is the number of codes compared together. They are transposed: the first bytes of all codes come first, then the
+// second bytes of all codes, and so on. The scales, offsets and errors of the codes follow, as float32.
 const Rows = 64
 
 // Length in bytes of scale, offset and error, as float32.
 const numbers = 3 * 4
 
-// Words returns the number of 64-bit words needed for a code's signs.
+// Words returns the number of 64-bit words for the signs of a code.
 func Words(dimensions int) int { return (dimensions + 63) / 64 }
 
 // Columns returns the size of a code's sign bits in bytes.
@@ -35,7 +35,7 @@ type Coder struct {
 	residual []float32 // scratch
 }
 
-// NewCoder returns a coder for vectors around a centroid. The coder retains the centroid.
+// NewCoder returns a coder for vectors around a centroid. The coder keeps a reference to the centroid.
 func NewCoder(centroid []float32) *Coder {
 	return &Coder{centroid: centroid, rotation: rotationOf(len(centroid)), residual: make([]float32, len(centroid))}
 }
@@ -67,9 +67,9 @@ func (c *Coder) Encode(dst, fine []byte, v []float32) {
 			words[i/8] |= 1 << (i % 8)
 		}
 	}
-	// `scale` is chosen so that the projection of scale·signs onto the residual is the residual itself (each sign is
-	// ±1). So the difference between scale·signs and the residual is orthogonal to the residual. The stored error is
-	// the norm of this difference per dimension.
+	// Choose `scale` so that the projection of scale·signs onto the residual is the residual itself (each sign is ±1).
+	// The difference between scale·signs and the residual is then orthogonal to the residual. The stored error is the
+	// norm of this difference per dimension.
 	var scale, spread float64
 	if sum > 0 {
 		scale = length * length / sum
@@ -90,21 +90,21 @@ type Query struct {
 	base   float32 // inner product of query and centroid
 	length float32 // norm of the residual, including the weights' rounding error
 	tables [][256]int16
-	halves []byte // lookup tables for nibbles of codes, two per column, if the processor supports them
+	halves []byte // lookup tables for nibbles of codes, two per column; nil without processor support
 	minSum int32
 	int8   int8Query
 }
 
-// Largest absolute value of a weight. A weight is a component of the query, rounded to an integer; the rounding
-// increases the error of estimates by less than 1%. Any sum of up to eight weights, minus the smallest such sum, must
-// fit into a byte.
+// Largest absolute value of a weight. A weight is a component of the query, rounded to an integer, which increases the
+// error of estimates by less than 1%. Any sum of up to eight weights, minus the smallest such sum, must fit into a
+// byte.
 const maxWeight = math.MaxUint8 / 8
 
-// scaleToError is the ratio of scale²·dimensions to error²·dimensions. It is (π/2)/(π/2-1) because the rotation makes
+// scaleToError is the ratio of scale²·dimensions to error²·dimensions. It is (π/2)/(π/2-1), because the rotation makes
 // the components normally distributed.
 const scaleToError = (math.Pi / 2) / (math.Pi/2 - 1)
 
-// Upper bound on the difference, due to rounding, between two ways of computing an inner product of unit vectors.
+// Upper bound on the difference, due to rounding, between two ways to compute an inner product of unit vectors.
 const rounding = 1e-6
 
 // Prepare prepares a query of unit length.
@@ -148,8 +148,8 @@ type Estimates struct {
 	sums    [Rows]int32
 }
 
-// Above compares the query with a group of transposed codes (see Rows). The result has one bit per code. A bit is set
-// if the estimate plus times·σ is at least `threshold`, where σ is the estimate's standard deviation.
+// Above compares the query with a group of transposed codes (see Rows). The result has one bit per code, which is set
+// if the estimate plus times·σ is at least `threshold`. σ is the standard deviation of the estimate.
 func (q *Query) Above(e *Estimates, codes []byte, times, threshold float32) uint64 {
 	if found, ok := q.above(e, codes, times, threshold); ok {
 		return found

@@ -9,16 +9,16 @@ import (
 // Number of passes in a rotation.
 const rotationPasses = 4
 
-// rotation is a random rotation of vectors of one length. It consists of several passes. Each pass flips random signs,
-// and then multiplies sections of the vector by Hadamard matrices. The sizes of the sections are the powers of two that
-// add up to the vector's length. The largest section is at the front in even passes and at the back in odd ones, so
-// that each component is mixed with all others.
+// rotation is a random rotation of vectors of one length, in several passes. Each pass flips random signs, and then
+// multiplies sections of the vector by Hadamard matrices. The sizes of the sections are the powers of two that add up
+// to the vector's length. The largest section is at the front in even passes and at the back in odd ones, so that each
+// component is mixed with all others.
 type rotation struct {
 	signs []float32 // 1 or -1, per pass and dimension
 }
 
-// rotations caches rotations by number of dimensions. A process uses only a few different numbers of dimensions, so the
-// cache stays small.
+// rotations caches rotations by number of dimensions. The cache stays small, because a process uses only a few
+// different numbers.
 var rotations sync.Map
 
 // rotationOf returns the cached rotation, which must not be modified.
@@ -30,8 +30,8 @@ func rotationOf(dimensions int) *rotation {
 	return r.(*rotation)
 }
 
-// newRotation returns the rotation for a number of dimensions. That rotation must never change, because codes on disk
-// depend on it.
+// newRotation returns the rotation for a number of dimensions. It must never change, because codes on disk depend on
+// it.
 func newRotation(dimensions int) *rotation {
 	r := &rotation{signs: make([]float32, rotationPasses*dimensions)}
 	state := uint64(dimensions)
@@ -64,7 +64,7 @@ func (r *rotation) apply(v []float32) {
 	}
 }
 
-// hadamard multiplies a vector, whose length must be a power of two, by the normalised Hadamard matrix.
+// hadamard multiplies a vector by the normalised Hadamard matrix. The vector's length must be a power of two.
 func hadamard(v []float32) {
 	unit := float32(1 / math.Sqrt(float64(len(v))))
 	for i := range v {

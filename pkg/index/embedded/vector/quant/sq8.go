@@ -6,8 +6,8 @@ import (
 )
 
 // An int8 code (SQ8) contains one byte per dimension of the rotated residual, and three numbers: the quantisation step,
-// the offset, and the norm of the quantisation error. It takes about a quarter of the vector's size. It gives strict
-// bounds on an inner product. By the Cauchy–Schwarz inequality, the product of query and quantisation error is at most
+// the offset, and the norm of the quantisation error. It is about a quarter as large as the vector. It gives strict
+// bounds on an inner product: by the Cauchy–Schwarz inequality, the product of query and quantisation error is at most
 // the product of their norms.
 
 // Length in bytes of step, offset and error norm, as float32.
@@ -19,9 +19,9 @@ func Int8CodeBytes(dimensions int) int { return dimensions + int8Numbers }
 const (
 	// Largest byte in a code, and largest weight in a query.
 	maxByte, maxShort = math.MaxInt8, math.MaxInt16
-	// Maximum sum of a query's absolute weights, so that no sum of products overflows 32 bits.
+	// Maximum sum of a query's absolute weights, with which no sum of products overflows 32 bits.
 	maxShorts = 16_000_000
-	// Upper bound on the norm of a residual: vectors have unit length, and no centroid is longer than that.
+	// Upper bound on the norm of a residual: vectors have unit length, and no centroid is longer.
 	longest = 2.01
 	// Upper bound on the rounding errors in the rotation and the sum.
 	rotationError = 1e-5
@@ -33,7 +33,7 @@ func (c *Coder) encodeInt8(dst []byte, offset float64) {
 	for _, r := range c.residual {
 		limit = max(limit, math.Abs(float64(r)))
 	}
-	// Round the step first, so that the error is computed for the stored code.
+	// Round the step first, so that the error is that of the stored code.
 	step := float64(float32(limit / maxByte))
 	var rest float64
 	for i, r := range c.residual {
@@ -81,7 +81,7 @@ func newInt8Query(residue []float32, length float64) int8Query {
 }
 
 // Int8 estimates the inner product of the query and the vector of an int8 code. The exact inner product differs from
-// the returned `product` by at most `off`.
+// `product` by at most `off`.
 func (q *Query) Int8(code []byte) (product, off float32) {
 	n := len(q.int8.weight)
 	numbers := code[n : n+int8Numbers : n+int8Numbers]
@@ -102,8 +102,7 @@ func dotBytes(weight []int16, code []byte) int32 {
 	return dotBytesWide(&weight[0], &code[0], whole) + dotBytesPortable(weight[whole:], code[whole:])
 }
 
-// Number of bytes that dotBytesWide processes per iteration. dotBytesWide accepts only codes whose length is a multiple
-// of this number.
+// Number of bytes that dotBytesWide processes per iteration. It accepts only codes whose length is a multiple of this.
 const bytesWidth = 64
 
 func dotBytesPortable(weight []int16, code []byte) int32 {

@@ -7,8 +7,8 @@ import (
 )
 
 var (
-	// wide reports whether AVX2 is used, and wider whether AVX-512 is used. Both are false if the operating system does
-	// not save the vector registers.
+	// wide reports whether AVX2 is used, and wider whether AVX-512 is. Both are false if the operating system does not
+	// save the vector registers.
 	wide  = cpu.X86.HasAVX2 && cpu.X86.HasFMA
 	wider = wide && cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW
 )
@@ -24,7 +24,7 @@ type kernelArgs struct {
 	threshold float32
 }
 
-// above implements Above with vector instructions. It returns false if the processor lacks them.
+// above implements Above with vector instructions. If the processor lacks them, it returns false.
 func (q *Query) above(e *Estimates, codes []byte, times, threshold float32) (uint64, bool) {
 	if !wide {
 		return 0, false
@@ -61,7 +61,7 @@ const (
 	maxColumns = math.MaxUint16 / (8 * maxWeight) / 8 * 8
 )
 
-// prepareHalves computes the lookup tables if the processor has the vector instructions that need them.
+// prepareHalves computes the lookup tables, if the processor has the vector instructions that use them.
 func (q *Query) prepareHalves() {
 	if !wide {
 		return
@@ -72,7 +72,7 @@ func (q *Query) prepareHalves() {
 	}
 }
 
-// fillHalf stores one value for each nibble: the sum of the weights of its set bits, minus the smallest such sum. It
+// fillHalf stores a value for each nibble: the sum of the weights of its set bits, minus the smallest such sum. It
 // returns that smallest sum.
 func fillHalf(table *[16]byte, weight []int8) (minimum int32) {
 	for _, w := range weight {
@@ -87,9 +87,9 @@ func fillHalf(table *[16]byte, weight []int8) (minimum int32) {
 	return minimum
 }
 
-// columns512 and columns256 look up the value of each column of each code in `halves`, the tables built by
-// prepareHalves, and add it to the code's element of `sums`. The codes are a group (see Rows). The number of columns
-// must be a multiple of 4 and at most maxColumns. There are no bounds checks.
+// columns512 and columns256 look up the value of each column of each code in `halves`, the tables from prepareHalves,
+// and add it to the code's element of `sums`. The codes are a group (see Rows). The number of columns must be a
+// multiple of 4 and at most maxColumns. There are no bounds checks.
 //
 //go:noescape
 func columns512(sums *int32, codes, halves *byte, columns int)
@@ -97,7 +97,7 @@ func columns512(sums *int32, codes, halves *byte, columns int)
 //go:noescape
 func columns256(sums *int32, codes, halves *byte, columns int)
 
-// above512 and above256 compute the estimates for a group of codes (see Rows) from e.sums and `numbers`, the codes'
+// above512 and above256 compute the estimates for a group of codes (see Rows) from e.sums and `numbers`: the codes'
 // scales, offsets and errors. The result has one bit per code, which is set if the code reaches the threshold. There
 // are no bounds checks.
 //
