@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// A conversation's questions are answered one at a time: within a process in order of arrival, and across processes by
-// a lease in the catalog.
+// The questions of a conversation are answered one at a time: within a process in order of arrival, and across
+// processes with a lease in the catalog.
 
-// Lifetime of a lock after its process has died. A running process renews the lock well before it expires.
+// How long a lock outlives its process. A running process renews the lock well before it expires.
 const defaultLockTime = 15 * time.Second
 
-// Bounds on the delay between attempts to take a lock that another process holds.
+// Limits on the delay between attempts to take a lock that another process holds.
 const (
 	minLockWait = 20 * time.Millisecond
 	maxLockWait = 500 * time.Millisecond
@@ -24,7 +24,7 @@ const (
 const lockTimeout = 5 * time.Second
 
 // lockConversation waits until no other process is answering a question of the conversation, and takes the
-// conversation's lock. The caller must call `end` once to release the lock.
+// conversation's lock. The caller must call `end` once to release it.
 func (a *Answerer) lockConversation(ctx context.Context, conversationID string) (end func(), err error) {
 	holder := a.deps.NewID()
 	for wait := minLockWait; ; wait = min(2*wait, maxLockWait) {
@@ -36,7 +36,7 @@ func (a *Answerer) lockConversation(ctx context.Context, conversationID string) 
 			break
 		}
 		select {
-		case <-time.After(wait/2 + rand.N(wait)): // with jitter, so that no waiter always comes last
+		case <-time.After(wait/2 + rand.N(wait)): // with jitter, so that no waiter is always last
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -53,9 +53,8 @@ func (a *Answerer) lockConversation(ctx context.Context, conversationID string) 
 	}, nil
 }
 
-// renewLock renews the lock until ctx is done. If the catalog is unavailable for long, the lock may expire while its
-// question is being answered. Then the next question may be answered without this question in its history, but nothing
-// else goes wrong.
+// renewLock renews the lock until ctx is done. If the catalog is unavailable for long, the lock may expire before its
+// question is answered. At worst, the next question is then answered without this one in its history.
 func (a *Answerer) renewLock(ctx context.Context, conversationID, holder string) {
 	beat := time.NewTicker(a.opts.lockTime / 3)
 	defer beat.Stop()
@@ -79,7 +78,7 @@ type localLocks struct {
 
 type localLock struct {
 	token   chan struct{}
-	waiters int // number of waiting questions, including the current holder
+	waiters int // number of waiting questions, including the current holder's
 }
 
 // acquire waits for the conversation's lock within this process. The caller must call `release` once.

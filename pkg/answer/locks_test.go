@@ -41,7 +41,7 @@ func TestAProcessWaitsForTheLockOfAnother(t *testing.T) {
 		done <- err
 	}()
 	<-r.asked
-	<-r.asked // the second attempt shows that the caller is waiting
+	<-r.asked // a second attempt shows that the caller is waiting
 	select {
 	case err := <-done:
 		t.Fatalf("answered without the lock: %v", err)

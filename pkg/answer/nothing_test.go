@@ -90,8 +90,8 @@ func TestAQuestionInAnotherLanguageIsTranslatedOnce(t *testing.T) {
 		query, writes string
 		fails         error
 		found         domain.Fragment
-		want          []string // queries searched for
-		fragments     int      // number of fragments in the prompt
+		want          []string // searched queries
+		fragments     int      // fragments in the prompt
 	}{
 		"it is found in the documents' language": {question, " " + translation + "\n", nil, english, []string{question, translation}, 1},
 		"the model fails":                        {question, "", errors.New("down"), english, []string{question}, 0},

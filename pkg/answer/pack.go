@@ -8,23 +8,22 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// promptDraft holds the parts of a prompt, before a model is chosen.
+// promptDraft holds the parts of a prompt before a model is chosen.
 type promptDraft struct {
 	prompt       chat.Prompt // without System and Messages
 	style        promptStyle
 	instructions string // the caller's instructions, which follow all others
 	history      []chat.Turn
-	continuation []chat.Turn                // tool calls after the question, with their results
+	continuation []chat.Turn                // tool calls after the question, and their results
 	whole        bool                       // as in Request.Whole
-	drops        bool                       // unsupported sentences are removed from the answer
-	declined     bool                       // no model is asked, because nothing relevant was found
+	drops        bool                       // whether to remove unsupported sentences from the answer
+	declined     bool                       // whether to skip the model because nothing relevant was found
 	embedTokens  int64                      // estimated tokens embedded for the searches
 	onCall       func(chat.CallDelta) error // as in Request.OnCall
 	ignored      func([]string)             // receives the names of parameters that the model does not support
 	rewriting    chat.Completion            // usage of the model that rewrote the query
 }
 
-// write composes the prompt with the given history and fragments.
 func (d promptDraft) write(fragments []domain.Fragment, history []chat.Turn) chat.Prompt {
 	p := d.prompt
 	p.Fragments, p.Earlier = fragments, d.history
@@ -37,14 +36,13 @@ func (d promptDraft) write(fragments []domain.Fragment, history []chat.Turn) cha
 	return p
 }
 
-// Share of the context window that may be used, in tenths. The rest is a margin: token counts are estimates, and
-// tokenisers differ for code, numbers and rare scripts.
+// Share of the context window to use, in tenths. The rest is a margin: token counts are estimates, and tokenisers
+// differ for code, numbers and rare scripts.
 const usableTenths = 9
 
-// pack composes a prompt that fits the context window together with the answer. It drops parts in this order: the
-// history except for its last exchange, then all fragments but the best, starting with the least relevant, then the
-// last exchange. If the instructions, the question and the best fragment do not fit, it fails with an error that wraps
-// chat.ErrTooLong.
+// pack composes a prompt that fits the context window together with the answer. To make it fit, pack drops the history
+// except for the last exchange, then all fragments but the best, starting with the least relevant, then the last
+// exchange. If the instructions, the question and the best fragment still do not fit, the error wraps chat.ErrTooLong.
 func (d promptDraft) pack(m chat.Model, window int) (chat.Prompt, error) {
 	fragments, history := d.prompt.Fragments, d.history
 	p := d.write(fragments, history)
@@ -79,8 +77,7 @@ func (d promptDraft) pack(m chat.Model, window int) (chat.Prompt, error) {
 }
 
 // answerTokens returns the number of tokens to reserve for the answer: the request's limit, but at most half of the
-// context window. If the request has no limit, answerTokens returns the model's default, but at most a quarter of the
-// window.
+// context window. Without such a limit, it is the model's default, but at most a quarter of the window.
 func (d promptDraft) answerTokens(m chat.Model, window int) int {
 	if n := d.prompt.Params.MaxTokens; n != nil {
 		return min(*n, window/2)

@@ -14,7 +14,7 @@ import (
 // words returns n words of one token each.
 func words(n int) string { return strings.TrimSpace(strings.Repeat("weir ", n)) }
 
-// packable returns a draft with five fragments and three exchanges, each of 100 tokens.
+// packable returns a draft with five fragments and three exchanges of 100 tokens each.
 func packable() promptDraft {
 	d := promptDraft{prompt: chat.Prompt{Question: "When does the gate open?"}}
 	for i := range 5 {
@@ -34,7 +34,7 @@ func TestAPromptIsPackedIntoTheModelsWindow(t *testing.T) {
 	}
 	whole := all.Tokens()
 	tests := map[string]struct {
-		budget    int // maximum number of tokens in the prompt
+		budget    int // maximum tokens in the prompt
 		fragments int
 		history   int
 	}{
@@ -125,8 +125,8 @@ func TestTheWindowReservesTokensForTheAnswer(t *testing.T) {
 	}
 }
 
-// failing is a model that fails with the next error at each call, or answers if that error is nil. It repeats the last
-// step for all further calls.
+// failing is a model that fails with the next error at each call, or answers if that error is nil. Once there are no
+// more errors, it repeats the last one.
 type failing struct {
 	steps   []error
 	prompts []chat.Prompt
@@ -141,7 +141,7 @@ func (f *failing) Complete(_ context.Context, p chat.Prompt, emit func(string) e
 	return chat.Completion{Model: p.Model, PromptTokens: 3, CompletionTokens: 4}, errors.Join(emit("At six [1]."), step)
 }
 
-// errMidway makes the model fail after it has sent the first piece.
+// errMidway makes the model fail after the first piece.
 var errMidway = domain.Errorf(domain.CodeUnavailable, "broke in the middle")
 
 type listed []chat.Model
@@ -154,7 +154,7 @@ func TestModelsAreTriedUntilOneStartsToAnswer(t *testing.T) {
 	tooLong := &domain.Error{Code: domain.CodeInvalid, Message: "too long", Err: chat.ErrTooLong}
 	tests := map[string]struct {
 		first, second []error
-		asked         string // number of calls of each model
+		asked         string // calls of each model
 		want          error
 		fallback      bool
 	}{

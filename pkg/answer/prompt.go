@@ -14,7 +14,7 @@ const (
 	placeholderHistory = domain.PlaceholderHistory
 )
 
-// instructions are the beginning of the prompt, unless the agent uses the deprecated raw template.
+// instructions start the prompt, unless the agent uses the deprecated raw template.
 const instructions = `Answer the question from the documents given, and from nothing else.
 - After each statement, cite the documents that it rests on by their numbers in square brackets, like [1] or [2][3]. Use only numbers of documents given.
 - When the documents do not answer the question, say that they do not, and do not guess.
@@ -22,8 +22,8 @@ const instructions = `Answer the question from the documents given, and from not
 - When a message asks for no facts, such as a greeting, thanks, or a request to translate, shorten or explain an earlier answer, respond to it from the conversation.
 - Answer in the language of the question.`
 
-// nothingFound replaces `instructions` if the search found no documents. It does not mention citations: if it did,
-// small models would answer a greeting with [1].
+// nothingFound replaces `instructions` if the search found no documents. It does not mention citations, because small
+// models would then answer a greeting with [1].
 const nothingFound = `You answer from documents. They were searched for the last message, and they contain nothing about it.
 - When the message is a greeting or thanks, respond in one friendly sentence.
 - When it asks to translate, shorten or explain an earlier answer, do that.
@@ -36,10 +36,10 @@ const toolInstructions = `You may also call the tools that you are given. Their 
 // supportInstructions are added if the agent has the deprecated prompt type customer_support.
 const supportInstructions = `You are a customer support agent: friendly, brief and to the point. Help with questions about the subject of the documents only. If you cannot help, say so and suggest contacting the support team.`
 
-// promptStyle holds the templates of a prompt: the agent's, with the request's overrides.
+// promptStyle holds a prompt's templates: the agent's, with the request's overrides.
 type promptStyle struct {
 	system string
-	user   string // "" means the question alone
+	user   string // "": just the question
 	raw    bool   // nothing is added to the user prompt
 }
 
@@ -87,7 +87,7 @@ type materials struct {
 	question  string
 	fragments []domain.Fragment
 	history   []chat.Turn
-	searched  bool // the agent's datastores were searched
+	searched  bool // whether the agent's datastores were searched
 }
 
 // prompt composes the instructions, the documents, the history and the question, in this order unless placeholders
@@ -124,7 +124,6 @@ func (s promptStyle) prompt(m materials) (system string, messages []chat.Turn) {
 	return replace(system), append(messages, chat.Turn{Role: domain.RoleUser, Text: replace(user)})
 }
 
-// join joins two parts with an empty line.
 func join(a, b string) string {
 	if a == "" || b == "" {
 		return a + b

@@ -23,46 +23,45 @@ const (
 	MaxStopBytes           = 1000     // per stop sequence
 )
 
-// Request is one question to an agent. An override that is nil leaves the agent's setting unchanged.
+// Request is a question to an agent. A nil override leaves the agent's setting unchanged.
 type Request struct {
 	Agent          domain.Agent
 	Query          string // 1 to retrieve.MaxQueryCharacters characters
 	ConversationID string // "": a new conversation
-	CallerID       string // conversation id that the caller chose, if it is not a UUID
+	CallerID       string // conversation id chosen by the caller, if it is not a UUID
 	VisitorID      string // "": the conversation's visitor, or a new one
 	Filters        domain.Filters
 	Where          *filter.Filter // in addition to Filters; nil matches everything
-	Explain        bool           // fill Answer.Explanation
+	Explain        bool           // whether to fill Answer.Explanation
 
-	Fragments int               // number of fragments to retrieve, at most retrieve.MaxTopK; 0: that of Options
-	MinScore  *float64          // minimum score of a fragment, in addition to the minimum relevance of Options
+	Fragments int               // number of fragments to retrieve, at most retrieve.MaxTopK; 0: Options.Fragments
+	MinScore  *float64          // minimum score of a fragment, in addition to Options.MinScore
 	Mode      domain.SearchMode // "" means hybrid
 
-	NewConversationID string // the id for a conversation that is created; "": a new id
+	NewConversationID string // id for a new conversation; "": a generated id
 
-	// History holds the earlier messages, oldest first, if the caller stores the conversation itself. It requires an
-	// empty ConversationID, because the messages of a stored conversation are read from the catalog.
+	// History is the earlier messages, oldest first, if the caller stores the conversation itself. ConversationID must
+	// then be empty, because the messages of a stored conversation are read from the catalog.
 	History []domain.Message
-	// HistoryTokens is the maximum number of tokens of History in a prompt. If it is 0, Options.HistoryTokens applies.
+	// HistoryTokens is the maximum number of tokens of History in a prompt. 0: Options.HistoryTokens.
 	HistoryTokens int
-	// Whole rejects the request if parts of History would be left out because the model's context window is too small.
+	// Whole rejects the request if the model's context window is too small for all of History.
 	Whole bool
-	// Ephemeral keeps the question and the answer out of the catalog. It requires an empty ConversationID.
+	// Ephemeral keeps the question and the answer out of the catalog. ConversationID must be empty.
 	Ephemeral bool
-	// Instructions are added after the system prompt, unchanged: placeholders in them are not replaced.
+	// Instructions are added after the system prompt as they are, without replacing placeholders.
 	Instructions string
 
-	// Ignored, if not nil, is called before the first piece of the answer, with the names of the request's parameters
-	// that were changed or not passed on to the model. It is not called if there are none.
+	// Ignored, if not nil, is called before the first piece of the answer if any of the request's parameters were
+	// changed or not passed on to the model. It receives their names.
 	Ignored func(names []string)
 
-	// OnSearch, if not nil, is called after the search, before the first piece of the answer, with the query that was
-	// searched for and the fragments that were found, best first. Only the relevant ones of these fragments are used for
-	// the answer. OnSearch is not called if nothing is searched.
+	// OnSearch, if not nil, is called after the search, before the first piece of the answer. It receives the search
+	// query and the fragments found, best first, of which only the relevant ones are used for the answer. Without a
+	// search, it is not called.
 	OnSearch func(query string, found []domain.Fragment) error
 
-	// OnCall, if not nil, receives the tool calls as the model writes them. Joined together, the pieces are
-	// Answer.ToolCalls.
+	// OnCall, if not nil, receives the tool calls as the model writes them; joined, the pieces are Answer.ToolCalls.
 	OnCall func(chat.CallDelta) error
 
 	Temperature      *float64
@@ -71,9 +70,9 @@ type Request struct {
 	PresencePenalty  *float64
 	FrequencyPenalty *float64
 	TopP             *float64
-	ResponseFormat   json.RawMessage // as in chat.Params; it needs a chat model
+	ResponseFormat   json.RawMessage // as in chat.Params; needs a chat model
 	Stop             []string        // up to MaxStops sequences that end the answer
-	Tools            []chat.Tool     // functions of the client; they need a chat model
+	Tools            []chat.Tool     // the client's functions; need a chat model
 	ToolChoice       chat.ToolChoice
 	Continuation     []chat.Turn // the model's tool calls after the question, and their results
 	SystemPrompt     *string
@@ -164,8 +163,8 @@ func (r Request) check() error {
 	return &domain.Error{Code: domain.CodeInvalid, Message: strings.Join(parts, "; "), Fields: faults}
 }
 
-// checkModel returns an error if the request uses a feature that needs a chat model. The error matters only if no chat
-// model is configured.
+// checkModel returns an error if the request uses a feature that needs a chat model. It matters only if none is
+// configured.
 func (r Request) checkModel() error {
 	const why = "this service has no chat model; leave %s out, or ask the operator to set SLUICE_CHAT_MODEL"
 	switch {
@@ -179,7 +178,7 @@ func (r Request) checkModel() error {
 	return nil
 }
 
-// model returns the model for the answer, by its name in the API.
+// model returns the API's name of the model for the answer.
 func (r Request) model() string {
 	switch {
 	case r.ModelName != nil:
@@ -191,8 +190,8 @@ func (r Request) model() string {
 	}
 }
 
-// reportIgnored calls r.Ignored with the names of the ignored parameters. It leaves out parameters that the agent sets
-// and the request does not.
+// reportIgnored calls r.Ignored with the names of the ignored parameters, except for those that the agent sets and the
+// request does not.
 func (r Request) reportIgnored(names []string) {
 	set := map[string]bool{
 		"temperature": r.Temperature != nil, "topP": r.TopP != nil, "maxTokens": r.MaxTokens != nil,

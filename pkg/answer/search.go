@@ -17,8 +17,8 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// search finds the relevant fragments and adds them to the draft of the prompt. It returns the explanation of the
-// search, if the request asks for one.
+// search finds the relevant fragments and adds them to the draft. It returns the explanation of the search if the
+// request asks for one.
 func (a *Answerer) search(ctx context.Context, req Request, stores []domain.Datastore, d *promptDraft) (*domain.Explanation, error) {
 	var models []chat.Model
 	if a.opts.Composes {
@@ -68,9 +68,8 @@ func (a *Answerer) search(ctx context.Context, req Request, stores []domain.Data
 	return found.Explanation, nil
 }
 
-// searchInConversation searches for the question alone. If the question may be a follow-up, it also searches for the
-// question in context, at the same time. It returns the result that fits the question better, and sets the search query
-// in the draft of the prompt.
+// searchInConversation searches for the question alone and, if it may be a follow-up, at the same time for the question
+// in context. It returns the result that fits the question better, and sets the search query in the draft.
 func (a *Answerer) searchInConversation(ctx context.Context, req Request, stores []domain.Datastore, d *promptDraft, models []chat.Model) (retrieve.Result, error) {
 	asked := followup.New(req.Query, d.history)
 	d.prompt.Search = asked.Alone
@@ -108,7 +107,7 @@ func (a *Answerer) searchInConversation(ctx context.Context, req Request, stores
 	return inContext, nil
 }
 
-// retrieve searches for one query. `parts` has the same meaning as retrieve.Request.Parts.
+// retrieve searches for one query. `parts` means the same as retrieve.Request.Parts.
 func (a *Answerer) retrieve(ctx context.Context, req Request, stores []domain.Datastore, d *promptDraft, query string, parts []string) (retrieve.Result, error) {
 	for _, text := range append([]string{query}, parts...) {
 		d.embedTokens += int64(chunk.Tokens(text))
@@ -130,7 +129,7 @@ func (a *Answerer) retrieve(ctx context.Context, req Request, stores []domain.Da
 	return found, nil
 }
 
-// datastores returns the agent's datastores that still exist.
+// datastores returns those of the agent's datastores that still exist.
 func (a *Answerer) datastores(ctx context.Context, agent domain.Agent) ([]domain.Datastore, error) {
 	var out []domain.Datastore
 	for _, id := range agent.DatastoreIDs {
@@ -146,16 +145,16 @@ func (a *Answerer) datastores(ctx context.Context, agent domain.Agent) ([]domain
 	return out, nil
 }
 
-// For a follow-up question, a fragment is relevant if it has this fraction of MinScore. A lower score is enough,
-// because the search also includes words from earlier questions, and a fragment need not contain all of them.
+// A fragment is relevant to a follow-up question at this fraction of MinScore. That is enough, because the search
+// includes words from earlier questions, and a fragment need not contain all of them.
 const followUpShare = 0.6
 
-// If no fragment is relevant, the built-in answerer still gets those with this fraction of MinScore. A lower score is
-// enough, because this answerer checks that its quotations contain the words of the question. See ADR 43.
+// If no fragment is relevant, the built-in answerer still gets those with this fraction of MinScore. That is enough,
+// because it checks that its quotations contain the words of the question. See ADR 43.
 const quotableShare = 0.4
 
 // relevant returns the relevant fragments, best first, within the token budget. A fragment is relevant if it contains
-// one of the given codes, or if its relevance in any stage of the search is at least the threshold `bar`.
+// one of the given codes, or if its relevance in any stage of the search is at least `bar`.
 func (a *Answerer) relevant(found retrieve.Result, bar float64, codes []string) []domain.Fragment {
 	var out []domain.Fragment
 	budget := a.opts.ContextTokens

@@ -15,14 +15,13 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// Limits on a translation by a model. They are tight because a user is waiting.
+// Limits on a translation by a model, which are tight because a user is waiting.
 const (
 	translateTimeout = 6 * time.Second
 	translateTokens  = 300 // maximum tokens in the model's output
 	translateBytes   = 8 << 10
 
-	// A question in an unknown language is translated only if it has at least this many words. Shorter messages are mostly
-	// greetings.
+	// Minimum number of words for translating a question in an unknown language. Shorter messages are mostly greetings.
 	translateWords = 3
 )
 
@@ -38,8 +37,8 @@ var languageNames = map[analysis.Language]string{
 	"bg": "Bulgarian", "id": "Indonesian", "ca": "Catalan",
 }
 
-// translate returns the search query, translated to the language of most fragments found. It returns "" if the query is
-// already in that language or the model fails.
+// translate returns the search query in the language of most fragments found. It returns "" if the query is already in
+// that language or the model fails.
 func (a *Answerer) translate(ctx context.Context, d *promptDraft, found []domain.Fragment, models []chat.Model) string {
 	query := d.prompt.Search
 	target := translationTarget(query, found)
@@ -63,8 +62,8 @@ func (a *Answerer) translate(ctx context.Context, d *promptDraft, found []domain
 	return text
 }
 
-// translationTarget returns the English name of the language that most fragments are in, or "" if the query is in this
-// language too.
+// translationTarget returns the English name of the language of most fragments, or "" if the query is in this language,
+// too.
 func translationTarget(query string, found []domain.Fragment) string {
 	count := make(map[analysis.Language]int)
 	best := analysis.Unknown

@@ -15,16 +15,16 @@ import (
 
 // Question is a question in a conversation, with its search queries.
 type Question struct {
-	Alone     string // the question, without text that clients add
-	InContext string // the question with the subject that it may refer to; "" if it has none
+	Alone     string // the question without text that clients add
+	InContext string // the question with the subject that it may refer to; "": no such subject
 
 	history   []chat.Turn
-	refers    bool // refers back, according to its syntax
-	rewritten bool // InContext was written by a model
+	refers    bool // whether its syntax refers back
+	rewritten bool // whether a model wrote InContext
 }
 
-// New returns a question with its search queries. It adds a query in context if the question refers to earlier
-// messages. It also adds one to a short question without names, which may be about the previous question's subject.
+// New returns a question with its search queries. A question that refers to earlier messages also gets a query in
+// context, and so does a short question without names, which may be about the previous question's subject.
 func New(asked string, history []chat.Turn) Question {
 	q := Question{Alone: language.WithoutClientText(asked), history: history}
 	previous := previousQuestion(history)
@@ -41,7 +41,7 @@ func New(asked string, history []chat.Turn) Question {
 	return q
 }
 
-// previousQuestion returns the last question of a conversation, or "" if there is none.
+// previousQuestion returns a conversation's last question, or "" if there is none.
 func previousQuestion(history []chat.Turn) string {
 	for _, t := range slices.Backward(history) {
 		if t.Role == domain.RoleUser {
@@ -51,7 +51,6 @@ func previousQuestion(history []chat.Turn) string {
 	return ""
 }
 
-// isShort reports whether a question has few words or, in scripts without spaces, few characters.
 func isShort(asked string) bool {
 	if strings.ContainsFunc(asked, language.IsUnspaced) {
 		return utf8.RuneCountInString(asked) <= followUpCharacters
@@ -60,8 +59,8 @@ func isShort(asked string) bool {
 	return len(words) > 0 && len(words) <= followUpWords
 }
 
-// HasTopic reports whether the question contains a word that is useful in a search. If not, only the query in context
-// is useful.
+// HasTopic reports whether the question contains a word worth searching for. If not, only the query in context is
+// useful.
 func (q Question) HasTopic() bool {
 	return !hasNoTopic(language.Words(q.Alone), language.Detect(q.Alone))
 }
@@ -76,20 +75,20 @@ func (q Question) Parts() []string {
 	return []string{}
 }
 
-// Thresholds for choosing between the search results for the question alone and for the question in context. The
-// coverage of a text is the share of its content words, by weight, that a fragment contains.
+// Thresholds for choosing between the search results for the question alone and in context. The coverage of a text is
+// the share of its content words, by weight, that a fragment contains.
 const (
-	sameFragment = 0.5  // minimum coverage of the earlier subject by a fragment that is about that subject
-	tolerance    = 0.15 // maximum by which the coverage of the question may be lower in the result in context
+	sameFragment = 0.5  // minimum coverage of the earlier subject by a fragment about that subject
+	tolerance    = 0.15 // how much lower the coverage of the question may be in the result in context
 	wellCovered  = 0.6  // minimum coverage of the question by a result that answers it without a subject
-	uncovered    = 0.4  // coverage of the question below which a result does not answer it
-	fewer        = 0.5  // fraction of the other result's coverage up to which the result in context covers too little
+	uncovered    = 0.4  // maximum coverage of the question by a result that does not answer it
+	fewer        = 0.5  // the result in context covers too little at up to this fraction of the other's coverage
 )
 
-// PrefersContext chooses between two search results: `alone` for the question alone, and inContext for the question in
-// context. It reports whether inContext fits the question better.
+// PrefersContext chooses between the search results for the question alone (`alone`) and in context. It reports whether
+// inContext fits the question better.
 //
-// If the question lacks a subject ("how much does it weigh?", "and in winter?"), inContext fits better, unless only
+// If the question lacks a subject ("how much does it weigh?", "and in winter?"), inContext fits better unless only
 // `alone` covers the question's content words. If the question may have a subject of its own ("and what does JIT
 // mean?"), inContext fits better in two cases:
 //
@@ -118,7 +117,7 @@ func (q Question) PrefersContext(alone, inContext retrieve.Result) bool {
 }
 
 // lacksSubject reports whether the question contains a word that refers to an earlier message, asks "how many" without
-// a noun, or continues an earlier question and contains no question word.
+// a noun, or continues an earlier question without a question word.
 func (q Question) lacksSubject() bool {
 	return hasReference(q.Alone) || countsWithoutNoun(language.Words(q.Alone)) || q.refers && !question.HasInterrogative(q.Alone)
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// result returns a search result with the given texts.
 func result(texts ...string) retrieve.Result {
 	var r retrieve.Result
 	for _, text := range texts {

@@ -1,6 +1,6 @@
 // Package followup determines two search queries for a question in a conversation: the question alone, and the question
-// in context. The query in context is written by a model, or consists of the question and words from earlier questions.
-// The package also decides which of the two search results to use. Package answer uses it.
+// in context. A model writes the query in context, or it consists of the question and words from earlier questions. The
+// package also decides which of the two search results to use. Package answer uses it.
 package followup
 
 import (
@@ -17,21 +17,21 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// Maximum length of a follow-up question, in words, or in characters for scripts without spaces.
+// Maximum length of a follow-up question, in words or, in scripts without spaces, in characters.
 const (
 	followUpWords      = 12
 	followUpCharacters = 16
 )
 
-// Maximum number of earlier questions that are searched for the topic of a follow-up.
+// Maximum number of earlier questions to search for the topic of a follow-up.
 const maxLinks = 5
 
-// searchQuery returns a search query that consists of the topic of the earlier questions and the question. Without this
-// topic, a search for a short question that refers back ("and how does it close?") rarely finds the right passage.
+// searchQuery returns a search query made of the earlier questions' topic and the question. Without the topic, a search
+// for a short question that refers back ("and how does it close?") rarely finds the right passage.
 func searchQuery(question string, history []chat.Turn) string {
 	topic := topicOf(history, question)
-	// Count the characters after normalisation, because Retrieve applies its limit to the normalised query. Only the
-	// question has been checked against the limit, not the topic.
+	// Count the characters after normalisation, because Retrieve applies its limit to the normalised query. The
+	// question has been checked against the limit, but the topic has not.
 	budget := retrieve.MaxQueryCharacters - max(utf8.RuneCountInString(question), analysis.NormalLength(question, retrieve.MaxQueryCharacters)) - 1
 	if runes := []rune(topic); len(runes) > budget {
 		topic = string(runes[:max(budget, 0)])
@@ -41,8 +41,8 @@ func searchQuery(question string, history []chat.Turn) string {
 }
 
 // topicOf returns the topic of a follow-up question. It goes back to the last question that stands alone or contains a
-// name, and takes the part of that question that still applies (see contextOf). It adds the questions asked since then,
-// unless they contain a word that refers back.
+// name, and takes the part of it that still applies (see contextOf). It adds the questions asked since then that do not
+// refer back.
 func topicOf(history []chat.Turn, question string) string {
 	topic, links := "", 0
 	for _, t := range slices.Backward(history) {
@@ -61,10 +61,9 @@ func topicOf(history []chat.Turn, question string) string {
 	return strings.TrimSpace(topic)
 }
 
-// contextOf returns the part of an earlier question that applies to a follow-up. If the follow-up names something new,
-// contextOf returns the earlier question without its names, because the new name replaces them. If the follow-up
-// contains a pronoun, contextOf returns only the names, because the pronoun stands for them. Otherwise it returns the
-// whole earlier question.
+// contextOf returns the part of an earlier question that applies to a follow-up. A new name in the follow-up replaces
+// the earlier question's names, so contextOf returns that question without them. A pronoun stands for the names, so
+// contextOf returns only these. Otherwise it returns the whole earlier question.
 func contextOf(previous, question string) string {
 	old := language.Names(previous)
 	switch {
@@ -93,9 +92,8 @@ func hasReference(question string) bool {
 	return slices.ContainsFunc(unspacedReferences, func(p string) bool { return strings.Contains(question, p) })
 }
 
-// refersBack reports whether a question is short and either contains a word that refers to earlier messages or
-// continues them. `previous` is the language of the previous question. It helps because the language of a few words is
-// often unclear.
+// refersBack reports whether a question is short and either refers to earlier messages or continues them. `previous` is
+// the language of the previous question, which helps because the language of a few words is often unclear.
 func refersBack(question string, previous analysis.Language) bool {
 	words := language.Words(question)
 	if len(words) == 0 || len(words) > followUpWords {
@@ -122,12 +120,12 @@ func refersBack(question string, previous analysis.Language) bool {
 	return false
 }
 
-// Maximum number of topic words of a question that begins with "and" and continues the previous question. A question
-// with more topic words has a subject of its own: "And what does trace-based compilation mean?"
+// Maximum number of topic words of a question that begins with "and" and continues the previous question. With more of
+// them, it has a subject of its own: "And what does trace-based compilation mean?"
 const borrowingTopics = 2
 
-// countTopicWords returns the number of words that are neither function words of one of the languages, nor question
-// words, nor framing words.
+// countTopicWords returns the number of words that are neither question words nor framing words nor function words of
+// one of the languages.
 func countTopicWords(words []string, langs ...analysis.Language) int {
 	n := 0
 	for _, w := range words {
@@ -138,8 +136,8 @@ func countTopicWords(words []string, langs ...analysis.Language) int {
 	return n
 }
 
-// countsWithoutNoun reports whether a question asks "how many" without a noun: a verb follows immediately, as in "how
-// many are in stock".
+// countsWithoutNoun reports whether a question asks "how many" without a noun: a verb follows directly, as in "how many
+// are in stock".
 func countsWithoutNoun(words []string) bool {
 	for i := range words[:max(len(words)-1, 0)] {
 		if verbs, ok := verbsAfterCount[words[i]]; ok && verbs[words[i+1]] {
@@ -149,7 +147,7 @@ func countsWithoutNoun(words []string) bool {
 	return false
 }
 
-// hasNoTopic reports whether all words of a question are function, question or framing words: "what should I do".
+// hasNoTopic reports whether a question consists of function, question and framing words: "what should I do".
 func hasNoTopic(words []string, lang analysis.Language) bool {
 	return lang != analysis.Unknown && !slices.ContainsFunc(words, func(w string) bool {
 		return !language.FramingWords[w] && language.QuestionWords[w] == nil && !analysis.IsFunctionWord(w, lang)
@@ -174,8 +172,8 @@ var verbsAfterCount = func() map[string]map[string]bool {
 	return out
 }()
 
-// isReference reports whether a word of a question refers to earlier messages. Words such as "that" in "the stadium
-// that the teams played in" and "there" in "is there a vaccine" do not.
+// isReference reports whether a word of a question refers to earlier messages. "That" in "the stadium that the teams
+// played in" and "there" in "is there a vaccine" do not.
 func isReference(words []string, i int, lang analysis.Language) bool {
 	switch w := words[i]; {
 	case !includesLanguage(referenceWords[w], lang):
@@ -198,16 +196,16 @@ var (
 	frenchArticles = wordset.Of(`le la les l un une des du mon ma mes notre nos votre vos`)
 )
 
-// existenceVerbs are verbs that, together with "there", say that something exists, as in "there is".
+// existenceVerbs are verbs that say, together with "there", that something exists: "there is".
 var existenceVerbs = wordset.Of(`is are was were be been will isn aren`)
 
-// includesLanguage reports whether lang is among langs. An unknown lang counts as included, unless langs is empty.
+// includesLanguage reports whether langs contains lang. An unknown lang counts as included, unless langs is empty.
 func includesLanguage(langs []analysis.Language, lang analysis.Language) bool {
 	return len(langs) > 0 && (lang == analysis.Unknown || slices.Contains(langs, lang))
 }
 
-// referenceWords are words that refer to earlier messages, by language. The same word may have another meaning in
-// another language: "il" is not a pronoun in Italian.
+// referenceWords refer to earlier messages, by language. A word may have another meaning in another language: "il" is
+// not a pronoun in Italian.
 var referenceWords = byWord(map[analysis.Language]string{
 	"en": `it its they them their theirs this that these those he him his she hers her there then`,
 	"de": `es er sie ihn ihm ihr ihnen dies diese dieser dieses jene jener dort davon dafür damit dabei daran daraus`,
@@ -219,13 +217,13 @@ var referenceWords = byWord(map[analysis.Language]string{
 	"ru": `он она оно они его её ее их ему ей им это этот эта эти там тогда`,
 })
 
-// continuationWords are words that, at the start of a question, show that it continues earlier messages.
+// continuationWords show, at the start of a question, that it continues earlier messages.
 var continuationWords = byWord(map[analysis.Language]string{
 	"en": `and but or also`, "de": `und aber oder auch`, "fr": `et mais ou aussi`, "es": `y pero o también`, "it": `e ma o anche`, "pt": `e mas ou também`, "nl": `en maar of ook`,
 	"ru": `а и но или`,
 })
 
-// unspacedReferences are words that refer to earlier messages, in scripts without spaces between words.
+// unspacedReferences refer to earlier messages, in scripts without spaces between words.
 var unspacedReferences = []string{"它", "他", "她", "这个", "那个", "这", "那", "呢", "其中", "それ", "これ", "あれ", "その", "この", "そこ", "では", "彼", "그것", "이것"}
 
 func byWord(lists map[analysis.Language]string) map[string][]analysis.Language {

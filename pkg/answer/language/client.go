@@ -7,21 +7,21 @@ import (
 
 // Text that chat clients add to a question.
 var (
-	// userQuery matches the question that Open WebUI has put into its template.
+	// userQuery matches a question in Open WebUI's template.
 	userQuery = regexp.MustCompile(`(?is)<user_query>(.*)</user_query>`)
 
 	// statedDate matches a line with the current date or time.
 	statedDate = regexp.MustCompile(`(?im)^[ \t]*(?:(?:the )?current (?:date|time|datetime|date and time|date/time|date & time)(?: is)?|today(?:'s date)?(?: is)?|now|` +
 		`aktuelles datum|heute(?: ist)?|heutiges datum|date (?:actuelle|du jour)|fecha actual|data (?:attuale|odierna|atual|de hoje)|huidige datum|текущая дата)[ :][^\n?]*\d[^\n?]*(?:\n|$)`)
 
-	// answerLanguage matches an instruction about the language of the answer, at the end of the question.
+	// answerLanguage matches an instruction about the language of the answer at the end of a question.
 	answerLanguage = regexp.MustCompile(`(?i)(?:^|[\n.?!]\s*)\(?(?:please |bitte |por fav[o]r,? )?` +
 		`(?:(?:reply|answer|respond|write)(?: only| always)? in|(?:antworte|antworten sie)(?: bitte)? (?:auf|in)|(?:réponds|répondez|répondre) en|(?:responde|responda|contesta|conteste) (?:en|em)|` +
 		`(?:rispondi|rispondere) in|antwoord in(?: het)?|(?:отвечай|отвечайте|ответь|ответьте) (?:по-|на ))\s*\pL+(?: (?:only|language|языке|please|bitte))?\s*[.!]?\)?\s*$`)
 )
 
 // WithoutClientText returns a question without the text that chat clients add: the current date, the language of the
-// answer, and the template of Open WebUI. A message that contains nothing else is returned unchanged.
+// answer, and Open WebUI's template. A message that consists only of such text is returned unchanged.
 func WithoutClientText(question string) string {
 	out := question
 	if m := userQuery.FindStringSubmatch(out); m != nil {

@@ -9,8 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// FramingWords are words that only phrase a question and say nothing about its subject. An answer need not contain
-// them.
+// FramingWords only phrase a question and say nothing about its subject. An answer need not contain them.
 var FramingWords = wordset.Of(`
 	long high large big far old tall wide deep often soon late early many much please tell give show shows explain
 	describe find need want know say says get gets happen happens mean means exact exactly use uses used using work works look looks like
@@ -35,7 +34,6 @@ var FramingWords = wordset.Of(`
 	каком какому какую каких часто нужно можно должен должна должны который которая которое которого которой которые номер час часа время звонить заплатить
 `)
 
-// isCapitalised reports whether a word begins with a capital letter.
 func isCapitalised(w string) bool {
 	first, _ := utf8.DecodeRuneInString(w)
 	return unicode.IsUpper(first)
@@ -77,14 +75,14 @@ func Names(text string) []string {
 	return out
 }
 
-// Codes returns the words of a question that contain both letters and digits. Such words hardly ever match by chance.
+// Codes returns the words of a question that contain letters and digits. Such words hardly ever match by chance.
 func Codes(text string) []string {
 	return slices.DeleteFunc(Names(text), func(w string) bool {
 		return utf8.RuneCountInString(w) < minCode || !strings.ContainsFunc(w, unicode.IsLetter) || !strings.ContainsFunc(w, unicode.IsDigit)
 	})
 }
 
-// Minimum number of characters of a code.
+// Minimum length of a code in characters.
 const minCode = 4
 
 // HoldsCode reports whether the text contains one of the codes as a separate word.
@@ -109,8 +107,8 @@ func HoldsCode(text string, codes []string) bool {
 // IsWordRune reports whether a character is a letter or a decimal digit.
 func IsWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// IsFunctionWord reports whether w is a function word or a single character. Such a word is not treated as a name, even
-// if it is capitalised.
+// IsFunctionWord reports whether w is a function word or a single character. Even if capitalised, it does not count as
+// a name.
 func IsFunctionWord(w string) bool {
 	_, ok := QuestionWords[strings.ToLower(w)]
 	return ok || utf8.RuneCountInString(w) == 1
@@ -123,7 +121,7 @@ func Words(text string) []string {
 	})
 }
 
-// IsUnspaced reports whether a character belongs to a script without spaces between words. In such a script, even short
+// IsUnspaced reports whether a character belongs to a script without spaces between words. In such scripts, even short
 // lines may be wrapped text.
 func IsUnspaced(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)

@@ -1,5 +1,5 @@
-// Package lineends normalises the line breaks of answers, so that the stored text, the text that clients receive, and the
-// positions of its sentences agree.
+// Package lineends normalises the line breaks of answers, so that the stored text, the text that clients receive, and
+// the positions of its sentences agree.
 package lineends
 
 import (
@@ -8,24 +8,24 @@ import (
 )
 
 // Normalizer normalises text that arrives in pieces. It converts every line break to LF, because event streams support
-// no other. It removes what clients of an event stream cannot receive: line breaks at the very beginning of the text,
-// and byte order marks, which decoders drop. If the bytes of a character arrive in different pieces, it joins them. The
-// zero value is ready for use.
+// no other. It removes what clients of an event stream cannot receive: line breaks at the very start of the text, and
+// byte order marks, which decoders drop. It joins characters whose bytes arrive in different pieces. The zero value is
+// ready for use.
 type Normalizer struct {
 	begun   bool   // whether some text has been returned
-	afterCR bool   // the text so far ended with a CR, which was returned as LF: skip an LF that follows
+	afterCR bool   // whether the text so far ended with a CR, returned as LF, so that an LF that follows must be skipped
 	partial string // first bytes of an incomplete character
 }
 
 var normaliseLineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\ufeff", "")
 
-// Normalize normalises a whole text.
+// Normalize normalises a complete text.
 func Normalize(text string) string {
 	var n Normalizer
 	return n.Next(text) + n.Close()
 }
 
-// Next takes the next piece and returns the text that can be sent.
+// Next processes the next piece and returns the text that can be sent.
 func (l *Normalizer) Next(piece string) string {
 	piece = l.partial + piece
 	whole := len(piece) - partialRuneLen(piece)
@@ -49,7 +49,7 @@ func (l *Normalizer) normalise(piece string) string {
 	}
 	l.afterCR = strings.HasSuffix(piece, "\r")
 	if !utf8.ValidString(piece) {
-		piece = string([]rune(piece)) // one replacement character for each invalid byte, however the text is split
+		piece = string([]rune(piece)) // one replacement character per invalid byte, however the text is split
 	}
 	piece = normaliseLineEnds.Replace(piece)
 	if !l.begun {
@@ -59,7 +59,7 @@ func (l *Normalizer) normalise(piece string) string {
 	return piece
 }
 
-// partialRuneLen returns the number of bytes at the end of s that are the beginning of an incomplete character.
+// partialRuneLen returns the number of bytes at the end of s that are the start of an incomplete character.
 func partialRuneLen(s string) int {
 	for n := 1; n < utf8.UTFMax && n <= len(s); n++ {
 		if tail := s[len(s)-n:]; utf8.RuneStart(tail[0]) {

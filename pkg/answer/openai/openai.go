@@ -24,7 +24,7 @@ type Options struct {
 	// Azure means that BaseURL is the address of an Azure OpenAI resource ("https://name.openai.azure.com"). Azure
 	// expects the API key in a different header than OpenAI, and identifies models by the names of their deployments.
 	Azure        bool
-	AzureVersion string // value of the api-version parameter, a date; "" selects the v1 API, which needs none
+	AzureVersion string // value of the api-version parameter, a date; "": the v1 API, which needs none
 
 	Limits     remote.Limits
 	HTTPClient *http.Client // default: remote.Client()
@@ -37,7 +37,7 @@ type Provider struct {
 	options                Options
 	caller                 *remote.Caller
 	limits                 remote.ModelLimits
-	useMaxCompletionTokens bool // use max_completion_tokens instead of max_tokens, unless the server rejects it
+	useMaxCompletionTokens bool // whether to send max_completion_tokens instead of max_tokens, unless the server rejects it
 }
 
 // New returns a Provider without contacting the server. It fails if BaseURL is not an HTTP address.
@@ -81,8 +81,8 @@ func (p *Provider) address(model string) string {
 	}
 }
 
-// Complete implements chat.Provider. The response is always streamed, even if the prompt does not ask for it, because
-// the stream shows that the server is still working.
+// Complete implements chat.Provider. It always requests a stream, even if the prompt does not, because a stream shows
+// that the server is still working.
 func (p *Provider) Complete(ctx context.Context, prompt chat.Prompt, emit func(string) error) (chat.Completion, error) {
 	return p.caller.Complete(ctx, prompt, emit, func(ctx context.Context, r *remote.Reply) error {
 		body, sent := p.body(prompt)
@@ -113,7 +113,7 @@ func (p *Provider) body(prompt chat.Prompt) (map[string]any, remote.Parameters) 
 }
 
 // mergeRoles merges consecutive turns with the same role, because the templates of many models require alternating
-// roles. Instructions for a model without a system role are put before the first user turn.
+// roles. For a model without a system role, the instructions come before the first user turn.
 func mergeRoles(turns []chat.Turn, instructions string) []chat.Turn {
 	if instructions != "" {
 		turns = append([]chat.Turn{{Role: domain.RoleUser, Text: instructions}}, turns...)
@@ -129,8 +129,7 @@ func mergeRoles(turns []chat.Turn, instructions string) []chat.Turn {
 	return out
 }
 
-// event contains the fields that the provider uses, both of an event in a stream and of a response that is not
-// streamed.
+// event holds the fields that the provider uses, of an event in a stream or of a response that is not streamed.
 type event struct {
 	Model   string `json:"model"`
 	Choices []struct {
@@ -157,7 +156,7 @@ type message struct {
 	Calls     []callPiece `json:"tool_calls"`
 }
 
-// endMark is the beginning of the data in a stream's last event.
+// endMark is the start of the data in a stream's last event.
 const endMark = "[DONE]"
 
 // ask sends the request once and passes the response to r.
@@ -182,7 +181,7 @@ func (p *Provider) ask(ctx context.Context, model string, body map[string]any, r
 		}
 		var e event
 		err := json.Unmarshal([]byte(sent.Data), &e)
-		if e.failed() || sent.Type == "error" { // some servers use an error event whose data is the error itself
+		if e.failed() || sent.Type == "error" { // some servers send an error event whose data is the error itself
 			return remote.ReadStatus(0, []byte(sent.Data))
 		}
 		if err != nil {
@@ -200,7 +199,7 @@ func (p *Provider) ask(ctx context.Context, model string, body map[string]any, r
 	if err := r.Pass(said.close()); err != nil {
 		return err
 	}
-	if finish == "" && complete { // some servers give no finish reason
+	if finish == "" && complete { // some servers send no finish reason
 		finish = "stop"
 	}
 	return finishError(finish, r)
@@ -210,7 +209,7 @@ func (p *Provider) ask(ctx context.Context, model string, body map[string]any, r
 type answerWriter struct {
 	joined    remote.Joiner
 	reasoning reasoningFilter
-	arguments map[int]*remote.Joiner // arguments of tool calls, by index
+	arguments map[int]*remote.Joiner // arguments of the tool calls, by index
 }
 
 func (s *answerWriter) write(m message) (text string, thought bool) {
@@ -252,7 +251,7 @@ func read(e event, r *remote.Reply, said *answerWriter) (finish string, err erro
 	return finish, nil
 }
 
-// finishError returns an error if the finish reason means that there is no complete answer.
+// finishError returns an error if the finish reason says that there is no complete answer.
 func finishError(finish string, r *remote.Reply) error {
 	switch finish {
 	case "":

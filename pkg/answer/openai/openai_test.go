@@ -27,8 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const secret = "sk-very-secret-key"
 
-// server answers each request with the next step, and repeats the last step for all further requests. It records the
-// bodies.
+// server answers each request with the next step, repeats the last step once there are no more, and records the bodies.
 type server struct {
 	mu     sync.Mutex
 	bodies []map[string]any
@@ -52,14 +51,15 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	step(w, r)
 }
 
-// requests returns a copy of the bodies received so far. A handler may still be running after its client has given up.
+// requests returns a copy of the bodies received so far, because a handler may still be running after its client has
+// given up.
 func (s *server) requests() []map[string]any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.bodies)
 }
 
-// started returns a provider for a new server with the given steps, the server, and the list of the pauses that the
+// started returns a provider for a new server with the given steps, the server, and the list of pauses that the
 // provider makes.
 func started(t *testing.T, mod func(*Options), steps ...http.HandlerFunc) (*Provider, *server, *[]time.Duration) {
 	t.Helper()
@@ -305,7 +305,7 @@ func TestCompleteFails(t *testing.T) {
 	}
 }
 
-// writeChunked writes the beginning of a chunked response. The caller then cuts the connection.
+// writeChunked writes the start of a chunked response. The caller then cuts the connection.
 func writeChunked(rw *bufio.ReadWriter, chunk string) {
 	fmt.Fprint(rw, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
 	fmt.Fprintf(rw, "%x\r\n%s\r\n", len(chunk), chunk)

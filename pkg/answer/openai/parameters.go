@@ -12,12 +12,12 @@ const (
 	presencePenalty     = "presence_penalty"
 	frequencyPenalty    = "frequency_penalty"
 	maxTokens           = "max_tokens"
-	maxCompletionTokens = "max_completion_tokens" // replaces max_tokens for newer models; older servers do not know it
+	maxCompletionTokens = "max_completion_tokens" // replaces max_tokens for newer models; unknown to older servers
 	streamOptions       = "stream_options"
 	responseFormat      = "response_format"
 )
 
-// allowed returns the parameters of a prompt, without those that its model is known to reject.
+// allowed returns a prompt's parameters without those that its model is known to reject.
 func (p *Provider) allowed(prompt chat.Prompt) remote.Parameters {
 	known := p.limits.Of(prompt.Model)
 	out := remote.Parameters{}
@@ -52,7 +52,6 @@ func (p *Provider) allowed(prompt chat.Prompt) remote.Parameters {
 	return out
 }
 
-// set adds the parameters to a request.
 func set(body map[string]any, sent remote.Parameters, asked chat.Params) {
 	for name, v := range sent {
 		switch name {
@@ -69,8 +68,7 @@ func set(body map[string]any, sent remote.Parameters, asked chat.Params) {
 	}
 }
 
-// ignoredParameters returns the API names of those parameters in `asked` that were changed in `sent` or are missing
-// from it.
+// ignoredParameters returns the API names of the parameters in `asked` that `sent` lacks or changes.
 func ignoredParameters(asked chat.Params, sent remote.Parameters) []string {
 	var out []string
 	missing := func(name, field string, v *float64) {

@@ -6,13 +6,13 @@ const (
 	reasoningBegin = "<think>"
 	reasoningEnd   = "</think>"
 
-	// Maximum number of bytes of white space before the reasoning begins. White space is held back until it is clear
-	// whether reasoning follows.
+	// Maximum number of bytes of white space before the reasoning. White space is held back until it is clear whether
+	// reasoning follows.
 	maxBlanks = 1024
 )
 
-// reasoningFilter removes the reasoning that a model writes before its answer. Some servers cannot parse the model's
-// format, and send the reasoning as the beginning of the answer.
+// reasoningFilter removes the reasoning that a model writes before its answer. Servers that cannot parse the model's
+// format send the reasoning as the start of the answer.
 type reasoningFilter struct {
 	state    reasoningState
 	buffered string // text not yet classified
@@ -39,7 +39,7 @@ func (t *reasoningFilter) write(piece string) (text string, thought bool) {
 		switch {
 		case strings.HasPrefix(begun, reasoningBegin):
 			t.state, t.buffered = inReasoning, begun[len(reasoningBegin):]
-		case strings.HasPrefix(reasoningBegin, begun) && len(t.buffered) <= maxBlanks: // the begin mark may still be incomplete
+		case strings.HasPrefix(reasoningBegin, begun) && len(t.buffered) <= maxBlanks: // the begin mark may be incomplete
 			return "", false
 		default:
 			return t.answer(t.buffered), false

@@ -8,7 +8,6 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// wireMessage is a message of a request.
 type wireMessage struct {
 	Role       string     `json:"role"`
 	Content    string     `json:"content"`
@@ -39,7 +38,7 @@ type wireDefinition struct {
 	Strict      *bool           `json:"strict,omitempty"`
 }
 
-// typeFunction is the type of every tool and every tool call.
+// typeFunction is the type of every tool and tool call.
 const typeFunction = "function"
 
 func wireTurn(t chat.Turn) wireMessage {
@@ -57,10 +56,9 @@ func wireTurn(t chat.Turn) wireMessage {
 	}
 }
 
-// isToolTurn reports whether a turn calls tools or is the result of a call.
+// isToolTurn reports whether a turn calls tools or is a call's result.
 func isToolTurn(t chat.Turn) bool { return len(t.Calls) > 0 || t.ResultOf != "" }
 
-// setTools adds the tools to a request.
 func setTools(body map[string]any, p chat.Params) {
 	if len(p.Tools) == 0 {
 		return

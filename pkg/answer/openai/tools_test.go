@@ -13,7 +13,6 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// callDelta returns an event with pieces of tool calls.
 func callDelta(pieces string) string {
 	return `{"id":"x","object":"chat.completion.chunk","model":"large-2026","choices":[{"index":0,"delta":{"tool_calls":[` + pieces + `]},"finish_reason":null}]}`
 }

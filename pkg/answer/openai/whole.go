@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/bounded"
 )
 
-// Maximum size of a response that is not streamed, in bytes.
+// Maximum size in bytes of a response that is not streamed.
 const maxWholeBytes = 4 << 20
 
 func isJSON(h http.Header) bool {
@@ -21,7 +21,7 @@ func isJSON(h http.Header) bool {
 	return media == "application/json" || strings.HasSuffix(media, "+json")
 }
 
-// readWhole reads a response that is not streamed, which some servers and models send even for a streaming request.
+// readWhole reads a response that is not streamed. Some servers and models send one even for a streaming request.
 func readWhole(body io.Reader, r *remote.Reply) error {
 	raw, err := bounded.ReadAll(body, maxWholeBytes)
 	if err != nil {

@@ -13,22 +13,20 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// Limits that decide whether a question needs a plan. A question needs none if the best fragment covers a large enough
-// share of its content words, by weight. How large the share must be depends on the question.
+// Limits that decide whether a question needs a plan. It needs none if the best fragment covers a large enough share of
+// its content words, by weight. The share depends on the kind of question.
 const (
-	minWords      = 3    // a question with fewer content words is not planned
+	minWords      = 3    // questions with fewer content words are not planned
 	coversCompare = 0.9  // for a comparison
 	coversSteps   = 0.75 // for a question with a relative clause
-	coversPlain   = 0.34 // for any other question, or part of a question
+	coversPlain   = 0.34 // for any other question or part of a question
 )
 
 // Needed returns the reason why the model should plan the searches for a question, or "" if no plan is needed. `found`
-// is the result of a search for the question. If the question's syntax divides it into parts, the parts were searched
-// for, too.
+// is the result of a search for the question and, if its syntax divides it, for its parts.
 //
-// Most questions need no plan, because a single fragment contains all their words, or their syntax divides them into
-// parts. A question in a language other than that of the documents gets no plan either, because its words cannot be
-// compared with the words of the documents.
+// Most questions need no plan: a single fragment contains all their words, or their syntax divides them into parts. A
+// question in another language than the documents gets no plan either, because its words cannot be compared with theirs.
 func Needed(asked string, found retrieve.Result) domain.PlanReason {
 	page := coverage.Read(found)
 	words := page.Words(asked, nil)
@@ -60,7 +58,6 @@ func Needed(asked string, found retrieve.Result) domain.PlanReason {
 	return reason
 }
 
-// asksForComparison reports whether a question contains a word that asks for a comparison.
 func asksForComparison(asked string) bool {
 	return slices.ContainsFunc(language.Words(asked), func(w string) bool { return comparisons[w] }) ||
 		slices.ContainsFunc(unspacedComparisons, func(w string) bool { return strings.Contains(asked, w) })
@@ -79,7 +76,7 @@ var comparisons = wordset.Of(`
 
 var unspacedComparisons = []string{"比较", "区别", "差异", "違い", "比較", "차이"}
 
-// Minimum number of words before a relative pronoun. Closer to the beginning of a question, words such as "who" are
+// Minimum number of words before a relative pronoun. Closer to the start of a question, words such as "who" are
 // interrogatives.
 const minBeforeRelative = 3
 
@@ -111,6 +108,6 @@ var relatives = map[analysis.Language]map[string]bool{
 	"ru": wordset.Of(`который которая которое которые которого которой которым`),
 }
 
-// needsComma lists the languages in which a comma precedes a relative clause. Without a comma, the relative pronouns of
-// these languages have another meaning, such as that of an article.
+// needsComma lists the languages in which a comma precedes a relative clause. Without a comma, their relative pronouns
+// have another meaning, such as that of an article.
 var needsComma = map[analysis.Language]bool{"de": true, "ru": true}

@@ -20,19 +20,19 @@ func TestAPlanIsNeededOnlyIfTheSearchCoversTheQuestionBadly(t *testing.T) {
 		found []string
 		want  domain.PlanReason
 	}{
-		// One fragment covers the question.
+		// A fragment covers the question.
 		"How long is the warranty of the Aurora pump?":                          {[]string{pump}, ""},
 		"Which company built the Halden lock in 1902?":                          {[]string{lock, berg}, ""},
 		"How long is the warranty of the pump that weighs 14 kilograms?":        {[]string{pump}, ""},
 		"Wie lange gilt die Garantie der Pumpe Aurora, die 14 Kilogramm wiegt?": {[]string{pumpe}, ""},
-		// The question can be divided by its syntax.
+		// The question's syntax divides it.
 		"How long is the warranty of the Aurora pump, and who built the Halden lock?": {[]string{pump, lock}, ""},
 		// The question is too simple for a plan.
 		"Summarize the documents.":   {[]string{pump}, ""},
 		"Are you sure?":              {[]string{pump}, ""},
 		"What does the lock cost?":   {[]string{lock}, ""},
 		"Who built the Halden lock?": {nil, ""},
-		// The fragments are in another language, so their words are not compared with the question.
+		// The fragments are in another language, so their words are not compared with the question's.
 		"Wie viele Einwohner hat die Stadt, in der die Schleuse gebaut wurde?": {[]string{lock}, ""},
 		// No single fragment covers the question.
 		"What is the difference between the warranty of the Aurora pump and the Borealis motor?":                {[]string{pump, motor}, domain.PlanComparison},

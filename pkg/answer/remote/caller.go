@@ -1,5 +1,5 @@
-// Package remote contains the code that the providers for model servers share. It retries requests until the first
-// piece of an answer has arrived, applies time-outs and limits to responses, counts tokens, and explains errors.
+// Package remote contains what the providers for model servers share: it retries requests until the first piece of an
+// answer has arrived, limits the time and size of responses, counts tokens, and explains errors.
 package remote
 
 import (
@@ -15,9 +15,9 @@ import (
 
 // Limits are the time-outs and retries for a server. Zero fields select the defaults.
 type Limits struct {
-	FirstToken time.Duration // time limit until the first piece of an answer, for all attempts together; default 60 s
+	FirstToken time.Duration // time limit for the first piece of an answer, over all attempts; default 60 s
 	NextToken  time.Duration // time limit between pieces; default 30 s
-	Attempts   int           // maximum number of attempts until the first piece; default 3
+	Attempts   int           // maximum attempts until the first piece; default 3
 
 	Wait func(ctx context.Context, d time.Duration) error // waits between attempts; default: a timer
 }
@@ -38,12 +38,12 @@ func (l Limits) orDefaults() Limits {
 	return l
 }
 
-// Server identifies a model server in error messages: by its name, and by the settings that an operator can change.
+// Server identifies a model server in error messages, by its name and by the settings that an operator can change.
 type Server struct {
-	Name           string // name for use within a sentence: "the model server"
+	Name           string // name within a sentence: "the model server"
 	KeySetting     string
 	AddressSetting string
-	Secret         string // API key; it is removed from everything that is logged
+	Secret         string // API key, which is removed from everything that is logged
 }
 
 // Caller sends questions to one server. It is safe for concurrent use.
@@ -60,7 +60,7 @@ func NewCaller(server Server, limits Limits) *Caller {
 // Client returns an HTTP client for model servers. It uses the environment's proxies and does not follow redirects.
 func Client() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = 64 // many simultaneous requests go to one host
+	transport.MaxIdleConnsPerHost = 64 // many concurrent requests go to one host
 	return &http.Client{Transport: transport, CheckRedirect: modelhttp.NoRedirects}
 }
 
@@ -74,7 +74,8 @@ var (
 	ErrTool = errors.New("the model called a tool instead of answering")
 	// ErrNoTools means that the server rejected the request because of its tools.
 	ErrNoTools = errors.New("the model server does not support tools")
-	// ErrAdjusted asks for an immediate retry: the provider has learned which part of the request the server rejects.
+	// ErrAdjusted asks for an immediate retry, because the provider has learned which part of the request the server
+	// rejects.
 	ErrAdjusted = errors.New("the model server rejected the request")
 	// ErrNoModel means that the response is not from a model server.
 	ErrNoModel = errors.New("the server answered with something other than a chat completion")
@@ -84,11 +85,11 @@ var (
 	errTokensExhausted = errors.New("the model used all tokens before it began the answer")
 )
 
-// Maximum number of retries of a question after ErrAdjusted: one per parameter.
+// Maximum number of retries of a question after ErrAdjusted, one per parameter.
 const maxAdjustments = 10
 
-// Complete calls `ask` until a piece of the answer has arrived or a retry is pointless. Temporary errors (connection,
-// 408, 409, 429, 5xx) are retried after a growing delay, or after the delay that the server asks for. ask passes the
+// Complete calls `ask` until a piece of the answer has arrived or a retry is pointless. It retries temporary errors
+// (connection, 408, 409, 429, 5xx) after a growing delay, or after the delay that the server asks for. ask passes the
 // response to the Reply and returns nil at the regular end of the answer. Complete returns errors from emit and ctx
 // unchanged, and others as *domain.Error.
 func (c *Caller) Complete(ctx context.Context, prompt chat.Prompt, emit func(string) error, ask func(context.Context, *Reply) error) (chat.Completion, error) {
@@ -110,7 +111,7 @@ func (c *Caller) Complete(ctx context.Context, prompt chat.Prompt, emit func(str
 			err = r.emptyError()
 		}
 		if err == nil {
-			if !r.begun && r.begin != nil { // the response has only tool calls
+			if !r.begun && r.begin != nil { // the response consists of tool calls
 				r.begin(r.Ignored)
 			}
 			return r.completion(prompt), nil
@@ -171,13 +172,13 @@ func (r *Reply) Event() {
 	}
 }
 
-// Thought records a piece of the model's reasoning, which restarts the time-out like a piece of the answer.
+// Thought records a piece of the model's reasoning. Like a piece of the answer, it restarts the time-out.
 func (r *Reply) Thought() { r.stallTimer.Reset(r.next) }
 
-// Begun reports whether a piece of the answer has been passed on to the caller.
+// Begun reports whether a piece of the answer has reached the caller.
 func (r *Reply) Begun() bool { return r.begun }
 
-// Pass passes a piece to emit. If emit fails, Pass returns its error, and the caller must return that error, too.
+// Pass passes a piece to emit. If it returns an error, which comes from emit, the caller must return that error, too.
 func (r *Reply) Pass(text string) error {
 	if text == "" {
 		return nil
@@ -185,9 +186,8 @@ func (r *Reply) Pass(text string) error {
 	return r.deliver(text, func() error { return r.emit(text) })
 }
 
-// deliver passes a piece of the answer to the caller by calling pass. `text` is the part of the piece that counts as
-// output of the model. The stall timer is stopped during the call, because the time that the caller takes does not
-// count.
+// deliver calls pass to hand a piece of the answer to the caller. `text` is the part of the piece that counts as output
+// of the model. The stall timer is stopped meanwhile, because the caller's time does not count.
 func (r *Reply) deliver(text string, pass func() error) error {
 	r.stallTimer.Stop()
 	if !r.begun && r.begin != nil {
@@ -200,7 +200,7 @@ func (r *Reply) deliver(text string, pass func() error) error {
 	return r.emitErr
 }
 
-// emptyError returns the error for a response without an answer, or nil if the response contains an answer.
+// emptyError returns an error if the response contains no answer.
 func (r *Reply) emptyError() error {
 	switch {
 	case r.begun || r.Called():
@@ -212,8 +212,8 @@ func (r *Reply) emptyError() error {
 	}
 }
 
-// completion returns the result with the server's token counts, or with estimates if the server reported none. It
-// makes no estimates if the response contains no part of an answer, because servers do not charge for failed requests.
+// completion returns the result with the server's token counts, or with estimates if it reported none. A response
+// without any part of an answer gets no estimates, because servers do not charge for failed requests.
 func (r *Reply) completion(prompt chat.Prompt) chat.Completion {
 	c := chat.Completion{
 		Model: r.Model, PromptTokens: r.PromptTokens, CompletionTokens: r.CompletionTokens, Cut: r.Cut, Ignored: r.Ignored,
@@ -234,7 +234,7 @@ func (r *Reply) completion(prompt chat.Prompt) chat.Completion {
 	return c
 }
 
-// wait pauses for d. If ctx is done first, it returns an error.
+// wait pauses for d, or returns an error if ctx is done first.
 func wait(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -23,8 +23,8 @@ const (
 // statusOverloaded is Anthropic's status for an overloaded service.
 const statusOverloaded = 529
 
-// retryDelay reports whether a retry after err may succeed, and returns the delay before it. `attempt` is the
-// 1-based number of the failed attempt.
+// retryDelay reports whether a retry after err may succeed, and returns the delay before it. `attempt` is the number of
+// the failed attempt, from 1.
 func retryDelay(err error, attempt int) (time.Duration, bool) {
 	for _, final := range []error{errStalled, errTokensExhausted, ErrFiltered, ErrAdjusted, ErrNoModel, ErrNoTools, bounded.ErrTooLarge} {
 		if errors.Is(err, final) {
@@ -50,8 +50,8 @@ func retryDelay(err error, attempt int) (time.Duration, bool) {
 
 func (s *Status) outOfQuota() bool { return s.Code == "insufficient_quota" }
 
-// tooLong matches error messages of servers that reject a request because it exceeds the model's context window. Only
-// OpenAI has an error code for it.
+// tooLong matches messages with which servers reject a request that exceeds the model's context window. Only OpenAI has
+// an error code for it.
 var tooLong = regexp.MustCompile(`(?i)context[ _]length|context[ _]window|context[ _]size|prompt is too long|exceed\w* context|too many tokens|maximum number of tokens|must be <= \d+`)
 
 // TooLong reports whether the request exceeded the model's context window.
@@ -70,9 +70,9 @@ func (s *Status) Filtered() bool {
 	return s.HTTP == http.StatusBadRequest && (s.Code == "content_filter" || s.Code == "content_policy_violation")
 }
 
-// explain converts an error into one that may be shown to callers. The server's message becomes the wrapped error, for
-// the log. The API key is removed, because servers quote keys that they reject. `begun` says whether the answer had
-// begun when the error occurred.
+// explain converts an error into one that may be shown to callers. It wraps the server's message, for the log, without
+// the API key, which servers quote when they reject it. `begun` means that the answer had begun when the error
+// occurred.
 func (c *Caller) explain(err error, begun bool) error {
 	out := &domain.Error{Code: domain.CodeUnavailable, Err: c.redacted(err)}
 	name := c.server.Name
@@ -111,7 +111,6 @@ func (c *Caller) explain(err error, begun bool) error {
 	return out
 }
 
-// isInvalidJSON reports whether the error comes from parsing invalid JSON.
 func isInvalidJSON(err error) bool {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
@@ -146,11 +145,11 @@ func (c *Caller) explainStatus(s *Status, out *domain.Error) {
 	}
 }
 
-// redacted returns a new error with the text of err, but without the API key. It does not wrap err, because a wrapped
-// error may contain the request.
+// redacted returns a new error with the text of err, but without the API key. It does not wrap err, which may contain
+// the request.
 func (c *Caller) redacted(err error) error {
 	text := err.Error()
-	if c.server.Secret != "" { // before truncating, which could leave a part of the key
+	if c.server.Secret != "" { // before truncating, which could leave part of the key
 		text = strings.ReplaceAll(text, c.server.Secret, "[key]")
 	}
 	if len(text) > 1000 {

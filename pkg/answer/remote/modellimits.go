@@ -10,25 +10,24 @@ import (
 	"sync"
 )
 
-// Parameters holds the parameters of one request, by their names in the server's API.
+// Parameters are the parameters of one request, by their names in the server's API.
 type Parameters map[string]float64
 
-// ModelLimits records the parameters that models reject: reasoning models reject temperature, older servers do not know
-// newer parameters, and each model has an output limit. It learns them from rejections, each of which costs only a
-// round trip, so no list of models has to be maintained. The zero value is ready for use. It is safe for concurrent
-// use.
+// ModelLimits records which parameters models reject: reasoning models reject temperature, older servers do not know
+// newer parameters, and each model has an output limit. It learns from rejections, each of which costs only a round
+// trip, so nobody has to maintain a list of models. The zero value is ready for use. It is safe for concurrent use.
 type ModelLimits struct {
 	mu      sync.Mutex
 	byModel map[string]ModelLimit
 }
 
-// ModelLimit contains the known restrictions of one model.
+// ModelLimit holds the known restrictions of one model.
 type ModelLimit struct {
 	refused   map[string]bool
 	maxTokens float64
 }
 
-// Maximum number of models in ModelLimits. In practice, only the configured models occur.
+// Maximum number of models in ModelLimits. In practice, these are the configured models.
 const maxModels = 1000
 
 // Of returns the known restrictions of a model.
@@ -41,7 +40,7 @@ func (q *ModelLimits) Of(model string) ModelLimit {
 // Refuses reports whether the model is known to reject a parameter.
 func (q ModelLimit) Refuses(name string) bool { return q.refused[name] }
 
-// MaxTokens returns n, or the output limit of the model if that is known and smaller.
+// MaxTokens returns n, or the model's output limit if that is known and smaller.
 func (q ModelLimit) MaxTokens(n int) float64 {
 	if q.maxTokens > 0 {
 		return min(float64(n), q.maxTokens)
@@ -52,11 +51,11 @@ func (q ModelLimit) MaxTokens(n int) float64 {
 // maxTokensPattern matches the output limit in an error message.
 var maxTokensPattern = regexp.MustCompile(`(?i)(?:at most|less than or equal to|> ?) ?(\d+)`)
 
-// SystemRole is a pseudo-parameter that stands for a message with the role system. The chat templates of some models
-// reject such a message.
+// SystemRole is a pseudo-parameter that stands for a message with the role system, which the chat templates of some
+// models reject.
 const SystemRole = "system role"
 
-// refusesSystem matches error messages of servers and model templates that reject a system message.
+// refusesSystem matches the messages with which servers and model templates reject a system message.
 var refusesSystem = regexp.MustCompile(`(?i)\bsystem['"]? (?:role|message|prompt|instruction)s?\b.{0,60}\b(?:not|unsupported|invalid|must alternate)\b` +
 	`|\b(?:not|unsupported|invalid|unexpected|unknown)\b.{0,40}(?:['"]system['"]|\bsystem (?:role|message|prompt|instruction)|\brole\W+system\b)` +
 	`|['"]system['"] is not` +
@@ -73,7 +72,7 @@ func (q *ModelLimits) Learn(model string, s *Status, sent Parameters) bool {
 	case s.TooLong() || s.Filtered():
 	case s.HTTP == http.StatusBadRequest || s.HTTP == http.StatusUnprocessableEntity:
 		at = rejectedParameter(s, sent)
-	case s.HTTP == http.StatusInternalServerError && refusesSystem.MatchString(s.Message): // llama.cpp returns this status if a template fails
+	case s.HTTP == http.StatusInternalServerError && refusesSystem.MatchString(s.Message): // llama.cpp's status for a failing template
 		at = rejectedParameter(s, Parameters{SystemRole: sent[SystemRole]})
 	}
 	if _, wasSent := sent[at]; !wasSent {
@@ -100,8 +99,8 @@ func (q *ModelLimits) Learn(model string, s *Status, sent Parameters) bool {
 	return true
 }
 
-// rejectedParameter returns the parameter that the server rejected: the one in the error's Param field or, if that
-// field names no parameter of the request, the first one that the error message mentions.
+// rejectedParameter returns the parameter that the server rejected: the one in the error's Param field or, if that is
+// not a parameter of the request, the first one that the error message mentions.
 func rejectedParameter(s *Status, sent Parameters) string {
 	if _, ok := sent[s.Param]; ok {
 		return s.Param
@@ -118,8 +117,8 @@ func rejectedParameter(s *Status, sent Parameters) string {
 	return best
 }
 
-// wordIndex returns the index at which name first occurs as a separate word, or -1. In top_p_min, top_p is
-// not a separate word.
+// wordIndex returns the index of the first occurrence of name as a separate word, or -1. In top_p_min, top_p is not a
+// separate word.
 func wordIndex(text, name string) int {
 	isPart := func(i int) bool {
 		return i >= 0 && i < len(text) && (text[i] == '_' || text[i] >= 'a' && text[i] <= 'z' || text[i] >= 'A' && text[i] <= 'Z' || text[i] >= '0' && text[i] <= '9')

@@ -14,17 +14,17 @@ import (
 	"github.com/sluice/sluice/pkg/modelhttp"
 )
 
-// maxErrorBytes is the maximum number of bytes read from the body of an error response.
+// Maximum number of bytes read from the body of an error response.
 const maxErrorBytes = 64 << 10
 
-// sentInStream is the status of an error that arrived as an event in a stream and therefore has no HTTP status.
+// sentInStream is the status of an error that arrived as an event in a stream, without an HTTP status.
 const sentInStream = 0
 
-// Status is an error response from a server, with the details from its body.
+// Status is an error response from a server, with the details in its body.
 type Status struct {
-	HTTP    int    // 0 for an error that arrived as an event in a stream
-	Code    string // the error's code, or else its type
-	Param   string // the invalid parameter, if the server names one
+	HTTP    int    // 0: the error arrived as an event in a stream
+	Code    string // the error's code or, without one, its type
+	Param   string // the invalid parameter, if the server names it
 	Message string // message for the log
 	After   time.Duration
 	HasWait bool // whether the server said how long to wait (After)
@@ -45,7 +45,7 @@ func (s *Status) Error() string {
 	return text
 }
 
-// Post sends a request and returns the response, whose body the caller must close. It returns a *Status for each
+// Post sends a request and returns the response, whose body the caller must close. It returns a *Status for an
 // unsuccessful response, and ErrNoModel for a web page.
 func Post(ctx context.Context, client *http.Client, address string, header http.Header, body any) (*http.Response, error) {
 	res, err := modelhttp.Post(ctx, client, address, header, body)
@@ -68,7 +68,7 @@ func Post(ctx context.Context, client *http.Client, address string, header http.
 
 // ReadStatus parses an error's body. code is 0 if the error arrived as an event in a stream. It supports the formats of
 // OpenAI, Anthropic, Azure, vLLM, llama.cpp, Ollama and LiteLLM. For other bodies, such as a proxy's HTML page, the
-// message is the beginning of the body.
+// message is the start of the body.
 func ReadStatus(code int, body []byte) *Status {
 	type details struct {
 		Code    any    `json:"code"`

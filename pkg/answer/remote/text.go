@@ -38,8 +38,8 @@ func (t *Text) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// addPart adds the text of one part of a list. Only parts of type text have text. Other parts, such as Mistral's
-// references, are ignored.
+// addPart adds the text of one part of a list. Only parts of type text have text; others, such as Mistral's references,
+// are ignored.
 func (t *Text) addPart(raw []byte) error {
 	if raw[0] != '{' {
 		return t.UnmarshalJSON(raw)
@@ -57,9 +57,9 @@ func (t *Text) addPart(raw []byte) error {
 	return nil
 }
 
-// Joiner decodes the Texts of one answer in their order. The zero value is ready for use.
+// Joiner decodes the Texts of one answer in order. The zero value is ready for use.
 type Joiner struct {
-	partial []byte // the first half of a character, still encoded as JSON
+	partial []byte // first half of a character, still encoded as JSON
 }
 
 // Next returns the text that is complete so far. It holds back the first half of a character.
@@ -87,7 +87,7 @@ func partialCharacter(s []byte) int {
 	const escape = len(`\ud83d`)
 	if at := len(s) - escape; at >= 0 && s[at] == '\\' && s[at+1] == 'u' && (s[at+2]|0x20) == 'd' && strings.IndexByte("89abAB", s[at+3]) >= 0 {
 		backslashes := len(s[:at+1]) - len(bytes.TrimRight(s[:at+1], `\`))
-		if backslashes%2 == 1 { // if even, the backslash itself is escaped
+		if backslashes%2 == 1 { // otherwise the backslash itself is escaped
 			return escape
 		}
 	}
@@ -109,7 +109,7 @@ func decoded(inside []byte) string {
 	}
 	quoted := append(append(append(make([]byte, 0, len(inside)+2), '"'), inside...), '"')
 	var text string
-	if json.Unmarshal(quoted, &text) != nil { // not reached: the content comes from a valid string
+	if json.Unmarshal(quoted, &text) != nil { // cannot happen: the content comes from a valid string
 		return ""
 	}
 	return text

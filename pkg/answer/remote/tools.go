@@ -17,25 +17,24 @@ const (
 	maxToolCallBytes = 1 << 20
 )
 
-// toolCalls collects the tool calls of a response.
 type toolCalls struct {
-	offered bool // the request has tools; otherwise calls are dropped
+	offered bool // whether the request has tools; otherwise calls are dropped
 	calls   []*toolCall
 	at      map[int]*toolCall // calls by the server's index
 	bytes   int
-	started int // number of calls that were passed to onCall
+	started int // number of calls that onCall has received
 }
 
 type toolCall struct {
 	id, name    string
 	arguments   strings.Builder
-	sent        int  // bytes of the arguments that were passed to onCall
-	generatedID bool // the server sent no id with the first piece, so id was generated
-	number      int  // number among the calls that were passed to onCall, from 1; 0: none yet
+	sent        int  // bytes of the arguments that onCall has received
+	generatedID bool // whether id was generated because the server sent none with the first piece
+	number      int  // number among the calls that onCall has received, from 1; 0: none yet
 }
 
-// Call records a piece of a tool call. The first piece of a call has its id and name, as in OpenAI's API. Some servers
-// send no index. For their responses, each new id begins a new call.
+// Call records a piece of a tool call. The first piece of a call has its id and name, as in OpenAI's API. If a server
+// sends no index, each new id begins a new call.
 func (r *Reply) Call(index int, id, name, arguments string) error {
 	r.stallTimer.Reset(r.next)
 	t := &r.calls
@@ -66,8 +65,8 @@ func (r *Reply) Call(index int, id, name, arguments string) error {
 	return r.passCall(call, false)
 }
 
-// passCall passes the new piece of a call to onCall. It waits until the name of the called tool is known. `last` means
-// that the answer has ended; a call without arguments then gets an empty object.
+// passCall passes the new piece of a call to onCall, once the name of the called tool is known. `last` means that the
+// answer has ended; a call without arguments then gets an empty object.
 func (r *Reply) passCall(call *toolCall, last bool) error {
 	if r.onCall == nil || call.name == "" {
 		return nil
@@ -91,7 +90,7 @@ func (r *Reply) passCall(call *toolCall, last bool) error {
 	return r.deliver(arguments, func() error { return r.onCall(piece) })
 }
 
-// finishCalls passes the missing pieces of the calls to onCall at the end of the answer.
+// finishCalls passes what remains of the calls to onCall at the end of the answer.
 func (r *Reply) finishCalls() error {
 	for _, call := range r.calls.calls {
 		if err := r.passCall(call, true); err != nil {
@@ -104,13 +103,13 @@ func (r *Reply) finishCalls() error {
 // noArguments are the arguments of a call for which the model wrote none.
 const noArguments = "{}"
 
-// callID returns the id for the n-th tool call (1-based) if the server sends no id.
+// callID returns the id of the n-th tool call (from 1) if the server sends none.
 func callID(n int) string { return fmt.Sprintf("call_%d", n) }
 
 // Called reports whether the response has tool calls.
 func (r *Reply) Called() bool { return len(r.calls.calls) > 0 }
 
-// complete returns the calls. Calls without an id get one.
+// complete returns the calls, and gives an id to those without one.
 func (t *toolCalls) complete() []chat.ToolCall {
 	var out []chat.ToolCall
 	for i, c := range t.calls {
@@ -129,10 +128,10 @@ func (t *toolCalls) complete() []chat.ToolCall {
 	return out
 }
 
-// refusesTools matches errors from servers whose model does not support tools.
+// refusesTools matches errors of servers whose model does not support tools.
 var refusesTools = regexp.MustCompile(`(?i)\btools?\b|\btool[ _](?:choice|call)`)
 
-// ToolError returns ErrNoTools if err says that the request was rejected because of its tools, and err otherwise.
+// ToolError returns ErrNoTools if err says that the request was rejected because of its tools, and otherwise err.
 func ToolError(err error, p chat.Prompt) error {
 	var status *Status
 	if len(p.Params.Tools) == 0 || !errors.As(err, &status) || !refusesTools.MatchString(status.Message) {

@@ -10,28 +10,28 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// comparison is the state of comparing one sentence with its sources.
+// comparison is the state of comparing a sentence with its sources.
 type comparison struct {
 	judger  *Judger
 	words   []word
 	among   []int
-	foreign bool // the sentence and its sources are in different languages, so only names and figures are comparable
+	foreign bool // whether sentence and sources are in different languages, so that only names and figures are comparable
 	chosen  []chosenUnit
-	covered []bool    // words that the chosen units contain
+	covered []bool    // words in the chosen units
 	partly  []float64 // credit for words found elsewhere in the sources
-	negated bool      // one of sentence and source negates, the other does not
+	negated bool      // whether one of sentence and source negates and the other does not
 }
 
-// chosenUnit is a unit of a source that was chosen because it supports the sentence.
+// chosenUnit is a unit of a source that supports the sentence.
 type chosenUnit struct {
 	source, unit int
-	first, last  int // words of the source that match
+	first, last  int // range of the source's matching words
 }
 
-// maxChosen is the maximum number of units that support one sentence.
+// Maximum number of units that support a sentence.
 const maxChosen = 4
 
-// Weights of words for the choice of units, and the credit for a word that only occurs outside the chosen units.
+// Weights of words for choosing units, and credit for a word that occurs only outside the chosen units.
 const (
 	figureWeight  = 2.0
 	nameWeight    = 1.5
@@ -125,7 +125,7 @@ func (c *comparison) isPlausible(m match, all []match) bool {
 	if c.words[m.word].numbers == nil {
 		return true
 	}
-	other := false // the unit has another word of the sentence
+	other := false // whether the unit has another word of the sentence
 	for _, n := range all {
 		if c.words[n.word].numbers == nil {
 			if max(n.at-m.at, m.at-n.at) <= reach {
@@ -145,7 +145,7 @@ func (c *comparison) onlyFigures() bool {
 // match is a pair of equal words: the index of a word in the sentence, and that of a word in a source.
 type match struct{ word, at int }
 
-// occurrences returns the places at which a source contains a word of a sentence.
+// occurrences returns the places where a source contains a word of a sentence.
 func (s *source) occurrences(w *word) []at {
 	if w.numbers != nil {
 		var out []at
@@ -187,8 +187,8 @@ func (s *source) inContext(w *word) bool {
 	return false
 }
 
-// If an answer seems to be in a language other than that of its sources, and a sentence has less than this share of its
-// words in common with them, the sentence counts as a translation.
+// If an answer seems to be in another language than its sources, a sentence that shares less than this fraction of its
+// words with them counts as a translation.
 const foreignShare = 0.4
 
 func (c *comparison) compareLanguages() {
@@ -223,9 +223,8 @@ func (c *comparison) share() float64 {
 	return held / total
 }
 
-// compareNegation sets c.negated if only one of the two contains a negation: the sentence, or the words around the
-// match in the best unit. It does not set c.negated if only one of them contains a word like "forbidden", because "not"
-// in the other may mean the same.
+// compareNegation sets c.negated if only the sentence, or only the text around the match in the best unit, contains a
+// negation. A word like "forbidden" in only one of them is not enough, because "not" in the other may mean the same.
 func (c *comparison) compareNegation(sentence string) {
 	if len(c.chosen) == 0 {
 		return
@@ -242,8 +241,8 @@ func (c *comparison) compareNegation(sentence string) {
 	c.negated = own != other && ownRestricts == otherRestricts
 }
 
-// extend returns the index of the word a few words after the word at index `from`, or before it if `step` is -1. It
-// goes no further than the word at index `limit`, and not beyond the end of the clause.
+// extend returns the index of a word a few words after the word `from`, or before it if `step` is -1. It stops at the
+// word `limit` and at the end of the clause.
 func (s *source) extend(from, limit, step int) int {
 	const around = 4 // words
 	for n := 0; n < around && from != limit; n++ {
@@ -273,20 +272,20 @@ func negated(words []word) (negative bool, restricting int) {
 	return negative, restricting
 }
 
-// Numbers for computing the score of a sentence: factors for faults, the exponent of the share of content words found,
-// and the score of translations.
+// Numbers for computing a sentence's score: factors for faults, the exponent of the share of content words found, and
+// the score of translations.
 const (
 	wrongFigure  = 0.3
 	wrongName    = 0.4
-	wrongNoun    = 0.6 // in German, where a name may be a noun
+	wrongNoun    = 0.6 // in German, where a name may just be a noun
 	wrongPolar   = 0.35
 	shareCurve   = 0.8
 	foreignScore = 0.8 // maximum score of a translation, of which only names and figures are compared
 )
 
-// score returns the support of the sentence, or nil if the sentence contains nothing that can be compared.
+// score returns the support of the sentence, or nil if it contains nothing that can be compared.
 func (c *comparison) score() *float64 {
-	comparesFacts, states := false, false // the sentence has figures or names; it has content at all
+	comparesFacts, states := false, false // whether the sentence has figures or names; whether it has content at all
 	figures, names := 1.0, 1.0
 	for i := range c.words {
 		w := &c.words[i]

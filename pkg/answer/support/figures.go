@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// Maximum length of a figure, in bytes. Longer runs of digits are compared only up to this length.
+// Maximum length of a figure in bytes. Longer runs of digits are compared only up to this length.
 const maxFigureBytes = 40
 
 // readFigure reads a figure and its unit: "1,500.00", "1 900 W", "81,5 cm", "30d". If the letters after a figure are
-// not a unit, the figure and the letters are a code: "4471-K". It returns the offset after the text that it has read.
+// not a unit, the two are a code: "4471-K". It returns the offset after the text that it has read.
 func (r *reader) readFigure(out *[]word, text string, i, to int) int {
 	end := i
 	for end < to {
@@ -56,10 +56,9 @@ func startsWithLetter(s string) bool {
 // isThinSpace reports whether a character may separate thousands.
 func isThinSpace(r rune) bool { return r == ' ' || r == '\u00a0' || r == '\u202f' || r == '\u2009' }
 
-// beginsWithThreeDigits reports whether a text begins with exactly three digits.
 func beginsWithThreeDigits(s string) bool { return leadingDigits(s) == 3 }
 
-// leadingDigits returns the number of digits at the beginning of a text.
+// leadingDigits returns the number of digits at the start of a text.
 func leadingDigits(s string) int {
 	n := 0
 	for _, r := range s {
@@ -71,13 +70,13 @@ func leadingDigits(s string) int {
 	return n
 }
 
-// values returns the possible values of a figure, each in canonical form: with a decimal point, without thousands
-// separators, without leading zeros, and without trailing zeros of the fraction. The figure "1,500" has two values,
-// because its comma may be a thousands separator or a decimal comma.
+// values returns the possible values of a figure in canonical form: with a decimal point, without thousands separators,
+// without leading zeros, and without trailing zeros of the fraction. "1,500" has two values, because its comma may be a
+// thousands separator or a decimal comma.
 func values(figure string) []string {
 	figure = figure[:min(len(figure), maxFigureBytes)]
-	var parts []string // the groups of digits
-	var marks []rune   // the separators between them
+	var parts []string // groups of digits
+	var marks []rune   // separators between them
 	var digits strings.Builder
 	for _, r := range figure {
 		switch {
@@ -100,7 +99,7 @@ func values(figure string) []string {
 	for _, p := range parts[1:] {
 		grouped = grouped && len(p) == 3
 	}
-	same := true // all separators are the same
+	same := true // whether all separators are the same
 	for _, m := range marks {
 		same = same && m == marks[0]
 	}
@@ -131,7 +130,7 @@ func digitValue(r rune) int {
 	}
 }
 
-// canonical returns a number without leading zeros, and without trailing zeros of the fraction.
+// canonical returns a number without leading zeros and without trailing zeros of the fraction.
 func canonical(whole, fraction string) string {
 	if whole = strings.TrimLeft(whole, "0"); whole == "" {
 		whole = "0"
@@ -147,12 +146,12 @@ var hanDigits = map[rune]int{'〇': 0, '零': 0, '一': 1, '二': 2, '两': 2, '
 
 var hanPowers = map[rune]int{'十': 10, '百': 100, '千': 1000, '万': 10_000, '萬': 10_000}
 
-// counters are Chinese and Japanese characters that follow a numeral. A numeral without a counter is likely to be part
-// of a word.
+// counters are Chinese and Japanese characters that follow a numeral. A numeral without a counter is probably part of a
+// word.
 const counters = "年月日時时分秒天週周円元块個个人名台台回次件枚本冊割歳岁度号號条條章階层層倍間间ヶか箇点"
 
-// hanNumber parses a Chinese numeral that is followed by a counter. It returns the length of the numeral in bytes and
-// its value, or 0 and nil if the text begins with no such numeral.
+// hanNumber parses a Chinese numeral with a counter after it. It returns the numeral's length in bytes and its value,
+// or 0 and nil if the text does not start with such a numeral.
 func hanNumber(text string) (length int, numbers []string) {
 	total, section, digit, n := 0, 0, 0, 0
 	for i, r := range text {

@@ -31,8 +31,8 @@ var hostile = map[string]string{
 	"unequal":         strings.Repeat("ab", 50_000) + strings.Repeat("ba", 50_000),
 }
 
-// TestHostileTextIsJudged uses answers and sources in which every part resembles every other part. If one of them took
-// quadratic time, the test would take minutes.
+// TestHostileTextIsJudged uses answers and sources in which every part resembles every other part. If judging one of
+// them took quadratic time, the test would take minutes.
 func TestHostileTextIsJudged(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it involves no goroutines")

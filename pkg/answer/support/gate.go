@@ -11,23 +11,23 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Gate removes unsupported sentences from an answer while it is written. It reads the model's own text, before citation
-// marks are renumbered, so that the citations of removed sentences are not counted. It holds back each sentence until
-// the next one begins or the line ends, but never more than maxHeld bytes. Code passes unchanged.
+// Gate removes unsupported sentences from an answer while it is being written. It reads the model's own text, before
+// citation marks are renumbered, so that the citations of removed sentences do not count. It holds back each sentence
+// until the next one begins or the line ends, but at most maxHeld bytes. Code passes unchanged.
 type Gate struct {
 	judger    func() *Judger // prepared while the model begins its answer
 	fragments []domain.Fragment
 	marker    citation.Marker
-	seen      strings.Builder // beginning of the answer, from which its language is detected
-	detected  int             // bytes of seen from which it was detected
+	seen      strings.Builder // start of the answer, from which its language is detected
+	detected  int             // number of bytes of seen at the last detection
 	closed    bool
 	held      string
-	fence     string // the marks that opened a block of code; "" outside code
-	begun     bool   // a part of the current line has been passed on or removed
-	passed    string // the last byte of the current line that was passed on
+	fence     string // marks that opened a block of code; "" outside code
+	begun     bool   // whether part of the current line has been passed on or removed
+	passed    string // last byte of the current line that was passed on
 }
 
-// maxHeld is the maximum number of bytes that a Gate holds back.
+// Maximum number of bytes that a Gate holds back.
 const maxHeld = 4 << 10
 
 // NewGate returns a Gate for an answer to a prompt with these fragments. The caller must call Close.
@@ -42,7 +42,7 @@ func NewGate(fragments []domain.Fragment) *Gate {
 	return g
 }
 
-// Write takes the next piece of the answer and returns the text that can be passed on.
+// Write processes the next piece of the answer and returns the text to pass on.
 func (g *Gate) Write(piece string) string {
 	if piece == "" {
 		return ""
@@ -68,12 +68,12 @@ func (g *Gate) Write(piece string) string {
 	return out.String()
 }
 
-// mayFollowSentence reports whether a character may be the first after the end of a sentence.
+// mayFollowSentence reports whether a character may be the first one after the end of a sentence.
 func mayFollowSentence(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-// Close returns the rest of the text, and releases the gate's memory.
+// Close returns the rest of the text and releases the gate's memory.
 func (g *Gate) Close() string {
 	var out strings.Builder
 	if g.held != "" {
@@ -87,14 +87,14 @@ func (g *Gate) Close() string {
 	return out.String()
 }
 
-// line passes on the rest of a line, without unsupported sentences. If nothing of the line remains, its line break is
+// line passes on the rest of a line without unsupported sentences. If nothing of the line remains, its line break is
 // removed, too.
 func (g *Gate) line(out *strings.Builder, line string) {
 	body := strings.TrimRight(line, "\r\n")
 	fence := fenceLine.FindStringSubmatch(body)
 	switch {
 	case body == "" && g.fence == "":
-		out.WriteString(line) // there is nothing to compare with the sources
+		out.WriteString(line) // nothing to compare with the sources
 	case g.fence != "":
 		if fence != nil && strings.HasPrefix(fence[1], g.fence) {
 			g.fence = ""

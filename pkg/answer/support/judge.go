@@ -37,14 +37,14 @@ func NewJudger(sources []domain.Fragment) *Judger {
 	return j
 }
 
-// Limits on the detection of languages.
+// Limits on detecting languages.
 const (
 	maxDetectBytes  = 2000
 	maxLanguages    = 3
-	minDetectLetter = 40 // shorter answers have no certain language
+	minDetectLetter = 40 // the language of shorter answers is uncertain
 )
 
-// Close releases the judger's memory for others.
+// Close returns the judger's memory to the pool.
 func (j *Judger) Close() { j.reader.analyzer.Return() }
 
 // Language sets the language of the answer.
@@ -56,7 +56,7 @@ func (j *Judger) Language(answer string) {
 	j.lang = analysis.Detect(answer)
 }
 
-// source returns a prepared source.
+// source returns the i-th source, prepared for comparison.
 func (j *Judger) source(i int) *source {
 	if j.sources[i] == nil {
 		s := newSource(j.fragments[i], &j.reader, min(j.left, maxSourceBytes))
@@ -99,14 +99,13 @@ func (j *Judger) Judge(text string, p Piece, among []int) domain.AnswerSentence 
 	return out
 }
 
-// sourceRange is a part of a source.
 type sourceRange struct {
 	source int
 	in     domain.TextRange
 }
 
-// minExact is the minimum length of a sentence that is searched for word for word, in bytes of letters and digits. A
-// shorter sentence may occur in a source by chance.
+// Minimum length of a sentence that is searched for word for word, in bytes of letters and digits. A shorter one may
+// occur in a source by chance.
 const minExact = 8
 
 // findExact returns the part of a source that contains a sentence word for word, or false if no source does. It
@@ -126,7 +125,7 @@ func (j *Judger) findExact(sentence string, among []int) (sourceRange, bool) {
 }
 
 // hasSameFigures reports whether the figures in a sentence and in a range of the source have the same decimal points
-// and other separators. The caller has compared only letters and digits, so it cannot distinguish 1.5 from 15.
+// and other separators. The caller has compared only letters and digits, and so cannot tell 1.5 from 15.
 func (s *source) hasSameFigures(sentence string, r domain.TextRange) bool {
 	marks := func(text string) string {
 		var out strings.Builder
@@ -149,7 +148,7 @@ func (s *source) hasSameFigures(sentence string, r domain.TextRange) bool {
 	return marks(sentence) == marks(s.text[start:r.End])
 }
 
-// isNegatedBefore reports whether a negation stands directly before a range that begins in the middle of a sentence.
+// isNegatedBefore reports whether a negation directly precedes a range that begins in the middle of a sentence.
 func (s *source) isNegatedBefore(r domain.TextRange) bool {
 	const near = 3 // words
 	for _, u := range s.units {
@@ -181,8 +180,8 @@ func trimmed(text string, r domain.TextRange) domain.TextRange {
 	return r
 }
 
-// statesNothing reports whether a sentence makes no statement about the subject of the documents: it announces
-// something, asks a question, or says that the documents lack something.
+// statesNothing reports whether a sentence says nothing about the subject of the documents: it announces something,
+// asks a question, or says that the documents lack something.
 func statesNothing(sentence string) bool {
 	body := strings.TrimRightFunc(sentence, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`*_"'”’»)`, r) })
 	last, _ := utf8.DecodeLastRuneInString(body)
@@ -217,5 +216,5 @@ func deniesDocuments(sentence string) bool {
 	return strings.Contains(lower, "n't ") || strings.Contains(lower, "n’t ") || strings.ContainsFunc(sentence, unspaced) && unspacedNegated(sentence)
 }
 
-// documentWords are the beginnings of phrases that an answer uses to refer to its documents.
+// documentWords are the beginnings of phrases with which an answer refers to its documents.
 var documentWords = []string{"the document", "the provided", "the context", "the given", "the sources", "dokumente", "quellen", "les documents", "los documentos", "i documenti", "os documentos", "de documenten", "документ", "文档", "文書", "資料", "문서"}

@@ -13,11 +13,11 @@ type negation int
 
 const (
 	none     negation = iota
-	restrict          // says something negative on its own: forbidden, except
+	restrict          // negative in itself: forbidden, except
 	negates           // not, no, never
 )
 
-// negatingIn maps each language to its negations. Many of these words have another meaning in other languages.
+// negatingIn maps each language to its negations. Many of these words mean something else in other languages.
 var negatingIn = map[analysis.Language]map[string]bool{
 	"en": wordset.Of("not no never none nor neither cannot without nothing nobody"),
 	"de": wordset.Of("nicht kein keine keinen keinem keiner keines nie niemals ohne nichts niemand"),
@@ -34,7 +34,6 @@ var negatingIn = map[analysis.Language]map[string]bool{
 	"ar": wordset.Of("لا لم لن ليس ليست غير دون بدون"),
 }
 
-// negating are the negations of all languages.
 var negating = func() map[string]bool {
 	all := make(map[string]bool)
 	for _, words := range negatingIn {
@@ -70,7 +69,7 @@ func negationOf(lower string, langs []analysis.Language) negation {
 	return none
 }
 
-// unspacedNegations are the negations in scripts without spaces. Characters that are also parts of other words are
+// unspacedNegations are the negations in scripts without spaces. Characters that also occur within other words are
 // listed with their context.
 var unspacedNegations = []string{"ない", "ません", "なかった", "できず", "せずに", "ずに", "不可", "不能", "不得", "不会", "不會", "不是", "不要", "不需", "不含", "不包", "不在", "不予", "不应", "不許", "不许", "不提供", "没有", "沒有", "未经", "未", "无法", "無法", "无需", "無", "无", "禁止", "않", "못", "없"}
 

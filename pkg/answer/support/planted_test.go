@@ -20,11 +20,11 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// statement is a sentence that a source supports, or one in which an error was planted.
+// statement is a sentence that a source supports, or one with a planted error.
 type statement struct {
 	kind     string // "right", or the kind of the planted error: "figure", "name" or "negation"
 	language analysis.Language
-	held     bool // belongs to the held-out half, on which the result is measured
+	held     bool // whether it belongs to the held-out half, on which the result is measured
 	text     string
 	source   domain.Fragment
 	score    float64
@@ -33,8 +33,8 @@ type statement struct {
 
 // TestPlantedErrorsAreFound changes figures, names and negations in sentences of the test documents and in paraphrases,
 // and compares the support of the right sentences with that of the wrong ones. The threshold is fitted on one half of
-// the documents; the other half shows how well it separates them. Sentences copied word for word have the support 1 and
-// do not count. With -v, it prints the figures for docs/answers.md.
+// the documents; the other half shows how well it separates them. Sentences copied word for word have support 1 and do
+// not count. With -v, the test prints the figures for docs/answers.md.
 func TestPlantedErrorsAreFound(t *testing.T) {
 	t.Parallel()
 	statements := append(documentStatements(t), paraphrases(t)...)
@@ -109,7 +109,7 @@ func fit(statements []statement) float64 {
 }
 
 // measured returns the area under the ROC curve of the held-out statements, the numbers of right and wrong statements,
-// and the shares of the wrong and of the right ones below the threshold.
+// and the shares of the wrong and the right ones below the threshold.
 func measured(statements []statement, kind string, lang analysis.Language) (area float64, right, wrong int, found, marked float64) {
 	var rights, wrongs []float64
 	for _, s := range statements {
@@ -205,7 +205,7 @@ var according = map[analysis.Language]string{
 
 var wordsOf = regexp.MustCompile(`\S+`)
 
-// reworded returns variants of a sentence that have the same meaning, or a part of it, in other words.
+// reworded returns variants of a sentence that say the same, or part of it, in other words.
 func reworded(sentence string, lang analysis.Language) []string {
 	if itemLine.MatchString(sentence) || strings.ContainsAny(sentence, "\t\n|") || len(wordsOf.FindAllString(sentence, -1)) < 6 && !strings.ContainsFunc(sentence, unspaced) || utf8.RuneCountInString(sentence) < 15 {
 		return nil
@@ -234,7 +234,7 @@ func reworded(sentence string, lang analysis.Language) []string {
 	return out
 }
 
-// planted returns a right statement, and one copy of it for each kind of error that can be planted in it.
+// planted returns a right statement and, for each kind of error that can be planted in it, a copy with that error.
 func planted(text string, lang analysis.Language, held bool, source domain.Fragment) []statement {
 	h := fnv.New64a()
 	h.Write([]byte(text))
@@ -250,8 +250,8 @@ func planted(text string, lang analysis.Language, held bool, source domain.Fragm
 
 var figurePattern = regexp.MustCompile(`\d+(?:[.,]\d+)*`)
 
-// wrongFigureIn replaces a figure with one that the source does not contain. The new figure has a different digit, is
-// ten times as large, or has its decimal point elsewhere.
+// wrongFigureIn replaces a figure with one that the source does not contain: with a different digit, ten times as
+// large, or with its decimal point elsewhere.
 func wrongFigureIn(text string, _ analysis.Language, source string, random *rand.Rand) string {
 	found := figurePattern.FindAllStringIndex(text, -1)
 	if len(found) == 0 {
@@ -281,7 +281,7 @@ func wrongFigureIn(text string, _ analysis.Language, source string, random *rand
 	return ""
 }
 
-// otherNames holds replacements for names. The key is false for names in Latin script, and true for names in Cyrillic
+// otherNames are replacements for names: under false for names in Latin script, under true for names in Cyrillic
 // script.
 var otherNames = map[bool][]string{
 	false: {"Brennholm", "Castellan", "Dunmore", "Esterhaz", "Quillfeather", "Vandermeer", "Wolcott", "Zellweger"},
@@ -290,8 +290,8 @@ var otherNames = map[bool][]string{
 
 var namePattern = regexp.MustCompile(`\p{Lu}\p{Ll}{2,}`)
 
-// wrongNameIn replaces a name. Every capitalised word counts as a name, except at the beginning and except function
-// words. In German, it must also stand next to another capitalised word.
+// wrongNameIn replaces a name. Names are capitalised words, except function words and the first word. In German, they
+// must also stand next to another capitalised word.
 func wrongNameIn(text string, lang analysis.Language, source string, random *rand.Rand) string {
 	r := reader{analyzer: new(analysis.Analyzer), langs: []analysis.Language{lang}, terms: map[string][]string{}}
 	var names []word
@@ -308,7 +308,7 @@ func wrongNameIn(text string, lang analysis.Language, source string, random *ran
 	return text[:w.start] + others[random.IntN(len(others))] + text[w.end:]
 }
 
-// negations are replacements that negate a sentence, or remove its negation, by language.
+// negations are replacements that negate a sentence or remove its negation, by language.
 var negations = map[analysis.Language][][2]string{
 	"en": {{" must not ", " must "}, {" cannot ", " can "}, {" is not ", " is "}, {" are not ", " are "}, {" may not ", " may "}, {" does not ", " does "}, {" no ", " a "}, {" without ", " with "}, {" must ", " must not "}, {" can ", " cannot "}, {" may ", " may not "}, {" is ", " is not "}, {" are ", " are not "}, {" has ", " has no "}},
 	"de": {{" nicht ", " "}, {" kein ", " ein "}, {" keine ", " eine "}, {" ohne ", " mit "}, {" Niemand ", " Jemand "}, {" ist ", " ist nicht "}, {" wird ", " wird nicht "}, {" werden ", " werden nicht "}, {" kann ", " kann nicht "}, {" darf ", " darf nicht "}, {" muss ", " muss nicht "}, {" kostet ", " kostet nicht "}},

@@ -14,14 +14,14 @@ import (
 // source is a fragment prepared for comparisons.
 type source struct {
 	fragment domain.Fragment
-	text     string // the text that is compared
+	text     string // text that is compared
 	lang     analysis.Language
 	units    []unit
 	words    []word          // of the text, in order
 	byTerm   map[string][]at // words by term
-	byPrefix map[string][]at // words by their beginning: see prefixOf
+	byPrefix map[string][]at // words by their beginning; see prefixOf
 	byNumber map[string][]at // figures by possible value
-	context  map[string]bool // terms in the headings and in the document's name
+	context  map[string]bool // terms in the headings and the document's name
 	plain    condensed
 }
 
@@ -34,14 +34,13 @@ type unit struct {
 // at locates a word of a source.
 type at struct{ unit, word int }
 
-// Maximum number of places at which a source's occurrences of one term are compared. More of them would hardly change
-// the result.
+// Maximum number of places where a source's occurrences of a term are compared. More would hardly change the result.
 const maxPlaces = 64
 
-// maxSourceWords is the maximum number of words of a source that are compared.
+// Maximum number of words of a source that are compared.
 const maxSourceWords = 12_000
 
-// newSource prepares a fragment for comparison, up to `limit` bytes of its text.
+// newSource prepares up to `limit` bytes of a fragment's text for comparison.
 func newSource(f domain.Fragment, r *reader, limit int) *source {
 	s := &source{
 		fragment: f, text: validPrefix(f.Text, limit), byTerm: make(map[string][]at), byPrefix: make(map[string][]at), byNumber: make(map[string][]at), context: make(map[string]bool),
@@ -101,7 +100,7 @@ func validPrefix(text string, n int) string {
 	return text[:n]
 }
 
-// unitsOf divides the text of a source into sentences. Each table row is a unit of its own.
+// unitsOf divides a source's text into sentences. Each table row is a unit of its own.
 func unitsOf(text string) []analysis.Span {
 	var out []analysis.Span
 	flush := func(from, to int) {
@@ -126,8 +125,8 @@ func unitsOf(text string) []analysis.Span {
 	return out
 }
 
-// condensed is a text reduced to its letters and digits, in lower case. For each byte of the condensed text, it has the
-// position in the original text.
+// condensed is a text reduced to its letters and digits, in lower case. `at` holds the position of each of its bytes in
+// the original text.
 type condensed struct {
 	text string
 	at   []int32
@@ -178,7 +177,7 @@ func isSameWord(beside rune, text string) bool {
 	return (unicode.IsLetter(beside) || unicode.IsDigit(beside)) && !unspaced(beside) && !unspaced(first)
 }
 
-// widen extends a range to the marks that belong to its words: a currency symbol before, a percent sign or a full stop
+// widen extends a range to the marks that belong to its words: a currency symbol before, a percent sign or full stop
 // after.
 func (s *source) widen(r domain.TextRange) domain.TextRange {
 	const most = 3 // characters

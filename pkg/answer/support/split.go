@@ -12,7 +12,7 @@ import (
 // Kind says whether a piece of an answer is prose, a heading or code.
 type Kind int
 
-// Kinds of pieces. A heading states nothing. The header of a table counts as a heading.
+// Kinds of pieces. A heading states nothing. A table's header counts as a heading.
 const (
 	Prose Kind = iota
 	Heading
@@ -21,10 +21,10 @@ const (
 
 // Piece is a sentence of an answer, a list item, a table row or a code block.
 type Piece struct {
-	Start, End int // in bytes, with the citation marks after the sentence
+	Start, End int // in bytes, including the citation marks after the sentence
 	Text       string
 	Kind       Kind
-	Cited      []int // citation numbers of the sentence or, if it has none, of the next cited sentence of its paragraph
+	Cited      []int // citation numbers of the sentence or, without any, of the next cited sentence in its paragraph
 }
 
 // Split divides an answer in Markdown into pieces. `marks` are its citation marks.
@@ -35,15 +35,14 @@ func Split(text string, marks []citation.Mark) []Piece {
 	return s.out
 }
 
-// splitter collects the pieces of an answer.
 type splitter struct {
-	text  string // citation marks are replaced with spaces
+	text  string // with citation marks replaced by spaces
 	marks []citation.Mark
 	next  int // first mark that no piece includes yet
 	out   []Piece
 }
 
-// Markdown's blocks.
+// Markdown blocks.
 var (
 	fenceLine     = regexp.MustCompile("^ {0,3}(```+|~~~+)")
 	headingLine   = regexp.MustCompile(`^ {0,3}#{1,6}\s|^\s*\*\*[^*]+\*\*:?\s*$`)
@@ -123,7 +122,7 @@ func (s *splitter) paragraph(start, end int) {
 		}
 		s.addUntil(start+span.Start, start+span.End, until, Prose)
 	}
-	var numbers []int // of the next sentence that has some
+	var numbers []int // of the next sentence that has any
 	for i := len(s.out) - 1; i >= first; i-- {
 		if len(s.out[i].Cited) == 0 {
 			s.out[i].Cited = numbers

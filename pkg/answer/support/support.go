@@ -1,6 +1,6 @@
-// Package support finds, for each sentence of an answer, the text of its sources that supports it, and rates the
-// support from 0 to 1. No model is involved: the sentence's content words, figures, names and negations are compared
-// with those of the sources. A sentence that a source contains word for word is fully supported.
+// Package support finds, for each sentence of an answer, the text in its sources that supports it, and rates the
+// support from 0 to 1. It uses no model, but compares the sentence's content words, figures, names and negations with
+// those of the sources. A sentence that a source contains word for word is fully supported.
 //
 // The comparison detects wrong figures, wrong names, a missing or additional "not", and statements about other things.
 // It does not detect a sentence that combines the words of its sources into a false statement.
@@ -19,7 +19,7 @@ import (
 // with planted errors, and measured on the other half; see docs/history/answers.md.
 const Threshold = 0.55
 
-// Limits on what is compared. Anything beyond them is ignored, because answers and sources come from outside.
+// Limits on what is compared. The rest is ignored, because answers and sources come from outside.
 const (
 	MaxSentences     = 500       // per answer
 	maxAnswerBytes   = 256 << 10 // bytes of an answer that are divided into sentences
@@ -36,7 +36,7 @@ type Result struct {
 	Highlights [][]domain.TextRange // for each source, the parts that support the answer, in order
 }
 
-// Judge compares the sentences of an answer with its sources. If there are no sources, the sentences have no scores.
+// Judge compares the sentences of an answer with its sources. Without sources, the sentences have no scores.
 func Judge(text string, sources []domain.Fragment) Result {
 	marks := citation.NewMarker(sources).Marks(text[:min(len(text), maxAnswerBytes)])
 	pieces := Split(text, marks)
@@ -57,8 +57,8 @@ func Judge(text string, sources []domain.Fragment) Result {
 	return out
 }
 
-// cited returns the indexes of the sources with the given citation numbers. If no source has one of these numbers, it
-// returns the indexes of all sources.
+// cited returns the indexes of the sources with the given citation numbers, or of all sources if none has one of these
+// numbers.
 func cited(sources []domain.Fragment, numbers []int) []int {
 	var out []int
 	for i, s := range sources {
@@ -74,7 +74,7 @@ func cited(sources []domain.Fragment, numbers []int) []int {
 	return out
 }
 
-// merged sorts ranges of a text, and joins ranges that overlap or are separated only by white space.
+// merged sorts ranges of a text and joins those that overlap or are separated only by white space.
 func merged(text string, ranges []domain.TextRange) []domain.TextRange {
 	slices.SortFunc(ranges, func(a, b domain.TextRange) int { return cmp.Or(a.Start-b.Start, a.End-b.End) })
 	var out []domain.TextRange

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// judged returns the judged sentences of an answer that has one source.
+// judged returns the judged sentences of an answer with a single source.
 func judged(t *testing.T, answer, text string) []domain.AnswerSentence {
 	t.Helper()
 	return Judge(answer, []domain.Fragment{{Text: text, Citation: 1, DatasourceName: "pump.pdf"}}).Sentences
@@ -156,7 +156,7 @@ func TestSpansRoundTrip(t *testing.T) {
 	}
 }
 
-// stored encodes sentences as they are stored, and decodes them.
+// stored encodes and decodes sentences as for storage.
 func stored(t *testing.T, sentences []domain.AnswerSentence, sources ...domain.Fragment) (out []domain.AnswerSentence) {
 	t.Helper()
 	data, err := json.Marshal(sentences)

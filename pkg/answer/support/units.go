@@ -11,7 +11,7 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// units maps each unit name to the unit's canonical name. Two figures with different known units are never equal.
+// units maps each unit name to a canonical name. Two figures with different known units are never equal.
 var units = table(`
 	day: day days tag tage tagen jour jours día días dia dias giorno giorni dag dagen день дня дней werktage werktagen jours arbeitstage
 	week: week weeks woche wochen semaine semaines semana semanas settimana settimane weken неделя недели недель
@@ -54,8 +54,7 @@ var symbolUnits = map[rune]string{
 	'년': "year", '일': "day", '월': "month", '원': "won",
 }
 
-// unitAt returns the canonical unit at the beginning of a text, after at most one space or hyphen, or "" if there is
-// none.
+// unitAt returns the canonical unit at the start of a text, after at most one space or hyphen, or "" if there is none.
 func unitAt(rest string) string {
 	if c, size := utf8.DecodeRuneInString(rest); isThinSpace(c) || c == '-' {
 		rest = rest[size:]
@@ -64,7 +63,7 @@ func unitAt(rest string) string {
 	return unit
 }
 
-// unitOf returns the canonical unit at the beginning of a text, and its length in bytes.
+// unitOf returns the canonical unit at the start of a text, and its length in bytes.
 func unitOf(rest string) (unit string, length int) {
 	c, size := utf8.DecodeRuneInString(rest)
 	if u := symbolUnits[c]; u != "" {
@@ -85,7 +84,7 @@ func unitOf(rest string) (unit string, length int) {
 	return units[strings.ToLower(rest[:end])], end
 }
 
-// numberWords maps words for numbers to their values. It omits words for 1, which are articles in most languages.
+// numberWords maps words for numbers to values. It omits words for 1, which are articles in most languages.
 var numberWords = table(`
 	2: two zwei deux dos due dois duas twee два две двух
 	3: three drei trois tres tre três drie три трёх трех
@@ -113,11 +112,11 @@ var numberWords = table(`
 	100: hundred hundert cent cien cento cem honderd сто
 `)
 
-// numberIn lists number words that have another meaning in other languages. Each counts as a number only in the given
+// numberIn lists number words that mean something else in other languages. Each counts as a number only in the given
 // language.
 var numberIn = map[string]analysis.Language{"due": "it", "sei": "it", "dos": "es", "cent": "fr", "elf": "de"}
 
-// table parses lines of the form "value: word word …" to a map from words to values. If a word is on several lines, the
+// table parses lines of the form "value: word word …" to a map from words to values. For a word on several lines, the
 // first one applies.
 func table(text string) map[string]string {
 	out := make(map[string]string)

@@ -10,16 +10,16 @@ import (
 	"github.com/sluice/sluice/pkg/answer/language"
 )
 
-// word is a word of a text. In scripts without spaces between words, each pair of adjacent characters is a word.
+// word is a word of a text. In scripts without spaces, each pair of adjacent characters is a word.
 type word struct {
 	start, end int // in bytes
 	lower      string
 	terms      []string // the word itself and its stems, in the languages of the comparison
-	function   bool     // a function word, which carries no content
-	name       bool     // a proper name, or a code of letters and digits
-	initial    bool     // capitalised at the beginning of a sentence, where that does not mean a name
+	function   bool     // whether it is a function word, which carries no content
+	name       bool     // whether it is a proper name, or a code of letters and digits
+	initial    bool     // whether it is capitalised at the start of a sentence, where that does not mean a name
 	numbers    []string // possible values of a figure, in canonical form; nil for other words
-	unit       string   // canonical unit of a figure; "" if it has none or an unknown one
+	unit       string   // canonical unit of a figure; "": none, or unknown
 	negation   negation
 }
 
@@ -33,13 +33,13 @@ type reader struct {
 	terms    map[string][]string // by word in lower case
 }
 
-// Maximum number of words whose terms a reader keeps.
+// Maximum number of words whose terms a reader caches.
 const maxKeptTerms = 20_000
 
-// read returns the words of text[from:to], at most limit.
+// read returns the words of text[from:to], at most `limit`.
 func (r *reader) read(text string, from, to, limit int) []word {
 	var out []word
-	begins := true // a sentence begins here, so that a capital letter does not mean a name
+	begins := true // whether a sentence begins here, so that a capital letter does not mean a name
 	for i := from; i < to && len(out) < limit; {
 		c, size := utf8.DecodeRuneInString(text[i:to])
 		switch {
@@ -61,8 +61,8 @@ func (r *reader) read(text string, from, to, limit int) []word {
 	return out
 }
 
-// unspaced reports whether a character belongs to a script whose words are compared as pairs of characters. The index
-// uses the same pairs.
+// unspaced reports whether a character belongs to a script whose words are compared as pairs of characters, like the
+// index's.
 func unspaced(r rune) bool {
 	return r >= 0x0E00 && (language.IsUnspaced(r) || r == 'ー' || unicode.In(r, unicode.Hangul, unicode.Lao, unicode.Khmer, unicode.Myanmar))
 }
@@ -95,10 +95,10 @@ func (r *reader) readUnspaced(out *[]word, text string, i, to int) int {
 	return end
 }
 
-// minKatakana is the minimum length of a run of katakana that counts as a name or a loanword, in characters.
+// Minimum length in characters of a run of katakana that counts as a name or loanword.
 const minKatakana = 3
 
-// katakanaRun returns the length in bytes of the run of katakana at the beginning of a text, or 0 if it is too short.
+// katakanaRun returns the length in bytes of the run of katakana at the start of a text, or 0 if it is too short.
 func katakanaRun(text string) int {
 	end := strings.IndexFunc(text, func(r rune) bool { return !unicode.Is(unicode.Katakana, r) && r != 'ー' })
 	if end < 0 {
@@ -110,8 +110,8 @@ func katakanaRun(text string) int {
 	return end
 }
 
-// readWord reads a word, including the digits in it, and returns the offset after the word. `begins` says that the word
-// is the first one of a sentence.
+// readWord reads a word, including the digits in it, and returns the offset after it. `begins` means that the word is
+// the first one of a sentence.
 func (r *reader) readWord(out *[]word, text string, i, to int, begins bool) int {
 	end, digits, letters, upper := i, 0, 0, 0
 	for end < to {
@@ -174,7 +174,6 @@ func (r *reader) fill(w *word) {
 	}
 }
 
-// termsOf returns a word and its stems.
 func (r *reader) termsOf(lower string) []string {
 	if known, ok := r.terms[lower]; ok {
 		return known
@@ -204,9 +203,9 @@ func (r *reader) termsOf(lower string) []string {
 	return out
 }
 
-// finish determines which words are names, after all words have been read. The first word of a sentence is a name if a
-// name follows it. In German, where all nouns are capitalised, a word is a name only if it is next to another
-// capitalised word, contains a digit, or is in capitals.
+// finish determines which words are names, after all words have been read. A sentence's first word is a name if a name
+// follows it. In German, where all nouns are capitalised, a word is a name only if it is next to another capitalised
+// word, contains a digit, or is in capitals.
 func (r *reader) finish(words []word, text string) {
 	capital := func(i int) bool {
 		if i < 0 || i >= len(words) {
@@ -238,8 +237,8 @@ const (
 	maxEnding = 3
 )
 
-// prefixOf returns the first minStem characters of a word, which are used to find its other forms. It returns "" if the
-// word is shorter.
+// prefixOf returns the first minStem characters of a word, by which its other forms are found, or "" for a shorter
+// word.
 func prefixOf(term string) string {
 	n := 0
 	for i := range term {
