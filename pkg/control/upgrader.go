@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -62,8 +63,9 @@ func (u *Upgrader) round(ctx context.Context) (more bool, err error) {
 		return false, fmt.Errorf("looking for datastores to re-embed: %w", err)
 	}
 	u.after = next
+	maps.DeleteFunc(u.refused, func(_ string, at time.Time) bool { return u.Now().Sub(at) >= refusedUpgrade })
 	for _, d := range settled {
-		if at, ok := u.refused[d.ID]; ok && u.Now().Sub(at) < refusedUpgrade {
+		if _, ok := u.refused[d.ID]; ok {
 			continue
 		}
 		_, err := u.Catalog.UpdateDatastore(ctx, d.WorkspaceID, d.ID, domain.DatastorePatch{EmbeddingModel: &u.To})
