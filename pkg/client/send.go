@@ -44,7 +44,7 @@ type sender struct {
 func (s *sender) Do(req *http.Request) (*http.Response, error) {
 	opts, _ := req.Context().Value(optionsContext).(requestOptions)
 	s.dress(req, opts)
-	isLost := false // whether the answer to an earlier attempt was lost, so that the service may have processed the request
+	isLost := false // whether the answer to an earlier attempt was lost; the service may then have processed the request
 	for attempt := 1; ; attempt++ {
 		resp, err := s.attempt(req, opts)
 		if err == nil {

@@ -70,7 +70,7 @@ type Auditor struct {
 	// Audited, unless nil, is called after every audit without errors. `began` is the audit's start.
 	Audited func(began time.Time)
 
-	running sync.Mutex // held during an audit, because two concurrent audits would each report only some of the differences
+	running sync.Mutex // held during an audit: two concurrent audits would each report only some of the differences
 }
 
 // Scope is the extent of an audit. Periodic audits use the zero value.

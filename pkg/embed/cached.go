@@ -9,20 +9,20 @@ import (
 	"sync"
 )
 
-// Cache is an Embedder that caches the vectors of recent queries, because users repeat queries and a conversation sends
-// the same query to several datastores. Passages are not cached. A Cache is safe for concurrent use.
+// Cache is an Embedder that caches the vectors of recent queries: users repeat queries, and a conversation sends the
+// same query to several datastores. It does not cache passages. A Cache is safe for concurrent use.
 type Cache struct {
 	next    Embedder
 	limit   int
 	mu      sync.Mutex
-	recent  *list.List // of *cached; the most recently used is first
+	recent  *list.List // of *cached; most recently used first
 	entries map[cacheKey]*list.Element
 }
 
 type cacheKey struct {
 	model   Model
 	purpose Purpose
-	text    [sha256.Size]byte // hash of the text, because the text can be long and private
+	text    [sha256.Size]byte // a hash, because the text can be long and private
 }
 
 type cached struct {
@@ -32,8 +32,8 @@ type cached struct {
 
 var _ Embedder = (*Cache)(nil)
 
-// Cached returns a Cache that gets missing vectors from the embedder `next`. It holds the vectors of up to `limit`
-// queries; a limit below 1 counts as 1. An entry takes about 200 bytes in addition to the vector.
+// Cached returns a Cache that gets missing vectors from `next`. It holds the vectors of up to `limit` queries, and at
+// least one. An entry takes about 200 bytes besides the vector.
 func Cached(next Embedder, limit int) *Cache {
 	return &Cache{next: next, limit: max(limit, 1), recent: list.New(), entries: make(map[cacheKey]*list.Element)}
 }
@@ -47,7 +47,7 @@ func (c *Cache) Embed(ctx context.Context, texts []string, purpose Purpose) ([][
 		return c.next.Embed(ctx, texts, purpose)
 	}
 	vectors := make([][]float32, len(texts))
-	places := make(map[[sha256.Size]byte][]int) // indexes of the texts that are not in the cache
+	places := make(map[[sha256.Size]byte][]int) // indexes of the texts missing from the cache
 	var missing []string
 	model := c.next.Model()
 	for i, text := range texts {
@@ -81,7 +81,7 @@ func (c *Cache) Embed(ctx context.Context, texts []string, purpose Purpose) ([][
 	return vectors, nil
 }
 
-// get returns a copy of the cached vector, or nil if there is none.
+// get returns a copy of the cached vector, or nil.
 func (c *Cache) get(key cacheKey) []float32 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,7 +96,7 @@ func (c *Cache) get(key cacheKey) []float32 {
 func (c *Cache) put(key cacheKey, vector []float32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if element, ok := c.entries[key]; ok { // a concurrent call has added the entry already
+	if element, ok := c.entries[key]; ok { // a concurrent call has already added the entry
 		c.recent.MoveToFront(element)
 		return
 	}
@@ -110,7 +110,7 @@ func (c *Cache) put(key cacheKey, vector []float32) {
 // Unwrap returns the underlying embedder.
 func (c *Cache) Unwrap() Embedder { return c.next }
 
-// IsCached reports whether the vector of a query is cached.
+// IsCached reports whether a query's vector is cached.
 func (c *Cache) IsCached(query string) bool {
 	key := cacheKey{c.next.Model(), Query, sha256.Sum256([]byte(query))}
 	c.mu.Lock()

@@ -1,4 +1,4 @@
-// Package embed turns text into vectors. It uses a built-in model, which needs no download, or any server that supports
+// Package embed turns text into vectors, with a built-in model that needs no download or with any server that supports
 // the OpenAI embeddings API.
 package embed
 
@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Purpose says what an embedded text is used for. Some models treat queries and passages differently.
+// Purpose says what a text is embedded for. Some models treat queries and passages differently.
 type Purpose int
 
 // Purposes of embedded texts.
@@ -17,38 +17,37 @@ const (
 	Query
 )
 
-// Model identifies the model that computed a vector. Vectors of different models must not be compared.
+// Model identifies the model that computed a vector. Vectors of different models cannot be compared.
 type Model struct {
-	ID         string // stable, because every datastore stores it ("builtin-en-256-v1", "openai:text-embedding-3-small")
+	ID         string // stable, because datastores store it ("builtin-en-256-v1", "openai:text-embedding-3-small")
 	Dimensions int
 }
 
-// shortenable lists substrings of the names of models with Matryoshka embeddings. The first dimensions of such a
-// model's vectors can be used as shorter vectors.
+// shortenable lists parts of the names of models with Matryoshka embeddings, whose vectors can be cut to their first
+// dimensions.
 var shortenable = []string{
 	"text-embedding-3-", "embeddinggemma", "qwen3-embedding", "mxbai-embed-large", "mxbai-embed-2d", "nomic-embed-text-v1.5", "nomic-embed-text-v2",
 	"snowflake-arctic-embed2", "snowflake-arctic-embed-m-v1.5", "snowflake-arctic-embed-m-v2", "snowflake-arctic-embed-l-v2", "jina-embeddings-v3", "jina-embeddings-v4",
 }
 
-// CanShorten reports whether the model's vectors can be cut to their first dimensions and scaled to unit length again.
-// It decides by the model's name.
+// CanShorten reports, by the model's name, whether its vectors can be cut to their first dimensions and scaled to unit
+// length again.
 func CanShorten(m Model) bool {
 	id := strings.ToLower(m.ID)
 	return slices.ContainsFunc(shortenable, func(name string) bool { return strings.Contains(id, name) })
 }
 
-// Embedder turns texts into vectors of unit length. If the model knows none of the words in a text, the text's vector
-// is zero. An Embedder is safe for concurrent use.
+// Embedder turns texts into vectors of unit length. The vector is zero if the model knows none of the text's words. An
+// Embedder is safe for concurrent use.
 type Embedder interface {
 	Model() Model
-	// Embed returns one vector per text, in the order of the texts. Texts that are too long for the model are
-	// truncated, not rejected. Temporary errors (time-outs, 429, 5xx) are retried until ctx is done, and only then
-	// returned.
+	// Embed returns one vector per text, in order. It truncates texts that are too long for the model instead of rejecting
+	// them. It retries temporary errors (timeouts, 429, 5xx) until ctx is done, and only then returns them.
 	Embed(ctx context.Context, texts []string, purpose Purpose) ([][]float32, error)
 }
 
-// Coverage returns how much of the text consists of words that the model knows, from 0 to 1. If e has no Coverage
-// method, the embedders that e wraps are tried in turn. If no embedder has the method, Coverage returns 1.
+// Coverage returns the share of the text, from 0 to 1, that consists of words the model knows. It calls the Coverage
+// method of e or of the first embedder wrapped by e that has one, and returns 1 if none has.
 func Coverage(e Embedder, text string) float64 {
 	if covered, ok := find[interface{ Coverage(text string) float64 }](e); ok {
 		return covered.Coverage(text)
@@ -56,16 +55,14 @@ func Coverage(e Embedder, text string) float64 {
 	return 1
 }
 
-// IsCached reports whether an embedder can return a query's vector without waiting, for example from a Cache. If e has
-// no IsCached method, the embedders that e wraps are tried in turn. If no embedder has the method, IsCached returns
-// false.
+// IsCached reports whether the vector of a query is available without waiting, for example from a Cache. It calls the
+// IsCached method of e or of the first embedder wrapped by e that has one, and returns false if none has.
 func IsCached(e Embedder, query string) bool {
 	cached, ok := find[interface{ IsCached(query string) bool }](e)
 	return ok && cached.IsCached(query)
 }
 
-// find returns e as a T if it implements T. Otherwise, it unwraps e with Unwrap methods until it reaches an embedder
-// that implements T. If there is no such embedder, ok is false.
+// find returns e if it implements T, or the first embedder wrapped by e that does. ok is false if there is none.
 func find[T any](e Embedder) (found T, ok bool) {
 	for {
 		if found, ok = e.(T); ok {

@@ -7,14 +7,14 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Kind says whether a retry of a failed call can succeed.
+// Kind says whether it makes sense to retry a failed call.
 type Kind int
 
 // Kinds of failures.
 const (
-	Transient   Kind = iota // the server failed or was busy; a retry can succeed
-	Unavailable             // the server could not be reached or timed out; a retry can succeed
-	Permanent               // the server rejected the request; retries fail until the configuration or the model changes
+	Transient   Kind = iota // the server failed or was busy; a retry may succeed
+	Unavailable             // the server was unreachable or timed out; a retry may succeed
+	Permanent               // the server rejected the request; retries fail until the configuration or model changes
 )
 
 // String returns the kind in lower case.
@@ -29,15 +29,15 @@ func (k Kind) String() string {
 	}
 }
 
-// Error is a failure of an embedding model. Its chain also contains a domain.Error with code UNAVAILABLE. That error is
-// meant for callers of the API: it says how long to wait, but does not contain the cause.
+// Error is a failure of an embedding model. Its chain also contains a domain.Error with the code UNAVAILABLE for
+// callers of the API, which says how long to wait but not what caused the failure.
 type Error struct {
 	Kind       Kind
 	Model      string        // the model's ID
-	Status     int           // the HTTP status; 0 if there was no response
+	Status     int           // HTTP status; 0 without a response
 	Message    string        // the provider's message, or what is wrong with its response; never contains the API key
 	RetryAfter time.Duration // how long the provider asks to wait; 0 if it does not say
-	Err        error         // the cause; may be nil
+	Err        error         // cause; may be nil
 }
 
 // Error implements error.

@@ -276,7 +276,7 @@ func testMoves(t *testing.T, open world.Open) {
 		w.End(arrived, domain.EventSynched)
 		w.ClearSweeps()
 		world.Equal(t, (*domain.Move)(nil), setPlace(w, world.Serving).Move)
-		world.Equal(t, map[domain.Place]uint64{placeB: w.Seq}, sweptPlaces(w)) // Below excludes the fourth job, which was never published
+		world.Equal(t, map[domain.Place]uint64{placeB: w.Seq}, sweptPlaces(w)) // the fourth job was never published
 		world.Equal(t, []string{}, w.OutboxIDs())
 		for i, want := range []domain.Status{domain.StatusPending, domain.StatusSynched, domain.StatusSynched, domain.StatusError} {
 			got := w.Get(made[i].ID)

@@ -231,7 +231,7 @@ func testDeletion(t *testing.T, open world.Open) {
 		}
 		gone()
 		w.ClearSweeps()
-		world.Equal(t, catalog.Applied{}, w.ApplyEvent(last, domain.EventSynched)) // whether or not the datasource's row still exists
+		world.Equal(t, catalog.Applied{}, w.ApplyEvent(last, domain.EventSynched)) // even if the datasource's row still exists
 		world.Equal(t, catalog.Applied{}, w.ApplyEvent(site, domain.EventDiscovered, world.Links(world.PageB)))
 		w.End(flying, domain.EventError)
 		for _, s := range w.AllSweeps() {

@@ -39,7 +39,7 @@ func isTransient(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false // the caller has given up
 	}
-	if fileFault(err) || errors.Is(err, errRolledBack) { // errRolledBack: every attempt was undone because of another transaction
+	if fileFault(err) || errors.Is(err, errRolledBack) { // every attempt was undone because of another transaction
 		return true
 	}
 	if refusal, ok := errors.AsType[*pgconn.PgError](err); ok {

@@ -14,9 +14,8 @@ type batch struct {
 	indexes []int // index of each text in the caller's slice
 }
 
-// batches divides the texts, in order, into batches that respect the configured limits on texts and tokens. The prefix
-// for the given purpose is prepended to each text, and the result is truncated to MaxInputTokens. Blank texts are
-// omitted.
+// batches divides the texts, in order, into batches within the configured limits on texts and tokens. It adds the
+// prefix for the purpose to each text, truncates the result to MaxInputTokens, and omits blank texts.
 func (e *Embedder) batches(texts []string, purpose embed.Purpose) []batch {
 	prefix := e.config.PassagePrefix
 	if purpose == embed.Query {
@@ -44,13 +43,12 @@ func (e *Embedder) batches(texts []string, purpose embed.Purpose) []batch {
 	return all
 }
 
-// Average number of ASCII characters per token. This is a cautious estimate: the number is usually 4 for English prose
-// and 3 for source code. Every character outside ASCII counts as one token, which is right for Chinese and too many for
-// other scripts.
+// Average number of ASCII characters per token. This is cautious: English prose usually has 4 and source code 3. Every
+// character outside ASCII counts as one token, which is right for Chinese and too many for other scripts.
 const asciiPerToken = 3
 
-// truncate returns the longest prefix of the text with at most `limit` tokens, by estimate. It also returns the
-// estimate for the prefix, rounded up.
+// truncate returns the longest prefix of the text with at most `limit` tokens, by estimate, and the estimate for that
+// prefix, rounded up.
 func truncate(text string, limit int) (string, int) {
 	thirds := 0
 	for i, r := range text {

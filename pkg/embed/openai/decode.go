@@ -11,7 +11,7 @@ import (
 	"strconv"
 )
 
-// vector is an embedding. In JSON it is an array of numbers, or a base64 string of little-endian float32 values.
+// vector is an embedding: in JSON an array of numbers, or a base64 string of little-endian float32 values.
 type vector []float32
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -41,8 +41,8 @@ func (v *vector) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// numbersOf parses an array of numbers in valid JSON. It is faster than the JSON package, but returns false if the
-// array contains anything but numbers.
+// numbersOf parses an array of numbers in valid JSON, faster than the JSON package. It returns false if the array
+// contains anything but numbers.
 func numbersOf(data []byte) ([]float32, bool) {
 	if len(data) < 2 || data[0] != '[' {
 		return nil, false
@@ -64,9 +64,9 @@ func numbersOf(data []byte) ([]float32, bool) {
 	return numbers, true
 }
 
-// decode returns the vectors of the response in the order of the request, scaled to unit length. It fails unless the
-// response has exactly `want` vectors, each index occurs once, all vectors have the same length from 1 to
-// maxDimensions, and all numbers are finite.
+// decode returns the vectors of the response in the order of the request, scaled to unit length. It fails unless there
+// are exactly `want` vectors, each index occurs once, all vectors have the same length from 1 to maxDimensions, and all
+// numbers are finite.
 func decode(body []byte, want int) ([][]float32, error) {
 	var answer struct {
 		Data []struct {
@@ -100,7 +100,7 @@ func decode(body []byte, want int) ([][]float32, error) {
 	return vectors, nil
 }
 
-// normalise scales v to unit length in place. A zero vector remains zero.
+// normalise scales v to unit length in place. A zero vector stays zero.
 func normalise(v []float32) error {
 	var squares float64
 	for _, x := range v {

@@ -17,8 +17,8 @@ import (
 
 const (
 	maxResponse = 64 << 20 // maximum size of a successful response, in bytes
-	maxRefusal  = 64 << 10 // maximum number of bytes read from the body of an error response
-	maxMessage  = 500      // maximum number of bytes of the provider's message that are kept
+	maxRefusal  = 64 << 10 // maximum number of bytes to read from the body of an error response
+	maxMessage  = 500      // maximum number of bytes to keep of the provider's message
 )
 
 // responseError returns an *embed.Error for an unsuccessful response.
@@ -38,8 +38,8 @@ func (e *Embedder) responseError(response *http.Response) error {
 	}
 }
 
-// kindOf returns the kind of failure that an HTTP status indicates. Time-outs, conflicts, rate limits and server errors
-// are transient.
+// kindOf returns the kind of failure for an HTTP status. Timeouts, conflicts, rate limits and server errors are
+// transient.
 func kindOf(status int) embed.Kind {
 	switch {
 	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly,
@@ -49,7 +49,7 @@ func kindOf(status int) embed.Kind {
 	return embed.Permanent
 }
 
-// classify turns an error from send into an *embed.Error. Errors from responseError are returned unchanged. If the
+// classify turns an error from send into an *embed.Error. It returns an error from responseError unchanged. If the
 // caller has cancelled ctx, the error says so. A response that is too large is permanent. Any other error means that
 // the connection failed, broke or timed out.
 func (e *Embedder) classify(ctx context.Context, err error) error {
@@ -69,9 +69,8 @@ func (e *Embedder) classify(ctx context.Context, err error) error {
 	return &embed.Error{Kind: kind, Model: e.id, Message: message, Err: err}
 }
 
-// messageOf returns the message in the body of an error response: {"error": {"message": …}} (OpenAI), {"error": "…"}
-// (Ollama, TEI), {"message": …} or {"detail": …} (older vLLM, FastAPI). If the body has none of these forms, messageOf
-// returns the whole body.
+// messageOf returns the message in an error response: {"error": {"message": …}} (OpenAI), {"error": "…"} (Ollama, TEI),
+// {"message": …} or {"detail": …} (older vLLM, FastAPI), or else the whole body.
 func messageOf(body []byte) string {
 	var parsed struct {
 		Error   json.RawMessage `json:"error"`
@@ -95,7 +94,7 @@ func messageOf(body []byte) string {
 	return strings.TrimSpace(string(body))
 }
 
-// redact truncates a message, and removes the API key from it because some servers repeat the key.
+// redact truncates a message and removes the API key, which some servers repeat.
 func (e *Embedder) redact(message string) string {
 	if e.config.APIKey != "" {
 		message = strings.ReplaceAll(message, e.config.APIKey, "[key]")
@@ -108,7 +107,7 @@ func (e *Embedder) redact(message string) string {
 
 var lengthError = regexp.MustCompile(`(?i)length|too (long|large|many)|token|exceed|maximum|batch size`)
 
-// isTooLong reports whether the server rejected the input because it is too long. Servers say so only in the message.
+// isTooLong reports whether the server rejected the input as too long. Only the message says so.
 func isTooLong(err error) bool {
 	var failure *embed.Error
 	if !errors.As(err, &failure) {
@@ -126,7 +125,7 @@ func isTooLong(err error) bool {
 var dimensionsError = regexp.MustCompile(`(?i)dimension|matryoshka`)
 
 // rejectsDimensions reports whether the server rejected the field "dimensions", because the model cannot shorten its
-// vectors or the server does not know the field. Servers say so only in the message.
+// vectors or the server does not know the field. Only the message says so.
 func rejectsDimensions(err error) bool {
 	var failure *embed.Error
 	return errors.As(err, &failure) && (failure.Status == http.StatusBadRequest || failure.Status == http.StatusUnprocessableEntity) &&

@@ -398,7 +398,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// isPermanent reports whether err is an embedding failure that retries cannot resolve.
+// isPermanent reports whether retries of err are pointless.
 func isPermanent(err error) bool {
 	e, ok := errors.AsType[*embed.Error](err)
 	return ok && e.Kind == embed.Permanent

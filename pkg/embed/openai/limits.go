@@ -10,7 +10,7 @@ import (
 )
 
 // retryDelay returns how long the response asks the client to wait, or 0. It reads Retry-After and OpenAI's more
-// precise retry-after-ms. If a 429 response has neither, it returns the time until the exhausted limit resets.
+// precise retry-after-ms. For a 429 response with neither, it returns the time until the exhausted limit resets.
 func retryDelay(status int, header http.Header, now time.Time) time.Duration {
 	wait, _ := modelhttp.RetryAfter(header, now)
 	if wait > 0 || status != http.StatusTooManyRequests {
@@ -25,23 +25,23 @@ func retryDelay(status int, header http.Header, now time.Time) time.Duration {
 	return wait
 }
 
-// delayPassages delays further requests for passages after a 429. All documents share the limit, so these requests
-// would be rejected too, and would count towards the limit.
+// delayPassages delays further passage requests after a 429. All documents share the limit, so these requests would be
+// rejected too and would count towards it.
 func (e *Embedder) delayPassages(failure *embed.Error, wait time.Duration) {
 	if failure.Status == http.StatusTooManyRequests {
 		e.resume.Store(time.Now().Add(wait).UnixNano())
 	}
 }
 
-// waitForPassages waits until requests for passages may resume. Queries do not wait, because they are few and a user is
-// waiting for them.
+// waitForPassages waits until passage requests may resume. Queries do not wait, because they are few and users wait for
+// them.
 func (e *Embedder) waitForPassages(ctx context.Context, purpose embed.Purpose) error {
 	wait := time.Until(time.Unix(0, e.resume.Load()))
 	if purpose == embed.Query || wait <= 0 {
 		return nil
 	}
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
-		return nil // send the request now, so that its response tells the caller how long to wait
+		return nil // send the request now, so that the caller learns from the response how long to wait
 	}
 	return e.pause(ctx, wait)
 }

@@ -22,36 +22,36 @@ import (
 	"github.com/sluice/sluice/pkg/sleep"
 )
 
-// Config selects the server and the model, and limits the requests. All fields except Model have defaults, which apply
-// if the field is zero.
+// Config selects the server and the model, and limits the requests. Zero fields get defaults, except Model, which is
+// required.
 type Config struct {
 	BaseURL string // includes the version: "http://localhost:11434/v1"; default "https://api.openai.com/v1"
 	APIKey  string // sent as a bearer token if not empty; never logged or included in errors
 	Model   string // name of the model on the server; required
 
-	// Dimensions is the length of vectors to request from a model that can shorten them; 0 means the model's own
-	// length. The request field "dimensions" is sent unless the server rejects it. Vectors of another length are
-	// rejected. Dimensions is part of the model's ID, because vectors of different lengths cannot be compared.
+	// Dimensions is the vector length to request from a model that can shorten its vectors; 0 means the model's own
+	// length. The field "dimensions" is sent unless the server rejects it. Vectors of another length are rejected.
+	// Dimensions is part of the model's ID, because vectors of different lengths cannot be compared.
 	Dimensions int
 
-	// Known is the length of the model's vectors in earlier responses, or 0 if it is unknown. The method Model returns
-	// this length until the first response. Known is not sent to the server. If the server returns vectors of another
-	// length, the model has changed, and the response is rejected.
+	// Known is the length of the model's vectors in earlier responses, or 0 if unknown. Model returns it until the first
+	// response. It is not sent to the server. If the server returns another length, the model has changed, and the
+	// response is rejected.
 	Known int
 
-	// QueryPrefix and PassagePrefix are prepended to queries and passages, for models that were trained with such
-	// prefixes ("query: ", "passage: "). A digest of PassagePrefix is part of the model's ID, because passages with and
-	// without the prefix cannot be compared.
+	// QueryPrefix and PassagePrefix are prepended to queries and passages, for models trained with such prefixes ("query:
+	// ", "passage: "). A digest of PassagePrefix is part of the model's ID, because passages with and without the prefix
+	// cannot be compared.
 	QueryPrefix, PassagePrefix string
 
-	// Base64 requests vectors in base64 instead of JSON numbers. Base64 takes a third of the space, but not every
-	// server supports it. Whatever is requested, the server may respond in either form.
+	// Base64 requests vectors in base64 instead of JSON numbers. This takes a third of the space, but not every server
+	// supports it. The server may respond in either form.
 	Base64 bool
 
 	MaxInputTokens int           // maximum number of tokens per text, by a cautious estimate; longer texts are truncated; default 8,000
 	MaxBatch       int           // maximum number of texts per request; default 32, the lowest limit among known servers
 	MaxBatchTokens int           // maximum number of tokens per request, by a cautious estimate; default 16,000
-	Concurrency    int           // maximum number of simultaneous requests, separately for queries and for passages; default 8
+	Concurrency    int           // maximum number of simultaneous requests, separate for queries and passages; default 8
 	Timeout        time.Duration // per request; default 60 s
 	MaxAttempts    int           // maximum number of requests per batch, including the first; default 6
 
@@ -85,7 +85,7 @@ func (c Config) withDefaults() Config {
 }
 
 // newClient returns an HTTP client that keeps up to `connections` idle connections to the server. Go's default client
-// keeps only two, so most requests would need a new handshake. The client does not follow redirects to other hosts.
+// keeps only two, so most requests would need a new handshake. The client follows no redirects to other hosts.
 func newClient(connections int) *http.Client {
 	transport, ok := http.DefaultTransport.(*http.Transport)
 	if !ok { // the transport was replaced, for example by instrumentation
@@ -103,7 +103,7 @@ type Embedder struct {
 	id                string
 	address           string
 	dimensions        atomic.Int64
-	resume            atomic.Int64     // Unix time in nanoseconds before which passages may not be requested
+	resume            atomic.Int64     // Unix time in nanoseconds when passage requests may resume
 	withoutDimensions atomic.Bool      // whether the server rejects the field "dimensions"
 	slots             [2]chan struct{} // one channel per purpose, so that queries do not wait behind a bulk import
 	pause             func(ctx context.Context, d time.Duration) error
@@ -111,8 +111,8 @@ type Embedder struct {
 
 var _ embed.Embedder = (*Embedder)(nil)
 
-// New returns an embedder with the given configuration. It does not call the server. If a field is invalid, the error
-// names it.
+// New returns an embedder with this configuration. It does not call the server. The error for an invalid field names
+// the field.
 func New(config Config) (*Embedder, error) {
 	config = config.withDefaults()
 	if config.Model == "" {
@@ -145,14 +145,13 @@ func New(config Config) (*Embedder, error) {
 	return e, nil
 }
 
-// Model implements embed.Embedder. Dimensions is 0 until the first response of Discover or Embed, unless the
+// Model implements embed.Embedder. Dimensions is 0 until the first response to Discover or Embed, unless the
 // configuration sets Dimensions or Known.
 func (e *Embedder) Model() embed.Model {
 	return embed.Model{ID: e.id, Dimensions: int(e.dimensions.Load())}
 }
 
-// Discover finds out the model's dimensions, if they are unknown, by embedding one word. It returns the same errors as
-// Embed.
+// Discover determines unknown dimensions by embedding one word. It returns the same errors as Embed.
 func (e *Embedder) Discover(ctx context.Context) error {
 	if e.dimensions.Load() != 0 {
 		return nil
@@ -161,8 +160,8 @@ func (e *Embedder) Discover(ctx context.Context) error {
 	return err
 }
 
-// Embed implements embed.Embedder. Blank texts are not sent, because servers reject them; their vectors are zero. It
-// returns an *embed.Error, or ctx's error.
+// Embed implements embed.Embedder. It does not send blank texts, because servers reject them; their vectors are zero.
+// The error is an *embed.Error or ctx's error.
 func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -185,8 +184,8 @@ func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purp
 	return vectors, nil
 }
 
-// setZeroVectors sets zero vectors for the texts that were not sent. If the length of the vectors is still unknown,
-// setZeroVectors finds it out by calling Discover.
+// setZeroVectors sets zero vectors for the texts that were not sent. It calls Discover if the length of the vectors is
+// unknown.
 func (e *Embedder) setZeroVectors(ctx context.Context, vectors [][]float32) error {
 	for i, vector := range vectors {
 		if vector != nil {

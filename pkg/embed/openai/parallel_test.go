@@ -13,14 +13,14 @@ import (
 
 func TestConcurrentRequestsAreBounded(t *testing.T) {
 	t.Parallel()
-	const documents = 8 // each takes one request, so only the settings limit how many run at the same time
+	const documents = 8 // one request each, so only the settings limit how many run at the same time
 	var waiting sync.WaitGroup
 	waiting.Add(documents)
 	s := newServer(t, func(_ int, _ http.ResponseWriter, r *http.Request, _ wireRequest) bool {
 		waiting.Done()
 		all := make(chan struct{})
 		go func() { waiting.Wait(); close(all) }()
-		select { // answer only when all requests have arrived
+		select { // answer only after all requests have arrived
 		case <-all:
 		case <-r.Context().Done():
 		}
@@ -58,7 +58,7 @@ func TestAQueryDoesNotWaitForPassages(t *testing.T) {
 		})
 	}
 	<-full
-	<-full // the maximum number of requests for passages is in progress, and many more are waiting
+	<-full // the maximum number of passage requests is running, and many more are waiting
 	if _, err := e.Embed(t.Context(), []string{"query"}, embed.Query); err != nil {
 		t.Error(err)
 	}

@@ -18,7 +18,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// wireRequest is the body of an embedding request as it is sent.
 type wireRequest struct {
 	Model          string   `json:"model"`
 	Input          []string `json:"input"`
@@ -26,11 +25,11 @@ type wireRequest struct {
 	Dimensions     int      `json:"dimensions"`
 }
 
-// server is an embedding server that implements the real protocol. The direction of a text's vector depends on the
-// text's length in bytes.
+// server is an embedding server with the real protocol. The direction of a text's vector depends on the text's length
+// in bytes.
 type server struct {
 	*httptest.Server
-	// answer handles the n-th request, counted from 1. If it returns false, the server gives its normal response.
+	// answer handles the n-th request, counted from 1. If it returns false, the server responds normally.
 	answer func(n int, w http.ResponseWriter, r *http.Request, body wireRequest) bool
 
 	mu       sync.Mutex
@@ -79,14 +78,12 @@ func (s *server) texts() []string {
 	return all
 }
 
-// vectorOf returns the vector of a text. It is not of unit length, so that tests notice if the client does not
-// normalise it.
+// vectorOf returns the vector of a text. Its length is not 1, so that tests notice a client that does not normalise it.
 func vectorOf(text string) []float32 {
 	return []float32{3 * float32(math.Cos(float64(len(text)))), 3 * float32(math.Sin(float64(len(text)))), 0}
 }
 
-// writeVectors responds as OpenAI does, but lists the vectors in reverse order, so that tests notice if the client
-// ignores the index.
+// writeVectors responds like OpenAI, but in reverse order, so that tests notice a client that ignores the index.
 func writeVectors(w http.ResponseWriter, body wireRequest) {
 	data := make([]map[string]any, 0, len(body.Input))
 	for i := len(body.Input) - 1; i >= 0; i-- {
@@ -114,7 +111,7 @@ func refuse(w http.ResponseWriter, status int, message string) bool {
 	return true
 }
 
-// pauses records the waits between attempts. It does not wait.
+// pauses records the pauses between attempts instead of waiting.
 type pauses struct {
 	mu   sync.Mutex
 	list []time.Duration
@@ -127,8 +124,8 @@ func (p *pauses) pause(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// newEmbedder returns an embedder that uses the server and does not really wait between attempts, and the recorded
-// waits.
+// newEmbedder returns an embedder for the server that does not wait between attempts, and the pauses it would have
+// made.
 func newEmbedder(t *testing.T, s *server, change func(*Config)) (*Embedder, *pauses) {
 	t.Helper()
 	transport := http.DefaultTransport.(*http.Transport).Clone()

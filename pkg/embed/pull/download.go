@@ -20,14 +20,13 @@ type download struct {
 	url           string
 	file          File
 	path          string
-	before, total int64 // bytes of the model's other files on disk, and bytes of the whole model; for Progress
+	before, total int64 // bytes of the model's other files on disk, and of the whole model; for Progress
 }
 
-// permanentError is an error that retries cannot resolve.
+// permanentError is an error that retries cannot fix.
 type permanentError struct{ error }
 
-// run fetches the file. If a part of it is already on disk, the download is resumed. Errors say what is wrong and what
-// to do.
+// run fetches the file, or the rest of it if a part is already on disk. Errors say what is wrong and what to do.
 func (d *download) run(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(d.path), 0o700); err != nil {
 		return fmt.Errorf("creating its directory: %w", err)
@@ -53,7 +52,7 @@ func (d *download) run(ctx context.Context) error {
 	}
 }
 
-// attempt requests the missing part of the file and verifies the complete file.
+// attempt requests the missing part of the file and verifies the result.
 func (d *download) attempt(ctx context.Context) error {
 	file, err := os.OpenFile(d.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -86,17 +85,17 @@ func (d *download) attempt(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	// The file was damaged in transit or comes from another version, so start again.
+	// The file was damaged in transit or is from another version, so start again.
 	if err := file.Truncate(0); err != nil {
 		return permanentError{fmt.Errorf("emptying a damaged file: %w", err)}
 	}
 	if errors.Is(err, errMismatch) && have == 0 {
-		return permanentError{err} // the whole file came in one response, so the server's file is a different one
+		return permanentError{err} // the whole file came in one response, so the server has a different file
 	}
 	return err
 }
 
-// fetch downloads the missing part of the published file and appends it to `file`, which already has `have` bytes.
+// fetch appends the missing part of the published file to `file`, which has `have` bytes.
 func (d *download) fetch(ctx context.Context, file *os.File, have int64) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -110,14 +109,14 @@ func (d *download) fetch(ctx context.Context, file *os.File, have int64) error {
 	return err
 }
 
-// receive sends the request and writes the response to the file. It calls the function `alive` whenever data arrives.
+// receive sends the request and writes the response to the file. It calls `alive` whenever data arrives.
 func (d *download) receive(ctx context.Context, file *os.File, have int64, alive func()) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.url, nil)
 	if err != nil {
 		return permanentError{fmt.Errorf("making the request: %w", err)}
 	}
 	request.Header.Set("User-Agent", "Sluice")
-	request.Header.Set("Accept-Encoding", "identity") // ranges and sizes apply to the file itself
+	request.Header.Set("Accept-Encoding", "identity") // ranges and sizes refer to the file itself
 	if have > 0 {
 		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", have))
 	}
@@ -150,8 +149,8 @@ func (d *download) receive(ctx context.Context, file *os.File, have int64, alive
 	return d.copy(file, response.Body, have, alive)
 }
 
-// copy writes the response to the file. It fails if the response would make the file larger than the published one, or
-// ends too early.
+// copy writes the response to the file. It fails if the response ends too early or would make the file larger than the
+// published one.
 func (d *download) copy(file *os.File, body io.Reader, have int64, alive func()) error {
 	buffer := make([]byte, 128<<10)
 	for {
@@ -175,7 +174,7 @@ func (d *download) copy(file *os.File, body io.Reader, have int64, alive func())
 	}
 }
 
-// rangeStart returns the position in the file at which a partial response starts, or -1 if the response does not say.
+// rangeStart returns the position in the file at which a partial response starts, or -1 if unknown.
 func rangeStart(header http.Header) int64 {
 	rest, ok := strings.CutPrefix(header.Get("Content-Range"), "bytes ")
 	first, _, dash := strings.Cut(rest, "-")

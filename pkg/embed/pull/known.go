@@ -12,7 +12,7 @@ import (
 	"slices"
 )
 
-// Kind is the purpose of a model.
+// Kind is what a model is for.
 type Kind string
 
 // Kinds of models.
@@ -24,9 +24,9 @@ const (
 // Model describes a published model and its files.
 type Model struct {
 	Kind     Kind
-	Name     string // name in Sluice, which is also the name of the model's directory
-	About    string // languages, and what else helps to choose it
-	Licence  string // licence under which the publisher offers the model
+	Name     string // name in Sluice and of the model's directory
+	About    string // languages and anything else that helps to choose
+	Licence  string // the publisher's licence
 	Origin   string // owner and name on Hugging Face
 	Revision string // commit in the repository
 	Files    []File
@@ -34,12 +34,11 @@ type Model struct {
 
 // File describes one file of a model.
 type File struct {
-	Name   string // path within the model's directory, with slashes
+	Name   string // path within the model's directory, with forward slashes
 	Size   int64  // size in bytes
 	SHA256 string // hexadecimal
 
-	// Content is set for a file that the publisher does not provide. The file is then written with this content instead
-	// of being downloaded.
+	// Content is the content of a file that the publisher does not provide. It is written instead of downloaded.
 	Content string
 }
 
@@ -105,14 +104,14 @@ func Known() []Model {
 	}}
 }
 
-// prompts returns the file config_sentence_transformers.json, which contains the prefixes of queries and passages, for
-// a model that is published without this file.
+// prompts returns config_sentence_transformers.json with the prefixes of queries and passages, for a model published
+// without it.
 func prompts(content string) File {
 	sum := sha256.Sum256([]byte(content))
 	return File{Name: "config_sentence_transformers.json", Size: int64(len(content)), SHA256: hex.EncodeToString(sum[:]), Content: content}
 }
 
-// Find returns the known model with the given short name or Hugging Face name ("owner/name").
+// Find returns the known model with this short name or Hugging Face name ("owner/name").
 func Find(name string) (Model, bool) {
 	known := Known()
 	i := slices.IndexFunc(known, func(m Model) bool { return m.Name == name || m.Origin == name })
@@ -122,7 +121,7 @@ func Find(name string) (Model, bool) {
 	return known[i], true
 }
 
-// check returns an error unless the files in a directory are the published files.
+// check returns an error unless the directory contains the published files.
 func (m Model) check(directory string) error {
 	for _, f := range m.Files {
 		path := filepath.Join(directory, filepath.FromSlash(f.Name))

@@ -1,5 +1,5 @@
-// Package pull downloads embedding models and rerankers from Hugging Face or a mirror. It supports only known models, for which it
-// pins the size and digest of each file.
+// Package pull downloads embedding models and rerankers from Hugging Face or a mirror. It only supports known models
+// and pins the size and digest of each of their files.
 package pull
 
 import (
@@ -32,33 +32,29 @@ const (
 	maxRedirects    = 10 // requests for large files are redirected to other hosts
 )
 
-// Config says where models come from and where they are stored. All fields except Dir have defaults, which apply if
-// the field is zero.
+// Config says where models come from and where to store them. Zero fields get defaults, except Dir, which is required.
 type Config struct {
-	// Base is the address of Hugging Face or of a mirror with the same paths; default DefaultBase. Regardless of the
-	// address, only files with the pinned size and digest are kept.
+	// Base is the address of Hugging Face or of a mirror with the same paths; default DefaultBase. Wherever files come
+	// from, only those with the pinned size and digest are kept.
 	Base string
 
-	// Dir is the directory that contains the models, each in a subdirectory with the model's name. It is created if
-	// necessary.
+	// Dir is the directory with the models, each in a subdirectory of its name. It is created if necessary.
 	Dir string
 
-	// Attempts is the maximum number of attempts per file; default 8. Each attempt resumes where the previous one
-	// stopped.
+	// Attempts is the maximum number of attempts per file; default 8. Each resumes where the previous one stopped.
 	Attempts int
 
 	// Stall is how long an attempt waits for data from the server before it fails; default 30 s.
 	Stall time.Duration
 
-	// Progress, if not nil, is called with the number of bytes of the model that are on disk, and with the model's size
-	// in bytes.
+	// Progress, unless nil, is called with the number of bytes of the model on disk and the model's size in bytes.
 	Progress func(done, total int64)
 
-	// Client sends the requests. The default client uses the proxies set in the environment and rejects redirects from
-	// https to http.
+	// Client sends the requests. The default client uses the proxies in the environment and rejects redirects from https
+	// to http.
 	Client *http.Client
 
-	// Pause waits between attempts. The default waits for d or until ctx is done.
+	// Pause waits between attempts. The default waits for d, or until ctx is done.
 	Pause func(ctx context.Context, d time.Duration) error
 }
 
@@ -78,7 +74,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// checkRedirect rejects redirects from https to http, and chains of more than maxRedirects redirects.
+// checkRedirect rejects redirects from https to http, and more than maxRedirects redirects in a row.
 func checkRedirect(request *http.Request, via []*http.Request) error {
 	if len(via) >= maxRedirects {
 		return fmt.Errorf("more than %d redirects", maxRedirects)
@@ -89,9 +85,9 @@ func checkRedirect(request *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// Pull downloads a model and returns its directory. The directory gets its final name only once the model is complete.
-// An interrupted download is resumed. A model that already exists is only verified; if a file differs from the
-// published one, the error names it.
+// Pull downloads a model and returns its directory, which gets its final name only once the model is complete. It
+// resumes an interrupted download. A model that already exists is only verified; the error names a file that differs
+// from the published one.
 func Pull(ctx context.Context, c Config, m Model) (directory string, err error) {
 	c = c.withDefaults()
 	if base, err := url.Parse(c.Base); err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {

@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// contents maps the names of the test model's files to their contents.
+// contents maps file names of the test model to contents.
 var contents = map[string][]byte{
 	"config.json":           []byte(`{"model_type": "bert"}`),
 	"1_Pooling/config.json": []byte(`{}`),
@@ -42,13 +42,12 @@ func model() pull.Model {
 	return m
 }
 
-// server serves the model as Hugging Face does: requests for large files are redirected to another path. If the
-// function `spoil` is not nil, it handles requests for the weights, which are counted from 1. If it returns false, the
-// server gives its normal response.
+// server serves the model like Hugging Face, which redirects requests for large files to another path. `spoil`, unless
+// nil, handles requests for the weights, counted from 1. If it returns false, the server responds normally.
 type server struct {
 	*httptest.Server
 	mu     sync.Mutex
-	ranges []string // Range headers of the requests for the weights
+	ranges []string // Range headers of requests for the weights
 }
 
 func newServer(t *testing.T, spoil func(w http.ResponseWriter, r *http.Request, number int) bool) *server {
@@ -93,7 +92,7 @@ func (s *server) config(t *testing.T) pull.Config {
 	}
 }
 
-// verify checks that the directory contains the model and no other visible files.
+// verify requires that the directory contains the model and no other visible files.
 func verify(t *testing.T, c pull.Config) {
 	t.Helper()
 	for name, want := range contents {
@@ -112,7 +111,7 @@ func verify(t *testing.T, c pull.Config) {
 	}
 }
 
-// cut sends n bytes of the weights, beginning at the requested position, and then breaks the connection.
+// cut sends n bytes of the weights from the requested position, and then breaks the connection.
 func cut(w http.ResponseWriter, r *http.Request, n int) {
 	all := contents["model.safetensors"]
 	from := 0
@@ -144,7 +143,7 @@ func TestAModelIsInstalledAtomically(t *testing.T) {
 		t.Errorf("told of %d bytes", last.Load())
 	}
 	verify(t, c)
-	s.Close() // a model that already exists is verified without a network
+	s.Close() // a model that exists is verified without a network
 	if _, err := pull.Pull(t.Context(), c, model()); err != nil {
 		t.Error(err)
 	}
@@ -219,8 +218,8 @@ func TestServersThatMisbehave(t *testing.T) {
 	other[77]++
 	for name, test := range map[string]struct {
 		spoil    func(w http.ResponseWriter, r *http.Request, number int) bool
-		requests int    // number of requests for the weights
-		words    string // text in the error; empty: the download succeeds in the end
+		requests int    // requests for the weights
+		words    string // text in the error; empty if the download succeeds in the end
 	}{
 		"one that is busy is asked again": {requests: 2, spoil: func(w http.ResponseWriter, _ *http.Request, number int) bool {
 			if number == 1 {

@@ -10,15 +10,15 @@ import (
 	"sync"
 )
 
-// artefact is the trained table as written by train/fit.py, little-endian:
+// artefact is the trained table written by train/fit.py, little-endian:
 //
 //	magic "SLUICE\x00\x01", entries uint32, dimensions uint32, texts uint32, scale float32
 //	frequencies: entries × uint32, the number of training texts that contain each entry
 //	vectors:     entries × dimensions × int8; multiplied by scale, the trained vectors
 //	vocabulary:  entries lines
 //
-// The vectors are not copied to the heap. They stay in the mapped pages of the executable, which the system reads when
-// needed and may drop at any time.
+// The vectors are not copied to the heap. They stay in the mapped pages of the executable, which the system reads on
+// demand and may drop at any time.
 //
 //go:embed model.bin
 var artefact string
@@ -33,10 +33,10 @@ type table struct {
 	words   *vocabulary
 	vectors string  // entries × Dimensions values of type int8
 	weights []uint8 // weight of each entry, in 1/255 of the largest weight
-	known   []bool  // whether an entry occurred often enough in training for its vector to be trusted
+	known   []bool  // whether an entry occurred often enough in training to trust its vector
 }
 
-// load parses the artefact when it is first needed. This takes about 20 ms, and 2 MB for the vocabulary.
+// load parses the artefact on first use. This takes about 20 ms, and 2 MB for the vocabulary.
 var load = sync.OnceValues(func() (*table, error) { return parse(artefact) })
 
 var errMalformed = errors.New("malformed artefact")

@@ -1,13 +1,13 @@
 package static
 
-// Minimum average number of letters per token for a word that is split into several tokens to count as known. Shorter
-// tokens occur in any text, so they do not show that the model knows the word.
+// Minimum average number of letters per token at which a word of several tokens counts as known. Shorter tokens occur
+// in any text, so they do not show that the model knows the word.
 const minFragmentLetters = 3
 
-// Coverage returns the share, from 0 to 1, of a text's characters that are in known words. A word is known if all its
-// tokens occurred in training. A word of several tokens must also have at least minFragmentLetters letters per token.
-// Mean coverage of public question sets: English 0.88 to 0.95, medical English 0.74 to 0.82, French, Spanish, Romanian
-// and Italian 0.44 to 0.59, Vietnamese 0.32, Turkish 0.14, other scripts below 0.05. A threshold of 0.65 therefore
+// Coverage returns the share, from 0 to 1, of a text's characters in known words. A word is known if all its tokens
+// occurred in training; a word of several tokens also needs at least minFragmentLetters letters per token. Mean
+// coverage of public question sets: English 0.88 to 0.95, medical English 0.74 to 0.82, French, Spanish, Romanian and
+// Italian 0.44 to 0.59, Vietnamese 0.32, Turkish 0.14, other scripts below 0.05. A threshold of 0.65 therefore
 // separates English from other languages. Words of one character do not count. A text without longer words has coverage
 // 1.
 func (e *Embedder) Coverage(text string) float64 {
@@ -35,8 +35,7 @@ func (e *Embedder) Coverage(text string) float64 {
 	return float64(covered) / float64(all)
 }
 
-// wordOf returns the number of characters in the word that consists of the given pieces, and whether the table knows
-// the word.
+// wordOf returns the number of characters of the word made of these pieces, and whether the table knows the word.
 func (t *table) wordOf(pieces []piece) (runes int32, known bool) {
 	known = true
 	for _, p := range pieces {

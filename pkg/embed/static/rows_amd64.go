@@ -2,7 +2,7 @@ package static
 
 import "golang.org/x/sys/cpu"
 
-// addRows has the same effect as addRowsPortable. It is the fastest implementation that this processor supports.
+// addRows is the fastest equivalent of addRowsPortable that this processor supports.
 var addRows = selectAddRows()
 
 func selectAddRows() func(sums *[Dimensions]int32, r *rows) {

@@ -2,5 +2,5 @@
 
 package static
 
-// addRows is addRowsPortable, because this architecture has no faster implementation.
+// addRows is addRowsPortable, because nothing faster exists for this architecture.
 var addRows = addRowsPortable

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// ID and dimensions of the model. Every datastore records them, so a retrained table needs a new ID.
+// ID and dimensions of the model. Every datastore stores them, so a retrained table needs a new ID.
 const (
 	ID         = "builtin-en-256-v1"
 	Dimensions = 256
@@ -20,7 +20,7 @@ const (
 // overflowing.
 const maxTokens = 16_384
 
-// Embedder is the built-in embed.Embedder. It is safe for concurrent use and need not be closed. All embedders in a
+// Embedder is the built-in embed.Embedder. It is safe for concurrent use and need not be closed. All embedders of a
 // process share one table.
 type Embedder struct {
 	table *table
@@ -58,7 +58,7 @@ func (e *Embedder) Embed(ctx context.Context, texts []string, _ embed.Purpose) (
 	return vectors, nil
 }
 
-// scratch holds the buffers for one call to Embed.
+// scratch holds the buffers of one call to Embed.
 type scratch struct {
 	pieces []piece
 	four   rows
@@ -67,12 +67,12 @@ type scratch struct {
 
 var scratchPool = sync.Pool{New: func() any { return new(scratch) }}
 
-// mean computes the weighted mean of the pieces' vectors, scales it to unit length, and writes it to `out`. Because of
-// the scaling, constant factors do not matter: the sums can be computed exactly, with integers, and need not be divided
-// by the sum of the weights.
+// mean writes the weighted mean of the pieces' vectors, scaled to unit length, to `out`. Because of the scaling,
+// constant factors do not matter: the sums are computed exactly, with integers, and need not be divided by the sum of
+// the weights.
 func (t *table) mean(out []float32, s *scratch) {
 	clear(s.sums[:])
-	// Add four rows at a time, so that the sums are read and written only a quarter as often.
+	// Add four rows at a time, to read and write the sums only a quarter as often.
 	for start := 0; start < len(s.pieces); start += 4 {
 		for i := range s.four.vectors {
 			s.four.vectors[i], s.four.weights[i] = t.row(s.pieces, start+i)
@@ -92,7 +92,7 @@ func (t *table) mean(out []float32, s *scratch) {
 	}
 }
 
-// rows holds four vectors of int8 values and their weights, which range from 0 to 255.
+// rows holds four int8 vectors and their weights, from 0 to 255.
 type rows struct {
 	vectors [4]*[Dimensions]byte
 	weights [4]int16
@@ -107,7 +107,7 @@ func addRowsPortable(sums *[Dimensions]int32, r *rows) {
 	}
 }
 
-// row returns the vector and the weight of pieces[i]. The weight is 0 if the piece is unknown or i is past the end.
+// row returns the vector and weight of pieces[i]. The weight is 0 if the piece is unknown or i is past the end.
 func (t *table) row(pieces []piece, i int) (vector *[Dimensions]byte, weight int16) {
 	id := 0
 	if i < len(pieces) && pieces[i].id != unknown {

@@ -9,26 +9,26 @@ import (
 )
 
 const (
-	maxWordRunes = 100       // maximum length of a word in characters; as in the reference tokeniser, a longer word is unknown as a whole
-	maxTextBytes = 128 << 10 // maximum size of a text in bytes; longer texts are truncated before they are tokenised
-	unknown      = -1        // id for a word that does not consist of pieces in the vocabulary
+	maxWordRunes = 100       // maximum length of a word in characters; like in the reference tokeniser, a longer word is unknown as a whole
+	maxTextBytes = 128 << 10 // maximum size of a text in bytes; longer texts are truncated before tokenising
+	unknown      = -1        // id of a word that is not made of pieces in the vocabulary
 )
 
 // piece is one token in a text.
 type piece struct {
 	id        int32 // index into the vocabulary, or unknown
-	runes     int32 // number of characters that it covers
-	continues bool  // whether it continues the previous piece's word
+	runes     int32 // number of characters covered
+	continues bool  // whether it continues the word of the previous piece
 }
 
 // vocabulary divides words into pieces.
 type vocabulary struct {
 	starts *trie // pieces that begin a word
-	rest   *trie // pieces that continue a word, without their "##"
+	rest   *trie // pieces that continue a word, without "##"
 }
 
-// newVocabulary parses a vocabulary with one entry per line. The id of an entry is its line number. Special tokens
-// ("[CLS]") are skipped, so that their names count as ordinary text.
+// newVocabulary parses a vocabulary with one entry per line. An entry's id is its line number. Special tokens ("[CLS]")
+// are skipped, so that their names count as ordinary text.
 func newVocabulary(lines string) *vocabulary {
 	v := &vocabulary{starts: newTrie(17), rest: newTrie(14)}
 	id := int32(0)
@@ -49,9 +49,9 @@ func isSpecial(entry string) bool {
 	return len(entry) > 2 && entry[0] == '[' && entry[len(entry)-1] == ']'
 }
 
-// appendPieces appends at most `limit` tokens of the text, splitting it as the uncased BERT tokeniser does. It removes
-// control characters and accents, and lowercases letters. Each punctuation mark and each Chinese character is a word.
-// Words are divided into the longest pieces that match.
+// appendPieces appends at most `limit` tokens of the text, split like by the uncased BERT tokeniser: control characters
+// and accents are removed, letters lowercased, and each punctuation mark and each Chinese character is a word. Words
+// are divided into the longest matching pieces.
 func (v *vocabulary) appendPieces(pieces []piece, text string, limit int) []piece {
 	if len(text) > maxTextBytes {
 		text = strings.ToValidUTF8(text[:maxTextBytes], "")
@@ -84,8 +84,8 @@ func (v *vocabulary) appendPieces(pieces []piece, text string, limit int) []piec
 	return pieces[:min(limit, len(pieces))]
 }
 
-// appendWord divides a word into pieces. Beginning at the start of the word, it always takes the longest piece that
-// matches. If at some point no piece matches, the whole word is one unknown piece.
+// appendWord divides a word into pieces, taking the longest matching piece each time. If no piece matches at some
+// point, the whole word is one unknown piece.
 func (v *vocabulary) appendWord(pieces []piece, word []byte, runes int) []piece {
 	if runes == 0 {
 		return pieces
@@ -139,7 +139,7 @@ func classOf(r rune) class {
 }
 
 // isIdeograph reports whether r is in one of the blocks that BERT splits into single characters. Kana and Hangul are
-// not in these blocks.
+// not.
 func isIdeograph(r rune) bool {
 	return r >= 0x4E00 && r <= 0x9FFF || r >= 0x3400 && r <= 0x4DBF || r >= 0x20000 && r <= 0x2A6DF ||
 		r >= 0x2A700 && r <= 0x2CEAF || r >= 0xF900 && r <= 0xFAFF || r >= 0x2F800 && r <= 0x2FA1F

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// testdata/tokens.json contains the tokens that the Hugging Face tokenizer of all-MiniLM-L6-v2 returns for each text.
+// testdata/tokens.json contains the tokens of each text by the Hugging Face tokenizer of all-MiniLM-L6-v2.
 func TestTokensAreThoseOfTheReferenceTokeniser(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("testdata/tokens.json")
@@ -60,7 +60,7 @@ func TestTextsAreCutAtTheLimitOfTokens(t *testing.T) {
 	if got := len(v.appendPieces(nil, strings.Repeat("hyperparameters ", 50), 7)); got != 7 {
 		t.Errorf("got %d tokens, want 7", got)
 	}
-	// The cut at maxTextBytes is in the middle of a three-byte character.
+	// maxTextBytes cuts in the middle of a three-byte character.
 	long := "x" + strings.Repeat("中", maxTextBytes)
 	for _, p := range v.appendPieces(nil, long, maxTextBytes)[1:] {
 		if p.runes != 1 {
@@ -100,7 +100,7 @@ func FuzzTokenise(f *testing.F) {
 		if !utf8.ValidString(text) {
 			return
 		}
-		// White space around a text does not change its tokens.
+		// White space around a text must not change its tokens.
 		if padded := t.words.appendPieces(nil, " "+text+"\n", limit); !cmp.Equal(pieces, padded, cmp.AllowUnexported(piece{})) {
 			test.Fatal("blanks around the text gave other pieces")
 		}

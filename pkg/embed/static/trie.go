@@ -2,32 +2,32 @@ package static
 
 import "math/bits"
 
-// trie is a set of strings. In one pass over a text, it finds the longest string of the set that is a prefix of the
-// text. All edges are in one hash table of one or two megabytes, so finding a string takes only a few memory accesses.
-// A Go map with the strings as keys would need one lookup for each possible length.
+// trie is a set of strings that finds, in one pass over a text, the longest string in the set that the text begins
+// with. All edges are in one hash table of one or two megabytes, so a search needs only a few memory accesses. A Go map
+// of the strings would need one lookup for each possible length.
 type trie struct {
-	edges []edge  // hash table with linear probing; its length is a power of two
-	shift int     // number of bits by which a hash is shifted right to get an index
+	edges []edge  // hash table with linear probing; the length is a power of two
+	shift int     // number of bits to shift a hash right to get an index
 	count int     // number of edges in use
-	ids   []int32 // id of the string that ends at each node, or unknown if none does; the first node is the root
+	ids   []int32 // id of the string that ends at each node, or unknown; the first node is the root
 }
 
-// edge leads from a node to the next node for a given byte. The zero edge marks an empty slot, because no edge leads to
+// edge leads from a node to the next one for a given byte. The zero edge marks an empty slot, because no edge leads to
 // node 0, the root.
 type edge struct {
 	from uint32 // node<<8 | byte
 	to   int32
 }
 
-// newTrie returns an empty trie with 1<<size slots for edges. A third of the slots must stay free, so the trie grows if
-// necessary. Filling is faster if `size` is large enough from the beginning.
+// newTrie returns an empty trie with 1<<size slots for edges. It grows if less than a third of the slots is free.
+// Filling it is faster if `size` is large enough from the start.
 func newTrie(size int) *trie {
 	return &trie{edges: make([]edge, 1<<size), shift: 32 - size, ids: append(make([]int32, 0, 1<<(size-1)), unknown)}
 }
 
-// findSlot returns the index of the edge with the given key or, if there is none, of the free slot where it belongs.
+// findSlot returns the index of the edge with this key or, if there is none, of the free slot for it.
 func (t *trie) findSlot(from uint32) int {
-	const golden = 0x9E3779B1 // 2³² divided by the golden ratio; it spreads neighbouring values far apart
+	const golden = 0x9E3779B1 // 2³² divided by the golden ratio; spreads neighbouring values far apart
 	at := int(from * golden >> t.shift)
 	for t.edges[at].to != 0 && t.edges[at].from != from {
 		at = (at + 1) & (len(t.edges) - 1)
@@ -35,7 +35,7 @@ func (t *trie) findSlot(from uint32) int {
 	return at
 }
 
-// add adds a string, which must not be empty. If the trie already contains it, its id is replaced.
+// add adds a string that is not empty. If the trie already contains it, its id is replaced.
 func (t *trie) add(s string, id int32) {
 	node := int32(0)
 	for i := range len(s) {
@@ -66,8 +66,8 @@ func (t *trie) grow() {
 	}
 }
 
-// longestPrefix finds the longest string in the trie that the text begins with. It returns the string's id and its
-// length in bytes. If there is no such string, the length is 0.
+// longestPrefix returns the id and length in bytes of the longest string in the trie that the text begins with. The
+// length is 0 if there is none.
 func (t *trie) longestPrefix(text []byte) (id int32, length int) {
 	node := int32(0)
 	for i, b := range text {

@@ -15,7 +15,7 @@ import (
 )
 
 // BenchmarkARealModel embeds batches of chunks with 128 tokens, and single short queries, with the model in the
-// directory SLUICE_TEST_MODEL. SLUICE_TEST_KERNEL selects a kernel other than the fastest.
+// directory SLUICE_TEST_MODEL. SLUICE_TEST_KERNEL overrides the choice of the fastest kernel.
 func BenchmarkARealModel(b *testing.B) {
 	directory := os.Getenv("SLUICE_TEST_MODEL")
 	if directory == "" {

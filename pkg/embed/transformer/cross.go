@@ -17,23 +17,22 @@ import (
 	"github.com/sluice/sluice/pkg/processors"
 )
 
-// CrossEncoderConfig says where a cross-encoder is and how it is used. All fields except Directory have defaults, which
-// apply if the field is zero.
+// CrossEncoderConfig says where a cross-encoder is and how to use it. Zero fields get defaults, except Directory, which
+// is required.
 type CrossEncoderConfig struct {
-	// Directory contains the model as published: config.json; tokenizer.json or vocab.txt; model.safetensors or
-	// model.onnx (also in onnx/); and, if the model has it, tokenizer_config.json. The directory is read only by
-	// OpenCrossEncoder.
+	// Directory contains the model as published: config.json; tokenizer.json or vocab.txt; model.safetensors or model.onnx
+	// (also in onnx/); and tokenizer_config.json if the model has it. Only OpenCrossEncoder reads the directory.
 	Directory string
 
 	// MaxTokens is the number of tokens after which a pair of query and passage is truncated; default: the limit in the
 	// model's configuration.
 	MaxTokens int
 
-	// Threads is the number of batches that are computed at the same time; default processors.Count.
+	// Threads is the number of batches computed at the same time; default processors.Count.
 	Threads int
 
-	// Priority makes passages wait while pairs are being scored. It affects the passages of all embedding models with
-	// the same Priority. By default, all models of the process share one.
+	// Priority makes passages wait while pairs are being scored. It affects the passages of all embedding models with the
+	// same Priority. By default, all models of the process share one.
 	Priority *Priority
 }
 
@@ -48,7 +47,7 @@ type CrossEncoder struct {
 	slots     chan struct{}
 	spaces    sync.Pool // of *workspace
 	priority  *Priority
-	scored    func() // test hook that is called when a batch is done; may be nil
+	scored    func() // test hook called after each batch; may be nil
 }
 
 // OpenCrossEncoder reads the model. Errors name the file and say what to do.
@@ -94,8 +93,8 @@ func openCrossEncoder(config CrossEncoderConfig, kn *kernel) (*CrossEncoder, err
 	return c, nil
 }
 
-// IsCrossEncoder reports whether a model's directory contains a cross-encoder or another classifier instead of an
-// embedding model. It returns false if the directory cannot be read.
+// IsCrossEncoder reports whether a directory contains a cross-encoder or another classifier instead of an embedding
+// model. It returns false if the directory cannot be read.
 func IsCrossEncoder(path string) bool {
 	root, err := os.OpenRoot(path)
 	if err != nil {
@@ -105,8 +104,8 @@ func IsCrossEncoder(path string) bool {
 	return directory{name: root.Name(), root: root}.isClassifier()
 }
 
-// isClassifier reports whether the model in the directory is a classifier, according to config.json. A model with a
-// pooling configuration is an embedding model, even if config.json still names the classifier that it was trained from.
+// isClassifier reports whether config.json describes a classifier. A model with a pooling configuration is an embedding
+// model, even if config.json still names the classifier from which it was trained.
 func (d directory) isClassifier() bool {
 	var c struct {
 		Architectures []string `json:"architectures"`
@@ -124,12 +123,11 @@ func (c *CrossEncoder) Kernel() string { return c.network.kernel.name }
 // MaxTokens returns the maximum number of tokens in a pair, including the special tokens.
 func (c *CrossEncoder) MaxTokens() int { return c.maxTokens }
 
-// Score returns a logit for each passage, by the passage's index: the higher it is, the more relevant the passage is to
-// the query. A logit does not depend on the other passages.
+// Score returns a logit for each passage, by the passage's index. The higher the logit, the more relevant the passage
+// is to the query. It does not depend on the other passages.
 //
-// Passages are scored in the order in which they are given. After the time `until`, passages that have not been scored
-// are missing from the result. If until is zero, none are missing. Score fails if ctx is done, or if a logit is not a
-// finite number.
+// Passages are scored in the given order. Those not scored by the time `until` are missing from the result; none are
+// missing if until is zero. Score fails if ctx is done or a logit is not a finite number.
 func (c *CrossEncoder) Score(ctx context.Context, query string, passages []string, until time.Time) (map[int]float32, error) {
 	budget := ctx
 	if !until.IsZero() {
@@ -140,8 +138,8 @@ func (c *CrossEncoder) Score(ctx context.Context, query string, passages []strin
 	return c.score(ctx, budget, query, passages)
 }
 
-// score implements Score. `budget` is derived from ctx and may have an earlier deadline. When budget is done but ctx is
-// not, score returns the logits computed so far.
+// score implements Score. `budget` is derived from ctx, possibly with an earlier deadline. When budget is done but ctx
+// is not, score returns the logits so far.
 func (c *CrossEncoder) score(ctx, budget context.Context, query string, passages []string) (map[int]float32, error) {
 	c.priority.begin()
 	defer c.priority.end()
@@ -184,17 +182,17 @@ func (c *CrossEncoder) score(ctx, budget context.Context, query string, passages
 	if errors.Is(err, errNotFinite) {
 		return nil, err
 	}
-	return logits, nil // the time may be up
+	return logits, nil // possibly because time is up
 }
 
-// pairBatch holds the pairs of a query with consecutive passages. `first` is the index of the first of these passages.
+// pairBatch holds the pairs of a query with consecutive passages. `first` is the index of the first one.
 type pairBatch struct {
 	pairs []pair
 	first int
 }
 
-// batches yields batches of pairs, and tokenises a passage only when its batch is built. As batches are not padded, the
-// lengths of their pairs may differ.
+// batches yields batches of pairs and tokenises a passage only when it builds its batch. Because batches are not
+// padded, pairs of different lengths can share one.
 func (c *CrossEncoder) batches(query string, passages []string) func(yield func(pairBatch) bool) {
 	return func(yield func(pairBatch) bool) {
 		asked := c.tokenizer.parts(query, c.maxTokens)
@@ -216,7 +214,7 @@ func (c *CrossEncoder) batches(query string, passages []string) func(yield func(
 	}
 }
 
-// head computes the logit of a pair from the vector of its first token: a layer, tanh, and a weighted sum.
+// head computes the logit of a pair from the vector of its first token: a layer, tanh and a weighted sum.
 type head struct {
 	dense     *linear
 	weight    []float32
@@ -224,8 +222,7 @@ type head struct {
 	positions []float32 // one row per position, for tokens of type 1; nil if all tokens have type 0
 }
 
-// assembleHead builds the head from the tensors of the file that the network was read from. `typed` says whether passages
-// have token type 1.
+// assembleHead builds the head from the tensors of the network's file. `typed` says whether passages have token type 1.
 func assembleHead(s *settings, n *network, tensors map[string]tensor, typed bool) (*head, error) {
 	h := &head{}
 	body, top := newWeights(tensors), &weights{tensors: tensors}
@@ -278,8 +275,8 @@ func (n *network) score(ctx context.Context, w *workspace, pairs []pair, h *head
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	// From the last layer, only the vector of each text's first token is needed. These vectors are moved to the first
-	// rows of the matrices, so that feedForward computes no others.
+	// Only the vector of each text's first token is needed from the last layer. Move these vectors to the first rows of
+	// the matrices, so that feedForward computes no others.
 	n.kernel.apply(n.layers[last].qkv, w, w.qkv, w.x, tokens)
 	first := 0
 	for i, text := range texts {
@@ -305,7 +302,7 @@ func (n *network) score(ctx context.Context, w *workspace, pairs []pair, h *head
 	return nil
 }
 
-// lookUpPairs writes the first layer's input: one vector per token.
+// lookUpPairs writes the first layer's input, one vector per token.
 func (n *network) lookUpPairs(x []float32, pairs []pair, h *head) {
 	for _, p := range pairs {
 		for i, token := range p.tokens {

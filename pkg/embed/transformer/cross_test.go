@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed/transformer/tinymodel"
 )
 
-// pairExpectation contains the tokens and the logit that the reference implementation returned for a pair.
+// pairExpectation holds the tokens and logit of a pair by the reference implementation.
 type pairExpectation struct {
 	Pair  [2]string
 	IDs   []int32
@@ -84,8 +84,8 @@ func TestRerankersAgreeWithTheReferenceOnEveryKernel(t *testing.T) {
 	}
 }
 
-// TestARealRerankerAgreesWithItsModelCard tests a model that is too large for the repository. SLUICE_TEST_RERANKER is
-// the directory of ms-marco-MiniLM-L6-v2. Its model card publishes the logits of these pairs.
+// TestARealRerankerAgreesWithItsModelCard tests a model too large for the repository, ms-marco-MiniLM-L6-v2 in the
+// directory SLUICE_TEST_RERANKER. Its model card publishes the logits of these pairs.
 func TestARealRerankerAgreesWithItsModelCard(t *testing.T) {
 	t.Parallel()
 	directory := os.Getenv("SLUICE_TEST_RERANKER")
@@ -147,7 +147,7 @@ func TestPassagesAreMissingOnceTheTimeIsUp(t *testing.T) {
 		t.Errorf("after the time: %d scores, error %v", len(got), err)
 	}
 	budget, cancel := context.WithCancel(t.Context())
-	c.scored = cancel // the time is up after the first batch
+	c.scored = cancel // time is up after the first batch
 	got, err := c.score(t.Context(), budget, "cat", passages)
 	if want := batchTokens / c.maxTokens; err != nil || len(got) != want || slices.Max(slices.Collect(maps.Keys(got))) != want-1 {
 		t.Errorf("after one batch: %v, want the first %d; error %v", got, want, err)
@@ -231,7 +231,7 @@ func TestModelsThatAreNoRerankersAreRejected(t *testing.T) {
 	}
 }
 
-// template returns a post-processor with the given template for pairs.
+// template returns a post-processor with this template for pairs.
 func template(pair []any) map[string]any {
 	return map[string]any{
 		"type": "TemplateProcessing", "single": []any{special(0), text("A", 0), special(0)}, "pair": pair,
@@ -247,8 +247,7 @@ func special(kind int) map[string]any {
 	return map[string]any{"SpecialToken": map[string]any{"id": "[SEP]", "type_id": kind}}
 }
 
-// TestTemplatesMatchOlderPostProcessors checks that the same model gives the same scores with each kind of tokeniser
-// file.
+// TestTemplatesMatchOlderPostProcessors checks that a model gives the same scores with each kind of tokeniser file.
 func TestTemplatesMatchOlderPostProcessors(t *testing.T) {
 	t.Parallel()
 	pairs := tinyRerankers["bert-pairs"]

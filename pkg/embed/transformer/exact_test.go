@@ -14,7 +14,7 @@ func sameBits(a, b []float32) bool {
 	return slices.EqualFunc(a, b, func(v, w float32) bool { return math.Float32bits(v) == math.Float32bits(w) })
 }
 
-// Vectors must not depend on the processor that computed them, because a fleet may have different processors.
+// Vectors must not depend on the processor that computes them, because a fleet may have different ones.
 func TestFixedPointOfEveryKernelIsTheSameToTheLastBit(t *testing.T) {
 	t.Parallel()
 	for _, shape := range [][3]int{{1, 1, 1}, {5, 3, 15}, {12, 32, 16}, {13, 33, 17}, {95, 31, 47}, {97, 65, 384}, {30, 384, 1536}} {
@@ -43,7 +43,7 @@ func TestScalesOfEveryKernelAreTheSameToTheLastBit(t *testing.T) {
 	const factor = float32(math.MaxInt16 / 9.0)
 	for _, size := range []int{1, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 384, 1536, 1553} {
 		x := randomVector(r, size)
-		x[size/2] = -9 // the number with the largest magnitude is negative
+		x[size/2] = -9 // the number of largest magnitude is negative
 		wide := roundUp(size, fixedStep)
 		var first *kernel
 		var squares, top float32
@@ -96,7 +96,7 @@ func TestSumsAndNormsOfEveryKernelAreTheSameToTheLastBit(t *testing.T) {
 	}
 }
 
-// A product just outside the 16-bit range must be rounded to the nearest number within it.
+// A product just outside the 16-bit range must be rounded to the nearest number in it.
 func TestRoundingStaysWithinSixteenBits(t *testing.T) {
 	t.Parallel()
 	for _, kn := range kernels() {
@@ -108,7 +108,7 @@ func TestRoundingStaysWithinSixteenBits(t *testing.T) {
 	}
 }
 
-// All positions of a tile contain the largest possible numbers. Partial sums overflow 32 bits, but the total must be
+// All positions of a tile hold the largest possible numbers. Partial sums overflow 32 bits, but the total must be
 // right.
 func TestFixedPointTilesAcceptTheLargestNumbers(t *testing.T) {
 	t.Parallel()
@@ -126,9 +126,9 @@ func TestFixedPointTilesAcceptTheLargestNumbers(t *testing.T) {
 			for j := range kn.cols {
 				columns[j], bias[j] = float32(j+1), float32(-j)
 				for p := range k {
-					*at(p, j) = int16(math.MaxInt16 * (1 - 2*(p/2%2))) // alternating signs in pairs, so that the products cancel out
+					*at(p, j) = int16(math.MaxInt16 * (1 - 2*(p/2%2))) // alternating signs in pairs, so that the products cancel
 					if k > 4 {
-						*at(p, j) = int16(math.MaxInt16 * (1 - 2*(p*2/k))) // the first half positive, which far exceeds 32 bits, and the second half negative
+						*at(p, j) = int16(math.MaxInt16 * (1 - 2*(p*2/k))) // the first half positive, far beyond 32 bits, and the second half negative
 					}
 				}
 				*at(k-1, j) += int16(j) // the remainder of the sum

@@ -2,19 +2,19 @@ package transformer
 
 import "math"
 
-// fixedPoint multiplies matrices by the weights of linear layers in fixed point. Each row of both matrices is scaled,
-// so that its numbers become 16-bit integers and sums of products fit into 32 bits. The sums are scaled back. On most
-// processors, this takes half as long as with floats, because they have instructions for pairs of 16-bit integers. The
+// fixedPoint multiplies matrices by the weights of linear layers in fixed point. Each row of both matrices is scaled so
+// that its numbers become 16-bit integers and sums of products fit into 32 bits; the sums are scaled back. On most
+// processors this takes half as long as with floats, because they have instructions for pairs of 16-bit integers. The
 // relative error of a sum of k products is about 1e-5 in practice, and at most √k/46000 if all rounding errors have the
-// same sign. The error is relative to the product of the lengths of the two rows. The method is seven bits more precise
-// than bfloat16, the format that other software uses for these models.
+// same sign. It is relative to the product of the two rows' lengths. This is seven bits more precise than bfloat16,
+// which other software uses for these models.
 type fixedPoint struct {
 	// tile sets c[i*ldc+j] = bias[j] + rows[i] * columns[j] * Σ a[i*lda+p] * b(p, j) for all i < kernel.rows, j <
-	// kernel.cols and p < k. k is a multiple of fixedStep. b contains k/2 × kernel.cols pairs of numbers; the two
-	// numbers of a pair belong to consecutive values of p.
+	// kernel.cols and p < k. k is a multiple of fixedStep. b contains k/2 × kernel.cols pairs of numbers for consecutive
+	// values of p.
 	tile func(a []int16, lda int, b []int16, rows, columns, bias, c []float32, ldc, k int)
 
-	// extent returns the sum of the squares and the largest magnitude of the numbers. NaN affects only the sum.
+	// extent returns the sum of squares and the largest magnitude of the numbers. NaN affects only the sum.
 	extent func(x []float32) (squares, top float32)
 
 	// round sets to[i] to x[i]*factor, rounded to the nearest integer, which must fit into 16 bits.
@@ -22,18 +22,18 @@ type fixedPoint struct {
 }
 
 const (
-	// Maximum Euclidean length of a row of integers. By the Cauchy–Schwarz inequality, the sum of the products of two
-	// rows is at most 46000², which is slightly below 2³¹. The difference covers the rounding errors of rows of up to
-	// 400,000 numbers. Partial sums may overflow: they wrap around, and the total is right.
+	// Maximum Euclidean length of a row of integers. By the Cauchy–Schwarz inequality, the sum of the products of two rows
+	// is at most 46000², slightly below 2³¹. The difference covers the rounding errors of rows of up to 400,000 numbers.
+	// Partial sums may overflow: they wrap around, and the total is right.
 	fixedLength = 46000
 	// Rows are padded with zeros to a multiple of this length.
 	fixedStep = 16
-	// Number of rows of the left matrix that are multiplied at a time. This many rows fit into the processor's cache.
+	// Number of rows of the left matrix to multiply at a time. This many fit into the processor's cache.
 	fixedRows = 96
 )
 
-// quantScale returns the number by which a row is multiplied before it is rounded to integers. The row has the given
-// sum of squares and largest magnitude. quantScale returns 0 for a row of zeros.
+// quantScale returns the factor for a row before it is rounded to integers, from its sum of squares and largest
+// magnitude. It returns 0 for a row of zeros.
 func quantScale(squares float64, top float32) float64 {
 	if squares == 0 {
 		return 0
@@ -41,8 +41,8 @@ func quantScale(squares float64, top float32) float64 {
 	return min(fixedLength/math.Sqrt(squares), math.MaxInt16/float64(top))
 }
 
-// fixedWeights holds the weights of a linear layer with k inputs and n outputs, in fixed point and in the order in
-// which a kernel reads them.
+// fixedWeights holds the weights of a linear layer with k inputs and n outputs in fixed point, in the order in which a
+// kernel reads them.
 type fixedWeights struct {
 	k, n    int
 	panels  []int16   // ⌈n/cols⌉ panels of k/2 × cols pairs
@@ -50,8 +50,8 @@ type fixedWeights struct {
 	bias    []float32
 }
 
-// newFixedWeights allocates weights and sets only their bias. It also returns `wide`, the number of rows of each panel:
-// k rounded up to a multiple of fixedStep.
+// newFixedWeights allocates weights and sets only the bias. `wide`, the number of rows of each panel, is k rounded up
+// to a multiple of fixedStep.
 func (kn *kernel) newFixedWeights(bias []float32, n, k int) (p *fixedWeights, wide int) {
 	wide, cols := roundUp(k, fixedStep), roundUp(n, kn.cols)
 	p = &fixedWeights{k: k, n: n, panels: make([]int16, cols*wide), columns: make([]float32, cols), bias: make([]float32, cols)}
@@ -59,8 +59,8 @@ func (kn *kernel) newFixedWeights(bias []float32, n, k int) (p *fixedWeights, wi
 	return p, wide
 }
 
-// packIntegers packs weights that are integers of 8 bits, each multiplied by the scale of its row. They are stored as n
-// rows of k numbers, one row per output. A row of up to 129,000 numbers is shorter than fixedLength.
+// packIntegers packs weights that are 8-bit integers times the scale of their row: n rows of k numbers, one per output.
+// Rows of up to 129,000 numbers are shorter than fixedLength.
 func (kn *kernel) packIntegers(numbers []byte, scales, bias []float32, n, k int) *fixedWeights {
 	p, wide := kn.newFixedWeights(bias, n, k)
 	copy(p.columns, scales)
@@ -73,7 +73,7 @@ func (kn *kernel) packIntegers(numbers []byte, scales, bias []float32, n, k int)
 	return p
 }
 
-// packFixed packs weights that are stored as n rows of k numbers, one row per output.
+// packFixed packs weights stored as n rows of k numbers, one per output.
 func (kn *kernel) packFixed(weight, bias []float32, n, k int) *fixedWeights {
 	p, wide := kn.newFixedWeights(bias, n, k)
 	for j := range n {
@@ -102,8 +102,8 @@ type fixedSpace struct {
 	scales  [fixedRows + 16]float32 // tiles may read past the last row
 }
 
-// multiplyFixed does the same as multiply, with weights in fixed point. If a row of A contains NaN or infinity, the
-// whole row of the product is NaN.
+// multiplyFixed is like multiply, but with weights in fixed point. If a row of A contains NaN or infinity, the whole
+// row of the product is NaN.
 func (kn *kernel) multiplyFixed(c []float32, ldc int, a []float32, lda, m int, b *fixedWeights, space *fixedSpace, tile []float32) {
 	wide := roundUp(b.k, fixedStep)
 	if need := (fixedRows + kn.rows) * wide; len(space.numbers) < need {
@@ -134,12 +134,12 @@ func (kn *kernel) multiplyFixed(c []float32, ldc int, a []float32, lda, m int, b
 	}
 }
 
-// row converts x to integers and writes them to `out`, padded with zeros. It returns the factor by which the integers
-// must be multiplied to get the numbers in x, up to rounding.
+// row converts x to integers in `out`, padded with zeros. It returns the factor that turns the integers back into the
+// numbers, up to rounding.
 func (f *fixedPoint) row(out []int16, x []float32) float32 {
 	squares32, top := f.extent(x)
 	squares := float64(squares32)
-	if !(squares > 1e-30 && squares < 1e30) { // also true for NaN
+	if !(squares > 1e-30 && squares < 1e30) { // also if it is NaN
 		squares, top = 0, 0
 		for _, v := range x {
 			squares += float64(v) * float64(v)
@@ -151,7 +151,7 @@ func (f *fixedPoint) row(out []int16, x []float32) float32 {
 		}
 	}
 	by := float32(quantScale(squares, top))
-	if by == 0 || math.IsInf(float64(by), 0) { // numbers this small are treated as zero
+	if by == 0 || math.IsInf(float64(by), 0) { // numbers this small count as zero
 		clear(out)
 		return 0
 	}

@@ -14,7 +14,7 @@ type network struct {
 	activation   func([]float32)
 
 	words     *table    // one row per token
-	positions []float32 // one row per position; the token-type vector of a single text is already added
+	positions []float32 // one row per position, with the token-type vector of a single text already added
 	firstPos  int       // row of positions for the first token
 	norm      layerNorm
 
@@ -30,7 +30,7 @@ type layer struct {
 	outputNorm       layerNorm
 }
 
-// pooling says how the vectors of a text's tokens are combined into one.
+// pooling says how the vectors of a text's tokens are combined.
 type pooling uint8
 
 const (
@@ -38,11 +38,10 @@ const (
 	poolFirst                // the vector of the first token, [CLS]
 )
 
-// Number of tokens whose attention is computed at a time. Without this limit, the scores for a long text would take a
-// lot of memory.
+// Number of tokens whose attention is computed at a time. Otherwise the scores of a long text would take much memory.
 const scoreRows = 96
 
-// workspace holds the buffers of a batch. It is reused for further batches.
+// workspace holds the buffers of a batch and is reused for later batches.
 type workspace struct {
 	x, mixed, qkv, wide  []float32 // the tokens' vectors and intermediate results
 	keys, values, scores []float32
@@ -51,7 +50,7 @@ type workspace struct {
 	sums                 [scoreRows]float32
 }
 
-// grow returns a slice of length n with arbitrary content. It reuses s if s is large enough.
+// grow returns a slice of length n with arbitrary content. It reuses s if possible.
 func grow(s []float32, n int) []float32 {
 	if cap(s) < n {
 		return make([]float32, n)
@@ -59,8 +58,7 @@ func grow(s []float32, n int) []float32 {
 	return s[:n]
 }
 
-// fit allocates memory for a batch. `tokens` is the number of tokens in all texts, and `longest` is the number in the
-// longest text.
+// fit allocates memory for a batch. `tokens` is the number of tokens in all texts, `longest` that in the longest text.
 func (n *network) fit(w *workspace, tokens, longest int) {
 	rows := tokens + n.kernel.rows // tiles may read past the last row
 	w.x = grow(w.x, rows*n.hidden)
@@ -77,9 +75,9 @@ func (n *network) fit(w *workspace, tokens, longest int) {
 	}
 }
 
-// run computes the vector of each text from its tokens and writes it to `vectors`. The tokens of all texts form one
-// matrix without padding; only attention treats each text separately. run calls the callback `between` before each
-// layer. It fails only if ctx is done.
+// run computes each text's vector from its tokens and writes it to `vectors`. The tokens of all texts form one matrix
+// without padding; only attention treats texts separately. run calls `between` before each layer. It fails only if ctx
+// is done.
 func (n *network) run(ctx context.Context, w *workspace, texts [][]int32, vectors [][]float32, between func(context.Context)) error {
 	n.fitTexts(w, texts)
 	n.lookUp(w.x, texts)
@@ -94,7 +92,7 @@ func (n *network) run(ctx context.Context, w *workspace, texts [][]int32, vector
 	return nil
 }
 
-// fitTexts allocates memory for a batch. It returns the number of tokens in all texts.
+// fitTexts allocates memory for a batch and returns the number of tokens in all texts.
 func (n *network) fitTexts(w *workspace, texts [][]int32) (tokens int) {
 	longest := 0
 	for _, text := range texts {
@@ -127,10 +125,10 @@ func (n *network) encode(ctx context.Context, w *workspace, texts [][]int32, lay
 	return nil
 }
 
-// feedForward computes the part of a layer that follows attention, for the first `rows` rows of w.x and w.mixed.
+// feedForward computes the part of a layer after attention for the first `rows` rows of w.x and w.mixed.
 func (n *network) feedForward(w *workspace, l *layer, rows int) {
 	size := rows * n.hidden
-	// qkv is no longer needed, so its memory is reused for this layer's output.
+	// qkv is no longer needed, so reuse its memory for this layer's output.
 	n.kernel.apply(l.output, w, w.qkv, w.mixed, rows)
 	l.attentionNorm.apply(n.kernel, w.x[:size], w.qkv)
 	n.kernel.apply(l.expand, w, w.wide, w.x, rows)
@@ -139,7 +137,7 @@ func (n *network) feedForward(w *workspace, l *layer, rows int) {
 	l.outputNorm.apply(n.kernel, w.x[:size], w.mixed)
 }
 
-// lookUp writes the first layer's input: one vector per token.
+// lookUp writes the first layer's input, one vector per token.
 func (n *network) lookUp(x []float32, texts [][]int32) {
 	row := x
 	for _, text := range texts {
@@ -152,9 +150,9 @@ func (n *network) lookUp(x []float32, texts [][]int32) {
 	}
 }
 
-// attend computes the attention of the first `queries` tokens of one text. `first` is the row number of the text's first
-// token. For each head and each of these tokens, the values of all tokens are mixed, with weights that are computed from
-// the token's query and the other tokens' keys.
+// attend computes the attention of the first `queries` tokens of the text whose first token is in row `first`. For each
+// head and each of these tokens, it mixes the values of all tokens, with weights from the token's query and the other
+// tokens' keys.
 func (n *network) attend(w *workspace, first, tokens, queries int) {
 	kn, hidden, size := n.kernel, n.hidden, n.hidden/n.heads
 	wide := roundUp(tokens, kn.cols)
@@ -172,7 +170,7 @@ func (n *network) attend(w *workspace, first, tokens, queries int) {
 			}
 			mixed := w.mixed[(first+row)*hidden+head*size:]
 			kn.multiply(mixed, hidden, w.scores, wide, rows, &values, w.tile)
-			// The softmax weights were not normalised. Normalise the result instead, because it has fewer numbers.
+			// The softmax weights are not normalised. Normalise the result instead, which has fewer numbers.
 			for i, sum := range w.sums[:rows] {
 				scale := 1 / sum
 				out := mixed[i*hidden:][:size]
@@ -184,7 +182,7 @@ func (n *network) attend(w *workspace, first, tokens, queries int) {
 	}
 }
 
-// pooled computes the vector of a text from the vectors of its tokens, and scales it to unit length.
+// pooled computes a text's vector from those of its tokens and scales it to unit length.
 func (n *network) pooled(vector, x []float32) {
 	copy(vector, x)
 	if n.pool == poolMean { // the sum is enough, because it is scaled to unit length below

@@ -2,7 +2,7 @@ package transformer
 
 import "math"
 
-// geluTanh is the tanh approximation of GELU. Some models were trained with it.
+// geluTanh is the tanh approximation of GELU, with which some models were trained.
 func geluTanh(x []float32) {
 	for i, v := range x {
 		u := float64(v)
@@ -16,16 +16,16 @@ func relu(x []float32) {
 	}
 }
 
-// softmax replaces the scores by softmax weights that are not normalised yet, and returns the sum of the weights.
+// softmax replaces the scores by softmax weights before normalisation, and returns the sum of the weights.
 func (k *kernel) softmax(scores []float32) (sum float32) {
 	return k.exp(scores, k.largest(scores))
 }
 
-// The loops below keep several partial results, so that an operation need not wait for the result of the previous one.
-// Products are converted to float32 before they are added, because otherwise the compiler may fuse the operations, which
-// changes the result on some processors.
+// The loops below keep several partial results, so that an operation need not wait for the previous one. They convert
+// products to float32 before adding them, because the compiler may otherwise fuse the operations, which changes the
+// result on some processors.
 
-// maxOf returns the largest of the numbers. There must be at least one.
+// maxOf returns the largest of the numbers, of which there is at least one.
 func maxOf(x []float32) float32 {
 	top := [4]float32{x[0], x[0], x[0], x[0]}
 	for ; len(x) >= 4; x = x[4:] {
@@ -76,7 +76,7 @@ type layerNorm struct {
 	epsilon      float64
 }
 
-// apply adds residual to x, normalises each row to mean 0 and variance 1, and applies the weights and biases.
+// apply adds residual to x, normalises each row to mean 0 and variance 1, and applies weights and biases.
 func (n *layerNorm) apply(kn *kernel, x, residual []float32) {
 	width := len(n.weight)
 	for ; len(x) >= width; x, residual = x[width:], residual[width:] {
@@ -84,7 +84,7 @@ func (n *layerNorm) apply(kn *kernel, x, residual []float32) {
 	}
 }
 
-// row normalises one row whose length is not a multiple of 16. All kernels use it.
+// row normalises a row whose length is not a multiple of 16, for all kernels.
 func (n *layerNorm) row(row []float32) {
 	mean := sumOf(row) / float32(len(row))
 	variance := squaredDeviations(row, mean)

@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed/transformer/tinymodel"
 )
 
-// integerModel returns the weights of a tiny model as integers of 8 bits with scales, and the same weights as floats.
+// integerModel returns the weights of a tiny model as 8-bit integers with scales, and the same weights as floats.
 func integerModel(tb testing.TB) (integers, floats map[string]tensor) {
 	tb.Helper()
 	m := tinyModels["mean"]
@@ -54,7 +54,6 @@ func integerModel(tb testing.TB) (integers, floats map[string]tensor) {
 	return integers, floats
 }
 
-// safetensorsOf returns a file with the tensors.
 func safetensorsOf(tb testing.TB, tensors map[string]tensor) []byte {
 	tb.Helper()
 	header := map[string]any{}
@@ -72,7 +71,7 @@ func safetensorsOf(tb testing.TB, tensors map[string]tensor) []byte {
 	return slices.Concat(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text, data)
 }
 
-// withWeights writes the tiny model with other weights to a new directory, and returns its path.
+// withWeights writes the tiny model with other weights to a new directory and returns its path.
 func withWeights(tb testing.TB, tensors map[string]tensor) string {
 	tb.Helper()
 	directory := tinyDirectory(tb, tinyModels["mean"])
@@ -136,11 +135,11 @@ func TestIntegerWeightsNeedOneScalePerRow(t *testing.T) {
 	}
 }
 
-// builtinModel is the directory of the model that package minilm embeds.
+// builtinModel is the directory of the model in package minilm.
 const builtinModel = "../minilm/model"
 
-// builtinDigest is the digest of the built-in model's vectors of the texts in the test below. It is the same on every
-// processor. If it changes, so do the vectors of existing datastores: the model then needs a new ID.
+// builtinDigest is the digest of the built-in model's vectors in the test below, the same on every processor. If it
+// changes, so do the vectors of existing datastores, and the model needs a new ID.
 const builtinDigest = "75e4cefa26f186064c5a8710ef4ae3bfad0869d90f84fd93bb18220db1d9b395"
 
 func TestTheBuiltInModelHasTheSameVectorsOnEveryProcessor(t *testing.T) {

@@ -18,14 +18,14 @@ var (
 // features says which of the relevant instruction sets the processor has.
 type features struct{ avx2, avx512, vnni bool }
 
-// kernels returns the kernels that this processor supports, starting with the fastest. Kernels for AVX2 or AVX-512 are
-// included only if the operating system also saves the wide registers.
+// kernels returns the kernels that this processor supports, fastest first. Those for AVX2 or AVX-512 are included only
+// if the operating system also saves the wide registers.
 func kernels() []*kernel {
 	x := &cpu.X86
 	return kernelsWith(features{avx2: x.HasAVX2 && x.HasFMA, avx512: x.HasAVX512F && x.HasAVX512BW, vnni: x.HasAVX512VNNI})
 }
 
-// kernelsWith returns the kernels that a processor with these features supports, starting with the fastest.
+// kernelsWith returns the kernels that a processor with these features supports, fastest first.
 func kernelsWith(f features) []*kernel {
 	found := []*kernel{portable}
 	if !f.avx2 {
@@ -100,8 +100,8 @@ func extentWide(extent func(x *float32, n int) (squares, top float32)) func([]fl
 	}
 }
 
-// roundWide returns an implementation of fixedPoint.round for vectors of any length, and adds bounds checks. The
-// function that it returns also sets the padding after the last value to zero.
+// roundWide returns an implementation of fixedPoint.round for vectors of any length, with bounds checks. It also sets
+// the padding after the last value to zero.
 func roundWide(round func(to *int16, x *float32, n int, factor float32)) func([]int16, []float32, float32) {
 	return func(to []int16, x []float32, factor float32) {
 		whole := len(x) / fixedStep * fixedStep
@@ -175,8 +175,7 @@ func normWide(norm func(x, residual, weight, bias *float32, n int, epsilon float
 	}
 }
 
-// expWide8 and expWide16 pad the last vector, so that all numbers are computed in the same way and added in the same
-// order.
+// expWide8 and expWide16 pad the last vector, so that all numbers are computed alike and added in the same order.
 func expWide8(x []float32, shift float32) (sum float32) {
 	whole := len(x) / 16 * 16
 	if whole > 0 {
@@ -204,8 +203,7 @@ func expWide16(x []float32, shift float32) (sum float32) {
 	return sum
 }
 
-// lastPowers copies x, which has fewer than 16 numbers, to the start of an array for exp8 or exp16. The rest of the
-// array is filled with `shift`.
+// lastPowers copies x, which has fewer than 16 numbers, to an array for exp8 or exp16 and fills the rest with `shift`.
 func lastPowers(x []float32, shift float32) (last [16]float32) {
 	n := copy(last[:], x)
 	for i := range last[n:] {
@@ -214,7 +212,7 @@ func lastPowers(x []float32, shift float32) (last [16]float32) {
 	return last
 }
 
-// geluWide pads the last vector, so that all numbers are computed in the same way.
+// geluWide pads the last vector, so that all numbers are computed alike.
 func geluWide(width int, gelu func(x *float32, n int)) func([]float32) {
 	return func(x []float32) {
 		whole := len(x) / width * width

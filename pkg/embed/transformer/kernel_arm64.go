@@ -4,7 +4,7 @@ var neon = &kernel{name: "neon", rows: 8, cols: 8, tile: tileWide(8, 8, tile8x8)
 	largest: maxOf, norm: normPortable,
 	fixed: &fixedPoint{tile: fixed8x8, extent: extentPortable, round: roundPortable}}
 
-// kernels returns the kernels that this processor supports, starting with the fastest. Every arm64 processor has NEON.
+// kernels returns the kernels that this processor supports, fastest first. Every arm64 processor has NEON.
 func kernels() []*kernel { return []*kernel{neon, portable} }
 
 // tile8x8 implements kernel.tile for its size, without bounds checks. lda and ldc count elements; k is at least 1.

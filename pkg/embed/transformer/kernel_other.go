@@ -2,5 +2,5 @@
 
 package transformer
 
-// kernels returns the kernels that this processor supports, starting with the fastest.
+// kernels returns the kernels that this processor supports.
 func kernels() []*kernel { return []*kernel{portable} }

@@ -1,7 +1,7 @@
 package transformer
 
-// packed is a matrix of k rows and n columns in the order in which a kernel reads it. It is stored in panels of
-// kernel.cols columns, each panel row by row. The last panel is padded with zeros.
+// packed is a matrix of k rows and n columns in the order in which a kernel reads it: panels of kernel.cols columns,
+// each row by row. The last panel is padded with zeros.
 type packed struct {
 	k, n   int
 	panels []float32 // ⌈n/cols⌉ panels of k × cols
@@ -11,29 +11,28 @@ type packed struct {
 // roundUp returns the smallest multiple of `step` that is at least n.
 func roundUp(n, step int) int { return (n + step - 1) / step * step }
 
-// linear is a linear layer. Its weights are in fixed point.
+// linear is a linear layer with weights in fixed point.
 type linear = fixedWeights
 
-// newLinear returns a layer with the given weights, which are stored as n rows of k numbers, one row per output. `bias`
-// has one number per output.
+// newLinear returns a layer with these weights, stored as n rows of k numbers, one per output. `bias` has one number
+// per output.
 func (kn *kernel) newLinear(weight, bias []float32, n, k int) *linear {
 	return kn.packFixed(weight, bias, n, k)
 }
 
-// newIntegerLinear returns a layer whose weights are integers of 8 bits, each multiplied by the scale of its row. The
-// integers are stored as n rows of k numbers, one row per output, and are not rounded further.
+// newIntegerLinear returns a layer with weights that are 8-bit integers times the scale of their row, stored as n rows
+// of k numbers, one per output. They are not rounded further.
 func (kn *kernel) newIntegerLinear(numbers []byte, scales, bias []float32, n, k int) *linear {
 	return kn.packIntegers(numbers, scales, bias, n, k)
 }
 
-// apply feeds the first m rows of `a` through the layer and writes the output to `c`. The rows of `a` and `c` are
-// contiguous. Both slices must have room for whole tiles of rows; the content after row m is arbitrary.
+// apply feeds the first m rows of `a` through the layer and writes the output to `c`. The rows of both are contiguous.
+// Both slices must have room for whole tiles of rows; the content after row m is arbitrary.
 func (kn *kernel) apply(l *linear, w *workspace, c, a []float32, m int) {
 	kn.multiplyFixed(c, l.n, a, l.k, m, l, &w.fixed, w.tile)
 }
 
-// packRows packs a matrix whose columns are stored as n rows of k numbers. The rows of `from` begin `stride` numbers
-// apart.
+// packRows packs a matrix whose columns are stored as n rows of k numbers, `stride` numbers apart.
 func (kn *kernel) packRows(to, from []float32, stride, n, k int) {
 	cols := kn.cols
 	for first := 0; first < n; first += cols {
@@ -43,7 +42,7 @@ func (kn *kernel) packRows(to, from []float32, stride, n, k int) {
 			clear(panel)
 		}
 		j := 0
-		for ; j+4 <= width; j += 4 { // four rows at a time, so that consecutive elements are written
+		for ; j+4 <= width; j += 4 { // four rows at a time, to write consecutive elements
 			a, b := from[(first+j)*stride:][:k], from[(first+j+1)*stride:][:k]
 			c, d := from[(first+j+2)*stride:][:k], from[(first+j+3)*stride:][:k]
 			for i, v := range a {
@@ -58,8 +57,7 @@ func (kn *kernel) packRows(to, from []float32, stride, n, k int) {
 	}
 }
 
-// packColumns packs a matrix of k rows and n columns that is stored row by row. The rows of `from` begin `stride`
-// numbers apart.
+// packColumns packs a matrix of k rows and n columns stored row by row, `stride` numbers apart.
 func (kn *kernel) packColumns(to, from []float32, stride, n, k int) {
 	cols := kn.cols
 	for first := 0; first < n; first += cols {
@@ -74,11 +72,11 @@ func (kn *kernel) packColumns(to, from []float32, stride, n, k int) {
 	}
 }
 
-// multiply sets the m rows of `c` to the product of `a` and `b`. The rows of `c` begin `ldc` numbers apart, and those
-// of `a` begin `lda` numbers apart. The slice `a` must have room for whole tiles of rows; the content after row m is
-// arbitrary. The slice `tile` is scratch memory for one tile.
+// multiply sets the m rows of `c` to the product of `a` and `b`. The rows of `c` are `ldc` numbers apart, those of `a`
+// `lda` numbers. `a` must have room for whole tiles of rows; the content after row m is arbitrary. `tile` is scratch
+// memory for one tile.
 //
-// The order of summation is the same in every row, so that a text's vector does not depend on the other texts in the
+// The order of summation is the same in every row, so that a text's vector does not depend on the other texts of the
 // batch.
 func (kn *kernel) multiply(c []float32, ldc int, a []float32, lda, m int, b *packed, tile []float32) {
 	for column := 0; column < b.n; column += kn.cols {

@@ -16,13 +16,12 @@ import (
 const (
 	maxNested = 2  // maximum depth of nested normalizers
 	maxSteps  = 32 // maximum number of steps in a normalizer
-	// Maximum size in bytes of a segment of text after one normalisation step; a longer result is truncated. A segment
-	// has about 4 KiB, and Unicode normalisation makes a character at most eleven times as long.
+	// Maximum size in bytes of a segment after one normalisation step; longer results are truncated. A segment has about 4
+	// KiB, and Unicode normalisation makes a character at most eleven times as long.
 	maxNormalized = 1 << 20
 )
 
-// parseNormalizer parses the normalizer of a Unigram tokeniser. The normalizer is applied before the text is split into
-// words.
+// parseNormalizer parses the normalizer of a Unigram tokeniser, which is applied before the text is split into words.
 func parseNormalizer(raw json.RawMessage, depth int) (func(string) string, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return func(s string) string { return s }, nil
@@ -102,7 +101,7 @@ func cutNormalized(s string) string {
 	return s
 }
 
-// nmt normalises control characters and unusual spaces as the tokenisers of translation models do. It returns -1 for
+// nmt normalises control characters and unusual spaces like the tokenisers of translation models. It returns -1 for
 // characters to remove.
 func nmt(r rune) rune {
 	switch {
@@ -134,7 +133,7 @@ func replaceSpaces(s, with string) string {
 	return out.String()
 }
 
-// characterMap is SentencePiece's table of character replacements. It is a double-array trie over the bytes of the
+// characterMap is SentencePiece's table of character replacements: a double-array trie over the bytes of the
 // characters.
 type characterMap struct {
 	units  []uint32
@@ -143,7 +142,7 @@ type characterMap struct {
 
 var errCharacterMap = errors.New("the precompiled_charsmap is damaged")
 
-// parseCharacterMap parses the table. It consists of the trie's length in bytes, the trie, and the values.
+// parseCharacterMap parses the table: the trie's length in bytes, the trie, and the values.
 func parseCharacterMap(data []byte) (*characterMap, error) {
 	if len(data) < 8 {
 		return nil, errCharacterMap
@@ -160,14 +159,14 @@ func parseCharacterMap(data []byte) (*characterMap, error) {
 	return m, nil
 }
 
-// Grapheme clusters of at least this many bytes are not looked up as a whole, but character by character.
+// Grapheme clusters of at least this many bytes are looked up character by character.
 const maxMapped = 6
 
-// Maximum length of a replacement in bytes. Longer replacements are cut.
+// Maximum length of a replacement in bytes. Longer ones are cut.
 const maxMappedTo = 1 << 10
 
-// apply replaces the clusters and characters that are in the table. If the table contains a prefix of a cluster, the
-// whole cluster is replaced by the value of that prefix, as in the reference implementation.
+// apply replaces the clusters and characters in the table. If the table contains a prefix of a cluster, its value
+// replaces the whole cluster, as in the reference implementation.
 func (m *characterMap) apply(s string) string {
 	var out strings.Builder
 	out.Grow(len(s))
@@ -190,8 +189,7 @@ func (m *characterMap) apply(s string) string {
 	return out.String()
 }
 
-// find returns the replacement for `key`, or for the shortest prefix of `key` that is in the table. It returns false if
-// the table contains no prefix of `key`.
+// find returns the replacement for `key` or for its shortest prefix in the table. It returns false if there is none.
 func (m *characterMap) find(key string) (string, bool) {
 	offset := func(unit uint32) uint32 { return unit >> 10 << (unit & (1 << 9) >> 6) }
 	at := offset(m.units[0])

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// tinyCharacterMap returns a table that maps "a" to "A", the decomposed "é" (two characters) to the composed "é", and
+// tinyCharacterMap returns a table that maps "a" to "A", the decomposed "é" (two characters) to the composed one, and
 // "z" to nothing.
 func tinyCharacterMap() []byte {
 	const values = "A\x00é\x00\x00"

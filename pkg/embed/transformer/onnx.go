@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Numbers of the fields that are read from ONNX messages; see https://onnx.ai/onnx/intro/.
+// Field numbers in ONNX messages; see https://onnx.ai/onnx/intro/.
 const (
 	onnxModelGraph = 7
 
@@ -30,13 +30,12 @@ const (
 // onnxTypes are the number types that weights may have.
 var onnxTypes = map[uint64]dtype{1: float32s, 10: float16s, 16: bfloat16s}
 
-// parseONNX returns the weights of a model. The keys are the names that the weights have in safetensors. The weights
-// share the memory of `data`, unless they had to be transposed. The graph is not executed. It is read only to find out
-// which linear layer uses which weights: exporters transpose and rename weights, but keep the names of the layers'
-// biases.
+// parseONNX returns the weights of a model by their names in safetensors. They share the memory of `data`, except for
+// those that had to be transposed. The graph is not executed, only read to find out which linear layer uses which
+// weights: exporters transpose and rename weights, but keep the names of the layers' biases.
 func parseONNX(data []byte) (map[string]tensor, error) {
 	tensors := make(map[string]tensor)
-	products := make(map[string]string) // maps the result of each matrix product to its second factor
+	products := make(map[string]string) // result of each matrix product → its second factor
 	type sum struct{ product, bias string }
 	var sums []sum
 	err := fields(data, func(number protowire.Number, _ uint64, graph []byte) error {
@@ -101,7 +100,7 @@ func (t tensor) transposed() tensor {
 	return tensor{dtype: t.dtype, shape: []int{columns, rows}, data: data}
 }
 
-// fields calls the function `visit` with the number of each field in a message and with the field's value or bytes.
+// fields calls `visit` with the number of each field in a message and its value or bytes.
 func fields(message []byte, visit func(number protowire.Number, value uint64, bytes []byte) error) error {
 	for len(message) > 0 {
 		number, kind, n := protowire.ConsumeTag(message)
@@ -145,13 +144,13 @@ func parseONNXNode(data []byte) (kind string, inputs []string, output string, er
 	return kind, inputs, output, err
 }
 
-// parseONNXTensor parses an initializer. If the tensor has a number type that is not in onnxTypes, ok is false.
+// parseONNXTensor parses an initializer. ok is false if its number type is not in onnxTypes.
 func parseONNXTensor(data []byte) (name string, t tensor, ok bool, err error) {
 	var dims []uint64
 	var kind, location uint64
 	err = fields(data, func(number protowire.Number, value uint64, bytes []byte) error {
 		switch number {
-		case onnxTensorDims: // single values, or a packed list
+		case onnxTensorDims: // single values or a packed list
 			if bytes == nil {
 				dims = append(dims, value)
 			}

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// pairTemplate says how the tokens of a query and of a passage become the input of a cross-encoder.
+// pairTemplate says how the tokens of a query and a passage become the input of a cross-encoder.
 type pairTemplate struct {
 	start, middle, end []int32 // special tokens before the query, between query and passage, and after the passage
 	typed              bool    // whether the passage and the special tokens after it have token type 1 instead of 0
@@ -18,12 +18,12 @@ func (p *pairTemplate) special() int { return len(p.start) + len(p.middle) + len
 // pair is the input of a cross-encoder.
 type pair struct {
 	tokens  []int32
-	passage int // index of the first token of the passage
+	passage int // index of the passage's first token
 }
 
-// join returns the tokens of a query and a passage, and the special tokens, at most `limit` in total. It drops tokens
-// from the end of the longer of the two texts and, once they are equally long, from both. The tokenizers library calls
-// this strategy longest_first. Texts with more tokens than 2*limit count as equally long.
+// join returns the tokens of a query and a passage with the special tokens, at most `limit` in total. It drops tokens
+// from the end of the longer text and, once both are equally long, from both; the tokenizers library calls this
+// longest_first. Texts with more tokens than 2*limit count as equally long.
 func (p *pairTemplate) join(query, passage []int32, limit int) pair {
 	short, long := len(query), len(passage)
 	swapped := short > long
@@ -42,8 +42,7 @@ func (p *pairTemplate) join(query, passage []int32, limit int) pair {
 	return pair{slices.Concat(p.start, query[:short], p.middle, passage[:long], p.end), first}
 }
 
-// parts returns the tokens of a query or passage, without special tokens. Use join to combine the results for a query
-// and a passage.
+// parts returns the tokens of a query or passage without special tokens, as input for join.
 func (t *tokenizer) parts(text string, limit int) []int32 {
 	return t.segmenter.appendTokens(nil, text, 2*limit)
 }

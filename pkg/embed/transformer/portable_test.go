@@ -23,7 +23,7 @@ func TestFusedOperationsAreRoundedOnce(t *testing.T) {
 		v, _ := sum.Float32()
 		return v
 	}
-	twice := 0 // results that are wrong if they are rounded twice
+	twice := 0 // results that two roundings would get wrong
 	for i := range 300_000 {
 		x, y, z := number(4), number(4), number(30)
 		switch i % 3 {

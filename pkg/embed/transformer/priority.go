@@ -6,30 +6,29 @@ import (
 	"time"
 )
 
-// Maximum time that passages wait for queries before they compute the next layer. Because of this limit, passages make
-// progress even if queries keep arriving.
+// Maximum time that passages wait for queries before they compute the next layer. It lets passages make progress even
+// if queries keep coming.
 const maxYieldTime = 50 * time.Millisecond
 
-// Priority lets queries run before passages, because users wait for queries and passages use all cores. Passages check
-// for queries between the layers of the network. A layer takes a few milliseconds. Use NewPriority to create a
-// Priority.
+// Priority lets queries run before passages, because users wait for queries while passages use all cores. Passages
+// check for queries between the layers of the network; a layer takes a few milliseconds. Create a Priority with
+// NewPriority.
 type Priority struct {
 	maxYield time.Duration
-	waiting  func() // test hook that is called when passages give way; may be nil
+	waiting  func() // test hook called when passages give way; may be nil
 
 	mu      sync.Mutex
 	queries int
 	idle    chan struct{} // closed when no query is running
 }
 
-// processPriority is the default Priority of all models in this process. They share it because they share the
-// processors.
+// processPriority is the default Priority of all models in this process, which share the processors.
 var processPriority = NewPriority()
 
-// NewPriority returns a Priority that is ready for use.
+// NewPriority returns a Priority.
 func NewPriority() *Priority { return &Priority{maxYield: maxYieldTime} }
 
-// begin registers a running query. `end` must be called when the query is done.
+// begin registers a running query. Call `end` when the query is done.
 func (p *Priority) begin() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -46,7 +45,7 @@ func (p *Priority) end() {
 	}
 }
 
-// yield waits until no query is running, the maximum time has passed or ctx is done.
+// yield waits until no query is running, the maximum time has passed, or ctx is done.
 func (p *Priority) yield(ctx context.Context) {
 	p.mu.Lock()
 	queries, idle := p.queries, p.idle

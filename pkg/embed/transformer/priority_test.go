@@ -22,7 +22,7 @@ func TestPassagesYieldToQueriesBetweenLayers(t *testing.T) {
 		done <- err
 	}()
 	<-waiting
-	if _, err := e.Embed(t.Context(), []string{"a mat"}, embed.Query); err != nil { // a query does not wait for other queries
+	if _, err := e.Embed(t.Context(), []string{"a mat"}, embed.Query); err != nil { // queries do not wait for one another
 		t.Fatal(err)
 	}
 	select {

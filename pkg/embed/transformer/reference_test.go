@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestARealModelAgreesWithItsReference tests a model that is too large for the repository. SLUICE_TEST_MODEL is the
-// model's directory, and SLUICE_TEST_MODEL_REFERENCE is a file written by testdata/reference.py.
+// TestARealModelAgreesWithItsReference tests a model too large for the repository. SLUICE_TEST_MODEL is its directory,
+// and SLUICE_TEST_MODEL_REFERENCE a file from testdata/reference.py.
 func TestARealModelAgreesWithItsReference(t *testing.T) {
 	t.Parallel()
 	directory, reference := os.Getenv("SLUICE_TEST_MODEL"), os.Getenv("SLUICE_TEST_MODEL_REFERENCE")

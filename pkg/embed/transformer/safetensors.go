@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	maxWeights       = 4 << 30  // maximum size of a file of weights in bytes; supported models have up to 2.3 GB
+	maxWeights       = 4 << 30  // maximum size of a weights file in bytes; supported models have up to 2.3 GB
 	maxHeader        = 16 << 20 // maximum size of the header in bytes
 	maxTensors       = 20_000
 	maxTensorNameLen = 512
@@ -17,14 +17,14 @@ const (
 
 var errMalformed = errors.New("malformed")
 
-// Suffix of the name of a tensor that holds the scales of an int8 tensor's rows.
+// Suffix of the name of the tensor with the scales of an int8 tensor's rows.
 const scaleSuffix = "_scale"
 
-// parseSafetensors returns the weights in a safetensors file, by their names. Weights are floating-point tensors, and
-// int8 tensors of two dimensions that have a float32 tensor with one scale per row; its name ends in scaleSuffix. Other
-// tensors, such as position ids, are skipped. The tensors share the memory of `data`.
+// parseSafetensors returns the weights in a safetensors file by name: floating-point tensors, and int8 tensors of two
+// dimensions for which a float32 tensor, whose name ends in scaleSuffix, has one scale per row. Other tensors, such as
+// position ids, are skipped. The tensors share the memory of `data`.
 //
-// A file consists of the length of the header (8 bytes), the header (JSON) and the numbers.
+// A file consists of the header's length (8 bytes), the header (JSON) and the numbers.
 func parseSafetensors(data []byte) (map[string]tensor, error) {
 	if len(data) < 8 {
 		return nil, fmt.Errorf("%w: a file of %d bytes is too short for safetensors", errMalformed, len(data))
@@ -58,7 +58,7 @@ func parseSafetensors(data []byte) (map[string]tensor, error) {
 	return tensors, attachScales(tensors)
 }
 
-// attachScales gives each int8 tensor the scales of its rows. It removes int8 tensors that have no scales.
+// attachScales gives each int8 tensor the scales of its rows. It removes int8 tensors without scales.
 func attachScales(tensors map[string]tensor) error {
 	for name, t := range tensors {
 		if t.dtype != int8s {

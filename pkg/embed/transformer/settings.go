@@ -24,7 +24,7 @@ const (
 	maxSequence = 8192 // maximum number of tokens per text
 )
 
-// settings holds the settings from the configuration files in a model's directory.
+// settings holds the settings from a model's configuration files.
 type settings struct {
 	kind         string // "bert" or "xlm-roberta"
 	name         string
@@ -45,15 +45,15 @@ type settings struct {
 	chinese      bool
 }
 
-// directory gives access to the files in a model's directory, and to no files outside it.
+// directory gives access to the files in a model's directory, but to none outside it.
 type directory struct {
 	name  string
 	root  *os.Root
 	files map[string]string // content by name, if root is nil
 }
 
-// read returns the content of a file. The error is fs.ErrNotExist if the file does not exist. If the file is too large,
-// the error names the limit.
+// read returns the content of a file, or fs.ErrNotExist if there is no such file. If the file is too large, the error
+// names the limit.
 func (d directory) read(name string, limit int64) ([]byte, error) {
 	if d.root == nil {
 		content, ok := d.files[name]
@@ -62,7 +62,7 @@ func (d directory) read(name string, limit int64) ([]byte, error) {
 		}
 		return unsafe.Slice(unsafe.StringData(content), len(content)), nil // no caller modifies the bytes
 	}
-	info, err := d.root.Stat(name) // before the file is opened, because opening a pipe would block
+	info, err := d.root.Stat(name) // before opening the file, because opening a pipe would block
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", d.path(name), withoutPath(err))
 	}
@@ -86,8 +86,7 @@ func (d directory) read(name string, limit int64) ([]byte, error) {
 
 func (d directory) path(name string) string { return path.Join(d.name, name) }
 
-// withoutPath returns the error without the operation and the path, because the surrounding message already contains
-// them.
+// withoutPath returns the error without the operation and path, which the surrounding message already contains.
 func withoutPath(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
@@ -95,7 +94,7 @@ func withoutPath(err error) error {
 	return err
 }
 
-// readJSON decodes a JSON file of limited size into v. If the file does not exist, it returns false and no error.
+// readJSON decodes a JSON file of limited size into v. It returns false and no error if the file does not exist.
 func (d directory) readJSON(name string, v any) (bool, error) {
 	data, err := d.read(name, maxSettings)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -181,8 +180,8 @@ func (d directory) readConfig(s *settings) error {
 	return nil
 }
 
-// modelName derives a model's common name from its origin. It returns "" if the origin contains no character that is
-// allowed in a name.
+// modelName derives a model's common name from its origin. It returns "" if the origin has no character that a name may
+// contain.
 func modelName(origin string) string {
 	name := path.Base(strings.TrimRight(strings.ReplaceAll(origin, `\`, "/"), "/"))
 	name = strings.Map(func(r rune) rune {
@@ -194,7 +193,7 @@ func modelName(origin string) string {
 	return strings.Trim(name[:min(len(name), 80)], ".-_")
 }
 
-// readModules reads modules.json, which lists the modules after the network, and the configuration of pooling.
+// readModules reads modules.json, which lists the modules after the network, and the pooling configuration.
 func (d directory) readModules(s *settings) error {
 	var modules []struct{ Path, Type string }
 	if _, err := d.readJSON("modules.json", &modules); err != nil {
@@ -226,8 +225,8 @@ func (d directory) readModules(s *settings) error {
 		return err
 	}
 	others := p.Max || p.Weighted || p.Last || p.Prompt != nil && !*p.Prompt
-	// Some models divide the sum of the vectors by the square root of the number of tokens, not by the number of
-	// tokens. That makes no difference, because the vector is scaled to length 1 afterwards.
+	// Some models divide the sum of the vectors by the square root of the number of tokens instead of the number. That
+	// makes no difference, because the vector is then scaled to length 1.
 	switch mean := p.Mean || p.Root; {
 	case !found, !others && mean && !p.First && p.Mode == "", p.Mode == "mean" && !others:
 		s.pool = poolMean
@@ -239,8 +238,8 @@ func (d directory) readModules(s *settings) error {
 	return nil
 }
 
-// readLengths reads the maximum number of tokens per text. For a tokeniser that has only a vocabulary file, it also
-// reads the tokeniser's options.
+// readLengths reads the maximum number of tokens per text and, for a tokeniser with only a vocabulary file, the
+// tokeniser's options.
 func (d directory) readLengths(s *settings) error {
 	var sentence struct {
 		MaxTokens int `json:"max_seq_length"`
@@ -249,7 +248,7 @@ func (d directory) readLengths(s *settings) error {
 		return err
 	}
 	tokens := struct {
-		MaxTokens float64 `json:"model_max_length"` // 1e30 if there is no limit
+		MaxTokens float64 `json:"model_max_length"` // 1e30 without a limit
 		LowerCase *bool   `json:"do_lower_case"`
 		Accents   *bool   `json:"strip_accents"`
 		Chinese   *bool   `json:"tokenize_chinese_chars"`
@@ -272,8 +271,8 @@ func (d directory) readLengths(s *settings) error {
 	return nil
 }
 
-// firstPosition returns the index of the row in the position table that belongs to the first token of a text. In
-// RoBERTa models, this is the padding token's id plus 1; in other models, it is 0.
+// firstPosition returns the row of the position table for the first token of a text: the padding token's id plus 1 in
+// RoBERTa models, and 0 in others.
 func (s *settings) firstPosition() int {
 	if s.kind == "xlm-roberta" {
 		return s.padding + 1
@@ -306,7 +305,7 @@ func (d directory) readPrompts(s *settings) error {
 // Maximum length of a prompt in bytes.
 const maxPrompt = 4096
 
-// prompt returns the first of the named prompts that exists or, if none does, the default prompt.
+// prompt returns the first of the named prompts that exists, or else the default prompt.
 func (s *settings) prompt(names ...string) string {
 	for _, name := range append(slices.Clone(names), "") {
 		if prompt, ok := s.prompts[name]; ok {

@@ -13,7 +13,7 @@ const (
 	float32s dtype = iota
 	float16s
 	bfloat16s
-	int8s // integers, each multiplied by the scale of its row
+	int8s // integers, each times the scale of its row
 )
 
 func (d dtype) size() int {
@@ -34,7 +34,7 @@ type tensor struct {
 	scales []float32 // of int8s: one number per row, which has at least one element
 }
 
-// decode decodes len(out) numbers from the tensor into `out`, starting with the number at index `first`.
+// decode decodes len(out) numbers of the tensor into `out`, starting at index `first`.
 func (t tensor) decode(out []float32, first int) {
 	data := t.data[first*t.dtype.size():]
 	switch t.dtype {
@@ -81,8 +81,8 @@ func float16(bits uint16) float32 {
 	return math.Float32frombits(sign | (exponent+112)<<23 | fraction<<13)
 }
 
-// elements returns the number of elements in a tensor with the given shape. It returns an error if a dimension is
-// negative, or if the elements would not fit into a file of maxWeights bytes.
+// elements returns the number of elements in a tensor of this shape. It fails if a dimension is negative, or if the
+// elements would not fit into maxWeights bytes.
 func elements(shape []int) (int, error) {
 	n := 1
 	for _, d := range shape {
@@ -94,8 +94,7 @@ func elements(shape []int) (int, error) {
 	return n, nil
 }
 
-// table is a tensor whose rows are decoded when they are looked up. A vocabulary has many vectors, and most are never
-// used.
+// table is a tensor whose rows are decoded on lookup, because most of a vocabulary's many vectors are never used.
 type table struct {
 	tensor
 }

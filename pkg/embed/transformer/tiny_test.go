@@ -46,7 +46,7 @@ func TestModelsForTheReferenceAreWritten(t *testing.T) {
 	}
 }
 
-// expectation contains the tokens and the vector that the reference implementation returned for a text.
+// expectation holds the tokens and vector of a text by the reference implementation.
 type expectation struct {
 	Text   string
 	IDs    []int32

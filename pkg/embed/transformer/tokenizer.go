@@ -11,14 +11,14 @@ import (
 
 // segmenter splits text into tokens.
 type segmenter interface {
-	// appendTokens appends the tokens of text to `tokens` and returns the result, which has at most `limit` tokens.
+	// appendTokens appends the tokens of text to `tokens`, which then has at most `limit` tokens, and returns it.
 	appendTokens(tokens []int32, text string, limit int) []int32
-	// coverage describes the pieces of the vocabulary.
+	// coverage describes the vocabulary's pieces.
 	coverage() *vocabularyCoverage
 }
 
-// tokenizer turns texts into the network's input: special tokens that mark the beginning, the tokens of the text, and
-// special tokens that mark the end.
+// tokenizer turns texts into the network's input: special tokens for the beginning, the tokens of the text, and special
+// tokens for the end.
 type tokenizer struct {
 	segmenter     segmenter
 	before, after []int32
@@ -26,7 +26,7 @@ type tokenizer struct {
 	processor     json.RawMessage // post_processor in tokenizer.json; nil if the tokeniser is vocab.txt
 }
 
-// tokens returns the tokens of the text and the special tokens around them, at most `limit` in total. `limit` must
+// tokens returns the tokens of the text with the special tokens around them, at most `limit` in total. `limit` must
 // exceed special().
 func (t *tokenizer) tokens(text string, limit int) []int32 {
 	tokens := make([]int32, len(t.before), min(limit, t.special()+len(text)/2+8))
@@ -59,7 +59,7 @@ type tokenizerFile struct {
 	} `json:"model"`
 }
 
-// readTokenizer reads tokenizer.json, or vocab.txt if tokenizer.json is missing.
+// readTokenizer reads tokenizer.json or, if it is missing, vocab.txt.
 func (d directory) readTokenizer(s *settings) (*tokenizer, error) {
 	data, err := d.read("tokenizer.json", maxTokenizer)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -76,7 +76,7 @@ func (d directory) readTokenizer(s *settings) (*tokenizer, error) {
 	return t, nil
 }
 
-// readVocabulary reads vocab.txt. It has one token per line; the id of a token is its line number.
+// readVocabulary reads vocab.txt, which has one token per line; a token's id is its line number.
 func (d directory) readVocabulary(s *settings) (*tokenizer, error) {
 	data, err := d.read("vocab.txt", maxTokenizer)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -131,8 +131,8 @@ func boundaryTokens(ids map[string]int32) (first, last int32, err error) {
 	return first, last, nil
 }
 
-// parseTokenizer parses the tokenizer.json of a supported kind of tokeniser. All ids must be less than `words`, the
-// size of the model's vocabulary.
+// parseTokenizer parses the tokenizer.json of a supported tokeniser. All ids must be less than `words`, the size of the
+// model's vocabulary.
 func parseTokenizer(data []byte, words int) (*tokenizer, error) {
 	var file tokenizerFile
 	if err := json.Unmarshal(data, &file); err != nil {
@@ -208,7 +208,7 @@ func (f *tokenizerFile) wordPiece(words int) (segmenter, error) {
 	return w, nil
 }
 
-// decode works like json.Unmarshal, but leaves v unchanged if there is no value.
+// decode is like json.Unmarshal, but leaves v unchanged if there is no value.
 func decode(raw json.RawMessage, v any) error {
 	if len(raw) == 0 {
 		return nil
@@ -216,7 +216,7 @@ func decode(raw json.RawMessage, v any) error {
 	return json.Unmarshal(raw, v)
 }
 
-// setBoundaryTokens determines the special tokens that begin and end each text.
+// setBoundaryTokens determines the special tokens at the beginning and end of each text.
 func (f *tokenizerFile) setBoundaryTokens(t *tokenizer, words int) error {
 	var p struct {
 		Type   string `json:"type"`

@@ -1,16 +1,16 @@
 // Package transformer computes embeddings in process with a sentence-transformers model of the BERT family, such as
-// all-MiniLM-L6-v2, bge-small, e5-small or multilingual-e5-small. The model is read from a directory.
+// all-MiniLM-L6-v2, bge-small, e5-small or multilingual-e5-small. It reads the model from a directory.
 //
 // Tokens match those of the Python libraries, and vectors match up to rounding, with three exceptions. The names of
-// special tokens ("[SEP]", "</s>") are ordinary text. Characters that are newer than the libraries' Unicode tables
-// follow Go's tables. The vector of a text without tokens is zero.
+// special tokens ("[SEP]", "</s>") are ordinary text. Characters newer than the libraries' Unicode tables follow Go's
+// tables. The vector of a text without tokens is zero.
 //
-// For any text, the vector of each kernel has a cosine similarity of at least 0.99999 to that of the Python libraries.
+// The vectors of each kernel have a cosine similarity of at least 0.99999 to those of the Python libraries.
 //
 // Batches are not padded: the tokens of several texts form one matrix, and only attention treats the texts separately.
-// Matrices are multiplied by a kernel that uses the processor's vector instructions (AVX-512, AVX2, NEON). Without
-// these, plain Go is used, which is about twenty times slower. The weights are in fixed point (see fixedPoint), and all
-// kernels compute identical vectors.
+// A kernel multiplies matrices with the processor's vector instructions (AVX-512, AVX2, NEON) or, without these, in
+// plain Go, which is about twenty times slower. The weights are in fixed point (see fixedPoint), and all kernels
+// compute identical vectors.
 package transformer
 
 import (
@@ -31,33 +31,32 @@ import (
 	"github.com/sluice/sluice/pkg/processors"
 )
 
-// Config says where the model is and how it is used. All fields except Directory have defaults, which apply if the
-// field is zero.
+// Config says where the model is and how to use it. Zero fields get defaults, except that either Directory or Files is
+// required.
 type Config struct {
-	// Directory contains the model as published: config.json; tokenizer.json or vocab.txt; model.safetensors or
-	// model.onnx (also in onnx/); and, if the model has them, modules.json, 1_Pooling/config.json,
-	// sentence_bert_config.json, tokenizer_config.json and config_sentence_transformers.json. The directory is read
-	// only by Open.
+	// Directory contains the model as published: config.json; tokenizer.json or vocab.txt; model.safetensors or model.onnx
+	// (also in onnx/); and, if the model has them, modules.json, 1_Pooling/config.json, sentence_bert_config.json,
+	// tokenizer_config.json and config_sentence_transformers.json. Only Open reads the directory.
 	Directory string
 
 	// Files contains the model's files by name, instead of a directory. They are not copied.
 	Files map[string]string
 
-	// QueryPrefix and PassagePrefix are prepended to queries and passages, for models that were trained with such
-	// prefixes ("query: ", "passage: "). nil selects the prefix in the model's configuration, which is often empty.
-	// PassagePrefix is part of the model's ID, because passages with and without the prefix cannot be compared.
+	// QueryPrefix and PassagePrefix are prepended to queries and passages, for models trained with such prefixes ("query:
+	// ", "passage: "). nil selects the prefix in the model's configuration, which is often empty. PassagePrefix is part of
+	// the model's ID, because passages with and without the prefix cannot be compared.
 	QueryPrefix, PassagePrefix *string
 
 	// MaxTokens is the number of tokens after which texts are truncated. If it is 0 or above the limit in the model's
 	// configuration, that limit applies; otherwise MaxTokens is part of the model's ID.
 	MaxTokens int
 
-	// Threads is the number of batches that are computed at the same time, separately for queries and for passages. The
-	// default is processors.Count.
+	// Threads is the number of batches computed at the same time, separately for queries and passages; default
+	// processors.Count.
 	Threads int
 
-	// Priority makes passages wait while queries of this model are running. It affects the passages of all models with
-	// the same Priority. By default, all models of the process share one.
+	// Priority makes passages wait while queries of this model are running. It affects the passages of all models with the
+	// same Priority. By default, all models of the process share one.
 	Priority *Priority
 }
 
@@ -75,11 +74,11 @@ type Embedder struct {
 
 var _ embed.Embedder = (*Embedder)(nil)
 
-// Number of tokens in a batch, unless a single text has more. It is large enough that the weights are read rarely, and
+// Number of tokens in a batch, unless a single text has more. It is large enough that weights are read rarely, and
 // small enough that the batch fits into the processor's cache.
 const batchTokens = 384
 
-// Open reads the model. This takes about a second, and as much memory as the weights (50 to 500 MB for small models).
+// Open reads the model, which takes about a second and as much memory as the weights (50 to 500 MB for small models).
 // Errors name the file and say what to do.
 func Open(config Config) (*Embedder, error) {
 	return open(config, kernels()[0])
@@ -136,16 +135,14 @@ func open(config Config, kn *kernel) (*Embedder, error) {
 	return e, nil
 }
 
-// modelNames contains the common names of models, by the digest of their weights. It is needed for models whose
-// configuration names only the base model.
+// modelNames maps digests of weights to common names, for models whose configuration names only the base model.
 var modelNames = map[string]string{
 	"53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db": "all-MiniLM-L6-v2",
 	"1a55775f53449dac10a2bcbc312469fac40b96d53198c407081a831f81c98477": "multilingual-e5-small",
 }
 
-// readNetwork reads the weights from the first weights file that exists. It returns the network and a digest of that
-// file. If the function `more` is not nil, it is called with the network and the file's tensors, to build further parts
-// of the model.
+// readNetwork reads the weights from the first weights file that exists, and returns the network and the file's digest.
+// If `more` is not nil, it is called with the network and the file's tensors, to build further parts of the model.
 func (d directory) readNetwork(s *settings, kn *kernel, more func(*network, map[string]tensor) error) (*network, string, error) {
 	for _, file := range []struct {
 		name  string
@@ -185,8 +182,8 @@ func digestOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// identity returns a digest of everything that affects the vectors of passages. The digest distinguishes different
-// models that have the same name, and does not depend on the directory.
+// identity returns a digest of everything that affects the vectors of passages. It distinguishes models of the same
+// name and does not depend on the directory.
 func (e *Embedder) identity(s *settings, weights string) string {
 	all, err := json.Marshal([]any{weights, e.tokenizer.digest, e.prefixes[embed.Passage], e.maxTokens, s.pool, s.activation, s.epsilon, s.heads})
 	if err != nil {
@@ -196,19 +193,18 @@ func (e *Embedder) identity(s *settings, weights string) string {
 }
 
 // Model implements embed.Embedder. The ID consists of the model's common name, or the name in its configuration, and a
-// digest of the model's content. The directory can therefore be moved or renamed, and a retrained model gets another
-// ID.
+// digest of its content. The directory can therefore be moved or renamed, and a retrained model gets another ID.
 func (e *Embedder) Model() embed.Model { return e.model }
 
-// MaxTokens returns the maximum number of tokens per text, including the prefix and the special tokens. Longer texts
-// are truncated.
+// MaxTokens returns the maximum number of tokens per text, including the prefix and special tokens. Longer texts are
+// truncated.
 func (e *Embedder) MaxTokens() int { return e.maxTokens }
 
-// Maximum number of tokens that Tokens counts. It is many times the limit of any model.
+// Maximum number of tokens that Tokens counts, many times the limit of any model.
 const maxCountedTokens = 1 << 20
 
-// Tokens returns the number of tokens in a passage, including the prefix and the special tokens. It counts up to
-// maxCountedTokens. Only the first MaxTokens are embedded.
+// Tokens returns the number of tokens in a passage, including the prefix and special tokens, up to maxCountedTokens.
+// Only the first MaxTokens are embedded.
 func (e *Embedder) Tokens(passage string) int {
 	return len(e.tokenizer.tokens(e.prefixes[embed.Passage]+passage, maxCountedTokens))
 }
@@ -217,7 +213,7 @@ func (e *Embedder) Tokens(passage string) int {
 func (e *Embedder) Kernel() string { return e.network.kernel.name }
 
 // Embed implements embed.Embedder. The vector of a text without tokens is zero. A text's vector does not depend on the
-// other texts in the call. Passages use all threads and give way to queries. Embed fails only if ctx is done.
+// other texts. Passages use all threads and give way to queries. Embed fails only if ctx is done.
 func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
 	backing := make([]float32, len(texts)*e.model.Dimensions)
@@ -260,14 +256,14 @@ func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purp
 	return vectors, nil
 }
 
-// batch holds the tokens of some texts, and the texts' indexes in the call.
+// batch holds the tokens of some texts and the texts' indexes in the call.
 type batch struct {
 	texts  [][]int32
 	places []int
 }
 
-// batches yields batches of texts. It omits texts that have no tokens besides the special ones, and tokenises each text
-// only when its batch is built.
+// batches yields batches of texts. It omits texts with only special tokens, and tokenises each text only when it builds
+// the batch.
 func (e *Embedder) batches(texts []string, purpose embed.Purpose) func(yield func(batch) bool) {
 	return func(yield func(batch) bool) {
 		var next batch

@@ -20,8 +20,8 @@ type unigram struct {
 	known   vocabularyCoverage
 
 	normalise      func(string) string
-	split          bool // whether text is split at all white space; otherwise only at spaces
-	addPrefixSpace bool // whether a text that does not begin with a space gets a mark; with split, this applies to each word
+	split          bool // whether text is split at all white space instead of only at spaces
+	addPrefixSpace bool // whether a text that does not begin with a space gets a mark; with split, whether each word does
 }
 
 type piece struct {
@@ -31,7 +31,7 @@ type piece struct {
 
 const (
 	spaceMark      = "▁" // stands for a space
-	unknownPenalty = 10  // difference between the log probabilities of the rarest piece and of an unknown character
+	unknownPenalty = 10  // difference between the log probabilities of the rarest piece and an unknown character
 	maxPiece       = 256 // maximum size of a piece in bytes
 )
 
@@ -86,7 +86,7 @@ func (f *tokenizerFile) unigram(words int) (segmenter, error) {
 	return u, nil
 }
 
-// readSplitter parses the rule that splits text into words. It accepts Metaspace, alone or after WhitespaceSplit.
+// readSplitter parses the rule for splitting text into words. It accepts Metaspace, alone or after WhitespaceSplit.
 func (u *unigram) readSplitter(raw json.RawMessage) error {
 	type step struct {
 		Type   string `json:"type"`
@@ -111,8 +111,8 @@ func (u *unigram) readSplitter(raw json.RawMessage) error {
 		case s.Type == "WhitespaceSplit" && i == 0 && len(steps) == 2:
 			u.split = true
 		case s.Type == "Metaspace" && s.Sign == spaceMark && i == len(steps)-1 && (s.Split == nil || *s.Split):
-			// With the scheme "first", a space mark is added only to the first word of a text. All other words already
-			// have a mark for the space before them, unless WhitespaceSplit has removed that space.
+			// With the scheme "first", only the first word of a text gets a space mark. All other words already have one for the
+			// space before them, unless WhitespaceSplit has removed that space.
 			if u.split && s.Scheme == "first" {
 				return errors.New("a Metaspace with the scheme \"first\" after WhitespaceSplit cannot run in-process; run the model on a model server instead")
 			}
@@ -139,8 +139,8 @@ func (u *unigram) appendTokens(tokens []int32, text string, limit int) []int32 {
 			if len(tokens) >= limit {
 				break
 			}
-			// Cut a very long word: its first maxLen bytes yield more than limit tokens, unless they contain long runs
-			// of unknown characters.
+			// Cut a very long word: its first maxLen bytes yield more than limit tokens, unless they contain long runs of
+			// unknown characters.
 			if maxLen := (limit + 16) * u.longest; len(word) > maxLen {
 				word = strings.ToValidUTF8(word[:maxLen], "")
 			}
@@ -198,11 +198,11 @@ type viterbi struct {
 // ending is the most probable sequence of pieces for a prefix of a word.
 type ending struct {
 	score float64
-	start int32 // where the last piece starts, or -1 if no sequence of pieces matches
+	start int32 // start of the last piece, or -1 if no sequence of pieces matches
 	id    int32
 }
 
-// spell appends the pieces of a word to tokens. A run of unknown characters becomes one unknown token.
+// spell appends the pieces of a word to tokens. A run of unknown characters becomes a single unknown token.
 func (u *unigram) spell(v *viterbi, tokens []int32, word string) []int32 {
 	v.ends = v.ends[:0]
 	for range len(word) + 1 {

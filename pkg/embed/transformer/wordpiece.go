@@ -11,10 +11,10 @@ import (
 )
 
 // wordPiece is the tokeniser of BERT. It splits text at white space and around punctuation, and divides words into the
-// longest pieces that match. The names of special tokens are ordinary text.
+// longest matching pieces. The names of special tokens are ordinary text.
 type wordPiece struct {
 	starts  map[string]int32 // pieces that begin a word
-	rest    map[string]int32 // pieces that continue a word, without their prefix
+	rest    map[string]int32 // pieces that continue a word, without the prefix
 	longest int              // size of the longest piece in bytes
 	maxWord int              // maximum length of a word in characters; a longer word is unknown as a whole
 	unknown int32
@@ -28,7 +28,7 @@ type wordPiece struct {
 
 const (
 	maxWordRunes = 1000    // maximum value of maxWord
-	segment      = 4 << 10 // text is normalised in segments of this many bytes, so that text beyond the token limit is not normalised
+	segment      = 4 << 10 // size in bytes of the segments in which text is normalised, so as not to normalise text beyond the token limit
 )
 
 // newWordPiece divides the vocabulary into pieces that begin a word and pieces that continue one.
@@ -54,8 +54,7 @@ func newWordPiece(ids map[string]int32, unknown, prefix string, maxWord int) (*w
 		} else {
 			w.known.add(id, piece, false)
 		}
-		// Continuing pieces are added here, too, with their prefix "##": a text may contain a word that really begins
-		// with "##".
+		// Continuing pieces are added here too, with their prefix "##", because a word in a text may really begin with "##".
 		w.starts[piece] = id
 		w.longest = max(w.longest, len(piece))
 	}
@@ -110,7 +109,7 @@ func (w *wordPiece) appendTokens(tokens []int32, text string, limit int) []int32
 	return tokens[:min(len(tokens), max(limit, 0))]
 }
 
-// cutSegment splits off a segment at a space, so that no character is separated from its combining marks. A very long
+// cutSegment splits off a segment at a space, so as not to separate characters from their combining marks. A very long
 // run without spaces is split anywhere.
 func cutSegment(text string) (part, rest string) {
 	if len(text) <= segment {
@@ -131,7 +130,7 @@ func (w *wordPiece) appendRune(word []byte, r rune) []byte {
 	case !w.lower:
 	case 'A' <= r && r <= 'Z':
 		r += 'a' - 'A'
-	case r == 'İ': // the only character whose lower case has two characters
+	case r == 'İ': // the only character with two lower-case characters
 		return append(word, "i̇"...)
 	case r >= utf8.RuneSelf:
 		r = unicode.ToLower(r)
@@ -139,8 +138,8 @@ func (w *wordPiece) appendRune(word []byte, r rune) []byte {
 	return utf8.AppendRune(word, r)
 }
 
-// appendWord divides a word into pieces. Beginning at the start of the word, it always takes the longest piece that
-// matches. If at some point no piece matches, the whole word is one unknown token.
+// appendWord divides a word into pieces, taking the longest matching piece each time. If no piece matches at some
+// point, the whole word is one unknown token.
 func (w *wordPiece) appendWord(tokens []int32, word []byte, runes int) []int32 {
 	if runes > w.maxWord {
 		return append(tokens, w.unknown)
@@ -158,7 +157,7 @@ func (w *wordPiece) appendWord(tokens []int32, word []byte, runes int) []int32 {
 	return tokens
 }
 
-// longestPiece returns the longest piece that is a prefix of text: its id, and its length in bytes. The length is 0 if
+// longestPiece returns the id and length in bytes of the longest piece that the text begins with. The length is 0 if
 // there is none.
 func longestPiece(pieces map[string]int32, text []byte, longest int) (id int32, length int) {
 	for end := min(len(text), longest); end > 0; end-- {
@@ -203,7 +202,7 @@ func (w *wordPiece) classOf(r rune) class {
 }
 
 // isIdeograph reports whether r is in one of the blocks that BERT tokenisers split into single characters. Like BERT's
-// list, this one omits U+2B820 to U+2B91F, kana and Hangul.
+// list, it omits U+2B820 to U+2B91F, kana and Hangul.
 func isIdeograph(r rune) bool {
 	return r >= 0x4E00 && r <= 0x9FFF || r >= 0x3400 && r <= 0x4DBF || r >= 0x20000 && r <= 0x2A6DF ||
 		r >= 0x2A700 && r <= 0x2B81F || r >= 0x2B920 && r <= 0x2CEAF || r >= 0xF900 && r <= 0xFAFF || r >= 0x2F800 && r <= 0x2FA1F

@@ -1,12 +1,12 @@
-// Command convert writes the files of package minilm from the published model all-MiniLM-L6-v2. It reads a directory
-// that was downloaded by "sluice models pull all-MiniLM-L6-v2", and verifies that the files are the published ones. The
-// same input always produces the same output:
+// Command convert writes the files of package minilm from the published model all-MiniLM-L6-v2. It reads the directory
+// written by "sluice models pull all-MiniLM-L6-v2" and verifies that its files are the published ones. The output is
+// reproducible:
 //
 //	go run ./pkg/embed/minilm/convert data/models/all-MiniLM-L6-v2 pkg/embed/minilm/model
 //
-// Each row of the word vectors and of the weights of linear layers becomes integers of 8 bits with one scale. Other
-// tensors remain 32-bit floats. Tensors that sentence vectors do not need are dropped: the pooler, the position ids,
-// the positions after the model's maximum length, and the placeholders "[unused…]" of the vocabulary.
+// Each row of the word vectors and of the linear layers' weights becomes 8-bit integers with one scale. Other tensors
+// stay 32-bit floats. Tensors that sentence vectors do not need are dropped: the pooler, the position ids, the
+// positions after the maximum length, and the vocabulary's placeholders "[unused…]".
 package main
 
 import (
@@ -32,7 +32,7 @@ const (
 	maxTokens = 256 // max_seq_length in the published sentence_bert_config.json
 )
 
-// config is the published configuration without unused fields, and with the sizes of the converted model.
+// config is the published configuration without unused fields and with the sizes of the converted model.
 const config = `{
   "_name_or_path": "sentence-transformers/all-MiniLM-L6-v2",
   "model_type": "bert",
@@ -129,8 +129,8 @@ func readPublished(directory, name string) ([]byte, error) {
 	return content, nil
 }
 
-// keptWords returns the words of the published vocabulary that can occur in texts, in the order of their ids. It also
-// returns their ids in the published model, which are row numbers of its word vectors.
+// keptWords returns the words of the published vocabulary that can occur in texts, in id order, and their ids in the
+// published model, which are row numbers of its word vectors.
 func keptWords(tokenizer []byte) (words []string, rows []int, err error) {
 	var file struct {
 		Model struct {
@@ -155,7 +155,7 @@ func keptWords(tokenizer []byte) (words []string, rows []int, err error) {
 	return words, rows, nil
 }
 
-// matrix is a tensor of 32-bit floats. A vector is one row.
+// matrix is a tensor of 32-bit floats. A vector has one row.
 type matrix struct {
 	shape []int
 	data  []float32
@@ -196,8 +196,8 @@ type output struct {
 	data  []byte
 }
 
-// quantise converts the published tensors and returns the converted ones by name. Of the word vectors, it keeps only
-// those with the row numbers in `rows`.
+// quantise converts the published tensors and returns the result by name. It keeps only the word vectors with the row
+// numbers in `rows`.
 func quantise(tensors map[string]matrix, rows []int) (map[string]output, error) {
 	out := make(map[string]output)
 	for name, m := range tensors {
@@ -232,7 +232,7 @@ func addFloats(out map[string]output, name string, m matrix) {
 	out[name] = output{dtype: "F32", shape: m.shape, data: data}
 }
 
-// addIntegers converts a matrix to 8-bit integers, and adds two tensors to the output: the integers, and one scale per
+// addIntegers converts a matrix to 8-bit integers and adds two tensors to the output: the integers and one scale per
 // row.
 func addIntegers(out map[string]output, name string, m matrix) {
 	width := m.shape[1]
@@ -260,8 +260,8 @@ func integer(v, scale float32) int8 {
 	return int8(max(-top, min(top, math.RoundToEven(float64(v)/float64(scale)))))
 }
 
-// bestScale returns the scale with the least squared error. Scales that are smaller than needed for the largest number
-// are tried, too, because a row of small numbers with a single large one loses less if the large one is cut.
+// bestScale returns the scale with the least squared error. It also tries scales too small for the largest number: a
+// row of small numbers with a single large one loses less if the large one is cut.
 func bestScale(row []float32) float32 {
 	var largest float32
 	for _, v := range row {
@@ -282,7 +282,7 @@ func bestScale(row []float32) float32 {
 	return best
 }
 
-// encode returns the tensors as a safetensors file. The tensors are in the order of their names.
+// encode returns a safetensors file with the tensors in order of name.
 func encode(tensors map[string]output) ([]byte, error) {
 	type entry struct {
 		Dtype   string `json:"dtype"`
