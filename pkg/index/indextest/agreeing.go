@@ -150,8 +150,8 @@ func (s *suite) sameDense(t *testing.T, name string, want, got []index.Hit) {
 	}
 }
 
-// sameLexical checks that two lexical searches found the same rows with the same terms and scores. Even an engine that
-// estimates scores must be exact for such a small index.
+// sameLexical checks that two lexical searches found the same rows with the same terms and scores. For such a small
+// index, even an engine that estimates scores must be exact.
 func (s *suite) sameLexical(t *testing.T, name string, want, got index.Result) {
 	t.Helper()
 	if !slices.Equal(keys(got.Hits), keys(want.Hits)) {

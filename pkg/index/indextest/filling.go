@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// found runs a search and returns pointers to the unfilled hits.
+// found runs a search and returns pointers to the hits, before they are filled.
 func found(t *testing.T, x index.Index, sp index.Space, q index.Query) []*index.Hit {
 	t.Helper()
 	r, err := x.Search(t.Context(), sp, q)
@@ -23,7 +23,7 @@ func found(t *testing.T, x index.Index, sp index.Space, q index.Query) []*index.
 	return out
 }
 
-// filling tests Fill.
+// filling returns the tests for Fill.
 func (s *suite) filling() map[string]func(*testing.T) {
 	return map[string]func(*testing.T){
 		"hits say whose they are before their rows are read, and have all but the vector and metadata after it": func(t *testing.T) {

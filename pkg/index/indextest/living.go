@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// errStop stops a listing early.
+// errStop ends a listing early.
 var errStop = errors.New("enough")
 
 func (s *suite) living() map[string]func(*testing.T) {
@@ -129,7 +129,7 @@ func (s *suite) living() map[string]func(*testing.T) {
 	}
 }
 
-// byKey returns the hits as a map by key, so that they can be compared without regard to their order.
+// byKey maps the hits by key, so that they can be compared in any order.
 func byKey(hits []index.Hit) map[string]index.Hit {
 	out := make(map[string]index.Hit)
 	for _, h := range hits {
@@ -160,8 +160,8 @@ func (s *suite) writeAndFind(t *testing.T, x index.Index, sp index.Space, dataso
 	}
 }
 
-// checkWhole searches for all rows and checks that each generation is visible completely or not at all, with the right
-// vectors. For a Piecemeal engine, it checks only the vectors.
+// checkWhole searches for all rows. It checks that each generation is either completely visible or not at all, with the
+// right vectors. For a Piecemeal engine, it checks only the vectors.
 func (s *suite) checkWhole(t *testing.T, x index.Index, sp index.Space, size int, seed uint64) {
 	q := vector(seed)
 	r, err := x.Search(t.Context(), sp, index.Query{Vector: q, Limit: 10_000})

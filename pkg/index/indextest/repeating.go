@@ -67,7 +67,7 @@ func (s *suite) repeating() map[string]func(*testing.T) {
 	}
 }
 
-// job returns n rows in one generation.
+// job returns n rows of one generation.
 func job(n int) []index.Row {
 	rows := make([]index.Row, n)
 	for i := range rows {
@@ -85,8 +85,8 @@ func (o Options) reopened(t *testing.T, x index.Index) index.Index {
 	return o.Reopen(t, x)
 }
 
-// checkEachOnce checks, for each method that reads rows, that its results together contain every row in the space
-// exactly once. All rows must belong to generation 1 of datasource "ds".
+// checkEachOnce checks that each method that reads rows returns every row of the space exactly once. All rows must
+// belong to generation 1 of datasource "ds".
 func (s *suite) checkEachOnce(t *testing.T, x index.Index, sp index.Space, want []index.Row) {
 	t.Helper()
 	if diff := gocmp.Diff(want, mustRows(t, x, sp, "ds", 1)); diff != "" {
@@ -102,8 +102,8 @@ func (s *suite) checkEachOnce(t *testing.T, x index.Index, sp index.Space, want 
 	if got := mustStored(t, x, sp); !maps.Equal(got, stored) {
 		t.Errorf("stored %v, want %v", got, stored)
 	}
-	// The limit is larger than the number of rows. An engine may keep hidden copies of rows until their generation is
-	// removed, and the copies count towards the limit.
+	// The limit exceeds the number of rows. An engine may keep hidden copies of rows until their generation is removed,
+	// and the copies count towards the limit.
 	queries := []index.Query{{Vector: vector(1), Limit: 1000}}
 	if !s.opts.DenseOnly {
 		queries = append(queries, index.Query{Text: "chunk", Limit: 1000}, index.Query{Text: "chunk", Vector: vector(1), Limit: 1000})

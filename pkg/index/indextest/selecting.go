@@ -18,7 +18,7 @@ type share struct {
 	passes func(i int) bool
 }
 
-// shares are filters of all selectivities, from nearly all rows to none. One row in a thousand is in the team "rare".
+// shares are filters of all selectivities, from nearly all rows to none. One row in a thousand has the team "rare".
 var shares = []share{
 	{"all but one in a hundred", map[string]any{"hundredth": false}, func(i int) bool { return i%100 != 0 }},
 	{"half", map[string]any{"parity": 1}, func(i int) bool { return i%2 == 1 }},
@@ -56,8 +56,7 @@ func Selective(n, dimensions int) []index.Row {
 	return rows
 }
 
-// selectiveTests returns the tests of selective filters. They are separate from the other tests, because they write
-// many rows.
+// selectiveTests returns the tests of selective filters. They are separate because they write many rows.
 func (s *suite) selectiveTests() map[string]func(*testing.T) {
 	return map[string]func(*testing.T){
 		"a filtered search of many rows returns what a full scan does": func(t *testing.T) {
@@ -71,15 +70,15 @@ func (s *suite) selectiveTests() map[string]func(*testing.T) {
 }
 
 // CheckSelective runs filtered searches on the rows that Selective generates. It checks that the vector search and the
-// lexical search return the same hits and scores as a scan of all rows. If an approximate engine misses rows, they are
-// only logged.
+// lexical search return the same hits and scores as a scan of all rows. Rows missed by an approximate engine are only
+// logged.
 func CheckSelective(t testing.TB, x index.Index, sp index.Space, rows []index.Row, opts Options) {
 	t.Helper()
 	s := &suite{opts: opts.withDefaults()}
 	const limit = 20
 	query := vectorOf(1<<40, sp.Dimensions)
-	// Search without a filter first, to learn the score of every row that contains the words. A filter must not change
-	// these scores.
+	// First search without a filter to learn the score of every row that contains the words. A filter must not change
+	// the scores.
 	words := ""
 	scores := make(map[string]float64)
 	if !opts.DenseOnly {
@@ -139,7 +138,7 @@ func (s *suite) checkHits(t testing.TB, name string, hits []index.Hit, score fun
 	t.Logf("%s: %d of the best %d are found", name, n, len(order))
 }
 
-// checkBest checks that `hits` are the rows with the highest scores, and that their scores are right. Rows with equal
+// checkBest checks that `hits` are the rows with the highest scores, and that the scores are right. Rows with equal
 // scores are interchangeable.
 func (s *suite) checkBest(t testing.TB, name string, hits []index.Hit, score func(index.Hit) float64, all map[string]float64, limit int) {
 	t.Helper()

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// vehicles returns the rows for the tests of synonyms. The key of a row is "ds:1:" followed by its index.
+// vehicles returns the rows for the tests of synonyms. A row's key is "ds:1:" followed by its index.
 func vehicles() []index.Row {
 	texts := []string{
 		"the car stands outside", "the automobile stands outside", "a motor vehicle stands outside", "a motor runs in the garage",
@@ -21,7 +21,7 @@ func vehicles() []index.Row {
 	return rows
 }
 
-// synonyms tests queries with rules.
+// synonyms returns the tests for queries with rules.
 func (s *suite) synonyms() map[string]func(*testing.T) {
 	rules := analysis.NewRules([]analysis.Synonym{
 		{From: "car", To: []string{"automobile", "motor vehicle"}},

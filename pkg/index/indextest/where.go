@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// EnvFilters is the environment variable that sets the number of random filters for the suite to evaluate.
+// EnvFilters is the environment variable that sets how many random filters the suite evaluates.
 const EnvFilters = "TEST_FILTERS"
 
 func filterCount(t *testing.T, otherwise int) int {
@@ -36,8 +36,7 @@ func filterCount(t *testing.T, otherwise int) int {
 // random generates metadata and filters from few keys and values, so that many filters match.
 type random struct{ *rand.Rand }
 
-// pools holds, for each metadata key, the values from which the values of rows are drawn. Most keys have values of one
-// type only.
+// pools holds, for each metadata key, the values that rows may have. Most keys have values of only one type.
 var pools = map[string][]any{
 	"team":                          {"docs", "Docs", "ops", "do", "", "ops team", "日本", "é", "e\u0301"},
 	"year":                          {2024, 2025, 2026, 2025.5, -1, 0, 1e21, 9007199254740991},
@@ -86,7 +85,7 @@ func (g random) metadata() map[string]any {
 	return out
 }
 
-// filter returns a random filter as decoded JSON, which may be invalid.
+// filter returns a random filter as decoded JSON. The filter may be invalid.
 func (g random) filter(depth int) map[string]any {
 	if depth > 0 && g.IntN(3) > 0 {
 		op := []filter.Op{filter.And, filter.Or, filter.Not}[g.IntN(3)]
@@ -100,7 +99,7 @@ func (g random) filter(depth int) map[string]any {
 		return map[string]any{"type": string(op), "filters": list}
 	}
 	key := poolKeys[g.IntN(len(poolKeys))]
-	if g.IntN(2) == 0 { // those of mixed types are errors
+	if g.IntN(2) == 0 { // keys of mixed types lead to errors
 		key = []string{"team", "year", "open", "tags", "day", "url", "place.floor"}[g.IntN(7)]
 	}
 	values := pools[key]
@@ -141,7 +140,7 @@ func (g random) parsed() *filter.Filter {
 	}
 }
 
-// oracle evaluates filters by a scan of all rows.
+// oracle evaluates filters by scanning all rows.
 type oracle struct {
 	rows   []index.Row
 	values []func(string) []filter.Value
@@ -156,7 +155,7 @@ func newOracle(rows []index.Row) oracle {
 }
 
 // matching returns the sorted keys of the rows that match the filter. If the filter has conditions that cannot be
-// compared with the rows' values, matching returns only the metadata keys of these conditions, in `conflicts`.
+// compared with the rows' values, it returns only the metadata keys of these conditions, in `conflicts`.
 func (o oracle) matching(f *filter.Filter) (keys, conflicts []string) {
 	for c := range f.Conditions() {
 		var have filter.Kind
@@ -181,8 +180,8 @@ func (o oracle) matching(f *filter.Filter) (keys, conflicts []string) {
 	return keys, nil
 }
 
-// check runs a search with the filter and compares the hits with those of the oracle. It returns the number of matching
-// rows, or -1 if the search failed as expected.
+// check runs a search with the filter and compares the hits with the oracle's. It returns the number of matching rows,
+// or -1 if the search failed as expected.
 func (o oracle) check(t *testing.T, x index.Index, sp index.Space, f *filter.Filter) int {
 	t.Helper()
 	want, conflicts := o.matching(f)

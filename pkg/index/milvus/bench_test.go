@@ -40,7 +40,7 @@ func newContent(seed uint64) *content {
 	return c
 }
 
-// vector returns a random unit vector, near the centre unless that is nil.
+// vector returns a random unit vector near `centre`. If `centre` is nil, the vector has any direction.
 func (c *content) vector(centre []float32) []float32 {
 	v := make([]float32, benchDimensions)
 	var sum float64
@@ -57,7 +57,7 @@ func (c *content) vector(centre []float32) []float32 {
 	return v
 }
 
-// frequent lists the most frequent words. The language of a text is recognised by them.
+// frequent lists the most frequent words, from which the language of a text is recognised.
 var frequent = strings.Fields("the of and to in is for that with was on by as at from it be are this which")
 
 func (c *content) text(words int) string {
@@ -90,13 +90,13 @@ func (c *content) rows(datasource string, n int) []index.Row {
 	return out
 }
 
-// perDatasource is the number of rows per datasource. perWrite is the number of rows that one call writes.
+// perDatasource is the number of rows per datasource, and perWrite the number of rows per call.
 const (
 	perDatasource = 200
 	perWrite      = 64
 )
 
-// filled is an index that is filled once for all benchmarks of a server.
+// filled is an index that all benchmarks of a server share. It is filled once.
 type filled struct {
 	x       *Index
 	space   index.Space
@@ -126,8 +126,8 @@ func fill(b *testing.B, addr string) *filled {
 	return f
 }
 
-// write writes datasources, with perCall rows per call and atOnce datasources concurrently. It returns the number of
-// rows written per second.
+// write writes datasources, with perCall rows per call and atOnce datasources at a time. It returns the number of rows
+// written per second.
 func (f *filled) write(b *testing.B, all [][]index.Row, perCall, atOnce int) float64 {
 	b.Helper()
 	var n int
@@ -151,7 +151,7 @@ func (f *filled) write(b *testing.B, all [][]index.Row, perCall, atOnce int) flo
 	return float64(n) / time.Since(start).Seconds()
 }
 
-// settle makes the server build its indexes now. By itself, it would build them some time later.
+// settle makes the server build its indexes now, which it would otherwise do some time later.
 func (f *filled) settle(b *testing.B) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
@@ -167,7 +167,7 @@ func (f *filled) settle(b *testing.B) {
 	for range time.NewTicker(time.Second).C {
 		total, indexed, err := srv.GetIndexBuildProgress(ctx, name, fieldDense)
 		if err != nil || total == indexed {
-			return // a server that does not report progress builds no indexes
+			return // servers that do not report progress build no indexes
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// collection describes an open collection, that is, one that exists, is indexed and is loaded.
+// collection describes an open collection: it exists, has an index and is loaded.
 type collection struct {
 	name       string
 	model      string
@@ -24,8 +24,8 @@ type collection struct {
 	dense      entity.IndexType // index type of the dense field, which determines the search parameters
 }
 
-// collections caches the open collections. Each is opened by one goroutine at a time. Other processes may open the same
-// collection at the same time, so every step is idempotent.
+// collections caches the open collections. Only one goroutine at a time opens a collection. Other processes may open it
+// at the same time, so every step is idempotent.
 type collections struct {
 	mu      sync.Mutex
 	open    map[string]*collection
@@ -64,7 +64,7 @@ func (c *collections) put(col *collection) {
 	c.open[col.name] = col
 }
 
-// forget removes a collection from the cache. It does nothing if the collection has been opened again in the meantime.
+// forget removes a collection from the cache, unless it has been opened again meanwhile.
 func (c *collections) forget(col *collection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,9 +73,9 @@ func (c *collections) forget(col *collection) {
 	}
 }
 
-// use calls f with a space's collection. If the collection turns out to have been dropped or released, it is reopened
-// and f is called once more. If the collection is missing and `create` is not set, the method returns an error for
-// which isNotFound is true.
+// use calls f with a space's collection. If the collection turns out to have been dropped or released, use reopens it
+// and calls f once more. If the collection is missing and `create` is not set, use returns an error for which
+// isNotFound is true.
 func (x *Index) use(ctx context.Context, s index.Space, create bool, f func(*collection) error) error {
 	if s.Dimensions < 0 || s.Dimensions > index.MaxDimensions {
 		return fmt.Errorf("%w: the vectors have %d dimensions; 0 to %d are supported", index.ErrInvalid, s.Dimensions, index.MaxDimensions)
@@ -88,8 +88,8 @@ func (x *Index) use(ctx context.Context, s index.Space, create bool, f func(*col
 	return x.useName(ctx, name, plan, f)
 }
 
-// useName is like use, but takes the collection's name. The function plan returns the schema of a new collection. If
-// plan is nil, a missing collection is not created.
+// useName is like use, but takes the name of the collection. `plan` returns the schema of a new collection. If `plan`
+// is nil, a missing collection is not created.
 func (x *Index) useName(ctx context.Context, name string, plan func(sparse bool) *entity.Schema, f func(*collection) error) error {
 	for again := false; ; again = true {
 		col, err := x.collection(ctx, name, plan)
@@ -103,7 +103,7 @@ func (x *Index) useName(ctx context.Context, name string, plan func(sparse bool)
 	}
 }
 
-// collection returns an open collection, opening it if necessary.
+// collection returns an open collection, and opens it if necessary.
 func (x *Index) collection(ctx context.Context, name string, plan func(sparse bool) *entity.Schema) (*collection, error) {
 	if col := x.collections.get(name); col != nil {
 		return col, nil
@@ -175,9 +175,9 @@ const (
 	hnswConstruction = 200
 )
 
-// indexDense ensures that the dense field has an index, and returns its type. It keeps an existing index. If there is
-// none, it creates an HNSW index or, on a server without HNSW, an AUTOINDEX. On Milvus Lite it creates a flat index:
-// with AUTOINDEX, a search of 200,000 rows found only 5 of the 20 nearest rows.
+// indexDense ensures that the dense field has an index, and returns the index type. It keeps an existing index.
+// Otherwise it creates an HNSW index or, on a server without HNSW, an AUTOINDEX. On Milvus Lite, it creates a flat
+// index: with AUTOINDEX, a search of 200,000 rows found only 5 of the 20 nearest rows.
 func (x *Index) indexDense(ctx context.Context, name string) (entity.IndexType, error) {
 	kind, err := x.indexType(ctx, name, fieldDense)
 	if err != nil || kind != "" {
@@ -201,7 +201,7 @@ func (x *Index) indexDense(ctx context.Context, name string) (entity.IndexType, 
 	return x.indexType(ctx, name, fieldDense)
 }
 
-// withoutHNSW returns the index type for dense vectors on a server that refuses HNSW.
+// withoutHNSW returns the type of index for dense vectors on a server that rejects HNSW.
 func (x *Index) withoutHNSW(ctx context.Context) (entity.Index, error) {
 	srv, err := x.server(ctx)
 	if err != nil {
@@ -225,8 +225,8 @@ func (x *Index) indexSparse(ctx context.Context, name string) error {
 	return x.createIndex(ctx, name, fieldSparse, inverted)
 }
 
-// createIndex requests an index and does not wait until it is built. Waiting is unnecessary: either the collection is
-// empty, or another process has already created the index.
+// createIndex requests an index without waiting for it to be built. It need not wait: either the collection is empty,
+// or another process has already created the index.
 func (x *Index) createIndex(ctx context.Context, name, field string, idx entity.Index) error {
 	return x.call(ctx, fmt.Sprintf("creating the index of field %q of collection %q", field, name), func(ctx context.Context, srv *server) error {
 		return srv.CreateIndex(ctx, name, field, idx, true)
@@ -238,7 +238,7 @@ func (x *Index) indexType(ctx context.Context, name, field string) (kind entity.
 	err = x.call(ctx, fmt.Sprintf("describing the index of field %q of collection %q", field, name), func(ctx context.Context, srv *server) error {
 		found, err := srv.DescribeIndex(ctx, name, field)
 		if isPermanent(err) && !isNotFound(err) {
-			return nil // servers also return such an error if there is no index
+			return nil // servers also return such errors if there is no index
 		}
 		for _, i := range found {
 			kind = i.IndexType()
@@ -265,7 +265,7 @@ func (x *Index) load(ctx context.Context, name string) error {
 		})
 		return state, err
 	}
-	// Check first: servers refuse to load a loaded collection with a different number of replicas.
+	// Check first, because servers refuse to load a loaded collection with a different number of replicas.
 	if s, err := state(); err != nil || s == entity.LoadStateLoaded {
 		return err
 	}
@@ -289,8 +289,8 @@ func (x *Index) load(ctx context.Context, name string) error {
 	}
 }
 
-// listCollections returns the names of all of Sluice's collections. It fails with ErrSchema if one has another schema
-// version.
+// listCollections returns the names of all of Sluice's collections. If one has another schema version, it fails with
+// ErrSchema.
 func (x *Index) listCollections(ctx context.Context) ([]string, error) {
 	pattern, err := regexp.Compile(`^` + x.opts.Prefix + `_v(\d{1,9})_d\d+_`)
 	if err != nil {

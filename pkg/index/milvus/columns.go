@@ -55,7 +55,7 @@ func columns(s index.Space, rows []*prepared, sparse bool) ([]entity.Column, err
 	return append(out, entity.NewColumnSparseVectors(fieldSparse, vectors)), nil
 }
 
-// table reads the columns in a response. It keeps the first error, so that callers need to check only once.
+// table reads the columns of a response. It keeps the first error, so callers need to check only once.
 type table struct {
 	set client.ResultSet
 	err error
@@ -107,7 +107,7 @@ func (t *table) fail(name string) {
 	}
 }
 
-// rowFields are the fields of an index.Row except its vector and metadata.
+// rowFields are the fields of an index.Row, without its vector and metadata.
 var rowFields = []string{fieldID, fieldDatasource, fieldGeneration, fieldOrdinal, fieldPage, fieldOffset, fieldCustomID, fieldHeading, fieldContext, fieldText}
 
 // storedRow is a row read from the server.
@@ -144,7 +144,7 @@ func (m extraFields) fields() []string {
 	return out
 }
 
-// readRows converts an answer to rows.
+// readRows converts a response to rows.
 func readRows(set client.ResultSet, dimensions int, has extraFields) ([]storedRow, error) {
 	if set.Len() == 0 {
 		return nil, nil
@@ -201,7 +201,7 @@ func readRows(set client.ResultSet, dimensions int, has extraFields) ([]storedRo
 	return out, nil
 }
 
-// decodeMetadata returns the metadata of a row, without the values that addOrder has added.
+// decodeMetadata returns a row's metadata without the values added by addOrder.
 func decodeMetadata(id string, data []byte) (out map[string]any, err error) {
 	if len(data) <= len("{}") {
 		return nil, nil

@@ -27,10 +27,10 @@ const (
 	maxConnectGap   = 8 * time.Second
 )
 
-// Retries for a call after a temporary error.
+// Retries of a call after a temporary error.
 const (
 	maxAttempts   = 4
-	firstRetryGap = 100 * time.Millisecond // doubles each time; actual pauses differ from it by up to half
+	firstRetryGap = 100 * time.Millisecond // doubles each time; actual pauses vary by up to half
 )
 
 // server is a connection to the server, with the server's properties.
@@ -41,8 +41,8 @@ type server struct {
 	sparse  bool                         // whether it supports sparse vectors
 }
 
-// server returns the connection, connecting if necessary. While the server is unreachable, there is one attempt at a
-// time, with growing pauses. During a pause, calls fail immediately with the error from the last attempt.
+// server returns the connection, and connects first if necessary. While the server is unreachable, there is one attempt
+// at a time, with growing pauses. During a pause, calls fail immediately with the error of the last attempt.
 func (x *Index) server(ctx context.Context) (*server, error) {
 	select {
 	case x.connecting <- struct{}{}:
@@ -93,10 +93,10 @@ func (x *Index) connect(ctx context.Context) (*server, error) {
 			}),
 			grpc.WithDefaultCallOptions(
 				grpc.MaxCallRecvMsgSize(math.MaxInt32),
-				grpc_retry.Disable(), // calls are retried here, where it is known which of them are idempotent
+				grpc_retry.Disable(), // calls are retried here, where it is clear which of them are idempotent
 			),
 		},
-		// Disable the SDK's own handshake, which leaks the connection if it fails. The properties are requested below
+		// Disable the SDK's handshake, which leaks the connection if it fails. The properties are requested below
 		// instead.
 		DisableConn:    true,
 		RetryRateLimit: &client.RetryRateLimitOption{MaxRetry: 0},
@@ -119,7 +119,7 @@ func (x *Index) connect(ctx context.Context) (*server, error) {
 
 // learn determines the server's version, and from it whether the server supports sparse vectors, as Milvus does since
 // 2.4. An older server must not be probed: it accepts a field of sparse vectors, but crashes when it loads the
-// collection. Milvus Lite reports no version and is probed.
+// collection. Milvus Lite reports no version, so it is probed.
 func (s *server) learn(ctx context.Context, prefix string) error {
 	version, err := s.GetVersion(ctx)
 	switch {
@@ -143,12 +143,12 @@ func parseVersion(v string) (major, minor int, ok bool) {
 	if m == nil {
 		return 0, 0, false
 	}
-	major, _ = strconv.Atoi(m[1]) // four digits at most
+	major, _ = strconv.Atoi(m[1]) // at most four digits
 	minor, _ = strconv.Atoi(m[2])
 	return major, minor, true
 }
 
-// call calls f with the call timeout, and retries it a few times after temporary errors. f must be idempotent.
+// call calls f with the call timeout. After temporary errors, it retries a few times, so f must be idempotent.
 func (x *Index) call(ctx context.Context, action string, f func(context.Context, *server) error) error {
 	return x.repeat(ctx, action, func() error { return x.callOnce(ctx, f) })
 }

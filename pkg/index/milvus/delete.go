@@ -13,16 +13,16 @@ import (
 )
 
 // rowsPerDelete is the maximum number of rows deleted by one message. Rows are deleted by primary key, which all
-// servers support. The limit ensures that a large deletion does not block the server, and that an interrupted deletion
-// keeps its progress.
+// servers support. With the limit, a large deletion does not block the server, and an interrupted one keeps its
+// progress.
 const rowsPerDelete = 2048
 
-// generationsPerExpr is the maximum number of generations in one expression. With ids of the maximum length, such an
+// generationsPerExpr is the maximum number of generations in one expression. With ids of maximum length, such an
 // expression is about 15 KB long.
 const generationsPerExpr = 64
 
-// DeleteGenerations implements index.Index. It finds the rows of up to generationsPerExpr generations with one query,
-// and deletes them with as few messages as possible.
+// DeleteGenerations implements index.Index. One query finds the rows of up to generationsPerExpr generations, which are
+// then deleted with as few messages as possible.
 func (x *Index) DeleteGenerations(ctx context.Context, s index.Space, generations ...index.Generations) error {
 	ctx, done, err := x.begin(ctx)
 	if err != nil {
@@ -48,11 +48,11 @@ func (x *Index) DeleteGenerations(ctx context.Context, s index.Space, generation
 	return done(nil)
 }
 
-// bounds is a range of generations, which several datasources may share.
+// bounds is a range of generations. Several datasources may share one.
 type bounds struct{ from, below uint64 }
 
-// generationsExpr returns the expression for the rows of a datastore that belong to any of the given generations.
-// Datasources with the same range of generations share one condition. Deleted datasources usually have the same range.
+// generationsExpr returns the expression for the rows of a datastore in the given generations. Datasources with the
+// same range of generations share one condition. Deleted datasources usually have the same range.
 func generationsExpr(datastoreID string, generations []index.Generations) string {
 	var order []bounds
 	sources := make(map[bounds][]string)

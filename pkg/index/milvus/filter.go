@@ -20,8 +20,7 @@ const (
 	metadataFacet = "m"
 )
 
-// facet returns 64 bits of the SHA-256 of a filterable value. 64 bits are enough to make accidental collisions
-// negligible.
+// facet returns 64 bits of the SHA-256 of a filterable value. With 64 bits, accidental collisions are negligible.
 func facet(kind string, parts ...string) int64 {
 	h := sha256.New()
 	_, _ = h.Write([]byte(kind)) // writing to a hash never fails
@@ -31,7 +30,7 @@ func facet(kind string, parts ...string) int64 {
 		_, _ = h.Write(n[:])
 		_, _ = h.Write([]byte(p))
 	}
-	// Clear the sign bit: the minimum int64 cannot be written as a literal in an expression.
+	// Clear the sign bit, because the minimum int64 cannot be a literal in an expression.
 	return int64(binary.LittleEndian.Uint64(h.Sum(nil)) >> 1)
 }
 
@@ -98,7 +97,7 @@ func containsAny(hashes []int64) string {
 	return "array_contains_any(" + fieldFacets + ", [" + strings.Join(list, ",") + "])"
 }
 
-// quote returns a string literal for an expression. It is only called with valid ids, which need no escaping, but it
+// quote returns a string literal for an expression. It is called only with valid ids, which need no escaping, but
 // escapes all special characters anyway.
 func quote(s string) string {
 	var b strings.Builder

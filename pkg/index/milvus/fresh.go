@@ -17,7 +17,7 @@ func (g generation) expr() string {
 		fieldGeneration + " == " + formatGeneration(g.generation)
 }
 
-// generationOf returns the generation that all rows of a batch belong to. It returns false if they belong to several.
+// generationOf returns the generation of all rows in a batch. If they belong to several, it returns false.
 func generationOf(s index.Space, batch []*prepared) (generation, bool) {
 	first := batch[0].row
 	for _, p := range batch {
@@ -31,8 +31,8 @@ func generationOf(s index.Space, batch []*prepared) (generation, bool) {
 // Maximum number of cached generations.
 const maxFresh = 4096
 
-// freshGenerations records which generations were empty when this process began to write them, and the highest ordinal
-// that it has written to each of them. In such a generation, rows with higher ordinals cannot exist yet. So only the
+// freshGenerations records which generations were empty when this process started to write them, and the highest
+// ordinal that it has written in each. In such a generation, rows with higher ordinals cannot exist yet. So only the
 // first batch of a job has to look for existing rows.
 type freshGenerations struct {
 	mu   sync.Mutex
@@ -69,7 +69,6 @@ func (f *freshGenerations) known(collection string, g generation) bool {
 	return ok
 }
 
-// set records a generation's last ordinal.
 func (f *freshGenerations) set(k freshKey, last int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

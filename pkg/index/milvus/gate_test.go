@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// testGate forwards connections to a server. It can be closed to simulate an outage.
+// testGate forwards connections to a server. Shutting the gate simulates an outage.
 type testGate struct {
 	net.Listener
 	server string

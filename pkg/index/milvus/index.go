@@ -14,13 +14,13 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Options configures an Index. Only Address is required; zero values mean the defaults.
+// Options configures an Index. Only Address is required. Zero values select the defaults.
 type Options struct {
 	// Address is the server's host and port, or its URL; https:// enables TLS.
 	Address string
 	// Username and Password, or Token alone, are the credentials if the server requires any.
 	Username, Password, Token string
-	// Database is the server's database for the collections; "" means its default one.
+	// Database is the server's database for the collections. "" means its default database.
 	Database string
 	// TLS encrypts the connection. The server's certificate is verified with the system's CAs.
 	TLS bool
@@ -31,14 +31,14 @@ type Options struct {
 	// Partitions is the number of partitions in a new collection. A partition holds several datastores, and a search
 	// reads one partition. Default 64.
 	Partitions int64
-	// Replicas is the number of copies of a collection in query nodes' memory. It applies to collections that this
-	// process loads. Default 1.
+	// Replicas is the number of copies of a collection in the memory of query nodes. It applies to collections that
+	// this process loads. Default 1.
 	Replicas int32
 	// CallTimeout is the time limit of each call to the server. Default 30 s.
 	CallTimeout time.Duration
 	// LoadTimeout is the time limit for creating and loading a collection. Default 2 min.
 	LoadTimeout time.Duration
-	// Log receives background messages. Default slog.Default().
+	// Log receives messages from background work. Default slog.Default().
 	Log *slog.Logger
 }
 
@@ -53,7 +53,7 @@ type Index struct {
 	closed  bool
 	running sync.WaitGroup // running calls of index.Index methods
 
-	// connecting guards the four fields below. It is a mutex that can be acquired with a context.
+	// connecting guards the four fields below. It is a mutex whose acquisition can be cancelled by a context.
 	connecting  chan struct{}
 	srv         *server
 	nextConnect time.Time
@@ -64,7 +64,7 @@ type Index struct {
 	frequencies statisticsCache
 	fresh       freshGenerations
 
-	// Set by tests before the first call.
+	// Tests set these before the first call.
 	listed, deleted int                         // page sizes in rows
 	fault           grpc.UnaryClientInterceptor // intercepts calls to the server
 }
@@ -72,7 +72,7 @@ type Index struct {
 var _ index.Index = (*Index)(nil)
 
 // Open returns an index that uses a Milvus server. It does not connect: the first call does, and later calls reconnect.
-// So a process can start while the server is down; Ready reports whether the server is reachable.
+// So a process can start while the server is down. Ready reports whether the server is reachable.
 func Open(opts Options) (*Index, error) {
 	opts.Prefix = cmp.Or(opts.Prefix, "sluice")
 	opts.Shards = cmp.Or(opts.Shards, 1)
@@ -93,7 +93,7 @@ func Open(opts Options) (*Index, error) {
 }
 
 // begin starts a method call. The returned context is cancelled when the caller's context is done or the index is
-// closed. At its end, the method must call `done` with its error, and return the result of done.
+// closed. When the method ends, it must call `done` with its error and return the result.
 func (x *Index) begin(ctx context.Context) (_ context.Context, done func(error) error, _ error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -136,13 +136,13 @@ func (x *Index) Ready(ctx context.Context) error {
 	}))
 }
 
-// Server describes what is known about a Milvus server.
+// Server describes a Milvus server.
 type Server struct {
 	Version       string // as reported by the server; "" for Milvus Lite, which reports none
-	LexicalSearch bool   // whether the server supports sparse vectors; without them, searches by words alone find nothing
+	LexicalSearch bool   // whether sparse vectors are supported; if not, searches by words alone find nothing
 }
 
-// Lacks returns a description of what the server cannot do, or "" if it can do everything.
+// Lacks describes what the server cannot do. It returns "" if the server can do everything.
 func (x *Index) Lacks(ctx context.Context) (string, error) {
 	server, err := x.Server(ctx)
 	if err != nil || server.LexicalSearch {

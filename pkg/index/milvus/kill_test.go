@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/tools/local/engines"
 )
 
-// killableServer is a server that is used by one test only, and may be killed.
+// killableServer is a server that only one test uses, and that may be killed.
 type killableServer interface {
 	Addr() string
 	Kill() error

@@ -79,7 +79,7 @@ func (c counts) saturated(norm float64) weights {
 	return w
 }
 
-// noTerm is the only entry in a sparse vector for a row without words. Servers may refuse an empty vector.
+// noTerm is the only entry in the sparse vector of a row without words. Servers may reject an empty vector.
 var noTerm = termHash("")
 
 // stored converts weights to a sparse vector.
@@ -110,7 +110,7 @@ type lexicalQuery struct {
 	mismatch float64 // see averages
 }
 
-// newLexicalQuery computes the weight of each word in a query from the number of rows that contain the word.
+// newLexicalQuery computes the weights of the words in a query from the number of rows that contain each word.
 func newLexicalQuery(words []analysis.QueryTerm, rows float64, having []float64) lexicalQuery {
 	q := lexicalQuery{weights: make(map[string]float64, len(words)), average: 1}
 	for i, w := range words {
@@ -128,18 +128,18 @@ func newLexicalQuery(words []analysis.QueryTerm, rows float64, having []float64)
 	return q
 }
 
-// Limits on the number of candidates; see candidateLimit. They were tested with texts in 14 languages, whose rows have
-// 42 to 725 terms on average. In most languages, all of the best rows were candidates. In the worst case, 99.4% of the
+// Limits on the number of candidates; see candidateLimit. They were tested with texts in 14 languages, with 42 to 725
+// terms per row on average. In most languages, all of the best rows were candidates. In the worst case, 99.4% of the
 // top 10 documents and 99.96% of the top 50 chunks were.
 const (
 	minExtraShare = 0.1
 	minExtraRows  = 20
-	maxCandidates = 16_384 // the maximum that servers accept
+	maxCandidates = 16_384 // the most that servers accept
 )
 
-// candidateLimit returns the number of candidates to fetch if `limit` rows are requested. Stored weights assume an
-// average row length. The more the real average differs from the assumed one, the lower the best rows may rank among
-// the candidates, and the more candidates are needed.
+// candidateLimit returns the number of candidates to fetch for `limit` requested rows. Stored weights assume an average
+// row length. The more the real average differs from it, the lower the best rows may rank among the candidates, and the
+// more candidates are needed.
 func (q lexicalQuery) candidateLimit(limit int) int {
 	more := float64(limit+minExtraRows) * (q.mismatch + minExtraShare)
 	return int(min(float64(limit)+math.Ceil(more), maxCandidates))
@@ -173,9 +173,9 @@ func (q lexicalQuery) vector() (entity.SparseEmbedding, error) {
 	return highest.stored()
 }
 
-// score sets a hit's lexical score. It also sets Terms to the query terms that occur in the row, and Counts to their
-// numbers of occurrences. count() returns the number of occurrences of a form, given by its hash. All forms of a word
-// count as one term.
+// score sets a hit's lexical score. It also sets Terms to the query terms in the row, and Counts to their numbers of
+// occurrences. count() returns the number of occurrences of a form, given by its hash. All forms of a word count as one
+// term.
 func (q lexicalQuery) score(h *index.Hit, count func(uint32) float64) {
 	norm := bm25.Norm(float64(h.Length), q.average)
 	for _, t := range q.terms {
@@ -201,7 +201,7 @@ func countIn(v entity.SparseEmbedding, norm float64) func(uint32) float64 {
 	return func(term uint32) float64 { return frequency(weight(term), norm) }
 }
 
-// sparseLookup returns a function that returns a sparse vector's value in a dimension, or 0 if it has none. The
+// sparseLookup returns a function that returns the value of a sparse vector in a dimension, or 0 if there is none. The
 // vector's dimensions must be sorted.
 func sparseLookup(v entity.SparseEmbedding) func(uint32) float64 {
 	return func(want uint32) float64 {

@@ -37,7 +37,7 @@ func someRows(datasource string, generation uint64, n int) []index.Row {
 	return rows
 }
 
-// connect connects to the server in advance, so that later failures are those of the tested call.
+// connect connects to the server in advance, so that later failures come from the tested call.
 func connect(t *testing.T, x *Index) {
 	t.Helper()
 	if _, err := x.Server(t.Context()); err != nil {
@@ -288,7 +288,7 @@ func TestClient_reconnects_to_a_restarted_server(t *testing.T) {
 		g.set(true)
 		prefix, s := testPrefix(t, addr), space()
 		x := openForTest(t, g.Addr().String(), prefix)
-		for range 2 { // the server is unreachable from the start, and then after a connection was made
+		for range 2 { // first the server is unreachable from the start, and then after a connection was made
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
 			if err := x.Ready(ctx); err == nil || ctx.Err() != nil {
@@ -326,7 +326,7 @@ func TestClose_ends_running_calls(t *testing.T) {
 		go func() {
 			running <- x.Stored(context.Background(), s, func(index.Stored) error {
 				close(entered)
-				<-x.ctx.Done() // Close has begun; a call by this callback must not wait for it
+				<-x.ctx.Done() // Close has started; a call by this callback must not wait for it
 				_, err := x.Count(context.Background(), s, "ds", 1)
 				return err
 			})

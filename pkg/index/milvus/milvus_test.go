@@ -20,14 +20,14 @@ import (
 func TestMain(m *testing.M) {
 	engines.RunChildIfAsked()
 	flag.Parse()
-	// Most of the time, tests wait for servers and not for processors.
+	// Tests mostly wait for servers rather than processors.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
 	goleak.VerifyTestMain(engines.Stopping(m))
 }
 
-// servers contains the kinds of servers on which every test of behaviour is run.
+// servers contains the kinds of servers on which all tests of behaviour run.
 var servers = map[string]func(testing.TB) string{"standalone": engines.MilvusForTest, "lite": engines.MilvusLiteForTest}
 
 // onEveryServer runs a test for each kind of server.
@@ -40,8 +40,8 @@ func onEveryServer(t *testing.T, f func(t *testing.T, addr string)) {
 	}
 }
 
-// testPrefix returns a unique prefix for the names of a test's collections. The collections are dropped when the test
-// and its subtests have ended.
+// testPrefix returns a unique prefix for the names of a test's collections, which are dropped when the test and its
+// subtests have ended.
 func testPrefix(t testing.TB, addr string) string {
 	prefix := "t" + strings.ReplaceAll(uuid.NewString(), "-", "")
 	t.Cleanup(func() {

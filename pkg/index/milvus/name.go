@@ -11,10 +11,10 @@ import (
 )
 
 // schemaVersion is the version of the collections' format: fields, primary keys, and hashes of terms and filterable
-// values. It is part of a collection's name and description.
+// values. It is part of the name and description of a collection.
 const schemaVersion = 1
 
-// Maximum length, in bytes, of the model's id in a collection's name.
+// Maximum length, in bytes, of the model's id in the name of a collection.
 const maxNamePart = 64
 
 // collectionName returns the name of a space's collection. Names may contain only letters, digits and underscores. So
@@ -41,7 +41,7 @@ func validPrefix(prefix string) bool {
 	return prefix != "" && len(prefix) <= 100
 }
 
-// description is the content of a collection's description, which is stored as JSON.
+// description is the content of a collection's description, stored as JSON.
 type description struct {
 	Schema     int    `json:"sluice_schema"`
 	Model      string `json:"model"`

@@ -17,39 +17,39 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// The hashes of filter.go find equal values, but cannot be compared by order. Therefore a row also stores two things
-// for each metadata key. Further hashes say which kinds of values the key has. The metadata field contains, under
-// orderKey, the smallest and the greatest value in each order, as hexadecimal texts that sort like the values. So
-// expressions still contain no user input, and do not depend on how a server compares JSON values.
+// The hashes of filter.go find equal values, but cannot be compared by order. So a row also stores two things for each
+// metadata key. More hashes say which kinds of values the key has. Under orderKey, the metadata field holds the
+// smallest and the greatest value in each order, as hexadecimal texts that sort like the values. So expressions still
+// contain no user input, and do not depend on how a server compares JSON values.
 
-// Prefixes that distinguish further hashes.
+// Prefixes that distinguish these hashes.
 const (
-	orderedFacet = "o" // the row has all of the following; rows of earlier versions do not
+	orderedFacet = "o" // the row has all of the following; rows of earlier versions lack this
 	kindFacet    = "k" // key, kind: a value of the key has this kind
-	severalFacet = "v" // key, order: the greatest value in this order is not the smallest
+	severalFacet = "v" // key, order: the smallest and the greatest value in this order differ
 	momentFacet  = "d" // key, time: a value of the key is this time
-	prefixFacet  = "p" // key, prefix: of several texts of the key, one starts with the prefix
+	prefixFacet  = "p" // key, prefix: the key has several texts, one of which starts with the prefix
 	noPrefixes   = "q" // key: it has too many prefixes, so they are not stored
 )
 
-// Orders in which values are compared, and their letters in the names that orderName returns. Texts that are dates are
-// stored in both textOrder and dateOrder.
+// Orders for comparing values, and their letters in the names that orderName returns. Texts that are dates are stored
+// in both textOrder and dateOrder.
 const (
 	numberOrder = "n"
 	textOrder   = "t"
 	dateOrder   = "d"
 )
 
-// orderKey is the key in the metadata field under which a row's smallest and greatest values are stored. If the row's
-// own metadata has this key, they are not stored.
+// orderKey is the key in the metadata field that holds a row's smallest and greatest values. If the row's own metadata
+// has this key, they are not stored.
 const orderKey = "_sluice_order"
 
-// maxPrefixes is the maximum number of prefixes that are stored for the texts of a row.
+// maxPrefixes is the maximum number of prefixes stored for the texts of a row.
 const maxPrefixes = 2000
 
 var orderedHash = facet(orderedFacet)
 
-// kindHash returns the hash that a row has if one of the key's values is of the given kind.
+// kindHash returns the hash that marks rows with a value of the given kind under the key.
 func kindHash(key string, kind filter.Kind) int64 { return facet(kindFacet, key, kindNames[kind]) }
 
 // kindHashes returns kindHash for each of several kinds.
@@ -71,8 +71,8 @@ func momentHash(key string, at time.Time) int64 {
 	return facet(momentFacet, key, at.Format(time.RFC3339Nano))
 }
 
-// orderName returns the name under which orderKey holds the smallest value of a key in the given order, or the greatest
-// value if `greatest` is set.
+// orderName returns the name under which orderKey holds the smallest value of a key in the given order. If `greatest`
+// is set, it returns the name for the greatest value.
 func orderName(key, order string, greatest bool) string {
 	var n [8]byte
 	binary.LittleEndian.PutUint64(n[:], uint64(facet(kindFacet, key)))
@@ -93,8 +93,8 @@ func orderOf(kind filter.Kind) string {
 	return textOrder
 }
 
-// sortable returns a hexadecimal text for a value. Within one order, these texts sort as the values do. Only the first
-// filter.MaxOrderBytes+1 bytes of a text are used, which suffices for comparisons with texts of up to MaxOrderBytes
+// sortable returns a hexadecimal text for a value. Within one order, these texts sort like the values. It uses only the
+// first filter.MaxOrderBytes+1 bytes of a text, which is enough for comparisons with texts of up to MaxOrderBytes
 // bytes.
 func sortable(order string, v filter.Value) string {
 	switch order {
@@ -114,12 +114,11 @@ func sortable(order string, v filter.Value) string {
 	return hex.EncodeToString([]byte(text[:min(len(text), filter.MaxOrderBytes+1)]))
 }
 
-// afterPrefix is appended to the sortable form of a prefix. The result sorts after all texts that start with the
-// prefix.
+// afterPrefix is appended to the sortable form of a prefix, so that the result sorts after all texts with the prefix.
 const afterPrefix = "g"
 
-// addOrder returns a row's metadata and hashes with the additions that comparisons by kind, order and prefix need. If
-// the row has too many values, or its metadata contains orderKey, both are returned unchanged.
+// addOrder returns a row's metadata and hashes with the additions for comparisons by kind, order and prefix. If the row
+// has too many values, or its metadata contains orderKey, it returns both unchanged.
 func addOrder(r *index.Row, metadata []byte, hashes []int64) ([]byte, []int64, error) {
 	if _, taken := r.Metadata[orderKey]; taken {
 		return metadata, hashes, nil
@@ -152,7 +151,7 @@ func addOrder(r *index.Row, metadata []byte, hashes []int64) ([]byte, []int64, e
 	return out, append(hashes, o.hashes...), nil
 }
 
-// ordered collects what addOrder adds.
+// ordered collects the additions of addOrder.
 type ordered struct {
 	names    map[string]string // by orderName
 	hashes   []int64

@@ -29,9 +29,9 @@ var (
 const listedKeys = 8192
 
 // pages reads the rows that match an expression page by page, in order of primary keys. Before each page, it calls
-// size() to get the page size, and stops when that is 0. It calls read() with each page; read() must return the last
-// primary key in the page. Servers apply the limit before they drop copies of rows. So a short page may be followed by
-// others, and only an empty page marks the end.
+// size() to get the page size, and stops if that is 0. It calls read() with each page; read() must return the last
+// primary key of the page. Servers apply the limit before they drop copies of rows. So more pages may follow a short
+// one, and only an empty page marks the end.
 func (x *Index) pages(ctx context.Context, col *collection, expr string, fields []string, size func() int, read func(client.ResultSet) (last string, err error)) error {
 	last := ""
 	for size() > 0 {
@@ -89,7 +89,7 @@ func (x *Index) Rows(ctx context.Context, s index.Space, datasourceID string, ge
 	return out, done(nil)
 }
 
-// Stored implements index.Index. It reads the primary keys in the whole space, page by page.
+// Stored implements index.Index. It reads the primary keys of the whole space, page by page.
 func (x *Index) Stored(ctx context.Context, s index.Space, f func(index.Stored) error) error {
 	ctx, done, err := x.begin(ctx)
 	if err != nil {
@@ -173,11 +173,10 @@ func (x *Index) Spaces(ctx context.Context, datastoreID string) ([]index.Space, 
 	return out, done(nil)
 }
 
-// runFields are the fields that the type run needs.
 var runFields = []string{fieldID, fieldDatasource, fieldGeneration}
 
-// run counts the rows in each generation while they are read in primary-key order. In this order, the rows of a
-// generation are consecutive.
+// run counts the rows of each generation while they are read in primary-key order, in which the rows of a generation
+// are consecutive.
 type run struct {
 	f    func(index.Stored) error
 	last string // last counted primary key

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// ErrSchema means that a collection has a schema of another version or another program.
+// ErrSchema means that the schema of a collection has another version or comes from another program.
 var ErrSchema = errors.New("milvus: the collection has an unknown schema")
 
 // Fields in a collection.
@@ -82,8 +82,8 @@ func schema(name string, s index.Space, sparse bool) *entity.Schema {
 
 func denseDimensions(s index.Space) int { return max(s.Dimensions, minDenseDimensions) }
 
-// checkSchema returns the description of a collection. It fails with ErrSchema if the collection does not have the
-// schema of this version.
+// checkSchema returns the description of a collection. If the collection does not have the schema of this version, it
+// fails with ErrSchema.
 func checkSchema(got *entity.Schema) (description, error) {
 	var a description
 	if err := json.Unmarshal([]byte(got.Description), &a); err != nil || a.Schema == 0 {

@@ -64,9 +64,9 @@ func (x *Index) search(ctx context.Context, s index.Space, q index.Query) (index
 	return index.Result{MaxLexical: nothing.max, TermWeights: nothing.weights}, nil
 }
 
-// searchIn runs both legs and returns the best rows from both, without duplicates. In the lexical leg, the server ranks
-// rows only approximately. So this leg fetches more candidates than requested, and the best of them are chosen by their
-// exact scores.
+// searchIn runs both legs and returns the best rows of both, without duplicates. In the lexical leg, the server ranks
+// rows only approximately. So this leg fetches more candidates than requested, and searchIn chooses the best of them by
+// their exact scores.
 func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID string, q index.Query, expr string, none bool, vector []float32) (index.Result, error) {
 	var words lexicalQuery
 	var lexical entity.SparseEmbedding
@@ -128,8 +128,8 @@ func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID strin
 	return out, nil
 }
 
-// topLexical returns all hits from the dense leg, and up to `limit` hits with the highest lexical scores. near(i)
-// reports whether the dense leg found hit i.
+// topLexical returns all hits of the dense leg, and up to `limit` hits with the highest lexical scores. near(i) reports
+// whether the dense leg found hit i.
 func topLexical(hits []index.Hit, limit int, near func(i int) bool) []index.Hit {
 	order := make([]int, len(hits))
 	for i := range order {
@@ -195,7 +195,7 @@ type vectorSearch struct {
 	level   client.SearchQueryOptionFunc
 }
 
-// nearest returns, for each vector of a search, the primary keys of the best rows without duplicates.
+// nearest returns the primary keys of the best rows for each vector of a search, without duplicates.
 func (x *Index) nearest(ctx context.Context, col *collection, l vectorSearch) (ids [][]string, err error) {
 	params, err := searchParams(col, l)
 	if err != nil {
@@ -226,7 +226,7 @@ func (x *Index) nearest(ctx context.Context, col *collection, l vectorSearch) (i
 // keysOf returns the primary keys of hits, sorted and without duplicates.
 func keysOf(r client.SearchResult) ([]string, error) {
 	if r.ResultCount == 0 {
-		return nil, nil // an empty answer may contain an error, which only says that there are no results
+		return nil, nil // an empty answer may hold an error that only means that there are no results
 	}
 	if r.Err != nil {
 		return nil, r.Err
@@ -262,8 +262,8 @@ func searchParams(col *collection, l vectorSearch) (entity.SearchParam, error) {
 	return entity.NewIndexAUTOINDEXSearchParam(1)
 }
 
-// fetch reads rows by primary key. The parameters `vectors` and `scored` say whether the dense vectors and the fields
-// for lexical scores are read too. Rows that have been deleted since the search are missing from the result.
+// fetch reads rows by primary key. `vectors` and `scored` say whether to read the dense vectors and the fields for
+// lexical scores too. Rows deleted since the search are missing from the result.
 func (x *Index) fetch(ctx context.Context, col *collection, ids []string, vectors, scored bool) ([]storedRow, error) {
 	parts := make([][]storedRow, (len(ids)+fetchRows-1)/fetchRows)
 	group, ctx := errgroup.WithContext(ctx)

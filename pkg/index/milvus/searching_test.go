@@ -40,7 +40,7 @@ func TestFrequent_words_are_counted_among_a_share_of_the_rows(t *testing.T) {
 			}
 			rows[i].Text = strings.Join(words, " ")
 		}
-		alone := 1 // the index of a row that is odd, and not among the rows sampled for languages
+		alone := 1 // index of an odd row that is not among the rows sampled for languages
 		for float64(bucket(rowID(s.DatastoreID, "ds", 1, alone))) < buckets*sampledRows/float64(n) && n > sampledRows {
 			alone += 2
 		}
@@ -79,7 +79,7 @@ func TestFrequent_words_are_counted_among_a_share_of_the_rows(t *testing.T) {
 	})
 }
 
-// TestScores_rank_as_the_embedded_engine checks that both engines rank the same rows in the same way.
+// TestScores_rank_as_the_embedded_engine checks that both engines rank the same rows alike.
 func TestScores_rank_as_the_embedded_engine(t *testing.T) {
 	t.Parallel()
 	onEveryServer(t, func(t *testing.T, addr string) {
@@ -170,7 +170,7 @@ func TestFilter_of_ten_thousand_datasources(t *testing.T) {
 	t.Parallel()
 	onEveryServer(t, func(t *testing.T, addr string) {
 		x, s := openForTest(t, addr, testPrefix(t, addr)), space()
-		ids := make([]string, 10_000) // as many as a large site has pages
+		ids := make([]string, 10_000) // as many as the pages of a large site
 		for i := range ids {
 			ids[i] = domain.NewID()
 		}

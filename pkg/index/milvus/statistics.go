@@ -17,23 +17,23 @@ import (
 )
 
 // The document frequency of a word is counted by searching for the word and counting the hits. The first search has a
-// low limit, which suffices for most words. The other words are searched with a high limit. If a word reaches that
-// limit too, it is counted in an eighth of the rows, chosen by bucket, then in an eighth of those, and so on. So counts
-// for rare words are exact, as are all counts in a datastore of up to maxCountedHits rows. Counts of common words are
-// accurate to a few percent. This is enough, because only their logarithm matters. Counting in large datastores takes
-// only slightly longer than in small ones, and results are cached for a while.
+// low limit, which is enough for most words. The others are searched with a high limit. A word that reaches that limit
+// too is counted in an eighth of the rows, chosen by bucket, then in an eighth of those, and so on. So counts for rare
+// words are exact, as are all counts in a datastore of up to maxCountedHits rows. Counts of common words are accurate
+// to a few percent. That is enough, because only their logarithm matters. Counting takes only slightly longer in large
+// datastores than in small ones, and results are cached for a while.
 const (
 	firstHits      = 512
 	maxCountedHits = 4096
 	countedStep    = 8
-	// Number of words counted by one call.
+	// Number of words counted per call.
 	wordsPerCall = 16
 )
 
 // Lifetime of cached counts of rows and words. It is short for small datastores, where counting is cheap and a few rows
-// make a difference. After this time, the counts are refreshed in the background. Meanwhile, queries use the old
-// counts, but for at most staleMaxAge. Counts for an empty datastore are never reused, and a space's counts are
-// discarded when this process changes the space.
+// make a difference. When it is over, the counts are refreshed in the background. Meanwhile, queries use the old
+// counts, but for at most staleMaxAge. Counts for an empty datastore are never reused. If this process changes a space,
+// the space's counts are discarded.
 const (
 	smallSpace  = 10_000 // rows
 	smallMaxAge = 2 * time.Second
@@ -54,14 +54,13 @@ type spaceKey struct{ collection, datastore string }
 type termStatistics struct {
 	ready chan struct{} // closed once the other fields are set
 	err   error
-	// before contains older statistics, which are used until the new ones are ready. It is guarded by
-	// statisticsCache.mu.
+	// before contains older statistics, which are used until the new ones are ready. statisticsCache.mu guards it.
 	before *termStatistics
 
 	rows      float64
 	languages []analysis.Language // most frequent first
 	average   float64             // average row length
-	// mismatch is the deviation of the average from the assumed length; see the function averages.
+	// mismatch is the deviation of the average from the assumed length; see averages.
 	mismatch float64
 	until    time.Time
 
@@ -75,8 +74,7 @@ type termStatistics struct {
 	rowsByShare map[float64]float64 // number of rows in a share of the buckets
 }
 
-// age reports whether the statistics may be used, and whether they should be refreshed. The statistics must not be
-// pending.
+// age reports whether the statistics may be used, and whether they should be refreshed. They must not be pending.
 func (c *termStatistics) age(now time.Time) (usable, old bool) {
 	if c.err != nil || c.rows == 0 {
 		return false, true
@@ -93,14 +91,14 @@ func (c *termStatistics) pending() bool {
 	}
 }
 
-// statisticsCache caches the statistics of spaces, including those that are still being counted.
+// statisticsCache caches the statistics of spaces, including those still being counted.
 type statisticsCache struct {
 	mu     sync.Mutex
 	spaces map[spaceKey]*termStatistics
 	making sync.WaitGroup
 }
 
-// changed discards the statistics for a space that this process has changed.
+// changed discards the statistics of a space that this process has changed.
 func (f *statisticsCache) changed(collection, datastore string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -130,7 +128,7 @@ func (f *statisticsCache) get(k spaceKey) (use, fill *termStatistics) {
 	return cmp.Or(use, fill), fill
 }
 
-// put stores the statistics for a space. If the cache is full, it evicts the statistics of other spaces, chosen at
+// put stores the statistics of a space. If the cache is full, it evicts the statistics of other spaces, chosen at
 // random.
 func (f *statisticsCache) put(k spaceKey, c *termStatistics) {
 	if f.spaces == nil {
@@ -145,8 +143,8 @@ func (f *statisticsCache) put(k spaceKey, c *termStatistics) {
 	f.spaces[k] = c
 }
 
-// statistics returns the word statistics of a space, collecting them first if necessary. Concurrent queries share this
-// work. The work is cancelled when the index is closed, but not when the query that started it ends.
+// statistics returns the word statistics of a space, and collects them first if necessary. Concurrent queries share
+// this work. The work is cancelled when the index is closed, but not when the query that started it ends.
 func (x *Index) statistics(ctx context.Context, col *collection, datastoreID string) (*termStatistics, error) {
 	c, fill := x.frequencies.get(spaceKey{col.name, datastoreID})
 	if fill != nil {
@@ -214,7 +212,7 @@ func (x *Index) countRows(ctx context.Context, col *collection, expr string, lev
 	return rows, err
 }
 
-// question returns a query's words with their weights in a space.
+// question returns the words of a query with their weights in a space.
 func (x *Index) question(ctx context.Context, col *collection, datastoreID, text string, rules *analysis.Rules) (lexicalQuery, error) {
 	c, err := x.statistics(ctx, col, datastoreID)
 	if err != nil {
@@ -277,8 +275,8 @@ func formsVector(w analysis.QueryTerm) (entity.Vector, error) {
 
 func wordKey(w analysis.QueryTerm) string { return strings.Join(w.Forms, "\x00") }
 
-// known returns the number of rows that contain a word, if that number has been counted before or can be estimated from
-// the sample.
+// known returns the number of rows that contain a word, if it has been counted before or can be estimated from the
+// sample.
 func (c *termStatistics) known(w analysis.QueryTerm) (float64, bool) {
 	if c.rows == 0 {
 		return 0, true
@@ -304,10 +302,10 @@ func (c *termStatistics) learn(w analysis.QueryTerm, n float64) {
 	}
 }
 
-// rowsHaving counts, for each of the vectors, the rows of the datastore that match the vector.
+// rowsHaving counts, for each of the vectors, the rows of the datastore that match it.
 func (x *Index) rowsHaving(ctx context.Context, col *collection, datastoreID string, vectors []entity.Vector, c *termStatistics) ([]float64, error) {
 	out := make([]float64, len(vectors))
-	left := make([]int, len(vectors)) // indexes of vectors that are not counted yet
+	left := make([]int, len(vectors)) // indexes of vectors not counted yet
 	for i := range left {
 		left[i] = i
 	}

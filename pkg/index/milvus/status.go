@@ -25,7 +25,7 @@ const (
 	codeNotFullyLoaded = 103
 )
 
-// serverError is an error in a server's answer.
+// serverError is an error in a server's response.
 type serverError struct {
 	method    string
 	code      int32
@@ -67,8 +67,8 @@ func checkStatus(ctx context.Context, method string, req, reply any, cc *grpc.Cl
 	}
 }
 
-// emptyArray reports whether f is an array column without a type, which Milvus Lite adds to a response without rows.
-// The SDK cannot read such a column.
+// emptyArray reports whether f is an array column without a type. Milvus Lite adds such a column to a response without
+// rows, and the SDK cannot read it.
 func emptyArray(f *schemapb.FieldData) bool {
 	return f.GetType() == schemapb.DataType_Array && f.GetScalars().GetArrayData().GetElementType() == schemapb.DataType_None
 }

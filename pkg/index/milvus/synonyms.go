@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// alternative is a synonym of a query's word. It holds, for each word of the synonym, the hashes of that word's forms.
+// alternative is a synonym of a query's word. It holds, for each word of the synonym, the hashes of the word's forms.
 type alternative [][]uint32
 
 func alternativesOf(w analysis.QueryTerm) []alternative {
@@ -36,8 +36,8 @@ func (a alternative) count(count func(uint32) float64) float64 {
 	return lowest
 }
 
-// addTo adds the words of the alternative to the sparse vector by which the server finds candidates. Each word gets an
-// equal share of a synonym's weight, so that a row needs all the words to get the whole weight.
+// addTo adds the words of the alternative to the sparse vector with which the server finds candidates. Each word gets
+// an equal share of a synonym's weight, so a row needs all of them to get the whole weight.
 func (a alternative) addTo(highest weights, weight float64) {
 	share := analysis.SynonymWeight * weight / float64(len(a))
 	for _, forms := range a {
@@ -48,7 +48,7 @@ func (a alternative) addTo(highest weights, weight float64) {
 }
 
 // countedWords returns the words whose document frequencies must be counted for a query term. `alone` combines the
-// forms of the term and of its single-word synonyms. `longer` holds the words of each synonym of several words.
+// forms of the term and of its single-word synonyms. `longer` holds the words of each synonym with several words.
 func countedWords(w analysis.QueryTerm) (alone analysis.QueryTerm, longer [][]analysis.QueryTerm) {
 	alone = analysis.QueryTerm{Name: w.Name, Forms: slices.Clone(w.Forms)}
 	for _, a := range w.Alternatives {
@@ -66,7 +66,7 @@ func countedWords(w analysis.QueryTerm) (alone analysis.QueryTerm, longer [][]an
 }
 
 // rowsWith estimates, for each query term, how many rows contain the term or one of its synonyms. A synonym of several
-// words counts as if it were in every row that contains its rarest word.
+// words counts as if it were in every row with its rarest word.
 func (x *Index) rowsWith(ctx context.Context, col *collection, datastoreID string, terms []analysis.QueryTerm, c *termStatistics) ([]float64, error) {
 	var words []analysis.QueryTerm // of all terms
 	type part struct {

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// whereExpr converts a filter to an expression. Each comparison of a JSON value also requires a hash that says that the
-// value exists, because servers disagree about the negation of a comparison with a missing value.
+// whereExpr converts a filter to an expression. Each comparison of a JSON value also requires a hash which says that
+// the value exists, because servers disagree about the negation of a comparison with a missing value.
 func whereExpr(f *filter.Filter) string {
 	switch f.Op {
 	case filter.And, filter.Or:
@@ -31,7 +31,7 @@ func whereExpr(f *filter.Filter) string {
 	return expr
 }
 
-// conditionExpr returns an expression for the rows that have a value for which the condition's test is true. It ignores
+// conditionExpr returns an expression for the rows with a value for which the condition's test is true. It ignores
 // whether the condition is negative.
 func conditionExpr(c *filter.Filter) string {
 	switch {
@@ -70,7 +70,7 @@ func orderedExpr(c *filter.Filter) string {
 	return "(" + exists + " && " + expr + ")"
 }
 
-// orderField returns the part of an expression that names a key's smallest or greatest value in the given order.
+// orderField returns the part of an expression that refers to a key's smallest or greatest value in the given order.
 func orderField(key, order string, greatest bool) string {
 	return fieldMetadata + `["` + orderKey + `"]["` + orderName(key, order, greatest) + `"]`
 }
@@ -96,10 +96,10 @@ func (x *Index) checkWhere(ctx context.Context, col *collection, datastoreID str
 			return err
 		}
 	}
-	return nil // the rows have been removed in the meantime
+	return nil // the rows were removed meanwhile
 }
 
-// conditionObstacles returns expressions for those rows that make it impossible to evaluate a condition.
+// conditionObstacles returns expressions for the rows on which a condition cannot be evaluated.
 func conditionObstacles(c *filter.Filter) (out []string) {
 	if expr := staleExpr(c); expr != "" {
 		out = append(out, expr)
@@ -169,7 +169,6 @@ func (x *Index) anyRow(ctx context.Context, col *collection, datastoreID, expr s
 	return found, err
 }
 
-// documentFields are the fields that CountValues reads.
 var documentFields = []string{fieldID, fieldDatasource, fieldGeneration, fieldMetadata}
 
 // CountValues implements index.Index. It reads the metadata of all documents that pass the filter.
@@ -213,7 +212,7 @@ func newCounter(keys []string) *counter {
 	return c
 }
 
-// page counts the documents in a page of rows, and returns its last primary key. A page may contain copies of a row.
+// page counts the documents in a page of rows, and returns its last primary key. The page may contain copies of a row.
 func (c *counter) page(ctx context.Context, set client.ResultSet, active func(context.Context, []index.Document) ([]bool, error)) (last string, err error) {
 	t := &table{set: set}
 	ids, sources, generations, metadata := t.texts(fieldID), t.texts(fieldDatasource), t.numbers(fieldGeneration), t.documents(fieldMetadata)

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// Maximum size of one insert. Milvus Lite accepts 256 rows, other servers 64 MiB.
+// Maximum size of one insert. Milvus Lite accepts 256 rows, and other servers 64 MiB.
 const (
 	batchRows  = 256
 	batchBytes = 16 << 20
@@ -100,7 +100,7 @@ func (x *Index) writeBatch(ctx context.Context, col *collection, s index.Space, 
 				return err
 			}
 		}
-		unseen = false // if this is repeated, some rows may already exist
+		unseen = false // in a retry, some rows may already exist
 		return insert(ctx, srv, col, s, absent)
 	})
 	if err != nil {
@@ -111,7 +111,7 @@ func (x *Index) writeBatch(ctx context.Context, col *collection, s index.Space, 
 	return nil
 }
 
-// replace compares a batch with the stored rows. It deletes stored rows whose content differs, and returns the rows to
+// replace compares a batch with the stored rows. It deletes stored rows with different content, and returns the rows to
 // insert.
 func (x *Index) replace(ctx context.Context, srv *server, col *collection, s index.Space, batch []*prepared) ([]*prepared, error) {
 	if one, ok := generationOf(s, batch); ok && !x.fresh.known(col.name, one) {
@@ -149,7 +149,7 @@ func (x *Index) replace(ctx context.Context, srv *server, col *collection, s ind
 	return absent, nil
 }
 
-// digests returns, by primary key, the stored content hashes of a batch's rows. A row that is not stored has no entry.
+// digests returns the stored content hashes of a batch's rows, by primary key. Rows that are not stored have no entry.
 func digests(ctx context.Context, srv *server, col *collection, batch []*prepared) (map[string]int64, error) {
 	set, err := srv.Query(ctx, col.name, nil, inExpr(fieldID, lists.Map(batch, func(p *prepared) string { return p.id })), []string{fieldID, fieldDigest}, strongConsistency, maxLimit)
 	if err != nil {

@@ -185,7 +185,7 @@ func (s *Set) IVFWork(idle bool) Work {
 		return Rebuild
 	case !c.Radius.Known():
 		return NoWork
-	case s.Written > s.Rows/reassignShare, int64(c.Rows)+s.Written-s.Rows > int64(c.Rows)/deadRowShare: // or dead rows
+	case s.Written > s.Rows/reassignShare, int64(c.Rows)+s.Written-s.Rows > int64(c.Rows)/deadRowShare:
 		return Assign
 	}
 	return NoWork
