@@ -17,17 +17,16 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// IgnoredHeader is the response header that lists parameters that were ignored, because the endpoint does not know or
-// support them.
+// IgnoredHeader is the response header that lists ignored parameters, which the endpoint does not know or support.
 const IgnoredHeader = "Sluice-Ignored-Parameters"
 
 // Maximum number of unknown parameters listed in the header.
 const maxIgnored = 20
 
 // Decode decodes the JSON body of a request into `into`, a pointer to a struct. Field names are case-sensitive. Fields
-// that the struct does not have are ignored and listed in IgnoredHeader, because OpenAI's clients may send parameters
-// that are newer than this service. null counts as absent, except for fields whose type implements json.Unmarshaler;
-// such a type should return domain.Invalid errors.
+// that the struct lacks are ignored and listed in IgnoredHeader, because OpenAI's clients may send parameters that are
+// newer than this service. null counts as absent, except for fields whose type implements json.Unmarshaler; such a type
+// should return domain.Invalid errors.
 func Decode(c *gin.Context, into any) error {
 	object, err := BodyOf(c)
 	if err != nil {
@@ -41,8 +40,8 @@ func Decode(c *gin.Context, into any) error {
 	return nil
 }
 
-// BodyOf returns the JSON object in the body of a request. Use it only if the names of the fields are not known in
-// advance; otherwise use Decode.
+// BodyOf returns the JSON object in a request's body. Use it only if the field names are not known in advance;
+// otherwise use Decode.
 func BodyOf(c *gin.Context) (map[string]any, error) {
 	body, ok := c.Request.Body.(*transfer.Checked)
 	if !ok {
@@ -55,7 +54,7 @@ func BodyOf(c *gin.Context) (map[string]any, error) {
 	return object, nil
 }
 
-// Ignored adds parameter names to the header IgnoredHeader. Call it before the response begins.
+// Ignored adds parameter names to IgnoredHeader. Call it before the response begins.
 func Ignored(c *gin.Context, names ...string) {
 	if len(names) == 0 {
 		return
@@ -70,7 +69,7 @@ func Ignored(c *gin.Context, names ...string) {
 	c.Header(IgnoredHeader, headerText(strings.Join(names, ", ")))
 }
 
-// headerText replaces characters that a header may not contain.
+// headerText replaces characters that are not allowed in headers.
 func headerText(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
@@ -80,8 +79,8 @@ func headerText(text string) string {
 	}, text)
 }
 
-// DecodeValue decodes a value that was parsed from JSON. If the value has the wrong type, it fails with
-// domain.CodeInvalid, and the error names the field.
+// DecodeValue decodes a value that was parsed from JSON. If it has the wrong type, the error is domain.CodeInvalid and
+// names the field.
 func DecodeValue(value, into any) error {
 	encoded, err := json.Marshal(value)
 	if err != nil {
@@ -98,8 +97,8 @@ func DecodeValue(value, into any) error {
 	return err
 }
 
-// aJSON returns a phrase for error messages, such as "a number", for a kind of JSON value. `kind` comes from an error
-// of encoding/json.
+// aJSON returns a phrase for error messages, such as "a number", for a kind of JSON value as named in an error of
+// encoding/json.
 func aJSON(kind string) string {
 	switch kind, rest, _ := strings.Cut(kind, " "); kind {
 	case "object", "array":
@@ -136,7 +135,7 @@ func aType(t reflect.Type) string {
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
-// dropUnknown removes the fields that the type does not have, at every level, and returns their paths.
+// dropUnknown removes the fields that the type lacks, at every level, and returns their paths.
 func dropUnknown(value any, t reflect.Type, path string) (unknown []string) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -168,7 +167,7 @@ func dropUnknown(value any, t reflect.Type, path string) (unknown []string) {
 	return unknown
 }
 
-// fieldsOf returns the types of a struct's fields by their names in JSON.
+// fieldsOf returns the types of a struct's fields by JSON name.
 func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	out := map[string]reflect.Type{}
 	for i := range t.NumField() {

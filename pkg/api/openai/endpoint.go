@@ -23,16 +23,16 @@ const (
 
 // Endpoint describes an endpoint that is not in the OpenAPI document. It is served under each of document.Bases.
 type Endpoint struct {
-	ID     string // name of the operation in the audit log, for example DeleteFile
+	ID     string // operation name in the audit log, such as DeleteFile
 	Method string
-	Path   string       // Gin route without the base path, for example /v1/files/:id; name the first parameter id
+	Path   string       // Gin route without the base path, such as /v1/files/:id; name the first parameter id
 	Scope  domain.Scope // scope that the caller's key needs
 	Body   Body
 	// Idempotent means that requests may have an Idempotency-Key. The ids of created resources then come from
 	// idempotency.ID.
 	Idempotent bool
-	Audited    bool // whether calls are recorded in the audit log, in addition to all with the method DELETE
-	// Serve writes the response, or returns an error before anything is written. access.CallerOf returns the caller.
+	Audited    bool // whether the audit log records calls; it always records those with the method DELETE
+	// Serve writes the response, or returns an error before writing anything. access.CallerOf returns the caller.
 	Serve func(c *gin.Context) error
 }
 

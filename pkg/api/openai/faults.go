@@ -10,7 +10,7 @@ import (
 // Faults collects the faults of a request. The zero value is ready for use.
 type Faults struct{ all []domain.FieldError }
 
-// Add adds a fault of a field.
+// Add adds a field's fault.
 func (f *Faults) Add(field, format string, args ...any) {
 	f.all = append(f.all, domain.FieldError{Field: field, Message: fmt.Sprintf(format, args...)})
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Kind is a kind of object in OpenAI's API. Its ids consist of a prefix and the object's id in Sluice.
+// Kind is a kind of object in OpenAI's API. Its ids are the objects' ids in Sluice with a prefix.
 type Kind struct {
 	Prefix string
-	Name   string // as in error messages
-	// Field is the name of the parameter that contains the id. If it is set, a malformed id is reported as an invalid
-	// request, as OpenAI does. Otherwise a malformed id is reported as the id of an object that does not exist.
+	Name   string // for error messages
+	// Field is the name of the parameter that contains the id. If it is set, a malformed id is an invalid request, as
+	// in OpenAI's API. Otherwise it counts as the id of a missing object.
 	Field string
 }
 
@@ -26,10 +26,10 @@ var (
 	FileBatch   = Kind{Prefix: "vsfb_", Name: "file batch"}
 )
 
-// ID returns the id of an object as OpenAI's clients see it.
+// ID returns an object's id as OpenAI's clients see it.
 func (k Kind) ID(id string) string { return k.Prefix + id }
 
-// Parse returns the object's id in Sluice. It accepts ids with and without the prefix. For any other text, it fails with
+// Parse returns an object's id in Sluice, given its id with or without the prefix. For any other text, it returns
 // domain.CodeInvalid or domain.CodeNotFound; see Field.
 func (k Kind) Parse(text string) (string, error) {
 	id := strings.TrimPrefix(text, k.Prefix)
@@ -48,10 +48,10 @@ func (k Kind) NotFound(text string) error {
 	return domain.Errorf(domain.CodeNotFound, "there is no %s with the id %s", k.Name, jsonbody.Describe(text))
 }
 
-// idLength is the length of an id without prefix.
+// Length of an id without prefix.
 const idLength = len("01900000-0000-7000-8000-000000000000")
 
-// BareID returns an id without the prefix of its kind. Other texts are returned unchanged.
+// BareID returns an id without its kind's prefix, and any other text unchanged.
 func BareID(text string) string {
 	if n := len(text) - idLength; n > 0 && domain.ValidID(text[n:]) {
 		return text[n:]

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Page describes which part of a list a client requests. If After is set, it is the id of an object, and the page
-// begins after that object; Before works in the other direction. Both are empty if the client sent neither.
+// Page is the part of a list that a client requests. Unless After is "", the page begins after the object with this id;
+// Before works in the other direction.
 type Page struct {
 	Limit     int
 	Ascending bool // oldest first
@@ -60,7 +60,7 @@ type List[T any] struct {
 	HasMore bool    `json:"has_more"`
 }
 
-// NewList returns a page with the given objects. `id` returns the id of an object as clients see it.
+// NewList returns a page with the given objects. `id` returns an object's id as clients see it.
 func NewList[T any](data []T, more bool, id func(T) string) List[T] {
 	l := List[T]{Object: "list", Data: data, HasMore: more}
 	if len(data) == 0 {

@@ -19,21 +19,21 @@ import (
 
 const promptField = "prompt"
 
-// shared lists the fields that have the same meaning in a completion and in a chat completion.
+// shared are the fields that mean the same in a completion and in a chat completion.
 var shared = []string{
 	"model", "max_tokens", "temperature", "top_p", "presence_penalty", "frequency_penalty", "stop", "stream", "stream_options", "user", "n", "logit_bias",
 	"conversationId", "filters", "store",
 }
 
-// refused lists the fields that would change the answer but that agents do not support, so they are rejected. Each
-// field is accepted with the listed values, because these have no effect.
+// refused are the fields that are rejected because they would change the answer and agents do not support them. The
+// listed values have no effect and are accepted.
 var refused = map[string][]any{
 	"suffix": {""}, "echo": {false}, "best_of": {1.0}, "logprobs": {},
 }
 
-// Translate converts the body of a completion to the body of a chat completion. It also returns the faults of the
-// fields that only completions have, and the names of unknown fields. All other fields are checked later, as fields of
-// the chat completion.
+// Translate converts the body of a completion to that of a chat completion. It also returns the faults of the fields
+// that only completions have, and the names of unknown fields. All other fields are checked later, as fields of the
+// chat completion.
 func Translate(body map[string]any) (chat map[string]any, unknown []string, faults []domain.FieldError) {
 	chat = map[string]any{}
 	for _, name := range shared {
@@ -60,7 +60,7 @@ func Translate(body map[string]any) (chat map[string]any, unknown []string, faul
 	return chat, unknown, faults
 }
 
-// promptOf returns the text of a prompt, or the reason why it is not valid.
+// promptOf returns the text of a prompt, or the reason why it is invalid.
 func promptOf(value any) (text, fault string) {
 	const form = "it must be a string, or an array with one string"
 	list, isList := value.([]any)
@@ -80,7 +80,7 @@ func promptOf(value any) (text, fault string) {
 	}
 }
 
-// Rename returns the faults of a chat completion with the field names that the completion uses.
+// Rename returns a chat completion's faults under the completion's field names.
 func Rename(faults []domain.FieldError) []domain.FieldError {
 	renamed := slices.Clone(faults)
 	for i, f := range renamed {
@@ -101,7 +101,7 @@ type Completion struct {
 	Usage   *Usage   `json:"usage,omitempty"`
 }
 
-// Choice is the text of a completion, or a piece of it.
+// Choice is the text of a completion or a piece of it.
 type Choice struct {
 	Text     string  `json:"text"`
 	Index    int     `json:"index"`
@@ -109,7 +109,7 @@ type Choice struct {
 	Finish   *string `json:"finish_reason"` // "stop" or "length"; null if more pieces follow
 }
 
-// Usage is the number of tokens.
+// Usage counts the tokens of a completion.
 type Usage struct {
 	Prompt     int64 `json:"prompt_tokens"`
 	Completion int64 `json:"completion_tokens"`
@@ -147,13 +147,13 @@ func usageOf(a answer.Answer) *Usage {
 // Streaming are the settings of a streamed completion.
 type Streaming struct {
 	WriteTimeout, Heartbeat time.Duration
-	Usage                   bool                                // whether the last piece has the number of tokens
+	Usage                   bool                                // whether the last piece has the token counts
 	Explain                 func(err error) problem.OpenAIError // converts an error for the client
-	OnIgnored               func(set func(name, value string))  // registers a function for the header of ignored parameters
+	OnIgnored               func(set func(name, value string))  // registers a function that sets the header of ignored parameters
 }
 
-// Stream sends the completion in pieces. The function `answer` calls emit with each piece of the text. Stream returns an
-// error if nothing has been sent yet, or if the client has disconnected.
+// Stream sends the completion in pieces. `answer` calls emit with each piece of the text. Stream returns an error if
+// nothing has been sent yet or the client has disconnected.
 func (c Completion) Stream(w http.ResponseWriter, s Streaming, answer func(emit func(string) error) (answer.Answer, error)) error {
 	events := sse.New(w, s.WriteTimeout)
 	stop := events.KeepAlive(s.Heartbeat)
@@ -178,7 +178,7 @@ func (c Completion) Stream(w http.ResponseWriter, s Streaming, answer func(emit 
 	if err == nil {
 		return events.Send("", "[DONE]")
 	}
-	stop() // from here on only this function writes, so IsOpen can no longer change
+	stop() // only this function writes from here on, so IsOpen can no longer change
 	if !events.IsOpen() {
 		return err
 	}

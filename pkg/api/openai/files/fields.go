@@ -11,15 +11,15 @@ import (
 	"github.com/sluice/sluice/pkg/api/upload"
 )
 
-// purposes lists the values that a client may send as a file's purpose. They are only stored, except that a file with
-// the purpose "batch" expires by default.
+// purposes are the values that a client may send as a file's purpose. They are merely stored, except that files with
+// the purpose "batch" expire by default.
 var purposes = []string{"assistants", "batch", "evals", "fine-tune", "user_data", "vision"}
 
-// Limits of a file's lifetime.
+// Limits on a file's lifetime.
 const (
 	minKeepFor   = time.Hour
 	maxKeepFor   = 30 * 24 * time.Hour
-	batchKeepFor = 30 * 24 * time.Hour // of files with the purpose batch, unless they have another lifetime
+	batchKeepFor = 30 * 24 * time.Hour // default for files with the purpose batch
 )
 
 // faultFunc reports a fault of a field.
@@ -40,8 +40,8 @@ type expiry struct {
 	Seconds int64  `json:"seconds"`
 }
 
-// expiryOfForm returns the expiry in a form, or nil if there is none. Clients send it as two parts of the form or as
-// JSON.
+// expiryOfForm returns the expiry in a form, which clients send as two parts or as JSON. It returns nil if there is
+// none.
 func expiryOfForm(form *upload.Form) *expiry {
 	if text := form.Fields["expires_after"]; text != "" {
 		var e expiry
@@ -63,7 +63,7 @@ func expiryOfForm(form *upload.Form) *expiry {
 	return &expiry{Anchor: anchor, Seconds: n}
 }
 
-// keepForOf returns how long a file is kept. 0 means that the file never expires.
+// keepForOf returns how long to keep a file; 0: forever.
 func keepForOf(fault faultFunc, purpose string, e *expiry) time.Duration {
 	switch {
 	case e == nil && purpose == "batch":

@@ -25,7 +25,7 @@ import (
 
 // Store stores files and uploads.
 type Store interface {
-	// StoreFile stores a file. The file expires after keepFor, or never if keepFor is 0.
+	// StoreFile stores a file that expires after keepFor, or never if keepFor is 0.
 	StoreFile(ctx context.Context, f domain.File, keepFor time.Duration) (domain.File, error)
 	File(ctx context.Context, ws, id string) (domain.File, error)
 	FilesOf(ctx context.Context, ws, purpose string, p catalog.FilePage) (page []domain.File, more bool, err error)
@@ -34,7 +34,7 @@ type Store interface {
 	// FileDatasource returns a datasource that was not created from a File.
 	FileDatasource(ctx context.Context, ws, id string) (domain.Datasource, error)
 	DeleteDatasource(ctx context.Context, ws, id string) (domain.Datasource, error)
-	// CheckStorage fails with domain.CodeUsageLimit if the workspace has reached its storage limit.
+	// CheckStorage returns domain.CodeUsageLimit if the workspace has reached its storage limit.
 	CheckStorage(ctx context.Context, ws string) error
 
 	CreateUpload(ctx context.Context, u domain.Upload) (domain.Upload, error)
@@ -82,7 +82,7 @@ func Endpoints(d Deps) []openai.Endpoint {
 
 type handler struct{ Deps }
 
-// maxFiles is the maximum length of a page of files, and also the default. OpenAI has the same limit and default.
+// maxFiles is the maximum and default length of a page of files, the same as OpenAI's.
 const maxFiles = 10_000
 
 // object is a file as OpenAI's clients see it.
@@ -168,8 +168,8 @@ func (h *handler) close(form *upload.Form) {
 	}
 }
 
-// dropRefused removes stored content if err means that the catalog has rejected the row for that content. After any
-// other error, the row may have been stored, so the content stays; an audit removes it later if no row refers to it.
+// dropRefused removes stored content if err says that the catalog has rejected its row. After any other error, the row
+// may have been stored, so the content stays; an audit removes it later if no row refers to it.
 func (h *handler) dropRefused(ctx context.Context, err error, o domain.Original) {
 	switch domain.CodeOf(err) {
 	case domain.CodeNotFound, domain.CodeConflict, domain.CodeInvalid, domain.CodeUsageLimit, domain.CodeTooLarge:
@@ -206,7 +206,7 @@ func (h *handler) list(c *gin.Context) error {
 }
 
 // find returns the file with the id in the request's path. If the id belongs to a datasource that was not created from
-// a File, find returns the datasource, and a File that describes it.
+// a File, find returns the datasource and a File that describes it.
 func (h *handler) find(c *gin.Context) (f domain.File, d domain.Datasource, err error) {
 	ctx, caller := access.CallerOf(c)
 	id, err := openai.File.Parse(c.Param("id"))
@@ -236,7 +236,6 @@ func (h *handler) get(c *gin.Context) error {
 	return openai.Reply(c, render(f))
 }
 
-// deleted is the response to a deletion.
 type deleted struct {
 	ID      string `json:"id"`
 	Object  string `json:"object"`
@@ -292,7 +291,7 @@ func (h *handler) content(c *gin.Context) error {
 	return nil
 }
 
-// setHeaders sets the headers of a file's content. Browsers must not run scripts in it.
+// setHeaders sets the headers of a file's content, which keep browsers from running scripts in it.
 func setHeaders(header http.Header, f domain.File) {
 	header.Set("Content-Type", upload.HeaderType(f.Original.MIMEType))
 	header.Set("Content-Length", strconv.FormatInt(f.Original.Size, 10))

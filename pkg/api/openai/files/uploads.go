@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// maxPart is the maximum size of a part in bytes. OpenAI has the same limit.
+// Maximum size of a part in bytes, the same as OpenAI's.
 const maxPart = 64 << 20
 
 // uploadObject is an upload as OpenAI's clients see it.
@@ -91,7 +91,7 @@ func (h *handler) createUpload(c *gin.Context) error {
 	return openai.Reply(c, renderUpload(u, nil))
 }
 
-// maxType is the maximum length of a declared type in bytes.
+// Maximum length of a declared type in bytes.
 const maxType = 200
 
 // uploadOf returns the upload with the id in the path.
@@ -108,7 +108,7 @@ func (h *handler) uploadOf(c *gin.Context) (domain.Upload, error) {
 	return u, err
 }
 
-// requirePending rejects a request to an upload that can no longer change. The store checks again.
+// requirePending rejects requests to change an upload that can no longer change. The store checks again.
 func requirePending(u domain.Upload) error {
 	if u.Status != domain.UploadPending {
 		return domain.Errorf(domain.CodeConflict, "the upload %s is %s and can no longer be changed; create another one", openai.Upload.ID(u.ID), u.Status)
@@ -168,7 +168,7 @@ func (h *handler) findPart(ctx context.Context, uploadID, id string) (domain.Upl
 }
 
 // completeUpload joins the parts into one original. If it is interrupted before the file is stored, the upload stays
-// pending and can be completed again. A repeated request gets the same file.
+// pending and can be completed again. A repeated request returns the same file.
 func (h *handler) completeUpload(c *gin.Context) error {
 	ctx, caller := access.CallerOf(c)
 	var body struct {
@@ -203,7 +203,7 @@ func (h *handler) completeUpload(c *gin.Context) error {
 }
 
 // join stores the parts as one original. It fails if a part is unknown, or if the joined parts do not have the
-// announced size or the MD5 checksum `sum`, in hexadecimal.
+// announced size or the hexadecimal MD5 checksum `sum`.
 func (h *handler) join(ctx context.Context, u domain.Upload, fileID string, partIDs []string, sum string) (domain.Original, error) {
 	parts, err := h.Store.UploadParts(ctx, u.ID)
 	if err != nil {
@@ -259,7 +259,7 @@ func (h *handler) join(ctx context.Context, u domain.Upload, fileID string, part
 
 // joined reads parts one after the other.
 type joined struct {
-	ctx       context.Context // of the request, because Read has no context argument
+	ctx       context.Context // the request's context, because Read has no context argument
 	originals Originals
 	parts     []domain.UploadPart
 	current   io.ReadCloser

@@ -24,11 +24,12 @@ import (
 
 // embeddingRequest is the body of a request for embeddings.
 type embeddingRequest struct {
-	Model      string `json:"model"` // empty: the default model
+	Model      string `json:"model"` // "": the default model
 	Input      inputs `json:"input"`
 	Encoding   string `json:"encoding_format"`
 	Dimensions *int   `json:"dimensions"`
-	// InputType is an extension for models that treat queries and documents differently. Cohere and others have it too.
+	// InputType is an extension, which Cohere and others have too, for models that treat queries and documents
+	// differently.
 	InputType string `json:"input_type"`
 }
 
@@ -109,7 +110,7 @@ func (h *Handler) vectors(ctx context.Context, caller access.Caller, model embed
 	if len(vectors) != len(r.Input) {
 		return nil, errors.New("the embedding model returned another number of vectors than texts")
 	}
-	if err := checkDimensions(model.Model(), r.Dimensions); err != nil { // a server's model has dimensions only now
+	if err := checkDimensions(model.Model(), r.Dimensions); err != nil { // only now are the dimensions of a server's model known
 		return nil, err
 	}
 	if r.Dimensions != nil {
@@ -120,8 +121,8 @@ func (h *Handler) vectors(ctx context.Context, caller access.Caller, model embed
 	return vectors, nil
 }
 
-// checkDimensions returns an error if the model cannot produce vectors with the number of dimensions that the client
-// wants. If the number of the model's dimensions is not known yet, any number is accepted.
+// checkDimensions returns an error if the model cannot produce vectors with the requested number of dimensions. If the
+// model's own number is not known yet, any number is accepted.
 func checkDimensions(m embed.Model, wanted *int) error {
 	switch {
 	case wanted == nil || m.Dimensions == 0 || *wanted == m.Dimensions:
@@ -134,7 +135,7 @@ func checkDimensions(m embed.Model, wanted *int) error {
 	return nil
 }
 
-// shorten returns the first n dimensions of a vector, scaled to unit length.
+// shorten returns a vector's first n dimensions, scaled to unit length.
 func shorten(vector []float32, n int) []float32 {
 	if n >= len(vector) {
 		return vector
@@ -160,8 +161,8 @@ type embeddingItem struct {
 	Embedding any    `json:"embedding"` // numbers, or base64 of little-endian float32 values
 }
 
-// writeEmbeddings sends the response. It encodes one vector at a time, because the text of all vectors together takes
-// several times as much memory as the vectors.
+// writeEmbeddings sends the response. It encodes one vector at a time, because all vectors as text take several times
+// as much memory as the vectors themselves.
 func (h *Handler) writeEmbeddings(c *gin.Context, model string, vectors [][]float32, inBase64 bool, tokens int) {
 	c.Header("Content-Type", "application/json")
 	c.Status(http.StatusOK)
@@ -192,10 +193,10 @@ func (h *Handler) writeEmbeddings(c *gin.Context, model string, vectors [][]floa
 		panic(http.ErrAbortHandler)
 	}
 	_, _ = out.WriteString("],")
-	_, _ = out.Write(end[1:]) // without the brace that has been written before
+	_, _ = out.Write(end[1:]) // without the brace that has already been written
 }
 
-// encodeVector returns the base64 form of a vector.
+// encodeVector returns a vector in base64.
 func encodeVector(vector []float32) string {
 	raw := make([]byte, 0, 4*len(vector))
 	for _, x := range vector {

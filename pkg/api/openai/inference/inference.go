@@ -1,8 +1,9 @@
 // Package inference lets clients use the models of this process directly: it serves embeddings with OpenAI's API, and
 // reranking with Cohere's and Jina's APIs.
 //
-// Embedding a large request keeps processors busy for seconds. Requests therefore wait for a slot that is shared fairly
-// between workspaces, and the models prefer the queries of searches and questions (see the package transformer).
+// Embedding a large request keeps processors busy for seconds. Requests therefore wait for slots that are shared fairly
+// between workspaces, and the models give priority to the queries of searches and questions (see the package
+// transformer).
 package inference
 
 import (
@@ -20,14 +21,14 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// Bounds on the requests that run at the same time. A workspace gets at most half of the slots even if no other
-// workspace uses any, because a request may hold its slot for many seconds.
+// Limits on concurrent requests. A workspace gets at most half of the slots even if no other workspace uses any,
+// because a request may hold its slot for many seconds.
 const (
 	maxRequests = 4
 	maxWaiting  = 64
 
 	maxWait    = 30 * time.Second // how long a request waits for a slot
-	maxTime    = 5 * time.Minute  // how long a request may use a model, which may wait for a server
+	maxTime    = 5 * time.Minute  // how long a request may use a model, which may have to wait for a server
 	retryAfter = 3 * time.Second  // how long rejected clients are asked to wait
 )
 
@@ -45,8 +46,8 @@ type Usage interface {
 // Deps are the dependencies of a Handler. All fields but Reranker are required.
 type Deps struct {
 	Embedders Embedders
-	Models    []string          // ids of the embedding models, the default first
-	Reranker  retrieve.Reranker // nil: documents are ranked by embedding models only
+	Models    []string          // embedding models, the default first
+	Reranker  retrieve.Reranker // nil: only embedding models rank documents
 	Usage     Usage
 	NewID     func() string
 	// WriteTimeout is the time limit for sending one piece of a response.
@@ -57,7 +58,7 @@ type Deps struct {
 type Handler struct {
 	Deps
 	requests *admission.Gate
-	queries  *admission.Gate // embeds queries in turn: they have the priority of searches in the models
+	queries  *admission.Gate // queries have the models' priority for searches, so they are embedded in turn
 }
 
 // New returns a handler.
@@ -69,8 +70,8 @@ func New(d Deps) *Handler {
 	}
 }
 
-// Endpoints returns the endpoints of the handler. They need a key that can read the workspace: a key for a single agent
-// may be in a web page, and must not let its visitors use the models.
+// Endpoints returns the handler's endpoints. They need a key that can read the workspace: a key for a single agent may
+// be in a web page, whose visitors must not be able to use the models.
 func (h *Handler) Endpoints() []openai.Endpoint {
 	endpoint := func(id, path string, serve func(*gin.Context) error) openai.Endpoint {
 		return openai.Endpoint{ID: id, Method: http.MethodPost, Path: path, Scope: domain.ScopeRead, Body: openai.JSON, Serve: serve}
@@ -98,13 +99,12 @@ func (h *Handler) enter(ctx context.Context, flow string) (*admission.Slot, erro
 	}
 }
 
-// embedTexts returns the vectors of the texts.
 func (h *Handler) embedTexts(ctx context.Context, flow string, e embed.Embedder, texts []string, purpose embed.Purpose) ([][]float32, error) {
 	if purpose != embed.Query {
 		return e.Embed(ctx, texts, purpose)
 	}
-	// Models prefer queries to passages. A large list of queries is therefore embedded in small pieces, one request at
-	// a time, so that searches wait for at most one piece.
+	// Models prefer queries to passages. So embed a large list of queries in small pieces, one request at a time:
+	// searches then wait for at most one piece.
 	vectors := make([][]float32, 0, len(texts))
 	for piece := range pieces(texts, maxPiece) {
 		slot, ok := h.queries.Enter(ctx, flow)
@@ -121,11 +121,11 @@ func (h *Handler) embedTexts(ctx context.Context, flow string, e embed.Embedder,
 	return vectors, nil
 }
 
-// Maximum total size in bytes of the texts in a piece. A single text may be larger. A transformer embeds a piece of
+// Maximum total size in bytes of the texts in a piece; a single text may be larger. A transformer embeds a piece of
 // this size in one batch.
 const maxPiece = 2 << 10
 
-// pieces yields the texts in order, in groups of at most `size` bytes. A text that is longer forms a group alone.
+// pieces yields the texts in order, in groups of at most `size` bytes. A longer text forms a group of its own.
 func pieces(texts []string, size int) func(yield func([]string) bool) {
 	return func(yield func([]string) bool) {
 		for from := 0; from < len(texts); {

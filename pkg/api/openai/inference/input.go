@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Maximum number of texts in one request, as in OpenAI's API.
+// Maximum number of texts in a request, as in OpenAI's API.
 const maxInputs = 2048
 
 // inputs are the texts of a request for embeddings: a string, an array of strings, an array of tokens, or an array of

@@ -35,7 +35,7 @@ func (h *Handler) List() []Model {
 	return models
 }
 
-// Find returns the model with the given id or short name, and whether it exists. See shortName.
+// Find returns the model with the given id or short name (see shortName), and whether it exists.
 func (h *Handler) Find(name string) (Model, bool) {
 	models := h.List()
 	for _, matches := range []func(Model) bool{
@@ -51,7 +51,7 @@ func (h *Handler) Find(name string) (Model, bool) {
 
 // shortName returns an embedding model's name as its publisher writes it, without the source and the digest that Sluice
 // adds: all-MiniLM-L6-v2 for local:all-MiniLM-L6-v2@8030773b089d, and text-embedding-3-small for
-// openai:text-embedding-3-small. If several models share a short name, that name refers to the first of them.
+// openai:text-embedding-3-small. A short name that several models share refers to the first of them.
 func shortName(id string) string {
 	source, name, found := strings.Cut(id, ":")
 	if !found || source != "local" && source != "openai" {
@@ -60,7 +60,7 @@ func shortName(id string) string {
 	if at := strings.LastIndexAny(name, "@+"); at > 0 {
 		name = name[:at]
 	}
-	if at := strings.LastIndexByte(name, '@'); source == "openai" && at > 0 { // @dimensions, before +digest of the prefix
+	if at := strings.LastIndexByte(name, '@'); source == "openai" && at > 0 { // @dimensions, before the prefix's +digest
 		name = name[:at]
 	}
 	return name
@@ -82,7 +82,7 @@ func (h *Handler) embedder(name string) (embed.Embedder, error) {
 	return nil, unknownModel(name, h.Models)
 }
 
-// unknownModel returns the error for a name that is not the name of any model.
+// unknownModel returns the error for a name that no model has.
 func unknownModel(name string, known []string) error {
 	const shown = 20
 	names := lists.Map(known[:min(len(known), shown)], func(id string) string { return jsonbody.Describe(id) })

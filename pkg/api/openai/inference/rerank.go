@@ -20,10 +20,10 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// rerankRequest is the body of a request to rank documents. It has the fields of versions 1 and 2 of Cohere's API, and
-// those of Jina's API.
+// rerankRequest is the body of a request to rank documents. It has the fields of Jina's API and of versions 1 and 2 of
+// Cohere's.
 type rerankRequest struct {
-	Model           string    `json:"model"` // empty: the reranker or, if there is none, the default embedding model
+	Model           string    `json:"model"` // "": the reranker or, without one, the default embedding model
 	Query           string    `json:"query"`
 	Documents       documents `json:"documents"`
 	TopN            *int      `json:"top_n"`
@@ -56,7 +56,7 @@ func (r *rerankRequest) check() ([]string, error) {
 	return texts, problem.Invalid(faults)
 }
 
-// rerankResponse has the fields of Cohere's and of Jina's response.
+// rerankResponse has the fields of Cohere's and Jina's responses.
 type rerankResponse struct {
 	ID      string         `json:"id"`
 	Object  string         `json:"object"` // always "list"
@@ -91,7 +91,8 @@ type rerankMeta struct {
 // asks to leave them out.
 func (h *Handler) rerankV1(c *gin.Context) error { return h.rerank(c, "1", true) }
 
-// rerankV2 serves POST /v2/rerank, which only Cohere has. Documents are returned only if the client wants them.
+// rerankV2 serves POST /v2/rerank, which exists only in Cohere's API. The response contains the documents only on
+// request.
 func (h *Handler) rerankV2(c *gin.Context) error { return h.rerank(c, "2", false) }
 
 func (h *Handler) rerank(c *gin.Context, version string, returnsDocuments bool) error {
@@ -155,14 +156,14 @@ func (h *Handler) order(ctx context.Context, caller access.Caller, rank ranker, 
 // ranker ranks documents with one model.
 type ranker struct {
 	model      string
-	readsPairs bool   // whether the model reads the query again with each document
+	readsPairs bool   // whether the model reads the query together with each document
 	warning    string // tells clients that the model is no reranker
 
 	rank func(ctx context.Context, flow, query string, texts []string) ([]retrieve.Reranked, error)
 }
 
-// ranker returns the ranker with the given name. Embedding models can rank too, so that the endpoint works without a
-// reranker. If an embedding model ranks, the response contains a warning.
+// ranker returns the ranker with the given name. So that the endpoint works without a reranker, embedding models can
+// rank, too; the response then contains a warning.
 func (h *Handler) ranker(name string) (ranker, error) {
 	if h.Reranker != nil && (name == "" || name == h.Reranker.Model()) {
 		return ranker{model: h.Reranker.Model(), readsPairs: true, rank: h.rankByReranker}, nil
@@ -197,7 +198,7 @@ func (h *Handler) rankByReranker(ctx context.Context, _, query string, texts []s
 	return order, err
 }
 
-// rankByVectors ranks by the cosine similarity of query and document. Negative similarities count as 0.
+// rankByVectors ranks by the cosine similarity of query and document. Negative values count as 0.
 func (h *Handler) rankByVectors(ctx context.Context, flow string, model embed.Embedder, query string, texts []string) ([]retrieve.Reranked, error) {
 	asked, err := h.embedTexts(ctx, flow, model, []string{query}, embed.Query)
 	if err != nil {
@@ -218,7 +219,7 @@ func (h *Handler) rankByVectors(ctx context.Context, flow string, model embed.Em
 	return order, nil
 }
 
-// cosine returns the cosine similarity of two vectors of unit length, from 0 to 1.
+// cosine returns the cosine similarity of two unit vectors, with negative values as 0.
 func cosine(a, b []float32) float64 {
 	var sum float64
 	for i := range min(len(a), len(b)) {

@@ -20,24 +20,24 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Limits on responses in the background, per process.
+// Limits on background responses, per process.
 const (
 	maxRunning   = 16       // responses being answered
-	maxQueued    = 512      // responses that are queued or being answered
-	maxWorkspace = 256      // of these, responses of one workspace
+	maxQueued    = 512      // responses queued or being answered
+	maxWorkspace = 256      // the same per workspace
 	maxHeld      = 64 << 20 // bytes of their input
 )
 
-// Times for responses that are answered in the background. If a process dies, its unfinished responses count as failed
-// once holdTime and then holdGrace have passed without a renewal.
+// Times for background responses. If a process dies, its unfinished responses count as failed after holdTime and then
+// holdGrace without a renewal.
 const (
 	holdTime  = 30 * time.Second
-	holdRenew = 5 * time.Second // also the longest time until a cancellation in another process takes effect
+	holdRenew = 5 * time.Second // also how long it takes at most until a cancellation in another process takes effect
 	holdGrace = 10 * time.Second
 	holdWait  = 4 * time.Second // time limit for renewing
 )
 
-// Runner answers responses in the background. It is safe for concurrent use.
+// Runner answers background responses. It is safe for concurrent use.
 type Runner struct {
 	holder string // id of this process
 	gate   *admission.Gate
@@ -46,9 +46,9 @@ type Runner struct {
 
 	mu     sync.Mutex
 	closed bool
-	jobs   map[string]*job // by the response's id
-	counts map[string]int  // number of jobs by workspace
-	held   int             // bytes of the input of all jobs
+	jobs   map[string]*job // by response id
+	counts map[string]int  // jobs by workspace
+	held   int             // bytes of all jobs' input
 	wait   sync.WaitGroup
 }
 
@@ -64,8 +64,8 @@ var (
 	errPanicked  = errors.New("answering the response panicked")
 )
 
-// NewRunner returns a Runner. `holder` is the id of this process. It must be unique among the processes that share the
-// catalog.
+// NewRunner returns a Runner. `holder` is the id of this process, which must be unique among the processes that share
+// the catalog.
 func NewRunner(holder string) *Runner {
 	r := &Runner{holder: holder, jobs: map[string]*job{}, counts: map[string]int{}, gate: admission.New(admission.Options{Limit: maxRunning, Waiting: -1, Share: 1, Alone: time.Second})}
 	r.ctx, r.stop = context.WithCancelCause(context.Background())
@@ -122,7 +122,7 @@ func (r *Runner) start(row domain.StoredResponse, prepare func(j *job) error, do
 	return j, nil
 }
 
-// find returns the job that is answering the response, or nil if the response is not being answered in this process.
+// find returns the job that is answering the response, or nil if this process is not answering it.
 func (r *Runner) find(id string) *job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -130,7 +130,7 @@ func (r *Runner) find(id string) *job {
 }
 
 // createBackground stores a response and answers it in the background. It calls `release`, which unlocks the
-// conversation, once the response has ended or if it cannot be stored.
+// conversation, once the response has ended or cannot be stored.
 func (s *Service) createBackground(ctx context.Context, c *gin.Context, r *run, release func()) error {
 	if r.params.stream {
 		if err := admit.OpenStream(ctx, r.request.Agent.WorkspaceID); err != nil {
@@ -191,8 +191,8 @@ func (s *Service) background(ctx context.Context, cancel context.CancelCauseFunc
 	j.log.Add(events.Step{Kind: events.Ended, Response: &done.response})
 }
 
-// executeGuarded works like execute, but turns a panic into a failed response. In the background, no HTTP handler
-// recovers from panics, so a panic would end the process.
+// executeGuarded is execute, but turns a panic into a failed response. In the background, no HTTP handler recovers from
+// panics, so a panic would end the process.
 func (r *run) executeGuarded(ctx context.Context, send func(steps ...events.Step) error) (done outcome) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -203,8 +203,7 @@ func (r *run) executeGuarded(ctx context.Context, send func(steps ...events.Step
 	return r.execute(ctx, send)
 }
 
-// interrupted returns the outcome of a response that was cancelled, or that was still being answered when the process
-// stopped.
+// interrupted returns the outcome of a response that was cancelled, or unfinished when the process stopped.
 func (r *run) interrupted(done outcome, cause error) outcome {
 	done.err, done.response.Error = cause, nil
 	done.response.Status = domain.ResponseCancelled
@@ -215,8 +214,8 @@ func (r *run) interrupted(done outcome, cause error) outcome {
 	return done
 }
 
-// finish stores the end of a response and returns the outcome. If the response was cancelled or deleted in the
-// meantime, nothing is stored, and the outcome is that of a cancelled response.
+// finish stores the end of a response and returns the outcome. If the response has been cancelled or deleted meanwhile,
+// nothing is stored, and the outcome is that of a cancelled response.
 func (s *Service) finish(ctx context.Context, r *run, row domain.StoredResponse, done outcome) outcome {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTimeout)
 	defer cancel()
@@ -231,20 +230,20 @@ func (s *Service) finish(ctx context.Context, r *run, row domain.StoredResponse,
 	if err == nil {
 		return done
 	}
-	// The conversation was deleted, or it is full. The response therefore fails and adds no items to the conversation.
+	// The conversation has been deleted or is full. The response therefore fails and adds no items to it.
 	s.Log.ErrorContext(ctx, "storing a response failed", "response", row.ID, "error", err)
 	done = r.failed(ctx, done, err)
 	if end, _, err = r.row(done); err == nil {
 		end.Holder = row.Holder
 		_, err = s.Store.FinishResponse(ctx, end, "")
 	}
-	if err != nil { // it fails later, because this process does not hold it any longer
+	if err != nil { // the response fails later, because this process no longer holds it
 		s.Log.ErrorContext(ctx, "storing a failed response failed", "response", row.ID, "error", err)
 	}
 	return done
 }
 
-// hold keeps a response in the background, so that other processes see that it is being answered.
+// hold shows other processes that this one is answering a background response.
 type hold struct {
 	service *Service
 	row     domain.StoredResponse
@@ -267,7 +266,6 @@ func (h *hold) renew(ctx context.Context) {
 	}
 }
 
-// begin gives the response the status in_progress.
 func (h *hold) begin(ctx context.Context) {
 	h.mu.Lock()
 	h.status = domain.ResponseInProgress

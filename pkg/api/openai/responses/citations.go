@@ -9,9 +9,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// annotations returns the citations of an answer. The index of a citation is a position in the text, counted in
-// characters (Unicode code points): the position of the citation mark or, in an answer without marks, the end of the
-// sentence that the source supports.
+// annotations returns the citations of an answer. A citation's index is a position in the text, in characters (Unicode
+// code points): that of the citation mark or, in an answer without marks, the end of the sentence that the source
+// supports.
 func (r *run) annotations(text string, a answer.Answer) []object.Annotation {
 	var out []object.Annotation
 	at, characters := 0, 0
@@ -46,7 +46,6 @@ func (r *run) annotations(text string, a answer.Answer) []object.Annotation {
 	return out
 }
 
-// results returns the results of a file search.
 func (r *run) results(found []domain.Fragment) []object.Result {
 	out := make([]object.Result, len(found))
 	for i, f := range found {

@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// maxNewItems is the maximum number of items that a request may add to a conversation. OpenAI documents the same limit.
+// Maximum number of items that a request may add to a conversation, the same as OpenAI documents.
 const maxNewItems = 20
 
 // conversationObject is a conversation as clients see it.
@@ -36,8 +36,8 @@ func shownConversation(c domain.ItemConversation) conversationObject {
 	return out
 }
 
-// conversation returns the conversation with the given id. It fails if the caller may not see that conversation. If the
-// id comes from a field of the request's body, `field` is the name to use in the error; otherwise it is "".
+// conversation returns the conversation with the given id, or an error if the caller may not see it. `field` is the
+// body field that contained the id, for the error, or "".
 func (s *Service) conversation(ctx context.Context, caller access.Caller, field, id string) (domain.ItemConversation, error) {
 	bare, err := conversationKind.Parse(id)
 	var c domain.ItemConversation
@@ -146,7 +146,6 @@ func (s *Service) deleteConversation(c *gin.Context) error {
 	return openai.Reply(c, deleted{conversationKind.ID(v.ID), "conversation.deleted", true})
 }
 
-// rawOf returns an item as JSON.
 func rawOf(i domain.ConversationItem) json.RawMessage { return json.RawMessage(i.Item) }
 
 // createItems serves POST /v1/conversations/{id}/items.

@@ -69,7 +69,7 @@ func (s *Service) create(c *gin.Context) error {
 	return openai.Reply(c, r.shown(done.response))
 }
 
-// renamed replaces the names of parameters in the answer package with their names in the Responses API.
+// renamed converts the answer package's parameter names to those of the Responses API.
 func renamed(names []string) []string {
 	known := map[string]string{
 		"topP": "top_p", "maxTokens": "max_output_tokens", "presencePenalty": "presence_penalty", "frequencyPenalty": "frequency_penalty",
@@ -82,15 +82,15 @@ func renamed(names []string) []string {
 	return out
 }
 
-// Lifetimes of the lock of a conversation.
+// Times for the lock of a conversation.
 const (
 	lockTime  = time.Minute
 	lockRenew = lockTime / 3
 	lockWait  = 5 * time.Second // time limit for renewing or releasing it
 )
 
-// lock ensures that only one response at a time is answered in a conversation, because each response must see the items
-// of the previous one. The caller must call `release` exactly once.
+// lock lets only one response at a time be answered in a conversation, because each response must see the items of the
+// previous one. The caller must call `release` exactly once.
 func (s *Service) lock(ctx context.Context, conversationID string) (release func(), err error) {
 	holder := s.NewID()
 	// Agent queries lock ids that their callers choose, so a caller in another workspace could choose this
@@ -115,7 +115,7 @@ func (s *Service) lock(ctx context.Context, conversationID string) (release func
 				return
 			case <-beat.C:
 				within, cancel := context.WithTimeout(ctx, lockWait)
-				_, _ = s.Store.Lock(within, name, holder, lockTime) // the next tick tries again
+				_, _ = s.Store.Lock(within, name, holder, lockTime) // the next tick retries
 				cancel()
 			}
 		}
@@ -129,7 +129,7 @@ func (s *Service) lock(ctx context.Context, conversationID string) (release func
 	}, nil
 }
 
-// prepare checks a request and finds everything that is needed to answer it.
+// prepare checks a request and collects everything needed to answer it.
 func (s *Service) prepare(ctx context.Context, caller access.Caller, p params) (*run, error) {
 	agent, isAgent, err := s.agent(ctx, caller, p)
 	if err != nil {
@@ -169,7 +169,7 @@ func (s *Service) prepare(ctx context.Context, caller access.Caller, p params) (
 	return r, nil
 }
 
-// checkModel rejects parameters that need a chat model if no chat model is configured.
+// checkModel rejects parameters that need a chat model if none is configured.
 func (s *Service) checkModel(p params, d dialogue) error {
 	if len(s.ChatModels) > 0 {
 		return nil
@@ -186,8 +186,8 @@ func (s *Service) checkModel(p params, d dialogue) error {
 	return nil
 }
 
-// agent returns the agent that will answer. If the request names an agent of a workspace as its model, isAgent is true.
-// If it names a chat model, the result is an agent that exists only for this response and has default settings.
+// agent returns the agent that will answer. isAgent means that the request names an agent of a workspace as its model.
+// If it names a chat model, the result is an agent with default settings that exists only for this response.
 func (s *Service) agent(ctx context.Context, caller access.Caller, p params) (agent domain.Agent, isAgent bool, err error) {
 	if domain.ValidID(strings.ToLower(p.model)) {
 		agent, err = s.Backend.Agent(ctx, strings.ToLower(p.model))
@@ -201,7 +201,7 @@ func (s *Service) agent(ctx context.Context, caller access.Caller, p params) (ag
 	case known:
 	case slices.Contains(domain.ModelNames, p.model):
 		name = p.model
-	case chat.KnownWindow(p.model) > 0: // programs that were written for hosted models work unchanged
+	case chat.KnownWindow(p.model) > 0: // programs written for hosted models work unchanged
 		name = domain.DefaultModelName
 	default:
 		why := "there is no model " + jsonbody.Describe(p.model) + "; send the id of an agent (GET /v1/models lists them) or one of " + strings.Join(domain.ModelNames, ", ")
@@ -212,7 +212,7 @@ func (s *Service) agent(ctx context.Context, caller access.Caller, p params) (ag
 	}
 	agent = domain.Agent{WorkspaceID: caller.Workspace(), Name: p.model, ModelName: name, Temperature: 1}
 	if p.tools.search == nil {
-		agent.PromptTemplate = domain.PlaceholderQuery // the instructions about documents are left out
+		agent.PromptTemplate = domain.PlaceholderQuery // leaves out the instructions about documents
 	}
 	return agent, false, nil
 }
@@ -229,8 +229,8 @@ func (s *Service) checkVisitor(p params) error {
 	return s.Backend.VisitorFault(p.maxTokens)
 }
 
-// checkVisitorDialogue rejects what checkVisitor rejects, but in items that are already stored: items that the input
-// refers to, and earlier items of the conversation.
+// checkVisitorDialogue applies the rules of checkVisitor to stored items: those that the input refers to, and earlier
+// items of the conversation.
 func checkVisitorDialogue(d dialogue) error {
 	switch {
 	case d.instructions != "":
@@ -268,8 +268,8 @@ func (s *Service) selectStores(ctx context.Context, caller access.Caller, agent 
 	return nil
 }
 
-// maxChatHistory is the maximum number of tokens of earlier messages that are sent to a chat model. In practice, the
-// context window of the model is smaller.
+// Maximum number of tokens of earlier messages that are sent to a chat model. In practice, the model's context window
+// is smaller.
 const maxChatHistory = 1 << 20
 
 // newRequest returns the question for the answerer.
@@ -283,7 +283,7 @@ func newRequest(agent domain.Agent, isAgent bool, p params, d dialogue) answer.R
 	if t := p.temperature; t != nil {
 		r.Temperature = new(min(*t, 1)) // OpenAI allows 0 to 2, agents allow 0 to 1
 	}
-	if !isAgent { // the conversation of an agent is limited by the operator
+	if !isAgent { // for agents, the operator's limit applies
 		r.HistoryTokens, r.Whole = maxChatHistory, p.truncation == "disabled"
 	}
 	if f := p.tools.search; f != nil {
@@ -292,7 +292,7 @@ func newRequest(agent domain.Agent, isAgent bool, p params, d dialogue) answer.R
 	return r
 }
 
-// newResponse returns the response before it is answered.
+// newResponse returns the response as it is before the answer.
 func newResponse(id string, now time.Time, agent domain.Agent, p params) object.Response {
 	r := object.Response{
 		ID: id, Object: "response", CreatedAt: now.Unix(), Status: domain.ResponseInProgress, Background: p.background,
@@ -346,7 +346,7 @@ func (s *Service) streamNew(ctx context.Context, w http.ResponseWriter, r *run) 
 // endOfStream is the last event of a stream. OpenAI's own clients ignore it, but other clients wait for it.
 const endOfStream = "[DONE]"
 
-// keepTimeout is the time limit for storing a response after the client has disconnected.
+// Time limit for storing a response after the client has disconnected.
 const keepTimeout = 10 * time.Second
 
 // keep stores a response that was not answered in the background, together with its items in the conversation.
@@ -366,8 +366,8 @@ func (s *Service) keep(ctx context.Context, r *run, done outcome) error {
 	return s.Store.CreateResponse(ctx, row, r.conversationID(), items...)
 }
 
-// row returns the response as it will be stored, and the items to add to its conversation. A response that failed or
-// was cancelled adds no items.
+// row returns the response in its stored form, and the items to add to its conversation. A failed or cancelled response
+// adds none.
 func (r *run) row(done outcome) (domain.StoredResponse, []domain.ConversationItem, error) {
 	row := domain.StoredResponse{
 		ID: r.response.ID, WorkspaceID: r.caller.Workspace(), KeyID: r.caller.Key.ID, Status: done.response.Status,

@@ -44,13 +44,13 @@ func (s *Service) load(ctx context.Context, caller access.Caller, id string) (st
 	return s.decode(r)
 }
 
-// mayRead reports whether the caller may see a response or conversation that was created with the key keyID.
+// mayRead reports whether the caller may see a response or conversation created with the key keyID.
 func (s *Service) mayRead(caller access.Caller, keyID string) bool {
 	return caller.MayRead(caller.Workspace()) || caller.Key.ID == keyID
 }
 
-// requireChange fails unless the caller may change a response or conversation that was created with the key keyID. The
-// caller needs the same key, or a key with the scope write.
+// requireChange returns an error unless the caller may change a response or conversation created with the key keyID.
+// That takes the same key, or a key with the scope write.
 func requireChange(caller access.Caller, keyID string) error {
 	if caller.Key.Can(domain.ScopeWrite) || caller.Key.ID == keyID {
 		return nil
@@ -63,8 +63,8 @@ func (s *Service) expired(r domain.StoredResponse) bool {
 	return s.Now().Sub(r.CreatedAt) > Retention
 }
 
-// decode parses the JSON in the row of a stored response. If the process that was answering the response has died, the
-// response counts as failed.
+// decode parses the JSON of a stored response. If the process that was answering the response has died, the response
+// counts as failed.
 func (s *Service) decode(r domain.StoredResponse) (out stored, err error) {
 	out.StoredResponse = r
 	if err := json.Unmarshal([]byte(r.Body), &out.body); err != nil {
@@ -83,7 +83,7 @@ func (s *Service) decode(r domain.StoredResponse) (out stored, err error) {
 	return out, nil
 }
 
-// earlier returns the items that precede the input of a request, oldest first.
+// earlier returns the items that precede a request's input, oldest first.
 func (s *Service) earlier(ctx context.Context, caller access.Caller, p params) ([]item, error) {
 	switch {
 	case p.conversation != "":
@@ -122,7 +122,7 @@ func (s *Service) chain(ctx context.Context, caller access.Caller, id string) ([
 	for n := range maxEarlierResponses {
 		r, err := s.load(ctx, caller, id)
 		if domain.CodeOf(err) == domain.CodeNotFound && n > 0 {
-			break // it was deleted, or has expired
+			break // deleted or expired
 		}
 		if domain.CodeOf(err) == domain.CodeNotFound {
 			why := "is " + jsonbody.Describe(id) + "; there is no response with this id"
@@ -154,7 +154,7 @@ func (s *Service) chain(ctx context.Context, caller access.Caller, id string) ([
 	return newest, nil
 }
 
-// output returns the output items as JSON. Function calls that the model did not finish are left out.
+// output returns the output items as JSON, without unfinished function calls.
 func (r stored) output() []json.RawMessage {
 	var out []json.RawMessage
 	for _, i := range r.body.Output {
@@ -165,7 +165,7 @@ func (r stored) output() []json.RawMessage {
 	return out
 }
 
-// resolve replaces each reference in the input with the item that it refers to. The item belongs to the conversation,
+// resolve replaces each reference in the input with the item that it refers to. That item belongs to the conversation,
 // or to the input or output of a stored response.
 func (s *Service) resolve(ctx context.Context, caller access.Caller, p *params) error {
 	for n, i := range p.input {
@@ -189,7 +189,6 @@ func (s *Service) resolve(ctx context.Context, caller access.Caller, p *params) 
 	return nil
 }
 
-// find returns an item by its id.
 func (s *Service) find(ctx context.Context, caller access.Caller, conversationID, id string) (json.RawMessage, error) {
 	if conversationID != "" {
 		c, err := s.conversation(ctx, caller, "conversation", conversationID)
@@ -214,11 +213,10 @@ func (s *Service) find(ctx context.Context, caller access.Caller, conversationID
 	return nil, domain.NotFound("item", id)
 }
 
-// idOf returns the id of an item.
 func idOf(raw json.RawMessage) string {
 	var v struct {
 		ID string `json:"id"`
 	}
-	_ = json.Unmarshal(raw, &v) // an item that cannot be read has no id
+	_ = json.Unmarshal(raw, &v) // an unreadable item has no id
 	return v.ID
 }

@@ -31,13 +31,13 @@ const (
 // item is an item of the input or of an earlier response.
 type item struct {
 	kind   string
-	field  string // name of the parameter that contains the item; "" for an earlier one
+	field  string // parameter that contains the item; "" for an earlier one
 	role   string // of a message
-	text   string // of a message, the arguments of a function call, or the result of one
+	text   string // of a message; the arguments of a function call, or its result
 	callID string
 	name   string         // of a function
 	id     string         // of the item that a reference names
-	fields map[string]any // the item as it is stored
+	fields map[string]any // the item as stored
 }
 
 // readInput reads the parameter input: a text or an array of items.
@@ -68,7 +68,7 @@ func message(field, role, text string, content []any) item {
 	}}
 }
 
-// readItem reads an item. An item without a type is a message, or a reference if it has nothing but an id.
+// readItem reads an item. Without a type, it is a message, or a reference if it has nothing but an id.
 func readItem(o jsonbody.Object, field string) item {
 	kind := short(o, "type")
 	if kind == "" && o.Has("id") && !o.Has("role") {
@@ -90,7 +90,7 @@ func readItem(o jsonbody.Object, field string) item {
 	case object.TypeReference:
 		return item{kind: kind, field: field, id: required(o, "id")}
 	case object.TypeFileSearchCall, object.TypeReasoning:
-		return item{kind: kind, field: field, fields: o.Fields()} // clients send the whole output of a response back
+		return item{kind: kind, field: field, fields: o.Fields()} // clients send back the whole output of a response
 	default:
 		o.Fault("type", "is %s; items can be message, function_call, function_call_output, file_search_call, reasoning and item_reference", jsonbody.Describe(kind))
 		return item{kind: kind, field: field}
@@ -105,7 +105,7 @@ func required(o jsonbody.Object, name string) string {
 	return text
 }
 
-// readContent returns the text of a message and its parts as they are stored.
+// readContent returns a message's text, and its parts in their stored form.
 func readContent(o jsonbody.Object, role string) (string, []any) {
 	stored := "input_text"
 	if role == roleAssistant {
@@ -134,7 +134,7 @@ func readContent(o jsonbody.Object, role string) (string, []any) {
 	return strings.Join(texts, "\n"), content
 }
 
-// readPart returns the text of a part of a message.
+// readPart returns the text of a message's part.
 func readPart(p jsonbody.Object) (text string, ok bool) {
 	name := "text"
 	switch kind := short(p, "type"); kind {
@@ -171,8 +171,8 @@ func readOutput(o jsonbody.Object) string {
 	return strings.Join(texts, "\n")
 }
 
-// storedItem parses an item that was stored. It reads the text of messages, function calls and their results only;
-// items of any other type are returned without text.
+// storedItem parses a stored item. It reads the text of messages, function calls and their results; items of any other
+// type have no text.
 func storedItem(raw json.RawMessage) item {
 	var v struct {
 		Type, Role, Name, Arguments, Output string
@@ -201,18 +201,17 @@ func storedItem(raw json.RawMessage) item {
 // dialogue is a list of items, divided into the question, the messages before it, and the function calls after it.
 type dialogue struct {
 	question     string
-	field        string // name of the parameter that contains the question; "input" if it is an earlier one
+	field        string // parameter that contains the question; "input" if it is an earlier one
 	before       []domain.Message
 	after        []chat.Turn
 	instructions string
 }
 
-// callTurn returns the turn of a function call.
 func callTurn(i item) chat.Turn {
 	return chat.Turn{Role: domain.RoleAssistant, Calls: []chat.ToolCall{{ID: i.callID, Name: i.name, Arguments: i.text}}}
 }
 
-// readDialogue reads the items of a conversation, oldest first. The last message of the user is the question.
+// readDialogue reads a conversation's items, oldest first. The user's last message is the question.
 func readDialogue(items []item) (d dialogue, err error) {
 	var instructions []string
 	var faults []domain.FieldError
@@ -223,9 +222,9 @@ func readDialogue(items []item) (d dialogue, err error) {
 		}
 		faults = append(faults, domain.FieldError{Field: field, Message: fmt.Sprintf(format, args...)})
 	}
-	open := map[string]item{}  // function calls since the question, without a result
-	known := map[string]item{} // all function calls without a result
-	answered := false          // the last message is the assistant's
+	open := map[string]item{}  // function calls since the question that lack a result
+	known := map[string]item{} // all function calls that lack a result
+	answered := false          // whether the last message is the assistant's
 	for _, i := range items {
 		switch {
 		case i.kind == object.TypeFunctionCall:
@@ -235,7 +234,7 @@ func readDialogue(items []item) (d dialogue, err error) {
 			call, isKnown := known[i.callID]
 			if !isKnown {
 				fault(i, "has the call_id %s, but no function call with this id comes before it", jsonbody.Describe(i.callID))
-			} else if _, isOpen := open[i.callID]; !isOpen { // a message of the user came between the call and its result
+			} else if _, isOpen := open[i.callID]; !isOpen { // a user message came between the call and its result
 				d.after = append(d.after, callTurn(call))
 			}
 			delete(open, i.callID)
@@ -272,7 +271,7 @@ func readDialogue(items []item) (d dialogue, err error) {
 	if err := problem.Invalid(faults); err != nil {
 		return d, err
 	}
-	// Text that the assistant wrote along with the function calls belongs to the same message as the calls.
+	// Text that the assistant wrote along with function calls belongs to the same message as the calls.
 	for _, said := range slices.Backward(d.before[last+1:]) {
 		if len(d.after) > 0 && len(d.after[0].Calls) > 0 {
 			d.after[0].Text = strings.TrimSpace(said.Text + "\n" + d.after[0].Text)
@@ -283,7 +282,7 @@ func readDialogue(items []item) (d dialogue, err error) {
 	return d, nil
 }
 
-// joinCalls merges consecutive turns that contain function calls into one turn, which is how the model wrote them.
+// joinCalls merges consecutive turns with function calls into one turn, as the model wrote them.
 func joinCalls(turns []chat.Turn) []chat.Turn {
 	var out []chat.Turn
 	for _, t := range turns {

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/api/openai/responses/object"
 )
 
-// parse returns the reader of a body.
+// parse returns a reader of the body.
 func parse(t *testing.T, body string) jsonbody.Object {
 	t.Helper()
 	value, faults := jsonbody.Parse([]byte(body))
@@ -92,7 +92,7 @@ func TestItemsBecomeADialogue(t *testing.T) {
 		} else if diff := cmp.Diff(test.want, spoken(d)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		// The stored form says the same.
+		// The stored form must mean the same.
 		var again []item
 		for _, i := range items {
 			again = append(again, storedItem(encode(i.fields)))
@@ -239,7 +239,7 @@ func TestAnItemLeadsToItsResponse(t *testing.T) {
 	}
 }
 
-// FuzzItems reads arbitrary items. Items without a fault can be stored and read again.
+// FuzzItems reads arbitrary items. Those without a fault can be stored and read again.
 func FuzzItems(f *testing.F) {
 	for _, seed := range []string{`[{"role":"user","content":"a"}]`, `[{"type":"function_call","call_id":"c","name":"n","arguments":"{}"}]`, `"a"`, `[{"id":"x"}]`, `[{"type":"reasoning","id":null}]`} {
 		f.Add(seed)

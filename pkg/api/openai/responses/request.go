@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Limits on a request. They also bound the size of a stored response.
+// Limits on a request. They also limit the size of a stored response.
 const (
 	maxBody        = 2 << 20 // bytes of the body
 	maxTools       = 128
@@ -36,11 +36,11 @@ type params struct {
 	model        string
 	input        []item
 	instructions *string
-	previous     string // id of the previous response, "" for none
+	previous     string // id of the previous response, or ""
 	conversation string // "" for none
 	tools        tools
 	format       json.RawMessage // as in answer.Request; nil: text
-	text         json.RawMessage // the parameter text, as it is returned
+	text         json.RawMessage // the parameter text, as returned
 	maxTokens    *int
 	maxToolCalls *int
 	temperature  *float64
@@ -51,7 +51,7 @@ type params struct {
 	store        bool
 	stream       bool
 	background   bool
-	results      bool // whether the results of file searches are included
+	results      bool // whether to include the results of file searches
 	truncation   string
 	metadata     map[string]string
 	user         *string
@@ -61,15 +61,14 @@ type params struct {
 	summary      *string
 }
 
-// parameters are the fields of a request that have an effect or are returned. Other fields are ignored and listed in a
-// header of the response, because OpenAI's clients may send parameters that are newer than this service.
+// parameters are the fields of a request that have an effect or are returned. Others are ignored and listed in a
+// response header, because OpenAI's clients may send parameters that are newer than this service.
 var parameters = []string{
 	"background", "conversation", "frequency_penalty", "include", "input", "instructions", "max_output_tokens", "max_tool_calls", "metadata",
 	"model", "parallel_tool_calls", "presence_penalty", "previous_response_id", "prompt", "prompt_cache_key", "safety_identifier", "service_tier",
 	"store", "stream", "stream_options", "temperature", "text", "tool_choice", "tools", "top_logprobs", "top_p", "truncation", "user",
 }
 
-// bodyOf returns the body of a request.
 func bodyOf(c *gin.Context) (jsonbody.Object, error) {
 	fields, err := openai.BodyOf(c)
 	if err != nil {
@@ -81,7 +80,7 @@ func bodyOf(c *gin.Context) (jsonbody.Object, error) {
 	return jsonbody.NewObject(fields, ""), nil
 }
 
-// read parses the request of a new response.
+// read parses the request for a new response.
 func (s *Service) read(c *gin.Context) (p params, err error) {
 	o, err := bodyOf(c)
 	if err != nil {
@@ -137,7 +136,6 @@ func (p *params) readState(o jsonbody.Object) {
 	}
 }
 
-// readText reads the format of the text.
 func (p *params) readText(o jsonbody.Object) {
 	p.text = json.RawMessage(`{"format":{"type":"text"}}`)
 	text, ok := o.Object("text")
@@ -188,8 +186,7 @@ func encode(v any) json.RawMessage {
 	return encoded
 }
 
-// short returns the value of a string field, which may have at most maxID bytes. It returns "" if the field is missing
-// or has a fault.
+// short returns the value of a string field of at most maxID bytes, or "" if the field is missing or has a fault.
 func short(o jsonbody.Object, name string) string { return valueOf(o.Text(name, maxID)) }
 
 func valueOf(text *string) string {
@@ -199,7 +196,6 @@ func valueOf(text *string) string {
 	return *text
 }
 
-// readMetadata reads up to 16 pairs of texts.
 func readMetadata(o jsonbody.Object) map[string]string {
 	out := map[string]string{}
 	metadata, _ := o.Object("metadata")
@@ -223,8 +219,8 @@ func readMetadata(o jsonbody.Object) map[string]string {
 
 const includeResults = "file_search_call.results"
 
-// includable lists the values that `include` may contain. Only the first has an effect, because this service does not
-// have the data that the other values request.
+// includable are the values that `include` may contain. Only the first has an effect, because this service lacks the
+// data that the others request.
 var includable = []string{
 	includeResults, "web_search_call.results", "web_search_call.action.sources", "message.input_image.image_url",
 	"computer_call_output.output.image_url", "code_interpreter_call.outputs", "reasoning.encrypted_content", "message.output_text.logprobs",
@@ -248,7 +244,7 @@ func readInclude(o jsonbody.Object) bool {
 	return results
 }
 
-// queryInclude is like readInclude for a query string. Clients repeat the parameter, or write include[].
+// queryInclude is readInclude for a query string. Clients repeat the parameter, or write include[].
 func queryInclude(c *gin.Context) (results bool, err error) {
 	query := c.Request.URL.Query()
 	return checkInclude(append(query["include"], query["include[]"]...))

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// run is the state of a response from the request until the response has been answered.
+// run is the state of a response from the request to the end of the answer.
 type run struct {
 	service  *Service
 	caller   access.Caller
@@ -21,17 +21,17 @@ type run struct {
 	response object.Response // before the answer
 	request  answer.Request
 	ask      Ask
-	searches bool // whether the output begins with a file search
+	searches bool // whether the output starts with a file search
 }
 
-// outcome is an answered response.
+// outcome is the result of answering a response.
 type outcome struct {
 	response object.Response
 	trace    events.Trace
-	err      error // why it was not answered
+	err      error // why there is no answer
 }
 
-// progress collects the output of a response while it is answered.
+// progress collects the output of a response while it is being answered.
 type progress struct {
 	send   func(steps ...events.Step) error // nil: nothing is sent
 	tracer events.Tracer
@@ -176,14 +176,14 @@ func (r *run) end(ctx context.Context, p *progress, a answer.Answer, err error) 
 	return done
 }
 
-// Codes of errors of a response.
+// Error codes of a response.
 const (
 	codeServer    = "server_error"
 	codeRateLimit = "rate_limit_exceeded"
 	codeInvalid   = "invalid_prompt"
 )
 
-// failed returns the outcome of a response that failed, or that was cancelled because the client disconnected.
+// failed returns the outcome of a response that failed, or was cancelled because the client disconnected.
 func (r *run) failed(ctx context.Context, done outcome, err error) outcome {
 	done.err = err
 	done.response.CompletedAt, done.response.IncompleteDetails = nil, nil

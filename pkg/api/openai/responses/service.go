@@ -1,6 +1,6 @@
 // Package responses implements OpenAI's Responses API and Conversations API.
 //
-// To create a response, the service answers the last message of the input and uses the messages before it as the
+// To create a response, the service answers the last message of the input and treats the messages before it as the
 // conversation so far. The model is an agent or a chat model. Responses are kept for Retention, and can be continued
 // and streamed again.
 package responses
@@ -16,8 +16,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Store keeps responses and conversations. For the contract of each method, see catalog/responses and
-// catalog/conversations.
+// Store stores responses and conversations. See catalog/responses and catalog/conversations for the contract of each
+// method.
 type Store interface {
 	CreateResponse(ctx context.Context, r domain.StoredResponse, conversationID string, items ...domain.ConversationItem) error
 	Response(ctx context.Context, ws, id string) (domain.StoredResponse, error)
@@ -39,29 +39,30 @@ type Store interface {
 	Unlock(ctx context.Context, conversationID, holder string) error
 }
 
-// Backend answers questions. pkg/api implements it with the rules that apply to all its endpoints.
+// Backend answers questions. pkg/api implements it with the rules for all its endpoints.
 type Backend interface {
-	// Agent returns the agent whose id a request names as its model, if the caller may query it.
+	// Agent returns the agent whose id a request sends as its model, if the caller may query it.
 	Agent(ctx context.Context, id string) (domain.Agent, error)
 	// Datastore returns a datastore of the workspace.
 	Datastore(ctx context.Context, workspaceID, id string) (domain.Datastore, error)
 	// QueryFault returns the reason why a question is too long, or "".
 	QueryFault(query string) string
-	// VisitorFault is called for a request to an agent of another workspace. It fails if the request allows a longer
-	// answer, in tokens, than visitors may request.
+	// VisitorFault is called for a request to another workspace's agent. It returns an error if the request allows a
+	// longer answer, in tokens, than visitors may request.
 	VisitorFault(maxTokens *int) error
-	// Admit counts the question and returns the function that answers it. It fails if a usage limit has been reached.
+	// Admit counts the question and returns the function that answers it, or an error if a usage limit has been
+	// reached.
 	Admit(ctx context.Context, r answer.Request) (Ask, error)
 	// Explain converts an error to one that clients may see.
 	Explain(ctx context.Context, err error) *domain.Error
-	// Sources returns the fragments as JSON, in the format that all endpoints use.
+	// Sources returns the fragments as JSON, in the format of all endpoints.
 	Sources(sources []domain.Fragment) ([]byte, error)
 }
 
-// Ask answers a question. The pieces passed to emit, joined together, are the text of the answer.
+// Ask answers a question. Joined together, the pieces passed to emit are the answer's text.
 type Ask func(ctx context.Context, r answer.Request, emit func(text string) error) (answer.Answer, error)
 
-// Retention is how long responses are kept. The sweeper deletes them afterwards.
+// Retention is how long responses are kept; then the sweeper deletes them.
 const Retention = domain.ResponseRetention
 
 // Options are the settings and dependencies of a Service. All are required.
@@ -70,8 +71,8 @@ type Options struct {
 	Backend Backend
 	Runner  *Runner
 
-	// ChatModels maps the names of the configured chat models to their names in the API. It is empty if no chat model
-	// is configured.
+	// ChatModels maps the names of the configured chat models to their names in the API. It is empty if none is
+	// configured.
 	ChatModels map[string]string
 	// FileOf returns the id of the file that a fragment comes from.
 	FileOf func(domain.Fragment) string

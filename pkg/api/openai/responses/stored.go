@@ -55,11 +55,11 @@ func shown(r object.Response, results bool) object.Response {
 	return r.WithoutResults()
 }
 
-// maxGetBody is the maximum size in bytes of the body of a GET request that is read.
+// Maximum size in bytes of the body that is read from a GET request.
 const maxGetBody = 1 << 10
 
-// bodyAsksForStream reports whether the body contains the parameter stream. OpenAI's client for Go sends it there, even
-// with GET.
+// bodyAsksForStream reports whether the body contains the parameter stream. OpenAI's Go client puts it there even for
+// GET.
 func bodyAsksForStream(r *http.Request) bool {
 	var body struct {
 		Stream bool `json:"stream"`
@@ -68,7 +68,6 @@ func bodyAsksForStream(r *http.Request) bool {
 	return err == nil && json.Unmarshal(text, &body) == nil && body.Stream
 }
 
-// streamOf reads the parameters stream and starting_after.
 func streamOf(c *gin.Context) (stream bool, after int, err error) {
 	after = -1
 	switch text := c.Query("stream"); text {
@@ -91,11 +90,11 @@ func streamOf(c *gin.Context) (stream bool, after int, err error) {
 	return stream, after, nil
 }
 
-// pollInterval is how often the catalog is checked for the end of a response that another process is answering.
+// Interval for checking the catalog for the end of a response that another process is answering.
 const pollInterval = time.Second
 
-// streamStored streams a stored response. If another process is still answering it, streamStored first waits until the
-// response has ended.
+// streamStored streams a stored response. If another process is still answering it, streamStored first waits for its
+// end.
 func (s *Service) streamStored(ctx context.Context, w http.ResponseWriter, caller access.Caller, r stored, results bool, after int) error {
 	stream := sse.New(w, s.WriteTimeout)
 	stop := stream.KeepAlive(s.Heartbeat)
@@ -124,10 +123,9 @@ func (s *Service) streamStored(ctx context.Context, w http.ResponseWriter, calle
 	return stream.Send("", endOfStream)
 }
 
-// replayBatch is the number of steps of a stored response that are sent at once.
+// Number of steps of a stored response that are sent at once.
 const replayBatch = 200
 
-// deleted is the response to a deletion.
 type deleted struct {
 	ID      string `json:"id"`
 	Object  string `json:"object"`
@@ -153,7 +151,7 @@ func (s *Service) deleteResponse(c *gin.Context) error {
 	return openai.Reply(c, deleted{r.ID, "response", true})
 }
 
-// cancelResponse serves POST /v1/responses/{id}/cancel. A response that has ended stays as it is.
+// cancelResponse serves POST /v1/responses/{id}/cancel. A response that has ended does not change.
 func (s *Service) cancelResponse(c *gin.Context) error {
 	ctx, caller := access.CallerOf(c)
 	r, err := s.load(ctx, caller, c.Param("id"))
@@ -210,7 +208,7 @@ func (s *Service) listInput(c *gin.Context) error {
 	return openai.Reply(c, openai.NewList(shownItems(items, results), more, idOf))
 }
 
-// shownItems returns items as clients see them: without the results of file searches, unless they are requested.
+// shownItems returns items as clients see them: without the results of file searches, unless these are requested.
 func shownItems(items []json.RawMessage, results bool) []json.RawMessage {
 	if results {
 		return items

@@ -14,19 +14,19 @@ import (
 	"github.com/sluice/sluice/pkg/filter"
 )
 
-// tools are the tools of a request and the choice between them.
+// tools are a request's tools and the choice between them.
 type tools struct {
-	shown     []json.RawMessage // as they are returned
+	shown     []json.RawMessage // as returned
 	functions []chat.Tool
 	choice    chat.ToolChoice
-	chosen    json.RawMessage // the parameter tool_choice, as it is returned
+	chosen    json.RawMessage // the parameter tool_choice, as returned
 	search    *fileSearch     // nil: none
 }
 
 // fileSearch is the tool file_search.
 type fileSearch struct {
 	stores   []string // ids of vector stores
-	field    string   // name of the parameter that contains them
+	field    string   // parameter that contains them
 	results  int
 	minScore *float64
 	mode     domain.SearchMode
@@ -46,10 +46,9 @@ const (
 	defaultResults = 20
 )
 
-// functionName matches the names of functions that OpenAI accepts.
+// functionName matches the function names that OpenAI accepts.
 var functionName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// readTools reads the tools of a request.
 func readTools(o jsonbody.Object) (t tools) {
 	t.shown = []json.RawMessage{}
 	for i, tool := range o.Objects("tools", maxTools) {
@@ -119,8 +118,8 @@ func readFileSearch(tool jsonbody.Object, field string) *fileSearch {
 	return f
 }
 
-// readRanking reads ranking_options. If the weight of the search by words or of the search by meaning is 0, that search
-// is turned off. All other weights are ignored, because this service chooses the weights itself.
+// readRanking reads ranking_options. A weight of 0 turns off the search by words or by meaning. All other weights are
+// ignored, because this service chooses them itself.
 func (f *fileSearch) readRanking(o jsonbody.Object) {
 	f.minScore = o.Number("score_threshold", 0, 1)
 	o.OneOf("ranker", "auto", "none", "default-2024-11-15", "default_2024_08_21")
@@ -141,7 +140,6 @@ func (f *fileSearch) readRanking(o jsonbody.Object) {
 	}
 }
 
-// readChoice reads tool_choice.
 func (t *tools) readChoice(o jsonbody.Object) {
 	t.chosen = json.RawMessage(`"auto"`)
 	if !o.Has("tool_choice") {
@@ -197,7 +195,6 @@ func (t *tools) allow(choice jsonbody.Object) {
 	t.setMode(choice.OneOf("mode", chat.ToolAuto, chat.ToolRequired))
 }
 
-// readFilters reads the filters of a file search.
 func readFilters(tool jsonbody.Object) *filter.Filter {
 	if !tool.Has("filters") {
 		return nil

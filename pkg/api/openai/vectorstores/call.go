@@ -31,7 +31,7 @@ func (h *handler) serve(f func(*call) error) func(*gin.Context) error {
 func (c *call) storeID() (string, error) { return openai.VectorStore.Parse(c.gin.Param("id")) }
 
 // storeError replaces the catalog's error for a missing vector store with the error that OpenAI's clients expect. It
-// returns all other errors unchanged.
+// returns other errors unchanged.
 func (c *call) storeError(err error) error {
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		return openai.VectorStore.NotFound(c.gin.Param("id"))
@@ -39,7 +39,6 @@ func (c *call) storeError(err error) error {
 	return err
 }
 
-// page reads the parameters of a list.
 func (c *call) page() (catalog.FilePage, error) {
 	p, err := openai.ReadPage(c.gin.Request.URL.Query(), openai.DefaultLimit, openai.MaxLimit)
 	return catalog.FilePage{Limit: p.Limit, Ascending: p.Ascending, After: openai.BareID(p.After), Before: openai.BareID(p.Before)}, err

@@ -1,5 +1,5 @@
-// Package vectorstores implements OpenAI's endpoints of vector stores, their files and file batches. A vector store is a
-// datastore, and a file in it is a datasource.
+// Package vectorstores implements OpenAI's endpoints for vector stores, their files and file batches. A vector store is
+// a datastore, and a file in it is a datasource.
 package vectorstores
 
 import (
@@ -25,26 +25,26 @@ type Store interface {
 	DeleteDatastore(ctx context.Context, ws, id string) (domain.Datastore, error)
 
 	File(ctx context.Context, ws, id string) (domain.File, error)
-	// AddFile adds a file to a datastore. If the file is in the datastore already, AddFile applies new attributes or
-	// chunk sizes, and processes the file again if it had failed.
+	// AddFile adds a file to a datastore. If the file is already there, AddFile applies new attributes or chunk sizes,
+	// and processes the file again if it had failed.
 	AddFile(ctx context.Context, ws, datastoreID string, f catalog.NewFile) (domain.Datasource, error)
-	// StoredFile returns the datasource that was created from the file fileID. If there is none, it returns the
-	// datasource whose own id is fileID, provided that it was not created from a File.
+	// StoredFile returns the datasource created from the file fileID. If there is none, it returns the datasource whose
+	// own id is fileID, provided that it was not created from a File.
 	StoredFile(ctx context.Context, ws, datastoreID, fileID string) (domain.Datasource, error)
-	// UnfinishedFiles returns how many files of a datastore are not processed yet, but at most `limit`.
+	// UnfinishedFiles returns how many of a datastore's files are not processed yet, counting at most `limit`.
 	UnfinishedFiles(ctx context.Context, datastoreID string, limit int) (int, error)
 	FilesOfStore(ctx context.Context, ws, datastoreID string, statuses []domain.Status, p catalog.FilePage) (page []domain.Datasource, more bool, err error)
 	Datasource(ctx context.Context, ws, id string) (domain.Datasource, error)
 	Describe(ctx context.Context, ws, id string, d catalog.Description, job domain.Job) (domain.Datasource, error)
 	DeleteDatasource(ctx context.Context, ws, id string) (domain.Datasource, error)
 
-	// CreateBatch adds files to a datastore in one transaction. Files that do not exist are recorded as missing.
+	// CreateBatch adds files to a datastore in one transaction. It records files that do not exist as missing.
 	CreateBatch(ctx context.Context, ws, datastoreID, id string, files []catalog.NewFile) (domain.FileBatch, error)
 	Batch(ctx context.Context, ws, datastoreID, id string) (domain.FileBatch, error)
 	FilesOfBatch(ctx context.Context, ws, datastoreID, id string, statuses []domain.Status, p catalog.FilePage) (page []domain.StoredFile, more bool, err error)
 	CancelBatch(ctx context.Context, ws, datastoreID, id string) (domain.FileBatch, error)
 
-	// CheckStorage fails with domain.CodeUsageLimit if the workspace has reached its storage limit.
+	// CheckStorage returns domain.CodeUsageLimit if the workspace has reached its storage limit.
 	CheckStorage(ctx context.Context, ws string) error
 	// CountDeferred counts usage, which is stored a little later.
 	CountDeferred(a domain.Account, uses map[domain.Metric]int64)
@@ -64,13 +64,13 @@ type Deps struct {
 		Retrieve(ctx context.Context, r retrieve.Request) (retrieve.Result, error)
 	}
 	Chunks interface {
-		// Chunks returns at most `limit` chunks of a datasource, starting with the chunk whose number is fromOrdinal.
+		// Chunks returns at most `limit` chunks of a datasource, starting with number fromOrdinal.
 		Chunks(ctx context.Context, d domain.Datasource, fromOrdinal, limit int) ([]domain.Chunk, error)
 	}
 	CheckLength func(field, query string) error // rejects a query that is too long
 
-	Engine       domain.Engine   // of new vector stores
-	Model        string          // embedding model of new vector stores
+	Engine       domain.Engine   // for new vector stores
+	Model        string          // embedding model for new vector stores
 	Types        map[string]bool // file types that can be read
 	NewID        func() string
 	WriteTimeout time.Duration // time limit for sending one piece of a response

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Limits of metadata and attributes, as with OpenAI.
+// Limits on metadata and attributes, the same as OpenAI's.
 const (
 	maxPairs      = 16
 	maxKeyChars   = 64
@@ -36,7 +36,7 @@ func (o *optional[T]) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, o.value)
 }
 
-// metadataOf checks the metadata of a vector store.
+// metadataOf checks a vector store's metadata.
 func metadataOf(faults *openai.Faults, field string, given map[string]any) map[string]string {
 	out := make(map[string]string, len(given))
 	if len(given) > maxPairs {
@@ -67,7 +67,7 @@ func checkValue(faults *openai.Faults, field, text string) {
 	}
 }
 
-// attributesOf checks the attributes of a file. The result is nil if none were given.
+// attributesOf checks a file's attributes. It returns nil if there are none.
 func attributesOf(faults *openai.Faults, field string, given map[string]any) map[string]any {
 	if len(given) > maxPairs {
 		faults.Add(field, "has %d keys; the limit is %d", len(given), maxPairs)
@@ -87,8 +87,7 @@ func attributesOf(faults *openai.Faults, field string, given map[string]any) map
 	return given
 }
 
-// attributesIn returns the part of a datasource's metadata that can be sent to OpenAI's clients as attributes. It
-// leaves out all other values.
+// attributesIn returns the values in a datasource's metadata that OpenAI's clients accept as attributes.
 func attributesIn(metadata map[string]any) map[string]any {
 	out := map[string]any{}
 	for key, v := range metadata {
@@ -100,7 +99,7 @@ func attributesIn(metadata map[string]any) map[string]any {
 	return out
 }
 
-// withAttributes returns metadata with new attributes. Values that cannot be attributes are kept.
+// withAttributes returns metadata with new attributes. It keeps values that cannot be attributes.
 func withAttributes(metadata, attributes map[string]any) map[string]any {
 	out := maps.Clone(attributes)
 	if out == nil {
@@ -118,7 +117,7 @@ func withAttributes(metadata, attributes map[string]any) map[string]any {
 	return out
 }
 
-// Limits and defaults for the sizes of chunks. They are the same as OpenAI's.
+// Limits and defaults for chunk sizes, the same as OpenAI's.
 const (
 	minChunkTokens      = 100
 	maxChunkTokens      = 4096
@@ -137,7 +136,7 @@ type staticStrategy struct {
 	ChunkOverlapTokens *int `json:"chunk_overlap_tokens"`
 }
 
-// chunkingOf checks a chunking strategy. The result is nil for auto.
+// chunkingOf checks a chunking strategy. It returns nil for auto.
 func chunkingOf(faults *openai.Faults, field string, s *strategy) *domain.FileChunking {
 	switch {
 	case s == nil || s.Type == "auto":
@@ -162,7 +161,7 @@ func chunkingOf(faults *openai.Faults, field string, s *strategy) *domain.FileCh
 	return &c
 }
 
-// renderChunking returns the strategy of a file. For the strategy auto, it shows the sizes that the datastore uses.
+// renderChunking returns a file's strategy. For auto, it shows the datastore's sizes.
 func renderChunking(c *domain.FileChunking, of domain.Chunking) strategy {
 	if c == nil {
 		_, limit := of.Sizes()
@@ -171,7 +170,7 @@ func renderChunking(c *domain.FileChunking, of domain.Chunking) strategy {
 	return strategy{Type: "static", Static: &staticStrategy{MaxChunkSizeTokens: c.MaxTokens, ChunkOverlapTokens: &c.OverlapTokens}}
 }
 
-// Limits of a vector store's lifetime.
+// Maximum lifetime of a vector store in days.
 const maxExpiryDays = 365
 
 // expiry is the field expires_after of a vector store.
@@ -180,7 +179,7 @@ type expiry struct {
 	Days   int    `json:"days"`
 }
 
-// daysOf checks an expiry and returns its number of days. 0 means that the vector store never expires.
+// daysOf checks an expiry and returns its number of days; 0: the vector store never expires.
 func daysOf(faults *openai.Faults, e *expiry) int {
 	if e == nil {
 		return 0
@@ -198,7 +197,7 @@ func daysOf(faults *openai.Faults, e *expiry) int {
 const (
 	maxNameChars        = 256
 	maxDescriptionChars = 2000
-	maxFileID           = 100 // maximum length of a file id in bytes
+	maxFileID           = 100 // bytes
 )
 
 func checkChars(faults *openai.Faults, field, text string, limit int) {
@@ -207,8 +206,8 @@ func checkChars(faults *openai.Faults, field, text string, limit int) {
 	}
 }
 
-// fileID returns a file's id in Sluice. A text that cannot be the id of a file is returned unchanged, so that it is
-// reported like a file that does not exist.
+// fileID returns a file's id in Sluice. It returns a text that cannot be a file's id unchanged, so that it is reported
+// like a missing file.
 func fileID(faults *openai.Faults, field, text string) string {
 	switch {
 	case text == "":

@@ -23,8 +23,8 @@ const (
 	statusCancelled  = "cancelled"
 )
 
-// statuses maps each status of a file to the statuses of datasources that are shown as that status. Skipped
-// datasources, which are pages of web sites, are shown as cancelled.
+// statuses maps each status of a file to the datasource statuses shown as that status. Skipped datasources, which are
+// pages of web sites, are shown as cancelled.
 var statuses = map[string][]domain.Status{
 	statusInProgress: {domain.StatusUnsynched, domain.StatusPending, domain.StatusRunning},
 	statusCompleted:  {domain.StatusSynched},
@@ -59,7 +59,7 @@ type lastError struct {
 	Message string `json:"message"`
 }
 
-// publicID returns the file id under which OpenAI's clients see the datasource.
+// publicID returns the datasource's file id as OpenAI's clients see it.
 func publicID(d domain.Datasource) string {
 	if id := d.FileID(); id != "" {
 		return openai.File.ID(id)
@@ -136,11 +136,10 @@ func (h *handler) addFile(c *call) error {
 	return c.replyFile(h.renderFile(d, store))
 }
 
-// pollHeader tells OpenAI's clients after how many milliseconds to ask for the status again.
+// pollHeader tells OpenAI's clients how many milliseconds to wait before polling the status again.
 const pollHeader = "openai-poll-after-ms"
 
-// replyFile sends a file or a batch. It asks clients that wait for the file to poll again soon, because most files are
-// processed quickly.
+// replyFile sends a file or a batch. It asks clients to poll again soon, because most files are processed quickly.
 func (c *call) replyFile(v any) error {
 	c.gin.Header(pollHeader, "250")
 	return c.reply(v)
@@ -219,7 +218,6 @@ func (h *handler) deleteFile(c *call) error {
 	return c.reply(deleted{ID: publicID(d), Object: "vector_store.file.deleted", Deleted: true})
 }
 
-// filter reads the parameter filter.
 func (c *call) filter() ([]domain.Status, error) {
 	text := c.gin.Query("filter")
 	if text == "" {
@@ -260,10 +258,10 @@ func (h *handler) listFiles(c *call) error {
 	return c.reply(openai.NewList(shown, more, func(o fileObject) string { return o.ID }))
 }
 
-// contentPage is the number of chunks that are read at a time.
+// Number of chunks that are read at a time.
 const contentPage = 200
 
-// content sends the text of a file, one element for each chunk.
+// content sends the text of a file, one element per chunk.
 func (h *handler) content(c *call) error {
 	d, _, err := h.file(c)
 	if err != nil {
@@ -272,7 +270,7 @@ func (h *handler) content(c *call) error {
 	if err := admit.OpenStream(c.gin, c.ws); err != nil {
 		return err
 	}
-	// Read the first chunks before the response begins, so that an index that is down is reported as an error.
+	// Read the first chunks before the response begins, so that an unavailable index is reported as an error.
 	chunks, err := h.Chunks.Chunks(c.ctx, d, 0, contentPage)
 	if err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
-// readFilters reads the field filters.
 func (h *handler) readFilters(faults *openai.Faults, text json.RawMessage, r *retrieve.Request) {
 	if len(text) == 0 {
 		return

@@ -52,7 +52,6 @@ type searchBody struct {
 	RewriteQuery *bool `json:"rewrite_query"`
 }
 
-// result is a passage that was found.
 type result struct {
 	FileID     string         `json:"file_id"`
 	Filename   string         `json:"filename"`
@@ -66,7 +65,6 @@ type content struct {
 	Text string `json:"text"`
 }
 
-// results is the response to a search.
 type results struct {
 	Object      string   `json:"object"` // always "vector_store.search_results.page"
 	SearchQuery []string `json:"search_query"`
@@ -164,7 +162,7 @@ func (h *handler) searchRequest(body searchBody) (r retrieve.Request, threshold 
 		}
 	}
 	if body.RewriteQuery != nil && !*body.RewriteQuery {
-		r.Parts = []string{} // search the query as one question
+		r.Parts = []string{} // search the query as a single question
 	}
 	h.readFilters(&faults, body.Filters, &r)
 	return r, threshold, faults.Err()
@@ -179,7 +177,8 @@ func fieldsOf(err error) []domain.FieldError {
 	return e.Fields
 }
 
-// rewritten returns the queries to search for: the query itself and, if it consists of several questions, each of them.
+// rewritten returns the queries to search for: the query itself and, if it consists of several questions, each of
+// these.
 func rewritten(query string) []string {
 	out := []string{query}
 	for _, p := range question.Parts(query) {
@@ -188,8 +187,8 @@ func rewritten(query string) []string {
 	return out
 }
 
-// best returns at most `limit` of the fragments that several queries have found, best first. A passage that several
-// queries have found is returned once.
+// best returns at most `limit` of the fragments found by several queries, best first. A passage found by several
+// queries is returned once.
 func best(found []domain.Fragment, queries, limit int) []domain.Fragment {
 	if queries < 2 {
 		return found

@@ -74,10 +74,10 @@ func render(v domain.VectorStore) object {
 	return out
 }
 
-// maxFilesAtCreation is the maximum number of files of a new vector store.
+// Maximum number of files of a new vector store.
 const maxFilesAtCreation = 500
 
-// defaultName is the name of a vector store that is created without one. Datastores must have a name.
+// defaultName is the name of a vector store created without one, because datastores must have a name.
 const defaultName = "Vector store"
 
 func (h *handler) create(c *call) error {
@@ -135,8 +135,8 @@ func (h *handler) create(c *call) error {
 	return c.reply(render(v))
 }
 
-// missingFile returns the error for a request that lists at least one file that does not exist. `field` is the list's
-// name in the request.
+// missingFile returns the error for a request that lists a file that does not exist. `field` is the list's name in the
+// request.
 func (h *handler) missingFile(c *call, field string, ids []string) error {
 	for i, text := range ids {
 		id, err := openai.File.Parse(text)
@@ -153,7 +153,7 @@ func (h *handler) missingFile(c *call, field string, ids []string) error {
 	return domain.Errorf(domain.CodeNotFound, "a file was deleted in the meantime; list the files again")
 }
 
-// missingAt returns the error for a file that does not exist, whose id is in the given field.
+// missingAt returns the error for a missing file whose id is in the given field.
 func missingAt(field, id string) error {
 	e := openai.File.NotFound(id)
 	return &domain.Error{Code: domain.CodeNotFound, Message: e.Error(), Fields: []domain.FieldError{{Field: field, Message: e.Error()}}}

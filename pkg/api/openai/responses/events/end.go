@@ -5,7 +5,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// terminal returns the name of a response's last event. OpenAI documents no event for a cancelled response.
+// terminal returns the name of a response's last event. OpenAI documents none for a cancelled response.
 func terminal(status domain.ResponseStatus) string {
 	switch status {
 	case domain.ResponseCompleted:
@@ -29,7 +29,7 @@ func (w *Writer) end(r object.Response) error {
 	if !w.Results {
 		r = r.WithoutResults()
 	}
-	// Events that were sent before a crash are not repeated, but every client must see the end.
+	// Events sent before a crash are not repeated, but every client must see the end.
 	w.sequence = max(w.sequence, w.After+1)
 	return w.event(terminal(r.Status), func(h header) any { return responseEvent{h, r} })
 }
@@ -56,7 +56,7 @@ func (w *Writer) complete(index int, item object.Item) error {
 		}
 		return err
 	default:
-		return nil // a search was completed before
+		return nil // a search has been completed before
 	}
 }
 

@@ -38,7 +38,7 @@ func final(background bool) object.Response {
 	}
 }
 
-// live returns the steps by which a response comes about, in pieces of the given sizes.
+// live returns the steps of a response, in pieces of the given sizes.
 func live(r object.Response, size func() int) []events.Step {
 	params := r
 	params.Status = domain.ResponseInProgress
@@ -64,7 +64,6 @@ func live(r object.Response, size func() int) []events.Step {
 	return append(steps, events.Step{Kind: events.Ended, Response: &r})
 }
 
-// sent returns the events of steps.
 func sent(t *testing.T, after int, steps ...events.Step) (all []sse.Event) {
 	t.Helper()
 	w := &events.Writer{Results: true, After: after, Send: func(some []sse.Event) error { all = append(all, some...); return nil }}
@@ -117,14 +116,14 @@ func TestEventsComeInTheDocumentedOrder(t *testing.T) {
 	}
 }
 
-// A stored response is streamed again with the same events, from any event on.
+// A replayed response has the same events as the first stream, from any event on.
 func TestAReplayEqualsTheFirstStream(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 50 {
 		r := final(random.IntN(2) == 0)
 		steps := live(r, func() int { return 1 + random.IntN(7) })
-		// Go encodes a part of a character as U+FFFD; pieces of providers end with a character.
+		// Go encodes part of a character as U+FFFD; providers' pieces end with a character.
 		for i, s := range steps {
 			if s.Kind == events.Text && strings.ToValidUTF8(s.Text, "") != s.Text {
 				steps[i].Text += steps[i+1].Text
@@ -144,7 +143,7 @@ func TestAReplayEqualsTheFirstStream(t *testing.T) {
 	}
 }
 
-// If a crash has lost the events that a client has seen, the client still gets the last event.
+// If a crash has lost events that a client has seen, the client still gets the last event.
 func TestTheLastEventIsAlwaysSent(t *testing.T) {
 	t.Parallel()
 	r := final(true)
@@ -173,7 +172,7 @@ func TestResultsAreLeftOutUnlessRequested(t *testing.T) {
 	}
 }
 
-// A log joins the pieces of an answer in very many pieces. Its readers and a replay see the same events.
+// A log joins pieces if an answer has very many. Its readers and a replay see the same events.
 func TestALogBoundsTheNumberOfPieces(t *testing.T) {
 	t.Parallel()
 	r := final(true)
@@ -214,7 +213,7 @@ func TestReadingALogEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// A stored trace that does not fit the response does no harm.
+// A stored trace that does not match the response must do no harm.
 func FuzzReplay(f *testing.F) {
 	f.Add(1, 3, 2, 100)
 	f.Add(-1, 3, 9, -5)

@@ -18,8 +18,7 @@ type Log struct {
 	changed chan struct{} // closed when steps are added
 }
 
-// rest joins the pieces of one output item that Log.Add holds back. Joined, even a very large number of pieces needs
-// little memory.
+// rest joins the pieces of an output item that Log.Add holds back. Joined, even very many pieces need little memory.
 type rest struct {
 	first  Step // the first piece
 	output Output
@@ -29,8 +28,8 @@ type rest struct {
 // NewLog returns an empty log.
 func NewLog() *Log { return &Log{changed: make(chan struct{})} }
 
-// Add appends a step. A step of the kind Ended must be the last. After MaxPieces pieces, Add holds further pieces back
-// until the response ends. It then appends them as one piece for each output item.
+// Add appends a step. A step of the kind Ended must be the last. After MaxPieces pieces, Add holds back further ones
+// until the response ends, and then appends them as one piece per output item.
 func (l *Log) Add(s Step) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,7 +63,7 @@ func (l *Log) hold(s Step, o Output) {
 	l.rest[i].text.WriteString(s.Text + s.Call.Arguments)
 }
 
-// release appends the pieces held back, in the order of the output items. New output items come last.
+// release appends the held-back pieces in the order of the output items, with new output items last.
 func (l *Log) release() {
 	place := func(r *rest) int {
 		if i := slices.Index(l.tracer.Output, r.output); i >= 0 {
@@ -92,8 +91,8 @@ func (l *Log) Traced() Tracer {
 	return l.tracer
 }
 
-// Read returns all steps whose number is at least `from`. If there are none yet, it waits for one. `ended` is true if
-// no more steps will follow.
+// Read returns all steps from number `from` on. If there are none yet, it waits for one. `ended` means that no more
+// steps will follow.
 func (l *Log) Read(ctx context.Context, from int) (steps []Step, ended bool, err error) {
 	for {
 		l.mu.Lock()

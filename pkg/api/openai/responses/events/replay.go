@@ -11,22 +11,21 @@ import (
 // Trace records how a response was streamed, so that it can be streamed again in the same way.
 type Trace struct {
 	Started bool `json:"started"` // whether the step InProgress has occurred
-	// Pieces holds, for each piece of the output, the index of the output item and the number of bytes.
+	// Pieces holds, for each piece of the output, the index of its output item and the number of bytes.
 	Pieces [][2]int `json:"pieces,omitempty"`
 }
 
 // MaxPieces is the maximum number of pieces in a trace. A Log joins pieces beyond it.
 const MaxPieces = 20_000
 
-// Output identifies an output item by its type and, for a function call, by the position of the call among all function
-// calls.
+// Output identifies an output item by its type and, for a function call, by its position among all function calls.
 type Output struct {
 	Kind string
 	Call int
 }
 
-// outputOf returns the output item to which a step adds a piece, and the size of that piece. `ok` is false if the step
-// does not add a piece.
+// outputOf returns the output item to which a step adds a piece, and the size of that piece. If the step adds none,
+// `ok` is false.
 func outputOf(s Step) (o Output, bytes int, ok bool) {
 	switch s.Kind {
 	case Text:
@@ -38,7 +37,7 @@ func outputOf(s Step) (o Output, bytes int, ok bool) {
 	}
 }
 
-// Tracer records the trace of a response, and the order of its output items.
+// Tracer records a response's trace and the order of its output items.
 type Tracer struct {
 	Trace  Trace
 	Output []Output
@@ -104,7 +103,7 @@ func Replay(r object.Response, trace Trace) []Step {
 	return append(steps, Step{Kind: Ended, Response: &r})
 }
 
-// contentOf returns the text of a message, or the arguments of a function call.
+// contentOf returns a message's text or a function call's arguments.
 func contentOf(item object.Item) string {
 	if item.Type == object.TypeFunctionCall {
 		return item.Arguments
@@ -118,9 +117,9 @@ func contentOf(item object.Item) string {
 // pieces divides output items into pieces.
 type pieces struct {
 	items []object.Item
-	sent  []int  // bytes of each item that steps contain
+	sent  []int  // bytes of each item that the steps contain
 	calls []int  // number of each function call
-	begun []bool // whether steps contain a piece of the item
+	begun []bool // whether the steps contain a piece of the item
 }
 
 // next appends a step with the next `size` bytes of the output item at `index`. It ignores an index that is out of

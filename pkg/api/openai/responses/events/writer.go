@@ -1,7 +1,7 @@
 // Package events streams a response as the events of the Responses API.
 //
 // A response is a sequence of steps, such as a piece of text or the end of the search. A Writer converts steps to
-// events. The same steps always give the same events with the same sequence numbers, so a response that is stored with
+// events. The same steps always give the same events with the same sequence numbers. So a response that is stored with
 // the lengths of its pieces can be streamed again (see Replay), and a response in progress can be streamed to several
 // clients (see Log).
 package events
@@ -19,10 +19,10 @@ import (
 // Kind is a kind of step.
 type Kind int
 
-// Kinds of steps, in the order in which they occur. A response without a search has neither Searching nor Searched.
+// Kinds of steps, in the order in which they occur. Without a search, there is neither Searching nor Searched.
 const (
 	Created    Kind = iota // the response has been accepted; Response has the parameters
-	Queued                 // the response waits for its turn; only in the background
+	Queued                 // the response is waiting to be answered; only in the background
 	InProgress             // the response is being answered
 	Searching              // the search has begun
 	Searched               // the search has ended; Item is the search
@@ -44,7 +44,7 @@ type Step struct {
 type Writer struct {
 	Send    func(events []sse.Event) error
 	Results bool // whether the client has requested the results of file searches
-	After   int  // events up to this sequence number are left out; -1: none is left out
+	After   int  // leave out events up to this sequence number; -1: none
 
 	sequence int
 	response object.Response // the parameters of the response
@@ -59,7 +59,7 @@ type output struct {
 	call     int // number of the function call
 }
 
-// Apply sends the events of the steps, all at once.
+// Apply sends all events of the steps at once.
 func (w *Writer) Apply(steps ...Step) error {
 	w.pending = w.pending[:0]
 	for _, s := range steps {
@@ -97,14 +97,14 @@ func (w *Writer) apply(s Step) error {
 	}
 }
 
-// header is the beginning of every event.
+// header is the start of every event.
 type header struct {
 	Type     string `json:"type"`
 	Sequence int    `json:"sequence_number"`
 }
 
 // event queues an event. It calls `data` with the event's header and encodes the result, unless the client has asked
-// for later events only.
+// only for later events.
 func (w *Writer) event(name string, data func(header) any) error {
 	h := header{name, w.sequence}
 	w.sequence++
@@ -158,8 +158,8 @@ func (w *Writer) begin(item object.Item, call int) (index int, err error) {
 	return index, w.event("response.output_item.added", func(h header) any { return itemEvent{h, index, item} })
 }
 
-// find returns the index of an output item, or -1 if it does not exist yet. `kind` is the item's type, and `call` the
-// position of a function call among all function calls, or 0 for other types.
+// find returns the index of an output item, or -1 if it does not exist yet. `kind` is the item's type, and `call` a
+// function call's position among all function calls, or 0 for other types.
 func (w *Writer) find(kind string, call int) int {
 	for i, o := range w.output {
 		if o.kind == kind && o.call == call {

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Response is an object of the Responses API: the answer to a request, with the settings that were used. The fields
-// after Metadata are additions of this service, which OpenAI's clients ignore.
+// Response is an object of the Responses API: the answer to a request, with the settings used. The fields after
+// Metadata are this service's additions, which OpenAI's clients ignore.
 type Response struct {
 	ID                 string                `json:"id"`
 	Object             string                `json:"object"` // always "response"
@@ -83,7 +83,7 @@ type Usage struct {
 	TotalTokens        int64         `json:"total_tokens"`
 }
 
-// InputDetails is a part of Usage. This service has no prompt cache, so the counts are 0.
+// InputDetails is a part of Usage. The counts are 0, because this service has no prompt cache.
 type InputDetails struct {
 	CachedTokens     int64 `json:"cached_tokens"`
 	CacheWriteTokens int64 `json:"cache_write_tokens"`
@@ -118,18 +118,18 @@ const (
 	ItemFailed     = "failed"
 )
 
-// Prefixes of the ids of items, by type.
+// Prefixes of item ids, by type.
 var prefixes = map[string]string{TypeMessage: "msg_", TypeFileSearchCall: "fs_", TypeFunctionCall: "fc_", TypeFunctionOutput: "fco_", TypeReasoning: "rs_"}
 
-// ItemID returns the id of a new item. `unique` must be different for each item.
+// ItemID returns the id of a new item. `unique` must differ for each item.
 func ItemID(kind, unique string) string { return prefixes[kind] + unique }
 
-// OutputID returns the id of a response's output item. Given that id, ResponseOf returns the id of the response.
+// OutputID returns the id of a response's output item, from which ResponseOf can tell the response.
 func OutputID(kind, responseID string, index int) string {
 	return ItemID(kind, strings.TrimPrefix(responseID, ResponsePrefix)+"_"+strconv.Itoa(index))
 }
 
-// InputID returns the id of an input item of a response.
+// InputID returns the id of a response's input item.
 func InputID(kind, responseID string, index int) string {
 	return ItemID(kind, strings.TrimPrefix(responseID, ResponsePrefix)+"_"+inputMark+strconv.Itoa(index))
 }
@@ -140,8 +140,8 @@ const inputMark = "i"
 // ResponsePrefix is the prefix of the ids of responses.
 const ResponsePrefix = "resp_"
 
-// ResponseOf returns the id of the response that an input or output item belongs to. It returns "" if itemID does not
-// have the form of such an item's id.
+// ResponseOf returns the id of the response that an input or output item belongs to, or "" if itemID does not have the
+// form of such an id.
 func ResponseOf(itemID string) string {
 	_, rest, _ := strings.Cut(itemID, "_")
 	id, index, ok := strings.Cut(rest, "_")
@@ -151,8 +151,8 @@ func ResponseOf(itemID string) string {
 	return ResponsePrefix + id
 }
 
-// Item is an output item: a message, a file search or a function call. Its JSON form contains only the fields that
-// belong to its type.
+// Item is an output item: a message, a file search or a function call. Its JSON form contains only the fields of its
+// type.
 type Item struct {
 	Type   string `json:"type"`
 	ID     string `json:"id"`
@@ -211,7 +211,7 @@ type Content struct {
 	Logprobs    []string     `json:"logprobs"` // always empty
 }
 
-// Text returns a part of a message.
+// Text returns a text part of a message.
 func Text(text string, annotations []Annotation) Content {
 	if annotations == nil {
 		annotations = []Annotation{}
@@ -237,7 +237,7 @@ type Result struct {
 	StoreID    string         `json:"vector_store_id,omitempty"`
 }
 
-// WithoutResults returns the response as it is sent to clients that have not requested the results of file searches.
+// WithoutResults returns the response for clients that have not requested the results of file searches.
 func (r Response) WithoutResults() Response {
 	r.Output = append([]Item{}, r.Output...)
 	for i := range r.Output {
