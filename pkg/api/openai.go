@@ -31,8 +31,8 @@ type FileStore interface {
 	vectorstores.Store
 }
 
-// openAIEndpoints returns the endpoints that the OpenAPI document does not describe: the endpoints of OpenAI's API and
-// of other projects' APIs.
+// openAIEndpoints returns the endpoints that the OpenAPI document does not describe: those of OpenAI's API and of other
+// projects' APIs.
 func (s *server) openAIEndpoints() []openai.Endpoint {
 	others := neighbours.New(neighbours.Deps{
 		Converter: s.Converter, Search: s.searchForNeighbours, Version: s.options.Version, MaxBytes: s.options.MaxUploadBytes,
@@ -49,7 +49,6 @@ func (s *server) openAIEndpoints() []openai.Endpoint {
 	)
 }
 
-// fileEndpoints returns the endpoints of files and vector stores.
 func (s *server) fileEndpoints() []openai.Endpoint {
 	types := map[string]bool{}
 	for _, f := range s.Formats {
@@ -79,7 +78,7 @@ func (s *server) searchForNeighbours(ctx context.Context, datastoreID string, q 
 	return found.Fragments, err
 }
 
-// createCompletion answers a text completion as a chat completion with the prompt as its only message.
+// createCompletion answers a text completion like a chat completion with the prompt as its only message.
 func (s *server) createCompletion(c *gin.Context) error {
 	body, err := openai.BodyOf(c)
 	if err != nil {
@@ -127,7 +126,7 @@ func (s *server) createCompletion(c *gin.Context) error {
 	}, func(emit func(string) error) (answer.Answer, error) { return t.answer(ctx, emit) })
 }
 
-// newResponses returns the endpoints of responses and conversations.
+// newResponses returns the service for responses and conversations.
 func (s *server) newResponses() *responses.Service {
 	return responses.New(responses.Options{
 		Store: s.Responses, Backend: responsesBackend{s}, Runner: s.Runner, ChatModels: s.ChatModels,
@@ -187,8 +186,8 @@ func (b responsesBackend) Sources(sources []domain.Fragment) ([]byte, error) {
 	return encoded, nil
 }
 
-// operationsOf returns the operations of the endpoints. The keys of the map consist of a method and a Gin route; each
-// endpoint has one entry for every base path.
+// operationsOf returns the endpoints' operations by method and Gin route. Each endpoint has an entry for every base
+// path.
 func operationsOf(endpoints []openai.Endpoint) map[string]*document.Operation {
 	out := map[string]*document.Operation{}
 	for _, e := range endpoints {
