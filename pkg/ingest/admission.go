@@ -8,31 +8,29 @@ import (
 )
 
 const (
-	// ShortPerLong is the number of short documents that count as one long document. Short documents mostly wait for
-	// the disk, which can serve several of them at the same time. Long documents need the processor.
+	// ShortPerLong is the number of short documents that count as one long document. Short documents mostly wait for the
+	// disk, which can serve several of them in parallel, whereas long documents are CPU-bound.
 	ShortPerLong = 4
-	// Maximum sizes of short, middle and long documents, in bytes of text. A short document has the weight 1, a middle
-	// one 2, a long one ShortPerLong, and a larger one hugeWeight.
+	// Maximum text sizes of short, middle and long documents, in bytes. A short document weighs 1, a middle one 2, a long
+	// one ShortPerLong, and anything larger hugeWeight.
 	shortText  = 32 << 10
 	middleText = 64 << 10
 	longText   = 16 << 20
 	hugeWeight = 4 * ShortPerLong
-	// maxWaitingDocuments is the maximum number of documents that may be waiting for a reader.
+	// maxWaitingDocuments is the maximum number of documents waiting for a reader.
 	maxWaitingDocuments = 2
 )
 
-// Admission limits how many documents are in memory at the same time, weighted by their sizes. The size is known only
-// after reading, since a small file may contain a large document. Workspaces are served in turn. If a workspace has no
-// document in memory, it may exceed the limit by one long document. A nil Admission sets no limit. It is safe for
-// concurrent use.
+// Admission limits how many documents are in memory at once, weighted by size. The size is known only after reading,
+// since a small file may contain a large document. Workspaces take turns. A workspace with no document in memory may
+// exceed the limit by one long document. A nil Admission sets no limit. It is safe for concurrent use.
 type Admission struct {
 	reading *admission.Gate
 	texts   *admission.Gate
 }
 
 // NewAdmission returns an Admission that admits up to `long` long documents at the same time, or ShortPerLong times as
-// many short ones. A few more documents may be in memory while they are being read. At most `readers` documents are
-// read concurrently.
+// many short ones. Documents being read come on top of that: up to `readers` of them at a time.
 func NewAdmission(readers, long int) *Admission {
 	gate := func(limit, spare int) *admission.Gate {
 		return admission.New(admission.Options{Limit: limit + spare, Spare: spare, Waiting: -1})
@@ -43,11 +41,11 @@ func NewAdmission(readers, long int) *Admission {
 	}
 }
 
-// read reads a document with the given function, and waits until the document is admitted. The caller must call `leave`
+// read reads a document with the given function and waits until the document is admitted. The caller must call `leave`
 // once it no longer needs the document.
 //
-// A document that is waiting for admission keeps its reading slot, so only a few documents are in memory at a time.
-// This cannot deadlock, because an admitted document never waits for a reading slot.
+// A document keeps its reading slot while it waits for admission, so only a few documents are in memory at a time. This
+// cannot deadlock because an admitted document never waits for a reading slot.
 func (r *Admission) read(ctx context.Context, workspace string, read func() (*domain.Document, error)) (doc *domain.Document, leave func(), err error) {
 	if r == nil {
 		doc, err = read()
@@ -68,7 +66,7 @@ func (r *Admission) read(ctx context.Context, workspace string, read func() (*do
 	return doc, room.Leave, nil
 }
 
-// weightOf returns how much a document counts towards the limit. A short document has the weight 1.
+// weightOf returns a document's weight against the limit. A short document weighs 1.
 func weightOf(doc *domain.Document) int {
 	size := 0
 	for _, b := range doc.Blocks {

@@ -10,14 +10,14 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// admissionTest simulates documents of one workspace that are waiting for admission.
+// admissionTest simulates one workspace's documents waiting for admission.
 type admissionTest struct {
 	t         *testing.T
 	admission *Admission
 	ctx       context.Context
 	workspace string
-	reading   chan struct{} // contains one element for each document that was read
-	inside    chan func()   // the leave functions of the admitted documents
+	reading   chan struct{} // one element per document read
+	inside    chan func()   // leave functions of admitted documents
 	failed    chan error
 }
 
@@ -25,7 +25,7 @@ func newAdmissionTest(t *testing.T, admission *Admission, ctx context.Context) *
 	return &admissionTest{t: t, admission: admission, ctx: ctx, reading: make(chan struct{}, 100), inside: make(chan func(), 100), failed: make(chan error, 100)}
 }
 
-// comes adds n documents with the given number of bytes of text.
+// comes adds n documents with `text` bytes of text each.
 func (c *admissionTest) comes(n, text int) {
 	for range n {
 		go func() {
@@ -126,8 +126,7 @@ func TestAFailedOrCancelledDocumentFreesItsWeight(t *testing.T) {
 	})
 }
 
-// TestAWorkspaceLeavesRoomForOthers adds as many documents of one workspace as possible, and then those of another
-// workspace.
+// TestAWorkspaceLeavesRoomForOthers adds as many documents as possible for one workspace, then a few for another.
 func TestAWorkspaceLeavesRoomForOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -8,26 +8,25 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Background limits the re-embedding of content that no reader is waiting for, so that it uses only processors that are
-// otherwise idle. Queries and jobs for new content take precedence. With a nil Background, no work counts as background
-// work.
+// Background limits the re-embedding of content nobody is waiting for, so that it uses only otherwise idle CPUs.
+// Queries and jobs for new content take precedence. If Background is nil, no work counts as background work.
 type Background struct {
 	applies func(from, to domain.Place) bool
 	busy    func() bool
 	slots   chan struct{}
-	running atomic.Int64 // jobs that readers wait for
+	running atomic.Int64 // jobs readers are waiting for
 }
 
 const (
 	// backgroundPoll is how often background work checks whether the process is idle.
 	backgroundPoll = 20 * time.Millisecond
 	// backgroundMaxWait limits how long background work waits for the process to become idle before it embeds its next
-	// few texts. Because of this limit, it makes progress even in a process that is never idle.
+	// few texts. The limit guarantees progress even in a process that is never idle.
 	backgroundMaxWait = 250 * time.Millisecond
 )
 
 // NewBackground returns a Background for moves between places for which `applies` returns true. Up to `slots`
-// goroutines do background work at the same time. They pause while `busy` returns true. `busy` may be nil.
+// goroutines do background work at the same time, and they pause while `busy` returns true. `busy` may be nil.
 func NewBackground(slots int, applies func(from, to domain.Place) bool, busy func() bool) *Background {
 	return &Background{applies: applies, busy: busy, slots: make(chan struct{}, max(slots, 1))}
 }
@@ -45,7 +44,7 @@ func (b *Background) foreground() (end func()) {
 	return func() { b.running.Add(-1) }
 }
 
-// enter waits for a free slot, and then until the process is idle, but at most for backgroundMaxWait. The caller then
+// enter waits for a free slot and then, for up to backgroundMaxWait, for the process to become idle. The caller then
 // does a small piece of background work and must call `leave`.
 func (b *Background) enter(ctx context.Context) (leave func(), err error) {
 	select {

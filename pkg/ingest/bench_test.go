@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded"
 )
 
-// unitLength changes the vectors of countingEmbedder so that a real index accepts them.
+// unitLength normalises countingEmbedder's vectors so that a real index accepts them.
 type unitLength struct{ *countingEmbedder }
 
 func (u unitLength) Embed(ctx context.Context, texts []string, p embed.Purpose) ([][]float32, error) {

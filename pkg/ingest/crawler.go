@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/originals"
 )
 
-// Web fetches pages and discovers sites. If it fails with a *crawl.Error, that error says whether a retry may help.
+// Web fetches pages and discovers sites. A *crawl.Error says whether a retry may help.
 type Web interface {
 	Fetch(ctx context.Context, req crawl.PageRequest) (crawl.Page, error)
 	Discover(ctx context.Context, spec domain.CrawlSpec, emit func([]domain.Link) error) (crawl.Discovery, error)
@@ -30,22 +30,22 @@ type PageStore interface {
 	Put(ctx context.Context, key string, r io.Reader, o originals.PutOptions) (domain.Original, error)
 }
 
-// Crawler handles crawl jobs. It stores a page as an original, and reports a site as links to its pages.
+// Crawler handles crawl jobs. It stores a page as an original and reports a site as links to its pages.
 type Crawler struct {
 	Web       Web
 	Originals PageStore
 	Events    Events
 	Measure   Measure
 	Now       func() time.Time
-	// MaxTries is the maximum number of attempts to fetch content, if all errors are temporary. Default 20: with the
-	// growing delays, 20 attempts take about two hours.
+	// MaxTries is the maximum number of fetch attempts if all errors are temporary. Default 20, which takes about two
+	// hours because the delays grow.
 	MaxTries int
-	// Access decrypts the headers of a protected site for a workspace. It is nil if this process has no key.
+	// Access decrypts a workspace's headers for a protected site. It is nil if this process has no key.
 	Access func(workspaceID string, a domain.SiteAccess) (*crawl.Access, error)
 }
 
 // Handle processes one job. Its error is marked by jobs.Permanent if a retry cannot help. If the host has failed or
-// must not be requested yet, Handle emits an event with the time of the next attempt and returns jobs.Rescheduled. The
+// cannot be contacted yet, Handle emits an event with the time of the next attempt and returns jobs.Rescheduled. The
 // job then waits in the catalog, where it does not occupy a slot in the admission window.
 func (c *Crawler) Handle(ctx context.Context, job domain.Job) error {
 	report := reporter{events: c.Events, job: job, now: c.Now}
@@ -56,8 +56,8 @@ func (c *Crawler) Handle(ctx context.Context, job domain.Job) error {
 	if job.Type == domain.TypeWebSite {
 		stage, do = "discovering", c.site
 	}
-	// Do not report the progress of a page that belongs to a site: fetching it takes only a moment, and users see the
-	// progress of the whole site.
+	// Do not report progress for a site's page: fetching it takes only a moment, and users see the progress of the whole
+	// site.
 	if job.GroupID == "" {
 		if err := report.progress(ctx, domain.EventRunning, stage, 0, 0); err != nil {
 			return err
@@ -70,8 +70,7 @@ func (c *Crawler) Handle(ctx context.Context, job domain.Job) error {
 	return c.classify(ctx, do(ctx, job, report), job, report)
 }
 
-// withAccess returns a context that adds the headers stored for the job's site, if there are any, to the job's
-// requests.
+// withAccess returns a context that adds any headers stored for the job's site to the job's requests.
 func (c *Crawler) withAccess(ctx context.Context, job domain.Job) (context.Context, error) {
 	sealed := job.Crawl.Access
 	if sealed == nil {
@@ -88,22 +87,21 @@ func (c *Crawler) withAccess(ctx context.Context, job domain.Job) (context.Conte
 }
 
 const (
-	// maxStreamWait is the maximum time that a job waits in the stream for its host. A job that must wait longer does
-	// so in the catalog.
+	// maxStreamWait is the longest time a job waits for its host in the stream. Longer waits happen in the catalog.
 	maxStreamWait = time.Second
 	defaultTries  = 20
-	// faultTries is the maximum number of attempts if a page has status 500. These attempts take about two minutes.
+	// faultTries is the maximum number of attempts for a page that returns status 500; they take about two minutes.
 	// Usually the page itself is broken, and its site cannot finish before the last attempt.
 	faultTries = 8
 	// The delay between attempts doubles from firstRetry to lastRetry.
 	firstRetry, lastRetry = time.Second, 10 * time.Minute
-	// minTries is the minimum number of attempts, even if the host asks for long waits. After these attempts, the total
-	// time is limited to the maximum number of attempts times lastRetry. Without this limit, a host that always answers
-	// "retry tomorrow" would keep its site from ever finishing.
+	// minTries is the minimum number of attempts, even if the host asks for long waits. After that, the total time is
+	// limited to the maximum number of attempts times lastRetry. Otherwise, a host that always answers "retry tomorrow"
+	// would keep its site from ever finishing.
 	minTries = 3
 )
 
-// classify converts errors from package crawl into events, and into errors defined by package jobs.
+// classify converts errors from package crawl to events and to package jobs' errors.
 func (c *Crawler) classify(ctx context.Context, err error, job domain.Job, report reporter) error {
 	var e *crawl.Error
 	switch {
@@ -119,9 +117,8 @@ func (c *Crawler) classify(ctx context.Context, err error, job domain.Job, repor
 		return jobs.Snooze(e.RetryAfter, err)
 	case e.Deferred && e.Err == nil:
 		return c.postpone(ctx, report, postponement{delay: e.RetryAfter, tries: job.Tries, since: job.Since, cause: e})
-	// The page or its host has failed. In both cases, the fetch counts as an attempt. Otherwise, pages of a host that
-	// is down could wait for weeks before they fail, because only a few of them are requested between two pauses of the
-	// host.
+	// Either the page or its host has failed. Count both as an attempt. Otherwise, pages on a host that is down could
+	// wait for weeks before failing, because only a few of them are requested between two pauses of the host.
 	default:
 		return c.retry(ctx, report, e, err)
 	}
@@ -156,7 +153,7 @@ func (c *Crawler) maxAttempts(e *crawl.Error) int {
 	return limit
 }
 
-// postponement holds the delay before a job's next attempt, and the reason for it.
+// postponement says how long to delay a job's next attempt, and why.
 type postponement struct {
 	delay   time.Duration
 	tries   int       // number of failed attempts
@@ -178,10 +175,9 @@ func (c *Crawler) postpone(ctx context.Context, report reporter, p postponement)
 	return jobs.Rescheduled(p.cause)
 }
 
-// site emits the addresses of a site's pages in groups, with one event per group. The last event also says whether the
-// crawl must follow the links on these pages. This is known only at the end of the discovery, so site emits each group
-// only when the next one arrives or the discovery ends. If links must be followed, the discovery has found only the
-// root.
+// site emits the addresses of a site's pages in groups, one event per group. The last event also says whether the crawl
+// must follow the pages' links. This is known only at the end of the discovery, so site holds each group back until the
+// next one arrives or the discovery ends. If links must be followed, the discovery has found only the root.
 func (c *Crawler) site(ctx context.Context, job domain.Job, report reporter) error {
 	var held []domain.Link
 	emit := func(follow bool) error {
@@ -213,7 +209,7 @@ func (c *Crawler) site(ctx context.Context, job domain.Job, report reporter) err
 	return report.emit(ctx, ev)
 }
 
-// leftOut converts the counts of refused addresses to the form used in events.
+// leftOut converts the counts of refused addresses to the event format.
 func leftOut(refused map[scope.Refusal]int) map[string]int {
 	if len(refused) == 0 {
 		return nil
@@ -231,8 +227,8 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 		URL: spec.URL, ETag: spec.ETag, LastModified: spec.LastModified, Depth: spec.Depth,
 		Scope: linkScope(spec), WantLinks: spec.Site != nil && spec.Site.Follow, PastPatterns: true,
 	}
-	// A page that the settings exclude is requested in two cases: it was found before the settings were changed, or it
-	// is read only for its links.
+	// An excluded page is requested in two cases: it was found before the settings changed, or it is read only for its
+	// links.
 	refused := ""
 	if spec.Site != nil {
 		if refused = spec.Site.Refuses(spec.Site.Patterns(), spec.URL, spec.Depth); refused != "" && !spec.Site.ReadsLinksOnly(refused, spec.URL) {
@@ -244,8 +240,7 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 	}
 	page, err := measureStage(ctx, c.Measure, StageFetch, func(ctx context.Context) (crawl.Page, error) { return c.Web.Fetch(ctx, req) })
 	if e, ok := errors.AsType[*crawl.Error](err); ok && errors.Is(err, crawl.ErrNoText) && job.GroupID != "" && !isRoot(spec) {
-		// The address looked like a page's address, but it points to a file without text. The site is complete without
-		// this file.
+		// The address looked like a page but leads to a file without text. The site is complete without it.
 		return report.skip(ctx, e.Message)
 	}
 	if err != nil {
@@ -261,9 +256,9 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 		}
 		return report.skip(ctx, page.URL+" is a sitemap or a feed, not a page.")
 	}
-	// Report the links first: once the page is reported as fetched, its job is done and the site may count as complete.
-	// A page that asks not to be indexed may still link to other pages. For a page that forbids following its links,
-	// page.Links is empty.
+	// Report the links first: once the page is reported as fetched, its job is done and the site may count as complete. A
+	// page that asks not to be indexed may still link to other pages. If a page forbids following its links, page.Links
+	// is empty.
 	if err := reportLinks(ctx, report, page, req.WantLinks); err != nil {
 		return err
 	}
@@ -291,8 +286,8 @@ func isRoot(spec *domain.CrawlSpec) bool {
 	return spec.Site != nil && domain.SameAddress(spec.URL, spec.Site.Root)
 }
 
-// linkScope returns the scope for the links on a page. It accepts links that are one level deeper than MaxDepth,
-// because only the catalog knows whether a shorter path to the linked page exists.
+// linkScope returns the scope for a page's links. It accepts links one level deeper than MaxDepth, because only the
+// catalog knows whether a shorter path to the linked page exists.
 func linkScope(spec *domain.CrawlSpec) *domain.SiteScope {
 	if spec.Site == nil || !spec.Site.Follow || spec.Depth < spec.Site.MaxDepth {
 		return spec.Site
@@ -302,8 +297,8 @@ func linkScope(spec *domain.CrawlSpec) *domain.SiteScope {
 	return &site
 }
 
-// reportLinks reports the links on a page. If `stored` is true, the catalog stores the page's links, so reportLinks
-// sends a report even if there are no links.
+// reportLinks reports a page's links. If `stored` is true, it also reports an empty list, because the catalog stores
+// the links of such pages.
 func reportLinks(ctx context.Context, report reporter, page crawl.Page, stored bool) error {
 	refused := leftOut(page.Refused)
 	parts := (len(page.Links) + domain.MaxLinksPerEvent - 1) / domain.MaxLinksPerEvent

@@ -344,7 +344,7 @@ func TestCrawlerOpensTheHeadersOfItsSite(t *testing.T) {
 	job.Crawl.Access = sealed
 	for name, test := range map[string]struct {
 		open func(string, domain.SiteAccess) (*crawl.Access, error)
-		says string // part of the error; "": no error
+		says string // expected part of the error; "": no error
 	}{
 		"with its key": {func(ws string, a domain.SiteAccess) (*crawl.Access, error) {
 			return crawl.NewAccess(a.Origin, map[string]string{"Cookie": ws})

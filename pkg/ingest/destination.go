@@ -15,14 +15,14 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// destination is an embedding model, with the places where a job stores vectors from this model. Text is embedded once
-// for all of these places.
+// destination is an embedding model together with the places where a job stores this model's vectors. Each text is
+// embedded once for all of them.
 type destination struct {
 	datastore string
 	model     string
 	embedder  embed.Embedder
 	measure   Measure
-	yield     func(context.Context) // called before each batch of texts, so that more urgent work can go first; may be nil
+	yield     func(context.Context) // called before each batch of texts to let more urgent work go first; may be nil
 	engines   []*engine
 	caches    []*vectorCache // earlier generations to copy vectors from
 	shared    *VectorCache   // vectors shared with other documents
@@ -31,21 +31,21 @@ type destination struct {
 	tokens atomic.Int64 // number of tokens in the embedded texts
 }
 
-// engine is one place in a destination.
+// engine writes to one of a destination's places.
 type engine struct {
 	place   domain.Place
 	index   Index
 	dropped bool // accessed only by the writer
 }
 
-// destinations groups the job's places by model. The model of the first place comes first. It leaves out places that
-// this process cannot write to, unless the job needs them; see continueWithout.
+// destinations groups the job's places by model. The first place's model comes first. Places that this process cannot
+// write to are left out unless the job needs them; see continueWithout.
 func (i *Ingestor) destinations(ctx context.Context, job domain.Job) ([]*destination, error) {
 	var out []*destination
 	byModel := make(map[string]*destination)
 	for _, p := range job.Places {
-		// If this process lacks the model or engine, its settings differ from the other processes' settings. The job
-		// waits until the settings are corrected, or until another process gets the job.
+		// If this process lacks the model or engine, its settings differ from those of the other processes. The job waits
+		// until the settings are corrected or another process gets the job.
 		embedder, err := i.Embedders.Embedder(p.Model)
 		if err != nil {
 			err = fmt.Errorf("the embedding model %q of the datastore is not configured in this process: %w", p.Model, err)
@@ -73,10 +73,10 @@ func (i *Ingestor) destinations(ctx context.Context, job domain.Job) ([]*destina
 	return out, nil
 }
 
-// continueWithout handles the error from a place that a job cannot write to. It returns nil if the job should skip this
-// place, and `err` if the job should fail. The first place, which serves searches, is never skipped. The other place is
-// the one that the datastore is moving to. It can be skipped, because the move later requests its missing content. In
-// its first few attempts, a job fails with every temporary error, so that it is retried.
+// continueWithout handles the error from a place the job cannot write to. It returns nil if the job should skip this
+// place, and `err` if the job should fail. The first place serves searches and is never skipped. The other one is where
+// the datastore is moving to. It can be skipped, because the move later requests its missing content. Even so, a job's
+// first few attempts fail with any temporary error, so that the job is retried.
 func (i *Ingestor) continueWithout(ctx context.Context, job domain.Job, place domain.Place, err error) error {
 	if place == job.Places[0] || ctx.Err() != nil || !jobs.IsPermanent(err) && job.Delivery <= optionalFailures {
 		return err
@@ -86,8 +86,8 @@ func (i *Ingestor) continueWithout(ctx context.Context, job domain.Job, place do
 	return nil
 }
 
-// isUnchanged reports whether the job's only place already has the rows that the job would write. The parameter `equal`
-// says whether the previous version should have the same rows, according to its fingerprint.
+// isUnchanged reports whether the job's only place already has the rows the job would write. `equal` says whether,
+// judging by its fingerprint, the previous version should have the same rows.
 func isUnchanged(ctx context.Context, job domain.Job, equal bool, d *destination) (bool, error) {
 	p := job.Previous
 	if !equal || job.Force || job.Move != "" || len(job.Places) != 1 || p == nil || p.Place != job.Places[0] || p.Chunks <= 0 {
@@ -100,9 +100,9 @@ func isUnchanged(ctx context.Context, job domain.Job, equal bool, d *destination
 	return rows == p.Chunks, nil
 }
 
-// findGeneration searches the model's spaces. It returns the space that holds the most rows of the given generation,
-// and the number of these rows. `dimensions` is the length of the model's vectors. It is 0 if it is not known yet,
-// because a model server reports it only with its first answer.
+// findGeneration searches the model's spaces for the one with the most rows from the given generation, and returns this
+// space and its number of such rows. `dimensions` is the length of the model's vectors, or 0 if still unknown because a
+// model server reports it only with its first answer.
 func findGeneration(ctx context.Context, idx Index, job domain.Job, model string, dimensions int, generation uint64) (space index.Space, rows int64, err error) {
 	spaces, err := idx.Spaces(ctx, job.DatastoreID)
 	if err != nil {
@@ -123,8 +123,7 @@ func findGeneration(ctx context.Context, idx Index, job domain.Job, model string
 	return space, rows, nil
 }
 
-// vectors returns one vector for each text. It copies existing vectors and embeds the remaining texts, each distinct
-// text once.
+// vectors returns one vector per text. It copies existing vectors and embeds the remaining texts, skipping duplicates.
 func (d *destination) vectors(ctx context.Context, texts []string) ([][]float32, error) {
 	out := make([][]float32, len(texts))
 	for _, s := range d.caches {
@@ -173,7 +172,7 @@ func (d *destination) vectors(ctx context.Context, texts []string) ([][]float32,
 	return out, nil
 }
 
-// space returns the index space that holds rows with these vectors.
+// space returns the index space for rows with these vectors.
 func (d *destination) space(job domain.Job, vectors [][]float32) index.Space {
 	dimensions := d.embedder.Model().Dimensions
 	if dimensions == 0 { // not known yet: all vectors so far are copies
@@ -182,7 +181,7 @@ func (d *destination) space(job domain.Job, vectors [][]float32) index.Space {
 	return index.Space{DatastoreID: job.DatastoreID, Model: d.model, Dimensions: dimensions}
 }
 
-// modelError converts errors from a model into errors defined by package jobs.
+// modelError converts a model's errors to package jobs' errors.
 func modelError(err error) error {
 	var e *embed.Error
 	switch {

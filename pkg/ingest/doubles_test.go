@@ -28,8 +28,7 @@ var (
 
 func now() time.Time { return at }
 
-// log records the events that a worker emits. If `refuse` is set and returns an error for an event, Emit fails with
-// that error.
+// log records the events that a worker emits. If `refuse` is set, Emit fails with the error it returns.
 type log struct {
 	events []domain.Event
 	refuse func(domain.Event) error
@@ -45,7 +44,6 @@ func (l *log) Emit(_ context.Context, ev domain.Event) error {
 	return nil
 }
 
-// types returns the types of the events, in order.
 func (l *log) types() []domain.EventType {
 	var out []domain.EventType
 	for _, ev := range l.events {
@@ -63,7 +61,7 @@ func (l *log) last(t *testing.T, want domain.EventType) domain.Event {
 	return l.events[len(l.events)-1]
 }
 
-// ingestorFixture simulates everything that an Ingestor uses. Each part is a function that a test can replace.
+// ingestorFixture simulates everything an Ingestor uses. Each part is a function that tests can replace.
 type ingestorFixture struct {
 	get      func(key string) (io.ReadCloser, error)
 	extract  func(extract.Request) (*domain.Document, error)
@@ -102,7 +100,7 @@ func (p *ingestorFixture) Embed(_ context.Context, texts []string, purpose embed
 	return p.embed(texts)
 }
 
-// written is the index of an ingestorFixture. It is always empty, but records the rows that are written to it.
+// written is an ingestorFixture's index. It is always empty but records the rows written to it.
 type written struct{ *ingestorFixture }
 
 func (w written) Write(_ context.Context, space index.Space, rows []index.Row) error {

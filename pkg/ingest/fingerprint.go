@@ -14,11 +14,11 @@ import (
 	"github.com/sluice/sluice/pkg/textid"
 )
 
-// rowVersion is the version of the code that converts chunks to rows: which fields are set, and which text is embedded.
+// rowVersion is the version of the code that converts chunks to rows: which fields it sets and which text is embedded.
 // Increment it whenever that code changes.
 const rowVersion = 4
 
-// fingerprintInputs are the inputs that determine a job's rows, except the embedding model, which is part of a place.
+// fingerprintInputs determine a job's rows, together with the embedding model, which is part of a place.
 type fingerprintInputs struct {
 	Row      int            `json:"row"`
 	Extract  int            `json:"extract"`
@@ -35,7 +35,7 @@ type fingerprintInputs struct {
 }
 
 // fingerprint returns the hexadecimal SHA-256 of the job's fingerprintInputs. Jobs with equal fingerprints write equal
-// rows. It returns "" if the content was stored without a checksum. Callers must not treat two empty fingerprints as
+// rows. If the content was stored without a checksum, it returns "". Callers must not treat two empty fingerprints as
 // equal.
 func (i *Ingestor) fingerprint(job domain.Job) (string, error) {
 	if job.Original == nil || job.Original.SHA256 == "" {
@@ -62,10 +62,10 @@ func digest(v any) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// textID returns a hash of the text that a web page's rows are made from; see domain.Event.TextID. A page with an
-// unchanged hash keeps its stored properties, so the hash also covers the extraction's version and the document's
+// textID returns a hash of the text from which a web page's rows are made; see domain.Event.TextID. If the hash is
+// unchanged, a page keeps its stored properties, so the hash also covers the extraction's version and the document's
 // properties. It does not cover the page's creation and modification times, because many servers change them with each
-// response. textID returns "" for content other than web pages.
+// response. For content other than web pages, textID returns "".
 func (i *Ingestor) textID(job domain.Job, doc *domain.Document, chunks []domain.Chunk) (string, error) {
 	if job.Type != domain.TypeWebPage {
 		return "", nil

@@ -26,13 +26,13 @@ type Events interface {
 
 // Originals is the store of raw content.
 type Originals interface {
-	// Take returns the content under a key. It may remove the content from a cache that serves only one reader, so only
-	// the first reader should call it. It fails with originals.ErrNotFound if the key does not exist, and with
-	// originals.ErrCorrupt if no undamaged copy exists.
+	// Take returns the content under a key. It may remove the content from a single-reader cache, so only the first
+	// reader should call it. It fails with originals.ErrNotFound if the key does not exist, and with originals.ErrCorrupt
+	// if no undamaged copy exists.
 	Take(ctx context.Context, key string) (io.ReadCloser, error)
 }
 
-// Extractor turns raw content into a document. An *extract.Error is permanent.
+// Extractor turns raw content into a document. Any *extract.Error is permanent.
 type Extractor interface {
 	Extract(ctx context.Context, req extract.Request) (*domain.Document, error)
 }
@@ -40,21 +40,21 @@ type Extractor interface {
 // Chunker splits a document into chunks. Its errors are permanent.
 type Chunker interface {
 	Chunks(doc *domain.Document) ([]domain.Chunk, error)
-	// Version identifies everything that determines the chunks, except the document.
+	// Version identifies everything that determines the chunks apart from the document.
 	Version() string
 }
 
-// Chunkers provides the chunker for the given chunk sizes.
+// Chunkers provides a chunker for given chunk sizes.
 type Chunkers interface {
 	Chunker(sizes domain.Chunking) Chunker
 }
 
-// Embedders provides the embedder of a model.
+// Embedders provides a model's embedder.
 type Embedders interface {
 	Embedder(model string) (embed.Embedder, error)
 }
 
-// Indexes provides the index of an engine.
+// Indexes provides an engine's index.
 type Indexes interface {
 	// Index fails if the engine is not configured in this process.
 	Index(engine domain.Engine) (Index, error)
@@ -68,20 +68,19 @@ type Index interface {
 	Spaces(ctx context.Context, datastoreID string) ([]index.Space, error)
 }
 
-// Ingestor handles ingest jobs: original ▶ document ▶ chunks ▶ vectors ▶ rows of the job's generation, in every place
-// of the job. Its output depends only on the job, so a job may run again, or run on two workers at the same time.
+// Ingestor handles ingest jobs: original ▶ document ▶ chunks ▶ vectors ▶ rows with the job's generation, in each of the
+// job's places. Its output depends only on the job, so a job may run again or on two workers at once.
 type Ingestor struct {
 	Originals Originals
 	Extractor Extractor
 	Chunkers  Chunkers
 	Embedders Embedders
 	Indexes   Indexes
-	Vectors   *VectorCache // vectors of all jobs of the process; nil: only those of the same datasource are reused
-	Admission *Admission   // limit for all jobs of the process; nil: no limit
+	Vectors   *VectorCache // shared by all jobs in the process; nil: vectors are reused only within a datasource
+	Admission *Admission   // limit for all jobs in the process; nil: no limit
 	Measure   Measure
-	Yield     func(context.Context) // called before a job and before each batch of texts, so that more urgent work can go first; may be nil
-	// Background limits the re-embedding of content whose datastore is being moved to a better model. If it is nil,
-	// there is no limit.
+	Yield     func(context.Context) // called before each job and each batch of texts to let more urgent work go first; may be nil
+	// Background limits re-embedding for datastores that are moving to a better model. If it is nil, there is no limit.
 	Background *Background
 	Languages  []string // of scanned pages, for jobs that name none; nil: the installed languages of a page's script
 	Events     Events
@@ -98,15 +97,15 @@ func (i *Ingestor) logger() *slog.Logger {
 
 // Handle processes one job. Its error is marked by jobs.Permanent if a retry cannot help.
 //
-// If the job's rows are already in the index, the job ends with domain.EventUnchanged, and the content is not read. If
-// a web page's text has not changed, the job ends in the same way after the extraction. Vectors of the same model are
-// copied from the previous version and from an interrupted run of the same job. The remaining texts are embedded, each
-// distinct text once.
+// If the job's rows are already in the index, the job ends with domain.EventUnchanged without reading the content. The
+// same happens after the extraction if a web page's text has not changed. Handle copies the same model's vectors from
+// the previous version and from an interrupted run of the same job. It embeds only the remaining texts, skipping
+// duplicates.
 //
 // If the job moves content to another model, Handle copies the active rows with new vectors and does not read the
-// content. This requires that the index has all of these rows.
+// content. This works only if the index has all of these rows.
 //
-// If the document has scanned pages, only a job of kind domain.JobScan processes it. Any other job ends with
+// Documents with scanned pages are processed only by jobs of kind domain.JobScan. Any other job ends with
 // domain.EventPostponed, and a scan job follows.
 //
 // If a place other than the first cannot be written, Handle drops it after a few attempts. The final event names the
@@ -197,8 +196,7 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	return report.emit(ctx, ev)
 }
 
-// languages returns the languages for recognising text on the job's scanned pages: those that the job names or, if it
-// names none, i.Languages.
+// languages returns the languages in which to recognise text on the job's scanned pages. They default to i.Languages.
 func (i *Ingestor) languages(job domain.Job) []string {
 	if names := job.Languages.Names(); len(names) > 0 {
 		return names
@@ -206,7 +204,7 @@ func (i *Ingestor) languages(job domain.Job) []string {
 	return i.Languages
 }
 
-// document reads the job's original. If the document has pictures whose text must be recognised, document fails with an
+// document reads the job's original. If the document has pictures that need text recognition, document fails with an
 // error of kind extract.Scanned, except in a scan job.
 func (i *Ingestor) document(ctx context.Context, job domain.Job, progress *progress) (*domain.Document, error) {
 	if job.Original == nil {
@@ -217,7 +215,7 @@ func (i *Ingestor) document(ctx context.Context, job domain.Job, progress *progr
 	})
 	switch {
 	case errors.Is(err, originals.ErrNotFound):
-		// The content was replaced or deleted, so the outcome of this job does not matter.
+		// The content was replaced or deleted, so this job's outcome does not matter.
 		return nil, jobs.Permanent(errors.New("the content is no longer stored; upload it again"))
 	case errors.Is(err, originals.ErrCorrupt):
 		return nil, damagedOriginal(err)
@@ -239,7 +237,7 @@ func (i *Ingestor) document(ctx context.Context, job domain.Job, progress *progr
 	case extract.KindOf(err) == extract.Scanned:
 		return nil, err
 	case errors.As(err, &final):
-		// Users see only the message, because the cause may contain a parser's stack trace.
+		// Show users only the message, because the cause may contain a parser's stack trace.
 		code := domain.CodeUnsupported
 		if final.Kind == extract.Resources {
 			code = domain.CodeUnavailable // it may succeed later or on another machine
@@ -251,8 +249,8 @@ func (i *Ingestor) document(ctx context.Context, job domain.Job, progress *progr
 	return doc, nil
 }
 
-// damagedOriginal returns the error for a job whose original is damaged on all servers. A retry would read the same
-// damaged content.
+// damagedOriginal returns the error for a job whose original is damaged on all servers. It is permanent, because a
+// retry would read the same damaged content.
 func damagedOriginal(err error) error {
 	return jobs.Permanent(&domain.Error{Code: domain.CodeNotFound, Message: "the stored content is damaged; upload it again", Err: err})
 }

@@ -117,7 +117,7 @@ func TestIngestionSucceedsWithoutProgressReports(t *testing.T) {
 	})
 }
 
-// different wraps a function that returns chunks, and makes the texts of all chunks different.
+// different wraps a function that returns chunks and makes their texts all different.
 func different(chunks func(*domain.Document) ([]domain.Chunk, error)) func(*domain.Document) ([]domain.Chunk, error) {
 	return func(doc *domain.Document) ([]domain.Chunk, error) {
 		all, err := chunks(doc)
@@ -152,7 +152,7 @@ func TestIngestorYieldsBeforeAJobAndEachBatch(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(2*batchRows + 1)
 	p.chunks = different(p.chunks)
-	var embedded []int // number of embedded batches at each call of Yield
+	var embedded []int // number of batches embedded before each call to Yield
 	i := p.ingestor()
 	i.Yield = func(context.Context) { embedded = append(embedded, len(p.batches)) }
 	if err := i.Handle(t.Context(), ingestJob()); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// memoryIndex is an index in memory that counts reads and writes.
+// memoryIndex is an in-memory index that counts reads and writes.
 type memoryIndex struct {
 	rows   map[index.Space][]index.Row
 	fail   error // error of every reading call
@@ -62,7 +62,7 @@ func (s *memoryIndex) Spaces(_ context.Context, datastore string) (out []index.S
 	return out, s.fail
 }
 
-// generation returns the rows of one generation, sorted by ordinal.
+// generation returns one generation's rows, sorted by ordinal.
 func (s *memoryIndex) generation(space index.Space, datasource string, generation uint64) (out []index.Row) {
 	for _, r := range s.rows[space] {
 		if r.DatasourceID == datasource && r.Generation == generation {
@@ -73,7 +73,7 @@ func (s *memoryIndex) generation(space index.Space, datasource string, generatio
 	return out
 }
 
-// countingEmbedder derives vectors from hashes of the texts. It records the texts and counts the calls.
+// countingEmbedder derives vectors from text hashes. It records the texts and counts the calls.
 type countingEmbedder struct {
 	model embed.Model
 	mu    sync.Mutex
@@ -103,7 +103,7 @@ func (c *countingEmbedder) vector(text string) []float32 {
 	return v
 }
 
-// library is a datastore in several places. It contains one document, which is ingested repeatedly.
+// library is a datastore that exists in several places and contains one document, which is ingested again and again.
 type library struct {
 	*ingestorFixture
 	indexes    map[domain.Engine]*memoryIndex
@@ -120,7 +120,7 @@ var (
 	elsewhere = domain.Place{Engine: domain.EngineEmbedded, Model: "large"}
 )
 
-// newLibrary returns a library whose document has the given number of paragraphs and was ingested into the place
+// newLibrary returns a library whose document has the given number of paragraphs and has already been ingested into
 // `here`.
 func newLibrary(t *testing.T, paragraphs, dimensions int) *library {
 	t.Helper()
@@ -158,7 +158,7 @@ func (l *library) job(places ...domain.Place) domain.Job {
 	return job
 }
 
-// must handles a job. If the job has written the document to the place `here`, its result becomes the previous version.
+// must handles a job and fails the test on error. If the job wrote to `here`, its result becomes the previous version.
 func (l *library) must(t *testing.T, job domain.Job) {
 	t.Helper()
 	if err := l.handle(t, job); err != nil {
@@ -180,7 +180,7 @@ func (l *library) reset() {
 	}
 }
 
-// verify checks that a place contains the document in the job's generation, with vectors of the place's model.
+// verify checks that a place contains the document's rows from the job, with vectors from the place's model.
 func (l *library) verify(t *testing.T, job domain.Job, place domain.Place) {
 	t.Helper()
 	model := l.models[place.Model]

@@ -18,11 +18,11 @@ import (
 
 var update = flag.Bool("update", false, "write golden files anew")
 
-// pipelineFile records the version of each stage and a checksum of its output for fixed input.
+// pipelineFile records each stage's version and a checksum of its output for fixed input.
 const pipelineFile = "testdata/pipeline.golden"
 
-// TestAChangedStageHasANewVersion fails if the output of a stage has changed, but its version has not. Otherwise,
-// unchanged content would keep the rows that an older version of the program wrote.
+// TestAChangedStageHasANewVersion fails if a stage's output has changed but its version has not. Otherwise, unchanged
+// content would keep rows written by an older version of the program.
 func TestAChangedStageHasANewVersion(t *testing.T) {
 	t.Parallel()
 	extracted, err := filepath.Glob("../extract/testdata/golden/*")

@@ -10,28 +10,27 @@ import (
 )
 
 const (
-	// progressAfter is how long a job runs before its first progress event. Most documents finish sooner, and save an
-	// event that would have to be written to disk and applied to the catalog.
+	// progressAfter is how long a job runs before its first progress event. Most documents finish sooner, which saves
+	// writing an event to disk and applying it to the catalog.
 	progressAfter = 300 * time.Millisecond
 	// progressInterval is the minimum time between two progress events of a job.
 	progressInterval = time.Second
 )
 
-// progress reports how far a job has got. Reports begin after progressAfter and end when the method stop is called.
-// Reports are informational: if one cannot be sent, the job continues.
+// progress reports how far a job has got. Reports begin after progressAfter and end when stop is called. They are
+// informational, so the job continues even if one cannot be sent.
 type progress struct {
 	report reporter
 	log    *slog.Logger
 	cancel context.CancelFunc
-	begun  chan struct{} // closed once the first event has been sent or skipped
+	begun  chan struct{} // closed once the first event is sent or skipped
 
 	mu   sync.Mutex // also held while sending, to keep the order of events
 	now  domain.Progress
 	sent time.Time // time of the last event; zero before the first
 }
 
-// startProgress starts reporting, beginning with the given stage. The caller must call stop before the job's last
-// event.
+// startProgress starts reporting with the given stage. The caller must call stop before the job's last event.
 func startProgress(ctx context.Context, report reporter, stage string, log *slog.Logger) *progress {
 	ctx, cancel := context.WithCancel(ctx)
 	p := &progress{report: report, log: log, cancel: cancel, begun: make(chan struct{}), now: domain.Progress{Stage: stage}}
@@ -51,13 +50,13 @@ func startProgress(ctx context.Context, report reporter, stage string, log *slog
 	return p
 }
 
-// stop ends the reporting. No event is sent after it returns. It may be called twice.
+// stop ends the reporting. No event is sent after it returns. Calling it twice is safe.
 func (p *progress) stop() {
 	p.cancel()
 	<-p.begun
 }
 
-// update sets the job's progress, and reports it if the last report is old enough.
+// update records the job's progress and reports it if the last report is old enough.
 func (p *progress) update(ctx context.Context, stage string, done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,11 +10,11 @@ import (
 	"github.com/sluice/sluice/pkg/filter"
 )
 
-// rowMetadata returns the metadata of the rows of a document: the metadata of its parts, and those properties of the
-// datasource that filters can select by.
+// rowMetadata returns the metadata for a document's rows: the metadata of its parts, plus the datasource properties
+// that filters can use.
 func rowMetadata(job domain.Job, doc *domain.Document) map[string]any {
 	out := withoutProperties(domain.FragmentMetadata(job.Metadata, doc.Info()))
-	if job.CreatedAt.IsZero() { // a job of an earlier version; without PropertyID, the properties count as unknown
+	if job.CreatedAt.IsZero() { // a job from an earlier version; without PropertyID, the properties count as unknown
 		return out
 	}
 	for key, value := range map[string]string{
@@ -32,8 +32,8 @@ func rowMetadata(job domain.Job, doc *domain.Document) map[string]any {
 
 func formatProperty(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) }
 
-// withoutProperties returns a copy of metadata without the values that filters would mistake for properties of the
-// datasource. `metadata` may be nil.
+// withoutProperties returns a copy of metadata without any values that filters would mistake for datasource properties.
+// `metadata` may be nil.
 func withoutProperties(metadata map[string]any) map[string]any {
 	out := maps.Clone(metadata)
 	if out == nil {

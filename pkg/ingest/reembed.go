@@ -9,14 +9,14 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// backgroundTexts is the number of texts that background work embeds before it checks again whether the process is
-// idle. An in-process model embeds this many in one batch, on one processor, in about 20 milliseconds.
+// backgroundTexts is the number of texts embedded in the background between two checks whether the process is idle. An
+// in-process model embeds this many as one batch, on one CPU, in about 20 milliseconds.
 const backgroundTexts = 2
 
 // reembed handles a job that moves content to another model in the same engine. It copies the active rows with new
-// vectors, and does not read the original. The rows therefore stay the same even if another version of the program
-// extracted them, or if their text was recognised in pictures. If some active rows are missing, reembed returns false,
-// and the content must be read again.
+// vectors and does not read the original. The rows therefore stay the same even if another version of the program
+// extracted them or their text came from pictures. If some active rows are missing, reembed returns false and the
+// content must be read again.
 func (i *Ingestor) reembed(ctx context.Context, job domain.Job, destinations []*destination, report reporter) (done bool, err error) {
 	p := job.Previous
 	if job.Move == "" || job.Force || p == nil || p.Generation == 0 || p.Chunks <= 0 || len(job.Places) != 1 || job.Places[0].Engine != p.Place.Engine ||
@@ -72,14 +72,14 @@ func (i *Ingestor) reembed(ctx context.Context, job domain.Job, destinations []*
 	}
 	progress.stop()
 	ev := report.event(domain.EventSynched)
-	// Leave Inputs empty: it would describe the job's settings, which may have changed since the rows were made.
+	// Leave Inputs empty: it would describe the job's settings, which may have changed since the rows were written.
 	ev.Chunks, ev.Bytes, ev.Fingerprint, ev.TextID, ev.Inputs = copied, bytes, p.Fingerprint, p.TextID, ""
 	ev.EmbedTokens = d.tokens.Load()
 	return true, report.emit(ctx, ev)
 }
 
-// embedInBackground returns the vectors of the texts. Before each batch of texts, it waits while the process has other
-// work, but at most for backgroundMaxWait.
+// embedInBackground returns the texts' vectors. Before each batch, it waits for other work in the process to finish, up
+// to backgroundMaxWait.
 func (i *Ingestor) embedInBackground(ctx context.Context, d *destination, texts []string) (vectors [][]float32, err error) {
 	for len(texts) > 0 {
 		n := min(backgroundTexts, len(texts))

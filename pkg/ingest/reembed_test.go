@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// moveJob returns the job of a move to another model in the same engine.
+// moveJob returns a job that moves the document to another model in the same engine.
 func (l *library) moveJob() domain.Job {
 	job := l.job(elsewhere)
 	job.Move = "move"

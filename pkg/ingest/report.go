@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// reporter sends the events from one run of a job.
+// reporter sends the events for one run of a job.
 type reporter struct {
 	events Events
 	job    domain.Job
@@ -36,7 +36,7 @@ func (r reporter) progress(ctx context.Context, t domain.EventType, stage string
 	return r.emit(ctx, ev)
 }
 
-// skip reports that the page was fetched but is left out of the index, and why.
+// skip reports that the page was fetched but not indexed, and why.
 func (r reporter) skip(ctx context.Context, reason string) error {
 	ev := r.event(domain.EventSkipped)
 	ev.Error = reason

@@ -5,10 +5,9 @@ import (
 	"sync"
 )
 
-// VectorCache is an LRU cache of vectors. It saves embedding the same text again if several documents in a datastore
-// contain it, such as page footers or duplicate files. Entries are identified by a hash of the text. They are not
-// shared between datastores, because the speed of ingestion would then reveal the content of other tenants. VectorCache
-// is safe for concurrent use.
+// VectorCache is an LRU cache of vectors. If a text such as a page footer occurs in several documents in a datastore,
+// it is embedded only once. Entries are keyed by a hash of the text. They are not shared between datastores, because
+// ingestion speed would then reveal other tenants' content. VectorCache is safe for concurrent use.
 type VectorCache struct {
 	limit   int
 	mu      sync.Mutex
@@ -27,16 +26,16 @@ type cachedVector struct {
 	vector []float32
 }
 
-// size returns an entry's memory use in bytes, including its share of the map and list.
+// size returns an entry's memory use in bytes, including the map and list overhead.
 func (v *cachedVector) size() int { return 4*len(v.vector) + 256 }
 
-// NewVectorCache returns an empty cache of at most `limit` bytes. 32 MiB hold about 20,000 vectors of 384 dimensions,
-// or 2,700 of 3,072.
+// NewVectorCache returns an empty cache that holds at most `limit` bytes. 32 MiB is enough for about 20,000 vectors
+// with 384 dimensions, or 2,700 with 3,072.
 func NewVectorCache(limit int) *VectorCache {
 	return &VectorCache{limit: limit, order: list.New(), vectors: make(map[vectorKey]*list.Element)}
 }
 
-// get returns the vector for a text, or nil if it is not cached. Callers must not change the vector.
+// get returns a text's vector, or nil if it is not cached. Callers must not change the vector.
 func (r *VectorCache) get(key vectorKey) []float32 {
 	if r == nil {
 		return nil
@@ -51,7 +50,7 @@ func (r *VectorCache) get(key vectorKey) []float32 {
 	return e.Value.(*cachedVector).vector
 }
 
-// put stores the vector for a text. Callers must not change the vector afterwards.
+// put stores a text's vector. Callers must not change the vector afterwards.
 func (r *VectorCache) put(key vectorKey, vector []float32) {
 	if r == nil {
 		return

@@ -15,17 +15,17 @@ import (
 const (
 	// Number of rows read at a time: 3 MB with the largest vectors.
 	vectorPage = 256
-	// Maximum size of the vectors in a cache, in bytes. This is enough for 10,000 vectors of 384 dimensions, or 1,300
-	// of 3,072. Further vectors are read again when needed.
+	// Maximum size of a cache's vectors, in bytes: enough for 10,000 vectors with 384 dimensions, or 1,300 with 3,072.
+	// Further vectors are read again when needed.
 	vectorCacheBytes = 16 << 20
-	// Maximum number of index reads for one batch. A batch needs more only if its chunks have moved to scattered
-	// positions. In that case it is cheaper to embed the remaining chunks again.
+	// Maximum number of index reads per batch. A batch needs more only if its chunks have moved to scattered positions,
+	// and then it is cheaper to embed the remaining chunks again.
 	maxVectorReads = 16
 	// Two rows are read together if at most this many unneeded rows lie between them.
 	maxVectorGap = 32
-	// optionalFailures is how many attempts of a job may fail because of an engine that the job does not need. Later
-	// attempts continue without that engine. Such an engine holds only vectors that the job could copy, or rows in a
-	// place that serves no searches.
+	// optionalFailures is how many attempts may fail because of an engine the job does not need. Later attempts continue
+	// without that engine. Such an engine holds only vectors the job could have copied, or rows in a place that serves no
+	// searches.
 	optionalFailures = 2
 )
 
@@ -50,13 +50,12 @@ type vectorCache struct {
 	cached     map[int][]float32
 }
 
-// openVectorCaches opens up to two caches of existing vectors for each destination. One has the vectors of the active
-// version, if the destination's model made them. The other has the vectors that an interrupted run of the same job has
-// written.
+// openVectorCaches opens up to two caches of existing vectors per destination: one for the active version, if its
+// vectors come from the destination's model, and one for vectors from an interrupted run of the same job.
 func (i *Ingestor) openVectorCaches(ctx context.Context, job domain.Job, destinations []*destination) error {
 	for _, d := range destinations {
 		if p := job.Previous; p != nil && p.Generation > 0 && p.Chunks > 0 && p.Place.Model == d.model {
-			// Copying vectors is optional, so ignore an engine that this process does not have.
+			// Copying vectors is optional, so ignore an engine this process does not have.
 			if idx, err := i.Indexes.Index(p.Place.Engine); err == nil {
 				if err := d.addVectorCache(ctx, idx, job, p.Generation); err != nil {
 					return err
@@ -89,7 +88,7 @@ func (d *destination) addVectorCache(ctx context.Context, idx Index, job domain.
 	return nil
 }
 
-// readThrough reads the whole generation, which has the given number of rows. It records the position of each text, and
+// readThrough reads the whole generation, which has the given number of rows. It records each text's position and
 // caches vectors until the cache is full.
 func (s *vectorCache) readThrough(ctx context.Context, rows int64) error {
 	capacity := vectorCacheBytes / (4*s.space.Dimensions + 64)
@@ -117,8 +116,8 @@ func (s *vectorCache) rows(ctx context.Context, from, limit int) ([]index.Row, e
 	return s.index.Rows(ctx, s.space, s.job.DatasourceID, s.generation, from, limit)
 }
 
-// failed returns nil if a job should continue without the cache after a read error. Otherwise it returns an error.
-// Errors about damaged rows or invalid requests are permanent, so the job continues without the cache at once. Other
+// failed decides what to do about a read error: it returns nil if the job should continue without the cache, and an
+// error otherwise. Errors about damaged rows or invalid requests are permanent, so the job continues at once. Other
 // errors may be temporary, so the job is retried a few times first.
 func (s *vectorCache) failed(ctx context.Context, err error) error {
 	switch {
@@ -131,13 +130,13 @@ func (s *vectorCache) failed(ctx context.Context, err error) error {
 	}
 }
 
-// missingVector is a text in a batch whose vector must be read from the index.
+// missingVector is a text in a batch whose vector has to be read from the index.
 type missingVector struct {
 	ordinal int // ordinal of its row in the cache's generation
 	place   int // position in the batch
 }
 
-// fill sets the missing vectors in `out` for the texts that the cache contains.
+// fill fills in the missing vectors in `out` for cached texts.
 func (s *vectorCache) fill(ctx context.Context, texts []string, out [][]float32) error {
 	if len(s.ordinals) == 0 {
 		return nil
@@ -173,7 +172,7 @@ func (s *vectorCache) fill(ctx context.Context, texts []string, out [][]float32)
 	return nil
 }
 
-// run returns how many entries at the start of the list are close enough to one another to be read together.
+// run returns how many entries at the start of the list are close enough together to be read in one request.
 func run(again []missingVector) int {
 	n := 1
 	for n < len(again) && again[n].ordinal-again[n-1].ordinal <= maxVectorGap && again[n].ordinal-again[0].ordinal < vectorPage {
@@ -182,8 +181,7 @@ func run(again []missingVector) int {
 	return n
 }
 
-// read returns the vectors of the rows from `first` to `last`, inclusive. The result's keys are hashes of the rows'
-// texts.
+// read returns the vectors in rows `first` to `last`, inclusive, keyed by the hash of the row's text.
 func (s *vectorCache) read(ctx context.Context, first, last int) (map[textHash][]float32, error) {
 	rows, err := s.rows(ctx, first, last-first+1)
 	if err != nil {

@@ -103,7 +103,7 @@ func TestVectorsBeyondTheCacheAreReadAgain(t *testing.T) {
 
 	t.Run("but not one by one", func(t *testing.T) {
 		l.reset()
-		// Spread the texts of some batches over the whole document.
+		// Spread some batches' texts over the whole document.
 		tail := l.paragraphs[kept:]
 		var spread []string
 		for i := range 64 {
@@ -213,7 +213,7 @@ func TestAnInterruptedJobContinues(t *testing.T) {
 	}
 }
 
-// failing is an embedder that fails if the function `fail` returns an error.
+// failing is an embedder that fails if `fail` returns an error.
 type failing struct {
 	*countingEmbedder
 	fail func() error

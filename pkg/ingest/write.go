@@ -15,12 +15,11 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// batchRows is the number of chunks that are embedded and written at a time. It is large enough to fill a model
-// server's batch and a group commit. It is small enough for frequent progress reports and for the limit of Milvus Lite
-// (256 rows).
+// batchRows is the number of chunks embedded and written at a time. It is large enough to fill a model server's batch
+// and a group commit, but small enough for frequent progress reports and Milvus Lite's limit (256 rows).
 const batchRows = 128
 
-// writer embeds and writes the chunks for one job.
+// writer embeds and writes a job's chunks.
 type writer struct {
 	*Ingestor
 	job          domain.Job
@@ -37,8 +36,8 @@ type batch struct {
 	vectors [][][]float32  // by destination and chunk; nil for a dropped destination
 }
 
-// write embeds and writes chunks batch by batch. While one batch is written, the next is embedded, so that neither the
-// model nor the index waits for the other.
+// write embeds and writes chunks in batches. While one batch is being written, the next is embedded, so that neither
+// the model nor the index waits for the other.
 func (w *writer) write(ctx context.Context, chunks []domain.Chunk) error {
 	group, ctx := errgroup.WithContext(ctx)
 	ready := make(chan batch)
@@ -140,7 +139,7 @@ func (e *engine) write(ctx context.Context, m Measure, space index.Space, rows [
 	return err
 }
 
-// written returns the places that have all chunks.
+// written returns the places that have received all chunks.
 func (w *writer) written() (places []domain.Place) {
 	for _, d := range w.destinations {
 		for _, e := range d.engines {
@@ -152,9 +151,9 @@ func (w *writer) written() (places []domain.Place) {
 	return places
 }
 
-// EmbeddedText returns the text that is embedded for a chunk. It includes the title and headings, because a chunk often
-// does not name its subject. It does not include the caption of a table: all chunks of the table have it, so it would
-// make their vectors alike.
+// EmbeddedText returns the text to embed for a chunk. It includes the title and headings, because a chunk often does
+// not name its subject. It omits a table's caption: all of the table's chunks have it, so it would make their vectors
+// alike.
 func EmbeddedText(context, text string) string {
 	if context, _, _ = strings.Cut(context, domain.ContextSeparator); context == "" {
 		return text
@@ -162,8 +161,8 @@ func EmbeddedText(context, text string) string {
 	return context + "\n" + text
 }
 
-// metadataOf returns the metadata of a chunk. If its page was recognised in a picture, the metadata says how confident
-// the recognition was.
+// metadataOf returns a chunk's metadata. If its page was recognised in a picture, the metadata includes the confidence
+// of the recognition.
 func (w *writer) metadataOf(c domain.Chunk) map[string]any {
 	confidence, ok := w.recognised[c.Page]
 	if !ok {
