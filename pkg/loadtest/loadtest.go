@@ -1,4 +1,4 @@
-// Package loadtest sends load to a running service over its HTTP API and measures latencies. With a rate, requests
+// Package loadtest sends load to a running service over its HTTP API and measures latencies. If a rate is set, requests
 // start on schedule even if responses are slow (an open loop). Latency is measured from the time a request was due, so
 // it includes the time spent waiting behind slow responses. See Gil Tene, "How NOT to Measure Latency".
 package loadtest
@@ -12,27 +12,26 @@ import (
 	"time"
 )
 
-// Limits on a load.
+// Limits on a Load's settings.
 const (
 	MaxRate    = 100_000        // requests per second
 	MaxClients = 4096           // simultaneous requests
 	MaxFor     = 24 * time.Hour // duration of the measurement
 )
 
-// Load describes a load.
+// Load describes the load to generate.
 type Load struct {
-	// Rate is the number of requests started per second, even if responses are slow (an open loop). If it is 0, each
-	// client sends its next request as soon as its previous one has been answered (a closed loop).
+	// Rate is the number of requests to start per second, even if responses are slow (an open loop). If it is 0, each
+	// client sends its next request as soon as the previous one has been answered (a closed loop).
 	Rate float64
-	// Clients is the maximum number of simultaneous requests. With a rate, due requests wait for a free client, and the
-	// wait counts as latency.
+	// Clients is the maximum number of simultaneous requests. If a rate is set, due requests wait for a free client, and
+	// the wait counts as latency.
 	Clients int
 	// Warmup is how long requests are sent before the measurement starts. For is how long the measurement lasts.
 	Warmup, For time.Duration
-	// Grace is how long to wait for responses after the last request. Requests without a response by then count as
-	// failed.
+	// Grace is how long to wait for responses after the last request. Requests still unanswered then count as failed.
 	Grace time.Duration
-	// Requests is the maximum number of requests, including those of the warm-up; 0 means no limit.
+	// Requests is the maximum number of requests, including the warm-up; 0 means no limit.
 	Requests int
 }
 
@@ -58,7 +57,7 @@ func (l Load) Validate() error {
 // complete.
 type Request func(ctx context.Context, n int, take *Times) error
 
-// Run sends the requests of the load and returns the results. If ctx ends early, it returns the results so far.
+// Run generates the load and returns the results. If ctx ends early, it returns the results so far.
 func Run(ctx context.Context, l Load, request Request) (Report, error) {
 	if err := l.Validate(); err != nil {
 		return Report{}, err
@@ -144,7 +143,7 @@ func (r *run) send(ctx context.Context, n int, due time.Time) {
 	r.record(due, time.Now(), err)
 }
 
-// drain waits for the outstanding responses. After Load.Grace, it calls giveUp to cancel the requests that remain.
+// drain waits for outstanding responses. After Load.Grace, it calls giveUp to cancel any remaining requests.
 func (r *run) drain(ctx, sending context.Context, giveUp func()) {
 	answered := make(chan struct{})
 	go func() { r.requests.Wait(); close(answered) }()
@@ -165,5 +164,5 @@ func (r *run) drain(ctx, sending context.Context, giveUp func()) {
 	<-answered
 }
 
-// errGivenUp is the error for a request that received no response within the grace period.
+// errGivenUp is the error for a request left unanswered at the end of the grace period.
 var errGivenUp = errors.New("no response by the end of the measurement")

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// lasting returns a Request that takes times[n] for request number n. Requests beyond the end of `times` take its last
+// lasting returns a Request in which request number n takes times[n]. Requests beyond the end of `times` use its last
 // value.
 func lasting(times ...time.Duration) Request {
 	return func(ctx context.Context, n int, take *Times) error {
@@ -42,14 +42,14 @@ func measure(t *testing.T, r Report, name string) Measure {
 	return Measure{}
 }
 
-// about reports whether a time is correct to the three digits that histograms record.
+// about reports whether a time is correct to the three digits kept by histograms.
 func about(got, want float64) bool { return got >= want*.998 && got <= want*1.002 }
 
 func TestAnOpenLoopCountsFromWhenARequestWasDue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		// The first response takes a second. During that time, nine other requests become due. They are answered
-		// immediately afterwards.
+		// The first response takes a second. During that time, nine more requests become due. They are answered right
+		// afterwards.
 		r, err := Run(t.Context(), Load{Rate: 10, Clients: 1, For: 2 * time.Second, Requests: 10, Grace: time.Second}, lasting(time.Second, 0))
 		if err != nil {
 			t.Fatal(err)

@@ -21,19 +21,19 @@ const (
 	digits   = 3
 )
 
-// Maximum number of distinct failures in a report.
+// Maximum number of distinct failures listed in a report.
 const maxFailures = 20
 
-// recorder collects the measurements of a load test that runs from `from` to `until`. Requests that were due before
-// `from` belong to the warm-up and are ignored.
+// recorder collects a load test's measurements from `from` to `until`. Requests due before `from` belong to the warm-up
+// and are ignored.
 type recorder struct {
 	from, until time.Time
 
 	mu                           sync.Mutex
 	order                        []string // names of the measures in order of appearance
 	of                           map[string]*hdrhistogram.Histogram
-	sent, succeeded, failed, due int64 // due: number of requests that were due but not sent
-	inTime                       int64 // number of requests that succeeded before `until`
+	sent, succeeded, failed, due int64 // due: requests that were due but not sent
+	inTime                       int64 // requests that succeeded before `until`
 	failures                     map[string]int64
 }
 
@@ -41,13 +41,13 @@ func newRecorder(from, until time.Time) *recorder {
 	return &recorder{from: from, until: until, of: map[string]*hdrhistogram.Histogram{}, failures: map[string]int64{}}
 }
 
-// Times records the measured durations of one request.
+// Times records one request's measured durations.
 type Times struct {
 	due time.Time
 	of  *recorder
 }
 
-// Since records how much time has passed since the request was due.
+// Since records the time passed since the request was due.
 func (t *Times) Since(measure string) { t.Add(measure, time.Since(t.due)) }
 
 // Add records a duration.
@@ -90,7 +90,7 @@ func (r *recorder) record(due, at time.Time, err error) {
 	}
 }
 
-// recordUnsent counts the requests that were due between `from` and `to` but found no free client.
+// recordUnsent counts requests that were due between `from` and `to` but found no free client.
 func (r *recorder) recordUnsent(from, to time.Time, rate float64) {
 	if from.Before(r.from) {
 		from = r.from
@@ -110,7 +110,7 @@ func shorten(text string) string {
 	return text
 }
 
-// describe returns a short description of the error. The report groups failures by this description.
+// describe returns a short description of the error, by which the report groups failures.
 func describe(err error) string {
 	var refused *client.Error
 	switch {
@@ -125,7 +125,7 @@ func describe(err error) string {
 	}
 }
 
-// report returns the results. `now` is the time of the last response or time-out.
+// report returns the results. `now` is when the last response arrived or timed out.
 func (r *recorder) report(now time.Time) Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()

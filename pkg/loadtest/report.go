@@ -7,19 +7,19 @@ import (
 	"text/tabwriter"
 )
 
-// Report is the result of a load test. It excludes the requests sent during the warm-up.
+// Report is a load test's result. It excludes requests sent during the warm-up.
 type Report struct {
-	Seconds   float64   `json:"seconds"`  // measured time
+	Seconds   float64   `json:"seconds"`  // measured seconds, without the warm-up
 	Sent      int64     `json:"requests"` // finished requests: Succeeded plus Failed
 	Succeeded int64     `json:"succeeded"`
 	Failed    int64     `json:"failed"`
-	Unsent    int64     `json:"unsent"`     // requests that were due but found no free client until the end
+	Unsent    int64     `json:"unsent"`     // requests that were due but never found a free client
 	PerSecond float64   `json:"per_second"` // successful requests within the measured time
 	Measures  []Measure `json:"milliseconds"`
 	Failures  []Failure `json:"failures,omitempty"` // most frequent first
 }
 
-// Measure is the distribution of a measured time, in milliseconds.
+// Measure is the distribution of a measured duration, in milliseconds.
 type Measure struct {
 	Name  string  `json:"measure"`
 	Count int64   `json:"count"`

@@ -9,7 +9,7 @@ import (
 )
 
 // Queries returns a Request that cycles through the questions and sends them to a datastore. There must be at least one
-// question. The client package sends the requests without retries, and therefore without idempotency keys. The measured
+// question. The client package sends requests without retries and therefore without idempotency keys. The measured
 // times include the client's overhead: a timer, a check of the response's type and a copy of its body.
 func Queries(s *service.Service, datastoreID string, questions []string, like service.Query) Request {
 	return func(ctx context.Context, n int, take *Times) error {
@@ -23,8 +23,8 @@ func Queries(s *service.Service, datastoreID string, questions []string, like se
 	}
 }
 
-// Streams returns a Request that cycles through the questions, asks an agent each one in a new conversation, and reads
-// the streamed answer. It calls `made` with the id of each new conversation, possibly from several goroutines at once.
+// Streams returns a Request that cycles through the questions, asks an agent each one in a new conversation and reads
+// the streamed answer. It calls `made` with each new conversation's id, possibly from several goroutines at once.
 func Streams(s *service.Service, agentID string, questions []string, made func(conversationID string)) Request {
 	return func(ctx context.Context, n int, take *Times) error {
 		var last time.Time

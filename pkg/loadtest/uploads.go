@@ -14,7 +14,7 @@ type Item struct {
 	Content  []byte
 }
 
-// Uploads uploads items and waits until each one is searchable. The caller must close it.
+// Uploads uploads items and waits for each to become searchable. The caller must close it.
 type Uploads struct {
 	service   *service.Service
 	datastore string
@@ -25,14 +25,14 @@ type Uploads struct {
 
 	mu      sync.Mutex
 	failed  error             // why watching ended
-	settled map[string]result // by datasource id; results that no request is waiting for yet
+	settled map[string]result // by datasource id; results no request is waiting for yet
 	waiting map[string]chan<- result
 }
 
-// result says how the processing of a datasource ended. err is nil if it succeeded.
+// result is the outcome of processing a datasource. err is nil if it succeeded.
 type result struct{ err error }
 
-// NewUploads starts watching the datastore and returns an Uploads for it. `item` returns item number n, counted from 0.
+// NewUploads starts watching the datastore for new uploads. `item` returns item number n, counted from 0.
 func NewUploads(ctx context.Context, s *service.Service, datastoreID string, item func(n int) Item) (*Uploads, error) {
 	ctx, stop := context.WithCancel(ctx)
 	follow, err := s.Watch(ctx, datastoreID)
@@ -77,7 +77,7 @@ func (u *Uploads) handleEvent(d service.Datasource) error {
 	return nil
 }
 
-// end notifies all waiting requests that watching has ended.
+// end notifies all waiting requests that the watch has ended.
 func (u *Uploads) end(err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -126,7 +126,7 @@ func (u *Uploads) send(ctx context.Context, n int) (id string, err error) {
 	return ids[0], nil
 }
 
-// waitFor sends a datasource's result to `settled` as soon as it is known. `settled` must have room for one result.
+// waitFor sends a datasource's result to `settled` as soon as it is known. The channel must have room for one result.
 func (u *Uploads) waitFor(id string, settled chan<- result) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

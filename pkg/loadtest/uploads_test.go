@@ -16,10 +16,10 @@ import (
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
-// store simulates a service that accepts documents and sends events about them to one watcher.
+// store simulates a service that accepts documents and sends their events to one watcher.
 type store struct {
-	status func(name string) string // final status of a document; "": send no events
-	early  bool                     // whether to send the events before the response to the upload
+	status func(name string) string // a document's final status; "": send no events
+	early  bool                     // whether to send the events before the upload's response
 
 	mu    sync.Mutex
 	files []string
@@ -75,7 +75,7 @@ func (s *store) answer(w http.ResponseWriter, name string, body any) {
 	}
 	answer, _ := json.Marshal(body) // ids encode
 	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(len(answer))) // the client has the whole response before the events follow
+	w.Header().Set("Content-Length", strconv.Itoa(len(answer))) // the client gets the whole response before any events
 	_, _ = w.Write(answer)
 	if !s.early {
 		_ = http.NewResponseController(w).Flush()
