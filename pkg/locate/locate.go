@@ -1,7 +1,7 @@
-// Package locate finds the rectangles that passages occupy on the pages of PDFs, for citations and query results.
+// Package locate finds the rectangles that passages occupy on PDF pages, for citations and query results.
 //
-// The rectangles are not stored. When they are requested, a child process reads the original again, but only the pages
-// around the passages. See ADR 52.
+// The rectangles are not stored. On demand, a child process reads the original again, but only the pages around the
+// passages. See ADR 52.
 package locate
 
 import (
@@ -19,9 +19,9 @@ import (
 	"github.com/sluice/sluice/pkg/extract"
 )
 
-// Catalog finds datasources.
+// Catalog looks up datasources.
 type Catalog interface {
-	// Datasource fails with domain.CodeNotFound if the workspace has no datasource with this id.
+	// Datasource fails with domain.CodeNotFound if the workspace has no such datasource.
 	Datasource(ctx context.Context, workspaceID, id string) (domain.Datasource, error)
 }
 
@@ -36,30 +36,30 @@ type Extractor interface {
 	Locate(ctx context.Context, req extract.Request, passages []extract.Passage) ([][][]domain.PageRectangle, error)
 }
 
-// Locator finds passages on the pages of PDFs. It is safe for concurrent use.
+// Locator finds passages on PDF pages. It is safe for concurrent use.
 type Locator struct {
 	Catalog   Catalog
 	Originals Originals
 	Extractor Extractor
 	Timeout   time.Duration // time limit for one call; default DefaultTimeout
 
-	// Slots limits how many originals are read at a time, because each is first copied to a temporary file. The slots
-	// are shared fairly among workspaces. A nil gate sets no limit.
+	// Slots limits how many originals are read at a time, because each is first copied to a temporary file. Workspaces
+	// share the slots fairly. A nil gate sets no limit.
 	Slots *admission.Gate
 	Log   *slog.Logger // default slog.Default()
 }
 
-// DefaultTimeout is the default time limit for one call. Most calls take less than a tenth of a second; large originals
-// have to be transferred first.
+// DefaultTimeout is the default time limit for one call. Most calls take less than a tenth of a second, but large
+// originals have to be transferred first.
 const DefaultTimeout = 5 * time.Second
 
-// maxFiles is the maximum number of originals that one call reads at a time.
+// maxFiles is the maximum number of originals read in parallel by one call.
 const maxFiles = 4
 
-// Passage is the text of a fragment, with the spans to find.
+// Passage is a fragment's text with the spans to find.
 type Passage struct {
 	Fragment domain.Fragment
-	Spans    [][2]int // ranges of the fragment's text, in bytes
+	Spans    [][2]int // byte ranges in the fragment's text
 }
 
 // errBusy means that a file could not be read because no slot became free in time.
@@ -69,11 +69,11 @@ var errBusy = errors.New("too many other files are being read")
 const typePDF = "application/pdf"
 
 // Locate returns the rectangles of each span in each passage. A span has none if the format is not PDF or its text is
-// not found, for example because the original was replaced. Errors are logged and not returned, because a result is
-// complete without rectangles.
+// not found, for example because the original was replaced. Errors are only logged, because results are usable without
+// rectangles.
 func (l *Locator) Locate(ctx context.Context, workspaceID string, passages []Passage) [][][]domain.PageRectangle {
 	out := make([][][]domain.PageRectangle, len(passages))
-	byFile := map[string][]int{} // indexes of passages by datasource
+	byFile := map[string][]int{} // passage indexes by datasource
 	for i, p := range passages {
 		out[i] = make([][]domain.PageRectangle, len(p.Spans))
 		if f := p.Fragment; f.MIMEType == typePDF && f.Page > 0 && len(p.Spans) > 0 {

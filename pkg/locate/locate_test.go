@@ -18,8 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/locate"
 )
 
-// files is both the catalog and the store of originals. It maps the ids of datasources to the contents of their
-// originals.
+// files is both the catalog and the store of originals. It maps datasource ids to the originals' contents.
 type files map[string]string
 
 func (f files) Datasource(_ context.Context, workspaceID, id string) (domain.Datasource, error) {
@@ -33,7 +32,7 @@ func (f files) Get(_ context.Context, key string) (io.ReadCloser, error) {
 	return io.NopCloser(strings.NewReader(f[key])), nil
 }
 
-// reader returns one rectangle per span. The page of the rectangle is the length of the file.
+// reader returns one rectangle per span, on the page whose number is the file's length.
 type reader struct{ err error }
 
 func (r reader) Locate(ctx context.Context, req extract.Request, passages []extract.Passage) ([][][]domain.PageRectangle, error) {

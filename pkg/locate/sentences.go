@@ -12,11 +12,11 @@ type Answer struct {
 	Sentences []domain.AnswerSentence
 }
 
-// LocateSpans sets Page and Rectangles of every span whose source is a PDF. It reads each PDF only once for all
-// answers. Like Locate, it skips spans that it cannot find.
+// LocateSpans fills in Page and Rectangles for every span whose source is a PDF. It reads each PDF only once for all
+// answers. Like Locate, it skips spans it cannot find.
 func (l *Locator) LocateSpans(ctx context.Context, workspaceID string, answers ...Answer) {
 	var passages []Passage
-	var spans [][]*domain.SourceSpan // of each passage
+	var spans [][]*domain.SourceSpan // for each passage
 	for _, a := range answers {
 		first := len(passages)
 		for _, f := range a.Sources {
