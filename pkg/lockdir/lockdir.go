@@ -1,5 +1,5 @@
 // Package lockdir creates directories for temporary files that must not outlive their process. A killed process leaves
-// its directory behind; the next process that creates a directory with the same pattern removes it. Each directory in
+// its directory behind, so the next process to create a directory with the same pattern removes it. Each directory in
 // use has a file lock, which the operating system releases when the process exits.
 package lockdir
 
@@ -17,10 +17,9 @@ import (
 
 const (
 	lockName = "lock"
-	// Minimum age of a directory that may be removed. Another process may have just created a younger one and not
-	// locked it yet.
+	// Directories younger than this are kept, because another process may have just created one and not locked it yet.
 	minAge       = time.Minute
-	removeRounds = 50 // maximum number of attempts to remove a directory, because a dying process may still write to it
+	removeRounds = 50 // maximum number of removal attempts, because a dying process may still be writing
 	removePause  = 20 * time.Millisecond
 )
 
@@ -30,10 +29,9 @@ type Dir struct {
 	lock *flock.Flock
 }
 
-// Make creates a directory in the directory `parent`, or in the system's directory for temporary files if `parent` is
-// "". The directory's name is the pattern with a random string in place of the last "*". Make also removes directories
-// with the same pattern that exited processes left behind. It ignores errors in doing so, because the next call tries
-// again.
+// Make creates a directory in `parent`, or in the system's temporary directory if `parent` is "". The name is the
+// pattern with its last "*" replaced by a random string. Make also removes directories with the same pattern left
+// behind by exited processes. It ignores errors in doing so, because the next call tries again.
 func Make(parent, pattern string) (*Dir, error) {
 	parent = cmp.Or(parent, os.TempDir())
 	removeAbandoned(parent, pattern)
@@ -48,16 +46,16 @@ func Make(parent, pattern string) (*Dir, error) {
 	return d, nil
 }
 
-// Path returns the path of the directory.
+// Path returns the directory's path.
 func (d *Dir) Path() string { return d.path }
 
-// Remove deletes the directory and its content. If that fails, it retries for a second.
+// Remove deletes the directory and its content, retrying for up to a second.
 func (d *Dir) Remove() error {
 	unlocked := d.lock.Unlock() // unlock first, because some systems do not delete locked files
 	return errors.Join(remove(d.path), unlocked)
 }
 
-// removeAbandoned removes the directories that match the given pattern and whose lock is free.
+// removeAbandoned removes directories that match the pattern and whose lock is free.
 func removeAbandoned(parent, pattern string) {
 	before, after := pattern, "" // split as in os.MkdirTemp; filepath.Glob would treat [ as special
 	if i := strings.LastIndexByte(pattern, '*'); i >= 0 {
