@@ -1,7 +1,7 @@
 // Package lists has helpers for slices. It imports no other package of this module.
 package lists
 
-// Map returns the result of f for each item.
+// Map applies f to each item and returns the results.
 func Map[From, To any](items []From, f func(From) To) []To {
 	out := make([]To, len(items))
 	for i, item := range items {
