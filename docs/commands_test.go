@@ -87,8 +87,8 @@ func TestCommandsOfThePagesWork(t *testing.T) {
 	}
 }
 
-// scriptOf joins the code blocks of a page into one script. The script prints each block's position before running
-// it. It is "" if the page has no commands.
+// scriptOf joins the code blocks of a page into one script, which prints each block's position before running it. For a
+// page without commands, scriptOf returns "".
 func scriptOf(p page) string {
 	var b strings.Builder
 	for _, block := range p.blocks {
