@@ -118,14 +118,13 @@ func TestOverloadServesTheNewestFirst(t *testing.T) {
 	})
 }
 
-// caller is the outcome for one caller.
 type caller struct {
 	name   string
 	in     bool
 	waited time.Duration
 }
 
-// callers enters callers into a gate one after another. Each admitted caller holds its slot for the duration `stay`.
+// callers sends callers to a gate one after another. Each admitted caller holds its slot for the duration `stay`.
 type callers struct {
 	gate *admission.Gate
 	stay time.Duration
@@ -135,7 +134,7 @@ type callers struct {
 	seen []caller // in the order of their outcomes
 }
 
-// comes enters a caller in a goroutine. It returns once the caller is queued, admitted or refused.
+// comes sends a caller to the gate in a goroutine. It returns once the caller is queued, admitted or refused.
 func (v *callers) comes(t *testing.T, name string) {
 	stay := v.stay
 	v.all.Go(func() {

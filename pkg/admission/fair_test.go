@@ -278,7 +278,7 @@ func TestAFlowAloneMayTakeAll(t *testing.T) {
 		}
 		fill("a", 4)
 		fill("b", 0)
-		time.Sleep(time.Second) // the first four callers of a leave
+		time.Sleep(time.Second) // the first four callers of flow a leave
 		synctest.Wait()
 		if a, b := q.gate.Held("a"), q.gate.Held("b"); a+b > 3 || a == 0 || b == 0 {
 			t.Errorf("a has %d slots, b %d", a, b)

@@ -72,7 +72,7 @@ func (g *Gate) sweep() {
 			delete(g.flows, name)
 		}
 	}
-	if len(g.flows) >= g.sweepAt { // bounding memory matters more than debts
+	if len(g.flows) >= g.sweepAt { // forget what flows owe rather than use more memory
 		for name, f := range g.flows {
 			if f.held == 0 && len(f.waiting) == 0 {
 				delete(g.flows, name)
