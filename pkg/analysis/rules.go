@@ -116,14 +116,13 @@ func units(text string) iter.Seq[token] {
 	}
 }
 
-// phrases finds the phrases that have synonyms by their terms in one language.
+// phrases looks up the phrases with synonyms, by their terms in one language.
 type phrases struct {
 	lang   Language
 	to     map[string][]string // synonyms, by the phrase's terms joined with zero bytes
 	starts map[string]int      // number of words of the longest phrase, by its first term
 }
 
-// in returns the phrases for a language.
 func (r *Rules) in(lang Language) *phrases {
 	r.mu.Lock()
 	defer r.mu.Unlock()
