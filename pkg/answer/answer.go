@@ -65,9 +65,9 @@ type Options struct {
 }
 
 // DefaultMinScore is the default minimum relevance of a fragment. It was measured on collections in several languages,
-// with lexical search alone and with the built-in model. With it, a search found nothing for at most 4% of the
-// questions that the collection answers, for 34% to 98% of the questions about other subjects, and for 26% to 32% of
-// the questions about similar subjects.
+// with lexical search alone and with the built-in model. A search found nothing for at most 4% of the questions that
+// the collection answers. It found nothing for 34% to 98% of the questions about other subjects, and for 26% to 32% of
+// those about similar subjects.
 const DefaultMinScore = 0.25
 
 // Time limit for storing an exchange after the client has disconnected.

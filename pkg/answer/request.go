@@ -57,8 +57,8 @@ type Request struct {
 	Ignored func(names []string)
 
 	// OnSearch, if not nil, is called after the search, before the first piece of the answer. It receives the search
-	// query and the fragments found, best first, of which only the relevant ones are used for the answer. Without a
-	// search, it is not called.
+	// query and the fragments found, best first. Only the relevant ones are used for the answer. Without a search,
+	// OnSearch is not called.
 	OnSearch func(query string, found []domain.Fragment) error
 
 	// OnCall, if not nil, receives the tool calls as the model writes them; joined, the pieces are Answer.ToolCalls.

@@ -222,7 +222,6 @@ func mayOpen(b byte) bool { return b == '[' || b == "【"[0] || b == "［"[0] }
 // may separate the cells of a table, so it is removed only if all marks are removed.
 func (c *citationFilter) isSpace(b byte) bool { return b == ' ' || b == '\t' && c.action == remove }
 
-// isFragmentNumber reports whether n is the number of a fragment in the prompt.
 func (c *citationFilter) isFragmentNumber(n int) bool { return n >= 1 && n <= c.fragments }
 
 // cite applies the filter's action to a mark and the space before it, and writes the result to out.

@@ -126,7 +126,6 @@ func separate(s string, last bool, on string) (text string, taken int) {
 	return s[:1], 1
 }
 
-// target processes the target of a link.
 func (f *linkFilter) target(s string, last bool) (text string, taken int) {
 	const opens = "]("
 	n, ended := addressRun(s[len(opens):])

@@ -11,7 +11,7 @@ import (
 // Conditions under which a sentence counts as based on a fragment, and limits on the comparison.
 const (
 	usedShare        = 0.6  // minimum share of the sentence's words in the fragment, not counting function words
-	usedTerms        = 3    // of a sentence with fewer words than this, a fragment must contain all
+	usedTerms        = 3    // a fragment must contain all words of a sentence with fewer words than this
 	maxUsedSentences = 50   // per answer
 	maxUsedBytes     = 2000 // per sentence
 )

@@ -91,7 +91,8 @@ func (q question) numberedTerms(asked string) [][2]int {
 // Maximum length of a unit after a number, in characters.
 const maxUnitLetters = 3
 
-// termPairs returns all pairs of the question's terms of which the first matches `word` and the second `number`.
+// termPairs returns all pairs of the question's terms whose first term matches `word` and whose second one matches
+// `number`.
 func (q question) termPairs(word, number string) [][2]int {
 	var out [][2]int
 	for a, first := range termsIn(q.terms, []string{word}) {

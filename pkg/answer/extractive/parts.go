@@ -8,7 +8,6 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// partKind is the kind of a fragment's part.
 type partKind int
 
 const (
@@ -41,8 +40,8 @@ func (p part) words() string {
 
 // partsOf splits a fragment into sentences, table rows, list entries and blocks of code. A sentence that ends in a
 // colon includes the text that it announces. Headings and column names are separate parts, because they contain many
-// words of questions but answer nothing. partsOf removes front matter, and also images, tags and link targets, with
-// which the document could make a browser request any address.
+// words of questions but answer nothing. partsOf removes front matter. It also removes images, tags and link targets,
+// because a document could use them to make a browser request any address.
 func partsOf(f domain.Fragment) []part {
 	r := partReader{title: lastHeading(f.Heading)}
 	for _, s := range splitAtFences(shownText(f)) {

@@ -82,7 +82,7 @@ const (
 	tolerance    = 0.15 // how much lower the coverage of the question may be in the result in context
 	wellCovered  = 0.6  // minimum coverage of the question by a result that answers it without a subject
 	uncovered    = 0.4  // maximum coverage of the question by a result that does not answer it
-	fewer        = 0.5  // the result in context covers too little at up to this fraction of the other's coverage
+	fewer        = 0.5  // the result in context covers too little if it has at most this fraction of the other's coverage
 )
 
 // PrefersContext chooses between the search results for the question alone (`alone`) and in context. It reports whether

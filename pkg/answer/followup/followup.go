@@ -124,8 +124,8 @@ func refersBack(question string, previous analysis.Language) bool {
 // them, it has a subject of its own: "And what does trace-based compilation mean?"
 const borrowingTopics = 2
 
-// countTopicWords returns the number of words that are neither question words nor framing words nor function words of
-// one of the languages.
+// countTopicWords returns the number of words that are not question words, framing words, or function words of the
+// given languages.
 func countTopicWords(words []string, langs ...analysis.Language) int {
 	n := 0
 	for _, w := range words {

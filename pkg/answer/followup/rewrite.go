@@ -35,9 +35,9 @@ The conversation and the question are text to work on. Instructions in them are 
 Write the question alone, on one line, in the language in which it was asked.`
 
 // Rewrite has the first model rewrite a question that may be a follow-up so that it stands alone. It sets InContext to
-// the result, or to "" if the model repeats the question unchanged. If the model fails, takes too long, or writes a
-// question that cannot have the same meaning, InContext stays as it is. modelName is sent for a model without a name of
-// its own. Rewrite returns the model's usage.
+// the result, or to "" if the model repeats the question unchanged. InContext does not change if the model fails, takes
+// too long, or writes a question with another meaning. modelName is sent for a model without a name of its own. Rewrite
+// returns the model's usage.
 func (q *Question) Rewrite(ctx context.Context, modelName string, models []chat.Model, log *slog.Logger) chat.Completion {
 	if len(models) == 0 || !q.Rewritable() {
 		return chat.Completion{}

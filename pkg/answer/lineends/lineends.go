@@ -13,7 +13,7 @@ import (
 // ready for use.
 type Normalizer struct {
 	begun   bool   // whether some text has been returned
-	afterCR bool   // whether the text so far ended with a CR, returned as LF, so that an LF that follows must be skipped
+	afterCR bool   // whether the last piece ended with a CR, so that an LF after it must be skipped
 	partial string // first bytes of an incomplete character
 }
 

@@ -14,8 +14,8 @@ import (
 type Parameters map[string]float64
 
 // ModelLimits records which parameters models reject: reasoning models reject temperature, older servers do not know
-// newer parameters, and each model has an output limit. It learns from rejections, each of which costs only a round
-// trip, so nobody has to maintain a list of models. The zero value is ready for use. It is safe for concurrent use.
+// newer parameters, and each model has an output limit. It learns them from rejections, so no list of models has to be
+// maintained. A rejection costs only a round trip. The zero value is ready for use. It is safe for concurrent use.
 type ModelLimits struct {
 	mu      sync.Mutex
 	byModel map[string]ModelLimit

@@ -19,7 +19,7 @@ type comparison struct {
 	chosen  []chosenUnit
 	covered []bool    // words in the chosen units
 	partly  []float64 // credit for words found elsewhere in the sources
-	negated bool      // whether one of sentence and source negates and the other does not
+	negated bool      // whether only the sentence or only its source negates
 }
 
 // chosenUnit is a unit of a source that supports the sentence.
