@@ -1,7 +1,8 @@
 //go:build ignore
 
-// This program writes vocabulary.gz from the file cl100k_base.tiktoken, each line of which contains a token in base64
-// and its number. The file is part of github.com/pkoukk/tiktoken-go-loader; OpenAI publishes it under the MIT licence.
+// This program writes vocabulary.gz from the file cl100k_base.tiktoken. Each line of that file contains a token in
+// base64 and its number. The file is part of github.com/pkoukk/tiktoken-go-loader; OpenAI publishes it under the MIT
+// licence.
 package main
 
 import (

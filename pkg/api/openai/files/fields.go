@@ -22,7 +22,6 @@ const (
 	batchKeepFor = 30 * 24 * time.Hour // default for files with the purpose batch
 )
 
-// faultFunc reports a fault of a field.
 type faultFunc func(field, format string, args ...any)
 
 func checkPurpose(fault faultFunc, purpose string) {

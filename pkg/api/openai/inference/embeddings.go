@@ -22,7 +22,6 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 )
 
-// embeddingRequest is the body of a request for embeddings.
 type embeddingRequest struct {
 	Model      string `json:"model"` // "": the default model
 	Input      inputs `json:"input"`
@@ -45,7 +44,6 @@ var purposes = map[string]embed.Purpose{
 	"query": embed.Query, "search_query": embed.Query,
 }
 
-// check returns all faults of the request.
 func (r *embeddingRequest) check() error {
 	var faults []domain.FieldError
 	if len(r.Input) == 0 {
@@ -196,7 +194,6 @@ func (h *Handler) writeEmbeddings(c *gin.Context, model string, vectors [][]floa
 	_, _ = out.Write(end[1:]) // without the brace that has already been written
 }
 
-// encodeVector returns a vector in base64.
 func encodeVector(vector []float32) string {
 	raw := make([]byte, 0, 4*len(vector))
 	for _, x := range vector {

@@ -58,7 +58,7 @@ type Deps struct {
 type Handler struct {
 	Deps
 	requests *admission.Gate
-	queries  *admission.Gate // queries have the models' priority for searches, so they are embedded in turn
+	queries  *admission.Gate // embeds queries one request at a time, because models prefer them to passages
 }
 
 // New returns a handler.
@@ -142,7 +142,6 @@ func pieces(texts []string, size int) func(yield func([]string) bool) {
 	}
 }
 
-// count adds the tokens to the caller's usage.
 func (h *Handler) count(caller access.Caller, tokens int) {
 	h.Usage.CountDeferred(caller.Account(caller.Workspace()), map[domain.Metric]int64{domain.MetricEmbedTokens: int64(tokens)})
 }

@@ -32,7 +32,7 @@ const (
 // holdGrace without a renewal.
 const (
 	holdTime  = 30 * time.Second
-	holdRenew = 5 * time.Second // also how long it takes at most until a cancellation in another process takes effect
+	holdRenew = 5 * time.Second // also the longest delay before a cancellation in another process takes effect
 	holdGrace = 10 * time.Second
 	holdWait  = 4 * time.Second // time limit for renewing
 )
@@ -166,7 +166,6 @@ func (s *Service) createBackground(ctx context.Context, c *gin.Context, r *run, 
 	return openai.Reply(c, r.response)
 }
 
-// background answers a stored response.
 func (s *Service) background(ctx context.Context, cancel context.CancelCauseFunc, r *run, row domain.StoredResponse, j *job) {
 	h := &hold{service: s, row: row, status: domain.ResponseQueued, cancel: cancel}
 	stop := h.keep(ctx)

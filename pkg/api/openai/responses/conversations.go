@@ -37,7 +37,7 @@ func shownConversation(c domain.ItemConversation) conversationObject {
 }
 
 // conversation returns the conversation with the given id, or an error if the caller may not see it. `field` is the
-// body field that contained the id, for the error, or "".
+// name of the body field with the id, for the error message, or "" if the id is in the path.
 func (s *Service) conversation(ctx context.Context, caller access.Caller, field, id string) (domain.ItemConversation, error) {
 	bare, err := conversationKind.Parse(id)
 	var c domain.ItemConversation

@@ -292,7 +292,7 @@ func newRequest(agent domain.Agent, isAgent bool, p params, d dialogue) answer.R
 	return r
 }
 
-// newResponse returns the response as it is before the answer.
+// newResponse returns the response in its state before the answer.
 func newResponse(id string, now time.Time, agent domain.Agent, p params) object.Response {
 	r := object.Response{
 		ID: id, Object: "response", CreatedAt: now.Unix(), Status: domain.ResponseInProgress, Background: p.background,

@@ -21,7 +21,6 @@ const (
 	maxEarlierBytes     = 4 << 20
 )
 
-// stored is a stored response.
 type stored struct {
 	domain.StoredResponse
 	body  object.Response
@@ -50,7 +49,7 @@ func (s *Service) mayRead(caller access.Caller, keyID string) bool {
 }
 
 // requireChange returns an error unless the caller may change a response or conversation created with the key keyID.
-// That takes the same key, or a key with the scope write.
+// The caller needs the same key, or one with the scope write.
 func requireChange(caller access.Caller, keyID string) error {
 	if caller.Key.Can(domain.ScopeWrite) || caller.Key.ID == keyID {
 		return nil

@@ -53,7 +53,6 @@ func readInput(o jsonbody.Object) []item {
 	}
 }
 
-// readItems reads an array of items.
 func readItems(o jsonbody.Object, name string, limit int) []item {
 	var items []item
 	for i, object := range o.Objects(name, limit) {
@@ -134,7 +133,6 @@ func readContent(o jsonbody.Object, role string) (string, []any) {
 	return strings.Join(texts, "\n"), content
 }
 
-// readPart returns the text of a message's part.
 func readPart(p jsonbody.Object) (text string, ok bool) {
 	name := "text"
 	switch kind := short(p, "type"); kind {

@@ -23,7 +23,6 @@ func parse(t *testing.T, body string) jsonbody.Object {
 	return jsonbody.NewObject(fields, "")
 }
 
-// spoken returns a dialogue as text.
 func spoken(d dialogue) string {
 	var out []string
 	for _, m := range d.before {

@@ -31,7 +31,6 @@ const (
 	maxTemperature = 2
 )
 
-// params are the parameters of a request.
 type params struct {
 	model        string
 	input        []item

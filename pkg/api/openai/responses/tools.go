@@ -23,7 +23,6 @@ type tools struct {
 	search    *fileSearch     // nil: none
 }
 
-// fileSearch is the tool file_search.
 type fileSearch struct {
 	stores   []string // ids of vector stores
 	field    string   // parameter that contains them

@@ -46,7 +46,6 @@ func (c *call) page() (catalog.FilePage, error) {
 
 func (c *call) reply(v any) error { return openai.Reply(c.gin, v) }
 
-// deleted is the response to a deletion.
 type deleted struct {
 	ID      string `json:"id"`
 	Object  string `json:"object"`

@@ -125,7 +125,6 @@ const (
 	defaultChunkOverlap = 400
 )
 
-// strategy is a chunking strategy.
 type strategy struct {
 	Type   string          `json:"type"`
 	Static *staticStrategy `json:"static,omitempty"`

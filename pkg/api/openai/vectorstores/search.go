@@ -40,7 +40,6 @@ func (q *queries) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// searchBody is the body of a search.
 type searchBody struct {
 	Query          queries         `json:"query"`
 	Filters        json.RawMessage `json:"filters"`
