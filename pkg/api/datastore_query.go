@@ -47,7 +47,7 @@ func (s *server) QueryDatastore(ctx context.Context, r QueryDatastoreRequestObje
 }
 
 // fragmentsType returns the Content-Type of a QueryDatastore response. Responses with an explanation or facets have
-// types of their own, so that the API document can define a schema for each, and generated clients return an array of
+// types of their own, so that the API document can define a schema for each. Generated clients then return an array of
 // fragments for a plain query.
 func fragmentsType(ctx context.Context, explained, faceted bool) string {
 	switch {
@@ -216,7 +216,7 @@ func selectFields(fragments []domain.Fragment, fields []DatastoreQueryFields) {
 	}
 }
 
-// cut drops fragments with a score below minScore. Of the rest, it skips the first `offset` and keeps the next topK.
+// cut drops fragments with a score below minScore, skips the first `offset` of the others, and keeps the next topK.
 func cut(found *retrieve.Result, offset, topK int, minScore float64) {
 	n := 0
 	for i, f := range found.Fragments {

@@ -34,8 +34,8 @@ type DatastoreStore interface {
 	UpdateDatastore(ctx context.Context, ws, id string, p domain.DatastorePatch) (domain.Datastore, error)
 	MoveProgress(ctx context.Context, id string) (domain.MoveProgress, error)
 	DeleteDatastore(ctx context.Context, ws, id string) (domain.Datastore, error)
-	// DatastoreCounts returns the number of the datastore's datasources by status. Statuses without datasources are
-	// missing.
+	// DatastoreCounts returns the number of the datastore's datasources by status. The map has no entry for a status
+	// without datasources.
 	DatastoreCounts(ctx context.Context, ws, id string) (map[domain.Status]int64, error)
 }
 

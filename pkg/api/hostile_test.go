@@ -55,7 +55,6 @@ func (s *service) post(path, contentType, more string) string {
 
 func length(n int) string { return "Content-Length: " + strconv.Itoa(n) + "\r\n" }
 
-// repeated writes the text n times.
 func repeated(w io.Writer, text string, n int) error {
 	block := strings.Repeat(text, 1+64<<10/len(text))
 	for left := n * len(text); left > 0; {

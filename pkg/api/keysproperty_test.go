@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog"
 )
 
-// keyedRequest is one of several requests with the same idempotency key, of which at most one may be executed.
+// keyedRequest is one of several requests with the same idempotency key. At most one of them may be executed.
 type keyedRequest struct{ key, variant int }
 
 func (r keyedRequest) name() string { return fmt.Sprintf("key %d, request %d", r.key, r.variant) }

@@ -19,7 +19,6 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// metrics holds the Prometheus metrics of the API.
 type metrics struct {
 	inFlight prometheus.Gauge
 	requests *prometheus.CounterVec

@@ -81,8 +81,8 @@ func renderDatasource(d domain.Datasource) Datasource {
 	return out
 }
 
-// renderConfig returns a datasource's settings and the results of its last fetch, without ETag and Last-Modified. Of a
-// protected site's headers it includes only the names.
+// renderConfig returns a datasource's settings and the results of its last fetch, without ETag and Last-Modified. It
+// includes the names of a protected site's headers, but not their values.
 func renderConfig(d domain.Datasource) map[string]any {
 	config := d.Config
 	config.ETag, config.LastModified, config.Depth, config.Access = "", "", 0, nil

@@ -176,7 +176,7 @@ type response struct {
 	body   []byte
 }
 
-// call sends a request. A string body is sent as it is, any other body as JSON.
+// call sends a request. A string body is sent unchanged, any other body as JSON.
 func (s *service) call(method, path string, body any, headers ...string) *response {
 	s.Helper()
 	var reader io.Reader

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/api"
 )
 
-// dial sends the text as it is over a new connection.
+// dial sends the text unchanged over a new connection.
 func (s *service) dial(text string) (net.Conn, *http.Response) {
 	s.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))

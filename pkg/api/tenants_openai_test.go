@@ -179,7 +179,6 @@ func fillIDsIn(t *testing.T, body any, all ids) any {
 
 var namesPattern = regexp.MustCompile(`\{([a-z]+)\}`)
 
-// namesIn returns the names of the ids in a call.
 func namesIn(t *testing.T, path string, c undescribedCall) []string {
 	t.Helper()
 	encoded, err := json.Marshal(c.body)

@@ -29,7 +29,7 @@ type entry struct {
 const (
 	useInterval     = time.Hour   // minimum time between entries about uses of one key from one address, so that requests cannot fill the disk
 	refusalInterval = time.Minute // the same for rejected requests
-	maxAudited      = 10_000      // maximum size of each map; a full map is cleared, at worst causing some early entries
+	maxAudited      = 10_000      // maximum size of each map; a full map is cleared, so some entries are logged early
 )
 
 // NewAudit returns an Audit that writes to the given log.

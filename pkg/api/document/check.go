@@ -24,8 +24,8 @@ func (op *Operation) CheckBody(value any) []domain.FieldError {
 }
 
 // CheckBatch is like CheckBody, but also takes the faults found when the body was parsed, as `parsed`. If the body
-// contains a batch, CheckBatch removes faulty items from it; `items` then holds the result for each item sent,
-// including warnings about repaired faults, and `faults` only those for which the whole body must be rejected.
+// contains a batch, CheckBatch removes faulty items from it. `items` then holds a result for each item sent, including
+// warnings about repaired faults, and `faults` holds only faults for which the whole body must be rejected.
 func (op *Operation) CheckBatch(value any, parsed []domain.FieldError) (faults []domain.FieldError, items []jsonbody.Item) {
 	body, _ := value.(map[string]any)
 	field, items, parsed := rules.CleanBatch(op.ID, body, parsed)

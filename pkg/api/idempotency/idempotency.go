@@ -170,8 +170,8 @@ func (k *Responses) renewOnce(ctx context.Context, claim *accounts.Claim) bool {
 	return holds
 }
 
-// fingerprint returns a hash that distinguishes requests. It ignores the base path. Of uploads it includes only the
-// length, because their bytes can be read only once.
+// fingerprint returns a hash that distinguishes requests. It ignores the base path. For an upload, it includes only the
+// length, because the bytes can be read only once.
 func fingerprint(r *http.Request) string {
 	h := sha256.New()
 	h.Write([]byte(r.Method + " " + strings.TrimPrefix(r.URL.Path, "/api")))

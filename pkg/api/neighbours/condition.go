@@ -96,7 +96,6 @@ func (c condition) translate() (map[string]any, *domain.FieldError) {
 	return map[string]any{"type": "or", "filters": each}, nil
 }
 
-// on returns the condition for a single key.
 func (c condition) on(key string) (map[string]any, *domain.FieldError) {
 	switch c.Operator {
 	case "empty", "null":

@@ -5,7 +5,6 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// queryDatastoreRule checks a query of a datastore.
 func queryDatastoreRule(body map[string]any) []domain.FieldError {
 	faults := jsonbody.FilterFaults(body)
 	vector, hasVector := body["vector"]
