@@ -37,7 +37,7 @@ const (
 	// see computedShare.
 	awaitedShare = 1
 	// aloneTime is how long a workspace must have been the only one with requests before it may use all slots. For
-	// uploads, none ever may, because an upload can hold its slot for minutes.
+	// uploads, a workspace may never use all slots, because an upload can hold its slot for minutes.
 	aloneTime = 10 * time.Second
 )
 

@@ -129,7 +129,7 @@ func (f failure) check(t *testing.T, got received, streaming bool) {
 	}
 }
 
-// received is what a client got.
+// received is a client's view of a response.
 type received struct {
 	status  int
 	answer  string

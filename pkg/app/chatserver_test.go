@@ -65,7 +65,7 @@ type wire struct {
 	begun     bool
 }
 
-// event writes an event as it is.
+// event writes an event unchanged.
 func (w *wire) event(name, data string) {
 	if w.anthropic {
 		fmt.Fprintf(w.w, "event: %s\n", name)

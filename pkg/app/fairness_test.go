@@ -166,7 +166,6 @@ func explodingPDF(number int) []byte {
 	return extracttest.PDF(objects...)
 }
 
-// smallPDF returns a PDF with the text on one page.
 func smallPDF(text string) []byte {
 	return extracttest.PDFPages(extracttest.At("F1", 12, 72, 700, text))
 }
@@ -298,7 +297,7 @@ func (t *tenant) victim(ctx context.Context, n int, take *loadtest.Times) error 
 }
 
 // TestFairness measures how a tenant is served without an attack, during each attack of another tenant, and during all
-// attacks together. Each measurement takes TEST_FAIRNESS.
+// attacks together. TEST_FAIRNESS is the duration of each measurement.
 func TestFairness(t *testing.T) {
 	span := timeOf(t, "TEST_FAIRNESS")
 	names := []string{"streams", "slow uploads", "slow upserts", "searches", "normalisation", "readers", "requests", "all"}

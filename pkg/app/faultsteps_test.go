@@ -133,8 +133,8 @@ func (s *step) judge() string {
 	return ""
 }
 
-// steps returns the requests of one round, each about a different word. ids maps words to existing datasources, two of
-// which will be replaced and deleted.
+// steps returns the requests of one round, each about a different word. ids maps words to existing datasources. Two of
+// them will be replaced and deleted.
 func (f *faulty) steps(store, agent string, round string, ids map[string]string) []*step {
 	word := func(of string) string { return round + of }
 	form := func(of string) ([]byte, string) {
@@ -224,7 +224,7 @@ func (f *faulty) strike(r *faultRound) {
 	}
 }
 
-// heals waits until nothing fails any more, repeats rejected requests, and checks that everything exists exactly once.
+// heals waits until nothing is failing, repeats rejected requests, and checks that everything exists exactly once.
 func (f *faulty) heals(r *faultRound) {
 	f.t.Helper()
 	f.eventually(2*time.Minute, "the program is not ready though all is well again", func() bool { status, _ := f.ready(); return status == http.StatusOK })

@@ -220,7 +220,7 @@ func (p *program) settleAll(all []*once) {
 		len(made), unsaid, time.Since(began).Round(time.Millisecond))
 }
 
-// madeIDs returns the ids of all datasources and agents; only mixedRequests creates any.
+// madeIDs returns the ids of all datasources and agents. Only mixedRequests creates them.
 func (p *program) madeIDs() []string {
 	p.t.Helper()
 	var out []string

@@ -34,8 +34,7 @@ type document struct {
 
 func (d *document) newWord() string { return d.word + "new" }
 
-// reply is what the client knows about the result of a request: a killed process may have executed it without
-// answering.
+// reply is the client's knowledge about a request: a killed process may have executed it without answering.
 type reply int
 
 const (

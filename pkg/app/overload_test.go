@@ -31,9 +31,9 @@ const (
 	overloadFirst   = 400  // number of documents that are searched
 )
 
-// TestOverload sends a service on one processor three times as many requests as it can serve, for TEST_OVERLOAD, from
-// another processor. Requests must be served fast and at nearly the usual rate, rejections must say when to retry, and
-// every accepted upload must be found.
+// TestOverload sends a service on one processor three times as many requests as it can serve, from another processor.
+// TEST_OVERLOAD is the duration. Requests must be served fast and at nearly the usual rate, rejections must say when to
+// retry, and every accepted upload must be found.
 func TestOverload(t *testing.T) {
 	span := timeOf(t, "TEST_OVERLOAD")
 	p := newProgram(t, "SLUICE_ADMISSION_WAIT=25ms")

@@ -17,7 +17,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// responseObject is a response object of OpenAI's API.
 type responseObject struct {
 	ID, Status, Model string
 	Background        bool

@@ -43,10 +43,10 @@ const (
 	soakSlowerMore = 10  // ms
 )
 
-// TestSoak adds, changes, deletes and searches documents and streams answers at 80% of the service's capacity, for
-// TEST_SOAK. It fails if something grows: live memory, goroutines, open files, disk usage, or the duration of searches.
-// The caches are small, so they are full before the first row that counts. Whatever grows after that has no limit or
-// ignores it.
+// TestSoak adds, changes, deletes and searches documents and streams answers at 80% of the service's capacity.
+// TEST_SOAK is the duration. The test fails if something grows: live memory, goroutines, open files, disk usage, or the
+// duration of searches. The caches are small, so they are full before the first row that counts. Whatever grows after
+// that has no limit or ignores it.
 func TestSoak(t *testing.T) {
 	span := timeOf(t, "TEST_SOAK")
 	p := newProgram(t, "SLUICE_ADMISSION_WAIT=25ms", "SLUICE_ADMIN_KEY="+soakKey, "SLUICE_CACHE_MEMORY="+soakCaches)

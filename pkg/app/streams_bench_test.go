@@ -22,11 +22,11 @@ const (
 	benchTokens   = 500                   // 10 s
 )
 
-// BenchmarkStreams lets 200 clients read streams at the same time from a provider that writes 50 tokens per second,
-// with both protocols. It reports the median and the 99th percentile of a token's latency, from the moment when the
-// provider sends it until the client has all of it, and the same for clients that use the provider directly. It also
-// reports the peak resident memory per stream, and how long the process keeps goroutines for the clients after all of
-// them disconnect at once.
+// BenchmarkStreams lets 200 clients read streams at the same time, with both protocols, from a provider that writes 50
+// tokens per second. A token's latency is the time from the moment when the provider sends it until the client has all
+// of it. The benchmark reports the median and the 99th percentile, also for clients that use the provider directly. It
+// also reports the peak resident memory per stream, and how long the process keeps goroutines for the clients after all
+// of them disconnect at once.
 func BenchmarkStreams(b *testing.B) {
 	for _, model := range []string{"llm_3_5_turbo", "llm_4"} {
 		b.Run(map[string]string{"llm_3_5_turbo": "openai", "llm_4": "anthropic"}[model], func(b *testing.B) {
