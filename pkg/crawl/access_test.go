@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// guarded is a server that requires a password and records the requests that it gets.
+// guarded is a server that requires a password and records its requests.
 type guarded struct {
 	*httptest.Server
 	pages map[string]string
@@ -59,7 +59,7 @@ func (g *guarded) requests() []string {
 	return slices.Clone(g.asked)
 }
 
-// access returns a context with the headers for a guarded server.
+// access returns a context with the headers of a guarded server.
 func access(t *testing.T, address string) context.Context {
 	t.Helper()
 	a, err := NewAccess(address, map[string]string{"Authorization": password, "Cookie": "session=s; step=0", "Accept-Language": "de"})
@@ -92,7 +92,7 @@ func TestHeadersGoToTheirOriginAlone(t *testing.T) {
 	if diff := cmp.Diff([]string{"/robots.txt", "/page"}, other.requests()); diff != "" {
 		t.Errorf("requests to another origin (-want +got):\n%s", diff)
 	}
-	// A request without the headers is rejected.
+	// The server rejects a request without the headers.
 	if _, err := c.Fetch(t.Context(), PageRequest{URL: g.URL + "/page"}); wantError(t, err).StatusCode != http.StatusUnauthorized {
 		t.Errorf("got %v", err)
 	}
@@ -160,7 +160,6 @@ func TestABrowserSendsTheHeadersForPagesOfTheirOriginAlone(t *testing.T) {
 	}
 }
 
-// rendererFunc is a function that implements Renderer.
 type rendererFunc func(ctx context.Context, url string, via http.RoundTripper) (Rendered, error)
 
 func (f rendererFunc) Render(ctx context.Context, url string, via http.RoundTripper) (Rendered, error) {

@@ -34,8 +34,8 @@ func pageServer(b *testing.B) string {
 	})).URL
 }
 
-// BenchmarkFetch fetches pages without limiting the pace. Compared with BenchmarkPlainColly, it shows the cost of
-// limits, the address guard, robots.txt and slots.
+// BenchmarkFetch fetches pages at full speed. The difference to BenchmarkPlainColly is the cost of limits, the address
+// guard, robots.txt and slots.
 func BenchmarkFetch(b *testing.B) {
 	root := pageServer(b)
 	c := local(b, func(o *Options) { o.PerHostConcurrency = -1 })
@@ -53,7 +53,7 @@ func BenchmarkFetch(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "pages/s")
 }
 
-// BenchmarkPlainColly reads the title and links of the same pages with colly alone.
+// BenchmarkPlainColly reads the title and links of the same pages with plain colly.
 func BenchmarkPlainColly(b *testing.B) {
 	root := pageServer(b)
 	c := colly.NewCollector()

@@ -107,10 +107,10 @@ func TestFetch_reports_a_host_that_always_refuses(t *testing.T) {
 		w.Header().Set("Retry-After", "1800")
 		w.WriteHeader(http.StatusTooManyRequests)
 	}))
-	var ahead atomic.Int64 // how far the clock is ahead of the time, in nanoseconds
+	var ahead atomic.Int64 // how far the clock is ahead, in nanoseconds
 	clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	c := local(t, func(o *Options) { o.MaxWait, o.Now, o.Slots = time.Millisecond, clock, NewLocalSlots(clock) })
-	var was []bool // for each fetch that had to wait: whether the host counted as failing
+	var was []bool // whether the host counted as failing, for each fetch that had to wait
 	for range 5 {
 		var e *Error
 		if _, _, err := fetch(t, c, PageRequest{URL: s.URL + "/a"}); !errors.As(err, &e) || e.Deferred || e.RetryAfter != 30*time.Minute {
@@ -162,7 +162,7 @@ func TestFetch_pauses_a_host_depending_on_its_responses(t *testing.T) {
 	t.Parallel()
 	const cut = 0
 	for name, tc := range map[string]struct {
-		good    bool  // another page was served before and still is
+		good    bool  // another page was and is served
 		answers []int // statuses of the failing page; cut closes the connection
 		robots  int   // status of robots.txt during the failures
 		after   string
@@ -196,7 +196,7 @@ func TestFetch_pauses_a_host_depending_on_its_responses(t *testing.T) {
 						code = 200
 					}
 				case "/a":
-					// If a connection ends without a response, net/http itself tries once more.
+					// If a connection ends without a response, net/http itself retries once.
 					code = tc.answers[min(int(n.Add(1)), len(tc.answers))-1]
 					if tc.after != "" {
 						w.Header().Set("Retry-After", tc.after)
@@ -233,8 +233,8 @@ func TestFetch_pauses_a_host_depending_on_its_responses(t *testing.T) {
 	}
 }
 
-// fetchEach fetches a page, and repeats this while another request occupies the host's slot. That may be the previous
-// request, or one with which the breaker probes the host.
+// fetchEach fetches a page, and repeats this while another request occupies the host's slot: the previous one, or a
+// probe by the breaker.
 func fetchEach(t *testing.T, c *Crawler, page string) error {
 	t.Helper()
 	for {

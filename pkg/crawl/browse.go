@@ -13,15 +13,15 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/guard"
 )
 
-// Limits on the requests for one rendered page. A Renderer may have lower limits.
+// Limits on the requests for one rendered page. A Renderer may have lower ones.
 const (
 	maxRenderRequests = 400
-	maxRenderBytes    = 128 << 20 // counted as transferred, before decompression
+	maxRenderBytes    = 128 << 20 // as transferred, before decompression
 )
 
 // browsing sends a Renderer's requests for one page. All requests must pass the address guard and stay within the
-// limits. Requests to the page's own host must also be allowed by robots.txt. The request for the page waits for a slot
-// at the host. Requests for its resources do not wait, as in any browser, but none are sent to a paused host.
+// limits, and robots.txt must allow those to the page's own host. The request for the page waits for a slot at the
+// host. Requests for its resources do not wait, as in any browser, but none are sent to a paused host.
 //
 // A page on the public internet may access only the public internet. Otherwise its scripts could reach internal servers
 // that the configuration opens to the crawler but that no reader of the page can reach.
@@ -30,7 +30,7 @@ type browsing struct {
 	guard     guard.Guard
 	transport http.RoundTripper
 	page      *url.URL
-	access    *Access       // headers for the page's origin; nil if there are none
+	access    *Access       // headers for the page's origin; may be nil
 	delay     time.Duration // minimum interval between two requests to the page's host, from robots.txt
 
 	mu       sync.Mutex
@@ -42,7 +42,7 @@ type browsing struct {
 func (c *client) browse(ctx context.Context, a response) *browsing {
 	b := &browsing{
 		client: c, transport: accessing{c.outer}, page: a.url, delay: a.crawlDelay, bytes: maxRenderBytes,
-		access: accessTo(ctx, a.url), // chosen by the page's address: a page of another origin must not cause the browser to send the headers
+		access: accessTo(ctx, a.url), // depends on the page's address: a page of another origin must not make the browser send the headers
 	}
 	if a.private {
 		b.guard, b.transport = c.guard, accessing{c.transport}
@@ -74,7 +74,7 @@ func (b *browsing) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// fetchDocument sends the request for the page itself. It occupies a slot at the host until the body is closed.
+// fetchDocument sends the request for the page itself, which occupies a slot at the host until the body is closed.
 func (b *browsing) fetchDocument(req *http.Request) (*http.Response, error) {
 	polite := b.client.polite
 	release, err := polite.acquire(withInProgress(req.Context()), req.URL.Host, req.URL.String(), b.delay)
@@ -90,8 +90,8 @@ func (b *browsing) fetchDocument(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// fetchResource sends the request for a resource that the page uses. A failure does not count against the host, because
-// it says little about the host's pages. The host is paused only if it asks the crawler to come back later.
+// fetchResource sends the request for a resource of the page. A failure does not count against the host, because it
+// says little about the host's pages. The host is paused only if it asks the crawler to come back later.
 func (b *browsing) fetchResource(req *http.Request) (*http.Response, error) {
 	ctx, host, u := req.Context(), req.URL.Host, req.URL.String()
 	polite := b.client.polite
@@ -111,8 +111,8 @@ func (b *browsing) fetchResource(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// count counts a request and reports whether it is the request for the page itself, which comes first. It fails after
-// maxRenderRequests requests.
+// count counts a request and reports whether it is the first one, for the page itself. It fails after maxRenderRequests
+// requests.
 func (b *browsing) count(req *http.Request) (first bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -124,7 +124,7 @@ func (b *browsing) count(req *http.Request) (first bool, err error) {
 	return first, nil
 }
 
-// allowed checks the robots.txt of the page's own host. It ignores the robots.txt of other hosts, because loading a
+// allowed checks the robots.txt of the page's own host. Other hosts' robots.txt does not matter, because loading a
 // resource for a page is not crawling those hosts.
 func (b *browsing) allowed(ctx context.Context, u *url.URL) error {
 	if u.Host != b.page.Host || u.Scheme != b.page.Scheme {
@@ -134,7 +134,7 @@ func (b *browsing) allowed(ctx context.Context, u *url.URL) error {
 	return err
 }
 
-// browsedBody is the body of a response. It counts the bytes that are read, and Close ends the request.
+// browsedBody is a response body that counts the bytes read. Close ends the request.
 type browsedBody struct {
 	io.ReadCloser
 	browsing *browsing

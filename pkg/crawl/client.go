@@ -15,10 +15,10 @@ const (
 	maxIdlePerHost = 32
 )
 
-// client sends requests. It enforces the address guard, robots.txt and each host's pace. All fetches share its state.
+// client sends requests. It enforces the address guard, robots.txt and each host's pace. All fetches share it.
 type client struct {
 	opts      Options
-	product   string // product name from the user agent; rules in robots.txt may name it
+	product   string // product name in the user agent, by which robots.txt rules may refer to the crawler
 	guard     guard.Guard
 	transport *transport
 	outer     *transport // connects only to the public internet, even if the configuration allows more

@@ -37,7 +37,7 @@ func TestDiscover_reports_whether_a_sitemap_is_complete(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := local(t, func(o *Options) { o.MaxPages = 100_000; o.MaxPages = cmp.Or(tc.limit, o.MaxPages) })
-			// A site that is configured only by its sitemap has the sitemap as root of its scope.
+			// A site configured only by its sitemap has the sitemap as the root of its scope.
 			at := s.At(tc.path)
 			d, links, err := discover(t, c, domain.CrawlSpec{Sitemap: at, Site: &domain.SiteScope{Root: at}})
 			if err != nil || d.Complete != tc.complete || len(links) < tc.found || d.Scope.Root != s.URL() {
@@ -63,7 +63,7 @@ func TestDiscover_goes_where_the_root_leads(t *testing.T) {
 		switch {
 		case r.URL.Path == "/robots.txt":
 			http.NotFound(w, r)
-		case !strings.HasPrefix(r.Host, "localhost"): // every address on the old host redirects to the new host
+		case !strings.HasPrefix(r.Host, "localhost"): // the old host redirects every address to the new host
 			http.Redirect(w, r, other+r.URL.Path, http.StatusMovedPermanently)
 		case r.URL.Path == "/sitemap.xml":
 			_, _ = io.WriteString(w, "<urlset><url><loc>"+other+"/a</loc></url><url><loc>"+other+"/b</loc></url></urlset>")

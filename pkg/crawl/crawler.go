@@ -16,14 +16,13 @@ import (
 
 // Options configure a Crawler. The zero value is ready for the public web.
 type Options struct {
-	// UserAgent is sent with every request. The part before the first "/" is the product name by which rules in
-	// robots.txt and meta robots can refer to this crawler. Operators should include contact information. Default:
-	// DefaultUserAgent.
+	// UserAgent is sent with every request. The part before the first "/" is the product name by which robots.txt and meta
+	// robots can refer to this crawler. Operators should include contact information. Default: DefaultUserAgent.
 	UserAgent string
 	// AllowPrivate allows access to this machine and private networks. Link-local, metadata, multicast and reserved
-	// addresses remain blocked.
+	// addresses stay blocked.
 	AllowPrivate bool
-	// Allow lists addresses and hosts that may be accessed although they are not on the public internet.
+	// Allow lists addresses and hosts outside the public internet that may be accessed.
 	Allow guard.Allow
 	// MaxBody is the maximum size of a page in bytes, decompressed. Default: 100 MiB.
 	MaxBody int64
@@ -31,7 +30,7 @@ type Options struct {
 	MaxSitemapBytes int64
 	// Sitemaps limits all sitemaps of one site together.
 	Sitemaps sitemap.Limits
-	// Timeout limits one fetch with all its redirects, not counting the wait for a slot at the host. Default: 60 s.
+	// Timeout limits one fetch with all its redirects, but without the wait for a slot at the host. Default: 60 s.
 	Timeout time.Duration
 	// ConnectTimeout limits each connection attempt, including DNS. Default: 10 s.
 	ConnectTimeout time.Duration
@@ -41,20 +40,20 @@ type Options struct {
 	Slots HostSlots
 	// PerHostConcurrency is the maximum number of concurrent requests per host. Default: 2; negative: unlimited.
 	PerHostConcurrency int
-	// PerHostDelay is the minimum time between the starts of two requests to one host. A longer Crawl-delay in
-	// robots.txt overrides it. Default: 200 ms; negative: none.
+	// PerHostDelay is the minimum time between the starts of two requests to one host. A longer Crawl-delay in robots.txt
+	// takes precedence. Default: 200 ms; negative: none.
 	PerHostDelay time.Duration
 	// MaxWait is the maximum time that a fetch waits for a slot at its host before it is deferred. Default: 3 s.
 	MaxWait time.Duration
-	// MaxPages is the maximum number of pages that discovery takes from the sitemaps of one site. Default: 10,000.
+	// MaxPages is the maximum number of pages that discovery takes from a site's sitemaps. Default: 10,000.
 	MaxPages int
-	// Renderer renders pages that show their content only after their scripts have run. Default: none. Such pages then
-	// fail with an error that asks for a browser.
+	// Renderer renders pages that have content only after their scripts have run. Default: none; such pages then fail with
+	// an error that asks for a browser.
 	Renderer Renderer
 	// TempDir is the directory for bodies larger than 1 MiB. Default: the system's temporary directory.
 	TempDir string
-	// Proxy is the address of the proxy for all requests: http, https or socks5, optionally with user and password. The
-	// address guard also applies to the servers behind the proxy. Default: no proxy.
+	// Proxy is the address of a proxy for all requests: http, https or socks5, optionally with user and password. The
+	// address guard also applies to the servers behind it. Default: no proxy.
 	Proxy *url.URL
 	// Resolver resolves host names. Default: the system's resolver.
 	Resolver *net.Resolver
@@ -64,7 +63,7 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// DefaultUserAgent contains the crawler's name and the address of its documentation.
+// DefaultUserAgent is the crawler's name and the address of its documentation.
 const DefaultUserAgent = "SluiceBot/1.0 (+https://github.com/sluice/sluice)"
 
 func (o Options) withDefaults() Options {
@@ -86,11 +85,11 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// ErrClosed is returned by operations that Close interrupted.
+// ErrClosed is returned by operations interrupted by Close.
 var ErrClosed = errors.New("the crawler is closed")
 
 // Crawler fetches pages and discovers sites. It is safe for concurrent use. All operations share the cached robots.txt
-// files, the recorded host failures, and the hosts' slots.
+// files, the recorded host failures and the hosts' slots.
 type Crawler struct {
 	*client
 	ctx    context.Context // cancelled by Close
@@ -108,7 +107,7 @@ func New(opts Options) *Crawler {
 }
 
 // Close ends running fetches with ErrClosed, waits for them and closes all connections. It may be called more than
-// once. Bodies of returned pages remain readable.
+// once. Bodies of returned pages stay readable.
 func (c *Crawler) Close() {
 	c.mu.Lock()
 	c.cancel(ErrClosed)
@@ -117,8 +116,8 @@ func (c *Crawler) Close() {
 	c.close()
 }
 
-// begin returns a context for one operation. The context is cancelled when the caller's context is done or the crawler
-// is closed. The caller must call the returned function when the operation ends, because Close waits for it.
+// begin returns a context for one operation that is cancelled when the caller's context is done or the crawler is
+// closed. The caller must call the returned function when the operation ends, because Close waits for it.
 func (c *Crawler) begin(ctx context.Context) (context.Context, func(), error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -18,27 +18,27 @@ import (
 
 // Discovery is the result of Discover.
 type Discovery struct {
-	// Complete means that every page of the site has been listed: all sitemaps were read to the end, and none of them
-	// is a feed, which lists only new pages. A known page that was not listed no longer belongs to the site.
+	// Complete means that every page of the site was listed: all sitemaps were read to the end, and none is a feed, which
+	// lists only new pages. A known page that was not listed no longer belongs to the site.
 	Complete bool
 	// Follow means that there is no sitemap: the root was emitted, and the links of the site's pages must be followed.
 	Follow bool
-	// Scope defines which addresses belong to the site. The crawl jobs for the site's pages need it.
+	// Scope defines which addresses belong to the site. The crawl jobs of the site's pages need it.
 	Scope domain.SiteScope
-	// Moved is the new address of a site that has moved, or "". A site has moved if its root redirects to an address
-	// outside the site and the sitemaps list pages there.
+	// Moved is the new address of a site that has moved, or "". A site has moved if its root redirects outside the site
+	// and the sitemaps list pages there.
 	Moved string
 	// Found is the number of emitted links, and Sitemaps the number of sitemap files read.
 	Found    int
 	Sitemaps int
 	// Refused counts the rejected addresses by reason.
 	Refused map[scope.Refusal]int
-	// Problems describes, for display, each sitemap that could not be read, if at least one other could. If there are
-	// any, the list of pages is incomplete, so a page that is not listed may still exist.
+	// Problems describes, for display, each sitemap that could not be read, if at least one other could. The list of pages
+	// is then incomplete, so a page that is not listed may still exist.
 	Problems []string
 }
 
-// LeftOut returns the counts in Refused with strings as keys, for use in events.
+// LeftOut returns the counts in Refused with string keys, for events.
 func (d Discovery) LeftOut() map[string]int {
 	out := make(map[string]int, len(d.Refused))
 	for why, n := range d.Refused {
@@ -61,22 +61,22 @@ func (d Discovery) Summary() string {
 	return strings.Join(append(append(parts, reasons...), d.Problems...), "; ")
 }
 
-// usualSitemaps are the common locations of sitemaps on sites without a Sitemap line in robots.txt.
+// usualSitemaps are common locations of sitemaps, for sites without a Sitemap line in robots.txt.
 var usualSitemaps = []string{
 	"sitemap.xml", "sitemap_index.xml", "sitemap-index.xml", "wp-sitemap.xml", "sitemap.xml.gz", "sitemap.txt",
 }
 
-// Discover finds the pages of a site and passes them to `emit` in groups of at most domain.MaxLinksPerEvent, each page
-// once. If spec.Sitemap is set, it reads that sitemap. Otherwise it looks for sitemaps in robots.txt and the usual
-// locations. If there are none, it emits only the root, whose links must then be followed (Discovery.Follow).
+// Discover finds the pages of a site and passes each once to `emit`, in groups of at most domain.MaxLinksPerEvent. If
+// spec.Sitemap is set, it reads that sitemap. Otherwise it looks for sitemaps in robots.txt and the usual locations. If
+// there are none, it emits only the root, whose links must then be followed (Discovery.Follow).
 //
-// A sitemap that is unavailable or lists no page is an error, never an empty site. Errors are of type *Error, or come
+// A sitemap that is unavailable or lists no page is an error, never an empty site. Errors have the type *Error or come
 // from emit or ctx. Repeating the call emits the same pages.
 func (c *Crawler) Discover(ctx context.Context, spec domain.CrawlSpec, emit func([]domain.Link) error) (Discovery, error) {
 	return c.discover(ctx, spec, emit, nil)
 }
 
-// discover implements Discover. It calls `refused`, which may be nil, with each rejected address and the reason.
+// discover implements Discover. It calls `refused`, unless that is nil, with each rejected address and the reason.
 func (c *Crawler) discover(ctx context.Context, spec domain.CrawlSpec, emit func([]domain.Link) error, refused func(string, scope.Refusal)) (Discovery, error) {
 	ctx, done, err := c.begin(ctx)
 	if err != nil {
@@ -109,8 +109,8 @@ func (c *Crawler) discover(ctx context.Context, spec domain.CrawlSpec, emit func
 	return d.result, err
 }
 
-// siteScope returns the scope of the site that the job describes. If the job names no root, siteScope derives the root
-// from the location of the sitemap, and `derived` is true.
+// siteScope returns the scope of the job's site. If the job names no root, siteScope derives it from the sitemap's
+// location, and `derived` is true.
 func siteScope(spec domain.CrawlSpec) (s domain.SiteScope, derived bool, err error) {
 	if spec.Site != nil {
 		s = *spec.Site
@@ -119,7 +119,7 @@ func siteScope(spec domain.CrawlSpec) (s domain.SiteScope, derived bool, err err
 		s.MaxDepth = domain.DefaultMaxDepth
 	}
 	s.Root = cmp.Or(s.Root, spec.URL)
-	// If the site is configured only by a sitemap, its root is missing or is the sitemap itself.
+	// If only a sitemap was configured, the root is missing or is the sitemap itself.
 	derived = spec.Sitemap != "" && spec.URL == "" && (s.Root == "" || s.Root == spec.Sitemap)
 	switch {
 	case derived:
@@ -144,7 +144,7 @@ type discovery struct {
 
 	seed    maphash.Seed
 	seen    map[uint64]struct{} // hashes of emitted addresses, 8 bytes each
-	visited map[string]bool     // sitemaps that were requested
+	visited map[string]bool     // requested sitemaps
 	budget  *sitemap.Budget
 	feed    bool // at least one sitemap is a feed
 	listed  bool // the current sitemap was listed among pages
@@ -152,10 +152,10 @@ type discovery struct {
 	batch   []domain.Link
 }
 
-// errPageLimit ends the reading of sitemaps once the page limit is reached.
+// errPageLimit ends the reading of sitemaps at the page limit.
 var errPageLimit = errors.New("enough pages")
 
-// readGiven reads the sitemap that the caller specified.
+// readGiven reads the sitemap specified by the caller.
 func (d *discovery) readGiven(ctx context.Context, at string, derived bool) error {
 	d.result.Scope.Follow = false
 	err := ignoreLimitReached(d.read(ctx, at, 1, derived))
@@ -182,7 +182,7 @@ func (d *discovery) readGiven(ctx context.Context, at string, derived bool) erro
 	return permanent(at, "the sitemap %s is empty", at)
 }
 
-// search reads the site's sitemaps. If the site has none, search emits the root and sets Discovery.Follow.
+// search reads the site's sitemaps. Without any, it emits the root and sets Discovery.Follow.
 func (d *discovery) search(ctx context.Context) error {
 	root := d.scope.Root
 	err := ignoreLimitReached(d.sitemapsOf(ctx, root))
@@ -193,7 +193,7 @@ func (d *discovery) search(ctx context.Context) error {
 		}
 	}
 	if err == nil && d.result.Found > 0 {
-		// The root belongs to the site even if its sitemap does not list it, because the user requested it.
+		// The root belongs to the site even if the sitemap does not list it, because the user asked for it.
 		err = d.entry(ctx, weburl.NewBase(root.String()), sitemap.Entry{Loc: root.String()})
 	}
 	if err != nil {
@@ -210,8 +210,7 @@ func (d *discovery) search(ctx context.Context) error {
 	return d.add(domain.Link{URL: at})
 }
 
-// sitemapsOf reads the sitemaps listed in a host's robots.txt. If it lists none, sitemapsOf reads the first one found
-// in the usual locations.
+// sitemapsOf reads the sitemaps in a host's robots.txt or, if it lists none, the first one in the usual locations.
 func (d *discovery) sitemapsOf(ctx context.Context, root *url.URL) error {
 	if err := checkURL(d.crawler.guard, root); err != nil {
 		return err
@@ -241,8 +240,8 @@ func (d *discovery) sitemapsOf(ctx context.Context, root *url.URL) error {
 }
 
 // followMovedRoot returns the new address of the site's root, or nil if the site has not moved. The site has moved if
-// its sitemaps list only pages at another place, and the root redirects to that place. followMovedRoot then adds the
-// new address to the scope and resets the results, so that the caller can read the sitemaps again.
+// its sitemaps list only pages in another place to which the root redirects. followMovedRoot then adds the new address
+// to the scope and resets the results, so that the caller can read the sitemaps again.
 func (d *discovery) followMovedRoot(ctx context.Context) (*url.URL, error) {
 	if d.result.Refused[scope.RefusedHost]+d.result.Refused[scope.RefusedPath] == 0 {
 		return nil, nil
@@ -271,7 +270,7 @@ func (d *discovery) followMovedRoot(ctx context.Context) (*url.URL, error) {
 	return a.url, nil
 }
 
-// usualLocations returns the usual locations of sitemaps: in the root's own directory first, then at the top level.
+// usualLocations returns the usual locations of sitemaps, those in the root's own directory before the top level.
 func (d *discovery) usualLocations(root *url.URL) []string {
 	dirs := []string{"/"}
 	if dir := strings.TrimSuffix(scope.PathPrefix(root.EscapedPath()), "/") + "/"; dir != "/" {
@@ -286,8 +285,8 @@ func (d *discovery) usualLocations(root *url.URL) []string {
 	return out
 }
 
-// readOptional reads a sitemap that may not exist. It returns only temporary failures as errors. A permanent failure is
-// reported as a problem if `declared` is true, which means that robots.txt lists the sitemap. Otherwise it is ignored.
+// readOptional reads a sitemap that may not exist. It returns only temporary failures. A permanent failure is a problem
+// if robots.txt lists the sitemap (`declared`), and otherwise ignored.
 func (d *discovery) readOptional(ctx context.Context, at string, declared bool) error {
 	err := d.read(ctx, at, 1, false)
 	var e *Error
@@ -314,8 +313,7 @@ func ignorePageLimit(err error) error {
 	return err
 }
 
-// ignoreLimitReached turns errLimitReached into nil, because the entries found before the limit was reached can still
-// be used.
+// ignoreLimitReached turns errLimitReached into nil, because the entries found before the limit can still be used.
 func ignoreLimitReached(err error) error {
 	if errors.Is(err, errLimitReached) {
 		return nil

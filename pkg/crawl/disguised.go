@@ -16,14 +16,14 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// Some servers answer 200 when they mean 404 or 401. If indexed, such pages would appear in the results for any query
-// that matches their few words.
+// Some servers answer 200 when they mean 404 or 401. If such pages were indexed, they would match any query for their
+// few words.
 
 const (
-	// maxNotFoundLetters is the maximum number of letters, not counting navigation, in a page that reports a missing
-	// page. A longer page is probably an article about missing pages.
+	// Maximum number of letters outside navigation on a page that reports a missing page. A longer page is probably an
+	// article about missing pages.
 	maxNotFoundLetters = 800
-	// maxBareLetters is like maxNotFoundLetters, but for a page without a heading.
+	// The same for a page without a heading.
 	maxBareLetters = 400
 )
 
@@ -51,7 +51,7 @@ var notFoundWords = regexp.MustCompile(`(?i)^` + errorCode + `[.!]?$|^(?:` + err
 	`(?:お探しの)?ページが見つかりません\S*|페이지를 찾을 수 없습니다` +
 	`)[\s!.…]*(?:\(?(?:error\s*)?(?:404|410)\)?)?$`)
 
-// apologyWords matches headings that only apologise. The page then gives the reason in its title.
+// apologyWords matches headings that only apologise, on pages that give the reason in the title.
 var apologyWords = regexp.MustCompile(`(?i)^(?:oops|whoops|uh[ -]oh|sorry|hoppla|ups|something went wrong|nothing (?:to see )?here|dead end|` +
 	`(?:looks like )?you(?: are|['’]re| seem)? (?:to be )?lost|server error(?: in .*)?|fehler|erreur|410 gone)\b[^\pL]*(?:nothing (?:to see )?here)?[^\pL]*$`)
 
@@ -70,8 +70,8 @@ func isNotFoundText(s string) bool {
 var notFoundPath = regexp.MustCompile(`(?i)404|not-?_?found`)
 
 // isNotFound reports whether the page is a soft 404: title and heading say that the page does not exist, and there is
-// little other text. If the address contains "404" in a path of several segments, the page is not a soft 404 but an
-// article about missing pages.
+// little other text. If the address has "404" in a path of several segments, the page is an article about missing pages
+// instead.
 func (p *pageReader) isNotFound(final *url.URL) bool {
 	switch {
 	case p.signs.letters > maxNotFoundLetters || !isNotFoundText(p.title):
@@ -89,7 +89,7 @@ var (
 	// signInWords matches the titles and headings of sign-in pages.
 	signInWords = regexp.MustCompile(`(?i)^(?:members only|access denied|authentication required|unauthori[sz]ed|restricted (?:access|area))\b|^(?:please )?(?:log|sign)[- ]?(?:in|on)\b|\b(?:log|sign) ?in (?:to|required)|^(?:bitte )?(?:anmelden|einloggen)|^anmeldung|` +
 		`^(?:se )?connecter|^connexion|^identifiez-vous|^iniciar sesión|^entrar$|^accedi|^inloggen|^zaloguj|^logga in|^вход|^войти|^登录|^登入|^ログイン|^로그인`)
-	// returnParameters is the set of query parameters that hold the address to return to after signing in.
+	// returnParameters are query parameters with the address to return to after signing in.
 	returnParameters = wordset.Of(`next return returnurl return_url return_to returnto redirect redirect_uri redirect_url redirect_to redirecturl continue
 		goto service destination dest from back target ref referer fromuri ru samlrequest wantsurl`)
 )
@@ -110,7 +110,7 @@ func (p *pageReader) isSignInPage(requested, final *url.URL, redirected bool) bo
 			key, _, _ := strings.Cut(strings.ToLower(param), "=")
 			return returnParameters[key]
 		})
-		// A path like /docs/auth alone proves nothing, because it may be the address of a short documentation page.
+		// A path like /docs/auth alone proves nothing: it may be a short documentation page.
 		return p.password || back || p.signs.letters < emptyRoot && p.heading == "" || short && p.hasSignInTitle()
 	case p.password:
 		return p.signs.letters < emptyPage && p.signs.framing < emptyPage && p.heading == "" || short && p.hasSignInTitle()
@@ -120,7 +120,7 @@ func (p *pageReader) isSignInPage(requested, final *url.URL, redirected bool) bo
 	return false
 }
 
-// hasSignInTitle reports whether the title or the heading is typical of a sign-in page.
+// hasSignInTitle reports whether the title or heading is typical of a sign-in page.
 func (p *pageReader) hasSignInTitle() bool {
 	return signInWords.MatchString(p.title) || signInWords.MatchString(p.heading)
 }
@@ -132,7 +132,7 @@ func isAccountField(n *html.Node) bool {
 
 var accountNames = wordset.Of(`username user_login login loginfmt identifier userid user_id j_username`)
 
-// hiddenError returns the error that a success status hides, or nil.
+// hiddenError returns the error hidden by a success status, or nil.
 func (p *pageReader) hiddenError(redirects []domain.Redirect, final *url.URL) error {
 	asked, err := weburl.Parse(p.req.URL)
 	if err != nil {
@@ -161,7 +161,7 @@ func headingText(n *html.Node) string {
 	return shorten(strings.Join(strings.Fields(strings.ToValidUTF8(b.String(), "")), " "), maxTitleRunes)
 }
 
-// isRoute reports whether a link points to a client-side route, recognised by its fragment, as in "#/guide" and
+// isRoute reports whether a link leads to a client-side route, recognised by a fragment such as "#/guide" or
 // "index.html#!/guide".
 func isRoute(href string) bool {
 	_, fragment, ok := strings.Cut(href, "#")

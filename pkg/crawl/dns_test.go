@@ -18,9 +18,8 @@ import (
 )
 
 // zone holds the answers of a test's DNS server. For each name, with its final dot, it lists the records for the first
-// query of a type, the second query, and so on. The last list is repeated for further queries. A record is an address,
-// or another name for a CNAME. The record "truncated" makes the server truncate its answer over UDP, so that the client
-// must ask again over TCP.
+// query of a type, the second query, and so on; the last list is repeated. A record is an address, or another name for
+// a CNAME. The record "truncated" truncates the answer over UDP, so that the client must ask again over TCP.
 type zone map[string][][]string
 
 // names is a DNS server for UDP and TCP.
@@ -28,10 +27,10 @@ type names struct {
 	zone zone
 
 	mu    sync.Mutex
-	asked map[string]int // number of queries, by name and type
+	asked map[string]int // number of queries by name and type
 }
 
-// dnsServer starts a DNS server for the zone, and returns a resolver that uses only this server.
+// dnsServer starts a DNS server for the zone and returns a resolver that uses only this server.
 func dnsServer(t *testing.T, z zone) *net.Resolver {
 	t.Helper()
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
@@ -139,10 +138,10 @@ func (n *names) add(m *dnsmessage.Message, q dnsmessage.Question, name string, u
 	}
 }
 
-// errOutside is the error of connections to other machines that the guard has permitted.
+// errOutside is the error of a connection to another machine that the guard has permitted.
 var errOutside = errors.New("no test connects to the outside")
 
-// fence blocks every connection to another machine that the guard has permitted, and counts these connections.
+// fence blocks and counts all connections to other machines that the guard has permitted.
 func fence(c *Crawler, resolver *net.Resolver, passed *atomic.Int32) {
 	c.transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		d := c.guard.Dialer(address, 5*time.Second, resolver)

@@ -1,12 +1,12 @@
-// Package crawl fetches web pages and finds the pages of web sites. It does the work of crawl jobs in plain functions
-// that use neither the job stream nor the catalog.
+// Package crawl fetches web pages and finds the pages of web sites. It does the work of crawl jobs in plain functions,
+// without the job stream or the catalog.
 //
-// All servers are treated as hostile. Every connection, for pages, redirects, robots.txt and sitemaps, is checked by
-// the address guard after DNS and again when connecting. Bodies are limited in size after decompression. Headers,
-// redirects, time, nesting and numbers of links are limited too.
+// All servers are treated as hostile. The address guard checks every connection, for pages, redirects, robots.txt and
+// sitemaps, after DNS and again when connecting. The size of bodies is limited after decompression. Headers, redirects,
+// time, nesting and numbers of links are limited too.
 //
 // gocolly/colly drives each fetch: it manages the fetch's cookies and parses HTML. The transport that this package
-// passes to colly compensates for colly's gaps:
+// passes to colly makes up for colly's gaps:
 //
 //   - colly treats a 5xx response to the request for robots.txt as permission, and fails if the file is malformed. It
 //     fetches the file without a context. It reorders an address's query before it compares the address with the

@@ -14,14 +14,14 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/guard"
 )
 
-// Error says why an address could not be fetched. Its fields determine the next step. If Permanent is set, a retry is
-// useless until the cause is removed; otherwise a retry is worthwhile. The crawler returns errors of other types only
-// if they come from the caller's context or emit function.
+// Error says why an address could not be fetched. If Permanent is set, a retry is useless until the cause is removed;
+// otherwise it is worthwhile. The crawler returns other errors only if they come from the caller's context or emit
+// function.
 type Error struct {
 	Permanent  bool
-	Deferred   bool          // no request was sent: the host has no free slot yet, or (if Err is set) it is failing
-	RetryAfter time.Duration // minimum delay before a retry; 0: no requirement
-	StatusCode int           // status of the response, 0 if there was none; 404 and 410 mean that the page does not exist
+	Deferred   bool          // no request was sent: the host has no free slot yet or (if Err is set) is failing
+	RetryAfter time.Duration // minimum delay before a retry; 0 means any
+	StatusCode int           // status of the response, or 0; 404 and 410 mean that the page does not exist
 	URL        string        // the address being fetched
 	Message    string        // for display; contains the address and the cause
 	Err        error         // for logs; may be nil
@@ -51,7 +51,7 @@ func (e *Error) withCause(err error) *Error {
 	return e
 }
 
-// checkURL checks an address with the address guard. Its error is a permanent *Error.
+// checkURL checks an address with the address guard. The error is a permanent *Error.
 func checkURL(g guard.Guard, u *url.URL) error {
 	if err := g.CheckURL(u); err != nil {
 		return permanent(u.Redacted(), "%s", err).withCause(err)
@@ -59,20 +59,20 @@ func checkURL(g guard.Guard, u *url.URL) error {
 	return nil
 }
 
-// ErrNoText marks a file without text, such as a picture. Its bytes were not downloaded.
+// ErrNoText marks a file without text, such as a picture, whose bytes were not downloaded.
 var ErrNoText = errors.New("no text")
 
 func noTextError(u, media string) *Error {
 	return permanent(u, "%s contains no text: it has type %s", u, media).withCause(ErrNoText)
 }
 
-// isStatusWithoutPage reports whether a response with this success status contains no page, or only a part of one.
+// isStatusWithoutPage reports whether a response with this success status has no page or only a part of one.
 func isStatusWithoutPage(status int) bool {
 	return status == http.StatusNoContent || status == http.StatusResetContent || status == http.StatusPartialContent
 }
 
-// statusError returns the error for a status without a page. The statuses are defined in RFC 9110, section 15, and in
-// RFC 6585 (429).
+// statusError returns the error for a status without a page. RFC 9110, section 15, and RFC 6585 (429) define the
+// statuses.
 func statusError(u string, status int, h http.Header, now time.Time) *Error {
 	answer := fmt.Sprintf("%d %s", status, http.StatusText(status))
 	e := &Error{URL: u, StatusCode: status}
@@ -102,18 +102,17 @@ func statusError(u string, status int, h http.Header, now time.Time) *Error {
 	return e
 }
 
-// describe returns a description of the host's response. It is part of the error messages for fetches that wait for the
-// host.
+// describe describes the host's response, for the errors of fetches that wait for the host.
 func (e *Error) describe(host string) string {
 	return fmt.Sprintf("%s answered %d %s", host, e.StatusCode, http.StatusText(e.StatusCode))
 }
 
-// headersTooLarge is the message of net/http for a response header larger than MaxResponseHeaderBytes. There is no
-// error type for it.
+// headersTooLarge is net/http's message for a response header larger than MaxResponseHeaderBytes, for which there is no
+// error type.
 const headersTooLarge = "server response headers exceeded"
 
-// classify converts an error from fetching u into an *Error. If the caller's ctx is done, classify returns an error
-// with the cause instead.
+// classify converts an error from fetching u into an *Error. If the caller's ctx is done, it returns an error with ctx's
+// cause instead.
 func classify(ctx context.Context, u string, err error) error {
 	if own, ok := errors.AsType[*Error](err); ok {
 		return own
@@ -161,7 +160,7 @@ func classify(ctx context.Context, u string, err error) error {
 	}
 }
 
-// rootCause returns the message of the innermost error, such as "connection refused", without the chain of operations.
+// rootCause returns the innermost error's message, such as "connection refused", without the chain of operations.
 func rootCause(err error) string {
 	for {
 		next := errors.Unwrap(err)

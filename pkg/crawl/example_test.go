@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/testdata/site"
 )
 
-// A crawl job discovers a site once, and then fetches page by page.
+// A crawl job discovers a site once and then fetches page by page.
 func Example() {
 	server := httptest.NewServer(site.Handler())
 	defer server.Close()

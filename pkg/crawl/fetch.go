@@ -18,16 +18,15 @@ import (
 // PageRequest specifies a fetch.
 type PageRequest struct {
 	URL string
-	// ETag and LastModified are the validators of the last fetch. If either is set, the request is conditional.
+	// ETag and LastModified are the validators of the last fetch. The request is conditional if either is set.
 	ETag         string
 	LastModified string
 	// WantLinks requests the page's links within Scope. Without a Scope there are none.
 	WantLinks bool
 	Scope     *domain.SiteScope
-	// PastPatterns includes links that the patterns of Scope reject. It is for callers that apply the patterns
-	// themselves.
+	// PastPatterns includes links that the patterns of Scope reject, for callers that apply the patterns themselves.
 	PastPatterns bool
-	// Depth is the number of links between the root of the site and the page.
+	// Depth is the number of links from the site's root to the page.
 	Depth int
 
 	refused func(address string, why scope.Refusal) // called for each rejected link; may be nil
@@ -39,26 +38,26 @@ type Page struct {
 	StatusCode   int    // 2xx or 304
 	URL          string // after redirects
 	Body         *Body  // nil when NotModified
-	MIMEType     string // declared or sniffed type, with the charset parameter if the header has one
+	MIMEType     string // declared or sniffed type, with a charset if the header has one
 	ETag         string
 	LastModified string
 	FileName     string // from Content-Disposition, without a path; at most 255 bytes
 	Title        string // of HTML, at most 300 characters
 	// Redirects are the hops from the requested address to URL, at most 10.
 	Redirects []domain.Redirect
-	// Canonical is the page's normalised canonical address. It is "" if the page names none, if the page names its own
-	// address, or if the address is out of scope.
+	// Canonical is the page's normalised canonical address. It is "" if the page names none or its own address, or if the
+	// address is out of scope.
 	Canonical string
-	// TextHash is the hash of the main text and title of an HTML page. Sketch is used to find similar texts; see
-	// package textid. Both are empty for a page without text.
+	// TextHash is the hash of an HTML page's main text and title. Sketch serves to find similar texts; see package textid.
+	// Both are empty for a page without text.
 	TextHash  string
 	Sketch    []byte
 	Links     []domain.Link // within scope, normalised, without duplicates, in the page's order
 	Refused   map[scope.Refusal]int
 	NoIndex   bool // meta robots or X-Robots-Tag forbids indexing
-	NoFollow  bool // meta robots or X-Robots-Tag forbids following links; Links is then empty
-	Rendered  bool // Body was rendered by a browser and is UTF-8; there are no validators
-	IsSitemap bool // the body is a sitemap or feed, possibly compressed, not a page
+	NoFollow  bool // meta robots or X-Robots-Tag forbids following links, so Links is empty
+	Rendered  bool // a browser rendered Body as UTF-8; there are no validators
+	IsSitemap bool // the body is a sitemap or feed, possibly compressed, and not a page
 }
 
 // Close releases the body.
@@ -105,14 +104,14 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 		Redirects: a.redirects, FileName: content.FileName(a.header.Get("Content-Disposition")),
 	}
 	if p.NotModified {
-		// RFC 9110, section 15.4.5: if the 304 omits a validator, the one in the request remains valid.
+		// RFC 9110, section 15.4.5: a validator that the 304 omits stays valid.
 		p.ETag = cmp.Or(p.ETag, req.ETag)
 		p.LastModified = cmp.Or(p.LastModified, req.LastModified)
 		return p, nil
 	}
 	if a.softRedirect {
-		// Drop the validators, because they belong to the redirecting page. If they were kept, the next fetch would not
-		// notice a changed target.
+		// Drop the validators, because they belong to the redirecting page. With them, the next fetch would not notice a
+		// changed target.
 		p.ETag, p.LastModified = "", ""
 		if !a.kind.IsHTML() {
 			reader.reset() // it has read the redirecting page
@@ -134,10 +133,10 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 	return p, nil
 }
 
-// Maximum length of a validator, in bytes. Validators are part of every job for the page, and of every event about it.
+// Maximum length of a validator in bytes. Every job for the page and every event about it contains its validators.
 const maxValidatorBytes = 1 << 10
 
-// validator returns the value of a header for conditional requests, or "" if it is too long.
+// validator returns a header of a response for conditional requests, or "" if it is too long.
 func validator(h http.Header, name string) string {
 	if v := h.Get(name); len(v) <= maxValidatorBytes {
 		return v
@@ -145,8 +144,7 @@ func validator(h http.Header, name string) string {
 	return ""
 }
 
-// checkLanding rejects a page that redirects to another site. Only the root page may do so, because then the site has
-// moved.
+// checkLanding rejects a page that redirects to another site. Only the root may do so, because then the site has moved.
 func checkLanding(req PageRequest, sc *scope.Scope, final *url.URL) error {
 	if sc == nil || domain.SameAddress(req.URL, req.Scope.Root) {
 		return nil

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// gates limits how many of this process's requests ask for a slot at the same host. If the host has n slots, at most n
-// requests ask at the same time. The others wait in order of arrival. If all of them kept asking, some might wait for
-// ever. A request does not join a queue that moves too slowly.
+// gates limits how many of this process's requests ask for a slot at the same host: at most as many as the host has
+// slots. The others wait in order of arrival. If all kept asking, some might wait forever. A request does not join a
+// queue that moves too slowly.
 type gates struct {
 	mu    sync.Mutex
 	hosts map[string]*gate
@@ -18,13 +18,13 @@ type gate struct {
 	slots chan struct{}
 	// Guarded by gates.mu.
 	users int           // number of requests that hold or wait for a slot
-	moved time.Time     // when a slot was last released, or taken by the first user
+	moved time.Time     // when a slot was last released or first taken
 	pace  time.Duration // recent average interval between releases while others were waiting
 }
 
-// enter waits, for at most p.slot, for a permit to ask for a slot at the host. The caller must call `leave` to return
+// enter waits for a permit to ask for a slot at the host, for at most p.slot. The caller must call `leave` to return
 // the permit. If no permit became free in time, or if the expected wait exceeds p.queue, enter returns a nil `leave`
-// and no error. `width` is the number of permits; 0 means that no permit is needed. `minimum` is the minimum interval
+// and no error. `width` is the number of permits; 0 means that none is needed. `minimum` is the minimum interval
 // between two requests to the host.
 func (g *gates) enter(ctx context.Context, host string, width int, minimum time.Duration, p maxWaits) (leave func(), err error) {
 	if width == 0 {
@@ -56,8 +56,8 @@ func (g *gates) enter(ctx context.Context, host string, width int, minimum time.
 	}, nil
 }
 
-// join adds a request to the queue for the host. It returns nil if the expected wait exceeds `limit`. The expected wait
-// is based on the recent pace of the queue, and on the time since the queue last moved.
+// join adds a request to the host's queue, or returns nil if the expected wait exceeds `limit`. That wait is estimated
+// from the recent pace of the queue and the time since it last moved.
 func (g *gates) join(host string, width int, minimum, limit time.Duration) *gate {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -78,7 +78,7 @@ func (g *gates) join(host string, width int, minimum, limit time.Duration) *gate
 	return at
 }
 
-// move records that a slot was released.
+// move records the release of a slot.
 func (g *gates) move(at *gate) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -18,15 +18,15 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// retrieval specifies how to fetch one address, including its redirects.
+// retrieval specifies how to fetch one address with its redirects.
 type retrieval struct {
 	url     string
 	header  http.Header // validators for a conditional request
-	limit   int64       // maximum size of the body, in bytes
+	limit   int64       // maximum size of the body in bytes
 	anyType bool
-	html    func(root *html.Node) // receives each parsed page; may be nil
-	// redirectOf returns the address that an HTML page redirects to, or nil if the page has content of its own. If the
-	// function itself is nil, no HTML page is treated as a redirect.
+	html    func(root *html.Node) // gets each parsed page; may be nil
+	// redirectOf returns the address that an HTML page redirects to, or nil if the page has its own content. If the
+	// function itself is nil, no HTML page counts as a redirect.
 	redirectOf func(header http.Header, at *url.URL) *url.URL
 }
 
@@ -38,13 +38,13 @@ type response struct {
 	kind         content.Type
 	body         *Body
 	redirects    []domain.Redirect
-	softRedirect bool // at least one redirect came from a page, not from a status code
-	private      bool // the server is not on the public internet
-	// crawlDelay is the minimum interval between two requests, from the host's robots.txt.
+	softRedirect bool // at least one redirect came from a page instead of a status code
+	private      bool // the server is outside the public internet
+	// crawlDelay is the minimum interval between two requests from the host's robots.txt.
 	crawlDelay time.Duration
 }
 
-// retrieve sends the requests with colly. It checks robots.txt for every hop.
+// retrieve sends the requests with colly and checks robots.txt for every hop.
 func (c *client) retrieve(ctx context.Context, r retrieval) (response, error) {
 	u, err := weburl.Parse(r.url)
 	if err != nil {
@@ -52,8 +52,8 @@ func (c *client) retrieve(ctx context.Context, r retrieval) (response, error) {
 	}
 	col := c.collector(ctx)
 	if r.html != nil {
-		// Register only one selector, and read the whole tree in its callback. Each selector costs another traversal of
-		// the document, and colly collects the text of each selected element. Every parsed page has a head element.
+		// Register only one selector and read the whole tree in its callback. Each selector costs another traversal of the
+		// document, and colly collects the text of each selected element. Every parsed page has a head element.
 		col.OnHTML("head", func(e *colly.HTMLElement) { r.html(e.DOM.Nodes[0].Parent) })
 	}
 	budget, header := c.opts.Timeout, r.header
@@ -70,7 +70,7 @@ func (c *client) retrieve(ctx context.Context, r retrieval) (response, error) {
 		}
 		ctx = withInProgress(ctx)
 		if next == nil && r.redirectOf != nil && h.body != nil && (h.kind.IsHTML() || h.body.Size() == 0) {
-			// Keep a page as content if it redirects to an address already visited.
+			// A page that redirects to an address already visited counts as content.
 			if to := r.redirectOf(h.header, u); to != nil && !trail.visited(to) {
 				next, sentOn, header = to, true, nil
 			}
@@ -91,8 +91,7 @@ func (c *client) retrieve(ctx context.Context, r retrieval) (response, error) {
 	}
 }
 
-// step sends one request of the fetch. If the response is a redirect, step returns its target; otherwise it returns
-// nil.
+// step sends one request of the fetch. It returns the target if the response is a redirect, and otherwise nil.
 func (c *client) step(ctx context.Context, col *colly.Collector, h *hop, u *url.URL, header http.Header) (*url.URL, error) {
 	col.WithTransport(h)
 	hdr := make(http.Header)
@@ -145,8 +144,8 @@ func (c *client) badAddress(raw string, err error) error {
 	return permanent(raw, "%q is not a web address; it must begin with http:// or https:// and a host", raw).withCause(err)
 }
 
-// collector returns a colly collector for one fetch. It does not use NewCollector, which lets environment variables
-// override these settings.
+// collector returns a colly collector for one fetch. Unlike with NewCollector, environment variables cannot override
+// the settings.
 func (c *client) collector(ctx context.Context) *colly.Collector {
 	col := &colly.Collector{}
 	col.Init()
@@ -154,9 +153,9 @@ func (c *client) collector(ctx context.Context) *colly.Collector {
 	col.IgnoreRobotsTxt = true        // hop checks it
 	col.AllowURLRevisit = true        // a fetch may return to an address after a cookie was set
 	col.ParseHTTPErrorResponse = true // statuses are checked here
-	col.MaxBodySize = 0               // limited by the transport, which never truncates
+	col.MaxBodySize = 0               // the transport limits it and never truncates
 	col.Context = ctx
-	col.SetRequestTimeout(0) // the transport enforces the fetch's deadline, which does not include waiting for slots
+	col.SetRequestTimeout(0) // the transport enforces the fetch's deadline, which excludes waiting for slots
 	col.SetRedirectHandler(func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse })
 	return col
 }

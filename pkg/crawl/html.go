@@ -18,9 +18,9 @@ import (
 
 const (
 	maxTitleRunes    = 300
-	maxHrefs         = 10_000  // maximum number of references examined per page
+	maxHrefs         = 10_000  // maximum number of references to examine per page
 	maxHrefBytes     = 1 << 20 // maximum total size of these references, because parsing addresses can be expensive
-	maxLinksFromPage = 2_000   // maximum number of links used per page
+	maxLinksFromPage = 2_000   // maximum number of links to use per page
 )
 
 // pageReader collects the metadata and links in a page's HTML.
@@ -29,7 +29,7 @@ type pageReader struct {
 	req     PageRequest
 	scope   *scope.Scope
 
-	root       *html.Node // root of the parsed page; nil if the page is not HTML
+	root       *html.Node // root of the parsed page; nil if it is not HTML
 	title      string
 	heading    string // the first level-1 heading
 	password   bool   // the page has a password field
@@ -38,13 +38,13 @@ type pageReader struct {
 	robots     robots.Directives
 	hrefs      []string
 	hrefBytes  int
-	noFollow   int        // number of links excluded from `hrefs` by rel=nofollow
-	noFollowed []string   // the addresses of these links, if the request asks for them
+	noFollow   int        // number of links missing from `hrefs` because of rel=nofollow
+	noFollowed []string   // addresses of these links, if the request asks for them
 	downloads  int        // number of links that declare a file without text
-	downloaded []string   // the addresses of these links, if the request asks for them
+	downloaded []string   // addresses of these links, if the request asks for them
 	routes     int        // number of links to client-side routes
 	base       string     // href of the first base element, or ""
-	signs      shellSigns // the amount of text, and signs that scripts build the page
+	signs      shellSigns // amount of text, and signs that scripts build the page
 	redirects  softRedirects
 }
 
@@ -52,7 +52,7 @@ func newPageReader(product string, req PageRequest, sc *scope.Scope) *pageReader
 	return &pageReader{product: product, req: req, scope: sc}
 }
 
-// reset clears the results from the last page.
+// reset clears the results of the last page.
 func (p *pageReader) reset() { *p = pageReader{product: p.product, req: p.req, scope: p.scope} }
 
 // scripted reports whether the page has content only after its scripts have run.
@@ -61,8 +61,8 @@ func (p *pageReader) scripted() bool { return p.signs.needsScript() }
 // wantLinks reports whether the page's links are needed.
 func (p *pageReader) wantLinks() bool { return p.req.WantLinks && p.scope != nil && p.req.Scope.Follow }
 
-// read collects the results in one pass over the elements. If another page has redirected to this one, the results of
-// that page are cleared first.
+// read collects the results in one pass over the elements. It first clears the results of a page that has redirected to
+// this one.
 func (p *pageReader) read(root *html.Node) {
 	p.reset()
 	p.root = root
@@ -142,8 +142,8 @@ func (p *pageReader) meta(n *html.Node) {
 	}
 }
 
-// link processes a link element or Link header. It records the canonical address, and treats the canonical page,
-// the previous and next pages, and translations as links.
+// link processes a link element or Link header. It records the canonical address. The canonical page, the previous and
+// next pages, and translations count as links.
 func (p *pageReader) link(rel, href, hreflang string) {
 	canonical := hasToken(rel, "canonical")
 	if canonical && p.canonical == "" {
@@ -166,7 +166,7 @@ func (p *pageReader) addHref(href string) {
 	p.hrefBytes += len(href)
 }
 
-// finish fills in `page` from the HTML and the header. The argument `final` is the page's address after redirects.
+// finish fills in `page` from the HTML and the header. `final` is the page's address after redirects.
 func (p *pageReader) finish(page *Page, header http.Header, final *url.URL) {
 	for _, v := range header.Values("X-Robots-Tag") {
 		p.robots.AddHeader(v, p.product)
@@ -174,7 +174,7 @@ func (p *pageReader) finish(page *Page, header http.Header, final *url.URL) {
 	page.Title = p.title
 	page.NoIndex, page.NoFollow = p.robots.NoIndex, p.robots.NoFollow
 	if p.scope != nil && p.req.Depth == 0 {
-		p.scope.Add(final) // the root may have redirected; its target belongs to the site
+		p.scope.Add(final) // the root may have redirected; the target belongs to the site
 	}
 	own := weburl.NewBase(page.URL)
 	base := p.documentBase(own)
@@ -196,9 +196,8 @@ func (p *pageReader) finish(page *Page, header http.Header, final *url.URL) {
 	p.filterLinks(page, base, self)
 }
 
-// documentBase returns the address against which the page's relative links are resolved. This is the address in the
-// page's base element. If the page has none, or if it is not a web address, documentBase returns `own`, the page's
-// address, as browsers do.
+// documentBase returns the base of the page's relative links: the address in its base element or, like in browsers, the
+// page's own address if there is no base element or it is no web address.
 func (p *pageReader) documentBase(own *weburl.Base) *weburl.Base {
 	if u, err := own.Parse(p.base); err == nil && p.base != "" {
 		return weburl.NewBase(u.String())
@@ -206,8 +205,8 @@ func (p *pageReader) documentBase(own *weburl.Base) *weburl.Base {
 	return own
 }
 
-// canonicalOn returns the page's canonical address. It returns "" if the page names no canonical address, its own
-// address, or one outside its site.
+// canonicalOn returns the page's canonical address, or "" if the page names none, its own address, or one outside its
+// site.
 func (p *pageReader) canonicalOn(base *weburl.Base, self string) string {
 	if p.canonical == "" {
 		return ""
@@ -267,8 +266,8 @@ func (p *pageReader) filterLinks(page *Page, base *weburl.Base, self string) {
 	}
 }
 
-// addSelf adds the page's own address to its links. It is used after a redirect, because the target is then a page of
-// the site that needs its own job.
+// addSelf adds the page's own address to its links. After a redirect, the target is a page of the site that needs its
+// own job.
 func (p *pageReader) addSelf(page *Page) {
 	if !p.wantLinks() || page.NoFollow || len(page.Links) == maxLinksFromPage {
 		return

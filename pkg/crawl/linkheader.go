@@ -15,7 +15,7 @@ type headerLink struct {
 }
 
 // linkHeaders parses Link headers (RFC 8288, section 3). A syntax error ends the parsing of its header. Links with an
-// anchor describe a resource other than the page and are omitted.
+// anchor are omitted, because they describe a resource other than the page.
 func linkHeaders(values []string) []headerLink {
 	var out []headerLink
 	left := maxLinkHeaderBytes
@@ -38,8 +38,8 @@ func linkHeaders(values []string) []headerLink {
 	return out
 }
 
-// cutLink parses the first link in a header. `rest` is the text after the comma that follows the link. `anchored` says
-// whether the link has an anchor.
+// cutLink parses the first link in a header. `rest` is the text after the comma that follows it. `anchored` says
+// whether it has an anchor.
 func cutLink(s string) (l headerLink, anchored bool, rest string, ok bool) {
 	s, ok = strings.CutPrefix(strings.TrimLeft(s, " \t,"), "<")
 	if !ok {
@@ -72,7 +72,7 @@ func cutLink(s string) (l headerLink, anchored bool, rest string, ok bool) {
 	}
 }
 
-// cutParameter parses `name=value` or `name="value"` at the beginning of s.
+// cutParameter parses `name=value` or `name="value"` at the start of s.
 func cutParameter(s string) (name, value, rest string) {
 	s = strings.TrimLeft(s, " \t")
 	i := strings.IndexAny(s, "=;,")

@@ -21,12 +21,12 @@ const (
 	maxProblems       = 20
 )
 
-// errTooManySitemaps means that an index lists more sitemaps than the crawler reads for one site.
+// errTooManySitemaps means that an index lists more sitemaps than the crawler reads per site.
 var errTooManySitemaps = errors.New("too many sitemaps for one site")
 
-// read reads the entries of one sitemap and of the sitemaps that it lists. If the sitemap itself cannot be read, read
-// returns an error. If a listed sitemap fails permanently, read only reports a problem. If `admit` is true, addresses
-// below the sitemap's directory become part of the site; see scope.Scope.Add.
+// read reads the entries of one sitemap and of the sitemaps it lists. It fails if the sitemap itself cannot be read,
+// but only reports a problem if a listed sitemap fails permanently. If `admit` is true, addresses below the sitemap's
+// directory become part of the site; see scope.Scope.Add.
 func (d *discovery) read(ctx context.Context, at string, level int, admit bool) error {
 	key, err := weburl.Normalise(at)
 	if err != nil {
@@ -101,14 +101,14 @@ func (d *discovery) read(ctx context.Context, at string, level int, admit bool) 
 }
 
 // Limits for sitemaps that list other sitemaps as if they were pages. At most maxMaybe entries are tried as sitemaps.
-// Once maxMisses of them have turned out not to be sitemaps, all other entries are treated as pages.
+// Once maxMisses of them were not sitemaps, all other entries count as pages.
 const (
 	maxMaybe  = 100
 	maxMisses = 3
 )
 
-// looksLikeSitemap reports whether an entry of a list of pages looks like another sitemap, because some sites list
-// sitemaps there. `already` is the number of earlier entries of the list that looked like sitemaps.
+// looksLikeSitemap reports whether an entry of a list of pages looks like another sitemap, because some sites list them
+// there. `already` is the number of such entries before it in the list.
 func (d *discovery) looksLikeSitemap(e sitemap.Entry, already int) bool {
 	if e.Feed || e.Alternate || already >= maxMaybe || d.misses >= maxMisses {
 		return false
@@ -133,7 +133,7 @@ func (d *discovery) looksLikeSitemap(e sitemap.Entry, already int) bool {
 // feedName matches the names of feeds, which list only new pages.
 var feedName = regexp.MustCompile(`feed|rss|atom`)
 
-// readListed tries to read entries in a page sitemap as sitemaps. Entries that are not sitemaps become pages.
+// readListed tries to read entries of a page sitemap as sitemaps. Entries that are not sitemaps become pages.
 func (d *discovery) readListed(ctx context.Context, list *url.URL, maybe []sitemap.Entry, level int) error {
 	onto := weburl.NewBase(list.String())
 	for _, e := range maybe {
@@ -150,8 +150,8 @@ func (d *discovery) readListed(ctx context.Context, list *url.URL, maybe []sitem
 	return nil
 }
 
-// isListedSitemap reads the entry and reports whether it is a sitemap of the site. If reading fails permanently, the
-// entry counts as a page, and that page's crawl job reports the cause.
+// isListedSitemap reads the entry and reports whether it is a sitemap of the site. An entry that fails permanently
+// counts as a page, whose crawl job reports the cause.
 func (d *discovery) isListedSitemap(ctx context.Context, list *url.URL, e sitemap.Entry, level int) (bool, error) {
 	u, err := weburl.Resolve(list.String(), e.Loc)
 	if err != nil || d.misses >= maxMisses || level > maxSitemapNesting ||
@@ -169,8 +169,8 @@ func (d *discovery) isListedSitemap(ctx context.Context, list *url.URL, e sitema
 	return err == nil, err
 }
 
-// readNested reads the sitemaps that an index lists. It ignores those that are neither on the index's host nor on one
-// of the site's hosts.
+// readNested reads the sitemaps listed in an index. It ignores those that are neither on the index's host nor on one of
+// the site's hosts.
 func (d *discovery) readNested(ctx context.Context, index *url.URL, nested []string, level int) error {
 	for _, loc := range nested {
 		u, err := weburl.Resolve(index.String(), loc)
@@ -207,7 +207,7 @@ func (d *discovery) entry(ctx context.Context, base *weburl.Base, e sitemap.Entr
 	}
 	u, why := d.scope.Resolve(base, e.Loc, 0)
 	if why != "" && e.Alternate {
-		return nil // not counted here: each translation also has an entry of its own
+		return nil // not counted here, because each translation also has its own entry
 	}
 	if why != "" {
 		d.result.Refused[why]++
@@ -237,7 +237,7 @@ func (d *discovery) add(l domain.Link) error {
 	return d.flush()
 }
 
-// emitError wraps an error from the caller's emit function, to distinguish it from an error in the sitemap.
+// emitError is an error from the caller's emit function, as opposed to one in the sitemap.
 type emitError struct{ err error }
 
 func (e *emitError) Error() string { return "passing on links: " + e.err.Error() }
@@ -248,7 +248,7 @@ func (d *discovery) flush() error {
 		return nil
 	}
 	batch := d.batch
-	d.batch = nil // the function emit may keep its argument
+	d.batch = nil // emit may keep its argument
 	if err := d.emit(batch); err != nil {
 		return &emitError{err}
 	}
@@ -261,10 +261,10 @@ func (d *discovery) problem(format string, args ...any) {
 	}
 }
 
-// errLimitReached ends the reading of sitemaps once one of the limits is reached. Discovery.Problems names the limit.
+// errLimitReached ends the reading of sitemaps at a limit, which Discovery.Problems names.
 var errLimitReached = errors.New("the site's sitemaps together exceed a limit")
 
-// limitReached adds a problem that describes the given limit, ahead of all other problems, and returns errLimitReached.
+// limitReached puts a problem about the given limit before all others and returns errLimitReached.
 func (d *discovery) limitReached(limit string) error {
 	const maximum = maxProblems - 1
 	p := d.result.Problems

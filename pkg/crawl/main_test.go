@@ -34,7 +34,7 @@ func serve(t testing.TB, h http.Handler) *httptest.Server {
 	return s
 }
 
-// routes starts a server that serves the given texts by path. It answers 404 for all other paths, including robots.txt.
+// routes starts a server with the given texts by path. It answers 404 for other paths, including robots.txt.
 func routes(t testing.TB, pages map[string]string) *httptest.Server {
 	t.Helper()
 	return serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -67,7 +67,7 @@ func fetch(t testing.TB, c *Crawler, req PageRequest) (Page, string, error) {
 	return p, string(b), nil
 }
 
-// wantError returns err as an *Error. The test fails if it is not one.
+// wantError requires that err is an *Error and returns it.
 func wantError(t testing.TB, err error) *Error {
 	t.Helper()
 	var e *Error

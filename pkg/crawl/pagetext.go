@@ -10,16 +10,15 @@ import (
 )
 
 const (
-	// maxPageText is the maximum number of bytes of a page's text used for comparison.
+	// Maximum number of bytes of a page's text to compare.
 	maxPageText = 8 << 20
-	// minWords is the minimum number of words in a page's main text. If there are fewer, pages are compared by all of
-	// their text.
+	// Minimum number of words in a page's main text. Below it, pages are compared by all of their text.
 	minWords = 10
 )
 
 // identify computes the page's TextHash and Sketch from the main text. Navigation would be misleading: it may differ
-// between two addresses of the same page, and it may be the same on all pages that use one template. Navigation is used
-// only if a page has too little other text.
+// between two addresses of the same page, and may be the same on all pages of a template. It is used only if a page has
+// too little other text.
 func (p *pageReader) identify(page *Page) {
 	if p.root == nil || p.scope == nil { // a single page is not compared with others
 		return
@@ -38,15 +37,15 @@ func (p *pageReader) identify(page *Page) {
 	page.TextHash, page.Sketch = textid.Identify(p.title, all, own)
 }
 
-// textWalk collects the text from a part of a page, one line per block.
+// textWalk collects the text of a part of a page, one line per block.
 type textWalk struct {
 	region *html.Node
-	whole  bool // include the text around the main text
+	whole  bool // whether to include the text around the main text
 	all    strings.Builder
-	own    strings.Builder // text outside links, because navigation consists of links, whatever elements it uses
+	own    strings.Builder // text outside links, because navigation consists of links, whatever its elements
 }
 
-// nonText are elements whose content does not belong to the page's text, such as scripts, embedded media and input
+// nonText lists elements whose content is not part of the page's text, such as scripts, embedded media and input
 // fields.
 var nonText = map[atom.Atom]bool{
 	atom.Script: true, atom.Style: true, atom.Template: true, atom.Head: true, atom.Title: true, atom.Svg: true, atom.Object: true,
@@ -54,14 +53,14 @@ var nonText = map[atom.Atom]bool{
 	atom.Noscript: true, // parsed as raw text, because scripting is on
 }
 
-// Elements and roles that surround the main text of a page.
+// Elements and roles around the main text of a page.
 var (
 	surroundingElements = map[atom.Atom]bool{atom.Nav: true, atom.Header: true, atom.Footer: true, atom.Aside: true}
 	surroundingRoles    = map[string]bool{"navigation": true, "banner": true, "contentinfo": true, "complementary": true, "search": true}
 )
 
-// inlineElements are elements that do not begin a new line of text. All other elements do, except the cells of a table
-// row, which share one line.
+// inlineElements are elements that do not begin a new line of text. All others do, except that the cells of a table row
+// share one line.
 var inlineElements = map[atom.Atom]bool{
 	atom.A: true, atom.Abbr: true, atom.B: true, atom.Bdi: true, atom.Bdo: true, atom.Cite: true, atom.Code: true, atom.Data: true,
 	atom.Dfn: true, atom.Em: true, atom.Font: true, atom.I: true, atom.Kbd: true, atom.Label: true, atom.Mark: true, atom.Q: true,
@@ -69,7 +68,7 @@ var inlineElements = map[atom.Atom]bool{
 	atom.Tt: true, atom.U: true, atom.Var: true, atom.Wbr: true, atom.Ins: true, atom.Del: true, atom.Img: true, atom.Output: true,
 }
 
-// walk adds the text of n and its descendants. It is recursive, which is safe because the parser limits the nesting.
+// walk adds the text of n and its descendants. Its recursion is safe because the parser limits the nesting.
 func (t *textWalk) walk(n *html.Node, linked bool) {
 	if n == nil || t.all.Len() > maxPageText {
 		return
@@ -117,8 +116,7 @@ func (t *textWalk) write(s string, linked bool) {
 
 func role(n *html.Node) string { return strings.ToLower(strings.TrimSpace(attr(n, "role"))) }
 
-// withinArticle reports whether an element is inside an article. The header and footer of an article belong to its
-// text.
+// withinArticle reports whether an element is inside an article, whose header and footer belong to its text.
 func withinArticle(n *html.Node) bool {
 	for a := n.Parent; a != nil; a = a.Parent {
 		if a.DataAtom == atom.Article || a.DataAtom == atom.Main {
@@ -128,8 +126,7 @@ func withinArticle(n *html.Node) bool {
 	return false
 }
 
-// mainRegion returns a page's main element if there is exactly one and it holds enough of the text. Otherwise it
-// returns the body.
+// mainRegion returns a page's only main element if that has enough of the text, and otherwise the body.
 func mainRegion(root *html.Node) *html.Node {
 	body := bodyOf(root)
 	var found *html.Node

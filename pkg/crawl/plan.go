@@ -24,11 +24,11 @@ type PlanRequest struct {
 	Spec domain.CrawlSpec
 	// Limit is the maximum number of addresses of the site. Default: the crawler's MaxPages.
 	Limit int
-	// Check means that the pages listed in sitemaps are fetched, and not just reported. The pages of a site without a
-	// sitemap are always fetched, because they are found through links.
+	// Check means that pages listed in sitemaps are fetched, not just reported. Pages of a site without a sitemap are
+	// always fetched, because their links are needed.
 	Check bool
 
-	pause time.Duration // delay between attempts if the host requests none; default: planPause
+	pause time.Duration // delay between attempts if the host asks for none; default: planPause
 }
 
 // Decision is the outcome for an address.
@@ -37,9 +37,9 @@ type Decision string
 // Outcomes for an address.
 const (
 	PlanPage      Decision = "page"      // a page in the datastore
-	PlanListed    Decision = "listed"    // listed in the sitemap and not fetched, so its kind is unknown
+	PlanListed    Decision = "listed"    // listed in the sitemap and not fetched, so of unknown kind
 	PlanDuplicate Decision = "duplicate" // another address has the same page
-	PlanSkipped   Decision = "skipped"   // fetched and deliberately skipped
+	PlanSkipped   Decision = "skipped"   // fetched and skipped on purpose
 	PlanError     Decision = "error"     // cannot be fetched
 	PlanLeftOut   Decision = "left out"  // never requested
 )
@@ -49,7 +49,7 @@ type PlanEntry struct {
 	URL      string   `json:"url"`
 	Depth    int      `json:"depth"` // links from the root
 	Decision Decision `json:"decision"`
-	// Reason explains, for display, why the address is not a page. For a page that redirects, Reason names the target.
+	// Reason explains, for display, why the address is not a page. For a page that redirects, it names the target.
 	Reason   string    `json:"reason,omitempty"`
 	From     string    `json:"from,omitempty"` // the first page that links to it; "" if a sitemap lists it
 	Title    string    `json:"title,omitempty"`
@@ -61,16 +61,16 @@ type PlanEntry struct {
 // PlanSummary contains the totals for a plan.
 type PlanSummary struct {
 	Root      string           `json:"root"`
-	Follow    bool             `json:"follow"` // pages are found through links, not sitemaps
+	Follow    bool             `json:"follow"` // whether pages are found by following links instead of in sitemaps
 	Sitemaps  int              `json:"sitemaps"`
-	Complete  bool             `json:"complete"` // the sitemaps list every page
+	Complete  bool             `json:"complete"` // whether the sitemaps list every page
 	Problems  []string         `json:"problems,omitempty"`
 	Addresses int              `json:"addresses"` // number of addresses that a crawl would request
 	Decisions map[Decision]int `json:"decisions"`
-	// Documents is the number of pages that are not HTML. A plan does not extract text, so a crawl may still find that
-	// a document is damaged, or that a page has no text.
+	// Documents is the number of pages that are not HTML. A plan does not extract text, so a crawl may still find a
+	// document damaged or a page without text.
 	Documents int            `json:"documents"`
-	Reasons   map[string]int `json:"reasons,omitempty"` // addresses per reason; a left-out address counts once per linking page
+	Reasons   map[string]int `json:"reasons,omitempty"` // addresses per reason; a skipped address counts once per linking page
 	// Delay is the minimum interval between two requests to the site's host. Time is the minimum duration of a crawl at
 	// that pace.
 	Delay time.Duration `json:"delay_ns"`
@@ -80,17 +80,17 @@ type PlanSummary struct {
 const (
 	planAhead   = 8               // pages fetched in advance while others are judged; the host's limits also apply
 	planTries   = 3               // maximum attempts for a page with temporary errors
-	planTimeout = time.Minute     // maximum time that a page spends waiting for slots and between attempts
-	planPause   = 2 * time.Second // delay between attempts if the host requests none
-	maxPlanLeft = 100_000         // maximum number of left-out addresses that are reported; all others are only counted
+	planTimeout = time.Minute     // maximum time that a page waits for slots and between attempts
+	planPause   = 2 * time.Second // delay between attempts if the host asks for none
+	maxPlanLeft = 100_000         // maximum number of skipped addresses to report; others are only counted
 )
 
-// Plan does the same as a crawl of the site, with the same functions and the same politeness, but stores nothing. It
+// Plan does what a crawl of the site does, with the same functions and the same politeness, but stores nothing. It
 // passes each address to `emit` once, with its outcome and the reason. Pages found through links are judged level by
-// level, and in a fixed order within a level, so that the result does not depend on response times.
+// level, in a fixed order within a level, so that the result does not depend on response times.
 //
-// A crawl retries a failed page for minutes, but a plan makes only three attempts. Errors come from Discover, from
-// fetching the root, from emit, or from ctx.
+// A crawl retries a failed page for minutes, a plan makes only three attempts. Errors come from Discover, from fetching
+// the root, from emit, or from ctx.
 func (c *Crawler) Plan(ctx context.Context, req PlanRequest, emit func(PlanEntry) error) (PlanSummary, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	p := &plan{
@@ -129,10 +129,10 @@ type plan struct {
 	level       []*planned // the level being judged
 	next        []*planned // the next level
 	known       map[string]*planned
-	pagesByHash map[string]string    // addresses of pages by the hash of their text, or of their content if they have no text
+	pagesByHash map[string]string    // addresses of pages by the hash of their text or, without text, their content
 	leads       int                  // number of pages read only for their links
 	moved       []*planned           // pages that redirect, to be judged after all others with the same content
-	left        map[string]PlanEntry // addresses left out so far
+	left        map[string]PlanEntry // addresses skipped so far
 	fetches     sync.WaitGroup
 	summary     PlanSummary
 }
@@ -141,8 +141,8 @@ type plan struct {
 type planned struct {
 	link   domain.Link
 	from   string
-	lead   int             // number of consecutive pages, ending with this one, that match no include pattern
-	done   chan planResult // receives the one result of its fetch
+	lead   int             // number of consecutive pages up to this one that match no include pattern
+	done   chan planResult // gets the result of its fetch
 	state  planState
 	result planResult
 	sketch []byte     // of the page's text
@@ -154,15 +154,15 @@ type planState int
 const (
 	planPending  planState = iota // not yet judged
 	planMoved                     // redirects; counts as a page unless another page has the same content
-	planWaits                     // waiting until its canonical address has been judged
+	planWaits                     // waits for its canonical address to be judged
 	planPage                      // a page
 	planExcluded                  // not a page
 )
 
-// planResult is the result of a fetch, without the body.
+// planResult is the result of a fetch without the body.
 type planResult struct {
 	page    Page
-	hash    string // hash of the text, or of the content if there is no text
+	hash    string // hash of the text or, without text, of the content
 	size    int64
 	refused []refusedLink
 	err     error
@@ -173,7 +173,7 @@ type refusedLink struct {
 	why     scope.Refusal
 }
 
-// discover finds out whether the site has sitemaps, and collects its first addresses.
+// discover finds out whether the site has sitemaps and collects its first addresses.
 func (p *plan) discover(spec domain.CrawlSpec) error {
 	var refused []refusedLink
 	d, err := p.crawler.discover(p.ctx, spec, func(links []domain.Link) error {
@@ -206,9 +206,9 @@ func (p *plan) discover(spec domain.CrawlSpec) error {
 	return nil
 }
 
-// add queues an address for the next level of the crawl, unless it is already known or the limit is reached. If the
-// address matches an include pattern, `lead` is 0. Otherwise, `lead` is the number of consecutive pages without a match
-// on the path to the address, counting the address itself. Addresses without a match do not count towards the limit.
+// add queues an address for the next level of the crawl, unless it is known or the limit is reached. `lead` is 0 if the
+// address matches an include pattern. Otherwise it is the number of consecutive pages without a match on the path to
+// the address, which is included. Addresses without a match do not count towards the limit.
 func (p *plan) add(l domain.Link, from string, lead int) {
 	switch {
 	case p.known[l.URL] != nil:
@@ -257,7 +257,7 @@ func (p *plan) walk() error {
 	if err := p.settle(); err != nil {
 		return err
 	}
-	// Some pages are still waiting for their canonical page, which was never fetched. Add the waiting pages themselves.
+	// Some pages still wait for a canonical page that was never fetched. Add the waiting pages themselves.
 	for _, u := range slices.Sorted(maps.Keys(p.known)) {
 		if it := p.known[u]; it.state == planWaits {
 			if err := p.addPage(it); err != nil {
@@ -273,7 +273,7 @@ func (p *plan) start(it *planned) {
 	p.fetches.Go(func() { it.done <- p.fetch(it) })
 }
 
-// fetch fetches a page. It retries after errors that would make a crawl reschedule the job.
+// fetch fetches a page. It retries after errors for which a crawl would reschedule the job.
 func (p *plan) fetch(it *planned) planResult {
 	maxWait := planTimeout
 	for try := 1; ; {
@@ -316,7 +316,7 @@ func (p *plan) fetchOnce(it *planned) (r planResult) {
 	return r
 }
 
-// errorKind returns a short name for the kind of error. Errors with the same name are counted together.
+// errorKind returns a short name for the kind of error, under which errors are counted.
 func errorKind(err error) string {
 	var e *Error
 	switch {

@@ -26,7 +26,7 @@ const (
 	kindLead      = "read only for its links"
 )
 
-// judge adds the links of a fetched page to the plan, and decides on the page's outcome.
+// judge adds the links of a fetched page to the plan and decides on its outcome.
 func (p *plan) judge(it *planned) error {
 	r := it.result
 	if r.err != nil {
@@ -58,14 +58,14 @@ func (p *plan) judge(it *planned) error {
 		it.state = planWaits
 		own.wait = append(own.wait, it)
 		return nil
-	default: // the canonical address is not a page, or is itself waiting for another
+	default: // the canonical address is not a page, or waits for another one itself
 		return p.addPage(it)
 	}
 }
 
 func canonicalNote(own *planned) string { return "Its canonical address is " + own.link.URL + "." }
 
-// fail reports a page that cannot be fetched. If the page is the root of a site without sitemaps, the whole plan fails.
+// fail reports a page that cannot be fetched. The whole plan fails if this is the root of a site without sitemaps.
 func (p *plan) fail(it *planned) error {
 	var e *Error
 	if !errors.As(it.result.err, &e) {
@@ -84,7 +84,7 @@ func (p *plan) fail(it *planned) error {
 	return p.exclude(it, PlanError, reason, errorKind(it.result.err))
 }
 
-// addLinks adds a page's links to the plan, and records those that are rejected.
+// addLinks adds a page's links to the plan and records rejected ones.
 func (p *plan) addLinks(it *planned) {
 	for why, n := range it.result.page.Refused {
 		if why != scope.RefusedDepth { // most of these links point to pages that a shorter path also reaches
@@ -110,8 +110,8 @@ func (p *plan) addLinks(it *planned) {
 	p.recordRejected(refused, it.link.Depth+1, it.link.URL)
 }
 
-// recordRejected records rejected addresses, each once. They are not reported yet, because a link on another page to
-// the same address may still be accepted.
+// recordRejected records rejected addresses, each once. It does not report them yet, because a link on another page may
+// still be accepted.
 func (p *plan) recordRejected(refused []refusedLink, depth int, from string) {
 	for _, r := range refused {
 		if _, noted := p.left[r.address]; !noted && len(p.left) < maxPlanLeft {
@@ -120,7 +120,7 @@ func (p *plan) recordRejected(refused []refusedLink, depth int, from string) {
 	}
 }
 
-// reportRejected reports the rejected addresses, except those that were accepted through a link on another page.
+// reportRejected reports the rejected addresses except those accepted through another link.
 func (p *plan) reportRejected() error {
 	for _, address := range slices.Sorted(maps.Keys(p.left)) {
 		e := p.left[address]
@@ -138,8 +138,8 @@ func (p *plan) reportRejected() error {
 	return nil
 }
 
-// canonical returns the canonical page of a fetched page, or nil if that is the page itself. If the canonical address
-// is new, it is added to the site at the same depth.
+// canonical returns the canonical page of a fetched page, or nil if that is the page itself. A new canonical address is
+// added to the site at the same depth.
 func (p *plan) canonical(it *planned) *planned {
 	at := it.result.page.Canonical
 	if at == "" || at == it.link.URL || domain.SameAddress(at, p.scope.Root) && !domain.SameAddress(it.link.URL, p.scope.Root) {
@@ -155,8 +155,8 @@ func (p *plan) canonical(it *planned) *planned {
 	return p.known[at]
 }
 
-// addPage adds the address as a page, unless a page added before has the same content. Callers add pages with better
-// addresses first. Pages that redirect are put aside for the method settle, which adds them at the end.
+// addPage adds the address as a page unless an earlier page has the same content. Callers add pages with better
+// addresses first. Pages that redirect are put aside for settle, which adds them at the end.
 func (p *plan) addPage(it *planned) error {
 	if it.state != planMoved && it.address().FinalURL != "" {
 		it.state = planMoved

@@ -1,5 +1,5 @@
-// Package content determines the properties of a response's body: compression, media type, character encoding, whether
-// it can contain text, and the part of its HTML that may be parsed. Packages sitemap, scope and crawl use it.
+// Package content determines the properties of a response's body: its compression, media type and character encoding,
+// whether it can contain text, and which part of its HTML to parse. Packages sitemap, scope and crawl use it.
 package content
 
 import (
@@ -20,25 +20,24 @@ import (
 )
 
 const (
-	// maxEncodings is the maximum number of compression layers. Misconfigured servers compress twice.
+	// Maximum number of compression layers. Misconfigured servers compress twice.
 	maxEncodings = 2
-	// maxZstdWindow is the largest window, in bytes, that RFC 9659 allows in HTTP. The decoder may allocate that much.
+	// Largest window, in bytes, that RFC 9659 allows in HTTP. The decoder may allocate that much.
 	maxZstdWindow = 8 << 20
-	// encodingHead is the number of bytes examined to recognise a compressed body.
+	// Number of bytes examined to recognise a compressed body.
 	encodingHead = 512
 )
 
-// EncodingError is the error for a Content-Encoding that cannot be decoded.
+// EncodingError is an unsupported Content-Encoding.
 type EncodingError string
 
 func (e EncodingError) Error() string { return fmt.Sprintf("unknown content encoding %q", string(e)) }
 
 // Decode undoes a Content-Encoding (RFC 9110, section 8.4). It also supports formats that were not requested, because
-// some servers store only one compressed form. The caller must limit the number of bytes that it reads.
+// some servers store only one compressed form. The caller must limit the number of bytes it reads.
 //
-// If the first bytes of the body contradict the declared encoding, the declaration is ignored. A value that is not an
-// encoding, such as "UTF-8", is ignored, too. A body with a text media type is decompressed even if no encoding is
-// declared.
+// If the first bytes of the body contradict the declared encoding, the declaration is ignored. So is a value that is no
+// encoding, such as "UTF-8". A body with a text media type is decompressed even if no encoding is declared.
 func Decode(r io.Reader, encoding, media string) (io.Reader, error) {
 	layers := strings.FieldsFunc(strings.ToLower(encoding), func(c rune) bool { return c == ',' || c == ' ' })
 	if len(layers) > maxEncodings {
@@ -60,8 +59,8 @@ func Decode(r io.Reader, encoding, media string) (io.Reader, error) {
 	return r, nil
 }
 
-// isText reports whether a media type is text. A body of such a type that begins like gzip must be compressed. XML does
-// not count as text here: compressed sitemaps are often declared as XML, and sitemap.Read decompresses them itself.
+// isText reports whether a media type is text, so that a body that begins like gzip must be compressed. XML does not
+// count here, because compressed sitemaps are often declared as XML and sitemap.Read decompresses them itself.
 func isText(media string) bool {
 	return strings.HasPrefix(media, "text/") && media != "text/xml" || media == "application/xhtml+xml" || media == "application/json"
 }
@@ -71,8 +70,8 @@ func isEncoding(layer string) bool {
 	return !isNoEncoding(layer)
 }
 
-// isNoEncoding reports whether a value means that the body is not encoded. That is true of "identity", and of other
-// names that misconfigured servers send, mostly names of character encodings.
+// isNoEncoding reports whether a value means that the body is not encoded: "identity", or another name that
+// misconfigured servers send, mostly of a character encoding.
 func isNoEncoding(layer string) bool {
 	switch layer {
 	case "", "identity", "none", "null", "binary", "7bit", "8bit", "chunked", "aws-chunked", "text", "html":
@@ -81,7 +80,7 @@ func isNoEncoding(layer string) bool {
 	return strings.Contains(layer, "/") || known(layer)
 }
 
-// IsGzip reports whether a body begins with the magic number of gzip.
+// IsGzip reports whether a body begins with gzip's magic number.
 func IsGzip(head []byte) bool { return bytes.HasPrefix(head, []byte{0x1f, 0x8b}) }
 
 var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
@@ -103,7 +102,7 @@ func Unpack(br *bufio.Reader, layer string) (io.Reader, error) {
 	}
 	switch layer {
 	case "gzip", "x-gzip", "zstd", "x-zstd":
-		return br, nil // declared as compressed, but is not
+		return br, nil // declared as compressed, but not compressed
 	case "deflate":
 		return inflate(br, head), nil
 	case "br", "brotli":
@@ -118,14 +117,14 @@ func Unpack(br *bufio.Reader, layer string) (io.Reader, error) {
 	return nil, EncodingError(layer)
 }
 
-// isReadable reports whether a body begins like text or like a document of a known type. Compressed bytes do not.
+// isReadable reports whether a body begins like text or a document of a known type. Compressed bytes do not.
 func isReadable(head []byte) bool {
 	media, _, _ := strings.Cut(http.DetectContentType(head), ";")
 	return media != "application/octet-stream" && (media != "text/plain" || validUTF8Prefix(head))
 }
 
-// inflate decodes both forms of "deflate": with the zlib header, as the RFC requires, and without it, as some servers
-// send it.
+// inflate decodes both forms of "deflate": with the zlib header, as the RFC requires, and without, as some servers send
+// it.
 func inflate(br *bufio.Reader, head []byte) io.Reader {
 	if len(head) >= 2 && head[0]&0x0f == 8 && (uint16(head[0])<<8|uint16(head[1]))%31 == 0 {
 		if z, err := zlib.NewReader(br); err == nil {

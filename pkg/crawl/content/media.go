@@ -12,24 +12,24 @@ import (
 )
 
 // mediaExtensions are the extensions of pictures, films, sound, fonts and archives. Such files have no text, and sites
-// link to them in large numbers, so links to them are not followed. A few pages have addresses with such an extension.
-// They are fetched only if a sitemap lists them.
+// link to many of them, so links to them are not followed. The few pages with such an extension are fetched only if a
+// sitemap lists them.
 var mediaExtensions = wordset.Of(`.png .jpg .jpeg .gif .webp .avif .svg .ico .bmp .tif .tiff .heic .mp3 .mp4 .m4a .m4v .wav
 	.ogg .ogv .webm .avi .mov .mkv .flac .aac .woff .woff2 .ttf .otf .eot .zip .gz .tgz .bz2 .xz .7z .rar .tar .deb .rpm
 	.apk .torrent`)
 
 // codeExtensions are the extensions of other files without text. Some pages have such names (Node.js, scale.ai), so
-// links to them are followed. The type of the response then decides whether the body is read.
+// links to them are followed, and the type of the response decides whether the body is read.
 var codeExtensions = wordset.Of(`.css .js .mjs .map .ai .bin .jar .exe .wasm .psd .eps .swf .pkg .iso .msi .dmg`)
 
-// IsMedia reports whether a path names a file that certainly has no text. It returns false for wiki pages about files,
-// such as File:Harbour.jpg.
+// IsMedia reports whether a path names a file that certainly has no text. Wiki pages about files, such as
+// File:Harbour.jpg, do not count.
 func IsMedia(p string) bool {
 	return mediaExtensions[strings.ToLower(path.Ext(p))] && !strings.Contains(path.Base(p), ":")
 }
 
-// IsDownloadOf reports whether a link with these attributes points to a file without text: its type has no text, or it
-// is marked as a download and the file's extension is that of a file without text.
+// IsDownloadOf reports whether a link with these attributes leads to a file without text: its type has no text, or it
+// is marked as a download and has the extension of a file without text.
 func IsDownloadOf(href, mediaType string, download bool) bool {
 	if mediaType != "" && IsBinary(Declared(mediaType).Media) {
 		return true
@@ -45,7 +45,7 @@ func IsDownloadOf(href, mediaType string, download bool) bool {
 	return mediaExtensions[ext] || codeExtensions[ext]
 }
 
-// binaryTypes are media types without text. IsBinary also covers whole families of types, which are not listed here.
+// binaryTypes are media types without text, except for the families of types in IsBinary.
 var binaryTypes = wordset.Of(`text/css text/javascript text/ecmascript application/javascript application/x-javascript application/ecmascript
 	application/x-7z-compressed application/x-rar-compressed application/x-rar application/vnd.rar application/x-tar application/x-gtar
 	application/x-bzip application/x-bzip2 application/x-xz application/x-lzma application/zstd application/java-archive
@@ -60,7 +60,7 @@ var binaryTypes = wordset.Of(`text/css text/javascript text/ecmascript applicati
 	application/x-mpegurl application/vnd.apple.mpegurl application/dash+xml application/vnd.sqlite3 application/x-sqlite3
 	application/x-xpinstall application/x-chrome-extension`)
 
-// IsBinary reports whether content of a media type contains no text. Bodies of such types are not read.
+// IsBinary reports whether content of a media type has no text. Such bodies are not read.
 func IsBinary(media string) bool {
 	for _, family := range []string{"image/", "video/", "audio/", "font/"} {
 		if strings.HasPrefix(media, family) {
@@ -76,8 +76,8 @@ var archiveExtensions = wordset.Of(`.zip .jar .war .ear .apk .xpi .crx .whl .nup
 // HeadBytes is the number of bytes examined to recognise the kind of a body.
 const HeadBytes = 4 << 10
 
-// HoldsNoText reports whether a body certainly has no text. It looks at the type of the body, its first bytes and its
-// file names. In case of doubt, it returns false, because extraction later reads the whole body and can decide.
+// HoldsNoText reports whether a body certainly has no text, judging by its type, its first bytes and its file names. In
+// case of doubt it returns false, because extraction later reads the whole body and can decide.
 func HoldsNoText(kind Type, head []byte, names ...string) bool {
 	if IsBinary(kind.Media) {
 		return true
@@ -99,8 +99,7 @@ func HoldsNoText(kind Type, head []byte, names ...string) bool {
 	return false
 }
 
-// programMagics are the magic numbers of programs, archives and databases. Their many zero bytes could be mistaken for
-// UTF-16.
+// programMagics are the magic numbers of programs, archives and databases, whose many zero bytes look like UTF-16.
 var programMagics = []string{
 	"\x7fELF", "MZ", "\xca\xfe\xba\xbe", "\xfe\xed\xfa\xce", "\xfe\xed\xfa\xcf", "\xce\xfa\xed\xfe", "\xcf\xfa\xed\xfe", "\x00asm",
 	"!<arch>\n", "Rar!\x1a\x07", "7z\xbc\xaf\x27\x1c", "\xfd7zXZ\x00", "BZh", "SQLite format 3\x00", "ISc(", "koly",

@@ -9,40 +9,40 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// A page can be designed to make the HTML parser very slow. The parser reopens an unclosed formatting element in every
-// following paragraph, so a few kilobytes can become millions of elements. If a page has several body elements, the
-// parser compares the attributes of each with those of all earlier ones. Sanitize renames such elements before the page
-// is parsed for links and title. The stored content is not changed.
+// A page can be made to slow the HTML parser down. The parser reopens an unclosed formatting element in every following
+// paragraph, so a few kilobytes can become millions of elements. It also compares the attributes of each body element
+// with those of all earlier ones. Sanitize renames such elements before the page is parsed for links and title. The
+// stored content does not change.
 
 const (
-	// maxHTMLTags is the maximum number of "<" characters that are parsed per page.
+	// Maximum number of "<" characters to parse per page.
 	maxHTMLTags = 300_000
-	// maxHTMLNodes is the maximum estimated number of elements in a page that is parsed unchanged. If the estimate is
-	// higher, Sanitize renames formatting and body elements.
+	// Maximum estimated number of elements in a page that is parsed unchanged. Beyond it, Sanitize renames formatting and
+	// body elements.
 	maxHTMLNodes = 500_000
-	// maxOpenElements is the maximum number of open elements in the parser.
+	// Maximum number of open elements in the parser.
 	maxOpenElements = 512
-	// maxBodies is the maximum number of html and body elements in a page that is parsed unchanged. If there are more,
-	// Sanitize renames formatting and body elements.
+	// Maximum number of html and body elements in a page that is parsed unchanged. Beyond it, Sanitize renames formatting
+	// and body elements.
 	maxBodies = 16
 )
 
-// formatting contains the names of the formatting elements that the parser reopens. Links are not included, although
-// the parser reopens them too, because only one link can be open at a time.
+// formatting lists the formatting elements that the parser reopens. It also reopens links, but only one link can be
+// open at a time.
 var formatting = wordset.Of(`b big code em font i nobr s small strike strong tt u`)
 
 // Length of the longest name in `formatting`.
 const maxFormattingName = len("strike")
 
-// Sanitize returns the part of an HTML page that should be parsed, and its character encoding. If the page would be too
-// slow to parse, the result is a copy with renamed elements. Sanitize does not modify `page`.
+// Sanitize returns the part of an HTML page to parse, and its character encoding. If the page would be too slow to
+// parse, the result is a copy with renamed elements. Sanitize does not modify `page`.
 func Sanitize(page []byte, label string) ([]byte, string) {
 	s := estimateCost(page)
 	page = page[:s.end]
 	if s.tags*(1+min(s.formatting, maxOpenElements)) <= maxHTMLNodes && s.bodies <= maxBodies {
 		return page, label
 	}
-	// Decode the page first, because bytes that form a tag in one encoding may not form one in another.
+	// Decode the page first, because bytes that form a tag in one encoding may not in another.
 	r, err := charset.NewReaderLabel(label, bytes.NewReader(page))
 	if err != nil {
 		r = bytes.NewReader(page)
@@ -55,13 +55,13 @@ func Sanitize(page []byte, label string) ([]byte, string) {
 	return out, "utf-8"
 }
 
-// pageCost contains estimates of the cost of parsing a page. The estimates may be too high, because estimateCost does
-// not distinguish tags from text.
+// pageCost estimates the cost of parsing a page. The estimates may be too high, because estimateCost does not tell tags
+// from text.
 type pageCost struct {
 	tags       int
 	formatting int // number of formatting elements
 	bodies     int // number of html and body elements
-	end        int // end of the part that is parsed
+	end        int // end of the part to parse
 }
 
 func estimateCost(page []byte) pageCost {
@@ -85,8 +85,8 @@ func estimateCost(page []byte) pageCost {
 	}
 }
 
-// tagName returns the lower-case tag name at the beginning of the text after a "<", or "" if the name is longer than
-// any relevant name. It skips zero bytes, because UTF-16 has one before or after each letter.
+// tagName returns the lower-case tag name after a "<", or "" if the name is longer than any relevant one. It skips zero
+// bytes, because UTF-16 has one before or after each letter.
 func tagName(text []byte) string {
 	var name [maxFormattingName]byte
 	n := 0

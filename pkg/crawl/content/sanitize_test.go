@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/crawltest"
 )
 
-// elements parses a page as colly does, and returns the number of elements and the text.
+// elements parses a page like colly and returns the number of elements and the text.
 func elements(t *testing.T, page []byte, label string) (n int, text string) {
 	t.Helper()
 	r, err := charset.NewReaderLabel(label, bytes.NewReader(page))

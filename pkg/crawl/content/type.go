@@ -17,14 +17,14 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Type is the effective media type of a body, with the character encoding that the server declared.
+// Type is the effective media type of a body, with the character encoding declared by the server.
 type Type struct {
 	Media   string
 	Charset string // from the header; "" if not declared
 }
 
-// String returns the type in the form that is stored with the content. It names a charset only if the server
-// declared one, because extraction trusts a charset in the stored type.
+// String returns the type in its stored form. It has a charset only if the server declared one, because extraction
+// trusts it.
 func (t Type) String() string {
 	if t.Charset == "" {
 		return t.Media
@@ -42,11 +42,10 @@ func (t Type) IsHTML() bool {
 	return t.Media == "text/html" || t.Media == "application/xhtml+xml"
 }
 
-// Maximum length of a media type in bytes. RFC 6838, section 4.2, allows at most 127 characters on each side of the
-// slash.
+// Maximum length of a media type in bytes. RFC 6838, section 4.2, allows 127 characters on each side of the slash.
 const maxMediaBytes = 255
 
-// Declared parses a Content-Type leniently: the type is kept even if a parameter is invalid.
+// Declared parses a Content-Type leniently: an invalid parameter does not invalidate the type.
 func Declared(header string) Type {
 	media, params, err := mime.ParseMediaType(header)
 	if err != nil {
@@ -66,9 +65,9 @@ func Declared(header string) Type {
 	return t
 }
 
-// Effective determines the type of a body from the declared type, the first bytes of the body and its file names. The
-// declaration takes precedence, unless it is generic or clearly contradicts the bytes. If there are several names,
-// Effective uses the first one with a known extension.
+// Effective determines the type of a body from the declared type, its first bytes and its file names. The declaration
+// takes precedence unless it is generic or clearly contradicts the bytes. Of several names, the first one with a known
+// extension counts.
 func Effective(header string, head []byte, names ...string) Type {
 	t := Declared(header)
 	sniffed, _, _ := strings.Cut(http.DetectContentType(head), ";")
@@ -91,7 +90,7 @@ func Effective(header string, head []byte, names ...string) Type {
 	return t
 }
 
-// isDownload reports whether a media type is a generic one, which servers use for downloads of any kind.
+// isDownload reports whether a media type is a generic one that servers use for any download.
 func isDownload(media string) bool {
 	switch media {
 	case "application/octet-stream", "binary/octet-stream", "application/x-download", "application/force-download",
@@ -101,9 +100,8 @@ func isDownload(media string) bool {
 	return false
 }
 
-// byName looks up the format of each name by its extension, and returns the media type of the first format that is
-// accepted. A format is accepted if the callback `matches` returns true for it. If none is accepted, byName returns the
-// media type `otherwise`.
+// byName returns the media type of the first name's format, recognised by its extension, that `matches` accepts, or
+// else `otherwise`.
 func byName(matches func(*format.Format) bool, names []string, otherwise string) string {
 	for _, name := range names {
 		if f := extract.Named(name); f != nil && matches(f) {
@@ -113,20 +111,17 @@ func byName(matches func(*format.Format) bool, names []string, otherwise string)
 	return otherwise
 }
 
-// isPacked reports whether files of a format are zip containers. Their first bytes do not distinguish them from other
-// zip files.
+// isPacked reports whether files of a format are zip containers. Their first bytes look like those of any zip file.
 func isPacked(f *format.Format) bool { return f.Packed }
 
-// isTextFormat reports whether a format is text other than HTML and plain text. Sniffing reports such formats as plain
-// text.
+// isTextFormat reports whether a format is text other than HTML and plain text. Sniffing takes it for plain text.
 func isTextFormat(f *format.Format) bool {
 	return f.Text && f.Type != format.TypeHTML && f.Type != format.TypeText
 }
 
 const maxFileNameBytes = 255
 
-// FileName returns the name in a Content-Disposition header (RFC 6266), without any path, or "" if the header has no
-// name.
+// FileName returns the name in a Content-Disposition header (RFC 6266) without any path, or "" if there is none.
 func FileName(disposition string) string {
 	_, params, err := mime.ParseMediaType(disposition)
 	if err != nil && len(params) == 0 {
@@ -145,10 +140,10 @@ func FileName(disposition string) string {
 	return name
 }
 
-// PageCharset determines the encoding of HTML in the same way as extraction. It uses the first of these that applies: a
-// byte order mark, valid UTF-8 that is not just ASCII, the header, a meta element, and the most plausible decoding.
-// Valid UTF-8 comes before the header, because text in another encoding is almost never valid UTF-8 by accident. In
-// contrast, headers and meta elements are often wrong on pages that have been converted.
+// PageCharset determines the encoding of HTML like extraction, from the first of these that applies: a byte order mark,
+// valid UTF-8 that is not just ASCII, the header, a meta element, the most plausible decoding. Valid UTF-8 comes before
+// the header, because text in another encoding is almost never valid UTF-8 by accident, whereas headers and meta
+// elements are often wrong on converted pages.
 func PageCharset(head []byte, declared string) string {
 	wide := bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff})
 	if !wide && !isASCII(head) && validUTF8Prefix(head) {
@@ -171,7 +166,7 @@ func PageCharset(head []byte, declared string) string {
 }
 
 const (
-	fallbackCharset = "windows-1252" // what browsers assume for pages that declare none
+	fallbackCharset = "windows-1252" // like browsers, for pages that declare none
 	metaBytes       = 1024           // number of bytes in which browsers look for a meta element with the charset
 )
 
@@ -184,7 +179,7 @@ func isASCII(b []byte) bool {
 	return !slices.ContainsFunc(b, func(c byte) bool { return c >= utf8.RuneSelf })
 }
 
-// validUTF8Prefix reports whether `head` is valid UTF-8, except for a character cut off at the end.
+// validUTF8Prefix reports whether `head` is valid UTF-8 apart from a character cut off at the end.
 func validUTF8Prefix(head []byte) bool {
 	for cut := range min(utf8.UTFMax, len(head)+1) {
 		if utf8.Valid(head[:len(head)-cut]) {

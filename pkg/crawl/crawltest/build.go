@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// build creates the site: the root, the special cases, and enough plain pages to reach the requested number.
+// build creates the site: the root, the special cases, and as many plain pages as requested.
 func (s *Site) build() error {
 	root := s.orphan("/", Expectation{Outcome: Synched})
 	root.linked = true
@@ -34,15 +34,15 @@ func (s *Site) build() error {
 	return nil
 }
 
-// casesPerKind returns the number of pages per special case. It grows with the size of the site.
+// casesPerKind returns the number of pages per special case, which grows with the size of the site.
 func (s *Site) casesPerKind() int { return 1 + s.opts.Pages/1000 }
 
 const (
-	sectionPages = 60 // pages in a section, without their subpages
+	sectionPages = 60 // pages in a section, not counting subpages
 	subPages     = 4  // subpages of some pages in a section
 )
 
-// addPlain adds n ordinary pages: sections with pages, some of which have subpages.
+// addPlain adds n ordinary pages in sections. Some of them have subpages.
 func (s *Site) addPlain(root *page, n int) {
 	var leaves []*page
 	for section := 1; n > 0; section++ {
@@ -63,7 +63,7 @@ func (s *Site) addPlain(root *page, n int) {
 			}
 		}
 	}
-	// Leaf pages link to one another at random, which does not change the depth at which they are found.
+	// Leaf pages link to one another at random, which does not change their depths.
 	r := s.random("links")
 	for _, p := range leaves {
 		if p.depth >= s.opts.MaxDepth {
@@ -75,7 +75,7 @@ func (s *Site) addPlain(root *page, n int) {
 	}
 }
 
-// addDepth adds a chain of pages that goes beyond MaxDepth.
+// addDepth adds a chain of pages that extends beyond MaxDepth.
 func (s *Site) addDepth(lab *page) {
 	at := lab
 	for i := 1; at.depth < s.opts.MaxDepth; i++ {
@@ -91,14 +91,14 @@ func (s *Site) addDepth(lab *page) {
 	}
 }
 
-// addUnlinked adds pages that are only in the sitemap.
+// addUnlinked adds pages that only the sitemap lists.
 func (s *Site) addUnlinked() {
 	for i := range 3 * s.casesPerKind() {
 		s.orphan(fmt.Sprintf("/unlinked/%d.html", i+1), Expectation{Outcome: Synched})
 	}
 }
 
-// inOrder iterates over a map, sorted by key, so that equal options always create the same site.
+// inOrder iterates over a map in key order, so that equal options always create the same site.
 func inOrder[V any](table map[string]V) iter.Seq2[string, V] {
 	return func(yield func(string, V) bool) {
 		for _, k := range slices.Sorted(maps.Keys(table)) {

@@ -6,23 +6,23 @@ import (
 	"slices"
 )
 
-// Change gives n plain pages new texts and new code words. It returns their addresses.
+// Change gives n plain pages new texts and code words and returns their addresses.
 func (s *Site) Change(n int) []string {
 	return s.alter(n, func(p *page) { p.version++ })
 }
 
-// Remove removes n plain pages and returns their addresses. These pages then answer 410 and are no longer in the
-// sitemap. Other pages still link to them, so nothing else changes.
+// Remove removes n plain pages and returns their addresses. They then answer 410 and leave the sitemap. Other pages
+// still link to them, so nothing else changes.
 func (s *Site) Remove(n int) []string {
 	return s.alter(n, s.removePage)
 }
 
-// Unlist removes n plain pages from the sitemap and returns their addresses. The pages themselves remain available.
+// Unlist removes n plain pages from the sitemap and returns their addresses. The pages themselves stay.
 func (s *Site) Unlist(n int) []string {
 	return s.alter(n, func(p *page) { p.listed, p.off, p.plain = false, true, false })
 }
 
-// Add creates n pages that are linked from /news/ and listed in the sitemap. It returns their addresses.
+// Add creates n pages that /news/ links to and the sitemap lists, and returns their addresses.
 func (s *Site) Add(n int) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,7 +38,7 @@ func (s *Site) Add(n int) []string {
 	return out
 }
 
-// alter calls `change` for n plain pages, spread over the site, and returns their addresses. Each call of alter chooses
+// alter calls `change` for n plain pages, spread over the site, and returns their addresses. Each call chooses
 // different pages.
 func (s *Site) alter(n int, change func(*page)) []string {
 	s.mu.Lock()
@@ -52,7 +52,7 @@ func (s *Site) alter(n int, change func(*page)) []string {
 	}
 	plain := s.plain
 	out := make([]string, 0, n)
-	const stride = 37 // prime, so that every page is reached
+	const stride = 37 // prime, to reach every page
 	for tried := 0; len(out) < n && tried < len(plain)*stride && len(plain) > 0; tried++ {
 		p := plain[(s.nextPlain*stride)%len(plain)]
 		s.nextPlain++
@@ -65,8 +65,8 @@ func (s *Site) alter(n int, change func(*page)) []string {
 	return out
 }
 
-// RemoveOriginals removes n pages that have duplicates, as Remove does. It returns the addresses of the removed pages,
-// and of the duplicates that a crawl must store instead (heirs).
+// RemoveOriginals removes n pages with duplicates like Remove. It returns the addresses of the removed pages and of the
+// duplicates that a crawl must store instead (heirs).
 func (s *Site) RemoveOriginals(n int) (removed, heirs []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,7 +89,7 @@ func (s *Site) RemoveOriginals(n int) (removed, heirs []string) {
 	return removed, heirs
 }
 
-// copies returns the duplicates of a page, best address first. It returns nil if one of the duplicates is a redirect.
+// copies returns the duplicates of a page, best address first, or nil if one of them is a redirect.
 func (s *Site) copies(p *page) []*page {
 	var out []*page
 	for _, c := range s.order {
@@ -106,7 +106,6 @@ func (s *Site) copies(p *page) []*page {
 	return out
 }
 
-// removePage makes a page answer 410 and takes it out of the sitemap.
 func (s *Site) removePage(p *page) {
 	p.gone, p.plain = true, false
 	p.off = p.off || p.listed

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// ask sends one request. It neither follows redirects nor decompresses the body.
+// ask sends one request without following redirects or decompressing the body.
 func ask(t *testing.T, u string, header ...string) (*http.Response, string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -65,7 +65,7 @@ func TestASiteIsTheSameEachTime(t *testing.T) {
 	}
 }
 
-// words returns the words of pages by path.
+// words returns the code words of pages by path.
 func words(pages map[string]string, root string) map[string]string {
 	out := make(map[string]string, len(pages))
 	for u, token := range pages {
@@ -125,7 +125,7 @@ func TestEachAddressThatPagesLinkToHasAnExpectation(t *testing.T) {
 	}
 }
 
-// read requests an address until it gets status 200, and follows redirects.
+// read requests an address, following redirects, until it gets status 200.
 func read(t *testing.T, u string) string {
 	t.Helper()
 	for range 5 {

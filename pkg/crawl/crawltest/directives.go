@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// addDirectives adds pages that forbid crawlers to index them or to follow their links, and pages that robots.txt
-// disallows.
+// addDirectives adds pages that forbid indexing or following their links, and pages that robots.txt disallows.
 func (s *Site) addDirectives(lab *page) {
 	hub := s.page(lab, "/lab/directives/")
 	robotsMeta := func(content string) string { return fmt.Sprintf("<meta name=\"robots\" content=%q>\n", content) }

@@ -53,7 +53,7 @@ func csv(_ string, paragraphs []string) []byte {
 	return []byte(b.String())
 }
 
-// pdf returns a document with one page per paragraph, in one of the standard fonts. The text must be ASCII.
+// pdf returns a document with one page per paragraph in a standard font. The text must be ASCII.
 func pdf(title string, paragraphs []string) []byte {
 	var b bytes.Buffer
 	var offsets []int
@@ -107,7 +107,7 @@ func wrap(text string, width int) []string {
 	return append(lines, line)
 }
 
-// docx returns a document with a heading and the given paragraphs.
+// docx returns a document with a heading and paragraphs.
 func docx(title string, paragraphs []string) []byte {
 	const (
 		types = `<?xml version="1.0" encoding="UTF-8"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">` +

@@ -2,8 +2,8 @@ package crawltest
 
 import "fmt"
 
-// addDuplicates adds pages that are available at more than one address. The same page links to all of these addresses,
-// so a crawler must choose the best one by its spelling alone.
+// addDuplicates adds pages with more than one address. A single page links to all of these addresses, so a crawler must
+// choose the best one by its spelling alone.
 func (s *Site) addDuplicates(lab *page) {
 	hub := s.page(lab, "/lab/duplicates/")
 	copyOf := func(p *page, address string) *page {
@@ -25,17 +25,17 @@ func (s *Site) addDuplicates(lab *page) {
 		s.inFavourOf(article, hub, fmt.Sprintf("/d/print/%d", i))
 		s.inFavourOf(article, hub, article.address+"?print=1")
 
-		// A canonical address that a template repeats on every page must be ignored.
+		// Crawlers must ignore a canonical address that a template repeats on every page.
 		s.page(hub, fmt.Sprintf("/d/template-%d", i)).head = canonical(article.address)
 
-		// This page is found only because its AMP version names it as canonical.
+		// Only the AMP version leads to this page, by naming it as canonical.
 		full := s.page(hub, fmt.Sprintf("/d/full/%d.html", i))
 		hub.links = hub.links[:len(hub.links)-1]
 		full.listed, full.named = false, true
 		full.depth++
 		s.inFavourOf(full, hub, fmt.Sprintf("/d/amp/%d", i))
 
-		// Canonical addresses that must be ignored: another host, the root, and an address that does not exist.
+		// Canonical addresses to ignore: another host, the root, and an address that does not exist.
 		s.page(hub, fmt.Sprintf("/d/canonical-away-%d", i)).head = canonical("{foreign}/original")
 		s.page(hub, fmt.Sprintf("/d/canonical-root-%d", i)).head = canonical("/")
 		s.page(hub, fmt.Sprintf("/d/canonical-itself-%d", i)).head = canonical(fmt.Sprintf("{own}/d/canonical-itself-%d", i))
@@ -43,7 +43,7 @@ func (s *Site) addDuplicates(lab *page) {
 		missing.answer = status(404)
 		s.page(hub, fmt.Sprintf("/d/canonical-missing-%d", i)).head = canonical(missing.address)
 
-		// Translations are separate pages. The only link to the German page is in the head of the English one.
+		// Translations are separate pages. Only the head of the English page links to the German one.
 		en, de := s.page(hub, fmt.Sprintf("/d/en/%d", i)), s.page(hub, fmt.Sprintf("/d/de/%d", i))
 		hub.links = hub.links[:len(hub.links)-1]
 		de.depth, de.lang = en.depth+1, "de"
@@ -52,8 +52,8 @@ func (s *Site) addDuplicates(lab *page) {
 	}
 }
 
-// inFavourOf adds a variant of the page p at the given address. The variant names p as its canonical page, and its text
-// is the same as that of p except for one line.
+// inFavourOf adds a variant of the page p at this address. It names p as canonical and has the same text except for one
+// line.
 func (s *Site) inFavourOf(p, hub *page, address string) {
 	c := s.register(hub, address, Expectation{Outcome: Skipped, Reason: Canonical, InFavourOf: p.address})
 	c.text, c.note = p.text, "This is another version of the page."

@@ -21,8 +21,8 @@ func french(token string) string {
 	return fmt.Sprintf("Le mot-clé de cette page, écrit à côté du phare où naît l'été : %s.", token)
 }
 
-// addEncodings adds compressed pages, and pages in several charsets. Some of these declare their charset in the header
-// or in the HTML, some declare a wrong one, and some declare none.
+// addEncodings adds compressed pages and pages in several charsets, which they declare in the header or in the HTML,
+// declare wrongly, or do not declare at all.
 func (s *Site) addEncodings(lab *page) {
 	hub := s.page(lab, "/lab/encodings/")
 	utf16LE := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)
@@ -31,7 +31,7 @@ func (s *Site) addEncodings(lab *page) {
 	for i := range s.casesPerKind() {
 		for name, c := range inOrder(map[string]struct {
 			language func(string) string
-			enc      encoding.Encoding // nil: UTF-8
+			enc      encoding.Encoding // nil means UTF-8
 			header   string
 			head     string
 		}{
@@ -53,7 +53,7 @@ func (s *Site) addEncodings(lab *page) {
 			p.answer = func(x *exchange) {
 				body := []byte(x.body)
 				if c.enc != nil {
-					// Characters that the encoding lacks become character references, as HTML editors write them.
+					// Like HTML editors, write characters that the encoding lacks as character references.
 					out, err := encoding.HTMLEscapeUnsupported(c.enc.NewEncoder()).Bytes(body)
 					if err != nil {
 						panic(fmt.Sprintf("crawltest: encoding %s: %v", x.page.address, err))

@@ -1,9 +1,9 @@
 package crawltest
 
-// Way is how a crawl discovers the pages of the site.
+// Way is how a crawl finds the pages of the site.
 type Way string
 
-// Ways to discover pages.
+// Ways to find pages.
 const (
 	ByLinks   Way = "links"   // starting at the root
 	BySitemap Way = "sitemap" // from the sitemap at SitemapPath
@@ -15,13 +15,13 @@ type Outcome string
 // Final states of an address.
 const (
 	Synched Outcome = "synched"  // a page with content, stored once
-	Skipped Outcome = "skipped"  // fetched and deliberately skipped
+	Skipped Outcome = "skipped"  // fetched and skipped on purpose
 	Failed  Outcome = "error"    // not available
 	LeftOut Outcome = "left out" // not a page of the site; never requested
 	Removed Outcome = "removed"  // a former page: deleted, or in the state error if a page still links to it
 )
 
-// Reason says why an address is not stored as a page.
+// Reason is why an address is not stored as a page.
 type Reason string
 
 // Reasons for not storing an address.
@@ -56,23 +56,23 @@ const (
 type Expectation struct {
 	Outcome    Outcome
 	Reason     Reason // empty for Synched
-	InFavourOf string // for Skipped: the address of the page that is kept
+	InFavourOf string // for Skipped: address of the page that is kept
 	Token      string // for Synched: a word that no other page contains
-	Sentence   string // for Synched: a sentence of the page's text, with letters that a wrong charset corrupts
+	Sentence   string // for Synched: a sentence of the page's text with letters that a wrong charset corrupts
 	Depth      int    // minimum number of links from the root
 }
 
-// leftOut is a link that the crawler must not follow. `ref` is the link as it appears in the page.
+// leftOut is a link that the crawler must not follow. `ref` is the link as the page has it.
 type leftOut struct {
 	ref    string
 	reason Reason
-	listed bool // also in the sitemap
+	listed bool // the sitemap lists it too
 }
 
-// Expected returns the expected result for each address that a crawl encounters if it discovers pages in the given way.
-// Addresses of pages and errors are absolute and spelled as the crawler spells them. Addresses that must not be
-// followed are spelled as in the link. The result is valid for the current state of the site, and for a crawl that is
-// limited by s.MaxDepth and s.Exclude.
+// Expected returns the expected result for each address that a crawl encounters if it finds pages this way. Addresses
+// of pages and errors are absolute and spelled like the crawler spells them; addresses that must not be followed are
+// spelled like the link. The result holds for the current state of the site and a crawl limited by s.MaxDepth and
+// s.Exclude.
 func (s *Site) Expected(way Way) map[string]Expectation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,8 +105,7 @@ func (s *Site) Expected(way Way) map[string]Expectation {
 	return out
 }
 
-// Pages returns the addresses that must be stored as pages. It maps each address to a word that occurs only in the text
-// of this page.
+// Pages returns the addresses that must be stored as pages, each with a word that occurs only in this page's text.
 func (s *Site) Pages(way Way) map[string]string {
 	out := make(map[string]string)
 	for u, e := range s.Expected(way) {

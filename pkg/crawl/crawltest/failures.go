@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// addFailures adds pages that are slow, fail temporarily, or always fail.
+// addFailures adds pages that are slow, or that fail sometimes or always.
 func (s *Site) addFailures(lab *page) {
 	hub := s.page(lab, "/lab/failures/")
 	later := func(x *exchange) {
@@ -50,7 +50,7 @@ func (s *Site) addFailures(lab *page) {
 		picture := s.register(hub, fmt.Sprintf("/f/picture-%d", i), Expectation{Outcome: Skipped, Reason: WrongType})
 		picture.answer = func(x *exchange) { x.send("image/png", []byte("\x89PNG\r\n\x1a\n"+strings.Repeat("\x00", 60))) }
 	}
-	// A crawler uses up all its attempts on each of these pages.
+	// Each of these pages uses up all of a crawler's attempts.
 	s.register(hub, "/f/500", Expectation{Outcome: Failed, Reason: ServerError}).answer = status(http.StatusInternalServerError)
 	s.register(hub, "/f/reset", Expectation{Outcome: Failed, Reason: Broken}).answer = cut
 	s.register(hub, "/f/torn", Expectation{Outcome: Failed, Reason: Broken}).answer = torn

@@ -38,7 +38,7 @@ func (letters) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Formats returns HTML that opens n nested formatting elements, all different.
+// Formats returns HTML that opens n different nested formatting elements.
 func Formats(n int) string {
 	var b strings.Builder
 	for i := range n {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// addLinks adds pages that can be reached only through unusual links, and links that do not point to pages.
+// addLinks adds pages that only unusual links lead to, and links that do not lead to pages.
 func (s *Site) addLinks(lab *page) {
 	hub := s.page(lab, "/lab/links/")
 	for i := range s.casesPerKind() {
@@ -56,10 +56,10 @@ func (s *Site) addLinks(lab *page) {
 	}
 }
 
-// list adds a link to the sitemap as well: the one that the last call of refuse added.
+// list adds the link of the last call of refuse to the sitemap too.
 func (s *Site) list() { s.left[len(s.left)-1].listed = true }
 
-// shell adds a page whose text is created by a script.
+// shell adds a page whose text a script creates.
 func (s *Site) shell(hub *page, i int) {
 	e := Expectation{Outcome: Failed, Reason: NeedsScripts}
 	if s.opts.Scripts {
@@ -70,7 +70,7 @@ func (s *Site) shell(hub *page, i int) {
 		var script strings.Builder
 		script.WriteString("const root = document.getElementById('root');\n")
 		for _, p := range text {
-			// Split the text, so that it does not occur in the source.
+			// Split the text, so that the source does not contain it.
 			words := strings.Fields(p)
 			fmt.Fprintf(&script, "{const p = document.createElement('p'); p.textContent = %q.split('|').reverse().join(' '); root.append(p)}\n", strings.Join(reversed(words), "|"))
 		}

@@ -6,37 +6,36 @@ import (
 	"strings"
 )
 
-// page is an address on the site.
+// page is an address of the site.
 type page struct {
 	address string // path and query, normalised according to RFC 3986, without parameters that have no effect
-	text    string // seed of the text; duplicates share it
+	text    string // seed of the text, shared by duplicates
 	note    string // line below the text
 	version int    // incremented by each change
 	depth   int    // minimum number of links from the root
-	linked  bool   // linked from a page whose links are followed
+	linked  bool   // a page whose links are followed links to it
 	listed  bool   // in the sitemap
 	named   bool   // found through the sitemap: a listed page names it as canonical
 	plain   bool   // may be changed and removed
-	off     bool   // was removed from the sitemap
-	gone    bool   // was removed
+	off     bool   // removed from the sitemap
+	gone    bool   // removed from the site
 	expect  Expectation
 
 	lang     string
 	head     string            // additional head elements
 	header   map[string]string // additional response headers
 	links    []link
-	language func(token string) string // returns a sentence in another script; nil: the page has none
-	answer   func(*exchange)           // nil: answers with the page as HTML
+	language func(token string) string // returns a sentence in another script; may be nil
+	answer   func(*exchange)           // nil answers with the page as HTML
 }
 
-// link is a link as it is written in a page. In it, the placeholder {own} stands for the site's scheme and host, and
-// {foreign} for those of another site.
+// link is a link as a page has it. {own} stands for the site's scheme and host, {foreign} for those of another site.
 type link struct {
 	href string
 	rel  string
 }
 
-// register adds an address with its expectation, and a link to it from the parent.
+// register adds an address with its expectation and a link from the parent.
 func (s *Site) register(parent *page, address string, e Expectation) *page {
 	p := s.orphan(address, e)
 	p.linked, p.depth = true, parent.depth+1
@@ -55,12 +54,12 @@ func (s *Site) orphan(address string, e Expectation) *page {
 	return p
 }
 
-// page adds a page that must be stored in the datastore.
+// page adds a page that a crawl must store.
 func (s *Site) page(parent *page, address string) *page {
 	return s.register(parent, address, Expectation{Outcome: Synched})
 }
 
-// refuse adds a link to the page `on`. The crawler must not follow the link, for the reason `why`.
+// refuse adds a link to the page `on` that the crawler must not follow, for the reason `why`.
 func (s *Site) refuse(on *page, href string, why Reason) {
 	on.links = append(on.links, link{href: href})
 	s.left = append(s.left, leftOut{ref: href, reason: why})
@@ -77,8 +76,8 @@ func (s *Site) absolute(href string) string {
 	return href
 }
 
-// fill replaces {own} and {foreign} with the addresses of the site and of the other site, which are unknown when pages
-// are created. The caller holds mu.
+// fill replaces {own} and {foreign} with the addresses of this and the other site, which are unknown when pages are
+// created. The caller holds mu.
 func (s *Site) fill(text string) string {
 	return strings.NewReplacer("{own}", s.base, "{foreign}", s.foreign).Replace(text)
 }
@@ -91,13 +90,13 @@ func (s *Site) title(p *page) string {
 	return fmt.Sprintf("The %s %s %d", pick(r, adjectives), pick(r, nouns), r.IntN(1_000_000))
 }
 
-// fact returns the sentence that a search for the page's code word must find.
+// fact returns the sentence with the page's code word, which a search must find.
 func (s *Site) fact(p *page) string {
 	return fmt.Sprintf("The code word of %s is %s.", s.title(p), s.token(p))
 }
 
-// sentence returns a sentence of the page's text. If the page is in another script, a crawler decodes the sentence
-// correctly only if it finds the right charset.
+// sentence returns a sentence of the page's text. For a page in another script, the crawler decodes it correctly only
+// with the right charset.
 func (s *Site) sentence(p *page) string {
 	if p.language != nil {
 		return p.language(s.token(p))

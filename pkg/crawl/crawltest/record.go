@@ -10,15 +10,15 @@ import (
 // Request is a request that the site has answered.
 type Request struct {
 	Path        string // with the query, as requested
-	Foreign     bool   // it was sent to the foreign host name
-	Conditional bool   // it contained a validator
-	Status      int    // 0: the connection was cut
+	Foreign     bool   // sent to the foreign host name
+	Conditional bool   // with a validator
+	Status      int    // 0 if the connection was cut
 	UserAgent   string
 	Start       time.Time
 	End         time.Time
 }
 
-// Requests returns the requests answered so far, in the order in which the answers were completed.
+// Requests returns the requests answered so far, in the order in which the answers ended.
 func (s *Site) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,7 +46,7 @@ func (s *Site) Peak() int {
 	return s.peak
 }
 
-// Times returns how often each path was requested, not counting requests to the foreign host name.
+// Times returns how often each path was requested, apart from requests to the foreign host name.
 func (s *Site) Times() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,7 +59,7 @@ func (s *Site) Times() map[string]int {
 	return n
 }
 
-// begin records the start of a request. The returned function records its end.
+// begin records the start of a request, and the returned function its end.
 func (s *Site) begin(r *http.Request) (*statusRecorder, func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +78,6 @@ func (s *Site) begin(r *http.Request) (*statusRecorder, func()) {
 	}
 }
 
-// statusRecorder is a response writer that records the status.
 type statusRecorder struct {
 	Request
 	http.ResponseWriter

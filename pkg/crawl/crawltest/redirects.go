@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// addRedirects adds redirects from addresses that are longer or shorter than their targets. Each page must be stored
-// under the address of the target.
+// addRedirects adds redirects from addresses longer or shorter than their targets. Each page must be stored under the
+// target's address.
 func (s *Site) addRedirects(lab *page) {
 	hub := s.page(lab, "/lab/redirects/")
 	for i := range s.casesPerKind() {
@@ -70,20 +70,18 @@ func (s *Site) addLoops(hub *page, i int) {
 	s.register(hub, itself, e).answer = redirect(http.StatusMovedPermanently, itself)
 }
 
-// hop adds a redirect that can be reached only through another redirect.
+// hop adds a redirect that only another redirect leads to.
 func (s *Site) hop(address string, code int, to string) {
 	s.pages[address] = &page{address: address, text: address, answer: redirect(code, to)}
 }
 
-// hidden adds an address that can be reached only through a redirect. It has the same content as the page given by
-// `of`.
+// hidden adds an address that only a redirect leads to, with the content of the page `of`.
 func (s *Site) hidden(address string, of *page) *page {
 	p := &page{address: address, text: of.text, lang: of.lang}
 	s.pages[address] = p
 	return p
 }
 
-// duplicateOf returns the expectation for a duplicate of a page.
 func duplicateOf(p *page) Expectation {
 	return Expectation{Outcome: Skipped, Reason: Duplicate, InFavourOf: p.address}
 }

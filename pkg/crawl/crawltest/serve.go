@@ -15,13 +15,12 @@ import (
 	"github.com/sluice/sluice/pkg/sleep"
 )
 
-// exchange is a request in progress.
 type exchange struct {
 	site *Site
 	page *page
 	w    *statusRecorder
 	r    *http.Request
-	try  int    // number of requests for the address, including this one
+	try  int    // number of requests for the address so far, including this one
 	body string // the page as HTML
 }
 
@@ -51,8 +50,8 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// find looks up the page for a request. If the address belongs to an endless series, find creates the page. `down` is
-// true during an outage.
+// find returns the page for a request, and creates it if the address belongs to an endless series. `down` is true
+// during an outage.
 func (s *Site) find(n *statusRecorder, r *http.Request) (x *exchange, down bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +63,7 @@ func (s *Site) find(n *statusRecorder, r *http.Request) (x *exchange, down bool)
 	if p == nil {
 		return nil, s.down
 	}
-	c := *p // a copy: the page may change while it is sent
+	c := *p // a copy, because the page may change while it is sent
 	if !s.down {
 		s.tries[address]++
 	}
@@ -97,8 +96,8 @@ func (x *exchange) send(mediaType string, body []byte) {
 	_, _ = x.w.Write(body)
 }
 
-// validators returns the validators for a body. The kind of validators depends on the page's address: a strong or weak
-// ETag, a time, or both.
+// validators returns the validators of a body. Depending on the page's address, they are a strong or weak ETag, a time,
+// or both.
 func (x *exchange) validators(body []byte) (tag string, modified time.Time) {
 	sum := sha256.Sum256(body)
 	strong := `"` + hex.EncodeToString(sum[:8]) + `"`
@@ -159,7 +158,7 @@ func torn(x *exchange) {
 	_, _ = io.WriteString(x.w, x.body[:len(x.body)/2])
 }
 
-// first returns a handler that answers the first n requests with `bad`, and all later requests with the page.
+// first returns a handler that answers the first n requests with `bad` and all others with the page.
 func first(n int, bad func(*exchange)) func(*exchange) {
 	return func(x *exchange) {
 		if x.try <= n {
@@ -177,7 +176,7 @@ func slow(x *exchange) {
 	}
 }
 
-// packed returns a handler that answers with the page, compressed by `pack` and declared with the given encoding.
+// packed returns a handler that answers with the page compressed by `pack` and declares this encoding.
 func packed(encoding string, pack func([]byte) []byte) func(*exchange) {
 	return func(x *exchange) {
 		x.w.Header().Set("Content-Encoding", encoding)
@@ -193,7 +192,7 @@ func deflated(b []byte) []byte {
 	return buf.Bytes()
 }
 
-// makeBomb returns n zero bytes, compressed. To be fast, it repeats one compressed megabyte.
+// makeBomb returns n zero bytes, compressed. For speed, it repeats one compressed megabyte.
 func makeBomb(n int64) []byte {
 	mega := Gzip(make([]byte, 1<<20))
 	return bytes.Repeat(mega, int((n+1<<20-1)>>20))

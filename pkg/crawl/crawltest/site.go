@@ -1,7 +1,7 @@
-// Package crawltest provides a web site for testing crawlers. The site has the features and faults of real sites:
-// redirects and loops, slow and failing pages, wrong charsets, compressed bodies and bombs, endless calendars, session
-// ids, duplicates, directives, documents, and sitemaps of every kind. It is served on loopback, is generated from a
-// seed, records every request, and knows the expected result of each address.
+// Package crawltest provides a web site for testing crawlers. It has the features and faults of real sites: redirects
+// and loops, slow and failing pages, wrong charsets, compressed bodies and bombs, endless calendars, session ids,
+// duplicates, directives, documents, and sitemaps of every kind. The site is generated from a seed and served on
+// loopback. It records every request and knows the expected result for each address.
 //
 // The package does not import the crawler, so that the crawler's own tests can use it.
 package crawltest
@@ -24,23 +24,22 @@ const MinPages = 300
 type Options struct {
 	// Seed determines texts and links. Sites with equal options are identical.
 	Seed uint64
-	// Pages is the number of pages that must be stored when the site is crawled by links, including the root. A crawl
-	// by sitemap finds a few pages that are not linked, and misses a few others. Minimum and default: MinPages.
+	// Pages is the number of pages that a crawl by links must store, including the root. A crawl by sitemap finds a few
+	// pages without links and misses a few others. Minimum and default: MinPages.
 	Pages int
 	// MaxDepth is the crawl depth in links from the root. Minimum: 4. Default: 5.
 	MaxDepth int
-	// Announce adds the sitemap to robots.txt. If it is not set, a crawler that starts at the root cannot find the
-	// sitemap and must follow links.
+	// Announce adds the sitemap to robots.txt. Otherwise, a crawler that starts at the root cannot find the sitemap and
+	// must follow links.
 	Announce bool
 	// CrawlDelay is the Crawl-delay in robots.txt. Default: none.
 	CrawlDelay time.Duration
 	// Slow is the response time of slow pages. Default: 100 ms.
 	Slow time.Duration
-	// BombBytes is the uncompressed size of a gzip bomb, which must exceed the crawler's limit per page. Default: 256
-	// MiB.
+	// BombBytes is the uncompressed size of a gzip bomb, which must exceed the crawler's page limit. Default: 256 MiB.
 	BombBytes int64
-	// Scripts must be set if the crawler has a browser. The crawler is then expected to store pages that scripts build.
-	// Otherwise it is expected to report an error for each of them.
+	// Scripts must be set if the crawler has a browser. It must then store pages that scripts build, and otherwise report
+	// an error for each.
 	Scripts bool
 }
 
@@ -52,11 +51,11 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Site is the generated site, an http.Handler that records its requests. It is safe for concurrent use.
+// Site is the generated site: an http.Handler that records its requests. It is safe for concurrent use.
 type Site struct {
 	opts    Options
 	bomb    []byte
-	modBase time.Time // Last-Modified of pages that have never changed
+	modBase time.Time // Last-Modified of pages that never changed
 
 	mu        sync.Mutex
 	base      string // scheme and host, set by Start
@@ -64,12 +63,12 @@ type Site struct {
 	pages     map[string]*page
 	order     []*page // in order of creation
 	left      []leftOut
-	news      *page // page that links to the pages created by Add
+	news      *page // page that links to the pages made by Add
 	added     int
 	nextPlain int     // counter from which Change, Remove and Unlist derive the next index in `plain`
-	plain     []*page // pages that Change, Remove and Unlist go through
+	plain     []*page // pages for Change, Remove and Unlist
 	down      bool
-	tries     map[string]int // answered requests, by address
+	tries     map[string]int // answered requests by address
 	log       []Request
 	now       int // requests in progress
 	peak      int
@@ -77,7 +76,7 @@ type Site struct {
 	done      chan struct{}
 }
 
-// New creates a site, which Start then serves.
+// New creates a site. Call Start to serve it.
 func New(o Options) (*Site, error) {
 	o = o.withDefaults()
 	switch {
@@ -152,7 +151,7 @@ func (s *Site) Close() error {
 	return err
 }
 
-// URL returns the address of the site's root, which ends in "/".
+// URL returns the address of the site's root, with a final "/".
 func (s *Site) URL() string { return s.At("/") }
 
 // At returns the address of a path on the site.
@@ -168,7 +167,7 @@ func (s *Site) MaxDepth() int { return s.opts.MaxDepth }
 // Exclude returns the path patterns that a crawl must exclude for Expected to hold.
 func (s *Site) Exclude() []string { return []string{"/excluded/", "*.draft.html"} }
 
-// Down starts or ends an outage, in which the site answers every request with 503.
+// Down starts or ends an outage, during which the site answers every request with 503.
 func (s *Site) Down(down bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

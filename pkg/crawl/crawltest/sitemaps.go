@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// Paths of the site's sitemaps. None of them is a usual location of sitemaps.
+// Paths of the site's sitemaps, none of which is a usual location.
 const (
 	SitemapPath    = "/maps/index.xml"      // all pages, in sitemaps of every kind except feeds
-	FeedsPath      = "/maps/feeds.xml"      // the sitemaps of SitemapPath, and feeds with only the newest pages
-	IncompletePath = "/maps/incomplete.xml" // the sitemaps of SitemapPath, and a truncated sitemap
+	FeedsPath      = "/maps/feeds.xml"      // the sitemaps of SitemapPath and feeds with only the newest pages
+	IncompletePath = "/maps/incomplete.xml" // the sitemaps of SitemapPath and a truncated sitemap
 	CyclePath      = "/maps/cycle.xml"      // lists itself, an index that lists CyclePath, and a page
 	FullPath       = "/maps/full.xml"       // FullEntries addresses that are not pages of the site
 	OverfullPath   = "/maps/overfull.xml"   // ten more addresses than FullPath
@@ -23,7 +23,7 @@ const (
 // FullEntries is the maximum number of addresses in a sitemap.
 const FullEntries = 50_000
 
-// kinds are the names of the sitemaps that the index at SitemapPath lists. Each contains a part of the pages.
+// kinds are the names of the sitemaps in the index at SitemapPath. Each contains some of the pages.
 var kinds = []string{"plain.xml", "packed.xml.gz", "packed-on-the-way.xml", "list.txt", "deeper.xml"}
 
 // Number of entries in a feed.
@@ -170,7 +170,7 @@ func (s *Site) atom(w io.Writer) {
 	_, _ = io.WriteString(w, b.String()+"</feed>\n")
 }
 
-// urlset returns a sitemap in XML. The names of its elements begin with `prefix`, which may be empty.
+// urlset returns an XML sitemap. Element names begin with `prefix`, which may be empty.
 func urlset(entries []entry, prefix, layout string) string {
 	var b strings.Builder
 	ns := "xmlns"

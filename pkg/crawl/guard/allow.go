@@ -10,11 +10,11 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/weburl"
 )
 
-// Allow lists addresses, ranges and hosts that the crawler may access although they are not on the public internet. The
-// zero value is an empty list. ParseAllow creates other lists.
+// Allow lists addresses, ranges and hosts outside the public internet that the crawler may access. The zero value is
+// empty; ParseAllow creates other lists.
 type Allow struct {
 	prefixes []netip.Prefix
-	hosts    map[string]bool // lower-case ASCII, without final dot
+	hosts    map[string]bool // lower-case ASCII without final dot
 	domains  []string        // ".intranet.example", for all subdomains
 }
 
@@ -22,11 +22,11 @@ type Allow struct {
 const maxAllowed = 1_000
 
 // ParseAllow parses a list of addresses ("10.1.2.3", "fd00::7"), ranges ("10.1.0.0/16"), host names
-// ("wiki.intranet.example") and wildcards for subdomains ("*.intranet.example"). It ignores empty entries. If the list
-// allows a host by name, connections to that name may use any private address.
+// ("wiki.intranet.example") and wildcards for subdomains ("*.intranet.example"). It ignores empty entries. Connections
+// to a host allowed by name may use any private address.
 //
 // No entry can allow link-local addresses (which include cloud metadata services), multicast addresses or tunnels. An
-// entry that lists only such addresses is an error.
+// entry with only such addresses is an error.
 func ParseAllow(list []string) (Allow, error) {
 	if len(list) > maxAllowed {
 		return Allow{}, fmt.Errorf("the list has %d entries; the limit is %d", len(list), maxAllowed)

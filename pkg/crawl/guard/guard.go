@@ -1,5 +1,5 @@
-// Package guard decides which addresses the crawler may connect to, by scheme, port and address. It checks before a
-// request and again at the time of connecting. Package crawl uses it for every connection.
+// Package guard decides by scheme, port and address what the crawler may connect to. It checks before a request and
+// again when connecting. Package crawl uses it for every connection.
 package guard
 
 import (
@@ -15,15 +15,15 @@ import (
 )
 
 // Guard decides which addresses may be connected to. The dialer calls it for every connection, after name resolution,
-// with the actual address of the socket. So neither unusual notations nor redirects nor changing DNS answers can bypass
+// with the actual address of the socket. Unusual notations, redirects and changing DNS answers therefore cannot bypass
 // it.
 type Guard struct {
 	AllowPrivate bool                       // allow everything that configuration can allow
 	Allow        Allow                      // addresses and hosts that are allowed individually
-	ownAddrs     func() ([]net.Addr, error) // returns the addresses of this machine; nil: queries the system
+	ownAddrs     func() ([]net.Addr, error) // returns the addresses of this machine; nil queries the system
 }
 
-// RefusedError reports the refused target and the reason.
+// RefusedError reports a refused target and the reason.
 type RefusedError struct {
 	target  string
 	reason  string
@@ -39,13 +39,13 @@ func (e *RefusedError) Error() string {
 	return text
 }
 
-// exemption says whether and how the configuration can allow addresses in a special range.
+// exemption says how the configuration can allow addresses in a special range, if at all.
 type exemption int
 
 const (
-	noExemption     exemption = iota // contains no web sites, only targets of attacks
-	exemptByAddress                  // by listing its addresses in Options.Allow
-	exemptByEither                   // by listing its addresses, or with Options.AllowPrivate
+	noExemption     exemption = iota // has no web sites, only targets of attacks
+	exemptByAddress                  // by listing addresses in Options.Allow
+	exemptByEither                   // by listing addresses, or with Options.AllowPrivate
 )
 
 // specialRange is a range outside the public internet.
@@ -66,7 +66,7 @@ const (
 	reasonUnassigned = "an unspecified address"
 )
 
-// specialRanges are the ranges in the IANA special-purpose registries of IPv4 and IPv6, and known metadata services.
+// specialRanges are the ranges in IANA's IPv4 and IPv6 special-purpose registries, and known metadata services.
 var specialRanges = []specialRange{
 	{netip.MustParsePrefix("127.0.0.0/8"), exemptByEither, reasonLoopback},
 	{netip.MustParsePrefix("::1/128"), exemptByEither, reasonLoopback},
@@ -112,8 +112,7 @@ var (
 	global6   = netip.MustParsePrefix("2000::/3") // all global unicast addresses of IPv6
 )
 
-// checkIP rejects an address that is not on the public internet. If the address embeds an IPv4 address, only that IPv4
-// address matters.
+// checkIP rejects an address outside the public internet. If the address embeds an IPv4 address, only that one matters.
 func (g Guard) checkIP(ip netip.Addr) error {
 	why := g.refusal(ip)
 	if why == "" {
@@ -155,9 +154,8 @@ func (g Guard) refusal(ip netip.Addr) string {
 	return ""
 }
 
-// blockedPorts lists the ports of services that are not web servers and might execute parts of a request as commands.
-// It contains the ports that the Fetch standard blocks and that are still in use, and the ports of common databases and
-// control planes.
+// blockedPorts lists the ports of services that are no web servers and might execute parts of a request as commands:
+// those that the Fetch standard blocks and that are still in use, and those of common databases and control planes.
 var blockedPorts = map[uint16]string{
 	7: "echo", 9: "discard", 19: "chargen", 20: "FTP", 21: "FTP", 22: "SSH", 23: "Telnet", 25: "SMTP", 37: "time",
 	53: "DNS", 69: "TFTP", 79: "finger", 110: "POP3", 111: "RPC", 113: "ident", 119: "NNTP", 123: "NTP",
@@ -180,8 +178,8 @@ func (g Guard) checkPort(port uint16) error {
 	return nil
 }
 
-// CheckURL rejects an address that can be recognised as forbidden without a name lookup, for example by its scheme or
-// port. Callers use it before they connect, to get a clear error early.
+// CheckURL rejects an address that is forbidden even without a name lookup, for example because of its scheme or port.
+// Callers use it before they connect, to get a clear error early.
 func (g Guard) CheckURL(u *url.URL) error {
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return fmt.Errorf("%s cannot be fetched: only http and https addresses are supported", u.Redacted())
@@ -209,7 +207,7 @@ func (g Guard) CheckURL(u *url.URL) error {
 	return nil
 }
 
-// IsPrivate reports whether an address is not on the public internet and so is accessible only because configuration
+// IsPrivate reports whether an address is outside the public internet, and so only accessible because configuration
 // allows it.
 func IsPrivate(a net.Addr) bool {
 	tcp, ok := a.(*net.TCPAddr)
@@ -235,7 +233,7 @@ func (g Guard) checkSocket(ip netip.Addr) error {
 	return nil
 }
 
-// control is called by the dialer after creating a socket and before connecting it.
+// control is called by the dialer between creating and connecting a socket.
 func (g Guard) control(_ context.Context, network, address string, _ syscall.RawConn) error {
 	switch network {
 	case "tcp4", "tcp6":
@@ -252,8 +250,7 @@ func (g Guard) control(_ context.Context, network, address string, _ syscall.Raw
 	return g.checkSocket(ap.Addr())
 }
 
-// Dial returns a dial function that applies the address guard, for use in a transport. A nil resolver selects the
-// system's resolver.
+// Dial returns a dial function for a transport that applies the address guard. A nil resolver means the system's.
 func (g Guard) Dial(connect time.Duration, resolver *net.Resolver) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		return g.Dialer(address, connect, resolver).DialContext(ctx, network, address)
@@ -270,13 +267,13 @@ func (g Guard) forAddress(address string) Guard {
 	return g
 }
 
-// Dialer returns a dialer that applies the address guard, for connections to one host and port.
+// Dialer returns a dialer for one host and port that applies the address guard.
 func (g Guard) Dialer(address string, connect time.Duration, resolver *net.Resolver) *net.Dialer {
 	return &net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second, Resolver: resolver, ControlContext: g.forAddress(address).control}
 }
 
-// Resolve returns the addresses of a target's host. It is used for requests through a proxy. It fails if the address
-// guard rejects the port or any of the addresses, because the proxy may connect to any of them.
+// Resolve returns the addresses of a target's host for requests through a proxy. It fails if the address guard rejects
+// the port or any of the addresses, because the proxy may connect to any of them.
 func (g Guard) Resolve(ctx context.Context, resolver *net.Resolver, target string) ([]netip.AddrPort, error) {
 	host, portText, err := net.SplitHostPort(target)
 	if err != nil {
