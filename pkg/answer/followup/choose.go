@@ -81,7 +81,7 @@ const (
 	sameFragment = 0.5  // minimum coverage of the earlier subject by a fragment about that subject
 	tolerance    = 0.15 // how much lower the coverage of the question may be in the result in context
 	wellCovered  = 0.6  // minimum coverage of the question by a result that answers it without a subject
-	uncovered    = 0.4  // maximum coverage of the question by a result that does not answer it
+	uncovered    = 0.4  // a result with a lower coverage of the question does not answer it
 	fewer        = 0.5  // the result in context covers too little if it has at most this fraction of the other's coverage
 )
 

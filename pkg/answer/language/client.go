@@ -14,7 +14,7 @@ var (
 	statedDate = regexp.MustCompile(`(?im)^[ \t]*(?:(?:the )?current (?:date|time|datetime|date and time|date/time|date & time)(?: is)?|today(?:'s date)?(?: is)?|now|` +
 		`aktuelles datum|heute(?: ist)?|heutiges datum|date (?:actuelle|du jour)|fecha actual|data (?:attuale|odierna|atual|de hoje)|huidige datum|текущая дата)[ :][^\n?]*\d[^\n?]*(?:\n|$)`)
 
-	// answerLanguage matches an instruction about the language of the answer at the end of a question.
+	// answerLanguage matches an instruction at the end of a question that names the answer's language.
 	answerLanguage = regexp.MustCompile(`(?i)(?:^|[\n.?!]\s*)\(?(?:please |bitte |por fav[o]r,? )?` +
 		`(?:(?:reply|answer|respond|write)(?: only| always)? in|(?:antworte|antworten sie)(?: bitte)? (?:auf|in)|(?:réponds|répondez|répondre) en|(?:responde|responda|contesta|conteste) (?:en|em)|` +
 		`(?:rispondi|rispondere) in|antwoord in(?: het)?|(?:отвечай|отвечайте|ответь|ответьте) (?:по-|на ))\s*\pL+(?: (?:only|language|языке|please|bitte))?\s*[.!]?\)?\s*$`)
