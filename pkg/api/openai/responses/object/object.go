@@ -124,7 +124,7 @@ var prefixes = map[string]string{TypeMessage: "msg_", TypeFileSearchCall: "fs_",
 // ItemID returns the id of a new item. `unique` must differ for each item.
 func ItemID(kind, unique string) string { return prefixes[kind] + unique }
 
-// OutputID returns the id of a response's output item, from which ResponseOf can tell the response.
+// OutputID returns the id of a response's output item. ResponseOf converts it back to the response's id.
 func OutputID(kind, responseID string, index int) string {
 	return ItemID(kind, strings.TrimPrefix(responseID, ResponsePrefix)+"_"+strconv.Itoa(index))
 }
