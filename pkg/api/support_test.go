@@ -55,7 +55,7 @@ func TestAnAnswerHasItsSentencesWithTheirSources(t *testing.T) {
 	}
 }
 
-// The answer halfSupported has a second sentence that no source supports.
+// halfSupported is an answer whose second sentence no source supports.
 const halfSupported = "The trial lasts 30 days. [1] The trial lasts 90 days [1]."
 
 // storeAnswer stores a conversation of one question and the answer, with its sources and sentences.
