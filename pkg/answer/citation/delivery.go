@@ -42,8 +42,8 @@ type Gate interface {
 func (d *Delivery) Use(g Gate) { d.gate = g }
 
 // NewDelivery returns a Delivery for the answer to a prompt. If the agent has no datastores, links are not checked,
-// because no document can have injected them. A prompt without documents does not suffice for that: earlier answers in
-// it may contain text from documents.
+// because no document can have injected them. If it has datastores, links are checked even without documents in the
+// prompt, because earlier answers may contain text from documents.
 func NewDelivery(p chat.Prompt, emit func(string) error) *Delivery {
 	d := &Delivery{fragments: p.Fragments, stop: stopFilter{sequences: p.Params.Stop}, emit: emit}
 	if p.Params.ResponseFormat == nil {

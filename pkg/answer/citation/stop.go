@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Delivery.Write returns ErrStopped once the answer has reached a stop sequence. The answer is then complete, and the
-// provider need not send more.
+// ErrStopped is the error of Delivery.Write once the answer has reached a stop sequence. The answer is then complete,
+// and the provider need not send more.
 var ErrStopped = errors.New("the answer has reached a stop sequence")
 
 // stopFilter ends the answer before the first complete stop sequence, even if the sequence spans several pieces. It

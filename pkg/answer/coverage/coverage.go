@@ -81,6 +81,7 @@ func documentName(f domain.Fragment) string {
 	}, f.DatasourceName)
 }
 
+// Empty reports whether the page has no fragments.
 func (p *Page) Empty() bool { return len(p.fragments) == 0 }
 
 // Languages returns the languages of the fragments.

@@ -58,7 +58,7 @@ var controlTokens = strings.NewReplacer(
 // quoted neutralises control tokens and citation marks in a document's text, and keeps the text readable.
 func quoted(text string) string { return citation.Neutral(controlTokens.Replace(text)) }
 
-// OneLine returns s with its white space collapsed, truncated to `characters` characters.
+// OneLine returns s with its white space collapsed, truncated to at most `characters` characters.
 func OneLine(s string, characters int) string {
 	s = strings.Join(strings.Fields(s), " ")
 	n := 0

@@ -76,6 +76,7 @@ func (p Plan) Searches() int {
 	return len(p.Questions)
 }
 
+// Model is a chat model that makes plans.
 type Model struct {
 	chat.Model
 	APIName string // sent if the model has no name of its own
