@@ -50,8 +50,8 @@ var keyPattern = regexp.MustCompile(`^[ -~]{1,200}$`)
 // replayedHeader marks a replayed response.
 const replayedHeader = "Idempotent-Replayed"
 
-// Maximum size of a stored response in bytes. Only responses to queries can exceed it; they are not stored, and a
-// repeated query is computed again.
+// Maximum size of a stored response in bytes. Only responses to queries can exceed it. A larger response is not stored,
+// so a repeated query is computed again.
 const maxStoredResponse = 1 << 20
 
 // Responses stores and replays responses.

@@ -17,6 +17,7 @@ type TokenWriter struct {
 	buffered string // the held-back character, and line breaks after it
 }
 
+// Write sends a piece.
 func (t *TokenWriter) Write(piece string) error {
 	if !t.Buffer {
 		return t.sendAll(piece)
@@ -29,6 +30,7 @@ func (t *TokenWriter) Write(piece string) error {
 	return t.sendAll(text[:cut])
 }
 
+// Close sends the rest of the text.
 func (t *TokenWriter) Close() error {
 	held := t.buffered
 	t.buffered = ""

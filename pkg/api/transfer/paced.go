@@ -59,7 +59,7 @@ type upload struct {
 	header  http.Header // header of the response
 }
 
-// LimitUpload limits the body to `limit` bytes, for handlers that read it themselves.
+// LimitUpload returns the request with a body of at most `limit` bytes, for handlers that read the body themselves.
 func LimitUpload(w http.ResponseWriter, r *http.Request, limit int64) *http.Request {
 	u := &upload{control: http.NewResponseController(w), header: w.Header()}
 	body := http.MaxBytesReader(w, r.Body, limit)
