@@ -12,12 +12,12 @@ type Interval struct {
 	High float64 `json:"high"`
 }
 
-// Number of bootstrap samples. With this many, the bounds of the interval are accurate to about 2% of its width.
+// Number of bootstrap samples. This many keep the interval's bounds accurate to about 2% of its width.
 const resamples = 2000
 
 // Bootstrap returns the mean of the values and its confidence interval. The interval runs from the 2.5th to the 97.5th
-// percentile of the means of samples drawn with replacement. The result is deterministic. Without values, it is a zero
-// Interval.
+// percentile of the means of samples drawn with replacement. The result is deterministic. If there are no values, it is
+// a zero Interval.
 func Bootstrap(values []float64) Interval {
 	return BootstrapMeans([][]float64{values})
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Grades maps each document that is relevant to a question to its grade, which is above 0.
+// Grades maps a question's relevant documents to their grades, which are above 0.
 type Grades map[string]int
 
 // Relevant returns the question's documents with a grade above 0.

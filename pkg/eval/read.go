@@ -57,10 +57,10 @@ func ReadDocuments(r io.Reader, each func(Document) error) error {
 	})
 }
 
-// ReadQuestions reads questions: one JSON object per line with _id and text. It also reads three fields that are not
-// part of the BEIR format: "relevant" (ids of relevant documents), "answer" (a text that relevant fragments contain, or
-// a list of alternatives) and "filters" (an object). A question without _id gets its line number as id. Duplicate ids
-// and a file without questions are errors.
+// ReadQuestions reads questions: one JSON object per line with _id and text. It also reads three fields outside the
+// BEIR format: "relevant" (ids of relevant documents), "answer" (a text that relevant fragments contain, or a list of
+// alternatives) and "filters" (an object). A question without _id gets its line number as id. Duplicate ids and a file
+// without questions are errors.
 func ReadQuestions(r io.Reader) ([]Question, error) {
 	var questions []Question
 	seen := map[string]int{}

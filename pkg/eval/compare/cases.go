@@ -46,7 +46,7 @@ func (n *Names) find(name string) []string {
 // judgements.
 type Truth struct {
 	Cases   []Case
-	Unknown []string // judged documents that are not in the datastore, without duplicates, in order of appearance
+	Unknown []string // judged documents not in the datastore, without duplicates, in order of appearance
 	Without []string // ids of the questions without expected results, which are skipped
 }
 

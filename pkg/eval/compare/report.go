@@ -28,7 +28,7 @@ type SkippedMode struct {
 // answer.
 type Level struct {
 	Name        string       `json:"level"`
-	Questions   int          `json:"questions"` // number of questions that are judged at this level
+	Questions   int          `json:"questions"` // number of questions judged at this level
 	Modes       []ModeReport `json:"modes"`
 	Differences []Difference `json:"differences,omitempty"` // differences of every other mode from the first one
 }

@@ -1,6 +1,6 @@
-// Package generate uses a chat model to generate questions from a datastore's content. It takes a sample of the chunks
-// and asks for one question with its answer per chunk. It checks the model's output where it can: the answer must be in
-// the chunk, and the question must not be copied from it.
+// Package generate uses a chat model to generate questions from a datastore's content. It samples the chunks and
+// requests one question with its answer per chunk. It checks the model's output where it can: the answer must be in the
+// chunk, and the question must not be copied from it.
 package generate
 
 import (

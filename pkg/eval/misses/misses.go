@@ -1,5 +1,5 @@
 // Package misses explains why a search does not return the expected results of a question. It follows a result on its
-// way from the document to the ranking, and finds the step at which the result was lost.
+// way from the document to the ranking and finds the step at which the result was lost.
 package misses
 
 import (
@@ -90,7 +90,7 @@ type Service interface {
 type Options struct {
 	DatastoreID string
 	K           int // number of results that count
-	Max         int // maximum number of misses that are explained
+	Max         int // maximum number of misses to explain
 	Concurrency int // simultaneous questions, at least 1
 }
 
@@ -101,7 +101,7 @@ type Result struct {
 	Misses    []Miss `json:"misses"` // the first ones, in the order of the questions
 }
 
-// Find asks all questions with the service's defaults, and explains the first o.Max misses. A question is a miss if none
+// Find asks all questions with the service's defaults and explains the first o.Max misses. A question is a miss if none
 // of its relevant documents is among the first o.K documents, or if none of its answers is in the first o.K fragments.
 func Find(ctx context.Context, s Service, cases []compare.Case, o Options) (Result, error) {
 	missed := make([]bool, len(cases))

@@ -81,8 +81,8 @@ func (t *tracer) content(ctx context.Context, id string) (lost Miss, chunks map[
 	return lost, nil, nil
 }
 
-// isTarget returns the datasource id of the expected document that contains the chunk. It returns "" if the search need
-// not find the chunk.
+// isTarget returns the datasource id of the expected document that contains the chunk. It returns "" if the search does
+// not have to find the chunk.
 func (t *tracer) isTarget(chunkID string) string {
 	for _, target := range t.targets {
 		if target.chunks[chunkID] {

@@ -6,7 +6,7 @@ import (
 	"github.com/sluice/sluice/pkg/client"
 )
 
-// CreateAgent creates an agent that answers from the datastores, and returns its id.
+// CreateAgent creates an agent that answers from the datastores and returns its id.
 func (s *Service) CreateAgent(ctx context.Context, name string, datastoreIDs ...string) (id string, err error) {
 	made, err := s.client.CreateAgent(ctx, client.AgentCreate{Name: name, DatastoreIds: &datastoreIDs})
 	return value(made).Id, err
@@ -77,7 +77,7 @@ func (s *Service) Continue(ctx context.Context, agentID, conversationID, questio
 	return a, nil
 }
 
-// Stream sends a question to an agent in a new conversation, and calls `each` with the pieces of the answer as they
+// Stream sends a question to an agent in a new conversation and calls `each` with the pieces of the answer as they
 // arrive. It returns the conversation's id. Errors within the stream are *client.Error with status 200.
 func (s *Service) Stream(ctx context.Context, agentID, question string, each func(piece string)) (conversationID string, err error) {
 	said, err := s.client.StreamAgent(ctx, agentID, client.AgentQuery{Query: question}, func(piece string) error {

@@ -85,7 +85,7 @@ func (s *Service) Query(ctx context.Context, datastoreID string, q Query) ([]Fra
 // Explained is the result of a query with an explanation of the ranking.
 type Explained struct {
 	Fragments []ExplainedFragment // best first
-	Dropped   []DroppedChunk      // the best chunks that are not returned
+	Dropped   []DroppedChunk      // the best chunks not returned
 }
 
 // ExplainedFragment is a search result with its ranks.
@@ -108,7 +108,7 @@ type Ranks struct {
 type DroppedChunk struct {
 	ChunkID string
 	Reason  string // such as duplicate or merged
-	For     string // id of the chunk that is returned in its place
+	For     string // id of the chunk returned in its place
 }
 
 // Explain is like Query, but also returns how the fragments were ranked.

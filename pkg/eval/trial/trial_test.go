@@ -16,8 +16,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fake is a service with documents whose ids are numbers. With small chunks, a query finds document 1; otherwise it
-// finds document 0.
+// fake is a service with documents whose ids are numbers. If the chunks are small, a query finds document 1; otherwise
+// it finds document 0.
 type fake struct {
 	documents int
 	text      string
