@@ -246,7 +246,7 @@ func (p *Proxy) pipe(l *link, to, from net.Conn) {
 	}
 }
 
-// delay waits for as long as the mode delays n bytes, and returns how many of them may pass. `last` is true if the mode
+// delay waits for as long as the mode delays n bytes and returns how many of them may pass. `last` is true if the mode
 // then ends the connection. `allowed` is -1 if the connection ends before any byte may pass.
 func (p *Proxy) delay(l *link, n int) (allowed int, last bool) {
 	for {
