@@ -107,7 +107,7 @@ func (p *parser) filter(v any, field string, depth int) *Filter {
 
 const example = `{"type": "eq", "key": "team", "value": "docs"}`
 
-// closed adds a fault for each field that a filter with the operator `op` cannot have. A null field counts as missing.
+// closed adds a fault for each field that a filter with operator `op` cannot have. A null field counts as missing.
 func (p *parser) closed(object map[string]any, field string, op Op, allowed ...string) {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains(allowed, name) && object[name] != nil {

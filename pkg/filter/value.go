@@ -165,7 +165,7 @@ const (
 )
 
 // Time returns the time of a text in RFC 3339 form ("2006-01-02T15:04:05+01:00"), or the first moment of a day
-// ("2006-01-02"). Without a time zone, the time is in UTC. It returns false for all other values.
+// ("2006-01-02"). If there is no time zone, the time is in UTC. It returns false for all other values.
 func (v Value) Time() (time.Time, bool) {
 	s := v.text
 	if len(s) < minDateBytes || len(s) > maxDateBytes || s[4] != '-' || s[7] != '-' || s[0] < '0' || s[0] > '9' {
