@@ -6,7 +6,7 @@
 // Input is untrusted, and some files kill the process that reads them: a few hundred bytes can request terabytes, and
 // Go cannot recover from running out of memory. So an Extractor parses in child processes; only small plain text and
 // CSV files may be read in its own process (see Options.Direct). A child runs the same binary, with limits on address
-// space and CPU time. The Extractor passes it one document after another, and replaces it when it dies. If a document
+// space and CPU time. The Extractor passes it one document after another and replaces it when it dies. If a document
 // kills its child, only this document fails, with an *Error. Every main and TestMain that may create an Extractor must
 // call RunChildIfAsked first.
 //

@@ -39,7 +39,7 @@ type Options struct {
 	// rest. Default: the number of processors, but at most 4, plus 1.
 	Concurrency int
 	// Direct is the maximum size, in bytes, of plain text and CSV files that are read in this process. Their readers
-	// are simple and take linear time, so these files need not wait for a child. With the default of 0, no file is read
+	// are simple and take linear time, so these files do not have to wait for a child. By default (0), no file is read
 	// in this process.
 	Direct int64
 	// MaxMemory is the maximum memory for reading one document, in bytes. Default 2 GiB.
@@ -136,8 +136,8 @@ type Request struct {
 	URL       string    // address of the page; "" if none
 	// PlainRows is set to write table rows as tab-separated cells instead of "column: value; …".
 	PlainRows bool
-	// Languages are the languages of scanned pages in Tesseract's notation, such as eng or deu. Without any, the
-	// installed languages that use a page's script are tried.
+	// Languages are the languages of scanned pages in Tesseract's notation, such as eng or deu. If there are none, the
+	// installed languages for a page's script are tried.
 	Languages []string
 	// Defer makes Extract fail with an error of kind Scanned if text must be recognised in pictures, because
 	// recognition takes seconds per page. It has no effect if Tesseract is not installed.
@@ -223,8 +223,8 @@ func (x *Extractor) Locate(ctx context.Context, req Request, passages []Passage)
 	return answer.Rectangles, err
 }
 
-// task tells a child what to do with a document: to draw the page `page` or to locate `passages`. If neither is set,
-// the child reads the document.
+// task tells a child what to do with a document: draw page `page`, or locate `passages`. If neither is set, the child
+// reads the document.
 type task struct {
 	page       int
 	passages   []Passage
@@ -277,7 +277,7 @@ func (x *Extractor) ask(ctx context.Context, req Request, t task) (none sandbox.
 	return x.askNext(ctx, req, t)
 }
 
-// askNext waits until it is the turn of the request's workspace, and then passes the request to a child.
+// askNext waits until it is the turn of the request's workspace and then passes the request to a child.
 func (x *Extractor) askNext(ctx context.Context, req Request, t task) (none sandbox.Answer, err error) {
 	f, size, err := openDocument(req.Path)
 	if err != nil {

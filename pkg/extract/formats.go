@@ -28,8 +28,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/zip"
 )
 
-// formats is the registry of formats, in the order of detection: text formats that are recognised by content come
-// before those that are recognised only by name.
+// formats is the registry of formats, in the order of detection: text formats recognised by content come before those
+// recognised only by name.
 var formats = format.NewRegistry(
 	pdf.Format,
 	image.PNG,

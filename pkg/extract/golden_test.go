@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// TestGolden reads a sample document of every format, and compares its structure and text with a golden file.
+// TestGolden reads a sample document of every format and compares its structure and text with a golden file.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(extracttest.Documents, "*.*"))

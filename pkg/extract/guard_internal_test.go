@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/sandbox"
 )
 
-// AskChild makes a child do something that no parser should do, and returns the child's answer.
+// AskChild makes a child do something that no parser should do and returns the child's answer.
 func AskChild(t *testing.T, x *Extractor, what string) (string, error) {
 	t.Helper()
 	doc, err := x.Extract(t.Context(), Request{Reader: strings.NewReader(MisbehavePrefix + what), Name: "a.txt"})

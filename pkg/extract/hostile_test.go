@@ -110,7 +110,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestMessagesAreOneClearLine reads damaged files, and checks the messages that users see.
+// TestMessagesAreOneClearLine reads damaged files and checks the messages that users see.
 func TestMessagesAreOneClearLine(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

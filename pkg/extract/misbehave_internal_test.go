@@ -21,7 +21,7 @@ import (
 // the action follows, with its argument after a space.
 const MisbehavePrefix = "!misbehave "
 
-// misbehave does what a document with MisbehavePrefix asks for, and returns the outcome as the document's text. It
+// misbehave does what a document with MisbehavePrefix asks for and returns the outcome as the document's text. It
 // parses all other documents.
 func misbehave(ctx context.Context, src format.Source, lim format.Limits, emit func(domain.Block) error) (*domain.Document, error) {
 	head := make([]byte, 4096)

@@ -71,7 +71,7 @@ func packedBookPDF(pages, fonts int) []byte {
 	return b.Bytes()
 }
 
-// TestMemoryDoesNotGrowWithPages reads books with many pages in a child, and checks the child's peak memory.
+// TestMemoryDoesNotGrowWithPages reads books with many pages in a child and checks the child's peak memory.
 func TestMemoryDoesNotGrowWithPages(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

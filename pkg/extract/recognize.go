@@ -16,9 +16,9 @@ import (
 	"github.com/sluice/sluice/pkg/extract/tesseract"
 )
 
-// maxScanRounds is the number of times that a document may ask for text recognition. The first round covers pages
-// without text, and samples of pages with a text layer. If the text layers of the samples do not match the pictures, a
-// second round covers the other pages.
+// maxScanRounds is how many times a document may request text recognition. The first round covers pages without text,
+// and samples of pages with a text layer. If the text layers of the samples do not match the pictures, a second round
+// covers the other pages.
 const maxScanRounds = 2
 
 // Recognition describes the OCR program.
@@ -97,7 +97,7 @@ type recognition struct {
 	installed []string
 	out       *os.File // receives the recognised pages
 	done      int      // number of pages so far
-	missing   []string // languages that were asked for and are not installed
+	missing   []string // requested languages that are not installed
 }
 
 // pages recognises the text on the given pages. Workspaces take turns page by page, so a long document does not hold up

@@ -103,8 +103,8 @@ func wideLabel(label string) bool {
 	return strings.HasPrefix(label, "utf-16") || strings.HasPrefix(label, "utf-32")
 }
 
-// Wide returns the name of the encoding if the text is UTF-16 or UTF-32, or "" otherwise. It looks at the byte order
-// mark and at the positions of zero bytes. `skip` is the length of the mark.
+// Wide returns the name of the encoding if the text is UTF-16 or UTF-32, or "" otherwise. It checks the byte order mark
+// and the positions of zero bytes. `skip` is the length of the mark.
 func Wide(data []byte) (name string, skip int) {
 	for _, m := range []struct{ mark, name string }{
 		{"\xff\xfe\x00\x00", "utf-32le"}, {"\x00\x00\xfe\xff", "utf-32be"},

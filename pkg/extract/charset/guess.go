@@ -25,7 +25,7 @@ const (
 	costCapital    = 1.2 // a capital after a small letter, or the reverse: sign of a wrong code page
 	costMisplaced  = 1.0 // a valid character in a wrong position: a quotation mark within a word, mixed scripts
 	costLetter     = 0.8 // a letter outside the alphabet; any text contains a few, in names and loanwords
-	costSign       = 0.6 // any other symbol, or half-width kana, which are single bytes in Shift-JIS and so are common in noise
+	costSign       = 0.6 // any other symbol, or half-width kana: single bytes in Shift-JIS, so common in noise
 	costRare       = 0.5 // a character of the right script that is used in hardly any word
 	costOther      = 0.4 // a letter of another script among two-byte characters, where a few are usual
 	costFrame      = 0.2 // a box-drawing character, common in DOS files, or a symbol among two-byte characters

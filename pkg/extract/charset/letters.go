@@ -1,7 +1,7 @@
 package charset
 
 // alphabet holds the non-ASCII letters of a language, most frequent first. They distinguish text in that language from
-// text that was decoded in the wrong encoding.
+// text decoded in the wrong encoding.
 type alphabet struct {
 	lang    string // ISO 639-3 code in whatlanggo; "" if whatlanggo does not know the language
 	letters string

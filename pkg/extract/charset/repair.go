@@ -49,7 +49,7 @@ func (t *Evidence) InvalidEncoding(name string) *charmap.Charmap {
 	return single
 }
 
-// bonusSequence is added to the score of each character that is stored as a valid UTF-8 sequence, because text in other
+// bonusSequence is added to the score of each character stored as a valid UTF-8 sequence, because text in other
 // encodings rarely contains such sequences.
 const bonusSequence = 0.3
 
@@ -71,7 +71,7 @@ func (t *Evidence) mixedScore() float64 {
 	return best + bonusSequence*float64(t.validSequences)/float64(t.validSequences+t.Bad)
 }
 
-// repairUTF8 decodes the stray bytes in UTF-8 text with the encoding `stray`, and returns the text as valid UTF-8.
+// repairUTF8 decodes the stray bytes in UTF-8 text with the encoding `stray` and returns the text as valid UTF-8.
 func repairUTF8(data []byte, stray *charmap.Charmap) string {
 	// The transformer has no errors of its own.
 	text, _, _ := transform.Bytes(&Repairer{Encoding: stray}, data)

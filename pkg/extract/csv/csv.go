@@ -20,7 +20,7 @@ var Format = format.Format{
 	Extensions: []string{".csv", ".tsv", ".tab"}, Name: "CSV", Label: "CSV", Text: true, Read: read,
 }
 
-// read finds the separator that fits the first lines best, and then reads the file record by record.
+// read finds the separator that fits the first lines best and then reads the file record by record.
 func read(p *format.Parser) error {
 	src, err := p.TextReader("csv", "")
 	if err != nil {
@@ -298,8 +298,8 @@ func quotedField(s, sep string, escaped bool) (field, rest string, closed bool) 
 	}
 }
 
-// separators lists the possible separators in the order in which they are tried. Each has an edge, which is a bonus
-// that is added to its score. The rarer a separator is in ordinary text and numbers, the higher its edge.
+// separators lists the possible separators in the order they are tried. Each has an edge: a bonus added to its score.
+// The rarer a separator is in ordinary text and numbers, the higher its edge.
 var separators = []struct {
 	r    rune
 	edge float64

@@ -13,8 +13,8 @@ import (
 // maxChunkNesting is the maximum nesting depth of embedded documents.
 const maxChunkNesting = 2
 
-// chunk reads a whole document that is embedded between the paragraphs of this one: a web page, plain text, or another
-// docx. `id` names the relationship to the embedded document.
+// chunk reads a whole document embedded between the paragraphs of this one: a web page, plain text, or another docx.
+// `id` names the relationship to the embedded document.
 func (w *walker) chunk(id string) {
 	rel, ok := w.rels[id]
 	if !ok || rel.External || w.r.nesting >= maxChunkNesting || w.r.seen[rel.Target] {

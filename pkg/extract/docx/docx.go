@@ -21,7 +21,7 @@ type reader struct {
 	styles    styles
 	numbering *numbering
 	notes     *notes
-	seen      map[string]bool // names of parts that have been read, and texts of headers and footers that have been emitted
+	seen      map[string]bool // names of read parts, and texts of emitted headers and footers
 	nesting   int             // nesting depth of embedded documents
 	titles    int             // number of body paragraphs in a title style
 	title     string          // text of the first of these title paragraphs

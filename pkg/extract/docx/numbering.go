@@ -171,7 +171,7 @@ func (n *numbering) levelOf(numID, level, style string) int {
 	return listLevel(level)
 }
 
-// next advances the list to its next paragraph at level `at`, and returns that paragraph's label with the separator
+// next advances the list to its next paragraph at level `at` and returns that paragraph's label with the separator
 // after it. It returns "" for bullets and unknown lists.
 func (n *numbering) next(numID string, at int) string {
 	list := n.lists[numID]

@@ -223,7 +223,7 @@ func (w *walker) paragraphProperties() {
 	})
 }
 
-// runProperties records whether the current run is bold, and adds a warning if its text is hidden.
+// runProperties records whether the current run is bold and adds a warning if its text is hidden.
 func (w *walker) runProperties() {
 	w.sc.Each(func(e xml.StartElement) bool {
 		switch e.Name.Local {

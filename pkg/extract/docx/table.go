@@ -19,7 +19,7 @@ type tableReader struct {
 
 type row struct {
 	cells   []cell
-	before  int // number of columns that are skipped before the first cell
+	before  int // number of columns skipped before the first cell
 	header  bool
 	deleted bool
 }

@@ -10,8 +10,8 @@ const (
 	minLinkedPercent = 60
 	// minListingPercent is the minimum percentage of a source listing's letters that are in code.
 	minListingPercent = 80
-	// docsLink is the text of the links that Sphinx puts into source listings. Such a link takes the reader from a
-	// definition to its documentation.
+	// docsLink is the text of the links that Sphinx puts into source listings. Such a link leads from a definition to
+	// its documentation.
 	docsLink = "[docs]"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/scan"
 )
 
-// HeadBytes is the number of bytes at the start of a document that are used to detect its format.
+// HeadBytes is the number of bytes at the start of a document used to detect its format.
 const HeadBytes = 4096
 
 // Source is a document to parse: its content, with random access, and its metadata.

@@ -49,7 +49,7 @@ type Format struct {
 	// Scanned lays out pages whose text was recognised in pictures. Only one format has this function, so the pages may
 	// come from a document in another format.
 	Scanned func(p *Parser, pages []scan.Page) error
-	// Piece reads text in this format that is embedded in a document of another format and decoded to UTF-8. Piece is
+	// Piece reads text in this format that is embedded in a document in another format and decoded to UTF-8. Piece is
 	// nil if no other format embeds this one.
 	Piece func(p *Parser, text io.Reader) error
 }

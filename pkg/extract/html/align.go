@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// shingleWords is the number of words in a shingle, a sequence of words that is looked up as a unit. Shorter sequences
-// would too often match by accident.
+// shingleWords is the number of words in a shingle, a sequence of words looked up as a unit. Shorter sequences would
+// too often match by accident.
 const shingleWords = 4
 
 // extractIndex looks up a page's text in the extract, the output of an article extractor. Extractors find the main

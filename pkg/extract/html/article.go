@@ -17,14 +17,15 @@ import (
 
 // Thresholds for recognising the parts of an article, in letters.
 const (
-	maxAsideLetters  = 600 // maximum size of an aside that is recognised only by its name
+	maxAsideLetters  = 600 // maximum size of an aside recognised only by its name
 	labelLetters     = 80  // size below which a line without sentence punctuation is a label
 	maxBylineLetters = 120 // maximum size of a line with the author or the date
 )
 
 // article chooses the blocks of a page that declares itself an article. It starts with the element that the page marks
-// as the article's body. Without such an element, it starts with the blocks that the go-readability library selects. It
-// then removes asides, bylines and links to other articles. It returns nil if too little of the page would be left.
+// as the article's body. If there is no such element, it starts with the blocks that the go-readability library
+// selects. It then removes asides, bylines and links to other articles. It returns nil if too little of the page would
+// be left.
 func (p *reader) article(page string, blocks []block, main []bool, t *pageTree, region *html.Node, self string) []bool {
 	keep := make([]bool, len(blocks))
 	if body := t.articleBody(region); body != nil {

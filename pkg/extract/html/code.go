@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// lineNumberClasses are the classes that highlighters give to line numbers and buttons in code.
+// lineNumberClasses are the classes that highlighters use for line numbers and buttons in code.
 var lineNumberClasses = []string{
 	"lineno", "linenos", "linenodiv", "line-number", "line-numbers", "line-numbers-rows", "linenumber", "lnt", "gutter", "rouge-gutter",
 	"blob-num", "hljs-ln-numbers", "code-gutter", "cm-gutters", "CodeMirror-gutter", "copy", "copybtn", "copy-button", "copy-btn", "btn-copy",
@@ -28,7 +28,7 @@ func isLineNumber(n *html.Node) bool {
 	return false
 }
 
-// codeText returns the text of code. It keeps line breaks and indentation, and drops line numbers and buttons.
+// codeText returns the text of code. It keeps line breaks and indentation and drops line numbers and buttons.
 func codeText(n *html.Node) string {
 	var b strings.Builder
 	newline := func() {

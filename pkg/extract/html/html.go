@@ -166,8 +166,8 @@ func measurePage(doc *html.Node) (nodes, visible int) {
 	return nodes, visible
 }
 
-// readPiece emits the whole content of HTML that is embedded in another format. It reads the HTML as XHTML if the
-// source is declared as XHTML.
+// readPiece emits the whole content of HTML embedded in another format. It reads the HTML as XHTML if the source is
+// declared as XHTML.
 func readPiece(in *format.Parser, r io.Reader) error {
 	data, err := io.ReadAll(r)
 	if err != nil {

@@ -81,7 +81,7 @@ func (w *walker) inline(n *html.Node) string {
 	return format.OneLine(b.String())
 }
 
-// inlineTo writes an element's text, and records its links if `links` is not nil.
+// inlineTo writes an element's text and records its links if `links` is not nil.
 func (w *walker) inlineTo(b *strings.Builder, n *html.Node, links *[]domain.BlockLink) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		switch {

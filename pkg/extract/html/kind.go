@@ -55,7 +55,7 @@ func hasMainPartClass(doc *html.Node) bool {
 	return false
 }
 
-// countEntries counts blog entries that are marked with microformats.
+// countEntries counts blog entries marked with microformats.
 func countEntries(doc *html.Node) int {
 	count := 0
 	for n := range doc.Descendants() {

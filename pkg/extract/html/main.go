@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// mainContent emits a page's main content, and returns false if there was nothing to emit. `page` is the page's source,
+// mainContent emits a page's main content and returns false if there was nothing to emit. `page` is the page's source,
 // or "" if the page is too large for the article extractor.
 //
 // Content is everything in the page's main region except menus and similar parts; see the method surroundings. If the
@@ -40,8 +40,7 @@ func (p *reader) mainContent(doc *html.Node, page string, f *pageFacts, visible 
 	return p.emitKept("main", blocks, main)
 }
 
-// pageBlocks reads the blocks in `root`, which is a part of the page. It skips the elements in `drop` with everything
-// in them.
+// pageBlocks reads the blocks in `root`, a part of the page. It skips the elements in `drop` with everything in them.
 func (p *reader) pageBlocks(doc, root *html.Node, drop map[*html.Node]bool) ([]block, error) {
 	var blocks []block
 	w := &walker{

@@ -33,8 +33,7 @@ type weight struct {
 	clear           clearWeight
 }
 
-// maxHeadingLetters is the maximum length, in letters, of headings that are compared with the entries in a table of
-// contents.
+// maxHeadingLetters is the maximum length, in letters, of headings compared with the entries in a table of contents.
 const maxHeadingLetters = 500
 
 // clearWeight is like weight, but does not count the text inside elements such as nav and footer.

@@ -107,7 +107,7 @@ func (r *revealer) measure(doc *html.Node) {
 
 var quotedName = regexp.MustCompile(`['"#]([A-Za-z][\w:.-]{0,99})['"]`)
 
-// survey records which control opens which element, and counts the hidden elements with the same rowKey. It ignores
+// survey records which control opens which element and counts the hidden elements with the same rowKey. It ignores
 // controls in menus and banners.
 func (r *revealer) survey(n *html.Node) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {

@@ -56,8 +56,8 @@ func (t *pageTree) content(region *html.Node) (*html.Node, map[*html.Node]side) 
 	}
 }
 
-// containsHeadings reports whether the element `child` contains all main headings of the element `parent`. If there are
-// none, `child` must contain all headings and nearly all the prose of `parent`.
+// containsHeadings reports whether `child` contains all main headings of `parent`. If there are none, `child` must
+// contain all headings and nearly all the prose of `parent`.
 func (t *pageTree) containsHeadings(child, parent *html.Node) bool {
 	switch child.DataAtom {
 	case atom.P, atom.Pre, atom.Ul, atom.Ol, atom.Dl, atom.Li, atom.Blockquote, atom.Figure, atom.Details,
@@ -311,7 +311,7 @@ func (s *boilerplateFinder) dropLeadingLists(root *html.Node) {
 type pageTheme map[string]bool
 
 // themes describes the themes of documentation, wikis and forums. The marks (classes, ids and generators) identify a
-// theme. The parts are the classes that the theme gives to the parts around the content. They are ignored on pages
+// theme. The parts are the classes that the theme uses for the parts around the content. They are ignored on pages
 // without any of the marks.
 var themes = []struct {
 	marks []string
@@ -335,7 +335,7 @@ var themes = []struct {
 	{[]string{"asciidoctor", "asciidoc"}, wordset.Of(`footer-text`)},
 }
 
-// themeOf recognises the themes of a page, and returns the classes that these themes give to the parts around the
+// themeOf recognises the themes of a page and returns the classes that these themes use for the parts around the
 // content.
 func themeOf(doc *html.Node) pageTheme {
 	found := map[string]bool{}

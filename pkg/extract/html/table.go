@@ -16,7 +16,7 @@ import (
 // Limits on tables. Larger tables are markup errors or attacks.
 const (
 	maxSpan      = 100
-	maxRepeated  = 200     // maximum size, in bytes, of a cell that is repeated in all rows and columns it spans
+	maxRepeated  = 200     // maximum size, in bytes, of a cell repeated in all rows and columns it spans
 	maxTableSize = 200_000 // maximum number of cells in a table after expanding spans; larger tables are read without spans
 )
 

@@ -12,7 +12,7 @@ import (
 // maxNoticeLetters is the maximum length, in letters, of a noscript element that only asks for JavaScript.
 const maxNoticeLetters = 400
 
-// attachShadows replaces templates of declarative shadow trees with their content, and moves the children of each host
+// attachShadows replaces templates of declarative shadow trees with their content and moves the children of each host
 // element into the slots of that content.
 func attachShadows(n *html.Node) {
 	var template *html.Node

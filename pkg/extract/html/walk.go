@@ -330,7 +330,7 @@ func startText(n *html.Node) string {
 	return b.String()
 }
 
-// isInformativeAlt reports whether a picture's description tells readers something.
+// isInformativeAlt reports whether a picture's description means something to readers.
 func isInformativeAlt(alt string) bool {
 	words := strings.Fields(alt)
 	lower := strings.ToLower(alt)

@@ -8,7 +8,7 @@ import (
 )
 
 // A TIFF file begins with the byte order, a magic number and the offset of the first directory. Each directory
-// describes one page and gives the offset of the next one (TIFF 6.0, section 2).
+// describes one page and contains the offset of the next one (TIFF 6.0, section 2).
 const (
 	headerBytes    = 8
 	offsetAt       = 4 // position of the first directory's offset

@@ -28,7 +28,7 @@ func read(p *format.Parser) error {
 	return piece(p, src.Reader)
 }
 
-// piece reads JSON that is already decoded to UTF-8.
+// piece reads JSON already decoded to UTF-8.
 func piece(p *format.Parser, text io.Reader) error {
 	r := bufio.NewReaderSize(text, probeSize)
 	head, err := r.Peek(probeSize)

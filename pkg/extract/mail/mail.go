@@ -1,4 +1,4 @@
-// Package mail reads e-mail messages with their attachments, and web pages that are saved as web archives (MHTML).
+// Package mail reads e-mail messages with their attachments, and web pages saved as web archives (MHTML).
 package mail
 
 import (

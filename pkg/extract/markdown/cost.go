@@ -2,7 +2,7 @@ package markdown
 
 import "strings"
 
-// Bounds on the Markdown parser's work. The parser looks at every open block for each line. Wherever a link may begin,
+// Bounds on the Markdown parser's work. For each line, the parser checks every open block. Wherever a link may begin,
 // it searches for the end of the address. A crafted file of a few hundred kilobytes could thus take minutes and
 // gigabytes. The work is estimated in steps of one or two nanoseconds, rather too high than too low. Ordinary documents
 // need less than a hundredth of these bounds.

@@ -19,8 +19,7 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// maxMarkdown is the maximum size, in bytes, of a text that is parsed as Markdown. The parser needs the whole text in
-// memory.
+// maxMarkdown is the maximum size, in bytes, of a text parsed as Markdown. The parser needs the whole text in memory.
 const maxMarkdown = 16 << 20
 
 // Format describes Markdown.
@@ -30,8 +29,8 @@ var Format = format.Format{
 }
 
 // read reads CommonMark with GitHub's tables, task lists and bare URLs, and with footnotes, definition lists and front
-// matter. With PlainRows, the text includes the addresses of links, and HTML markup. Otherwise the addresses are stored
-// with the blocks, and the markup is dropped.
+// matter. If PlainRows is set, the text includes the addresses of links, and HTML markup. Otherwise the addresses are
+// stored with the blocks, and the markup is dropped.
 func read(p *format.Parser) error {
 	if p.Src.Size > maxMarkdown {
 		p.Out.Warn("the Markdown is longer than " + format.SizeText(maxMarkdown) + ", so it was read as plain text")
@@ -148,7 +147,7 @@ func (w *walker) isScript(n ast.Node) bool {
 	return first == "import" || first == "export"
 }
 
-// fenced returns a code block's text. If the opening fence names the language or gives other information, the text
+// fenced returns a code block's text. If the opening fence names the language or holds other information, the text
 // includes the fences, because they help people and models.
 func (w *walker) fenced(n *ast.FencedCodeBlock) string {
 	code := w.lines(n)

@@ -62,7 +62,7 @@ func (s *slide) read() {
 	}
 }
 
-// shapes reads the shapes in the current element, and appends their blocks to `blocks`.
+// shapes reads the shapes in the current element and appends their blocks to `blocks`.
 func (s *slide) shapes(blocks *[]domain.Block) {
 	w := &walker{r: s.r, sc: s.sc, emit: func(b domain.Block) error {
 		*blocks = append(*blocks, b)

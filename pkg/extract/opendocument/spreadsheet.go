@@ -206,7 +206,7 @@ func (s *sheet) emit(row table.Row, times int) error {
 	return nil
 }
 
-// fillMerged fills a row with the texts of merged cells that extend into it from above, and records the merged cells
+// fillMerged fills a row with the texts of merged cells that extend into it from above and records the merged cells
 // that start in it. It does not repeat long texts.
 func (s *sheet) fillMerged(row *table.Row, number int) {
 	for column, m := range s.above {
@@ -255,7 +255,7 @@ func (s *sheet) readCell(e xml.StartElement, column int) cell {
 			return w.element(e)
 		case "table": // a table in the cell
 			s.sc.Skip()
-		default: // shapes that are anchored to the cell
+		default: // shapes anchored to the cell
 			s.boxes(func(take func(xml.StartElement) bool) {
 				if !take(e) {
 					s.sc.Descend(take)

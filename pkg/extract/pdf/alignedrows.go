@@ -66,7 +66,7 @@ func (b *alignedBody) isClose(i, j int) bool {
 	return j < len(b.rows) && b.rows[i].y-b.rows[j].y < samePitch*b.pitch
 }
 
-// join turns lines into rows. It joins the lines of multi-line cells, and repeats a row name in every row that the name
+// join turns lines into rows. It joins the lines of multi-line cells and repeats a row name in every row that the name
 // spans. Row names are in the first column or, in right-to-left text, in the last.
 func (b *alignedBody) join(rtl bool) []joinedRow {
 	first, second := 0, 1

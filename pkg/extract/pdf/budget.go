@@ -31,8 +31,8 @@ const (
 )
 
 // next decides whether the next page that pdftext could not decode is passed to PDFium. `calls` is the number of calls
-// into PDFium so far. `alternative` says whether there is also a result from pdftext. Without one, the page is passed
-// to PDFium as long as there are calls left, even if PDFium did not help with the previous pages.
+// into PDFium so far. `alternative` says whether there is also a result from pdftext. If there is none, the page is
+// passed to PDFium as long as there are calls left, even if PDFium did not help with the previous pages.
 func (b *pdfiumBudget) next(calls int, alternative bool) skipReason {
 	if calls >= maxPDFiumCalls {
 		return skipCallLimit

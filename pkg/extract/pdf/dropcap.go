@@ -17,7 +17,7 @@ const (
 	maxDropCap     = 12
 	dropCapTop     = 0.8 // maximum distance between the tops of the drop cap and the text
 	maxDropCapGap  = 1.5 // maximum gap between the drop cap and the text
-	indented       = 0.3 // maximum overlap of a drop cap and a line that is indented to make room for it
+	indented       = 0.3 // maximum overlap of a drop cap and a line indented to make room for it
 	maxDropCaps    = 50  // maximum number of drop caps per page
 	maxSearchWords = 20_000
 )

@@ -13,7 +13,7 @@ type placed struct {
 	table *pageTable
 }
 
-// takeGrids finds the grids whose lines form a table, and replaces these lines with the table at the position of the
+// takeGrids finds the grids whose lines form a table and replaces these lines with the table at the position of the
 // first line. It starts with inner grids, so that it recognises a table in a cell of another table.
 func (l *layout) takeGrids(lines []pdftext.Line) []placed {
 	items := make([]placed, len(lines))

@@ -109,8 +109,7 @@ func FuzzAlignedTables(f *testing.F) {
 	})
 }
 
-// CheckGrids finds the tables of a page, and checks that no word is lost: each must be in a table or outside all
-// tables.
+// CheckGrids finds the tables of a page and checks that no word is lost: each must be in a table or outside all tables.
 func CheckGrids(t *testing.T, drawn pdftext.Drawn, lines []pdftext.Line, words []string) {
 	t.Helper()
 	l := &layout{survey: &survey{body: 8}, p: &format.Parser{}, grids: gridsOf(drawn, 0)}

@@ -43,7 +43,7 @@ type headerNode struct {
 }
 
 // add adds the rows of a header, from top to bottom. It reports whether every column got a name. The column of row
-// names need not have one.
+// names may have none.
 func (h *headerTree) add(rows []alignedCells) bool {
 	h.nodes = make([]headerNode, len(h.columns))
 	for k, c := range h.columns {

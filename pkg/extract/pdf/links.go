@@ -53,7 +53,7 @@ func timeText(t time.Time) string {
 	return t.Format(time.RFC3339)
 }
 
-// maxPageLinks is the maximum number of links on a page that are matched with its lines.
+// maxPageLinks is the maximum number of links on a page to match with its lines.
 const maxPageLinks = 1000
 
 // links returns the links on a page; i is the page's 0-based index.

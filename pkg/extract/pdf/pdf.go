@@ -20,8 +20,8 @@ var Format = format.Format{
 	Name: "a PDF", Label: "PDF", Sniff: isPDF, Read: read, Locate: locate, Scan: scanPicture, Scanned: readScanned,
 }
 
-// isPDF reports whether the first 1,024 bytes contain a PDF header, and are not merely text about PDF. Other data may
-// come before the header, because PDF viewers accept such files.
+// isPDF reports whether the first 1,024 bytes contain a PDF header rather than mere text about PDF. Other data may come
+// before the header, because PDF viewers accept such files.
 func isPDF(head []byte, _ string) bool {
 	at := bytes.Index(head[:min(len(head), 1024)], []byte("%PDF-"))
 	return at == 0 || at > 0 && (!utf8.Valid(head[:at]) || format.CountLetters(string(head[:at])) == 0 || head[at-1] == '\n' || head[at-1] == '\r')

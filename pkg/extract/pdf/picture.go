@@ -25,7 +25,7 @@ const (
 )
 
 // Picture draws a page of a PDF, counted from 1, as a PNG picture. The picture shows annotations and filled forms.
-// Nothing in the PDF is executed: PDFium is compiled without scripting, and has no access to files or the network.
+// Nothing in the PDF is executed: PDFium is compiled without scripting and has no access to files or the network.
 func Picture(ctx context.Context, src format.Source, lim format.Limits, page int) (_ []byte, err error) {
 	defer func() {
 		if x := recover(); x != nil {

@@ -51,7 +51,7 @@ func readScanned(p *format.Parser, pages []scan.Page) error {
 	return nil
 }
 
-// report records the recognised pages in the document, and warns about pages with uncertain or missing text.
+// report records the recognised pages in the document and warns about pages with uncertain or missing text.
 func (c *scannedPages) report(p *format.Parser) {
 	if n := len(c.unsure); n > 0 {
 		p.Out.Warn(fmt.Sprintf("%s: the recognised text is uncertain (%.0f%% confidence on all recognised pages); scan %s again with 300 dpi if words are wrong", pageNumbers(c.unsure), 100*c.mean(), format.Plural(n, "it", "them")))

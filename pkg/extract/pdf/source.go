@@ -146,7 +146,7 @@ func (s *source) readOwn(i int) (page, doubt) {
 	return page, doubtOf(before, s.own.Stats, page, s.poor)
 }
 
-// readBetter passes a page to PDFium if the text from pdftext may be wrong, and returns the better result.
+// readBetter passes a page to PDFium if the text from pdftext may be wrong and returns the better result.
 func (s *source) readBetter(i int, page page, d doubt) (page, error) {
 	if d.why == "" {
 		return page, nil

@@ -104,7 +104,7 @@ func columnAt(columns []column, c pdftext.Cell) int {
 	return best
 }
 
-// rowsOf assigns the cells in a table's lines to its columns, and joins the lines of multi-line cells.
+// rowsOf assigns the cells in a table's lines to its columns and joins the lines of multi-line cells.
 func (l *layout) rowsOf(lines []pdftext.Line, columns []column, rtl bool) []table.Row {
 	var rows []table.Row
 	pitch := rowPitch(lines)
@@ -244,7 +244,7 @@ func rightToLeft(lines []pdftext.Line) bool {
 	return n*2 > len(lines)
 }
 
-// proseColumns recognises lines that run across two to four columns of prose, and returns their parts column by column.
+// proseColumns recognises lines that run across two to four columns of prose and returns their parts column by column.
 // Such lines look like a table, but their cells are long and fill the columns. For a table, it returns nil.
 func proseColumns(table []pdftext.Line) []pdftext.Line {
 	columns := columnsOf(table)

@@ -53,8 +53,8 @@ func read(p *format.Parser) error {
 }
 
 // slideOrder returns the slides' parts in presentation order. If the presentation lists no slides, it returns them in
-// the order of the presentation's relationships. Without such relationships, it returns them in the order of the
-// numbers in their names.
+// the order of the presentation's relationships. If there are none, it returns them in the order of the numbers in
+// their names.
 func slideOrder(a *ooxml.Package, main string) ([]string, error) {
 	target := map[string]string{}
 	var all []string

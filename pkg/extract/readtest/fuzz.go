@@ -61,7 +61,7 @@ func Damaged(t *testing.T, name string, data []byte) {
 	}
 }
 
-// Golden reads a document and compares it with the golden file. With the flag -update, it writes the golden file
+// Golden reads a document and compares it with the golden file. If the -update flag is set, it writes the golden file
 // instead.
 func Golden(t *testing.T, name string, data []byte, golden string) {
 	t.Helper()

@@ -99,7 +99,7 @@ func Office(doc *domain.Document) []string {
 	return lines
 }
 
-// MustParse reads a document, and fails the test if the document cannot be read.
+// MustParse reads a document and fails the test if the document cannot be read.
 func MustParse(t *testing.T, name string, data []byte) *domain.Document {
 	t.Helper()
 	doc, err := Parse(t, name, data)

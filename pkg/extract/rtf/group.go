@@ -22,7 +22,7 @@ const (
 	label                   // number or bullet of a list item
 )
 
-// group is the state of an RTF group, which is text in braces. It inherits the state of the group around it.
+// group is the state of an RTF group, that is, text in braces. It inherits the state of the group around it.
 type group struct {
 	to              destination
 	begun           bool // whether it has text or words
@@ -40,7 +40,7 @@ type group struct {
 	list      int // number of the list; 0: none
 	listLevel int // from 0
 
-	collected *strings.Builder // text of a destination that is not visible
+	collected *strings.Builder // text of an invisible destination
 	date      *[5]int          // year, month, day, hour and minute of a property
 	link      string           // address of the field around the group
 	linkFrom  int
@@ -176,7 +176,7 @@ func (r *reader) destinationWord(word string) (bool, error) {
 	return true, nil
 }
 
-// collect starts to collect the text of the current group for the destination `to`, and returns the builder for that
+// collect starts to collect the text of the current group for the destination `to` and returns the builder for that
 // text. It returns nil if the group is not visible: its text is then skipped or already being collected.
 func (r *reader) collect(to destination) *strings.Builder {
 	g := r.group()

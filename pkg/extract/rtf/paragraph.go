@@ -32,7 +32,7 @@ type grid struct {
 	defs   []cellDefinition
 	next   cellDefinition // of the cell whose properties are read
 	header bool           // whether the row names the columns
-	body   bool           // whether a row that is not a header was read
+	body   bool           // whether a row other than a header was read
 	cell   strings.Builder
 	cells  []ooxml.Cell // finished cells of the row
 	links  []domain.BlockLink
@@ -46,7 +46,7 @@ type cellDefinition struct {
 	right bool // with the cell to the left
 }
 
-// take returns the text and the links of the current paragraph, and clears both.
+// take returns the text and the links of the current paragraph and clears both.
 func (f *flow) take() (string, []domain.BlockLink) {
 	text, links := strings.TrimSpace(f.text.String()), f.links
 	f.text.Reset()

@@ -39,7 +39,7 @@ func read(p *format.Parser) error {
 	return r.finish()
 }
 
-// reader reads one file. It splits the file into tokens, and keeps the state of each open group.
+// reader reads one file. It splits the file into tokens and keeps the state of each open group.
 type reader struct {
 	p     *format.Parser
 	in    *bufio.Reader
@@ -52,7 +52,7 @@ type reader struct {
 	codePage    string // encoding of the document's bytes, as charset.DecodeWith names it
 	fonts       map[int]string
 	styles      map[int]style
-	pending     []byte // bytes of text that are not decoded yet
+	pending     []byte // bytes of text not decoded yet
 	encoding    string // encoding of `pending`
 	high        rune   // first half of a character that is written as two numbers
 	fallback    int    // number of characters to skip after a character number

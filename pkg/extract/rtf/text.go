@@ -52,7 +52,7 @@ func charsetName(set int) string {
 	return ""
 }
 
-// maxPending is the maximum number of bytes that are collected before they are decoded.
+// maxPending is the maximum number of bytes collected before decoding.
 const maxPending = 4096
 
 // byte adds one byte of text, to be decoded with the encoding of the current font.
@@ -116,7 +116,7 @@ func symbolText(c byte) string {
 	return string(rune(c))
 }
 
-// unicode adds the character with the given code, and skips the characters that replace it in older readers.
+// unicode adds the character with the given code and skips the characters that replace it in older readers.
 func (r *reader) unicode(number int) error {
 	if err := r.decode(); err != nil {
 		return err

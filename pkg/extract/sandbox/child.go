@@ -43,7 +43,7 @@ type DrawFunc func(ctx context.Context, src format.Source, lim format.Limits, pa
 // LocateFunc finds passages on the pages of a document, in the child.
 type LocateFunc func(context.Context, format.Source, format.Limits, []format.Passage) ([][][]domain.PageRectangle, error)
 
-// ScanFunc returns the picture of a page, counted from 1, for text recognition. It runs in the child, and turns the
+// ScanFunc returns the picture of a page, counted from 1, for text recognition. It runs in the child and turns the
 // picture clockwise by the given number of quarter turns.
 type ScanFunc func(ctx context.Context, src format.Source, lim format.Limits, page, turn int) (*image.Gray, error)
 

@@ -21,8 +21,8 @@ const (
 	landlockFiles5 = landlockFiles3 | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 )
 
-// landlockOwn is the set of rights that the child keeps in its own folders. With them, it can create, read, change and
-// remove regular files and directories there.
+// landlockOwn is the set of rights that the child keeps in its own folders. They let it create, read, change and remove
+// regular files and directories there.
 const landlockOwn = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR |
 	unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_MAKE_DIR |
 	unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_REFER | unix.LANDLOCK_ACCESS_FS_TRUNCATE
@@ -64,9 +64,8 @@ func inThisThread(call, a1, a2, a3 uintptr) syscall.Errno {
 	return errno
 }
 
-// limitFiles restricts the process to files that are already open and files that `grants` allow. It needs Landlock,
-// which Linux has had since version 5.13 but which must be enabled. Without Landlock, it returns an error. `restrict`
-// is inAllThreads or inThisThread.
+// limitFiles restricts the process to files that are already open and files that `grants` allow. It needs Linux 5.13 or
+// later with Landlock enabled. Otherwise it returns an error. `restrict` is inAllThreads or inThisThread.
 func limitFiles(grants []grant, restrict func(call, a1, a2, a3 uintptr) syscall.Errno) error {
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {

@@ -47,8 +47,8 @@ var (
 	ErrOutput  = errors.New("the program wrote more than its limit")
 )
 
-// Run runs a program and returns its standard output. The program's standard input is the file `in`, or empty if `in`
-// is nil. The program cannot use the network, start other programs, or write files, as far as the system supports these
+// Run runs a program and returns its standard output. The program's standard input is `in`, or empty if `in` is nil.
+// The program cannot use the network, start other programs, or write files, as far as the system supports these
 // restrictions. Run stops the program when ctx is done.
 func Run(ctx context.Context, p Program, in *os.File) ([]byte, error) {
 	exe, err := executable()

@@ -46,8 +46,8 @@ const (
 
 // confine permanently drops all rights that are not needed for reading documents, in all threads of the process. The
 // process can no longer reach the network, files outside `folders`, or other programs and processes. It loses its
-// capabilities and the right to gain new privileges. confine also closes file descriptors that were inherited by
-// accident. It returns the rights that this system does not let the process drop; all other rights are dropped.
+// capabilities and the right to gain new privileges. confine also closes file descriptors inherited by accident. It
+// returns the rights that this system does not let the process drop; all other rights are dropped.
 func confine(folders []string) (missing []string) {
 	report := func(what string, err error) {
 		if err != nil {
@@ -118,7 +118,7 @@ func dropCapabilities(call func(call, a1, a2, a3 uintptr) syscall.Errno) error {
 // when the parent dies.
 func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
-// exitOnCPULimit installs the SIGXCPU handler once per process. Without a handler, Go ignores the signal.
+// exitOnCPULimit installs the SIGXCPU handler once per process. Go ignores the signal if it has no handler.
 var exitOnCPULimit sync.Once
 
 // niceness is added to the child's nice value, because requests to the service have priority over reading documents. It

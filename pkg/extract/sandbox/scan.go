@@ -63,7 +63,7 @@ func recognisedPages() (map[int]scan.Page, error) {
 	return scan.Read(f)
 }
 
-// Picture opens the picture that the child wrote for the last request, and removes its file. It accepts only a regular
+// Picture opens the picture that the child wrote for the last request and removes its file. It accepts only a regular
 // file of a plausible size, because an attacker may control the child.
 func (w *Worker) Picture() (*os.File, error) {
 	path := filepath.Join(w.Dir, pictureFile)
@@ -82,8 +82,7 @@ func (w *Worker) Picture() (*os.File, error) {
 	return f, nil
 }
 
-// GiveRecognised copies recognised pages into the child's folder. Call it before a request with the field Recognised
-// set.
+// GiveRecognised copies recognised pages into the child's folder. Call it before a request that sets Recognised.
 func (w *Worker) GiveRecognised(path string) error {
 	from, err := os.Open(path)
 	if err != nil {

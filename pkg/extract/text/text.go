@@ -221,8 +221,8 @@ func beginsItem(line string) bool {
 	return first == '('
 }
 
-// unwrap joins the lines of a paragraph, and the two parts of words that are hyphenated at the end of a line. In
-// scripts without spaces, it adds no spaces.
+// unwrap joins the lines of a paragraph, and the two parts of words hyphenated at the end of a line. In scripts without
+// spaces, it adds no spaces.
 func unwrap(lines []string) string {
 	var out []byte
 	for i, line := range lines {

@@ -154,7 +154,7 @@ func significantDigits(n float64) (digits string, exp int) {
 	return strings.Replace(mantissa, ".", "", 1), exp
 }
 
-// decimalDigits rounds n·10^shift to the given number of decimal places, and returns the digits before and after the
+// decimalDigits rounds n·10^shift to the given number of decimal places and returns the digits before and after the
 // point. It rounds the decimal digits and rounds halves up, as spreadsheets do: 1.005 becomes 1.01, although its binary
 // value is smaller.
 func decimalDigits(n float64, shift, places int) (whole, rest string) {

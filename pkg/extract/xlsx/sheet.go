@@ -173,7 +173,7 @@ func setMarked(r *table.Row, column int, marked bool) {
 	r.Marked = append(r.Marked[:column], marked)
 }
 
-// fillMerged fills a row with the texts of merged cells that extend into it from above, and records the merged cells
+// fillMerged fills a row with the texts of merged cells that extend into it from above and records the merged cells
 // that start in it. It does not repeat long texts.
 func (r *sheetReader) fillMerged(row *table.Row) {
 	for column, m := range r.above {

@@ -96,7 +96,7 @@ func read(p *format.Parser) error {
 	return nil
 }
 
-// list reads the workbook part. It lists the sheets in order, and returns whether dates count from 1904.
+// list reads the workbook part. It lists the sheets in order and returns whether dates count from 1904.
 func (w *workbook) list(main string, rels map[string]ooxml.Relation) (date1904 bool, err error) {
 	err = w.a.Walk(main, func(sc *xmlscan.Scanner) {
 		if _, ok := sc.Root(); !ok {
@@ -149,8 +149,8 @@ func (w *workbook) findSheets() {
 	w.sheets = w.sheets[:min(len(w.sheets), maxSheets)]
 }
 
-// sheet reads one sheet: its name, its rows, and its text boxes and charts. With PlainRows, it skips text boxes and
-// charts, because they are not in cells.
+// sheet reads one sheet: its name, its rows, and its text boxes and charts. If PlainRows is set, it skips text boxes
+// and charts, because they are not in cells.
 func (w *workbook) sheet(s sheetRef) error {
 	name := w.nameWriter(s)
 	r := &sheetReader{w: w, ref: s, name: name}

@@ -204,7 +204,7 @@ type grid struct {
 	w     *walker
 	out   ooxml.Table
 	below map[int]int // number of further rows that a cell spans, by column
-	body  bool        // whether a row that is not a header was read
+	body  bool        // whether a row other than a header was read
 	cells int
 }
 
@@ -267,7 +267,7 @@ func (t *grid) row(n *node, header bool) error {
 	return t.out.Add(row)
 }
 
-// text returns the text of the cell c, and adds the links in the cell to the row.
+// text returns the text of the cell c and adds the links in the cell to the row.
 func (t *grid) text(c *node, row *ooxml.Row) string {
 	var texts []string
 	inner := *t.w

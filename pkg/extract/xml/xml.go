@@ -1,5 +1,5 @@
 // Package xml reads XML. Documents in formats such as DocBook, DITA, JATS and TEI are read as headings, paragraphs,
-// lists and tables. All other XML is data, and is read as package json reads JSON.
+// lists and tables. All other XML is data and is read as package json reads JSON.
 package xml
 
 import (
@@ -14,7 +14,7 @@ import (
 const mimeType = "application/xml"
 
 const (
-	// maxXML is the maximum size, in bytes, of a text that is parsed as XML.
+	// maxXML is the maximum size, in bytes, of a text parsed as XML.
 	maxXML = 64 << 20
 	// maxNodes is the maximum number of elements, attributes and pieces of text.
 	maxNodes = 2_000_000

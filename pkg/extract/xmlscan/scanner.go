@@ -17,7 +17,7 @@ import (
 )
 
 // Scanner walks the elements of an XML part without building a tree. The current element is the one whose start was
-// returned last. The scanner expands only the five predefined entities, and rejects elements nested deeper than
+// returned last. The scanner expands only the five predefined entities and rejects elements nested deeper than
 // MaxDepth. After an error, it reports the end of the element at every level, so the walk returns to the top with the
 // content read so far. Err or Damage holds the error.
 type Scanner struct {
@@ -144,7 +144,7 @@ func (s *Scanner) Mixed(text func(string), take func(e xml.StartElement) bool) {
 // Skip skips the rest of the current element.
 func (s *Scanner) Skip() { s.Descend(func(xml.StartElement) bool { return false }) }
 
-// Text returns the character data directly in the current element, and moves to the element's end.
+// Text returns the character data directly in the current element and moves to the element's end.
 func (s *Scanner) Text() string {
 	var b strings.Builder
 	for {

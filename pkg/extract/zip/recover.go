@@ -18,8 +18,8 @@ const (
 	localSignature  = "PK\x03\x04"
 )
 
-// maxRecovered is the maximum size, in bytes, of a container that is repacked because its directory is missing.
-// Repacking needs the whole container in memory.
+// maxRecovered is the maximum size, in bytes, of a container to repack because its directory is missing. Repacking
+// needs the whole container in memory.
 const maxRecovered = 64 << 20
 
 // recoverParts opens a container that has lost its directory. The directory is at the end, so it is missing from
@@ -51,7 +51,7 @@ func recoverParts(p *format.Parser, cause error) (*zip.Reader, error) {
 	return zr, nil
 }
 
-// repack writes a new container with the parts that it finds by their local headers, and returns their number. If the
+// repack writes a new container with the parts that it finds by their local headers and returns their number. If the
 // parts unpack to more than `limit` bytes, it returns an *Error of kind TooLarge. If ctx is done, it returns the
 // context's error.
 func repack(ctx context.Context, to io.Writer, data []byte, limit int64) (found int, err error) {

@@ -25,7 +25,7 @@ type Archive struct {
 	max           int64
 }
 
-// Format describes zip files. It recognises the packed format of a zip file from its parts, and reads the file as that
+// Format describes zip files. It recognises the packed format of a zip file from its parts and reads the file as that
 // format.
 var Format = format.Format{Type: format.TypeZip, Packed: true, Read: read}
 
@@ -197,7 +197,7 @@ func (a *Archive) Walk(name string, take func(sc *xmlscan.Scanner)) error {
 	return a.Scan(xmlscan.New(a.P.Ctx, r), take)
 }
 
-// Scan calls `take` with the scanner of a part, and then records in the archive whether the part is damaged. It returns
+// Scan calls `take` with the scanner of a part and then records in the archive whether the part is damaged. It returns
 // an error only if the document cannot be read any further.
 func (a *Archive) Scan(sc *xmlscan.Scanner, take func(sc *xmlscan.Scanner)) error {
 	take(sc)

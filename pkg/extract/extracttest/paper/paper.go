@@ -164,7 +164,7 @@ func quarterTurn(g *image.Gray) *image.Gray {
 	return out
 }
 
-// rotated returns a copy of a picture that is turned by an angle in degrees around its centre.
+// rotated returns a copy of a picture, turned by an angle in degrees around its centre.
 func rotated(g *image.Gray, angle float64) *image.Gray {
 	out := image.NewGray(g.Rect)
 	if angle == 0 {

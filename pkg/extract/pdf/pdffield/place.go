@@ -281,7 +281,7 @@ func (f *placer) labelOver(field pdftext.Field) (at, cell int) {
 	return at, cell
 }
 
-// labelUnder finds the cell directly below a field, and returns its indexes like labelOver. It skips cells that are
+// labelUnder finds the cell directly below a field and returns its indexes like labelOver. It skips cells that are
 // nearer to a field below them.
 func (f *placer) labelUnder(field pdftext.Field) (at, cell int) {
 	at, cell = -1, -1

@@ -134,7 +134,7 @@ func firstRune(s string) rune {
 	return 0
 }
 
-// isUsable reports whether a ToUnicode entry gives usable text. Some programs map codes to nothing or to a control
+// isUsable reports whether a ToUnicode entry maps to usable text. Some programs map codes to nothing or to a control
 // character.
 func isUsable(s string) bool {
 	switch s {

@@ -109,8 +109,8 @@ func (s *sfnt) walk(m charMap, do func(char, glyph int)) {
 	}
 }
 
-// glyphText returns the text of the glyphs by glyph number. It inverts the font's Unicode maps, and uses glyph names
-// where the maps give no text. It returns nil if the font has neither.
+// glyphText returns the text of the glyphs by glyph number. It inverts the font's Unicode maps and uses glyph names
+// where the maps have no text. It returns nil if the font has neither.
 func (s *sfnt) glyphText() map[uint32]string {
 	text := map[uint32]string{}
 	for _, m := range s.charMaps() {

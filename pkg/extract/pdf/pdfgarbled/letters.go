@@ -14,7 +14,7 @@ import (
 )
 
 // Bounds for HasSubstitutedLetters. The share of common letter pairs is 0.4 to 0.9 in texts of 30 languages, in source
-// code, in lists and in assembler listings. With substituted letters, it is only 0.15 to 0.35.
+// code, in lists and in assembler listings. If letters are substituted, it is only 0.15 to 0.35.
 const (
 	minLetters     = 200  // minimum number of letters; a shorter sample is no evidence
 	maxLetters     = 4000 // maximum number of letters; a longer sample adds no evidence

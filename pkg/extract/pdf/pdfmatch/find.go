@@ -18,9 +18,9 @@ type Match struct {
 	Share float64
 }
 
-// searchMargin is the amount of text before and after a span that is searched for together with the span. It keeps the
-// same words elsewhere from being mistaken for the span. maxWindow is the maximum length of the text in one search.
-// Both are in bytes.
+// searchMargin is how much text before and after a span is searched for together with it. It keeps the same words
+// elsewhere from being mistaken for the span. maxWindow is the maximum length of the text in one search. Both are in
+// bytes.
 const (
 	searchMargin = 400
 	maxWindow    = 6 << 10

@@ -31,8 +31,8 @@ func laidOut(lines ...string) []Glyph {
 	return glyphs
 }
 
-// shown returns the text of the glyphs with the indexes `at`, with "|" between glyphs that are not adjacent, and "/"
-// between lines.
+// shown returns the text of the glyphs with the indexes `at`, with "|" between non-adjacent glyphs, and "/" between
+// lines.
 func shown(glyphs []Glyph, at []int32) string {
 	var b strings.Builder
 	for i, n := range at {

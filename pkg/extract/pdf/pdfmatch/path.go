@@ -35,7 +35,7 @@ const (
 	maxCarried   = 64   // maximum number of paths that omit the token
 	carriedCost  = 14   // maximum difference from the best of them
 
-	minStep  = jump + lineEnd // minimum cost of a step to text that is not adjacent
+	minStep  = jump + lineEnd // minimum cost of a step to non-adjacent text
 	maxSteps = 5_000_000      // maximum number of such steps to compare for one window
 )
 
@@ -52,7 +52,7 @@ type path struct {
 	cost float64
 }
 
-// bestPath chooses a position on the pages for each token, and returns the resulting nodes in order. It omits tokens
+// bestPath chooses a position on the pages for each token and returns the resulting nodes in order. It omits tokens
 // that are not on the pages or are too far from the other tokens.
 func (t *Text) bestPath(tokens []token) []node {
 	var nodes []node

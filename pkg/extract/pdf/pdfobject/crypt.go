@@ -40,7 +40,7 @@ const (
 // passwordPad pads short passwords (ISO 32000, algorithm 2).
 var passwordPad = []byte("\x28\xBF\x4E\x5E\x4E\x75\x8A\x41\x64\x00\x4E\x56\xFF\xFA\x01\x08\x2E\x2E\x00\xB6\xD0\x68\x3E\x80\x2F\x0C\xA9\xFE\x64\x53\x69\x7A")
 
-// decrypt sets up decryption if the trailer asks for it. It returns ErrEncrypted if a password is needed.
+// decrypt sets up decryption if the trailer requires it. It returns ErrEncrypted if a password is needed.
 func (f *File) decrypt() error {
 	ref := f.trailer.Key("Encrypt")
 	dict := f.resolve(ref)

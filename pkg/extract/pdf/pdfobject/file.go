@@ -20,7 +20,7 @@ import (
 
 // File is a PDF file as a set of objects. Only one goroutine may use it at a time.
 //
-// ReadAt presents the objects to the library ledongthuc/pdf as a valid file. In that file, each object is unencrypted,
+// ReadAt presents the objects to the ledongthuc/pdf library as a valid file. In that file, each object is unencrypted,
 // has a fixed address, and is listed in the only cross-reference table.
 //
 // The address of object n is n*stride. The cross-reference table and the end of the file follow the last object.

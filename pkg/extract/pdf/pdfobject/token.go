@@ -13,7 +13,7 @@ type Scanner struct {
 	objects bool // the data holds objects of a file, which may contain references
 	count   int  // items of all groups in the value being read
 
-	open []Token // items of groups that are not closed yet
+	open []Token // items of groups not closed yet
 	text []byte  // buffer for the string being read
 }
 

@@ -91,7 +91,7 @@ func (c Cell) Words() []Cell {
 	return cells
 }
 
-// Cut splits a cell at ascending positions along the line, and returns one cell more than there are positions. Cells
+// Cut splits a cell at ascending positions along the line and returns one cell more than there are positions. Cells
 // without words are empty. A word is never split: it goes to the cell that contains its middle.
 func (c Cell) Cut(at ...float64) []Cell {
 	parts, texts := make([]Cell, len(at)+1), make([][]byte, len(at)+1)

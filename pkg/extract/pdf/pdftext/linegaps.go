@@ -168,8 +168,8 @@ func letterGaps(gaps []float64, pieces []piece, isLetter func(string) bool) (_ [
 }
 
 // tightGap returns the minimum gap between words on a line whose words are closer together than usual. It sorts the
-// gaps and returns the middle of the largest step from one gap to the next. If that would give an implausible number of
-// words, it returns wordGap.
+// gaps and returns the middle of the largest step from one gap to the next. If that would produce an implausible number
+// of words, it returns wordGap.
 func tightGap(gaps []float64) float64 {
 	n := len(gaps)
 	if wide := n - sortedIndex(gaps, wordGap); wide*9 > n {

@@ -48,8 +48,8 @@ const (
 )
 
 // lineBuilder builds lines from glyphs in file order. Nearly all programs write in reading order, including columns and
-// tables, so lineBuilder need not recognise these. Right-to-left text may be written in either direction. It becomes
-// one line as long as it stays on its baseline.
+// tables, so lineBuilder does not have to recognise these. Right-to-left text may be written in either direction. It
+// becomes one line as long as it stays on its baseline.
 type lineBuilder struct {
 	lines []Line
 
@@ -71,7 +71,7 @@ type lineBuilder struct {
 
 	artifact bool // the following glyphs belong to artifacts
 
-	last      [4]recentGlyph // last glyphs, to detect text that is repeated to look bold
+	last      [4]recentGlyph // last glyphs, to detect text repeated to look bold
 	lastAt    int
 	positions map[string][]linePosition // positions of the lines so far, by text, to detect repeated lines
 }

@@ -117,7 +117,7 @@ func (h pageAttributes) forChildren(node pdf.Value) *pageAttributes {
 
 func (p pageRef) value() pdf.Value { return p.kids.Index(p.index) }
 
-// collectPages walks the page tree. It limits the depth and the number of pages, and ignores the counts in the tree.
+// collectPages walks the page tree. It limits the depth and the number of pages and ignores the counts in the tree.
 func (d *Document) collectPages() {
 	budget := 4 * maxPages
 	open := map[uint32]bool{} // nodes visited so far; a node may occur only once

@@ -22,8 +22,8 @@ func (c *cellMaker) isSuperscript(p piece) bool {
 		(p.size <= smallRaise*c.size || rise > clearRise*c.size)
 }
 
-// raise replaces superscripts directly after a word with Unicode's superscript characters. With plain digits, the
-// meaning would change: 10⁶ would become 106.
+// raise replaces superscripts directly after a word with Unicode's superscript characters. Plain digits would change
+// the meaning: 10⁶ would become 106.
 func (c *cellMaker) raise(pieces []piece) {
 	for i := 0; i < len(pieces); {
 		if pieces[i].blank || !c.isSuperscript(pieces[i]) {
@@ -95,7 +95,7 @@ func (c *cellMaker) wordFrom(pieces []piece) string {
 	return word
 }
 
-// wordJoiner replaces the text of a glyph that was merged into the sign before it. It does not appear in the result.
+// wordJoiner replaces the text of a glyph merged into the sign before it. It does not appear in the result.
 const wordJoiner = "\u2060"
 
 // wordBefore returns the word at the end of `pieces`.

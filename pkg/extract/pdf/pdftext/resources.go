@@ -15,8 +15,8 @@ type resources struct {
 	fonts map[string]*pdffont.Font
 }
 
-// resourceName is the kind and the name of a resource. With an empty name, it means the dictionary of all resources of
-// that kind.
+// resourceName is the kind and the name of a resource. If the name is empty, it means the dictionary of all resources
+// of that kind.
 type resourceName struct{ kind, name string }
 
 // maxNamed is the maximum size of each cache: resources by name, fonts by name, and the shared resources of a page.

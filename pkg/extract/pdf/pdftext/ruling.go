@@ -17,7 +17,7 @@ type Drawn struct {
 
 const (
 	maxRules      = 20_000 // maximum number of rules and filled rectangles per page
-	maxSegments   = 4_000  // maximum number of segments, and of subpaths, that are examined per path
+	maxSegments   = 4_000  // maximum number of segments, and of subpaths, examined per path
 	thinRule      = 2.5    // maximum thickness of a filled rectangle that is a rule, in points
 	thickStroke   = 5      // minimum thickness of a stroke that is not a rule, in points
 	shortRule     = 3      // minimum length of a rule, in points
