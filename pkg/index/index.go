@@ -146,7 +146,7 @@ type Index interface {
 	// It fails with a filter.Error in the same cases as Search.
 	CountValues(ctx context.Context, space Space, q CountQuery) (Counts, error)
 
-	// Fill reads the rows of hits from a Search of the space, and sets Complete. It skips complete hits. If a row was
+	// Fill reads the rows of hits from a Search of the space and sets Complete. It skips complete hits. If a row was
 	// removed or replaced since the search, its hit stays unchanged.
 	Fill(ctx context.Context, space Space, hits []*Hit) error
 

@@ -14,8 +14,8 @@ const (
 	// PageWeight is the frequency with which a row's page term (see analysis.PageTerm) counts in the score. The page
 	// term does not count towards the row's length.
 	PageWeight = 2
-	// MaxTerms is the maximum number of query terms that are scored. If a query has more, only the rarest count. With
-	// this limit, a set of terms fits into a uint64, one bit per term.
+	// MaxTerms is the maximum number of query terms to score. If a query has more, only the rarest count. So a set of
+	// terms fits into a uint64, one bit per term.
 	MaxTerms = 64
 	// Ceiling is the limit that Saturated approaches, but never reaches, as the frequency grows.
 	Ceiling = K1 + 1

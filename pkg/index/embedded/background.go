@@ -76,7 +76,7 @@ func (x *Index) mergeAll(ctx context.Context, id index.Space) error {
 	return x.mergeWhile(ctx, id, lexical.SegmentsToMerge)
 }
 
-// settle merges the small segments of an idle space; see lexical.SegmentsToSettle. It then marks the space as idle, and
+// settle merges the small segments of an idle space; see lexical.SegmentsToSettle. It then marks the space as idle and
 // queues an IVF build if one is due.
 func (x *Index) settle(ctx context.Context, id index.Space) error {
 	if err := x.mergeWhile(ctx, id, lexical.SegmentsToSettle); err != nil {
@@ -172,7 +172,7 @@ const idleTime = 2 * time.Second
 
 // idleSpaces finds the spaces that have had no writes for a while.
 type idleSpaces struct {
-	ready chan struct{} // signalled when there are spaces for the method take to return
+	ready chan struct{} // signalled when take has spaces to return
 
 	mu        sync.Mutex
 	idleAfter time.Duration

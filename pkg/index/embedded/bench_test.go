@@ -130,7 +130,7 @@ func benchIndex(b *testing.B, n int) *Index {
 	return x
 }
 
-// settle runs the merges of an idle space, and builds the IVF if that is due.
+// settle runs the merges of an idle space and builds the IVF if that is due.
 func settle(b *testing.B, x *Index) {
 	b.Helper()
 	if err := x.settle(b.Context(), benchSpace); err != nil {
@@ -139,7 +139,7 @@ func settle(b *testing.B, x *Index) {
 	catchUp(b, x)
 }
 
-// catchUp runs the merges that happen between writes, and builds the IVF if that is due.
+// catchUp runs the merges that happen between writes and builds the IVF if that is due.
 func catchUp(b *testing.B, x *Index) {
 	b.Helper()
 	if err := x.mergeAll(b.Context(), benchSpace); err != nil {

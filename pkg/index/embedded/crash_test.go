@@ -26,8 +26,8 @@ import (
 )
 
 // childEnv, childRound and childIVF are environment variables for the test binary when it runs as a child. The child
-// writes to the directory childEnv until it is killed. Its generations depend on the number childRound, and so differ
-// from those of earlier rounds.
+// writes to the directory in childEnv until it is killed. Its generations depend on the number in childRound, so they
+// differ from those of earlier rounds.
 const (
 	childEnv   = "SLUICE_TEST_INDEX_CHILD"
 	childRound = "SLUICE_TEST_INDEX_ROUND"

@@ -47,7 +47,7 @@ func (x *Index) Damaged() []index.Space {
 // the space. It reports whether it moved them. The moved files are kept for inspection until the next Discard of the
 // space, or until the space loses its last row.
 //
-// Discard does nothing unless Damaged lists the space. It first reads the whole space, and moves the files only if it
+// Discard does nothing unless Damaged lists the space. It first reads the whole space and moves the files only if it
 // finds damage. So no data is lost if Discard is called twice, or after a temporary fault. Other calls on the datastore
 // wait until Discard returns.
 func (x *Index) Discard(ctx context.Context, id index.Space) (bool, error) {
@@ -107,7 +107,7 @@ func (x *Index) Check(ctx context.Context, id index.Space) error {
 	return nil
 }
 
-// check opens a space that is not open, verifies all checksums, and closes the space again.
+// check opens a closed space, verifies all checksums, and closes it again.
 func (x *Index) check(ctx context.Context, key spaceKey, id index.Space) error {
 	x.mu.Lock()
 	x.opened++
@@ -191,7 +191,7 @@ func (x *Index) endDrop(datastoreID string) {
 	x.broadcast()
 }
 
-// removeFiles closes an unused space without rows, and deletes its files. The caller must hold mu, which removeFiles
+// removeFiles closes an unused space without rows and deletes its files. The caller must hold mu, which removeFiles
 // releases.
 func (x *Index) removeFiles(h *handle) error {
 	h.state = closing

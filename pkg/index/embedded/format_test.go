@@ -37,7 +37,7 @@ func backdate(t *testing.T, dir string, format int) {
 	}
 }
 
-// changeState calls `change` with the stored state of a closed space, and stores the result.
+// changeState calls `change` with the stored state of a closed space and stores the result.
 func changeState(t *testing.T, dir string, change func(body map[string]any)) {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(dir, databaseFile))

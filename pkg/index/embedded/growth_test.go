@@ -17,7 +17,7 @@ var (
 )
 
 // BenchmarkGrowth writes many rows. It reports the cost of the first and the last rows, including merges. It then opens
-// the index again, and reports the time until the first result of a search by words and by vector.
+// the index again and reports the time until the first result of a search by words and by vector.
 func BenchmarkGrowth(b *testing.B) {
 	const batch, stretch = 500, 10_000
 	dir := b.TempDir()

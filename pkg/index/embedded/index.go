@@ -21,8 +21,8 @@ import (
 
 // Options configures an Index. Zero values select the defaults.
 type Options struct {
-	// MaxOpenSpaces is the maximum number of open spaces. Each takes up to 24 file handles and, between searches, 100
-	// KB of memory. Default 32.
+	// MaxOpenSpaces is the maximum number of open spaces. Each uses up to 24 file handles and, between searches, 100 KB
+	// of memory. Default 32.
 	MaxOpenSpaces int
 	// CacheBytes is the memory for cached postings of all spaces, in bytes. Default 32 MiB.
 	CacheBytes int64
@@ -89,12 +89,12 @@ type Index struct {
 
 var _ index.Index = (*Index)(nil)
 
-// maxSearches returns the maximum number of concurrent searches; more wait in order of arrival. With more searches than
-// processors, the scheduler could interrupt a search for 10 ms, enough time to complete several others. The maximum is
-// at least two, so that a search that waits for the disk does not block all others.
+// maxSearches returns the maximum number of concurrent searches; more wait in order of arrival. If there were more
+// searches than processors, the scheduler could interrupt a search for 10 ms, enough time to complete several others.
+// The maximum is at least two, so that a search that waits for the disk does not block all others.
 func maxSearches() int64 { return int64(max(2, processors.Count())) }
 
-// Open opens the index in a directory, and creates it if necessary. It does not open spaces. The caller must make sure
+// Open opens the index in a directory and creates it if necessary. It does not open spaces. The caller must make sure
 // that no other process uses the directory.
 func Open(dir string, opts Options) (*Index, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {

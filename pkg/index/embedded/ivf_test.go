@@ -47,7 +47,7 @@ func openWithIVF(t *testing.T, opts Options, dir string, rows int) *Index {
 	return x
 }
 
-// buildIVF runs any IVF maintenance that is due, and returns the state of the space.
+// buildIVF runs any IVF maintenance that is due and returns the state of the space.
 func buildIVF(t *testing.T, x *Index) *store.Snapshot {
 	t.Helper()
 	var snap *store.Snapshot

@@ -60,7 +60,7 @@ func (x *Index) awaitWrites(h *handle) {
 	})
 }
 
-// testDisk tests the disk once, and reports whether it accepts writes.
+// testDisk tests the disk once and reports whether it accepts writes.
 func (x *Index) testDisk(h *handle) bool {
 	err := x.testWrite(x.dir)
 	x.mu.Lock()

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// TestCachedRowsBelongToTheirSlots reuses slots again and again, and compares the rows that searches find with those
+// TestCachedRowsBelongToTheirSlots reuses slots again and again and compares the rows that searches find with those
 // written.
 func TestCachedRowsBelongToTheirSlots(t *testing.T) {
 	t.Parallel()

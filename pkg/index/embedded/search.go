@@ -140,8 +140,8 @@ func emptyResult(q index.Query) index.Result {
 }
 
 // searchLegs runs both legs of a search. It runs them concurrently if a processor is idle and there is no filter to
-// resolve first. The vector leg then runs in a new goroutine. Starting the goroutine takes at least 0.1 ms, for which
-// the lexical leg need not wait.
+// resolve first. The vector leg then runs in a new goroutine. Starting the goroutine takes at least 0.1 ms, but the
+// lexical leg does not have to wait for it.
 func searchLegs(ctx context.Context, v store.View, q index.Query, filter lexical.Filter, query []float32) (words *lexicalLeg, near []topk.Scored, limit int, err error) {
 	dense := query != nil && v.Rows > 0
 	if !dense || !filter.IsEmpty() || q.Text == "" || q.Prepared != nil || v.Rows < vector.ParallelRows || int(vector.Running.Load()) >= processors.Count() {

@@ -70,7 +70,7 @@ func checkDatastore(id string) error {
 
 func (x *Index) path(key spaceKey) string { return filepath.Join(x.dir, key.datastore, key.name) }
 
-// use calls f with the open space, and opens it first if necessary. If the space is missing, use creates it if `create`
+// use calls f with the open space and opens it first if necessary. If the space is missing, use creates it if `create`
 // is set, and otherwise fails with store.ErrNotFound.
 func (x *Index) use(ctx context.Context, id index.Space, create bool, f func(*store.Space) error) error {
 	return x.useWith(ctx, id, create, x.acquireIntact, f)
@@ -176,7 +176,7 @@ func (x *Index) open(ctx context.Context, key spaceKey, id index.Space, create b
 	return h, nil
 }
 
-// count adds one to the number of uses in progress, and marks the space as the most recently used. The caller must hold
+// count adds one to the number of uses in progress and marks the space as the most recently used. The caller must hold
 // mu.
 func (x *Index) count(h *handle) {
 	h.refs++

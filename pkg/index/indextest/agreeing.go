@@ -19,7 +19,7 @@ const (
 	agreementQueries       = 6
 )
 
-// writer generates texts like real ones: the words have different lengths, and are distributed by Zipf's law.
+// writer generates texts like real ones: the words have different lengths and are distributed by Zipf's law.
 type writer struct {
 	rng  *rand.Rand
 	zipf *rand.Zipf

@@ -103,7 +103,7 @@ func (x *Index) useName(ctx context.Context, name string, plan func(sparse bool)
 	}
 }
 
-// collection returns an open collection, and opens it if necessary.
+// collection returns an open collection and opens it if necessary.
 func (x *Index) collection(ctx context.Context, name string, plan func(sparse bool) *entity.Schema) (*collection, error) {
 	if col := x.collections.get(name); col != nil {
 		return col, nil
@@ -175,7 +175,7 @@ const (
 	hnswConstruction = 200
 )
 
-// indexDense ensures that the dense field has an index, and returns the index type. It keeps an existing index.
+// indexDense ensures that the dense field has an index and returns the index type. It keeps an existing index.
 // Otherwise it creates an HNSW index or, on a server without HNSW, an AUTOINDEX. On Milvus Lite, it creates a flat
 // index: with AUTOINDEX, a search of 200,000 rows found only 5 of the 20 nearest rows.
 func (x *Index) indexDense(ctx context.Context, name string) (entity.IndexType, error) {
@@ -225,8 +225,8 @@ func (x *Index) indexSparse(ctx context.Context, name string) error {
 	return x.createIndex(ctx, name, fieldSparse, inverted)
 }
 
-// createIndex requests an index without waiting for it to be built. It need not wait: either the collection is empty,
-// or another process has already created the index.
+// createIndex requests an index without waiting for it to be built. Waiting is unnecessary: either the collection is
+// empty, or another process has already created the index.
 func (x *Index) createIndex(ctx context.Context, name, field string, idx entity.Index) error {
 	return x.call(ctx, fmt.Sprintf("creating the index of field %q of collection %q", field, name), func(ctx context.Context, srv *server) error {
 		return srv.CreateIndex(ctx, name, field, idx, true)

@@ -41,7 +41,7 @@ type server struct {
 	sparse  bool                         // whether it supports sparse vectors
 }
 
-// server returns the connection, and connects first if necessary. While the server is unreachable, there is one attempt
+// server returns the connection and connects first if necessary. While the server is unreachable, there is one attempt
 // at a time, with growing pauses. During a pause, calls fail immediately with the error of the last attempt.
 func (x *Index) server(ctx context.Context) (*server, error) {
 	select {

@@ -13,11 +13,11 @@ import (
 )
 
 // rowsPerDelete is the maximum number of rows deleted by one message. Rows are deleted by primary key, which all
-// servers support. With the limit, a large deletion does not block the server, and an interrupted one keeps its
+// servers support. The limit keeps a large deletion from blocking the server, and lets an interrupted one keep its
 // progress.
 const rowsPerDelete = 2048
 
-// generationsPerExpr is the maximum number of generations in one expression. With ids of maximum length, such an
+// generationsPerExpr is the maximum number of generations in one expression. If the ids have maximum length, such an
 // expression is about 15 KB long.
 const generationsPerExpr = 64
 

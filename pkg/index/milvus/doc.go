@@ -21,9 +21,9 @@
 // for every hit. In the lexical leg, stored sparse vectors hold BM25's saturated term frequencies. The query's vector
 // holds the inverse document frequencies, which are counted in the index itself: see statistics.go. The saturated
 // frequencies depend on the average row length, but stored vectors are not updated when it changes. So they assume a
-// fixed average, and the server's ranking is only approximate. It only selects candidates, and returns more of them
-// than the search needs. The candidates' exact term frequencies are recovered from their stored vectors, and the
-// candidates are scored with the current average.
+// fixed average, and the server's ranking is only approximate. It only selects candidates and returns more of them than
+// the search needs. The candidates' exact term frequencies are recovered from their stored vectors, and the candidates
+// are scored with the current average.
 //
 // # Servers
 //

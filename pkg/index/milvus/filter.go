@@ -20,7 +20,7 @@ const (
 	metadataFacet = "m"
 )
 
-// facet returns 64 bits of the SHA-256 of a filterable value. With 64 bits, accidental collisions are negligible.
+// facet returns 64 bits of the SHA-256 of a filterable value. That makes accidental collisions negligible.
 func facet(kind string, parts ...string) int64 {
 	h := sha256.New()
 	_, _ = h.Write([]byte(kind)) // writing to a hash never fails

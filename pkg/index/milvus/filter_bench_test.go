@@ -17,7 +17,7 @@ var filterRows = flag.Int("filter.rows", 200_000, "rows that BenchmarkFilters wr
 const filterDimensions = 256
 
 // BenchmarkFilters checks filtered searches on many rows. If at most 1% of the rows pass the filter, the result must
-// equal that of a full scan. With other filters, all results must pass the filter and have the right scores. It then
+// equal that of a full scan. For other filters, all results must pass the filter and have the right scores. It then
 // measures searches.
 func BenchmarkFilters(b *testing.B) {
 	rows := indextest.Selective(*filterRows, filterDimensions)

@@ -170,7 +170,7 @@ func TestCollection_of_an_unknown_schema_is_refused(t *testing.T) {
 type faults struct {
 	method string
 	left   atomic.Int32
-	done   bool // whether the server performs the calls that are reported as failed
+	done   bool // whether the server performs the calls reported as failed
 }
 
 func (f *faults) intercept(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {

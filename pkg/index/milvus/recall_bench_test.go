@@ -100,7 +100,7 @@ func fillVectors(b *testing.B, addr string, vectors [][]float32) *filled {
 	return f
 }
 
-// searchNearest searches by vector, and reports the share of the truly nearest rows that are found.
+// searchNearest searches by vector and reports the share of the truly nearest rows that are found.
 func (f *filled) searchNearest(b *testing.B, queries [][]float32, limit int) {
 	var took []time.Duration
 	var found, asked float64

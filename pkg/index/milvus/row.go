@@ -85,7 +85,7 @@ func checkRow(s index.Space, r *index.Row) error {
 func validDatastore(id string) bool  { return validID(id, maxDatastoreBytes) }
 func validDatasource(id string) bool { return validID(id, maxDatasourceBytes) }
 
-// validID reports whether an id can be part of a primary key. With a colon, keys would be ambiguous.
+// validID reports whether an id can be part of a primary key. A colon would make keys ambiguous.
 func validID(id string, limit int) bool {
 	if id == "" || len(id) > limit {
 		return false

@@ -32,7 +32,7 @@ func (x *Index) restrict(ctx context.Context, col *collection, datastoreID, expr
 	return expr + " && " + inExpr(fieldID, ids), len(ids) == 0, err
 }
 
-// scanWhere evaluates a filter on the metadata of all rows of a datastore, and returns the primary keys of the matching
+// scanWhere evaluates a filter on the metadata of all rows of a datastore and returns the primary keys of the matching
 // rows. It is for Milvus Lite, whose expressions have no negation.
 func (x *Index) scanWhere(ctx context.Context, col *collection, datastoreID string, f *filter.Filter) ([]string, error) {
 	kinds := make(map[string]filter.Kind)

@@ -15,8 +15,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// Number of rows read per request, and maximum number of concurrent requests. With this many rows, a response stays
-// below the servers' limit of 100 MB.
+// Number of rows read per request, and maximum number of concurrent requests. This many rows keep a response below the
+// servers' limit of 100 MB.
 const (
 	fetchRows       = 256
 	parallelFetches = 4
@@ -302,7 +302,7 @@ func (x *Index) fetchPage(ctx context.Context, col *collection, ids []string, ve
 	return rows, err
 }
 
-// deduplicate removes copies of rows that were inserted twice, and sorts the rows by primary key.
+// deduplicate removes copies of rows inserted twice and sorts the rows by primary key.
 func deduplicate(rows []storedRow) []storedRow {
 	slices.SortStableFunc(rows, func(a, b storedRow) int { return strings.Compare(a.id, b.id) })
 	return slices.CompactFunc(rows, func(a, b storedRow) bool { return a.id == b.id })

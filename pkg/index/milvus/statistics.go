@@ -143,8 +143,8 @@ func (f *statisticsCache) put(k spaceKey, c *termStatistics) {
 	f.spaces[k] = c
 }
 
-// statistics returns the word statistics of a space, and collects them first if necessary. Concurrent queries share
-// this work. The work is cancelled when the index is closed, but not when the query that started it ends.
+// statistics returns the word statistics of a space and collects them first if necessary. Concurrent queries share this
+// work. The work is cancelled when the index is closed, but not when the query that started it ends.
 func (x *Index) statistics(ctx context.Context, col *collection, datastoreID string) (*termStatistics, error) {
 	c, fill := x.frequencies.get(spaceKey{col.name, datastoreID})
 	if fill != nil {

@@ -212,7 +212,7 @@ func newCounter(keys []string) *counter {
 	return c
 }
 
-// page counts the documents in a page of rows, and returns its last primary key. The page may contain copies of a row.
+// page counts the documents in a page of rows and returns its last primary key. The page may contain copies of a row.
 func (c *counter) page(ctx context.Context, set client.ResultSet, active func(context.Context, []index.Document) ([]bool, error)) (last string, err error) {
 	t := &table{set: set}
 	ids, sources, generations, metadata := t.texts(fieldID), t.texts(fieldDatasource), t.numbers(fieldGeneration), t.documents(fieldMetadata)

@@ -111,7 +111,7 @@ func (x *Index) writeBatch(ctx context.Context, col *collection, s index.Space, 
 	return nil
 }
 
-// replace compares a batch with the stored rows. It deletes stored rows with different content, and returns the rows to
+// replace compares a batch with the stored rows. It deletes stored rows with different content and returns the rows to
 // insert.
 func (x *Index) replace(ctx context.Context, srv *server, col *collection, s index.Space, batch []*prepared) ([]*prepared, error) {
 	if one, ok := generationOf(s, batch); ok && !x.fresh.known(col.name, one) {

@@ -78,7 +78,7 @@ func (e *Edit) Set(slot uint32) { e.chunk(slot)[slot/64%ChunkWords] |= 1 << (slo
 // Clear removes a slot.
 func (e *Edit) Clear(slot uint32) { e.chunk(slot)[slot/64%ChunkWords] &^= 1 << (slot % 64) }
 
-// Done returns the edited bitmap. Afterwards, only the method Changed may be called.
+// Done returns the edited bitmap. Afterwards, only Changed may be called.
 func (e *Edit) Done() Bitmap { return Bitmap{e.chunks} }
 
 // Has reports whether a slot is in the edited set.

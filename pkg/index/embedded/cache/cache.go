@@ -48,7 +48,7 @@ func (c Caches) Forget(space uint64) {
 	c.Rows.forget(space)
 }
 
-// Cache is an LRU cache of immutable values with a capacity in bytes. It is safe for concurrent use, and allocates
+// Cache is an LRU cache of immutable values with a capacity in bytes. It is safe for concurrent use and allocates
 // nothing in advance.
 type Cache struct {
 	mu    sync.Mutex

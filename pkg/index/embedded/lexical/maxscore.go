@@ -73,7 +73,7 @@ func (v Reader) Top(l *Query, filter bitmap.Set, limit int) []topk.Scored {
 	return s.top.Items()
 }
 
-// window searches one window, and passes rows that may be among the best to top.Offer.
+// window searches one window and passes rows that may be among the best to top.Offer.
 func (s *maxScore) window(w int) {
 	var passing bitmap.Set // the window's part of the filter
 	passes := windowSlots
@@ -122,7 +122,7 @@ func (s *maxScore) setBounds(w int) (total float64) {
 	return total * boundSlack
 }
 
-// score adds up the impacts in the essential lists, and passes rows that may be among the best to s.top.Offer.
+// score adds up the impacts in the essential lists and passes rows that may be among the best to s.top.Offer.
 func (s *maxScore) score(w int, threshold float64, full bool, passing bitmap.Set) {
 	otherBound, required := 0.0, 0.0 // bound of the non-essential lists; score that the essential ones must exceed
 	if full {
@@ -210,7 +210,7 @@ func (s *maxScore) partition(threshold float64) (otherBound float64) {
 	return otherBound
 }
 
-// offer computes the score of a row by looking it up in all lists, and offers the row to s.top. Slots must ascend from
+// offer computes the score of a row by looking it up in all lists and offers the row to s.top. Slots must ascend from
 // call to call.
 func (s *maxScore) offer(w, i int) {
 	slot := uint32(w*windowSlots + i)

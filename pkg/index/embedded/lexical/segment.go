@@ -1,5 +1,5 @@
 // Package lexical implements the inverted index of a space: blocks of postings, term lists, BM25 and MaxScore. It reads
-// stored blocks through the Source interface, and does not depend on the database or on vectors. See
+// stored blocks through the Source interface and does not depend on the database or on vectors. See
 // docs/embedded-index.md.
 package lexical
 
@@ -121,7 +121,7 @@ func (v Reader) block(ctx context.Context, id int64) (markedBlock, error) {
 	return block, nil
 }
 
-// uncachedBlock reads and verifies a block that is needed only once.
+// uncachedBlock reads and verifies a block needed only once.
 func (v Reader) uncachedBlock(ctx context.Context, id int64) (string, error) {
 	data, err := v.Source.Block(ctx, id)
 	if err != nil {
@@ -202,8 +202,8 @@ func (v Reader) EachTerm(ctx context.Context, group []Segment, f func(term strin
 }
 
 const (
-	// MergeFactor is the number of segments in a tier that are merged into one segment of the next tier, where segments
-	// are eight times as large.
+	// MergeFactor is the number of segments in one tier that are merged into a segment of the next tier, which is eight
+	// times as large.
 	MergeFactor = 8
 	// Maximum number of rows in a segment in the lowest tier.
 	smallestTier = 512
@@ -237,7 +237,7 @@ func SegmentsToMerge(segments []Segment) []Segment {
 }
 
 // SegmentsToSettle returns the segments to merge in an idle space, or none if there are at most MaxIdleSegments. It
-// finds the largest segment that is at most twice as large as all smaller segments together, and returns it with all
+// finds the largest segment that is at most twice as large as all smaller segments together and returns it with all
 // smaller ones. So no large segment is rewritten just to add a few rows.
 func SegmentsToSettle(segments []Segment) []Segment {
 	if len(segments) <= MaxIdleSegments {

@@ -357,17 +357,17 @@ type postingsMerger struct {
 
 type run struct{ from, to int }
 
-// add records that the postings from the index `from` on are a run: a part that is sorted by slot.
+// add records that the postings from index `from` on are a run: a part sorted by slot.
 func (g *postingsMerger) add(from int) {
 	if len(g.postings) > from {
 		g.runs = append(g.runs, run{from, len(g.postings)})
 	}
 }
 
-// parts returns the postings as one or more slices, which are sorted by slot one after another. If several forms of the
-// word occur at the same slot, their postings become one, with the sum of the frequencies.
+// parts returns the postings as one or more slices that are sorted by slot when read one after another. If several
+// forms of the word occur at the same slot, their postings become one, with the sum of the frequencies.
 func (g *postingsMerger) parts() [][]Posting {
-	// Usually, the segments have separate ranges of slots, and their postings need not be merged.
+	// Usually, the segments have separate ranges of slots, so their postings do not have to be merged.
 	slices.SortFunc(g.runs, func(a, b run) int { return cmp.Compare(g.postings[a.from].Slot, g.postings[b.from].Slot) })
 	parts := make([][]Posting, 0, len(g.runs))
 	for i, r := range g.runs {

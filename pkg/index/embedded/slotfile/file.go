@@ -38,8 +38,8 @@ type Layout struct {
 	Payload int // bytes per record, without checksum and padding
 	stride  int // bytes per record, with checksum and padding
 	// Columns is the number of leading bytes of a record that are transposed one by one. The rest of the payload is
-	// transposed in units of four bytes. The checksums come last. Transposition is done in groups of 64 records. If
-	// Columns is 0, records are not transposed.
+	// transposed in units of four bytes. The checksums come last. Records are transposed in groups of 64. If Columns is
+	// 0, records are not transposed.
 	Columns int
 }
 
@@ -57,7 +57,7 @@ func Columns(payload, columns int) Layout {
 }
 
 const (
-	// Number of records that are transposed together.
+	// Number of records transposed together.
 	groupRows = 64
 	// Alignment in bytes of transposed records, with which extents end at a page boundary.
 	columnsAlign = 8
@@ -162,7 +162,7 @@ func Open(path string, of Layout, slots uint32) (_ *File, err error) {
 	return f, nil
 }
 
-// Create creates an empty file, and replaces any existing one.
+// Create creates an empty file and replaces any existing one.
 func Create(path string, of Layout) (*File, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("removing an abandoned vector file: %w", err)

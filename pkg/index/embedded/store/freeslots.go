@@ -34,7 +34,7 @@ func (f *freeSlots) add(version int64, slots *roaring.Bitmap) {
 
 // choose returns n slots in ascending order: first free ones, then new ones from `end` on. `oldest` is the oldest
 // version that still has readers. Slots that became free after that version are not used yet. The slots stay free until
-// the method take removes them.
+// take removes them.
 func (f *freeSlots) choose(n int, end uint32, oldest int64) []uint32 {
 	for len(f.waiting) > 0 && f.waiting[0].version <= oldest {
 		f.ready.Or(f.waiting[0].slots)
@@ -57,8 +57,8 @@ func (f *freeSlots) take(slots []uint32) {
 	}
 }
 
-// prepareWriting determines the free slots, and removes the blocks left behind by an interrupted merge. It runs once
-// per opening, before the first write. The caller must hold writeMu.
+// prepareWriting determines the free slots and removes the blocks left behind by an interrupted merge. It runs once per
+// opening, before the first write. The caller must hold writeMu.
 func (s *Space) prepareWriting(ctx context.Context) error {
 	if s.slots != nil {
 		return nil

@@ -34,7 +34,7 @@ func (b *waitingBatch) finish(err error) {
 	b.wake <- struct{}{}
 }
 
-// add queues a batch, and reports whether its caller is the leader.
+// add queues a batch and reports whether its caller is the leader.
 func (g *group) add(b *waitingBatch) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

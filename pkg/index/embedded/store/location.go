@@ -19,8 +19,8 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// The location file holds copies of the columns that ranking needs, with one cache line per slot. With it, a search
-// with hundreds of hits need not read any rows.
+// The location file holds copies of the columns that ranking needs, with one cache line per slot. So a search with
+// hundreds of hits does not have to read any rows.
 
 const locationsName = "places.slots"
 

@@ -66,7 +66,7 @@ func (v View) deadSlots(slots *roaring.Bitmap) *roaring.Bitmap {
 
 // Merge does one piece of work and reports whether there was any. If codes or locations are missing, it computes them.
 // Otherwise it merges the segments that `pick` selects or, if there are none, those with many dead slots. Readers and
-// writers need not wait for the merge. The new segment is stored in several small transactions, the last of which
+// writers do not have to wait for the merge. The new segment is stored in several small transactions, the last of which
 // replaces the merged segments.
 func (s *Space) Merge(ctx context.Context, pick func([]lexical.Segment) []lexical.Segment) (bool, error) {
 	s.mergeMu.Lock()

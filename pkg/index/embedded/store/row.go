@@ -122,7 +122,7 @@ func (s *storedRow) checksum() int64 {
 	return int64(crc32.Update(sum, checksum.Table, s.metadata))
 }
 
-// scanRow reads a row with the columns rowColumns, and verifies its checksum. It does not decode the metadata.
+// scanRow reads a row with the columns rowColumns and verifies its checksum. It does not decode the metadata.
 func scanRow(scan func(...any) error) (*storedRow, error) {
 	s := &storedRow{}
 	var generation int64

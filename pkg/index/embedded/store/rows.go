@@ -36,7 +36,7 @@ func (v View) rowsIn(ctx context.Context, slots []uint32) ([]*storedRow, error) 
 	}
 	missing := missingRows(slots, out)
 	if len(missing) > 0 && v.reading.tx == nil {
-		// Without a transaction, the database may be newer than the view. But the view's slots are not reused while it
+		// Outside a transaction, the database may be newer than the view. But the view's slots are not reused while it
 		// is in use, so any row found is correct, and a deleted row is missing here.
 		if err := v.readRows(ctx, v.space.readRows, slots, missing, out); err != nil {
 			return nil, err

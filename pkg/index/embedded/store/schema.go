@@ -15,8 +15,8 @@ import (
 const (
 	// formatVersion is the format version of all files in a space.
 	formatVersion = 3
-	// Earlier format versions. signsFormat has sign bits instead of codes. rowsFormat has codes that are not
-	// transposed. Both can still be read; the codes are then recomputed.
+	// Earlier format versions. signsFormat has sign bits instead of codes. rowsFormat has untransposed codes. Both can
+	// still be read; the codes are then recomputed.
 	signsFormat, rowsFormat = 1, 2
 )
 

@@ -295,7 +295,7 @@ func (s *Space) IVFBroken() bool {
 	return ivf != nil && ivf.Broken.Load()
 }
 
-// ReleaseMemory closes all idle connections except one, and drops that one's cached pages. One connection stays open
+// ReleaseMemory closes all idle connections except one and drops that one's cached pages. One connection stays open
 // because none can be opened while a disk hangs. The open one can still read data from the system's cache.
 func (s *Space) ReleaseMemory() {
 	s.reads.SetMaxIdleConns(1)

@@ -80,7 +80,7 @@ func put(ctx context.Context, t *testing.T, s *Space, rows []index.Row) error {
 	return s.Write(ctx, testBatch(t, rows))
 }
 
-// mustPut writes rows, and fails the test if it cannot.
+// mustPut writes rows and fails the test if it cannot.
 func mustPut(t *testing.T, s *Space, rows []index.Row) {
 	t.Helper()
 	if err := put(t.Context(), t, s, rows); err != nil {

@@ -59,7 +59,7 @@ func (s *Space) ReadLazy(ctx context.Context, f func(View) error) error {
 	return corrupt(err)
 }
 
-// transaction returns the view's transaction, and begins it if necessary. It fails with errOutdatedView if a write was
+// transaction returns the view's transaction and begins it if necessary. It fails with errOutdatedView if a write was
 // committed after the view was created.
 func (v View) transaction(ctx context.Context) (*sql.Tx, error) {
 	if v.reading.tx != nil {

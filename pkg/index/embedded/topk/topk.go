@@ -42,7 +42,7 @@ func (t *TopK) Reset(k int) {
 }
 
 // Threshold returns a score that K of the offered items reach. `known` is false if there is no such score yet. Items
-// with lower scores need not be offered.
+// with lower scores do not have to be offered.
 func (t *TopK) Threshold() (score float64, known bool) { return t.kth.Score, t.full }
 
 // Offer adds an item unless it is certainly not among the K best.

@@ -16,8 +16,8 @@ import (
 const (
 	// Number of slots compared together.
 	intervalBatch = 64
-	// Minimum number of rows, per requested result, for a search by intervals. With fewer rows, most vectors would be
-	// read anyway.
+	// Minimum number of rows, per requested result, for a search by intervals. If there are fewer, most vectors would
+	// be read anyway.
 	minIntervalRows = 8
 )
 

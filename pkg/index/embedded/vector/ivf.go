@@ -79,7 +79,7 @@ func (c *IVF) Usable() bool { return c != nil && c.Radius.Known() && !c.Broken.L
 // errIVF means that the IVF is damaged. No data is lost, because the IVF is rebuilt.
 var errIVF = errors.New("the IVF of a space is damaged")
 
-// damaged marks the IVF as broken, and returns errIVF with the cause.
+// damaged marks the IVF as broken and returns errIVF with the cause.
 func (c *IVF) damaged(what string, err error) error {
 	c.Broken.Store(true)
 	return fmt.Errorf("%w: %s: %v", errIVF, what, err) //nolint:errorlint // it does not count as damage to the space

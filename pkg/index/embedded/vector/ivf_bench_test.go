@@ -20,7 +20,7 @@ var (
 	approximateDims = flag.Int("approximate.dimensions", 384, "of the vectors that BenchmarkApproximate draws")
 )
 
-// BenchmarkApproximate builds an IVF for many vectors. It alternates searches with the IVF and scans of all codes, and
+// BenchmarkApproximate builds an IVF for many vectors. It alternates searches with the IVF and scans of all codes and
 // compares their cost and the share of the nearest rows that they find. Besides random vectors, it uses those in the
 // files -recall.vectors and -recall.queries.
 func BenchmarkApproximate(b *testing.B) {

@@ -86,7 +86,7 @@ func buildLists(ctx context.Context, s *Set, rng *rand.Rand) (d *builder, held [
 func (d *builder) assign(ctx context.Context) error {
 	find := finder{tree: d.tree}
 	squares, counts := make([]float64, len(d.sizes)), make([]float64, len(d.sizes))
-	for i, r := range d.radii { // start with the rows that are already assigned
+	for i, r := range d.radii { // start with the rows already assigned
 		squares[i], counts[i] = float64(r)*float64(r)*float64(d.sizes[i]), float64(d.sizes[i])
 	}
 	n := 0
@@ -124,7 +124,7 @@ func (d *builder) imbalance() float64 {
 	return squares * float64(len(d.sizes)) / max(1, rows*rows)
 }
 
-// store writes the files of the lists, and returns the IVF for the next version.
+// store writes the files of the lists and returns the IVF for the next version.
 func (d *builder) store(ctx context.Context, in *Files, epoch int) (_ *IVF, _ *IVFFiles, err error) {
 	f := &IVFFiles{}
 	defer func() {

@@ -119,7 +119,7 @@ func (d *builder) neededRadius(questions []calibrationQuery, depth int) (limit f
 	return limit
 }
 
-// withNoise adds noise of the given norm to v in a random direction, and scales the sum to unit length.
+// withNoise adds noise of the given norm to v in a random direction and scales the sum to unit length.
 func withNoise(v []float32, noise float32, rng *rand.Rand) []float32 {
 	added, sum := make([]float64, len(v)), 0.0
 	for i := range added {

@@ -102,7 +102,7 @@ func (c *listSearch) setBounds() error {
 	return nil
 }
 
-// first chooses the lists for the first round, and returns their total number of rows. It adds lists until they have at
+// first chooses the lists for the first round and returns their total number of rows. It adds lists until they have at
 // least firstRoundRows times as many rows as the limit.
 func (c *listSearch) first() (rows int) {
 	for n := minProbes(c.s.IVF.Lists); len(c.probes) > 0 && rows < firstRoundRows*c.limit; n *= roundFactor {
@@ -134,7 +134,7 @@ func nearestFirst(lists []probe, n int) {
 	}
 }
 
-// next chooses the lists with the highest bounds until they have at least `limit` rows, and returns their total number
+// next chooses the lists with the highest bounds until they have at least `limit` rows and returns their total number
 // of rows. It returns 0 if no bound reaches the threshold.
 func (c *listSearch) next(limit int) (rows int) {
 	threshold := c.all.threshold()

@@ -193,7 +193,7 @@ var (
 	recallLength  = flag.Int("recall.dimensions", 384, "of the vectors in these files")
 )
 
-// BenchmarkRecall measures the share of the truly nearest rows that are found, and compares the time with that of an
+// BenchmarkRecall measures the share of the truly nearest rows that are found and compares the time with that of an
 // exact scan.
 func BenchmarkRecall(b *testing.B) {
 	for _, name := range slices.Sorted(maps.Keys(drawings)) {

@@ -32,8 +32,8 @@ const (
 // Groups returns the number of groups of 64 slots.
 func (s *Set) Groups() int { return (int(s.Slots) + 63) / 64 }
 
-// eachGroup calls f for each group in [from, to) with live slots that pass the filter, which are the set bits of
-// `passing`. Before each call, it verifies the checksums of the group.
+// eachGroup calls f for each group in [from, to) with live slots that pass the filter (the set bits of `passing`).
+// Before each call, it verifies the checksums of the group.
 func (s *Set) eachGroup(filter bitmap.Set, records slotfile.View, from, to int, f func(w int, passing uint64) error) error {
 	for w := from; w < to; w++ {
 		live := s.Live.Word(w)
@@ -68,7 +68,7 @@ func (s *Set) each(records slotfile.View, f func(slot uint32) error) error {
 var Running atomic.Int32
 
 // parallel splits n items into ranges and processes them in one or more goroutines. Each goroutine calls `begin` once
-// to get a visit function, and then calls that function with one range after another. Faster goroutines take more
+// to get a visit function and then calls that function with one range after another. Faster goroutines take more
 // ranges. There are several goroutines if there are at least ParallelRows rows and other searches do not keep the
 // processors busy. parallel returns early if ctx is done.
 func parallel(ctx context.Context, rows, n int, begin func(part int) (visit func(from, to int) error)) error {
@@ -184,8 +184,8 @@ func ScanExact(ctx context.Context, s *Set, filter bitmap.Set, query []float32, 
 	})
 }
 
-// rescoreFull compares the vectors of the given slots in full precision, and returns the slots nearest to the query.
-// The slots must be live and ascending.
+// rescoreFull compares the vectors of the given slots in full precision and returns the slots nearest to the query. The
+// slots must be live and ascending.
 func rescoreFull(ctx context.Context, s *Set, slots []uint32, query []float32, limit int) (*topk.TopK, error) {
 	return s.compare(ctx, query, limit, len(slots), len(slots), func(from, to int, compare func(slot uint32)) error {
 		for i, slot := range slots[from:to] {

@@ -393,9 +393,9 @@ func (s *selector) compact() {
 	s.found = s.found[:n]
 }
 
-// take appends to `slots` the slots of the candidates whose upper bound reaches `threshold` and whose estimate reaches
-// `minimum`. It returns the candidates of which only the upper bound reaches the threshold in `left`, and drops all
-// others.
+// take appends the slots of some candidates to `slots`: those whose upper bound reaches `threshold` and whose estimate
+// reaches `minimum`. It returns the other candidates whose upper bound reaches the threshold in `left` and drops the
+// rest.
 func (s *selector) take(slots []uint32, threshold, minimum float32) (taken []uint32, left []candidate) {
 	from, n := len(slots), 0
 	slots = slices.Grow(slots, len(s.found))[:from+len(s.found)]
