@@ -59,7 +59,7 @@ func isConfiguredHost(hosts []string, host string) bool {
 	return slices.ContainsFunc(hosts, func(our string) bool { return our == "*" || strings.EqualFold(our, name) })
 }
 
-// isLoopback reports whether a host or address, with or without a port, is a loopback one.
+// isLoopback reports whether a host, with or without a port, is a loopback name or address.
 func isLoopback(host string) bool {
 	name := hostName(host)
 	if strings.EqualFold(name, "localhost") {
