@@ -51,7 +51,7 @@ const idleAfter = 40 * time.Second
 // resident returns the resident set size of the process in MB (10^6 bytes), including mapped files.
 func (p *program) resident() float64 { return p.kept("VmRSS") }
 
-// kept returns a value of the process's memory status in MB, by the name that the system gives it.
+// kept returns the named value of the process's memory status, in MB.
 func (p *program) kept(name string) float64 {
 	p.t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))

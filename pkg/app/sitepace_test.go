@@ -76,7 +76,7 @@ func timetable(requests []crawltest.Request) string {
 	return b.String()
 }
 
-// TestADueSiteIsRefetched simulates the NATS message that says that a site is due for a refresh.
+// TestADueSiteIsRefetched simulates the NATS message for a site that is due for a refresh.
 func TestADueSiteIsRefetched(t *testing.T) {
 	t.Parallel()
 	const pages = 20
