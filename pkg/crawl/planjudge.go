@@ -180,9 +180,9 @@ func (p *plan) addPage(it *planned) error {
 	return p.resume(it)
 }
 
-// settle adds the pages that redirect, those with better addresses first. They are added after all other pages, so that
-// another page with the same content takes precedence. Some pages are judged only once a redirecting page has been
-// added, and may turn out to redirect as well. So settle continues until no page that redirects is left.
+// settle adds the pages that redirect, better addresses first. They come after all other pages, so that another page
+// with the same content takes precedence. Some pages are judged only after a redirecting page was added, and may
+// redirect as well; settle continues until no page that redirects is left.
 func (p *plan) settle() error {
 	for len(p.moved) > 0 {
 		moved := p.moved
@@ -206,7 +206,7 @@ func (p *plan) settle() error {
 	return nil
 }
 
-// address returns the page's address in the form that the catalog uses to compare pages with the same content.
+// address returns the page's address in the form in which the catalog compares pages with the same content.
 func (it *planned) address() domain.DatasourceConfig {
 	c := domain.DatasourceConfig{SourceURL: it.link.URL, Depth: it.link.Depth}
 	c.SetFinalURL(it.result.page.URL)
@@ -224,7 +224,7 @@ func (p *plan) exclude(it *planned, d Decision, reason, kind string) error {
 	return p.resume(it)
 }
 
-// resume judges the pages that were waiting for the given page.
+// resume judges the pages that waited for the given page.
 func (p *plan) resume(it *planned) error {
 	waiting := it.wait
 	it.wait, it.result = nil, planResult{} // no longer needed
@@ -250,7 +250,7 @@ func (it *planned) entry(d Decision) PlanEntry {
 	}
 }
 
-// report passes an entry to the caller and counts it.
+// report counts an entry and passes it to the caller.
 func (p *plan) report(e PlanEntry, kind string) error {
 	p.summary.Decisions[e.Decision]++
 	if e.Decision == PlanPage && !strings.HasPrefix(e.MIMEType, "text/html") && !strings.HasPrefix(e.MIMEType, "application/xhtml+xml") {
@@ -265,7 +265,7 @@ func (p *plan) report(e PlanEntry, kind string) error {
 	return nil
 }
 
-// digest returns the hash and the length of a body.
+// digest returns a body's hash and length.
 func digest(b *Body) (sum string, size int64, err error) {
 	h := sha256.New()
 	if size, err = io.Copy(h, b); err != nil {

@@ -15,22 +15,22 @@ import (
 )
 
 const (
-	// maxCrawlDelay is the maximum interval between two requests. A longer Crawl-delay is reduced to it.
+	// Maximum interval between two requests. A longer Crawl-delay is reduced to it.
 	maxCrawlDelay = time.Minute
-	// slotLease is how long a slot may be held before other crawlers may use it. Few requests take longer, and a
-	// crawler that was killed blocks its slot no longer than this.
+	// Time that a slot may be held before other crawlers may use it. Few requests take longer, and a crawler that was
+	// killed blocks its slot no longer than this.
 	slotLease = 30 * time.Second
-	// minPollInterval is the minimum interval between requests for a slot.
+	// Minimum interval between requests for a slot.
 	minPollInterval = 10 * time.Millisecond
-	// minDeferral is the minimum delay until a deferred fetch is retried.
+	// Minimum delay before a deferred fetch is retried.
 	minDeferral = time.Second
 )
 
-// politeness makes the fetches of this process keep to the pace that all crawlers share.
+// politeness keeps this process's fetches to the pace that all crawlers share.
 type politeness struct {
 	slots   HostSlots
-	pace    domain.Pace   // for hosts that do not request a longer delay
-	maxWait time.Duration // longer waits defer the fetch, to free its worker
+	pace    domain.Pace   // for hosts that do not ask for a longer delay
+	maxWait time.Duration // longer waits defer the fetch, which frees its worker
 	now     func() time.Time
 	log     *slog.Logger
 	gates   gates
@@ -51,15 +51,15 @@ func newPoliteness(o Options) *politeness {
 	return p
 }
 
-// maxWaits limits how long a fetch waits for a host. It waits at most `queue` in this process's queue for the host, and
-// after that at most `slot` for a slot.
+// maxWaits limits how long a fetch waits for a host: first up to `queue` in this process's queue for the host, then up
+// to `slot` for a slot.
 type maxWaits struct{ slot, queue time.Duration }
 
-// Maximum wait in a queue. A longer wait would occupy a worker that could fetch pages of other hosts.
+// Maximum wait in a queue. A longer wait would block a worker that could fetch pages of other hosts.
 const maxQueueWait = 500 * time.Millisecond
 
-// inProgressKey marks the context of a fetch that has already had a slot, or that is part of a larger operation. Such a
-// fetch waits for its next slot and is not deferred. A deferred fetch starts from the beginning, so at a slow host it
+// inProgressKey marks the context of a fetch that has had a slot before or is part of a larger operation. Such a fetch
+// waits for its next slot instead of being deferred. A deferred fetch starts from the beginning, so at a slow host it
 // would never finish.
 type inProgressKey struct{}
 
@@ -75,9 +75,9 @@ func (p *politeness) maxWaitsOf(ctx context.Context) maxWaits {
 	return maxWaits{slot: p.maxWait, queue: maxQueueWait}
 }
 
-// acquire waits for a slot at the host. `delay` is the minimum interval between two requests that the host demands. It
-// applies if it is longer than the configured interval. acquire returns a deferred *Error if the fetch would have to
-// wait too long for the slot, or the context's error if ctx is done first. The caller must call `release` once.
+// acquire waits for a slot at the host. `delay` is the host's minimum interval between two requests, which applies if
+// it exceeds the configured one. acquire returns a deferred *Error if the wait would be too long, or the context's
+// error if ctx is done first. The caller must call `release` once.
 func (p *politeness) acquire(ctx context.Context, host, u string, delay time.Duration) (release func(), err error) {
 	pace := p.pace
 	pace.Delay = max(pace.Delay, min(delay, maxCrawlDelay))
@@ -101,7 +101,7 @@ func (p *politeness) acquire(ctx context.Context, host, u string, delay time.Dur
 	return func() { slot.Release(); leave() }, nil
 }
 
-// reserve requests a slot repeatedly until one is granted, and then waits for the slot's start.
+// reserve asks for a slot until one is granted, and then waits for the slot's start.
 func (p *politeness) reserve(ctx context.Context, host, u string, pace domain.Pace, delay, maxWait time.Duration) (domain.HostSlot, error) {
 	for {
 		maxWait = max(maxWait, 0)
@@ -131,7 +131,7 @@ func (p *politeness) reserve(ctx context.Context, host, u string, pace domain.Pa
 	}
 }
 
-// waitFor waits for the duration d. If ctx is done first, waitFor returns the cause.
+// waitFor waits for d. If ctx is done first, it returns the cause.
 func waitFor(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
@@ -144,8 +144,8 @@ func waitFor(ctx context.Context, d time.Duration) error {
 
 var errHostFailing = errors.New("the host fails")
 
-// deferred returns the error for a fetch that must be retried after d. Its message says why the fetch has to wait. The
-// argument `delay` is the Crawl-delay of the host's robots.txt.
+// deferred returns the error for a fetch that must be retried after d. The message says why it has to wait. `delay` is
+// the Crawl-delay of the host's robots.txt.
 func (p *politeness) deferred(u, host string, delay, d time.Duration) *Error {
 	why, fails := p.breaker.pauseReason(host, p.now())
 	switch {
@@ -165,8 +165,8 @@ func (p *politeness) deferred(u, host string, delay, d time.Duration) *Error {
 	return e
 }
 
-// send sends the request and records the health of the host. The argument ctx is the caller's context. If the request's
-// own context is done before ctx, the host was too slow.
+// send sends the request and records the host's health. ctx is the caller's context: if the request's own context is
+// done before it, the host was too slow.
 func (p *politeness) send(ctx context.Context, rt http.RoundTripper, req *http.Request) (*http.Response, error) {
 	host, u := req.URL.Host, req.URL.String()
 	res, err := rt.RoundTrip(req)
@@ -214,7 +214,7 @@ func (p *politeness) retryLater(ctx context.Context, host, reason string, after 
 	p.announcePause(ctx, host, until)
 }
 
-// failed counts a request that received an error status, or no response (status 0). It returns how long the host is
+// failed counts a request with an error status or without a response (status 0). It returns how long the host is
 // paused, or 0 if only the page seems to fail.
 func (p *politeness) failed(ctx context.Context, rt http.RoundTripper, req *http.Request, reason string, status int) time.Duration {
 	host := req.URL.Host
@@ -233,12 +233,12 @@ func (p *politeness) failed(ctx context.Context, rt http.RoundTripper, req *http
 	return p.pauseHost(ctx, host, reason)
 }
 
-// Time limit for probing a host that is suspected of failing.
+// Time limit for probing a suspected host.
 const probeTimeout = 10 * time.Second
 
 // probe reports whether a host still works after consecutive failures, which a few broken pages could have caused. It
-// requests robots.txt. If the last failure was a gateway error (502–504), robots.txt may come from the gateway itself.
-// So in this case, probe requests the last page that the host served.
+// requests robots.txt. After a gateway error (502–504), robots.txt may come from the gateway itself, so probe requests
+// the last page that the host served instead.
 func (p *politeness) probe(ctx context.Context, rt http.RoundTripper, req *http.Request, status int) bool {
 	method, at := http.MethodGet, req.URL.Scheme+"://"+req.URL.Host+robots.Path
 	if good := p.breaker.lastServed(req.URL.Host); status > http.StatusInternalServerError && good != "" {
@@ -263,8 +263,7 @@ func (p *politeness) probe(ctx context.Context, rt http.RoundTripper, req *http.
 	return res.StatusCode < http.StatusInternalServerError && res.StatusCode != http.StatusTooManyRequests
 }
 
-// pauseHost pauses a host that fails or rejects the crawler, and returns the length of the pause. Each pause is longer
-// than the last one.
+// pauseHost pauses a host that fails or rejects the crawler, each time for longer, and returns the length of the pause.
 func (p *politeness) pauseHost(ctx context.Context, host, reason string) time.Duration {
 	d := p.breaker.trip(host, reason, p.now())
 	p.log.DebugContext(ctx, "host paused", "host", host, "for", d, "reason", reason)
@@ -272,7 +271,7 @@ func (p *politeness) pauseHost(ctx context.Context, host, reason string) time.Du
 	return d
 }
 
-// announcePause tells all crawlers about a pause. If that fails, other crawlers find out from their next request.
+// announcePause tells all crawlers about a pause. If that fails, their next requests find out.
 func (p *politeness) announcePause(ctx context.Context, host string, until time.Time) {
 	if err := p.slots.Hold(ctx, host, until); err != nil {
 		p.log.WarnContext(ctx, "could not tell other crawlers to pause requests to a host", "host", host, "error", err)

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// polite returns the politeness of a crawler with these limits. It uses the clock of the synctest bubble.
+// polite returns the politeness of a crawler with these limits. It uses the bubble's clock.
 func polite(concurrency int, delay, maxWait time.Duration) *politeness {
 	return newPoliteness(Options{
 		PerHostConcurrency: concurrency, PerHostDelay: delay, MaxWait: maxWait,
@@ -127,7 +127,7 @@ func TestPoliteness_does_not_join_a_queue_that_does_not_move(t *testing.T) {
 func TestPoliteness_ends_with_the_context(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		for _, held := range []bool{true, false} { // the fetch waits for a free slot, or for the delay to pass
+		for _, held := range []bool{true, false} { // waiting for a free slot, or for the delay to pass
 			delay := 10 * time.Second
 			if held {
 				delay = -1

@@ -16,13 +16,13 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/guard"
 )
 
-// proxyName is the name of the proxy in messages. Its address is not shown, because it may hold a password.
+// proxyName names the proxy in messages, which must not show its address because of a possible password.
 const proxyName = "the proxy in SLUICE_CRAWL_PROXY"
 
-// errProxy is the error for a response in which the proxy itself refuses a connection.
+// errProxy means that the proxy itself has refused a connection.
 type errProxy struct {
 	status     int
-	retryAfter time.Duration // 0: not given
+	retryAfter time.Duration // 0 if not given
 }
 
 func newErrProxy(res *http.Response, now time.Time) errProxy {
@@ -30,8 +30,8 @@ func newErrProxy(res *http.Response, now time.Time) errProxy {
 	return errProxy{status: res.StatusCode, retryAfter: after}
 }
 
-// isPermanent reports whether the status says that the proxy rejects this target permanently. Other statuses are about
-// the proxy itself, for example a wrong password or too much load.
+// isPermanent reports whether the proxy rejects this target permanently. Other statuses are about the proxy itself,
+// such as a wrong password or overload.
 func (e errProxy) isPermanent() bool {
 	switch e.status {
 	case http.StatusProxyAuthRequired, http.StatusRequestTimeout, http.StatusTooManyRequests:
@@ -49,8 +49,8 @@ func (o Options) httpProxy() bool {
 	return o.Proxy != nil && (o.Proxy.Scheme == "http" || o.Proxy.Scheme == "https")
 }
 
-// checkProxy returns an error if an HTTP proxy responds that it requires a password. It does not look at responses that
-// come through a tunnel, because those come from the server.
+// checkProxy returns an error if an HTTP proxy asks for a password. It ignores responses that come through a tunnel,
+// because those are the server's.
 func (o Options) checkProxy(req *http.Request, res *http.Response) error {
 	if !o.httpProxy() || req.URL.Scheme != "http" || res.StatusCode != http.StatusProxyAuthRequired {
 		return nil
@@ -58,17 +58,16 @@ func (o Options) checkProxy(req *http.Request, res *http.Response) error {
 	return errors.Join(newErrProxy(res, o.Now()), res.Body.Close())
 }
 
-// useProxy makes the transport send its requests through the proxy. The address guard cannot check the connections that
-// the proxy makes. Therefore useProxy resolves each target itself, and a request fails if the address guard refuses any
-// address of its target. A SOCKS proxy then receives the checked address. An HTTP proxy receives the name, because its
-// rules refer to names.
+// useProxy makes the transport send its requests through the proxy. The address guard cannot check the proxy's
+// connections, so useProxy resolves each target itself, and a request fails if the guard refuses any address of its
+// target. A SOCKS proxy then gets the checked address. An HTTP proxy gets the name, because its rules refer to names.
 func useProxy(t *http.Transport, o Options, g guard.Guard) {
 	direct := &net.Dialer{Timeout: o.ConnectTimeout, KeepAlive: 30 * time.Second, Resolver: o.Resolver}
 	if !o.httpProxy() {
 		t.DialContext = socksDial(direct, o, g)
 		return
 	}
-	t.DialContext = direct.DialContext // connects only to the proxy, which receives every request
+	t.DialContext = direct.DialContext // connects only to the proxy, which gets every request
 	t.Proxy = func(req *http.Request) (*url.URL, error) {
 		targets, err := g.Resolve(req.Context(), o.Resolver, hostPort(req.URL))
 		if err != nil {
@@ -85,7 +84,7 @@ func useProxy(t *http.Transport, o Options, g guard.Guard) {
 	}
 }
 
-// hostPort returns the host and port of the server that handles requests for an address.
+// hostPort returns the host and port of the server for an address.
 func hostPort(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -142,20 +141,19 @@ func socksDial(direct *net.Dialer, o Options, g guard.Guard) func(ctx context.Co
 const opProxy = "proxyconnect"
 
 // guardResult says whether the target of a request through an HTTP proxy is private. The connection does not show this,
-// because it goes to the proxy.
+// because it ends at the proxy.
 type guardResult struct{ private bool }
 
 type guardResultKey struct{}
 
-// withGuardResult returns a context for a request through an HTTP proxy. If setGuardResult is called with this context,
-// it stores its result in v.
+// withGuardResult returns a context for a request through an HTTP proxy. setGuardResult stores its result in v.
 func withGuardResult(ctx context.Context, v *guardResult) context.Context {
 	return context.WithValue(ctx, guardResultKey{}, v)
 }
 
 // setGuardResult records in the context's guardResult whether the target of a request is private. `targets` are the IP
-// addresses of the target's host. The target counts as private only if all these addresses are private, because the
-// proxy may connect to any of them.
+// addresses of the target's host. The target is private only if all of them are,
+// because the proxy may connect to any.
 func setGuardResult(ctx context.Context, targets []netip.AddrPort) {
 	v, _ := ctx.Value(guardResultKey{}).(*guardResult)
 	if v == nil {
@@ -166,8 +164,8 @@ func setGuardResult(ctx context.Context, targets []netip.AddrPort) {
 	})
 }
 
-// socksConn is a connection through a SOCKS proxy. Its remote address is the target's address, which the address guard
-// has checked.
+// socksConn is a connection through a SOCKS proxy. Its remote address is that of the target, as checked by the address
+// guard.
 type socksConn struct {
 	net.Conn
 	target netip.AddrPort

@@ -25,12 +25,12 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/guard"
 )
 
-// testProxy is a proxy that connects to the same server for every request, and records the requested targets.
+// testProxy is a proxy that connects to the same server for every request and records the requested targets.
 type testProxy struct {
 	*httptest.Server
 	to     string // host and port of the server
-	refuse int    // status to respond with instead of connecting; 0: connect
-	only   string // path to which `refuse` applies; "": all paths
+	refuse int    // status of a refusal; 0 means to connect
+	only   string // path to which `refuse` applies; "" means all paths
 	mu     sync.Mutex
 	asked  []string
 }
@@ -87,8 +87,8 @@ func (m *testProxy) requests() []string {
 	return slices.Clone(m.asked)
 }
 
-// proxied returns a crawler that may access only the public internet, through the proxy. Some of the host names that it
-// can resolve have public addresses, and some have private ones.
+// proxied returns a crawler that may access only the public internet, through the proxy. Of the host names that it can
+// resolve, some have public addresses and some private ones.
 func proxied(t *testing.T, proxy string, change ...func(*Options)) *Crawler {
 	t.Helper()
 	at, err := url.Parse(proxy)
@@ -179,8 +179,8 @@ func TestARedirectToAPrivateAddressIsRefusedBehindAProxy(t *testing.T) {
 	}
 }
 
-// absentServer is an address that refuses connections. The port of a closed server would be unsuitable, because another
-// test might get it.
+// absentServer is an address that refuses connections. The port of a closed server would not do, because another test
+// might get it.
 const absentServer = "http://127.0.0.1:1"
 
 func TestAProxyThatDoesNotConnectIsNamed(t *testing.T) {
@@ -214,13 +214,13 @@ func TestAccessBehindAProxyDependsOnTheCheckedLookup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A hostile DNS server gives different answers over time. The page is checked with the first answers, and later
-	// ones must not affect this result.
+	// A hostile DNS server changes its answers over time. The page is checked with the first ones, and later ones must not
+	// change the result.
 	const public, private = "93.184.215.14", "10.0.0.7"
 	for name, test := range map[string]struct {
 		responses [][]string
-		inner     bool // scripts of the page may access private addresses that the configuration allows
-		named     bool // only for a proxy that receives names and may connect to any of their addresses
+		inner     bool // whether the page's scripts may access private addresses that the configuration allows
+		named     bool // only for a proxy that gets names and may connect to any of their addresses
 	}{
 		"public":                {responses: [][]string{{public}}},
 		"public, then private":  {responses: [][]string{{public}, {public}, {private}}},

@@ -16,10 +16,10 @@ const maxRedirects = 10
 type redirectChain struct {
 	first  *url.URL
 	hops   []domain.Redirect
-	cookie bool // a hop has set a cookie, so an address may respond differently the second time
+	cookie bool // whether a hop has set a cookie, so that an address may respond differently the second time
 }
 
-// add appends the next hop. It returns a permanent error if the chain is too long or loops.
+// add appends the next hop. If the chain is too long or loops, it returns a permanent error.
 func (t *redirectChain) add(from, to *url.URL, h *hop) error {
 	t.hops = append(t.hops, domain.Redirect{URL: from.String(), Status: h.status})
 	t.cookie = t.cookie || len(h.header.Values("Set-Cookie")) > 0
@@ -43,7 +43,7 @@ func (t *redirectChain) visited(u *url.URL) bool {
 	return slices.ContainsFunc(t.hops, func(hop domain.Redirect) bool { return hop.URL == u.String() })
 }
 
-// describeLoop returns a description of the loop from an address back to itself.
+// describeLoop describes the loop from an address back to itself.
 func (t *redirectChain) describeLoop(to *url.URL) string {
 	at := len(t.hops) - 1
 	for t.hops[at].URL != to.String() {

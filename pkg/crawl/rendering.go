@@ -17,14 +17,13 @@ import (
 
 // Renderer renders a page in a browser, with its scripts. It must send all requests for the page through `via`, which
 // returns an *Error for each request that the crawler refuses. A request's context must name the origin of the document
-// that sends the request; see WithAsker. All errors from Render are *Error, unless ctx was done first.
+// that sends it; see WithAsker. All errors from Render are *Error unless ctx was done first.
 type Renderer interface {
 	Render(ctx context.Context, url string, via http.RoundTripper) (Rendered, error)
 }
 
-// render runs the scripts of a page in a browser. It returns the resulting page with its text, links and metadata. The
-// argument `shell` is the page as the server sent it. Its validators are dropped, because they do not change when the
-// content changes.
+// render runs a page's scripts in a browser and returns the resulting page with its text, links and metadata. `shell`
+// is the page as the server sent it. Its validators are dropped, because they do not change with the content.
 func (c *Crawler) render(ctx context.Context, req PageRequest, sc *scope.Scope, shell Page, a response) (Page, error) {
 	if c.opts.Renderer == nil {
 		return Page{}, permanent(shell.URL, "%s shows its text only with JavaScript: to render such pages, set CHROME_URL to the "+
@@ -69,7 +68,7 @@ func (c *Crawler) render(ctx context.Context, req PageRequest, sc *scope.Scope, 
 		if err := reader.hiddenError(shell.Redirects, final); err != nil {
 			return Page{}, errors.Join(err, p.Close())
 		}
-	} // otherwise the page is nested too deeply; extraction handles such pages in its own way
+	} // otherwise the page is nested too deeply; extraction handles it in its own way
 	reader.finish(&p, a.header, final)
 	if err := a.body.Close(); err != nil {
 		return Page{}, errors.Join(fmt.Errorf("releasing the unrendered body of %s: %w", shell.URL, err), p.Close())

@@ -19,7 +19,6 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// browserOf is a Renderer that calls the function.
 type browserOf func(ctx context.Context, url string, get func(string) (int, string, error)) (Rendered, error)
 
 func (f browserOf) Render(ctx context.Context, url string, via http.RoundTripper) (Rendered, error) {
@@ -45,7 +44,7 @@ func (f browserOf) Render(ctx context.Context, url string, via http.RoundTripper
 
 const shellPage = `<!doctype html><html><head><title>Shop</title></head><body><div id="root"></div><script src="/app.js"></script></body></html>`
 
-// shop starts a server with the shell of an application and the resources that its scripts request.
+// shop starts a server with the shell of an application and the resources that its scripts need.
 func shop(t *testing.T) string {
 	return serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -271,7 +270,7 @@ func TestFetch_reserves_a_slot_for_rendering(t *testing.T) {
 	if _, _, err := fetch(t, c, PageRequest{URL: root + "/a"}); err != nil {
 		t.Fatal(err)
 	}
-	if n := slots.Load(); n != 3 { // robots.txt, the shell, and the page requested by the browser
+	if n := slots.Load(); n != 3 { // robots.txt, the shell and the page requested by the browser
 		t.Errorf("%d slots were taken", n)
 	}
 }
@@ -286,7 +285,7 @@ func (c countingSlots) Reserve(ctx context.Context, host string, pace domain.Pac
 	return c.HostSlots.Reserve(ctx, host, pace, maxWait)
 }
 
-// publicConn is a connection whose server seems to be on the public internet.
+// publicConn is a connection to a server that seems to be on the public internet.
 type publicConn struct{ net.Conn }
 
 func (publicConn) RemoteAddr() net.Addr {

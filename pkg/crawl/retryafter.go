@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// Maximum delay that a server can request.
+// Maximum delay that a server can ask for.
 const maxRetryAfter = 24 * time.Hour
 
-// parseRetryAfter parses both forms of Retry-After (RFC 9110, section 10.2.3): seconds, or a date. The result is
-// between 0 and maxRetryAfter. If the value has neither form, ok is false.
+// parseRetryAfter parses both forms of Retry-After (RFC 9110, section 10.2.3), seconds or a date. The result is between
+// 0 and maxRetryAfter. ok is false if the value has neither form.
 func parseRetryAfter(v string, now time.Time) (d time.Duration, ok bool) {
 	v = strings.TrimSpace(v)
 	if v == "" {
 		return 0, false
 	}
-	if secs, err := strconv.ParseUint(v, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) { // out of range: secs is the largest uint64
+	if secs, err := strconv.ParseUint(v, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) { // out of range, secs is the largest uint64
 		return time.Duration(min(secs, uint64(maxRetryAfter/time.Second))) * time.Second, true
 	}
 	at, err := http.ParseTime(v)

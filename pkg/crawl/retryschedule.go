@@ -7,24 +7,22 @@ import (
 )
 
 const (
-	// maxRetryDelay is the maximum delay until a fetch tries again to get a slot.
+	// Maximum delay before a fetch tries again to get a slot.
 	maxRetryDelay = 10 * time.Minute
-	// minRetryStep is the minimum interval between the retries of two fetches at a host for which no delay between
-	// requests is set.
+	// Minimum interval between the retries of two fetches at a host without a minimum delay between requests.
 	minRetryStep = 50 * time.Millisecond
 )
 
-// retrySchedule schedules the retries of fetches that did not get a slot at a host, so that they do not all come at
-// once. The schedule is only an estimate. When a fetch is retried, the host may be free or busy, and deleted fetches
-// are never retried.
+// retrySchedule spreads the retries of fetches that did not get a slot at a host. It is only an estimate: at the time
+// of a retry, the host may be free or busy, and deleted fetches are never retried.
 type retrySchedule struct {
 	mu    sync.Mutex
 	hosts map[string]time.Time // time of the last scheduled retry
 }
 
-// next returns the delay until the next retry. The delay is at least `wait`, and retries at the same host are at least
-// `step` apart. If many retries at the host would make the delay longer than maxRetryDelay, next returns a random delay
-// between half of maxRetryDelay and maxRetryDelay.
+// next returns the delay until the next retry, at least `wait`. Retries at the same host are at least `step` apart. If
+// that makes the delay longer than maxRetryDelay, next returns a random delay between half of maxRetryDelay and
+// maxRetryDelay.
 func (c *retrySchedule) next(host string, wait, step time.Duration, now time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -42,7 +40,7 @@ func (c *retrySchedule) next(host string, wait, step time.Duration, now time.Tim
 	return at.Sub(now)
 }
 
-// forget removes the hosts at which no further retries are scheduled. The caller must hold mu.
+// forget removes the hosts without scheduled retries. The caller must hold mu.
 func (c *retrySchedule) forget(now time.Time) {
 	kept := make(map[string]time.Time)
 	for host, at := range c.hosts {

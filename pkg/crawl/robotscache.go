@@ -21,16 +21,15 @@ const (
 	maxRobotsBytes     = 512 << 10   // RFC 9309, section 2.5: at least 500 KiB
 	maxRobotsRedirects = 5           // RFC 9309, section 2.3.1.2
 	robotsMaxAge       = time.Hour   // RFC 9309, section 2.4: at most 24 hours
-	robotsFailure      = time.Minute // pause for a host whose robots.txt cannot be fetched
+	robotsFailure      = time.Minute // pause of a host whose robots.txt cannot be fetched
 	maxRobotsHosts     = 2_000
-	maxRobotsCache     = 64 << 20 // maximum total size of the cached rules, in bytes
+	maxRobotsCache     = 64 << 20 // maximum total size of the cached rules in bytes
 )
 
 // errForbidden marks addresses that robots.txt disallows.
 var errForbidden = errors.New("forbidden by robots.txt")
 
-// check returns the rules of u's host if they allow the address. If they disallow it, check fails with a permanent
-// *Error that wraps errForbidden.
+// check returns the rules of u's host. If they disallow u, it fails with a permanent *Error that wraps errForbidden.
 func (c *robotsCache) check(ctx context.Context, u *url.URL) (robots.File, error) {
 	r, err := c.get(ctx, u)
 	if err != nil {
@@ -42,7 +41,7 @@ func (c *robotsCache) check(ctx context.Context, u *url.URL) (robots.File, error
 	return r, nil
 }
 
-// robotsCache caches the robots.txt of each combination of scheme, host and port, for all fetches in the process.
+// robotsCache caches robots.txt by scheme, host and port for all fetches of the process.
 type robotsCache struct {
 	product   string
 	userAgent string
@@ -66,17 +65,16 @@ type robotsEntry struct {
 	size    int // size counted in robotsCache.bytes; guarded by robotsCache.mu
 }
 
-// get returns the robots.txt of u's host. A host without one (4xx) allows everything. If a host responds 5xx or cannot
-// be reached, nothing may be fetched for now, and get returns an error that says so (RFC 9309, sections 2.3.1.3 and
-// 2.3.1.4).
+// get returns the robots.txt of u's host. A host without one (4xx) allows everything. If the host responds 5xx or
+// cannot be reached, nothing may be fetched for now, and the error says so (RFC 9309, sections 2.3.1.3 and 2.3.1.4).
 //
-// If another fetch is already requesting the file, get waits for the result, but no longer than a fetch waits for a
-// slot. Then get defers the fetch. Otherwise a host that hangs would occupy one worker per page.
+// If another fetch is already requesting the file, get waits for the result, but only as long as a fetch waits for a
+// slot. Then get defers the fetch. Otherwise a host that hangs would block one worker per page.
 func (c *robotsCache) get(ctx context.Context, u *url.URL) (robots.File, error) {
 	site := u.Scheme + "://" + u.Host
 	key := site
 	if a := accessTo(ctx, u); a != nil {
-		key += " " + a.digest // a robots.txt read with credentials must not be used without them
+		key += " " + a.digest // rules read with credentials must not be used without them
 	}
 	maxWait := time.NewTimer(c.polite.maxWaitsOf(ctx).slot)
 	defer maxWait.Stop()
@@ -110,8 +108,8 @@ func (c *robotsCache) get(ctx context.Context, u *url.URL) (robots.File, error) 
 	}
 }
 
-// errCancelled marks an entry whose fetch was cancelled by the caller. Other fetches that wait for the entry request
-// the file again.
+// errCancelled marks an entry whose fetch the caller cancelled. Other fetches that wait for the entry request the file
+// again.
 var errCancelled = errors.New("cancelled by the caller")
 
 func (e *robotsEntry) isDone() bool {
@@ -152,8 +150,8 @@ func (c *robotsCache) fill(ctx context.Context, key, site string, e *robotsEntry
 	return e.robots, e.err
 }
 
-// cachedError returns the error for a fetch if an earlier request for the same robots.txt has failed. A temporary error
-// becomes a deferral, because no request was sent for this fetch.
+// cachedError returns the error for a fetch after an earlier request for the same robots.txt has failed. A temporary
+// error becomes a deferral, because no request was sent for this fetch.
 func (c *robotsCache) cachedError(e *robotsEntry) error {
 	var own *Error
 	if !errors.As(e.err, &own) || own.Permanent {
@@ -164,8 +162,8 @@ func (c *robotsCache) cachedError(e *robotsEntry) error {
 	return &waits
 }
 
-// evict removes expired entries and, if that is not enough, any entries that are not being fetched. The caller must
-// hold mu.
+// evict removes expired entries and, if that is not enough, any others except those being fetched. The caller must hold
+// mu.
 func (c *robotsCache) evict() {
 	if !c.full() {
 		return
@@ -188,8 +186,7 @@ func (c *robotsCache) evict() {
 
 func (c *robotsCache) full() bool { return len(c.hosts) >= maxRobotsHosts || c.bytes > maxRobotsCache }
 
-// count adds the size of a host's rules to the total size of the cache, unless the host has been evicted in the
-// meantime.
+// count adds the size of a host's rules to the size of the cache, unless the host was evicted in the meantime.
 func (c *robotsCache) count(key string, e *robotsEntry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -199,7 +196,6 @@ func (c *robotsCache) count(key string, e *robotsEntry) {
 	}
 }
 
-// remove evicts a host. The caller must hold mu.
 func (c *robotsCache) remove(key string, e *robotsEntry) {
 	delete(c.hosts, key)
 	c.bytes -= e.size
@@ -233,7 +229,7 @@ func (c *robotsCache) fetch(ctx context.Context, address string) (robots.File, e
 			return robots.File{}, nil
 		}
 	}
-	return robots.File{}, nil // RFC 9309, section 2.3.1.2: may be treated as unavailable, like 4xx
+	return robots.File{}, nil // RFC 9309, section 2.3.1.2: may count as unavailable, like 4xx
 }
 
 // fetchOnce sends one request. It reads at most maxRobotsBytes of the body, as the RFC permits.

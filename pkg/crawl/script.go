@@ -9,28 +9,28 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Rendered is a page after its scripts have run in a browser.
+// Rendered is a page whose scripts have run in a browser.
 type Rendered struct {
-	HTML   []byte // UTF-8, without the scripts
+	HTML   []byte // UTF-8, without scripts
 	URL    string // after redirects and scripts
 	Status int    // of the server's response for the page
 }
 
-// Minimum numbers of letters and digits in the text of a page or element. A page or element with fewer counts as empty.
+// Minimum number of letters and digits in a page or element that does not count as empty.
 const (
 	emptyPage   = 100 // a page without its navigation; a shell may contain a greeting
-	emptyRoot   = 30  // an element filled by scripts; it may contain a loading message
-	emptyNotice = 250 // a page that asks the reader to enable JavaScript, possibly at length
+	emptyRoot   = 30  // an element that scripts fill; it may contain a loading message
+	emptyNotice = 250 // a page that asks the reader, possibly at length, to enable JavaScript
 )
 
-// Limits on how much of a page is examined, because a hostile page may be designed to make the examination slow.
+// Limits on how much of a page is examined, because a hostile page may be made to slow this down.
 const (
 	maxTexts = 2000 // pieces of text
 	maxRoots = 16   // elements that scripts could fill
 )
 
-// needsScript reports whether a page shows its content only after its scripts have run. Such a page has scripts, almost
-// no text, and at least one of three signs. Its text asks for JavaScript, it has an empty element that an application
+// needsScript reports whether a page has content only after its scripts have run. Such a page has scripts, almost no
+// text, and at least one of three signs: its text asks for JavaScript, it has an empty element that an application
 // could fill, or it shows nothing besides text. Short pages and pages rendered by the server do not count.
 func (s *shellSigns) needsScript() bool {
 	switch {
@@ -46,21 +46,21 @@ func (s *shellSigns) needsScript() bool {
 	return !s.hasOtherContent && s.framing < emptyPage && (s.letters == 0 || s.isLoading && s.letters < emptyRoot)
 }
 
-// shellSigns contains the features that distinguish an application shell from a page.
+// shellSigns are the features that distinguish an application shell from a page.
 type shellSigns struct {
 	scripts              int  // number of scripts that a browser runs
-	letters              int  // letters of text, without those counted in `framing`
+	letters              int  // letters of text not counted in `framing`
 	framing              int  // letters in navigation, header and footer
 	isLoading            bool // the text contains a loading message
 	noScriptNeedsScripts bool // the noscript text says that scripts are needed
 	textNeedsScripts     bool // the visible text says that scripts are needed
 	emptyRoot            bool // there is an empty element that scripts could fill
-	texts                int  // number of examined pieces of text
+	texts                int  // number of pieces of text examined
 	roots                int  // number of root elements examined
-	hasOtherContent      bool // there is visible content other than text
+	hasOtherContent      bool // whether there is visible content other than text
 }
 
-// read examines the document, and stops once the document is clearly not a shell.
+// read examines the document until it is clearly not a shell.
 func (s *shellSigns) read(doc *html.Node) {
 	for n := doc; n != nil && s.letters <= maxNotFoundLetters && s.texts < maxTexts; n = next(n, doc) {
 		switch n.Type {
@@ -72,7 +72,7 @@ func (s *shellSigns) read(doc *html.Node) {
 	}
 }
 
-// next returns the node after n in document order, skipping the descendants of invisible elements.
+// next returns the node after n in document order, without the descendants of invisible elements.
 func next(n, top *html.Node) *html.Node {
 	if n.FirstChild != nil && !isInvisible(n) {
 		return n.FirstChild
@@ -127,7 +127,7 @@ func isFraming(n *html.Node) bool {
 	return false
 }
 
-// loading matches the messages that pages show while they load, in the most common languages.
+// loading matches loading messages in the most common languages.
 var loading = regexp.MustCompile(`(?i)\b(loading|please wait|one moment|just a moment|wird geladen|bitte warten|laden|` +
 	`chargement|patientez|cargando|carregando|caricamento|wczytywanie|laddar|indl.ser|ladataan|y.kleniyor)\b|` +
 	`загруз|завантаж|加载|載入|正在|読み込|로딩|로드|…\s*$|\.\.\.\s*$`)
@@ -148,7 +148,7 @@ func (s *shellSigns) element(n *html.Node) {
 		atom.Input, atom.Textarea, atom.Table:
 		s.hasOtherContent = true
 	case atom.Meta:
-		// A refresh redirects readers even without scripts, so a page with a refresh does not need scripts.
+		// A refresh redirects readers even without scripts, so a page with one does not need scripts.
 		s.hasOtherContent = s.hasOtherContent || strings.EqualFold(attr(n, "http-equiv"), "refresh")
 	default:
 		if !s.emptyRoot && s.roots < maxRoots && isRoot(n) {
@@ -158,25 +158,25 @@ func (s *shellSigns) element(n *html.Node) {
 	}
 }
 
-// isCode reports whether a script element is code, not data.
+// isCode reports whether a script element contains code, not data.
 func isCode(n *html.Node) bool {
 	t, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(attr(n, "type"))), ";")
 	switch {
 	case t == "", t == "module", strings.HasSuffix(t, "javascript"), strings.HasSuffix(t, "ecmascript"):
-		// Types that only end in "javascript", such as "…-text/javascript", count as well. Loaders give such types to
-		// scripts that they defer.
+		// Types that only end in "javascript", such as "…-text/javascript", count too: loaders give them to scripts that they
+		// defer.
 		return attr(n, "src") != "" || n.FirstChild != nil
 	}
 	return false
 }
 
-// mentionsScripts reports whether the noscript text is about scripts. Most noscript elements contain only a tracking
+// mentionsScripts reports whether the noscript text is about scripts. Most noscript elements only contain a tracking
 // image.
 func mentionsScripts(noscript *html.Node) bool {
 	if noscript.FirstChild == nil {
 		return false
 	}
-	// The parser leaves the content of noscript as raw text, like a browser with scripting enabled.
+	// The parser leaves noscript's content as raw text, like a browser with scripting enabled.
 	z := html.NewTokenizer(strings.NewReader(noscript.FirstChild.Data))
 	for {
 		switch z.Next() {
@@ -191,7 +191,7 @@ func mentionsScripts(noscript *html.Node) bool {
 	}
 }
 
-// appRoots are the ids of the elements in which frameworks and their templates build the page.
+// appRoots are ids of the elements in which frameworks and templates build the page.
 var appRoots = map[string]bool{
 	"root": true, "app": true, "__next": true, "__nuxt": true, "__layout": true, "___gatsby": true, "svelte": true,
 	"sapper": true, "q-app": true, "react-root": true, "reactroot": true, "react-app": true, "react": true,
@@ -202,8 +202,8 @@ var appRoots = map[string]bool{
 	"container-app": true, "site-app": true, "main-root": true, "root-app": true, "storybook-root": true,
 }
 
-// isRoot reports whether the element may be the root of an application: it has a typical id or attribute, or it is a
-// custom element that makes up the body.
+// isRoot reports whether an element may be the root of an application: it has a typical id or attribute, or is a custom
+// element that makes up the body.
 func isRoot(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Div, atom.Main, atom.Section, atom.Article, atom.Body:
@@ -216,7 +216,7 @@ func isRoot(n *html.Node) bool {
 		!isWidget(n.Data)
 }
 
-// isWidget reports whether a custom element is only a small part of a page, judging by its name.
+// isWidget reports whether a custom element is only a small part of a page, by its name.
 func isWidget(name string) bool {
 	for _, part := range []string{"cookie", "consent", "chat", "toast", "banner", "modal", "dialog", "analytics", "translate", "captcha"} {
 		if strings.Contains(name, part) {
@@ -226,7 +226,6 @@ func isWidget(name string) bool {
 	return false
 }
 
-// isNearlyEmpty reports whether the element contains almost no text.
 func isNearlyEmpty(n *html.Node) bool {
 	letters := 0
 	for c := next(n, n); c != nil; c = next(c, n) {
@@ -254,8 +253,7 @@ func attr(n *html.Node, name string) string {
 	return v
 }
 
-// attributeOf returns the value of the element's first attribute that has one of the given names, and whether there is
-// one.
+// attributeOf returns the value of the element's first attribute with one of these names, and whether there is one.
 func attributeOf(n *html.Node, names ...string) (string, bool) {
 	for _, a := range n.Attr {
 		for _, name := range names {

@@ -9,8 +9,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// pageNeedsScript parses a page and calls needsScript. A page that is nested too deeply to be parsed does not count as
-// a shell.
+// pageNeedsScript parses a page and calls needsScript. A page nested too deeply to parse does not count as a shell.
 func pageNeedsScript(page []byte) bool {
 	doc, err := html.Parse(bytes.NewReader(page))
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// hugeSite returns a site with five sitemaps of ten pages each. Every sitemap also lists pages that do not belong to
-// the site.
+// hugeSite returns a site with five sitemaps of ten pages each. Every sitemap also lists pages that are not part of the
+// site.
 func hugeSite(asked func()) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var n int
@@ -46,7 +46,7 @@ func TestDiscover_bounds_all_sitemaps_together(t *testing.T) {
 		limits sitemap.Limits
 		took   time.Duration // time that the clock advances with each file
 		found  int
-		says   string // "": the list of pages is complete
+		says   string // "" if the list of pages is complete
 	}{
 		"files":                     {limits: sitemap.Limits{Files: 3}, found: 20, says: "3 files were read"},
 		"entries, taken or not":     {limits: sitemap.Limits{Entries: 5 + 20 + 9}, found: 15, says: "34 addresses were read"},

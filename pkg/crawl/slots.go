@@ -8,21 +8,21 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// HostSlots schedules requests to hosts. Together, all crawlers that share a HostSlots keep to each host's pace.
-// Package slotstest contains tests for all implementations.
+// HostSlots schedules requests to hosts. All crawlers that share a HostSlots together keep to each host's pace. Package
+// slotstest has tests for all implementations.
 type HostSlots interface {
-	// Reserve reserves the next slot at the host if the slot starts within maxWait. It does not wait for that start:
-	// the caller must wait for HostSlot.Wait before it sends the request. If no slot is granted, HostSlot.Wait is
-	// positive and says when to ask again, and no capacity is used.
+	// Reserve reserves the host's next slot if it starts within maxWait. It does not wait for that start: the caller must
+	// wait for HostSlot.Wait before it sends the request. Without a slot, HostSlot.Wait is positive and says when to ask
+	// again; this uses no capacity.
 	Reserve(ctx context.Context, host string, pace domain.Pace, maxWait time.Duration) (domain.HostSlot, error)
-	// Hold blocks all slots at the host until the given time. It never shortens an existing hold.
+	// Hold blocks all slots at the host until the given time. It never shortens a hold.
 	Hold(ctx context.Context, host string, until time.Time) error
 }
 
 const (
 	maxHosts = 10_000
-	// busyWait is the delay before another attempt when all slots are in use. It is a guess, because it is not known
-	// when a request will finish.
+	// Delay before another attempt if all slots are in use. It is a guess, because nobody knows when a request will
+	// finish.
 	busyWait = 50 * time.Millisecond
 )
 
@@ -32,14 +32,14 @@ type LocalSlots struct {
 
 	mu      sync.Mutex
 	hosts   map[string]*localHost
-	sweepAt int // number of hosts that triggers the removal of unused hosts
+	sweepAt int // number of hosts at which unused hosts are removed
 	lastID  uint64
 }
 
 type localHost struct {
 	next   time.Time            // earliest start of the next request
 	held   time.Time            // end of the hold
-	leases map[uint64]time.Time // expiry of each slot that has not been released
+	leases map[uint64]time.Time // expiry of each slot that is not released yet
 }
 
 // NewLocalSlots returns a LocalSlots that uses `now` as its clock.
@@ -47,7 +47,7 @@ func NewLocalSlots(now func() time.Time) *LocalSlots {
 	return &LocalSlots{now: now, hosts: make(map[string]*localHost), sweepAt: maxHosts}
 }
 
-// Reserve implements HostSlots. It does not block, and fails only if ctx is done.
+// Reserve implements HostSlots. It does not block and fails only if ctx is done.
 func (l *LocalSlots) Reserve(ctx context.Context, host string, pace domain.Pace, maxWait time.Duration) (domain.HostSlot, error) {
 	if err := ctx.Err(); err != nil {
 		return domain.HostSlot{}, err
@@ -91,7 +91,7 @@ func (l *LocalSlots) Hold(_ context.Context, host string, until time.Time) error
 	return nil
 }
 
-// host returns the host's state, and removes unused hosts first if there are too many. The caller must hold mu.
+// host returns the host's state, after removing unused hosts if there are too many. The caller must hold mu.
 func (l *LocalSlots) host(name string, now time.Time) *localHost {
 	if h := l.hosts[name]; h != nil {
 		return h
@@ -102,14 +102,14 @@ func (l *LocalSlots) host(name string, now time.Time) *localHost {
 				delete(l.hosts, other)
 			}
 		}
-		l.sweepAt = max(maxHosts, 2*len(l.hosts)) // so that the cost of sweeps per new host stays small
+		l.sweepAt = max(maxHosts, 2*len(l.hosts)) // keeps the cost of sweeps per new host small
 	}
 	h := &localHost{}
 	l.hosts[name] = h
 	return h
 }
 
-// expire removes expired slots, and returns the earliest expiry of those that are left.
+// expire removes expired slots and returns the earliest expiry of the rest.
 func (h *localHost) expire(now time.Time) (first time.Time) {
 	for id, ends := range h.leases {
 		switch {

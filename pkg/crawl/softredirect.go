@@ -12,28 +12,27 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/weburl"
 )
 
-// Static sites cannot send a redirect status, so they publish pages that redirect by a refresh (in HTML or in a header)
-// or by a script. Such a page is treated as a redirect only if it has hardly any text. Otherwise the target is treated
-// as a link on the page.
+// Static sites cannot send a redirect status, so they publish pages that redirect by a refresh (in HTML or a header) or
+// a script. Such a page counts as a redirect only if it has hardly any text. Otherwise the target counts as a link on
+// the page.
 
 const (
-	// maxRefreshDelay is the maximum delay, in seconds, of a refresh that counts as a redirect. A page with a longer
-	// delay is meant to be read.
+	// Maximum delay, in seconds, of a refresh that counts as a redirect. A page with a longer delay is meant to be read.
 	maxRefreshDelay = 30
-	// maxScriptText is the maximum size, in bytes, of the scripts and handlers that are searched for a redirect.
-	// Redirecting pages have short scripts.
+	// Maximum size, in bytes, of scripts and handlers that are searched for a redirect. Redirecting pages have short
+	// scripts.
 	maxScriptText = 32 << 10
-	// maxScriptTargets is the maximum number of addresses read from the scripts of one page.
+	// Maximum number of addresses to read from a page's scripts.
 	maxScriptTargets = 10
 )
 
-// refresh is a delayed redirect: a meta element, or a Refresh header.
+// refresh is a delayed redirect by a meta element or a Refresh header.
 type refresh struct {
 	delay  int    // in seconds
 	target string // as written; "" if the page only reloads itself
 }
 
-// parseRefresh parses `5; url=/next` as the HTML standard specifies: the separator may also be a comma or a space, the
+// parseRefresh parses `5; url=/next` according to the HTML standard: the separator may also be a comma or a space, the
 // address may be quoted, and "url=" may be missing.
 func parseRefresh(content string) (refresh, bool) {
 	s := strings.TrimSpace(content)
@@ -105,7 +104,7 @@ func (l *softRedirects) readNoScript(text string) {
 	}
 }
 
-// redirectTarget returns the address to which the page redirects all visitors, or nil if the page is meant to be read.
+// redirectTarget returns the address to which the page redirects all visitors, or nil if it is meant to be read.
 func (p *pageReader) redirectTarget(header http.Header, at *url.URL) *url.URL {
 	own := weburl.NewBase(at.String())
 	base := p.documentBase(own)
@@ -139,7 +138,7 @@ func (p *pageReader) redirectTarget(header http.Header, at *url.URL) *url.URL {
 	return nil
 }
 
-// resolveRedirect resolves a reference. It returns nil if the reference is invalid or points to the page itself.
+// resolveRedirect resolves a reference. It returns nil if the reference is invalid or leads to the page itself.
 func resolveRedirect(base *weburl.Base, target string, at *url.URL) *url.URL {
 	u, err := base.Parse(target)
 	if err != nil {
@@ -154,25 +153,25 @@ func resolveRedirect(base *weburl.Base, target string, at *url.URL) *url.URL {
 	return u
 }
 
-// A script redirects the visitor by assigning to location, location.href or location.pathname, or by calling
-// location.replace or location.assign.
+// A script redirects by assigning to location, location.href or location.pathname, or by calling location.replace or
+// location.assign.
 var (
 	locationAssignment = regexp.MustCompile(`(?:^|[^\w.$])(?:(?:window|document|self|top|parent|globalThis)\s*\.\s*)*location\s*` +
 		`(?:(?:\.\s*(?:href|pathname)\s*)?=\s*(?:new\s+URL\s*\(\s*)?(?:[^=\s])|\.\s*(?:replace|assign)\s*\(\s*(?:new\s+URL\s*\(\s*)?\S)`)
 	variables = regexp.MustCompile("(?:\\b(?:var|let|const)\\s+|[,;]\\s*)([A-Za-z_$][\\w$]*)\\s*=\\s*(?:\"([^\"\\\\\\n]*)\"|'([^'\\\\\\n]*)'|`([^`$\\\\]*)`)")
-	// bracketed matches properties that are named by a string: window["location"].
+	// bracketed matches properties named by a string: window["location"].
 	bracketed = regexp.MustCompile(`\[\s*["'](location|href|pathname|replace|assign)["']\s*\]`)
-	// comments matches comments in scripts. Two slashes after a colon or a quotation mark do not begin a comment,
-	// because they are part of an address.
+	// comments matches comments in scripts. Two slashes after a colon or quotation mark are part of an address and begin
+	// no comment.
 	comments = regexp.MustCompile(`(?s)/\*.*?\*/|(?m:(?:^|[\s;{}(),])//[^\n]*)`)
-	// locationVariable matches names of variables that hold the fragment or the query of the page's own address.
-	// Scripts append these to the redirect's target.
+	// locationVariable matches names of variables that hold the fragment or query of the page's own address, which scripts
+	// append to the redirect's target.
 	locationVariable = regexp.MustCompile(`(?i)hash|search|anchor|quer|frag|param`)
 	// unsupportedTarget matches the targets of scripts that turn away unsupported browsers.
 	unsupportedTarget = regexp.MustCompile(`(?i)unsupported|outdated|no-?js|no-?script|old-?browser|upgrade-?browser|browser-?(?:upgrade|update|support)`)
 )
 
-// scriptTargets returns the redirect targets that are written literally in scripts. `at` is the page's own address.
+// scriptTargets returns the redirect targets that scripts contain literally. `at` is the page's own address.
 func scriptTargets(script string, at *url.URL) []string {
 	script = bracketed.ReplaceAllString(comments.ReplaceAllString(script, "\n"), ".$1")
 	places := locationAssignment.FindAllStringIndex(script, maxScriptTargets)
@@ -198,8 +197,8 @@ func scriptTargets(script string, at *url.URL) []string {
 	return out
 }
 
-// evaluate returns the value of the expression at the beginning of a script, if it is a concatenation of strings and
-// known variables. The last term may be the fragment or query of the page's own address, which is ignored.
+// evaluate returns the value of the expression at the start of a script, if it is a concatenation of strings and known
+// variables. The last term may be the fragment or query of the page's own address, which is ignored.
 func evaluate(script string, known map[string]string) (string, bool) {
 	var b strings.Builder
 	for s := script; ; {
@@ -221,7 +220,7 @@ func evaluate(script string, known map[string]string) (string, bool) {
 			}
 			value, ok := known[name]
 			if !ok {
-				// A variable whose value is unknown is allowed only as the last term of the expression.
+				// A variable of unknown value may only be the last term of the expression.
 				term := s[:len(s)-len(strings.TrimLeftFunc(s, func(c rune) bool { return c != ';' && c != '\n' }))]
 				return b.String(), b.Len() > 0 && locationVariable.MatchString(term) && !strings.Contains(term, "/")
 			}
@@ -237,8 +236,7 @@ func evaluate(script string, known map[string]string) (string, bool) {
 	}
 }
 
-// literal reads a string literal in a script. If it is a template string, placeholders for the fragment and the query
-// are removed.
+// literal reads a string literal in a script. It removes placeholders for the fragment and query from template strings.
 func literal(s string) (text, rest string, ok bool) {
 	quote := s[0]
 	var b strings.Builder

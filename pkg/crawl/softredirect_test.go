@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// stubs are pages like those that tools publish in place of a page that has moved to /new/.
+// stubs are pages that tools publish in place of a page that has moved to /new/.
 var stubs = map[string]string{
 	"meta refresh":                  `<head><meta http-equiv="refresh" content="0; url=/new/"></head>`,
 	"meta refresh, and noindex":     `<head><meta name=robots content=noindex><meta http-equiv=refresh content="0;url=/new/"></head>`,
@@ -172,7 +172,7 @@ func TestFetch_keeps_to_its_bounds_along_pages_that_redirect(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		pages map[string]string
-		says  string // part of the error; "": the fetch ends at /last without an error
+		says  string // part of the error; "" if the fetch ends at /last without an error
 	}{
 		"through several":     {pages: map[string]string{"/a": refresh("/b"), "/b": refresh("/c"), "/c": refresh("/last"), "/last": newPage()}},
 		"in a circle":         {pages: map[string]string{"/a": refresh("/last"), "/last": refresh("/a") + "<p>Short"}},

@@ -14,11 +14,11 @@ import (
 )
 
 // transport sends requests. net/http rejects a whole response because of one malformed header line, which browsers
-// ignore. In that case, transport repeats the request over a connection that drops malformed lines.
+// ignore. transport then repeats the request over a connection that drops malformed lines.
 type transport struct {
 	*http.Transport
 	tolerant func() *http.Transport
-	check    func(*http.Request, *http.Response) error // checks each response; closes the body of a response that it refuses
+	check    func(*http.Request, *http.Response) error // checks each response; closes the body of one that it refuses
 }
 
 func newTolerant(t *http.Transport, check func(*http.Request, *http.Response) error) *transport {
@@ -90,8 +90,8 @@ type cleanConn struct {
 	net.Conn
 	in    *bufio.Reader
 	ready []byte // unread part of the cleaned header
-	body  bool   // the header has been read; the body follows
-	err   error  // error that ended the header early
+	body  bool   // whether the header has been read and the body follows
+	err   error  // the error that ended the header early
 }
 
 func newCleanConn(c net.Conn) *cleanConn { return &cleanConn{Conn: c, in: bufio.NewReader(c)} }
@@ -113,12 +113,12 @@ func (c *cleanConn) Read(p []byte) (int, error) {
 	return c.in.Read(p)
 }
 
-// cleanHeader reads the header of a response, and those of any interim responses before it. It returns them without
-// malformed lines. It fails for a header larger than maxHeaderBytes.
+// cleanHeader reads the header of a response, and of any interim responses before it, without malformed lines. It fails
+// for a header larger than maxHeaderBytes.
 func cleanHeader(in *bufio.Reader) ([]byte, error) {
 	var (
 		out     []byte
-		dropped bool // the previous line was dropped, so its continuation is too
+		dropped bool // the previous line was dropped, and so is its continuation
 		interim bool
 		first   = true
 	)
@@ -132,7 +132,7 @@ func cleanHeader(in *bufio.Reader) ([]byte, error) {
 		switch {
 		case first:
 			if !bytes.HasPrefix(text, []byte("HTTP/")) {
-				return append(out, line...), nil // not HTTP: net/http reports that
+				return append(out, line...), nil // not HTTP, which net/http reports
 			}
 			code := statusCode(text)
 			interim = code >= 100 && code < 200 && code != http.StatusSwitchingProtocols
@@ -158,7 +158,7 @@ func cleanHeader(in *bufio.Reader) ([]byte, error) {
 	return nil, errors.New(headersTooLarge)
 }
 
-// readLine reads a line, including its line feed. It fails if the line is much longer than `limit` bytes.
+// readLine reads a line with its line feed. It fails if the line is much longer than `limit` bytes.
 func readLine(in *bufio.Reader, limit int) ([]byte, error) {
 	var line []byte
 	for {

@@ -18,27 +18,27 @@ import (
 	"github.com/sluice/sluice/pkg/extract/html"
 )
 
-// Maximum number of bytes in an HTML page that are parsed for links and title. The page itself may be larger.
+// Maximum number of bytes of an HTML page to parse for links and title. The page itself may be larger.
 const maxHTMLBytes = 8 << 20
 
-// sniffedBytes is the number of bytes that net/http uses to detect a content type.
+// sniffedBytes is the number of bytes from which net/http detects a content type.
 const sniffedBytes = 512
 
-// Number of bytes in a page that are searched for an encoding declaration if the header does not declare one.
+// Number of bytes of a page searched for an encoding declaration if the header has none.
 const charsetBytes = 64 << 10
 
-// hop is the transport that colly uses for one request of a fetch. It enforces robots.txt, waits for a slot at the
-// host, decompresses the body, limits the size of the body and stores it. colly receives only HTML.
+// hop is colly's transport for one request of a fetch. It enforces robots.txt, waits for a slot at the host,
+// decompresses the body, limits its size and stores it. colly gets only HTML.
 type hop struct {
 	client  *client
 	ctx     context.Context
-	limit   int64          // maximum size of the body, in bytes
-	anyType bool           // read bodies of every type
+	limit   int64          // maximum size of the body in bytes
+	anyType bool           // whether to read bodies of every type
 	budget  *time.Duration // time left for the fetch
 
 	crawlDelay time.Duration // minimum interval between two requests, from robots.txt
 
-	private bool // the server's address is not on the public internet
+	private bool // the server is outside the public internet
 	done    bool // the fields below are set
 	status  int
 	header  http.Header
@@ -129,8 +129,8 @@ func (h *hop) store(req *http.Request, res *http.Response) error {
 	}
 }
 
-// recognise detects the kind of the body from its first bytes. It fails if this kind has no text, so that the rest of
-// the body is not downloaded.
+// recognise detects the kind of the body from its first bytes. It fails if such bodies have no text, so that the rest
+// is not downloaded.
 func (h *hop) recognise(req *http.Request, res *http.Response, body io.Reader) (io.Reader, error) {
 	br := bufio.NewReaderSize(body, content.HeadBytes)
 	head, err := br.Peek(content.HeadBytes)
@@ -145,7 +145,7 @@ func (h *hop) recognise(req *http.Request, res *http.Response, body io.Reader) (
 	return br, nil
 }
 
-// forColly returns the response for colly: with a type that colly recognises, and with a body only for HTML.
+// forColly returns the response for colly, with a type that colly recognises, and with a body only for HTML.
 func (h *hop) forColly(req *http.Request, res *http.Response) (*http.Response, error) {
 	out := *res
 	out.Request = req

@@ -2,7 +2,7 @@ package robots
 
 import "strings"
 
-// Directives are the restrictions that a page sets by meta robots or X-Robots-Tag.
+// Directives are restrictions that a page sets with meta robots or X-Robots-Tag.
 type Directives struct{ NoIndex, NoFollow bool }
 
 // Add parses the content of a meta element.
@@ -19,13 +19,13 @@ func (r *Directives) Add(content string) {
 	}
 }
 
-// valuedDirectives are directives that are followed by a colon and a value. If an X-Robots-Tag begins with any other
-// name and a colon, the name is that of a crawler.
+// valuedDirectives are directives with a colon and a value. Any other name before a colon in an X-Robots-Tag is that of
+// a crawler.
 var valuedDirectives = map[string]bool{
 	"unavailable_after": true, "max-snippet": true, "max-image-preview": true, "max-video-preview": true,
 }
 
-// AddHeader parses an X-Robots-Tag, which may begin with the name of the crawler that it applies to.
+// AddHeader parses an X-Robots-Tag, which may begin with the name of a crawler to which it applies.
 func (r *Directives) AddHeader(value, product string) {
 	name, rest, named := strings.Cut(value, ":")
 	name = strings.ToLower(strings.TrimSpace(name))

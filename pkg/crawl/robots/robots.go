@@ -23,17 +23,17 @@ const (
 	maxRules    = 5_000
 	maxSitemaps = 100
 	maxLine     = weburl.MaxBytes
-	maxDelay    = 24 * time.Hour // longest Crawl-delay that is used
+	maxDelay    = 24 * time.Hour // longest Crawl-delay to respect
 )
 
-// File contains the rules of one host's robots.txt for this crawler.
+// File holds the rules in a host's robots.txt for this crawler.
 type File struct {
 	rules      []rule        // rules for this crawler
-	CrawlDelay time.Duration // as declared, at most 24 hours
+	CrawlDelay time.Duration // as declared, but at most 24 hours
 	Sitemaps   []string
 }
 
-// Size returns the size in memory, in bytes.
+// Size returns the size in memory in bytes.
 func (r File) Size() int {
 	n := 0
 	for _, rule := range r.rules {
@@ -50,8 +50,8 @@ func (r File) Allows(u *url.URL) bool {
 	return u.Path == Path || allowedBy(r.rules, u) // RFC 9309, section 2.2.2: the file itself is always allowed
 }
 
-// Parse parses a robots.txt (RFC 9309) for the crawler with the given product name. Groups that name the crawler are
-// merged. If no group names it, the groups for "*" apply.
+// Parse parses a robots.txt (RFC 9309) for the crawler with this product name. Groups that name the crawler are merged.
+// If there are none, the groups for "*" apply.
 func Parse(body []byte, product string) File {
 	var (
 		r             File
@@ -59,7 +59,7 @@ func Parse(body []byte, product string) File {
 		ownDelay      time.Duration
 		allDelay      time.Duration
 		forUs, forAll bool
-		found         bool // a group names this crawler
+		found         bool // whether a group names this crawler
 		inAgents      bool
 	)
 	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
@@ -85,7 +85,7 @@ func Parse(body []byte, product string) File {
 			if len(r.Sitemaps) < maxSitemaps {
 				r.Sitemaps = append(r.Sitemaps, strings.ToValidUTF8(value, ""))
 			}
-			continue // a Sitemap line belongs to no group and does not end one
+			continue // a Sitemap line belongs to no group and ends none
 		case "crawldelay":
 			d := delayOf(value)
 			if forUs {
@@ -94,7 +94,7 @@ func Parse(body []byte, product string) File {
 			if forAll {
 				allDelay = max(allDelay, d)
 			}
-		case "disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw": // misspellings that Google's parser also accepts
+		case "disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw": // misspellings that Google's parser accepts too
 			if value != "" {
 				rule = newRule(value, false)
 			}
@@ -128,11 +128,11 @@ func lines(text []byte) iter.Seq[[]byte] {
 	return bytes.FieldsFuncSeq(text, func(c rune) bool { return c == '\n' || c == '\r' })
 }
 
-// separators are ignored in keys: "User-agent" and "useragent" are equal.
+// separators are ignored in keys: "User-agent" equals "useragent".
 var separators = strings.NewReplacer(" ", "", "\t", "", "-", "", "_", "")
 
-// lineParts splits "Key: value # comment". The key is in lower case, without separators. A missing colon is accepted if
-// the line holds only a key and a value.
+// lineParts splits "Key: value # comment". The key is returned in lower case without separators. A colon may be missing
+// if the line has only a key and a value.
 func lineParts(line []byte) (key, value string, ok bool) {
 	if len(line) > maxLine {
 		return "", "", false
@@ -149,7 +149,7 @@ func lineParts(line []byte) (key, value string, ok bool) {
 	return separators.Replace(strings.ToLower(key)), strings.TrimSpace(removeControls(value)), true
 }
 
-// removeControls drops control characters. It keeps invalid UTF-8, because rules escape it like any other bytes.
+// removeControls drops control characters but keeps invalid UTF-8, which rules escape like any other bytes.
 func removeControls(s string) string {
 	if strings.IndexFunc(s, unicode.IsControl) < 0 {
 		return s

@@ -10,19 +10,18 @@ import (
 
 // rule is one Allow or Disallow line (RFC 9309, section 2.2.2).
 type rule struct {
-	// pattern is normalised in the same way as addresses; see the function normalise. An asterisk is a wildcard; a
-	// literal asterisk is escaped.
+	// pattern is normalised like addresses; see normalise. An asterisk is a wildcard; a literal asterisk is escaped.
 	pattern string
 	end     bool // the pattern ended in "$": it matches only the whole address
 	allow   bool
 }
 
-// newRule parses the value of an Allow or Disallow line. The value must not be empty.
+// newRule parses the value of an Allow or Disallow line, which must not be empty.
 func newRule(value string, allow bool) rule {
 	r := rule{allow: allow}
 	value, r.end = strings.CutSuffix(value, "$")
-	// The RFC does not allow addresses here, or paths without a leading slash. But their meaning is clear, and a
-	// crawler that ignored them would fetch pages that the site wants to exclude.
+	// The RFC allows neither addresses here nor paths without a leading slash. But their meaning is clear, and a crawler
+	// that ignored them would fetch pages that the site wants to exclude.
 	if rest, ok := cutOrigin(value); ok {
 		value = rest
 	}
@@ -33,7 +32,7 @@ func newRule(value string, allow bool) rule {
 	return r
 }
 
-// cutOrigin removes scheme and host from an address.
+// cutOrigin removes the scheme and host of an address.
 func cutOrigin(s string) (string, bool) {
 	scheme, rest, ok := strings.Cut(s, "://")
 	if !ok || !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
@@ -45,8 +44,7 @@ func cutOrigin(s string) (string, bool) {
 	return "/", true
 }
 
-// specificity returns the length of the rule's pattern, counting a "$" at its end. The matching rule with the greatest
-// length wins.
+// specificity returns the length of the rule's pattern, including a "$" at its end. The longest matching rule wins.
 func (r rule) specificity() int {
 	if r.end {
 		return len(r.pattern) + 1
@@ -54,9 +52,8 @@ func (r rule) specificity() int {
 	return len(r.pattern)
 }
 
-// matches reports whether the rule matches an address in the form that addressOf returns. It looks for the first
-// occurrence of each part between two asterisks. Other occurrences need not be tried, so the time is bounded however
-// many asterisks there are.
+// matches reports whether the rule matches an address from addressOf. It looks for the first occurrence of each part
+// between two asterisks. Other occurrences need not be tried, so the time is bounded however many asterisks there are.
 func (r rule) matches(path string) bool {
 	part, rest, more := strings.Cut(r.pattern, "*")
 	path, ok := strings.CutPrefix(path, part)
@@ -77,8 +74,8 @@ func (r rule) matches(path string) bool {
 	return !r.end || path == ""
 }
 
-// allowedBy reports whether the rules allow the address. The most specific matching rule decides, and an Allow wins
-// over a Disallow of the same length. An address without a matching rule is allowed.
+// allowedBy reports whether the rules allow the address. The longest matching rule decides, and an Allow wins over a
+// Disallow of the same length. An address without a matching rule is allowed.
 func allowedBy(rules []rule, u *url.URL) bool {
 	path, best, allowed := addressOf(u), -1, true
 	for _, r := range rules {
@@ -90,7 +87,7 @@ func allowedBy(rules []rule, u *url.URL) bool {
 	return allowed
 }
 
-// addressOf returns the path and query of an address as they are sent, but normalised for comparison with rules.
+// addressOf returns an address's path and query as sent, but normalised for comparison with rules.
 func addressOf(u *url.URL) string {
 	s := cmp.Or(u.EscapedPath(), "/")
 	if u.RawQuery != "" || u.ForceQuery {
@@ -99,13 +96,13 @@ func addressOf(u *url.URL) string {
 	return normalise(s, false)
 }
 
-// normalise returns the form in which paths (with their queries) and patterns are compared:
+// normalise returns paths (with queries) and patterns in the form in which they are compared:
 //
-//   - Escaped unreserved characters are decoded. Hexadecimal digits of the remaining escapes are in upper case.
+//   - Escaped unreserved characters are decoded. The hexadecimal digits of other escapes are in upper case.
 //   - Characters that an address may not contain are escaped, including brackets and everything beyond ASCII.
 //   - Escaped reserved characters are decoded too, because the RFC treats ":" and "%3A" as equal. But "%2F" and "%3F"
 //     in a path, and "%26", "%3D" and "%2B" in a query, stay escaped, because decoding them would change the address.
-//   - "*" and "$" are escaped. Only an unescaped "*" in a pattern stays as it is, because it is a wildcard.
+//   - "*" and "$" are escaped. Only an unescaped "*" in a pattern stays, because it is a wildcard.
 func normalise(s string, pattern bool) string {
 	var b strings.Builder
 	b.Grow(len(s) + 16)
@@ -129,15 +126,15 @@ func normalise(s string, pattern bool) string {
 			const digits = "0123456789ABCDEF"
 			b.WriteString(string([]byte{'%', digits[c>>4], digits[c&15]}))
 		}
-		// In a pattern such as "/*url=", the text that the asterisk stands for may contain the question mark. So "="
-		// after an asterisk also shows that the query has begun.
+		// In a pattern such as "/*url=", the asterisk may stand for text with the question mark, so "=" after an asterisk
+		// also shows that the query has begun.
 		query = query || !escaped && (c == '?' || c == '=' && star)
 	}
 	return b.String()
 }
 
-// isReserved reports whether a character is reserved by RFC 3986 and legal in a path or query. It returns false for "*"
-// and "$", which are special characters of rules.
+// isReserved reports whether a character is reserved by RFC 3986 and legal in a path or query. "*" and "$" do not
+// count, because they are special in rules.
 func isReserved(c byte) bool { return strings.IndexByte("/?:@!&'(),;=+", c) >= 0 }
 
 // isDelimiter reports whether a character separates the parts of a path or query.

@@ -81,7 +81,7 @@ func TestRobotsRules_compare_addresses_as_they_are_sent(t *testing.T) {
 		{`/a\b`, "/a%5Cb", true},
 		{"/A", "/a", false},
 
-		// Asterisks and dollar signs, both as special characters and as literal ones.
+		// Asterisks and dollar signs, special and literal.
 		{"/*.php$", "/a/b.php", true},
 		{"/*.php$", "/b.php?x", false},
 		{"/*.php", "/b.php?x", true},

@@ -12,14 +12,14 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// date is a day, a month (with day 0) or a week (given by its Monday) that an address contains.
+// date is a day, a month (with day 0) or a week (given by its Monday) in an address.
 type date struct {
 	year, month, day int
-	padded           bool   // month and day have two digits
-	dashed           bool   // the numbers have dashes between them
-	named            bool   // the year is the value of a parameter such as "year"
-	reversed         bool   // the year follows the month; then both numbers may be ids instead
-	word             string // month name as in the address, in lower case; "" if it is a number
+	padded           bool   // whether month and day have two digits
+	dashed           bool   // whether dashes separate the numbers
+	named            bool   // whether the year is the value of a parameter such as "year"
+	reversed         bool   // whether the year follows the month; both numbers may then be ids instead
+	word             string // month name as in the address, in lower case; "" for a number
 }
 
 func (d date) after(other date) bool {
@@ -31,8 +31,8 @@ func (d date) equal(other date) bool {
 }
 
 // dateOf returns the date in the address of a list of pages, such as an archive. The date is at the end of the path
-// (/2026/11/05, /2026-11, /2026/november, /2026-W48, /11/2026), or in the query (date=2026-11-05, year=2026&month=11).
-// Pages below a date, such as /2026/11/05/an-article, are not lists. `last` is the last valid year.
+// (/2026/11/05, /2026-11, /2026/november, /2026-W48, /11/2026) or in the query (date=2026-11-05, year=2026&month=11).
+// Pages below a date, such as /2026/11/05/an-article, are no lists. `last` is the last valid year.
 func dateOf(u *url.URL, last int) (date, bool) {
 	if !strings.ContainsAny(u.Path, "0123456789") && !strings.ContainsAny(u.RawQuery, "0123456789") {
 		return date{}, false
@@ -71,7 +71,7 @@ func dateOf(u *url.URL, last int) (date, bool) {
 	return monthFirst(segments, last)
 }
 
-// monthFirst parses a month followed by a year, as in 11/2026 or 11-2026, at the end of a path.
+// monthFirst parses a month and a year at the end of a path: 11/2026 or 11-2026.
 func monthFirst(segments []string, last int) (date, bool) {
 	parts := strings.Split(segments[len(segments)-1], "-")
 	if len(parts) == 1 {
@@ -131,8 +131,8 @@ func dashed(s string, last int) (date, bool) {
 	return d, ok
 }
 
-// numbers converts the parts of a date to a date. The parts are a year, a month and optionally a day; or a month name
-// and a year; or a year and a week. `last` is the last valid year.
+// numbers converts the parts of a date: a year, a month and optionally a day, or a month name and a year, or a year and
+// a week. `last` is the last valid year.
 func numbers(parts []string, last int) (date, bool) {
 	parts = slices.Clone(parts)
 	if len(parts) == 2 && months[strings.ToLower(parts[0])] > 0 {
@@ -167,7 +167,7 @@ func numbers(parts []string, last int) (date, bool) {
 // weekForm matches a week in ISO 8601 ("W48") or in German notation ("KW48").
 var weekForm = regexp.MustCompile(`^(?i:w|kw)([0-9]{1,2})$`)
 
-// weekOf returns the Monday of a week of a year. The first week of a year is the one that contains 4 January.
+// weekOf returns the Monday of a week. A year's first week is the one with 4 January.
 func weekOf(year string, week, last int) (date, bool) {
 	y, err := strconv.Atoi(year)
 	if err != nil || len(year) != 4 || y < firstYear || y > last || week < 1 || week > 53 {

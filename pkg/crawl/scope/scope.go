@@ -1,5 +1,5 @@
-// Package scope determines which addresses belong to a site, and which lead into an endless series of pages. It uses
-// only the addresses. Package crawl calls it for every link and every sitemap entry.
+// Package scope determines from an address alone whether it belongs to a site, or leads into an endless series of
+// pages. Package crawl calls it for every link and sitemap entry.
 package scope
 
 import (
@@ -32,21 +32,20 @@ const (
 	RefusedMedia     Refusal = "an image, style sheet or other file without text"
 	// RefusedNoFollow is for links with rel nofollow, ugc or sponsored.
 	RefusedNoFollow Refusal = "its link is marked nofollow"
-	// RefusedRoute is for links to client-side routes of single-page applications ("#/guide"). Such sites need a
-	// sitemap.
+	// RefusedRoute is for links to client-side routes of single-page applications ("#/guide"). Such sites need a sitemap.
 	RefusedRoute Refusal = `a client-side route ("#/…")`
 )
 
 // Scope is a domain.SiteScope prepared for testing many addresses.
 type Scope struct {
 	Root     *url.URL
-	hosts    map[string]bool // bare hosts (without "www.") that belong to the site
-	prefixes []string        // paths of the site; "/" for all
-	page     *url.URL        // the page that contains the links; nil: none
+	hosts    map[string]bool // bare hosts (without "www.") of the site
+	prefixes []string        // paths of the site; "/" means all
+	page     *url.URL        // the page with the links; may be nil
 	patterns domain.Patterns
 	maxDepth int
 	Now      time.Time // start of the crawl; an archive's links to later dates are rejected
-	Listed   bool      // the addresses come from a sitemap, so traps are not checked
+	Listed   bool      // whether the addresses come from a sitemap, so that traps need not be checked
 }
 
 // New returns a Scope. It fails if the root of the site is not a web address.
@@ -69,9 +68,8 @@ func New(s domain.SiteScope) (*Scope, error) {
 }
 
 // Add adds an address that is known to belong to the site: a page accepted earlier, or the target of the root's
-// redirect. It adds the host and a path prefix with as many segments as the root has. For example, if the root /docs
-// redirects to /manual/v2/, everything below /manual belongs to the site. If the root has no path, the whole host is
-// added.
+// redirect. It adds the host and a path prefix with as many segments as the root. For example, if the root /docs
+// redirects to /manual/v2/, everything below /manual belongs to the site. If the root has no path, the whole host does.
 func (s *Scope) Add(u *url.URL) {
 	s.hosts[domain.BareHost(u)] = true
 	if s.InPath(u) {
@@ -82,10 +80,10 @@ func (s *Scope) Add(u *url.URL) {
 	s.prefixes = append(s.prefixes, "/"+strings.Join(segments[:min(names, len(segments))], "/"))
 }
 
-// SetPage sets the page that contains the links passed to Resolve.
+// SetPage sets the page that contains the links for Resolve.
 func (s *Scope) SetPage(page *url.URL) { s.page = page }
 
-// HasHost reports whether the host of the address belongs to the site.
+// HasHost reports whether the address's host belongs to the site.
 func (s *Scope) HasHost(u *url.URL) bool { return s.hosts[domain.BareHost(u)] }
 
 // InPath reports whether the address is below one of the site's paths.
@@ -94,9 +92,8 @@ func (s *Scope) InPath(u *url.URL) bool {
 	return slices.ContainsFunc(s.prefixes, func(prefix string) bool { return hasPathPrefix(p, prefix) })
 }
 
-// Resolve normalises a link found on the page `base`, and returns its address. If the address does not belong to the
-// site at the given depth, Resolve returns the reason instead. If the root uses https, http links to its host are
-// changed to https, so that each page has one address.
+// Resolve normalises a link on the page `base` and returns its address or, if that does not belong to the site at this
+// depth, the reason. If the root uses https, http links to its host become https, so that each page has one address.
 func (s *Scope) Resolve(base *weburl.Base, ref string, depth int) (string, Refusal) {
 	n, why := s.ResolveLink(base, ref, depth)
 	if why != "" {
@@ -108,7 +105,7 @@ func (s *Scope) Resolve(base *weburl.Base, ref string, depth int) (string, Refus
 	return n, ""
 }
 
-// ResolveLink works like Resolve, but ignores the include and exclude patterns.
+// ResolveLink is like Resolve, but ignores the include and exclude patterns.
 func (s *Scope) ResolveLink(base *weburl.Base, ref string, depth int) (string, Refusal) {
 	u, n, err := base.Normalise(ref)
 	if err != nil {
@@ -127,7 +124,7 @@ func (s *Scope) ResolveLink(base *weburl.Base, ref string, depth int) (string, R
 	return n, ""
 }
 
-// Resolved returns a reference for display: as an absolute address if it can be resolved, otherwise as it is written.
+// Resolved returns a reference for display: as an absolute address if it can be resolved, and otherwise as written.
 func Resolved(base *weburl.Base, ref string) string {
 	if u, err := base.Parse(ref); err == nil {
 		return u.String()

@@ -73,8 +73,7 @@ func TestScope_decides_what_belongs_to_a_site(t *testing.T) {
 	}
 }
 
-// FuzzScope checks that resolving is stable: if an address is accepted, resolving the result again accepts it
-// unchanged.
+// FuzzScope checks that resolving is stable: resolving an accepted address again accepts it unchanged.
 func FuzzScope(f *testing.F) {
 	for _, s := range []string{
 		"/a/b/a/b", "/calendar/2026/11?next", "?a=1&b=2&c=3", "/(S(ab12cd34ef56ab12cd34ef56))/a;jsessionid=1", "/2026-11-05T10:00", "?year=2026&month=12",

@@ -11,18 +11,17 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// Traps are endless series of addresses on badly built sites. This package recognises a trap from the address and the
-// linking page alone. It cannot use more, because the crawlers of a site share no memory and a repeated crawl must find
-// the same pages. The limits on depth and number of pages stop all other traps.
+// Traps are endless series of addresses on badly built sites. This package recognises them from the address and the
+// linking page alone, because the crawlers of a site share no memory and a repeated crawl must find the same pages. The
+// limits on depth and number of pages stop all other traps.
 
 const (
 	maxSegments    = 20
 	maxParameters  = 8
 	maxRepetitions = 3
-	// firstYear and maxYear are the first and last year that count as part of a date. Other four-digit numbers count as
-	// ids.
+	// First and last year that count as part of a date. Other four-digit numbers count as ids.
 	firstYear, maxYear = 1900, 2100
-	// maxAhead is how far in advance a journal issue may be dated.
+	// How far ahead a journal issue may be dated.
 	maxAhead = 62 * 24 * time.Hour
 )
 
@@ -53,7 +52,7 @@ func isTrap(u *url.URL) bool {
 	return isFarDate(u)
 }
 
-// isFarDate reports whether an address is a calendar page for a year after maxYear. Four digits alone are not enough,
+// isFarDate reports whether an address is a calendar page for a year after maxYear. Four digits alone do not suffice,
 // because they may be an article's id.
 func isFarDate(u *url.URL) bool {
 	d, ok := dateOf(u, 9999)
@@ -69,8 +68,8 @@ func isFarDate(u *url.URL) bool {
 
 func isCalendarWord(w string) bool { return calendars[w] || w == "date" || w == "datum" }
 
-// isStep reports whether a link from one address to another leads further into a trap. Such a link goes from one date
-// in a calendar to another, or adds another filter to the page of a catalogue.
+// isStep reports whether a link leads further into a trap: from one date of a calendar to another, or to a catalogue
+// page with one more filter.
 func isStep(from, to *url.URL, now time.Time) bool {
 	if from == nil || domain.BareHost(from) != domain.BareHost(to) {
 		return false
@@ -78,8 +77,8 @@ func isStep(from, to *url.URL, now time.Time) bool {
 	return isCalendarLink(from, to, now) || from.Path == to.Path && addsFilters(from, to)
 }
 
-// hasRepeatedSegments reports whether a path contains the same group of segments twice in a row, or the same segment
-// three times in a row. Numbers are exempt: /volume/1/1/1 is the first article of the first issue.
+// hasRepeatedSegments reports whether a path has the same group of segments twice in a row, or the same segment three
+// times in a row. Numbers are exempt: /volume/1/1/1 is the first article of the first issue.
 func hasRepeatedSegments(segments []string) bool {
 	for i := range segments {
 		for n := 1; i+2*n <= len(segments); n++ {
@@ -120,11 +119,11 @@ const (
 	maxArguments    = 4 // the same for a path such as /index.php, whose parameters select the page
 )
 
-// paging contains the names of parameters that select a page in a finite list.
+// paging lists parameters that select a page of a finite list.
 var paging = wordset.Of(`page p pg paged pagenum pageno page_no page_num seite start offset skip limit cursor after before`)
 
-// addsFilters reports whether a link adds filters to the parameters of the linking page, and then has more parameters
-// than is normal. Such a link keeps all of the page's parameters, and adds at least one that is not for paging.
+// addsFilters reports whether a link adds filters to the linking page's parameters and thereby exceeds a normal number
+// of parameters. Such a link keeps all of the page's parameters and adds at least one that is not for paging.
 func addsFilters(from, to *url.URL) bool {
 	had, has := parameters(from), parameters(to)
 	limit := maxAddedFilters
@@ -145,18 +144,17 @@ func addsFilters(from, to *url.URL) bool {
 	})
 }
 
-// calendars lists words that show that an address belongs to a calendar. Calendars have a page for every date, even for
-// dates without events.
+// calendars lists words in the addresses of calendars, which have a page for every date, even without events.
 var calendars = wordset.Of(`calendar calendars calender cal kalender calendrier calendario calendar_page agenda event events termine
 	veranstaltungen evenements eventos schedule day month week monat woche ical tribe_events timetable planner diary
 	availability booking bookings reservation reservations`)
 
-// calendarParameters are parameters that select the next date in a calendar.
+// calendarParameters select the next date in a calendar.
 var calendarParameters = wordset.Of(`next prev previous forward back vor zurueck weiter`)
 
 // isCalendarLink reports whether a link belongs to an endless series of pages. The linking page and its target must
-// differ only in their dates. A calendar is endless in both directions. A journal or an archive ends with its first and
-// its last text, so only its links from the present into the future are rejected.
+// differ only in their dates. A calendar is endless in both directions. A journal or archive ends with its first and
+// last text, so only its links from the present into the future are rejected.
 func isCalendarLink(from, to *url.URL, now time.Time) bool {
 	was, ok := dateOf(from, maxYear)
 	if !ok {
@@ -189,17 +187,16 @@ func isCalendarLink(from, to *url.URL, now time.Time) bool {
 	if is.dashed && !is.padded {
 		return false // a part number: 2027-1
 	}
-	// The horizon is the latest plausible date. A link is rejected only if the linking page has a date before the
-	// horizon, and its target one after it. The linking page was accepted, so a number in its address that seems to be
-	// a later date must mean something else.
+	// The horizon is the latest plausible date. Reject a link only if the linking page's date is before it and the
+	// target's is after it. The linking page was accepted, so a number in its address that looks like a later date must
+	// mean something else.
 	end := now.Add(maxAhead)
 	horizon := date{year: end.Year(), month: int(end.Month()), day: end.Day()}
 	return !was.after(horizon) && is.after(horizon)
 }
 
-// patternOf returns the shape of an address: the address without its numbers and month name. It also returns the words
-// in the address. Names of parameters that hold a part of the date do not count as words, because the query of any
-// archive may contain the word "month".
+// patternOf returns the shape of an address, which lacks its numbers and month name, and the words in it. Names of
+// parameters for a part of the date do not count as words, because the query of any archive may contain "month".
 func patternOf(u *url.URL, d date) (shape string, words []string) {
 	s := strings.ToLower(strings.TrimSuffix(u.Path, "/"))
 	named := s

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/crawltest"
 )
 
-// entries returns the addresses in a sitemap, each followed by its time, if it has one.
+// entries returns the addresses in a sitemap, each with its time if it has one.
 func entries(in []byte) ([]string, error) {
 	var got []string
 	err := Read(bytes.NewReader(in), 1<<20, nil, func(e Entry) error {
@@ -148,7 +148,7 @@ func full(n int) string {
 	return b.String()
 }
 
-// BenchmarkReadSitemap reads 50,000 entries. The memory allocated for an entry becomes garbage immediately.
+// BenchmarkReadSitemap reads 50,000 entries. The memory of each becomes garbage at once.
 func BenchmarkReadSitemap(b *testing.B) {
 	in := full(MaxEntries)
 	b.SetBytes(int64(len(in)))

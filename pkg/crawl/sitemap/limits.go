@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Limits apply to all sitemaps of a site together, in addition to the limits per file. Entries read before a limit is
-// reached are kept, and Discovery.Problems names the limit.
+// Limits apply to all sitemaps of a site together, besides the limits per file. Entries read before a limit is reached
+// are kept, and Discovery.Problems names the limit.
 type Limits struct {
 	// Files is the maximum number of files. Default: 1,000.
 	Files int
@@ -15,9 +15,8 @@ type Limits struct {
 	Bytes int64
 	// Entries is the maximum number of addresses, including those that the site rejects. Default: 5 million.
 	Entries int
-	// Time is the maximum duration of the discovery. Once it has passed, no further file is read. Default: 45 minutes,
-	// which is less than the time limit of a job. A job that exceeded its time limit would start again from the
-	// beginning.
+	// Time is the maximum duration of the discovery, after which no further file is read. Default: 45 minutes. This is less
+	// than the time limit of a job; a job that exceeded its limit would start from the beginning.
 	Time time.Duration
 }
 
@@ -39,13 +38,13 @@ type Budget struct {
 	listed int
 }
 
-// NewBudget returns a budget with the given limits, and with `now` as its clock. Limits of 0 select the defaults.
+// NewBudget returns a budget with these limits and the clock `now`. Limits of 0 select the defaults.
 func NewBudget(l Limits, now func() time.Time) *Budget {
 	l = l.withDefaults()
 	return &Budget{Limits: l, began: now(), now: now, bytes: l.Bytes}
 }
 
-// File counts a file about to be read. It returns a description of the limit that has been reached, or "".
+// File counts a file about to be read. It returns "" or describes the limit that has been reached.
 func (b *Budget) File() string {
 	switch {
 	case b.files >= b.Limits.Files:
@@ -57,8 +56,7 @@ func (b *Budget) File() string {
 	return ""
 }
 
-// Entry counts an entry that is about to be used. It returns "", or a description of the limit if the limit has already
-// been reached.
+// Entry counts an entry about to be used. It returns "" or describes the limit that has already been reached.
 func (b *Budget) Entry() string {
 	if b.listed >= b.Limits.Entries {
 		return fmt.Sprintf("%d addresses were read", b.Limits.Entries)
@@ -67,7 +65,7 @@ func (b *Budget) Entry() string {
 	return ""
 }
 
-// TextSpent returns a description of the byte limit, for use after Read has failed with ErrTextSpent.
+// TextSpent describes the byte limit, for use after Read has failed with ErrTextSpent.
 func (b *Budget) TextSpent() string {
 	return fmt.Sprintf("%d MiB were read", b.Limits.Bytes>>20)
 }

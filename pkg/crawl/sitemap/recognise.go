@@ -11,12 +11,11 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/weburl"
 )
 
-// HeadBytes is the number of bytes at the beginning of a body that are examined to find out whether the body is a
-// sitemap or a page.
+// HeadBytes is the number of bytes at the start of a body that show whether it is a sitemap or a page.
 const HeadBytes = 4 << 10
 
-// IsList reports whether a body that begins with the bytes in `head` is a sitemap or feed, possibly compressed, and not
-// a page. The parameter `more` says whether the body continues after `head`.
+// IsList reports whether a body that begins with `head` is a sitemap or feed, possibly compressed, and not a page.
+// `more` says whether the body continues after `head`.
 func IsList(head []byte, more bool, kind content.Type) bool {
 	text, err := decodeHead(head)
 	cut := more || errors.Is(err, bounded.ErrTooLarge)
@@ -27,7 +26,7 @@ func IsList(head []byte, more bool, kind content.Type) bool {
 }
 
 // decodeHead returns the text in `head`, the first bytes of a body, decompressed and in UTF-8. The error says why no
-// more text could be decoded. If the data continues after `head`, this is io.ErrUnexpectedEOF or a similar error.
+// more text could be decoded; it is io.ErrUnexpectedEOF or similar if the data continues after `head`.
 func decodeHead(head []byte) ([]byte, error) {
 	r, err := textOf(bytes.NewReader(head), HeadBytes, nil)
 	if err != nil {

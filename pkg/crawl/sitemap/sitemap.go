@@ -1,5 +1,5 @@
-// Package sitemap parses all kinds of sitemaps and feeds, within limits per file and per site. It fetches nothing;
-// package crawl does.
+// Package sitemap parses all kinds of sitemaps and feeds within limits per file and per site. Package crawl fetches
+// them.
 package sitemap
 
 import (
@@ -22,40 +22,39 @@ import (
 	"github.com/sluice/sluice/pkg/crawl/content"
 )
 
-// MaxEntries is the maximum number of entries in one file, as specified by sitemaps.org.
+// MaxEntries is the maximum number of entries in one file according to sitemaps.org.
 const MaxEntries = 50_000
 
 const (
-	// maxAlternates is the maximum number of translations listed in one file, in addition to its entries.
+	// Maximum number of translations in one file, besides its entries.
 	maxAlternates = 500_000
-	// headBytes is the number of bytes searched for the beginning of a sitemap.
+	// Number of bytes searched for the beginning of a sitemap.
 	headBytes = 64 << 10
 )
 
 var (
-	// ErrNotSitemap means that the content is not a sitemap, but for example a page for readers.
+	// ErrNotSitemap means that the content is no sitemap, but for example a page for readers.
 	ErrNotSitemap = errors.New("not a sitemap")
-	// ErrTooManyEntries means that a file has more entries than the protocol allows. The entries up to that limit were
-	// passed on.
+	// ErrTooManyEntries means that a file has more entries than the protocol allows. Those up to the limit were passed on.
 	ErrTooManyEntries = errors.New("more than 50,000 entries")
 )
 
-// Entry is an address in a sitemap: a page, or another sitemap.
+// Entry is an address in a sitemap: a page or another sitemap.
 type Entry struct {
 	Loc     string
 	LastMod time.Time // zero if missing or in an unknown format
 	Sitemap bool
-	Feed    bool // from an RSS or Atom feed, which lists only new pages
-	// Alternate means that the address is a translation, listed within the entry of another page.
+	Feed    bool // whether it is from an RSS or Atom feed, which lists only new pages
+	// Alternate means that the address is a translation listed in the entry of another page.
 	Alternate bool
 }
 
-// Read parses a sitemap of any kind as a stream: urlset, sitemapindex, RSS, Atom or plain text, optionally compressed
-// by gzip. It calls `take` for every entry. If `take` fails, Read stops and returns that error. Memory use does not
-// depend on the number of entries.
+// Read parses a sitemap of any kind as a stream: urlset, sitemapindex, RSS, Atom or plain text, optionally gzipped. It
+// calls `take` for every entry, and stops at its first error and returns it. Memory use does not depend on the number
+// of entries.
 //
-// `limit` is the maximum number of decompressed bytes. The argument budget, which may be nil, limits several sitemaps
-// together. If the budget is used up, Read fails with ErrTextSpent.
+// `limit` is the maximum number of decompressed bytes. `budget`, which may be nil, limits several sitemaps together. If
+// it is used up, Read fails with ErrTextSpent.
 func Read(r io.Reader, limit int64, budget *Budget, take func(Entry) error) error {
 	br, err := textOf(r, limit, budget)
 	if err != nil {
@@ -115,10 +114,10 @@ func textOf(r io.Reader, limit int64, budget *Budget) (*bufio.Reader, error) {
 	return br, nil
 }
 
-// ErrTextSpent means that several sitemaps together are larger than their limit.
+// ErrTextSpent means that several sitemaps together exceed their limit.
 var ErrTextSpent = errors.New("the size limit for all sitemaps is reached")
 
-// budgetReader limits the bytes that several readers together may read.
+// budgetReader limits the total number of bytes read by several readers.
 type budgetReader struct {
 	r    io.Reader
 	left *int64
@@ -135,10 +134,10 @@ func (s *budgetReader) Read(p []byte) (int, error) {
 
 var declaredEncoding = regexp.MustCompile(`^\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']`)
 
-// decoderFor returns a decoder for the text that begins with `head`. It looks at the first bytes and, if they are
-// inconclusive, at the encoding that the XML declares. It ignores a declaration of UTF-16 if the letters have only one
-// byte, as some libraries write them. If the declared name is unknown, the text is read as UTF-8. Bytes and characters
-// that are invalid in XML become blanks. Otherwise one of them would make the whole sitemap unreadable.
+// decoderFor returns a decoder for the text that begins with `head`. It examines the first bytes and, if they are
+// inconclusive, the encoding declared in the XML. It ignores a declaration of UTF-16 if letters have only one byte, as
+// some libraries write them. Text with an unknown encoding name is read as UTF-8. Bytes and characters that are invalid
+// in XML become blanks; otherwise a single one would make the whole sitemap unreadable.
 func decoderFor(head []byte) transform.Transformer {
 	switch {
 	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte("<\x00")):
@@ -163,11 +162,11 @@ func decoderFor(head []byte) transform.Transformer {
 	return transform.Chain(enc.NewDecoder(), clean)
 }
 
-// rootForm matches the beginning of an XML sitemap: the declaration or the root element.
+// rootForm matches the beginning of an XML sitemap: the declaration or root element.
 var rootForm = regexp.MustCompile(`(?i)<\?xml[\s?]|<(?:[a-z0-9_-]+:)?(?:urlset|sitemapindex|rss|rdf|feed)[\s>]`)
 
-// xmlStart looks for the beginning of a sitemap's XML in `head`, the first bytes of a file. It returns the position,
-// or a negative number if there is none. The XML may follow other output, such as PHP warnings.
+// xmlStart returns the position of the sitemap's XML in `head`, the first bytes of a file, or a negative number. The
+// XML may follow other output, such as PHP warnings.
 func xmlStart(head []byte) int {
 	trimmed := bytes.TrimSpace(head)
 	if len(trimmed) > 0 && trimmed[0] == '<' && readXML(bytes.NewReader(head), nil) == nil {
@@ -188,7 +187,7 @@ func xmlStart(head []byte) int {
 	return -1
 }
 
-// startsWithAddress reports whether the first line that is not a comment is a web address.
+// startsWithAddress reports whether the first line, apart from comments, is a web address.
 func startsWithAddress(head []byte) bool {
 	for line := range bytes.Lines(head) {
 		s := strings.TrimSpace(string(line))
@@ -201,7 +200,7 @@ func startsWithAddress(head []byte) bool {
 	return false
 }
 
-// addressIn returns the address in a line. A comment or the date of the last change may follow it.
+// addressIn returns the address in a line, which a comment or the date of the last change may follow.
 func addressIn(line string) string {
 	at := strings.IndexAny(line, " \t")
 	if at < 0 {
@@ -237,19 +236,19 @@ func readText(r io.Reader, take func(Entry) error) error {
 	return nil
 }
 
-// w3cTimes are the formats of W3C Datetime, which lastmod and Atom use, and common deviations.
+// w3cTimes are the formats of W3C Datetime, for lastmod and Atom, and common deviations.
 var w3cTimes = []string{
 	time.DateOnly, time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05", "2006-01-02T15:04:05Z0700", time.DateTime,
 	"2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01", "2006",
 }
 
-// rssTimes are the formats of RFC 822, which RSS uses.
+// rssTimes are the formats of RFC 822, for RSS.
 var rssTimes = []string{
 	"Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05 MST", "2 Jan 2006 15:04:05 -0700", "2 Jan 2006 15:04:05 MST",
 	"Mon, 2 Jan 2006 15:04 -0700", "Mon, 2 Jan 2006 15:04 MST", "Mon, 2 Jan 06 15:04:05 -0700", "Mon, 2 Jan 06 15:04:05 MST",
 }
 
-// parseLastMod parses a time. It returns the zero time if the format is unknown or the year is implausible.
+// parseLastMod parses a time. It returns the zero time for an unknown format or an implausible year.
 func parseLastMod(s string) time.Time {
 	if s = strings.TrimSpace(s); len(s) < 4 || len(s) > 60 {
 		return time.Time{}
@@ -259,7 +258,7 @@ func parseLastMod(s string) time.Time {
 		forms = w3cTimes
 	}
 	for _, form := range forms {
-		// time.Parse accepts fractions of a second in any of the formats.
+		// time.Parse accepts fractions of a second in any format.
 		if t, err := time.Parse(form, s); err == nil && 1970 <= t.Year() && t.Year() <= 2100 {
 			return t.UTC()
 		}

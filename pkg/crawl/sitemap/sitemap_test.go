@@ -42,7 +42,7 @@ func TestReadSitemap_survives_hostile_files(t *testing.T) {
 	}
 }
 
-// repeat returns a reader that repeats s endlessly.
+// repeat returns a reader that repeats s forever.
 func repeat(s string) io.Reader { return &repeater{s: s} }
 
 type repeater struct {

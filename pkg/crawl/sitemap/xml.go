@@ -16,12 +16,12 @@ const (
 	maxXMLToken = 64 << 10
 )
 
-// dialect describes where to find the addresses in an XML sitemap. Names are local names in lower case, because
-// prefixes and capitalisation vary.
+// dialect says where an XML sitemap has its addresses. Names are local names in lower case, because prefixes and
+// capitalisation vary.
 type dialect struct {
-	item     []string // path, below the root, of the elements that contain one address each
+	item     []string // path, below the root, of the elements with one address each
 	loc      string   // child element with the address
-	attr     bool     // the address is in the href attribute, not the text
+	attr     bool     // whether the address is in the href attribute instead of the text
 	dates    []string // child elements with the last change, best first
 	protocol bool     // sitemaps.org protocol: an item is a page or, if its element is "sitemap", another sitemap
 	feed     bool
@@ -76,7 +76,7 @@ func readXML(r io.Reader, take func(Entry) error) error {
 	}
 }
 
-// rootDialect reads up to the root element and returns its dialect.
+// rootDialect reads up to the root element and returns the dialect.
 func rootDialect(dec *xml.Decoder) (dialect, error) {
 	for {
 		tok, err := dec.Token()
@@ -93,20 +93,19 @@ func rootDialect(dec *xml.Decoder) (dialect, error) {
 	}
 }
 
-// xmlReader is the state of readXML: its position, and the data of the current item. Its buffers are reused for all
-// items.
+// xmlReader is the state of readXML: its position and the data of the current item. All items reuse its buffers.
 type xmlReader struct {
 	dialect
 	take func(Entry) error
 
 	path        []string // local names, below the root
 	space       string   // name space of the item; elements in other name spaces may contain addresses of images
-	into        *[]byte  // destination of text; nil: discarded
+	into        *[]byte  // destination of text; nil to discard it
 	address     []byte   // the address
-	guid        []byte   // guid of an RSS item; replaces a missing address
+	guid        []byte   // guid of an RSS item, used if the address is missing
 	lastMod     []byte   // the time of the last change
 	other       []string // addresses of translations
-	lastModRank int      // index in `dates` of the element that `lastMod` was read from
+	lastModRank int      // index in `dates` of the element from which `lastMod` was read
 }
 
 func (x *xmlReader) start(t xml.StartElement) error {
@@ -174,11 +173,11 @@ func (x *xmlReader) end() error {
 	return nil
 }
 
-// maxTranslations is the maximum number of translations that are read from the entry of one page.
+// Maximum number of translations read from a page's entry.
 const maxTranslations = 200
 
-// translation returns the address in an xhtml:link if that address is the page in another language. For other links,
-// such as those to mobile versions, it returns "".
+// translation returns the address in an xhtml:link if it is the page in another language, and "" for other links, such
+// as those to mobile versions.
 func translation(t xml.StartElement) string {
 	var href, rel, lang string
 	for _, a := range t.Attr {
@@ -197,8 +196,7 @@ func translation(t xml.StartElement) string {
 	return href
 }
 
-// atomHref returns the address in an Atom link if the link points to the page that the entry is about. Otherwise it
-// returns "".
+// atomHref returns the address in an Atom link if it is the page that the entry is about, and otherwise "".
 func atomHref(t xml.StartElement) string {
 	href, rel := "", "alternate"
 	for _, a := range t.Attr {
@@ -225,8 +223,8 @@ func isPermanentLink(t xml.StartElement) bool {
 	return true
 }
 
-// tokenLimiter is a reader that fails if one XML token is too long, because the XML decoder keeps a whole token in
-// memory. The field `taken` counts the bytes of the current token; readXML resets it before each token.
+// tokenLimiter is a reader that fails if an XML token is too long, because the XML decoder keeps whole tokens in
+// memory. `taken` counts the bytes of the current token; readXML resets it before each token.
 type tokenLimiter struct {
 	r     io.Reader
 	taken int

@@ -16,8 +16,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Open returns a HostSlots for each of n crawlers. These crawlers share their slots. Crawlers from different calls to
-// Open share nothing. The slots use the clock `now`, which moves only when a test advances it.
+// Open returns a HostSlots for each of n crawlers, which share their slots. Crawlers of different calls share nothing.
+// The slots use the clock `now`, which moves only when a test advances it.
 type Open func(t *testing.T, now func() time.Time, n int) []crawl.HostSlots
 
 // Test runs all tests against the implementation.
@@ -70,8 +70,7 @@ func (c *clock) pass(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// fleet is a group of crawlers that share the slots of hosts. Successive requests for a slot come from its crawlers in
-// turn.
+// fleet is a group of crawlers that share the slots of hosts and take turns in asking for slots.
 type fleet struct {
 	*clock
 	slots []crawl.HostSlots
@@ -175,7 +174,7 @@ func hold(t *testing.T, f *fleet) {
 	}
 	f.pass(4 * time.Minute)
 	f.granted(t, pace, time.Minute)             // a patient caller waits for the end of the hold
-	f.granted(t, pace, time.Minute+time.Second) // and the delay counts from the end of the hold
+	f.granted(t, pace, time.Minute+time.Second) // and the delay counts from there
 	f.pass(3 * time.Minute)
 	f.granted(t, pace, 0)
 }

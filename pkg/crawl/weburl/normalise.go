@@ -1,5 +1,5 @@
-// Package weburl parses web addresses as browsers do, and normalises each address to one spelling, so that all
-// spellings of a page's address become equal. It is the lowest of the crawler's packages: all others may import it.
+// Package weburl parses web addresses like browsers, and normalises them so that all spellings of a page's address
+// become equal. It is the lowest of the crawler's packages: all others may import it.
 package weburl
 
 import (
@@ -12,15 +12,14 @@ import (
 	whatwg "github.com/nlnwa/whatwg-url/url"
 )
 
-// MaxBytes is the maximum length of an address, in bytes. Longer addresses are traps or data, and many servers reject
-// them.
+// MaxBytes is the maximum length of an address in bytes. Longer ones are traps or data, and many servers reject them.
 const MaxBytes = 2_048
 
 // Maximum number of at signs in an address. The parser's time grows with the square of this number, and no page needs
 // more.
 const maxAtSigns = 16
 
-// urlParser parses addresses as browsers (WHATWG URL) and colly do. It converts hosts to lower-case ASCII and every
+// urlParser parses addresses like browsers (WHATWG URL) and colly. It converts hosts to lower-case ASCII and every
 // notation of an IPv4 address to dotted decimals, and removes dot segments and default ports.
 var urlParser = whatwg.NewParser(whatwg.WithPercentEncodeSinglePercentSign())
 
@@ -30,11 +29,11 @@ var (
 	ErrTooLong = errors.New("the address is longer than 2,048 bytes")
 )
 
-// Normalise returns the normal form of an address, which is the same for all spellings of the address of a page. It
-// parses the address as browsers do, and removes the fragment, the user name, tracking parameters and session ids.
-// Characters are percent-encoded only where needed, in upper case. A trailing slash is kept, because /a and /a/ are
-// different pages on some servers. The order of parameters is kept too. Only http and https addresses are valid.
-// Normalise(Normalise(x)) is Normalise(x).
+// Normalise returns the normal form of an address, the same for all spellings of a page's address. It parses the
+// address like a browser and removes the fragment, the user name, tracking parameters and session ids. Characters are
+// percent-encoded only where needed, in upper case. A trailing slash is kept, because /a and /a/ are different pages on
+// some servers. So is the order of parameters. Only http and https addresses are valid. Normalise(Normalise(x)) is
+// Normalise(x).
 func Normalise(raw string) (string, error) {
 	_, s, err := (*Base)(nil).Normalise(raw)
 	return s, err
@@ -80,7 +79,7 @@ func Resolve(base, ref string) (*url.URL, error) { return NewBase(base).Parse(re
 
 // Parse resolves a reference without normalising the result.
 func (b *Base) Parse(ref string) (*url.URL, error) {
-	// This is only a first check, because a character may take 9 bytes once it is escaped.
+	// This is only a first check: when escaped, a character may take 9 bytes.
 	if len(ref) > MaxBytes {
 		return nil, ErrTooLong
 	}
@@ -116,7 +115,7 @@ func (b *Base) Parse(ref string) (*url.URL, error) {
 	return u, nil
 }
 
-// setEscapedPath sets a path that is already escaped, preserving the difference between "/" and "%2F".
+// setEscapedPath sets an escaped path, preserving the difference between "/" and "%2F".
 func setEscapedPath(u *url.URL, escaped string) {
 	escaped = cmp.Or(escaped, "/")
 	if p, err := url.PathUnescape(escaped); err == nil {
@@ -125,8 +124,8 @@ func setEscapedPath(u *url.URL, escaped string) {
 }
 
 // canonicalEscapes writes %7e as ~ and %c3 as %C3 (RFC 3986, section 6.2.2). A path segment that would become "." or
-// ".." keeps its escapes. An escape is also kept if its character would form a new escape with a percent sign before
-// it. For example, "%%33" does not become "%3".
+// ".." keeps its escapes. So does a character that would form a new escape with a percent sign before it: "%%33" does
+// not become "%3".
 func canonicalEscapes(s string) string {
 	if !strings.Contains(s, "%") {
 		return s
@@ -153,8 +152,7 @@ func canonicalEscapes(s string) string {
 	return b.String()
 }
 
-// EscapedByte returns the byte that is percent-encoded at the beginning of a string. It returns false if the string
-// does not begin with an escape.
+// EscapedByte returns the byte that is percent-encoded at the start of a string, or false if there is none.
 func EscapedByte(s string) (c byte, ok bool) {
 	if len(s) < 3 || s[0] != '%' || !isHex(s[1]) || !isHex(s[2]) {
 		return 0, false
@@ -177,16 +175,16 @@ func unhex(c byte) byte {
 	}
 }
 
-// IsUnreserved reports whether a character is unreserved and its escape may be decoded. It returns false for the dot,
+// IsUnreserved reports whether a character is unreserved, so that its escape may be decoded. The dot does not count,
 // because the parser has already resolved "%2e" in dot segments.
 func IsUnreserved(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '~'
 }
 
-// pathSessions are parameters of a path segment that carry a session id.
+// pathSessions are parameters of path segments for session ids.
 var pathSessions = []string{";jsessionid=", ";phpsessid=", ";sid="}
 
-// dropPathSession removes ";jsessionid=…" from path segments, and the leading segment "(S(…))" of ASP.NET.
+// dropPathSession removes ";jsessionid=…" from path segments and ASP.NET's segment "(S(…))".
 func dropPathSession(p string) string {
 	if strings.Contains(p, ";") {
 		for _, name := range pathSessions {
@@ -210,7 +208,7 @@ func dropParameter(p, name string) string {
 	}
 }
 
-// indexFold works like strings.Index on an escaped path, but ignores case.
+// indexFold is like strings.Index on an escaped path, but ignores case.
 func indexFold(s, name string) int {
 	for i := 0; i+len(name) <= len(s); i++ {
 		if strings.EqualFold(s[i:i+len(name)], name) {
@@ -223,8 +221,8 @@ func indexFold(s, name string) int {
 // Minimum length of a session id in a segment. ASP.NET uses 24 letters and digits.
 const minSegmentSession = 20
 
-// dropSessionSegment removes a path segment such as "/(S(…))", in which ASP.NET puts the session id. The segment may
-// contain other tokens as well: "/(A(…)S(…))".
+// dropSessionSegment removes a path segment such as "/(S(…))", in which ASP.NET puts the session id. It may contain
+// other tokens too: "/(A(…)S(…))".
 func dropSessionSegment(p string) string {
 	for from := 0; ; {
 		i := strings.Index(p[from:], "/(")
@@ -266,7 +264,7 @@ func isSessionSegment(s string) bool {
 	return found
 }
 
-// canonicalQuery removes empty parameters and those that do not select content, and keeps the order of the others.
+// canonicalQuery removes empty parameters and those that do not select content. It keeps the order of the others.
 func canonicalQuery(q string) string {
 	if q == "" {
 		return ""
@@ -284,7 +282,7 @@ func canonicalQuery(q string) string {
 	return strings.Join(kept, "&")
 }
 
-// trackers are the names of parameters that only record where a visitor came from.
+// trackers are parameters that only record where a visitor came from.
 var trackers = map[string]bool{
 	"gclid": true, "gclsrc": true, "dclid": true, "gbraid": true, "wbraid": true, "fbclid": true, "msclkid": true,
 	"yclid": true, "ysclid": true, "twclid": true, "ttclid": true, "li_fat_id": true, "igshid": true, "igsh": true,
@@ -302,14 +300,14 @@ func isTracking(key string) bool {
 	return trackers[key] || slices.ContainsFunc(trackerFamilies, func(f string) bool { return strings.HasPrefix(key, f) })
 }
 
-// sessions are the names of parameters whose value is always a session id.
+// sessions are parameters whose value is always a session id.
 var sessions = map[string]bool{
 	"jsessionid": true, "phpsessid": true, "asp.net_sessionid": true, "sessionid": true, "session_id": true,
 	"cfid": true, "cftoken": true, "zenid": true, "oscsid": true, "xtcsid": true, "sessid": true, "session-id": true,
 }
 
-// ambiguousSessions are parameters for session ids that also have other uses: "sid" also identifies shops, stations and
-// sections, and "s" often holds a search query. They count as session ids only if their value looks random.
+// ambiguousSessions are parameters for session ids that have other uses too: "sid" also identifies shops, stations and
+// sections, and "s" often holds a search query. They count as session ids only if the value looks random.
 var ambiguousSessions = map[string]bool{"sid": true, "s_id": true, "sess": true, "session": true, "s": true}
 
 const minRandom = 20 // minimum number of letters and digits of a random value
