@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	// ShortPerLong is the number of short documents that count as one long document. Short documents mostly wait for the
-	// disk, which can serve several of them in parallel, whereas long documents are CPU-bound.
+	// ShortPerLong is the number of short documents that count as one long document. Short documents mostly wait for
+	// the disk, which can serve several of them in parallel, whereas long documents are CPU-bound.
 	ShortPerLong = 4
-	// Maximum text sizes of short, middle and long documents, in bytes. A short document weighs 1, a middle one 2, a long
-	// one ShortPerLong, and anything larger hugeWeight.
+	// Maximum text sizes of short, middle and long documents, in bytes. A short document weighs 1, a middle one 2, a
+	// long one ShortPerLong, and anything larger hugeWeight.
 	shortText  = 32 << 10
 	middleText = 64 << 10
 	longText   = 16 << 20

@@ -56,8 +56,8 @@ func (c *Crawler) Handle(ctx context.Context, job domain.Job) error {
 	if job.Type == domain.TypeWebSite {
 		stage, do = "discovering", c.site
 	}
-	// Do not report progress for a site's page: fetching it takes only a moment, and users see the progress of the whole
-	// site.
+	// Do not report progress for a site's page: fetching it takes only a moment, and users see the progress of the
+	// whole site.
 	if job.GroupID == "" {
 		if err := report.progress(ctx, domain.EventRunning, stage, 0, 0); err != nil {
 			return err
@@ -256,9 +256,9 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 		}
 		return report.skip(ctx, page.URL+" is a sitemap or a feed, not a page.")
 	}
-	// Report the links first: once the page is reported as fetched, its job is done and the site may count as complete. A
-	// page that asks not to be indexed may still link to other pages. If a page forbids following its links, page.Links
-	// is empty.
+	// Report the links first: once the page is reported as fetched, its job is done and the site may count as complete.
+	// A page that asks not to be indexed may still link to other pages. If a page forbids following its links,
+	// page.Links is empty.
 	if err := reportLinks(ctx, report, page, req.WantLinks); err != nil {
 		return err
 	}

@@ -44,8 +44,8 @@ func (i *Ingestor) destinations(ctx context.Context, job domain.Job) ([]*destina
 	var out []*destination
 	byModel := make(map[string]*destination)
 	for _, p := range job.Places {
-		// If this process lacks the model or engine, its settings differ from those of the other processes. The job waits
-		// until the settings are corrected or another process gets the job.
+		// If this process lacks the model or engine, its settings differ from those of the other processes. The job
+		// waits until the settings are corrected or another process gets the job.
 		embedder, err := i.Embedders.Embedder(p.Model)
 		if err != nil {
 			err = fmt.Errorf("the embedding model %q of the datastore is not configured in this process: %w", p.Model, err)

@@ -27,8 +27,8 @@ type Events interface {
 // Originals is the store of raw content.
 type Originals interface {
 	// Take returns the content under a key. It may remove the content from a single-reader cache, so only the first
-	// reader should call it. It fails with originals.ErrNotFound if the key does not exist, and with originals.ErrCorrupt
-	// if no undamaged copy exists.
+	// reader should call it. It fails with originals.ErrNotFound if the key does not exist, and with
+	// originals.ErrCorrupt if no undamaged copy exists.
 	Take(ctx context.Context, key string) (io.ReadCloser, error)
 }
 
@@ -79,7 +79,7 @@ type Ingestor struct {
 	Vectors   *VectorCache // shared by all jobs in the process; nil: vectors are reused only within a datasource
 	Admission *Admission   // limit for all jobs in the process; nil: no limit
 	Measure   Measure
-	Yield     func(context.Context) // called before each job and each batch of texts to let more urgent work go first; may be nil
+	Yield     func(context.Context) // called before each job and batch to let more urgent work go first; may be nil
 	// Background limits re-embedding for datastores that are moving to a better model. If it is nil, there is no limit.
 	Background *Background
 	Languages  []string // of scanned pages, for jobs that name none; nil: the installed languages of a page's script

@@ -23,9 +23,9 @@ const (
 	maxVectorReads = 16
 	// Two rows are read together if at most this many unneeded rows lie between them.
 	maxVectorGap = 32
-	// optionalFailures is how many attempts may fail because of an engine the job does not need. Later attempts continue
-	// without that engine. Such an engine holds only vectors the job could have copied, or rows in a place that serves no
-	// searches.
+	// optionalFailures is how many attempts may fail because of an engine the job does not need. Later attempts
+	// continue without that engine. Such an engine holds only vectors the job could have copied, or rows in a place
+	// that serves no searches.
 	optionalFailures = 2
 )
 

@@ -9,15 +9,14 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// prefixAnnounce is the subject prefix of announcements. They are not stored in any stream.
+// prefixAnnounce is the subject prefix for announcements. No stream stores them.
 const prefixAnnounce = "announce"
 
-// announcementsWaiting is the maximum number of announcements buffered for a busy listener. Further announcements are
-// dropped.
+// announcementsWaiting is how many announcements are buffered for a busy listener before further ones are dropped.
 const announcementsWaiting = 4096
 
-// Announce notifies the listeners in all processes that a datasource has changed. It never blocks: a busy listener may
-// miss the notice, and all listeners miss it while the connection is down. Invalid ids are ignored.
+// Announce notifies listeners in all processes that a datasource has changed. It never blocks. A busy listener may miss
+// the notice, and every listener misses it while the connection is down. Invalid ids are ignored.
 func (b *Broker) Announce(datastoreID, datasourceID string) {
 	if checkIDs(datastoreID, datasourceID) != nil || !b.conn.nc.IsConnected() { // the client would buffer stale notices
 		return
@@ -28,8 +27,8 @@ func (b *Broker) Announce(datastoreID, datasourceID string) {
 }
 
 // Announcements calls f with each announcement, one at a time, and returns nil once ctx is done. f also receives this
-// process's own announcements. Announcements from the same process arrive in order. Announcements may be lost while f
-// is busy or the connection is down, so treat them only as hints to read the datasource again.
+// process's own announcements. Announcements from one process arrive in order. Some may be lost while f is busy or the
+// connection is down, so treat each one only as a hint to read the datasource again.
 func (b *Broker) Announcements(ctx context.Context, f func(datastoreID, datasourceID string)) error {
 	messages := make(chan *nats.Msg, announcementsWaiting)
 	sub, err := b.conn.nc.ChanSubscribe(prefixAnnounce+".*", messages)

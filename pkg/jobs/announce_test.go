@@ -9,10 +9,9 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/natsd"
 )
 
-// announcement is an announced change of a datasource.
 type announcement struct{ datastore, datasource string }
 
-// probe is announced repeatedly to find out whether a listener has started.
+// probe is announced repeatedly to detect when a listener has started.
 var probe = announcement{domain.NewID(), domain.NewID()}
 
 // listen calls f with each announcement until the test ends. It returns once announcements arrive.

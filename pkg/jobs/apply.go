@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// handle applies a batch of events and acknowledges their messages. If a shutdown interrupts handle, it asks the server
-// to deliver the events again immediately, so that another process can apply them.
+// handle applies a batch of events and acknowledges their messages. If it is interrupted by a shutdown, it asks the
+// server to redeliver the events immediately, so that another process can apply them.
 func (r *reader) handle(ctx context.Context, batch []received) error {
 	evs := make([]domain.Event, 0, len(batch))
 	for _, m := range batch {
@@ -52,7 +52,7 @@ func (r *reader) extend(batch []received) (stop func()) {
 				return
 			case <-beat.C:
 				for _, m := range batch {
-					_ = m.InProgress() // if this fails, the lease expires and the event is delivered twice, which is harmless
+					_ = m.InProgress() // if this fails, the lease expires and the event is redelivered, which is harmless
 				}
 			}
 		}
@@ -63,7 +63,7 @@ func (r *reader) extend(batch []received) (stop func()) {
 	}
 }
 
-// applyAll passes the events to the handler as one batch. If that fails, it passes them one by one until each is
+// applyAll passes the events to the handler as one batch. If that fails, it passes them one at a time until each is
 // applied or dropped. It returns an error only if ctx is done first.
 func (r *reader) applyAll(ctx context.Context, evs []domain.Event) error {
 	if len(evs) > 1 {
@@ -120,11 +120,11 @@ func (r *reader) apply(ctx context.Context, evs []domain.Event) (err error) {
 	return r.handler(ctx, evs)
 }
 
-// Timeout for an acknowledgement. It applies even during a shutdown.
+// Timeout for an acknowledgement, even during a shutdown.
 const ackTimeout = 5 * time.Second
 
-// ack acknowledges the batch and waits for the server to confirm, even during a shutdown, so that applied events are
-// not delivered again. The server processes the acknowledgements on a connection in order, so only the last one needs a
+// ack acknowledges the batch and waits for the server's confirmation, even during a shutdown, so that applied events
+// are not redelivered. The server processes a connection's acknowledgements in order, so only the last one needs a
 // confirmation.
 func (r *reader) ack(ctx context.Context, batch []received) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTimeout)

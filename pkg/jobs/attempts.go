@@ -15,9 +15,9 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// attemptCounts counts the runs of one job, which is identified by its generation. The server's own delivery count is
-// unsuitable. It is stored up to 100 ms late, so if a job kills its process immediately, each of its runs would look
-// like the first. It also includes deliveries that were lost in transit.
+// attemptCounts counts the runs of one job, identified by its generation. The server's own delivery count is
+// unsuitable. It is stored up to 100 ms late, so if a job kills its process immediately, every run would look like the
+// first. It also includes deliveries lost in transit.
 type attemptCounts struct {
 	Starts    int    `json:"starts"`               // runs started; written before each run
 	Failures  int    `json:"failures,omitempty"`   // runs that ended with an error
@@ -29,15 +29,15 @@ type attemptCounts struct {
 	revision uint64 // revision of the stored entry; 0 if there is none
 }
 
-// crashes returns the number of runs that were started but never ended, because their worker died.
+// crashes returns the number of runs that started but never ended because their worker died.
 func (t attemptCounts) crashes() int { return max(0, t.Starts-t.Failures-t.HandBacks) }
 
-// errRevision means that another process has written the entry since this process read it.
+// errRevision means that another process has written the entry since this one read it.
 var errRevision = errors.New("jobs: another worker has changed the entry")
 
-// attemptStore stores the attempt counts of unfinished jobs and the checkpoints of consumers. Entries of finished jobs
-// are deleted, and the stream's age limit removes the rest. The stream is laid out as a key-value bucket. The client's
-// Get is not used, because any replica may answer it, and a lagging replica would hide crashes.
+// attemptStore stores the attempt counts of unfinished jobs and the checkpoints of consumers. A finished job's entry is
+// deleted, and the stream's age limit removes the rest. The stream is laid out as a key-value bucket. The client's Get
+// is not used: it may be answered by a lagging replica, which would hide crashes.
 type attemptStore struct {
 	js           jetstream.JetStream
 	stream       jetstream.Stream
@@ -51,7 +51,7 @@ func newAttemptStore(js jetstream.JetStream, maxWait time.Duration) *attemptStor
 
 func attemptKey(generation uint64) string { return strconv.FormatUint(generation, 10) }
 
-// load returns the attempt counts for a generation, or zero counts if there are none.
+// load returns a generation's attempt counts, or zero counts if there are none.
 func (l *attemptStore) load(ctx context.Context, generation uint64) (t attemptCounts, err error) {
 	t.revision, err = l.get(ctx, attemptKey(generation), &t)
 	if err != nil {
@@ -71,8 +71,8 @@ func (l *attemptStore) store(ctx context.Context, generation uint64, t attemptCo
 	return t, nil
 }
 
-// change applies f to the attempt counts t, and stores the result. t may be outdated, because two workers may be
-// running a job that has outlived its lease. In that case, change reads the counts again and retries.
+// change applies f to the attempt counts and stores the result. t may be outdated, because two workers may be running a
+// job that has outlived its lease. In that case, change rereads the counts and retries.
 func (l *attemptStore) change(ctx context.Context, generation uint64, t attemptCounts, f func(*attemptCounts)) (attemptCounts, error) {
 	const tries = 5
 	var err error
@@ -92,7 +92,7 @@ func (l *attemptStore) change(ctx context.Context, generation uint64, t attemptC
 	return t, err
 }
 
-// forget purges a finished job's attempt counts. A delete would leave a marker for each job instead.
+// forget purges a finished job's attempt counts. A delete would leave a marker behind for every job.
 func (l *attemptStore) forget(ctx context.Context, generation uint64) error {
 	err := quorum.Retry(ctx, l.retryTimeout, func(ctx context.Context) error {
 		return l.stream.Purge(ctx, jetstream.WithPurgeSubject(prefixAttempts+attemptKey(generation)))
@@ -118,8 +118,8 @@ func (l *attemptStore) get(ctx context.Context, key string, v any) (revision uin
 	return msg.Sequence, json.Unmarshal(msg.Data, v)
 }
 
-// put writes an entry and returns its revision. If the server's response is lost, put tries again, but the entry is
-// written only once. An attempt that was counted twice would look like a crash.
+// put writes an entry and returns its revision. If the server's response is lost, put retries, but the entry is written
+// only once. An attempt counted twice would look like a crash.
 func (l *attemptStore) put(ctx context.Context, key string, v any, opts ...jetstream.PublishOpt) (revision uint64, err error) {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// Backlog counts the unfinished jobs in a lane.
+// Backlog counts a lane's unfinished jobs.
 type Backlog struct {
 	Waiting uint64 // not yet delivered: the pending messages of the lane's consumer
 	Taken   uint64 // delivered: running, or waiting for a turn or a retry
 }
 
-// Backlog counts the unfinished jobs in a lane. Before the lane's first worker starts, all jobs count as waiting. An
-// autoscaler can read the same numbers from NATS: they are part of the state of the consumer ConsumerOf(lane) on the
+// Backlog counts a lane's unfinished jobs. Before the lane's first worker starts, all jobs count as waiting. An
+// autoscaler can read the same numbers from NATS, where they are part of the state of consumer ConsumerOf(lane) on
 // stream StreamJobs.
 func (b *Broker) Backlog(ctx context.Context, lane domain.Lane) (Backlog, error) {
 	if !validLane(lane) {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// backoff is a delay that doubles from min to max. A random amount of up to a quarter of the delay is added, so that
-// jobs that failed together do not retry together.
+// backoff is a delay that doubles from min to max. A random amount of up to a quarter is added, so that jobs that
+// failed together do not retry together.
 type backoff struct {
 	min, max time.Duration
 	rand     func() float64 // returns a random number from 0 to 1; nil: math/rand

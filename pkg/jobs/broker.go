@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
-// Broker publishes and delivers jobs and events. It is safe for concurrent use, starts no goroutines of its own, and
+// Broker publishes and delivers jobs and events. It is safe for concurrent use, starts no goroutines of its own and
 // lives as long as its connection.
 type Broker struct {
 	conn         *Conn
@@ -33,14 +33,14 @@ type Broker struct {
 	reset        bool
 	catalog      string // id of the catalog that owns the jobs; "" if unknown
 	installation string
-	highest      atomic.Uint64 // highest generation that this process has seen
+	highest      atomic.Uint64 // highest generation seen by this process
 	now          func() time.Time
 	log          *slog.Logger
 }
 
-// Open creates the streams or updates their configuration. Processes that own the catalog call it; others call Attach.
-// It fails with quorum.ErrReplicas if the cluster has too few servers, and with ErrForeign if the streams belong to
-// another catalog.
+// Open creates the streams or updates their configuration. It is for processes that own the catalog; others call
+// Attach. It fails with quorum.ErrReplicas if the cluster has too few servers, and with ErrForeign if the streams
+// belong to another catalog.
 func Open(ctx context.Context, conn *Conn, o Options) (*Broker, error) {
 	b := newUnopenedBroker(conn, o)
 	if err := b.identify(ctx, o); err != nil {
@@ -62,7 +62,7 @@ func newUnopenedBroker(conn *Conn, o Options) *Broker {
 // How often Attach checks whether the streams exist yet.
 const attachInterval = 250 * time.Millisecond
 
-// Attach looks up the streams that Open creates, and waits for them until ctx is done. It uses only the options
+// Attach looks up the streams created by Open, waiting for them until ctx is done. The only options it uses are
 // RetryTimeout, Now and Log. It fails with ErrNewer if a newer version of the program created the streams.
 func Attach(ctx context.Context, conn *Conn, o Options) (*Broker, error) {
 	b := newUnopenedBroker(conn, o)
@@ -100,12 +100,12 @@ func (b *Broker) lookUp(ctx context.Context) error {
 	return nil
 }
 
-// retry calls f, and retries it while the cluster elects a leader.
+// retry calls f and retries it while the cluster elects a leader.
 func (b *Broker) retry(ctx context.Context, f func(ctx context.Context) error) error {
 	return quorum.Retry(ctx, b.opts.RetryTimeout, f)
 }
 
-// leader returns a reader of single messages. It reads from the stream's leader, never from a lagging replica.
+// leader returns a reader for single messages. It reads from the stream's leader, never from a lagging replica.
 func (b *Broker) leader(stream string) quorum.Reader {
 	return quorum.Reader{JS: b.js, Stream: stream, Timeout: b.opts.RetryTimeout}
 }
@@ -114,10 +114,10 @@ func (b *Broker) leader(stream string) quorum.Reader {
 // stream and must be published again.
 func (b *Broker) Reset() bool { return b.reset }
 
-// Publish stores a job and returns its generation. A job whose ID was already published within the duplicate window is
-// not stored again; Publish then returns the generation of the first publication. A stored job is as durable as the
-// servers' storage. With an embedded server, it survives a power loss. With a cluster, it survives the loss of fewer
-// than half of the replicas.
+// Publish stores a job and returns its generation. If the job's ID was already published within the duplicate window,
+// Publish does not store the job again and returns the first publication's generation. A stored job is as durable as
+// the servers' storage: with an embedded server, it survives a power loss, and in a cluster, the loss of fewer than
+// half of the replicas.
 //
 // Publish waits up to Options.RetryTimeout while the stream has no leader. It fails with ErrInvalid, ErrTooLarge,
 // ErrFull, ErrStreamLost, or a temporary error such as ErrUnavailable. After a temporary error, the job may have been
@@ -162,7 +162,7 @@ func jobMessage(job domain.Job) (*nats.Msg, error) {
 	return &nats.Msg{Subject: jobSubject(job.Lane(), job.DatastoreID, job.DatasourceID), Data: data, Header: traced(job.Trace)}, nil
 }
 
-// traced returns message headers that contain the given trace, in the format that tracing tools read.
+// traced returns message headers with the given trace, in the format tracing tools expect.
 func traced(trace string) nats.Header {
 	h := nats.Header{}
 	if trace != "" {
@@ -171,7 +171,7 @@ func traced(trace string) nats.Header {
 	return h
 }
 
-// encode returns v as JSON without HTML escaping. Escaping would turn each "&" into six bytes, and an event with many
+// encode returns v as JSON without HTML escaping. Escaping would turn each "&" into six bytes, so an event with many
 // URLs could exceed the size limit.
 func encode(v any) ([]byte, error) {
 	var buf bytes.Buffer
@@ -183,7 +183,7 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }
 
-// checkJob returns an error if a job cannot be published or processed.
+// checkJob rejects jobs that cannot be published or processed.
 func checkJob(job domain.Job) error {
 	if !validKind(job.Kind) {
 		return fmt.Errorf("%w: kind %q", ErrInvalid, job.Kind)

@@ -14,11 +14,11 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// election is the maximum time that a cluster may need to elect leaders after it has lost a server. The election
-// timeout is at most nine seconds, but a split vote takes another round, and a busy machine may need several.
+// election is the longest a cluster may take to elect leaders after losing a server. The election timeout is at most
+// nine seconds, but a split vote takes another round, and a busy machine may need several.
 const election = time.Minute
 
-// electionContext returns a context for waiting until a cluster has leaders again.
+// electionContext returns a context for waiting until a cluster has elected its leaders.
 func electionContext(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*election)
 	t.Cleanup(cancel)
@@ -35,7 +35,7 @@ func connectTo(t testing.TB, c *natstest.Cluster) *Conn {
 	return conn
 }
 
-// openReplicated opens a broker with three replicas of each stream. Its requests wait for elections.
+// openReplicated opens a broker with three replicas of each stream. Its requests wait for leader elections.
 func openReplicated(t testing.TB, c *natstest.Cluster) *Broker {
 	t.Helper()
 	return openBroker(t, connectTo(t, c), Options{Replicas: 3, RetryTimeout: 2 * election})
@@ -60,7 +60,7 @@ func leaderOf(t testing.TB, b *Broker, c *natstest.Cluster, stream string) *nats
 	return c.Named(name)
 }
 
-// whole waits until all replicas are up to date. If another server were killed earlier, two servers would be lost.
+// whole waits until all replicas are up to date. Killing a server earlier would amount to losing two.
 func whole(t testing.TB, b *Broker) {
 	t.Helper()
 	ctx := electionContext(t)
@@ -91,22 +91,22 @@ func whole(t testing.TB, b *Broker) {
 	}
 }
 
-// flow publishes jobs continuously. A worker handles them and emits their events, and flow records what happens to each
+// flow publishes jobs continuously, has a worker handle them and emit their events, and records what happens to each
 // job.
 type flow struct {
 	t        testing.TB
 	ctx      context.Context // ends before the test
-	parts    sync.WaitGroup  // goroutines that must end before the test
+	parts    sync.WaitGroup  // goroutines that must exit before the test
 	broker   *Broker
 	mu       sync.Mutex
 	wanted   map[string]uint64 // generation of each acknowledged job, by job id
-	doubtful map[string]bool   // ids of jobs whose publication failed, but that may have been stored
+	doubtful map[string]bool   // ids of jobs that may have been stored although publishing failed
 	runs     map[string]int
 	applied  map[string]int
 	news     chan struct{} // closed when more events have been applied
 }
 
-// inFlight is the maximum number of unfinished jobs of a flow.
+// inFlight is the maximum number of unfinished jobs in a flow.
 const inFlight = 32
 
 func startFlow(t testing.TB, publisher, worker *Broker) *flow {
@@ -148,8 +148,8 @@ func startFlow(t testing.TB, publisher, worker *Broker) *flow {
 	return f
 }
 
-// publishUntil publishes jobs in the background until the channel `stop` is closed. The returned channel is closed when
-// publishing has stopped.
+// publishUntil publishes jobs in the background until `stop` is closed. The returned channel is closed once publishing
+// has stopped.
 func (f *flow) publishUntil(stop <-chan struct{}) <-chan struct{} {
 	stopped := make(chan struct{})
 	f.parts.Go(func() {
@@ -191,7 +191,7 @@ func (f *flow) publish(until <-chan struct{}) {
 	}
 }
 
-// settle waits until every published job was handled and its event applied. Then it checks the records.
+// settle waits until every published job has been handled and its event applied, then checks the records.
 func (f *flow) settle(limit time.Duration) {
 	f.t.Helper()
 	deadline := time.After(limit)
@@ -220,14 +220,14 @@ func (f *flow) settle(limit time.Duration) {
 		}
 	}
 	f.t.Logf("%d jobs, %d of them run more than once", len(f.wanted), twice)
-	// Only jobs that were running when a server was killed may run again: those in the four slots, and those that had
-	// just been acknowledged.
+	// Only jobs that were running when a server was killed may run twice: those in the four slots and those just
+	// acknowledged.
 	if twice > 40 {
 		f.t.Errorf("%d of %d jobs were run more than once", twice, len(f.wanted))
 	}
 }
 
-// progress waits until more events have been applied than could have been in transit at the time of the call.
+// progress waits until more events have been applied than can have been in transit when it was called.
 func (f *flow) progress() {
 	f.t.Helper()
 	deadline := time.After(2 * election)
@@ -249,8 +249,7 @@ func (f *flow) progress() {
 	}
 }
 
-// missing counts the jobs whose event has not been applied yet. The channel `news` is closed when more events have been
-// applied.
+// missing counts the jobs whose event has not been applied yet. `news` is closed when more events have been applied.
 func (f *flow) missing() (n int, news <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -272,7 +271,7 @@ func TestNothingIsLostWhileServersAreKilled(t *testing.T) {
 	// Kill each server in turn, starting with the leader of the stream of jobs.
 	first := leaderOf(t, api, c, StreamJobs)
 	order := append([]*natstest.Server{first}, slices.DeleteFunc(slices.Clone(c.Servers), func(s *natstest.Server) bool { return s == first })...)
-	if testing.Short() { // for the race detector, one round is enough, because this program does the same in each round
+	if testing.Short() { // one round is enough for the race detector, because each round does the same
 		order = order[:1]
 	}
 	for _, s := range order {

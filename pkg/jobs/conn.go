@@ -15,29 +15,28 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// InProcess is a NATS server embedded in this process, such as natsd.Server.
+// InProcess is a NATS server embedded in this process, for example natsd.Server.
 type InProcess interface {
 	InProcessConn() (net.Conn, error)
-	Token() string // the token that the server requires, or "" if it requires none
+	Token() string // token required by the server; "" if none
 }
 
-// ConnectOptions hold the address of the NATS servers and the client's credentials. Either InProcess or URL must be
-// set.
+// ConnectOptions hold the NATS servers' address and the client's credentials. Either InProcess or URL must be set.
 type ConnectOptions struct {
 	InProcess InProcess // takes precedence over URL
-	// URL holds one or more addresses separated by commas: "nats://host:4222", or "tls://host:4222" to require TLS.
-	// They may include user and password. Other servers in the same cluster are discovered.
+	// URL holds one or more comma-separated addresses: "nats://host:4222", or "tls://host:4222" to require TLS. They
+	// may include user and password. Other servers in the same cluster are discovered.
 	URL       string
 	Token     string // for the servers at URL, if they require one
-	CredsFile string // path of a NATS credentials file (JWT and seed), if the servers require one
-	CAFile    string // path of a PEM file with the CA that signed the servers' certificates; "": the system's CAs
-	CertFile  string // path of a PEM file with the client certificate, if the servers require one; needs KeyFile
+	CredsFile string // path to a NATS credentials file (JWT and seed), if the servers require one
+	CAFile    string // path to a PEM file with the CA for the servers' certificates; "": the system's CAs
+	CertFile  string // path to a PEM file with the client certificate, if the servers require one; needs KeyFile
 	KeyFile   string
-	Name      string // shown in the servers' monitoring; default "sluice"
-	// StartTimeout is how long Connect keeps trying to reach a server, because servers may start after their clients.
+	Name      string // shown in server monitoring; default "sluice"
+	// StartTimeout is how long Connect keeps trying to reach a server, since servers may start after their clients.
 	// Default 1 min.
 	StartTimeout time.Duration
-	// RequestTimeout is the time limit for requests whose context has no deadline. Default 10 s.
+	// RequestTimeout is the timeout for requests whose context has no deadline. Default 10 s.
 	RequestTimeout time.Duration
 	Log            *slog.Logger // default slog.Default
 }
@@ -54,7 +53,7 @@ func (o ConnectOptions) withDefaults() ConnectOptions {
 	return o
 }
 
-// Conn is a connection to NATS that reconnects by itself. It is safe for concurrent use.
+// Conn is a NATS connection that reconnects by itself. It is safe for concurrent use.
 type Conn struct {
 	nc     *nats.Conn
 	js     jetstream.JetStream
@@ -63,24 +62,24 @@ type Conn struct {
 }
 
 const (
-	// Pause between the attempts to establish the first connection.
+	// Pause between attempts to establish the first connection.
 	connectWait = 250 * time.Millisecond
-	// Interval between pings of the server. After maxPings unanswered pings, the client switches to another server.
-	// This is needed because a machine that crashes does not close its connections.
+	// Interval between pings to the server. After maxPings unanswered pings, the client switches to another server.
+	// Pings are needed because a machine that crashes does not close its connections.
 	pingInterval = 4 * time.Second
 	maxPings     = 2
-	// How long Connect keeps asking a server that reports JetStream as disabled.
+	// How long Connect keeps retrying while a server reports JetStream as disabled.
 	jetStreamStartTime = 2 * time.Second
 )
 
-// reconnectBackoff is the pause between two rounds of reconnecting. In each round, the client tries all servers. The
-// jitter keeps the whole fleet from reconnecting at the same moment.
+// reconnectBackoff is the pause between two rounds of reconnecting; in each round, the client tries all servers. The
+// jitter keeps the whole fleet from reconnecting at once.
 var reconnectBackoff = backoff{min: 200 * time.Millisecond, max: 4 * time.Second}
 
 // Connect connects to a server, retrying until StartTimeout has passed or ctx is done. It fails immediately with
 // ErrRefused if retrying cannot help: the servers reject the credentials or the TLS settings, are too old, or have no
-// JetStream. Every error names the servers, without secrets, and says what to do. After Connect has returned, the
-// client reconnects by itself whenever the connection is lost, and never gives up.
+// JetStream. Every error names the servers, without secrets, and says what to do. Once connected, the client reconnects
+// by itself whenever the connection is lost and never gives up.
 func Connect(ctx context.Context, o ConnectOptions) (*Conn, error) {
 	o = o.withDefaults()
 	c := &Conn{closed: make(chan struct{}), log: o.Log}
@@ -123,7 +122,7 @@ func (c *Conn) openJetStream(ctx context.Context, o ConnectOptions) (err error) 
 	if version := c.nc.ConnectedServerVersion(); !isSupportedVersion(version) {
 		return fmt.Errorf("%w: NATS at %s has version %s, but version %s or later is required: upgrade it", ErrRefused, addresses(o.URL), version, minVersion)
 	}
-	// A cluster that has just started answers as if JetStream were disabled until it has elected a leader.
+	// Until it has elected a leader, a cluster that has just started answers as if JetStream were disabled.
 	began := time.Now()
 	err = quorum.Retry(ctx, o.StartTimeout, func(ctx context.Context) error {
 		_, err := c.js.AccountInfo(ctx)
@@ -186,7 +185,7 @@ func (c *Conn) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Close flushes outgoing messages and closes the connection. It may be called twice.
+// Close flushes outgoing messages and closes the connection. Calling it twice is safe.
 func (c *Conn) Close() {
 	if c.nc.IsConnected() {
 		// Limit the wait, because an unreachable server must not block the shutdown.

@@ -40,7 +40,7 @@ func (o ConnectOptions) identity() ([]nats.Option, error) {
 		if _, err := os.ReadFile(o.CredsFile); err != nil {
 			return nil, fmt.Errorf("%w: reading the NATS credentials: %w", ErrRefused, err)
 		}
-		opts = append(opts, nats.UserCredentials(o.CredsFile)) // read again at every connection, because the file may be renewed
+		opts = append(opts, nats.UserCredentials(o.CredsFile)) // reread for every connection, in case it was renewed
 	}
 	if o.CAFile != "" {
 		pem, err := os.ReadFile(o.CAFile)
@@ -64,8 +64,7 @@ func (o ConnectOptions) identity() ([]nats.Option, error) {
 	return opts, nil
 }
 
-// checkAddresses validates a list of addresses. Its errors do not quote the addresses, since they may contain
-// passwords.
+// checkAddresses validates a list of addresses. Its errors do not quote the addresses, which may contain passwords.
 func checkAddresses(list string) error {
 	if strings.TrimSpace(list) == "" {
 		return fmt.Errorf("%w: no NATS address is set, and there is no embedded server", ErrRefused)
@@ -88,7 +87,7 @@ func checkAddresses(list string) error {
 	return nil
 }
 
-// addresses formats a list of addresses for messages, without users, passwords and tokens.
+// addresses formats a list of addresses for messages, omitting users, passwords and tokens.
 func addresses(list string) string {
 	shown := strings.Split(list, ",")
 	for i, address := range shown {

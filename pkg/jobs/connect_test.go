@@ -156,7 +156,7 @@ func TestConnectAuthenticates(t *testing.T) {
 	}
 }
 
-// certificates creates a certificate authority, a server certificate and a client certificate. It returns the paths of
+// certificates creates a certificate authority, a server certificate and a client certificate. It returns the paths to
 // the authority's and the client's files.
 func certificates(t testing.TB) (authority string, serverPair tls.Certificate, clientCert, clientKey string) {
 	t.Helper()

@@ -21,34 +21,34 @@ const (
 	// MaxBatch is the maximum number of events in one batch from ConsumeBatches.
 	MaxBatch = 64
 
-	// catalogAckWait is how long the server waits for an acknowledgement before it delivers an event again, for example
+	// catalogAckWait is how long the server waits for an acknowledgement before it redelivers an event, for example
 	// because the process was killed. Later events have to wait until then. Applying events takes milliseconds; if it
-	// takes longer, a second delivery is harmless.
+	// ever takes longer, a second delivery is harmless.
 	catalogAckWait = 5 * time.Second
 	// catalogPin is how long a process remains the only consumer after its last request.
 	catalogPin      = 5 * time.Second
 	catalogGroup    = "applier"
 	catalogRetryMin = 200 * time.Millisecond
 	catalogRetryMax = time.Minute
-	// catalogPanics is the number of panics after which an event is dropped. Otherwise it would block all later events.
-	// control.Rescuer later finds the datasource that is waiting for the dropped event.
+	// catalogPanics is the number of panics after which an event is dropped so that it does not block all later events.
+	// control.Rescuer later finds the datasource that is still waiting for it.
 	catalogPanics = 5
-	// batchWait is the maximum wait for the other events of a batch. The server already has these events: it reported
-	// their number with the first one.
+	// batchWait is the maximum wait for a batch's other events. The server already has them: it reported their number
+	// with the first one.
 	batchWait = 250 * time.Millisecond
 )
 
 // ConsumeBatches passes all events to the handler in stream order, in batches of at most `limit` events (1 to
-// MaxBatch), and returns nil once ctx is done. Events are acknowledged once the handler has returned nil.
+// MaxBatch), and returns nil once ctx is done. It acknowledges events once the handler has returned nil.
 //
-// If the handler fails, ConsumeBatches passes it the events one by one, and retries each after a growing delay until it
-// succeeds. Later events wait, so the handler must fail only for temporary reasons. Messages that are not events are
+// If the handler fails, ConsumeBatches passes it the events one by one and retries each after a growing delay until it
+// succeeds. Later events wait, so the handler should fail only for temporary reasons. Messages that are not events are
 // logged and skipped, and so are events that make the handler panic catalogPanics times.
 //
-// Any number of processes may call ConsumeBatches. One of them receives the events. If it stops responding, another one
-// takes over, but gets no event before the earlier ones have been settled.
+// Any number of processes may call ConsumeBatches, but only one of them receives the events. If it stops responding,
+// another takes over, which gets no new event until the earlier ones are settled.
 //
-// It returns an error only if it cannot start.
+// ConsumeBatches returns an error only if it cannot start.
 func (b *Broker) ConsumeBatches(ctx context.Context, limit int, handler func(ctx context.Context, evs []domain.Event) error) error {
 	r := &reader{
 		broker: b, handler: handler, limit: min(max(limit, 1), MaxBatch), retry: backoff{min: catalogRetryMin, max: catalogRetryMax},
@@ -89,15 +89,15 @@ func (b *Broker) ConsumeBatches(ctx context.Context, limit int, handler func(ctx
 	return nil
 }
 
-// reader is the state of one call to ConsumeBatches.
+// reader holds the state of one ConsumeBatches call.
 type reader struct {
 	broker  *Broker
 	handler func(context.Context, []domain.Event) error
 	limit   int
 	retry   backoff
 
-	// next is the number of the next delivery (the consumer sequence), if all earlier deliveries are settled; 0 means
-	// unknown. If the deliveries of a batch begin with this number and have no gaps, no other process holds an
+	// next is the expected number of the next delivery (the consumer sequence) if all earlier deliveries are settled; 0
+	// means unknown. If a batch's deliveries begin with this number and have no gaps, no other process holds an
 	// unsettled event.
 	next uint64
 	// pinned says whether the server has ever made this process the only consumer.
@@ -107,7 +107,7 @@ type reader struct {
 // Timeout for unpinning during a shutdown. If unpinning fails, the next process has to wait for catalogPin.
 const unpinTimeout = time.Second
 
-// leave unpins the consumer, so that another process can take over immediately.
+// leave unpins the consumer so that another process can take over immediately.
 func (r *reader) leave(ctx context.Context) {
 	if !r.pinned || !r.broker.conn.nc.IsConnected() {
 		return
@@ -127,8 +127,8 @@ func (r *reader) consumer(ctx context.Context) (jetstream.Consumer, error) {
 		AckWait:       catalogAckWait,
 		MaxDeliver:    -1,
 		MaxAckPending: MaxBatch,
-		// Pinning only saves work, by delivering events to one process at a time. Their order is ensured by
-		// hasAllPending.
+		// Pinning only saves work, by delivering events to one process at a time. hasAllPending is what keeps them in
+		// order.
 		PriorityPolicy: jetstream.PriorityPolicyPinned,
 		PriorityGroups: []string{catalogGroup},
 		PinnedTTL:      catalogPin,
@@ -174,8 +174,8 @@ type received struct {
 	meta *jetstream.MsgMetadata
 }
 
-// fetch waits for an event and returns it with the events queued behind it, in stream order. It returns no events if
-// the request times out.
+// fetch waits for an event and returns it with the events queued behind it, in stream order. If the request times out,
+// it returns no events.
 func (r *reader) fetch(ctx context.Context, consumer jetstream.Consumer) ([]received, error) {
 	first, err := consumer.Next(jetstream.FetchContext(ctx), jetstream.FetchHeartbeat(requestHeartbeat), jetstream.FetchPriorityGroup(catalogGroup))
 	switch {
@@ -192,8 +192,8 @@ func (r *reader) fetch(ctx context.Context, consumer jetstream.Consumer) ([]rece
 	}
 	more := min(int(min(batch[0].meta.NumPending, MaxBatch)), r.limit-1)
 	if r.next == 0 {
-		// Events that are delivered again do not count as pending, so their number is unknown. Request as many events
-		// as there can be, because hasAllPending accepts a batch only if it contains all unsettled events.
+		// Redelivered events do not count as pending, so their number is unknown. Request as many events as possible,
+		// because hasAllPending accepts a batch only if it contains all unsettled events.
 		more = MaxBatch - 1
 	}
 	if more > 0 && ctx.Err() == nil {
@@ -208,7 +208,7 @@ func (r *reader) fetch(ctx context.Context, consumer jetstream.Consumer) ([]rece
 				return nil, err
 			}
 		}
-		// If an error ended this fetch early, the next fetch fails with the same error and returns it.
+		// If an error ended this fetch early, the next fetch runs into the same error and returns it.
 	}
 	slices.SortFunc(batch, func(x, y received) int { return cmp.Compare(x.meta.Sequence.Stream, y.meta.Sequence.Stream) })
 	return batch, nil
@@ -222,8 +222,8 @@ func appendReceived(batch []received, msg jetstream.Msg) ([]received, error) {
 	return append(batch, received{Msg: msg, meta: meta}), nil
 }
 
-// hasAllPending reports whether the batch contains all events that are delivered but not settled. If some are missing,
-// another process holds them, or has died while holding them. These older events must be applied first.
+// hasAllPending reports whether the batch contains all delivered but unsettled events. If some are missing, another
+// process holds them or died while holding them. These older events must be applied first.
 func (r *reader) hasAllPending(ctx context.Context, consumer jetstream.Consumer, batch []received) (bool, error) {
 	if r.next != 0 {
 		first, last := batch[0].meta.Sequence.Consumer, batch[0].meta.Sequence.Consumer
@@ -254,7 +254,7 @@ func (r *reader) hasAllPending(ctx context.Context, consumer jetstream.Consumer,
 	return true, nil
 }
 
-// redeliver asks the server to deliver events again immediately. If a request is lost, the event is redelivered after
+// redeliver asks the server to redeliver events immediately. If a request is lost, the event is redelivered after
 // catalogAckWait.
 func redeliver(batch []received) {
 	for _, m := range batch {

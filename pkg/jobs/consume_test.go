@@ -321,7 +321,7 @@ func TestConsumeBatches(t *testing.T) {
 			return nil
 		})
 		signalled(t, begun, "the first batch")
-		conn.Close() // nothing more from this consumer reaches the server
+		conn.Close() // nothing more from this consumer can reach the server
 		applied := make(chan uint64, 2*n)
 		consumeBatches(t, b, func(_ context.Context, evs []domain.Event) error {
 			for _, ev := range evs {

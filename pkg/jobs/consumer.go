@@ -13,7 +13,7 @@ import (
 )
 
 // ensureConsumer creates a durable consumer or updates its configuration. A new consumer starts at the last checkpoint.
-// Otherwise it would deliver the whole stream again; in JOBS, that includes finished jobs.
+// Otherwise the whole stream would be redelivered, which in JOBS includes finished jobs.
 func (b *Broker) ensureConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) (consumer jetstream.Consumer, err error) {
 	err = b.retry(ctx, func(ctx context.Context) error {
 		consumer, err = b.tryConsumer(ctx, stream, cfg)
@@ -56,13 +56,13 @@ func (b *Broker) createOrUpdateConsumer(ctx context.Context, stream string, cfg 
 	return b.js.UpdateConsumer(ctx, stream, cfg)
 }
 
-// errAhead means that a consumer was deleted because its position was damaged.
+// errAhead means that a consumer was deleted because of a damaged position.
 var errAhead = errors.New("the consumer's position was beyond the last message")
 
-// discardAhead deletes a consumer that is positioned beyond the last message of its stream, and then fails with
-// errAhead. Such a consumer would skip all messages up to that position. The cause is damage to the consumer's file, or
-// the loss of the stream's last messages. In a cluster, discardAhead does nothing: the servers agree on positions, but
-// a lagging server may report an old last message.
+// discardAhead deletes a consumer positioned beyond its stream's last message, then fails with errAhead. Such a
+// consumer would skip all messages up to that position. Either the consumer's file is damaged or the stream has lost
+// its last messages. In a cluster, discardAhead does nothing: the servers agree on positions, but a lagging server may
+// report an old last message.
 func (b *Broker) discardAhead(ctx context.Context, stream string, c *jetstream.ConsumerInfo) error {
 	if c.Cluster != nil && len(c.Cluster.Replicas) > 0 {
 		return nil
@@ -82,7 +82,7 @@ func (b *Broker) discardAhead(ctx context.Context, stream string, c *jetstream.C
 	return errAhead
 }
 
-// start returns where in the stream a new consumer starts.
+// start returns a new consumer's start position in the stream.
 func (b *Broker) start(ctx context.Context, stream, consumer string) (jetstream.DeliverPolicy, uint64, error) {
 	last, err := b.checkpointOf(ctx, consumer)
 	if errors.Is(err, ErrStreamLost) {
@@ -102,10 +102,10 @@ func (b *Broker) start(ctx context.Context, stream, consumer string) (jetstream.
 	return jetstream.DeliverByStartSequencePolicy, last.Floor + 1, nil
 }
 
-// checkpoint is a consumer's progress: all messages up to Floor are acknowledged.
+// checkpoint records a consumer's progress: all messages up to Floor are acknowledged.
 type checkpoint struct {
 	Floor  uint64    `json:"floor"`
-	Stream time.Time `json:"stream"` // creation time of the stream: a checkpoint does not apply to a later stream with the same name
+	Stream time.Time `json:"stream"` // when the stream was created, to recognise a later one with the same name
 	At     time.Time `json:"at"`
 }
 
@@ -114,8 +114,8 @@ func (c checkpoint) appliesTo(s *jetstream.StreamInfo) bool {
 	return c.Floor > 0 && c.Stream.Equal(s.Created)
 }
 
-// rewriteInterval is how often an unchanged checkpoint is written again, so that its entry in the attempt store does
-// not expire.
+// rewriteInterval is how often an unchanged checkpoint is rewritten to keep its entry in the attempt store from
+// expiring.
 const rewriteInterval = 12 * time.Hour
 
 func checkpointKey(consumer string) string { return "consumer-" + consumer }
@@ -127,11 +127,11 @@ func (b *Broker) checkpointOf(ctx context.Context, consumer string) (c checkpoin
 	return c, nil
 }
 
-// checkpointInterval is the time between two checkpoints. If a consumer is deleted, the messages acknowledged since the
-// last checkpoint are delivered again.
+// checkpointInterval is the time between two checkpoints. If a consumer is deleted, messages acknowledged since the
+// last checkpoint are redelivered.
 const checkpointInterval = 10 * time.Second
 
-// keepCheckpoints stores checkpoints for all consumers periodically until ctx is done.
+// keepCheckpoints stores checkpoints for all consumers at regular intervals until ctx is done.
 func (b *Broker) keepCheckpoints(ctx context.Context) {
 	for wait(ctx, checkpointInterval); ctx.Err() == nil; wait(ctx, checkpointInterval) {
 		if err := b.checkpointAll(ctx); err != nil && ctx.Err() == nil {

@@ -14,12 +14,12 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/natsd"
 )
 
-// everyDamage reports whether to damage about forty bytes of every file, instead of three bytes of one file of each
+// everyDamage reports whether to damage about forty bytes in every file, instead of three bytes in one file of each
 // kind.
 func everyDamage() bool { return os.Getenv("TEST_DAMAGE") != "" }
 
-// stockedServer returns the directory of a stopped server that has finished and unfinished jobs, and the unfinished
-// jobs.
+// stockedServer returns a stopped server's directory, which contains finished and unfinished jobs, and a list of the
+// unfinished ones.
 func stockedServer(t *testing.T) (dir string, unfinished []domain.Job) {
 	t.Helper()
 	dir = t.TempDir()
@@ -52,7 +52,7 @@ var (
 	nameInPath = regexp.MustCompile(`[0-9]+|[^/]+/(o\.dat|meta\.)`)
 )
 
-// serverFiles lists all files that are not empty, or one of each kind, preferably from the stream of jobs.
+// serverFiles lists all non-empty files, or one of each kind, preferably from the jobs stream.
 func serverFiles(t *testing.T, dir string) (files []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
@@ -86,9 +86,9 @@ func serverFiles(t *testing.T, dir string) (files []string) {
 	return files
 }
 
-// TestADamagedServerFile flips bits in the files of a server. The server must still start, new jobs must be handled,
-// and their events must be applied. Earlier unfinished jobs must be handled, too, or recognised as lost so that they
-// are issued again.
+// TestADamagedServerFile flips bits in a server's files. The server must still start, new jobs must be handled and
+// their events applied. Earlier unfinished jobs must either be handled or be recognised as lost, so that they are
+// issued again.
 func TestADamagedServerFile(t *testing.T) {
 	t.Parallel()
 	dir, unfinished := stockedServer(t)

@@ -11,10 +11,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// DeadLetter is a job that the workers have abandoned.
+// DeadLetter is an abandoned job.
 type DeadLetter struct {
 	Kind       domain.JobKind `json:"kind"`          // taken from the subject, so it is valid even if the job is not
-	Generation uint64         `json:"generation"`    // generation of the job
+	Generation uint64         `json:"generation"`    // the job's generation
 	Job        *domain.Job    `json:"job,omitempty"` // nil if the message was not a job
 	Raw        []byte         `json:"raw,omitempty"` // the message, if it was not a job
 	Error      string         `json:"error"`         // reason, shown to users

@@ -64,7 +64,7 @@ func TestAMessageThatIsNotAJobBecomesADeadLetter(t *testing.T) {
 			t.Fatalf("%q: dead letters are %+v", data, dead)
 		}
 	}
-	// A job must not affect a datasource other than the one in its subject.
+	// A job must affect only the datasource in its subject.
 	msg, err := jobMessage(good)
 	if err != nil {
 		t.Fatal(err)

@@ -14,10 +14,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// delivery holds the state of a message that one of a worker's slots is processing.
+// delivery holds the state of a message being processed in one of a worker's slots.
 type delivery struct {
 	*worker
-	log      *slog.Logger // with the job's ids
+	log      *slog.Logger // includes the job's ids
 	msg      jetstream.Msg
 	job      domain.Job
 	counts   attemptCounts
@@ -33,8 +33,8 @@ func (w *worker) deliver(msg jetstream.Msg) {
 		return
 	}
 	if !w.claim(meta.Sequence.Stream) {
-		// Another slot of this worker is running the job. That slot also extends the lease of this delivery, because
-		// all deliveries of a message share one lease.
+		// Another slot in this worker is running the job. That slot also extends this delivery's lease, because all
+		// deliveries of a message share one.
 		w.opts.Observe(Outcome{Lane: w.lane, Kind: w.lane.Kind(), Generation: meta.Sequence.Stream, Result: Held})
 		return
 	}
@@ -66,16 +66,16 @@ func (w *worker) deliver(msg jetstream.Msg) {
 	d.settle(func(ctx context.Context) (Result, error) { return d.end(ctx, err) })
 }
 
-// settle calls `step`, which records what happens to a job, for example by acknowledging it. `step` has up to
-// SettleTimeout, even during a shutdown. If it fails, the job is delivered again. If it returns a result, settle passes
-// the result to the observer.
+// settle calls `step`, which records what happens to a job, for example by acknowledging it. `step` gets up to
+// SettleTimeout, even during a shutdown. If it fails, the job is redelivered. If it returns a result, settle passes the
+// result to the observer.
 func (d *delivery) settle(step func(context.Context) (Result, error)) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.stopping), d.opts.SettleTimeout)
 	defer cancel()
 	result, err := step(ctx)
 	if err != nil && result == Unsettled {
 		d.log.Warn("could not store the outcome of a job; it will be delivered again", "error", err)
-		// If this request for redelivery is lost, the job is delivered again after AckWait.
+		// If this request is lost, the job is redelivered after AckWait.
 		_ = d.msg.NakWithDelay(d.retry.delay(d.counts.Failures + 1))
 	}
 	if result == "" {
@@ -86,8 +86,8 @@ func (d *delivery) settle(step func(context.Context) (Result, error)) {
 	})
 }
 
-// persist retries a write until it succeeds, a retry would be pointless, or ctx is done. Without retries, an hour of
-// work could be lost because a stream had no leader for a few seconds.
+// persist retries a write until it succeeds, a retry would be pointless, or ctx is done. Otherwise an hour of work
+// could be lost because a stream had no leader for a few seconds.
 func persist(ctx context.Context, write func() error) error {
 	pause := backoff{min: 50 * time.Millisecond, max: 2 * time.Second}
 	for n := 1; ; n++ {
@@ -125,11 +125,11 @@ func (d *delivery) count(ctx context.Context, f func(*attemptCounts)) error {
 	})
 }
 
-// begin counts the run that is about to start. It abandons the job instead if the job has failed or crashed its worker
-// too often. If `run` is false, the job must not be run now, and `result` says what was done with it. The count is
-// stored before the run, so that it includes a run that kills its worker.
+// begin counts the run that is about to start, or abandons the job if it has failed or crashed its worker too often. If
+// `run` is false, the job must not be run now, and `result` says what was done with it. The count is stored before the
+// run so that it includes a run that kills its worker.
 func (d *delivery) begin(ctx context.Context) (result Result, run bool, err error) {
-	// Most jobs are delivered for the first time: writing first saves a read.
+	// Most jobs are on their first delivery, so writing first saves a read.
 	err = persist(ctx, func() error {
 		d.counts, err = d.broker.attempts.store(ctx, d.job.Generation, attemptCounts{Starts: 1, Started: d.broker.now()})
 		return err
@@ -153,7 +153,7 @@ func (d *delivery) begin(ctx context.Context) (result Result, run bool, err erro
 			"Processing this content crashed the worker %d times, so it is not retried. The content is probably damaged or too large.", n))
 		return result, false, err
 	}
-	if d.counts.Failures >= d.opts.MaxFailures { // abandoned earlier, but the outcome could not be stored
+	if d.counts.Failures >= d.opts.MaxFailures { // abandoned earlier, but without storing the outcome
 		result, err = d.deadLetter(ctx, d.failedTooOften())
 		return result, false, err
 	}
@@ -169,8 +169,8 @@ func (d *delivery) begin(ctx context.Context) (result Result, run bool, err erro
 }
 
 // crashDelay returns how long to wait before running a job whose worker died during the last run. The first crash may
-// be a coincidence and causes no delay. From the second crash on, the delay doubles with each crash. A job that crashes
-// its workers therefore runs less and less often. A job that just happened to be running during several crashes is not
+// be a coincidence and causes no delay; after that, the delay doubles with each crash. So a job that crashes its
+// workers runs less and less often, while a job that just happened to be running during several crashes is not
 // abandoned right away.
 func (d *delivery) crashDelay() time.Duration {
 	n := d.counts.crashes()
@@ -178,7 +178,7 @@ func (d *delivery) crashDelay() time.Duration {
 		return 0
 	}
 	delay := d.retry.delay(n)
-	return min(d.counts.Started.Add(delay).Sub(d.broker.now()), delay) // the minimum guards against a clock that was set back
+	return min(d.counts.Started.Add(delay).Sub(d.broker.now()), delay) // min guards against a clock that was set back
 }
 
 func (d *delivery) delayAfterCrash(rest time.Duration) (Result, error) {
@@ -189,14 +189,14 @@ func (d *delivery) delayAfterCrash(rest time.Duration) (Result, error) {
 	return HandedBack, nil
 }
 
-// work runs the handler, extending the lease while it runs.
+// work runs the handler and keeps extending the lease meanwhile.
 func (d *delivery) work() error {
 	ctx, cancel := context.WithTimeout(d.run, d.opts.MaxRun)
 	defer cancel()
 	began := time.Now()
 	defer func() { d.duration = time.Since(began) }()
 
-	done := make(chan error, 1) // buffered: an abandoned handler must be able to end
+	done := make(chan error, 1) // buffered, so that an abandoned handler can exit
 	go func() { done <- d.call(ctx) }()
 	beat := time.NewTicker(d.opts.AckWait / 3)
 	defer beat.Stop()
@@ -233,7 +233,7 @@ func (d *delivery) call(ctx context.Context) (err error) {
 	return d.handler(ctx, d.job)
 }
 
-// end stores a run's outcome. The event for users is stored before the job is acknowledged.
+// end stores a run's outcome. The user-visible event is stored before the job is acknowledged.
 func (d *delivery) end(ctx context.Context, runErr error) (Result, error) {
 	if runErr == nil {
 		return d.finish(ctx, Done, nil)
@@ -247,8 +247,8 @@ func (d *delivery) end(ctx context.Context, runErr error) (Result, error) {
 	}
 	if isPermanent {
 		if err := d.report(ctx, messageFor(runErr), stageOf(runErr)); err != nil {
-			// The event about the outcome could not be stored, so users do not know the outcome. Count the run as
-			// returned to the stream, not as finished.
+			// The outcome event could not be stored, so users do not know the outcome. Count the run as returned to the
+			// stream rather than finished.
 			return Unsettled, errors.Join(runErr, err, d.count(ctx, func(t *attemptCounts) { t.HandBacks++ }))
 		}
 		return d.finish(ctx, Failed, runErr)
@@ -269,11 +269,11 @@ func (d *delivery) end(ctx context.Context, runErr error) (Result, error) {
 	return d.nak(ctx, runErr)
 }
 
-// stopped reports whether the handler's context was cancelled because the worker is stopping.
+// stopped reports whether the handler's context was cancelled by a stopping worker.
 func (d *delivery) stopped() bool { return errors.Is(context.Cause(d.run), errStopping) }
 
-// nak requests a redelivery after a delay. The consumer must have no BackOff list, because the server would add the
-// delay from that list.
+// nak requests redelivery after a delay. The consumer must have no BackOff list, because the server would add that
+// list's delay.
 func (d *delivery) nak(ctx context.Context, runErr error) (Result, error) {
 	delay := d.retry.delay(d.counts.Failures)
 	if asked, ok := errors.AsType[*retryError](runErr); ok && asked.after > delay {
@@ -287,7 +287,7 @@ func (d *delivery) nak(ctx context.Context, runErr error) (Result, error) {
 	return Retried, runErr
 }
 
-// reportRetry emits an event that tells users why a job takes so long. The event is informational: if it cannot be
+// reportRetry emits an event that tells users why a job is taking so long. The event is informational: if it cannot be
 // stored, the job is retried anyway.
 func (d *delivery) reportRetry(ctx context.Context, runErr error) {
 	ev := d.event(domain.EventProgress)
@@ -298,7 +298,7 @@ func (d *delivery) reportRetry(ctx context.Context, runErr error) {
 	}
 }
 
-// postpone requests a redelivery after the delay that the handler asked for.
+// postpone requests redelivery after the delay requested by the handler.
 func (d *delivery) postpone(ctx context.Context, later *snoozeError) (Result, error) {
 	if err := d.count(ctx, func(t *attemptCounts) { t.HandBacks++ }); err != nil {
 		return Unsettled, errors.Join(later, err)
@@ -309,7 +309,7 @@ func (d *delivery) postpone(ctx context.Context, later *snoozeError) (Result, er
 	return HandedBack, later
 }
 
-// Time limit for storing the counts of a job that is returned to the stream, and for sending the message.
+// Time limit for storing the counts of a job returned to the stream and for sending the message.
 const handBackTimeout = 2 * time.Second
 
 // handBack returns an interrupted job to the stream for immediate redelivery. If storing the attempt counts fails,
@@ -326,7 +326,7 @@ func (d *delivery) handBack(ctx context.Context, runErr error) (Result, error) {
 	if err := d.msg.Nak(); err != nil {
 		return Unsettled, errors.Join(runErr, err)
 	}
-	// Flush the message now: Work may return right after this, and its caller may close the connection.
+	// Flush the message now: Work may return right afterwards, and its caller may close the connection.
 	if err := d.broker.conn.nc.FlushWithContext(ctx); err != nil {
 		return Unsettled, errors.Join(runErr, err)
 	}
@@ -336,9 +336,9 @@ func (d *delivery) handBack(ctx context.Context, runErr error) (Result, error) {
 // finish acknowledges the job and deletes its counts.
 func (d *delivery) finish(ctx context.Context, r Result, runErr error) (Result, error) {
 	if err := persist(ctx, func() error { return d.broker.retry(ctx, d.acknowledge) }); err != nil {
-		// If the acknowledgement is lost, the job is delivered again after AckWait, and the next attempt finds that the
-		// work is done. If the job's stream is gone, the job is not delivered again. That does no harm, because an
-		// event has already told the catalog that the job is done.
+		// If the acknowledgement is lost, the job is redelivered after AckWait, and the next attempt finds its work
+		// already done. If the job's stream is gone, the job is not redelivered. That does no harm, because the catalog
+		// already knows from an event that the job is done.
 		return Unsettled, errors.Join(runErr, fmt.Errorf("acknowledging: %w", err))
 	}
 	if d.counts.Starts > 0 {
@@ -349,7 +349,7 @@ func (d *delivery) finish(ctx context.Context, r Result, runErr error) (Result, 
 	return r, runErr
 }
 
-// acknowledge acknowledges the job. It fails with errSourceGone if the job's stream or consumer was deleted, so that
+// acknowledge acknowledges the job. If the job's stream or consumer was deleted, it fails with errSourceGone, so that
 // the worker does not keep retrying.
 func (d *delivery) acknowledge(ctx context.Context) error {
 	err := d.msg.DoubleAck(ctx)
@@ -369,8 +369,8 @@ func (d *delivery) failedTooOften() string {
 	return clip(fmt.Sprintf("Gave up after %d attempts. The last error: %s", d.counts.Failures, d.counts.LastError))
 }
 
-// deadLetter stores a dead letter, reports the error to users, and acknowledges the job, in this order. If any of these
-// actions fails, the job is delivered again, and its attempt counts prevent another run.
+// deadLetter stores a dead letter, reports the error to users and acknowledges the job, in this order. If any step
+// fails, the job is redelivered, and its attempt counts prevent another run.
 func (d *delivery) deadLetter(ctx context.Context, reason string) (Result, error) {
 	d.log.Warn("giving up on a job", "failures", d.counts.Failures, "crashes", d.counts.crashes(), "reason", reason)
 	job := d.job
@@ -389,7 +389,7 @@ func (d *delivery) deadLetter(ctx context.Context, reason string) (Result, error
 	return d.finish(ctx, Dead, errors.New(reason))
 }
 
-// deadLetterForeign turns a message that is not a job into a dead letter. It emits no event, because there is no job to
+// deadLetterForeign turns a message that is not a job into a dead letter. It emits no event, since there is no job to
 // report on.
 func (d *delivery) deadLetterForeign(ctx context.Context, why error) (Result, error) {
 	d.log.Error("received a message that is not a valid job", "subject", d.msg.Subject(), "error", why)
@@ -407,7 +407,7 @@ func (d *delivery) deadLetterForeign(ctx context.Context, why error) (Result, er
 	return d.finish(ctx, Dead, why)
 }
 
-// report emits the error event that ends a job. The event contains `stage` unless that is "".
+// report emits the error event that ends a job. If `stage` is not "", the event includes it.
 func (d *delivery) report(ctx context.Context, text, stage string) error {
 	ev := d.event(domain.EventError)
 	ev.Error = text

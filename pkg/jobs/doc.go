@@ -1,4 +1,4 @@
-// Package jobs passes jobs and events between the processes of Sluice over NATS JetStream.
+// Package jobs passes jobs and events between Sluice's processes over NATS JetStream.
 //
 // It uses these streams:
 //
@@ -10,19 +10,19 @@
 //	TURNS        turns.<hash of the host>                     the state of a host: when it may be requested next, and its slots; in memory
 //
 // JOBS is both a log and a queue. A newer job replaces an older one that is still queued. An acknowledged job stays in
-// the stream, so that replaying the log (Broker.LastJobs) rebuilds an index. The sequence number of a job's message is
-// the job's generation. Generations only grow, so results of older jobs can be recognised and discarded.
+// the stream, so an index can be rebuilt by replaying the log (Broker.LastJobs). A job's generation is the sequence
+// number of its message. Generations only grow, so results from older jobs can be recognised and discarded.
 //
-// Each lane (domain.Lane) has one durable consumer that all its workers share; see ConsumerOf.
+// Each lane (domain.Lane) has one durable consumer shared by all its workers; see ConsumerOf.
 //
 // The servers keep the time. They publish a message when a datasource is due for a refresh (SetSchedule, Due). This
-// needs NATS 2.14 or later; everything else also works with older servers. Their clock also times the requests of
-// crawlers to a host (HostSlots).
+// requires NATS 2.14 or later; everything else also works with older servers. Their clock also times crawlers' requests
+// to a host (HostSlots).
 //
 // The server may be embedded in the process (package natsd) or be a cluster. In a cluster, streams have replicas, and
 // requests wait while the servers elect a leader (package quorum).
 //
-// Delivery is at least once: a handler may receive a job twice, and an event may be applied twice. Both are harmless,
+// Delivery is at-least-once: a handler may receive a job twice, and an event may be applied twice. Both are harmless,
 // because all results depend only on the job and its generation.
 //
 // Only this package and package originals import NATS.

@@ -12,14 +12,14 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// DueHandler handles a datasource that became due at the given time, by the servers' clock. It may be called twice for
+// DueHandler handles a datasource that became due at the given time on the servers' clock. It may be called twice for
 // the same due time.
 type DueHandler func(ctx context.Context, datastoreID, datasourceID string, at time.Time) error
 
 const (
-	// dueAckWait is how long the server waits for a process to settle a message before it delivers the message again.
+	// dueAckWait is how long the server waits for a process to settle a message before redelivering it.
 	dueAckWait = 30 * time.Second
-	// dueTimeout bounds one call to the handler.
+	// dueTimeout is the time limit for one handler call.
 	dueTimeout = 20 * time.Second
 	// duePending is the maximum number of messages that may be in progress or waiting for a retry.
 	duePending  = 1000
@@ -49,7 +49,7 @@ func (b *Broker) Due(ctx context.Context, handler DueHandler) error {
 	return nil
 }
 
-// dueReader is the state of one call to Due.
+// dueReader holds the state of one Due call.
 type dueReader struct {
 	broker  *Broker
 	handler DueHandler
@@ -88,8 +88,8 @@ func (d *dueReader) read(ctx context.Context) (handled bool, err error) {
 	return handled, nil
 }
 
-// deliver passes one message to the handler. It acknowledges the message, or asks for it to be delivered again if the
-// handler has failed. If the acknowledgement is lost, the server delivers the message again.
+// deliver passes one message to the handler. It then acknowledges the message or, if the handler failed, requests
+// redelivery. If the acknowledgement is lost, the server redelivers the message.
 func (d *dueReader) deliver(ctx context.Context, msg jetstream.Msg) error {
 	meta, err := msg.Metadata()
 	if err != nil {

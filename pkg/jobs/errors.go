@@ -13,16 +13,16 @@ import (
 
 // Errors that callers can test for with errors.Is.
 var (
-	// ErrTooLarge means that a job or event exceeds the message size limit of its stream.
+	// ErrTooLarge means that a job or event exceeds its stream's message size limit.
 	ErrTooLarge = errors.New("jobs: message too large")
 	// ErrFull means that a stream or its disk is full. No message was dropped to make space.
 	ErrFull = errors.New("jobs: stream is full")
 	// ErrInvalid means that a job or event has an invalid kind or id.
 	ErrInvalid = errors.New("jobs: invalid job or event")
-	// ErrRefused means that connecting fails until the settings of this program or of the servers are changed.
+	// ErrRefused means that connecting will fail until this program's or the servers' settings are changed.
 	ErrRefused = errors.New("jobs: connection refused")
 
-	// ErrNewer means that a newer version of the program created the streams, in a format unknown to this one.
+	// ErrNewer means that a newer version of the program created the streams in a format this one does not know.
 	ErrNewer = errors.New("jobs: the job log was written by a newer version of the program")
 	// ErrForeign means that the NATS servers hold the jobs of another catalog.
 	ErrForeign = errors.New("jobs: these NATS servers hold the jobs of another catalog")
@@ -33,7 +33,7 @@ var (
 	ErrStreamLost = quorum.ErrStreamLost
 )
 
-// Permanent marks an error that a retry cannot fix, such as an unreadable file or a deleted page. The job ends
+// Permanent marks an error that a retry cannot fix, for example an unreadable file or a deleted page. The job ends
 // immediately with status error, and users see the error's message. Permanent returns nil if err is nil.
 func Permanent(err error) error {
 	if err == nil {
@@ -49,7 +49,7 @@ func IsPermanent(err error) bool {
 }
 
 // RetryAfter marks a temporary error that lasts at least d, such as a rate limit with a stated delay. The job waits for
-// d or for its usual growing delay, whichever is longer. RetryAfter returns nil if err is nil.
+// d or its usual growing delay, whichever is longer. RetryAfter returns nil if err is nil.
 func RetryAfter(d time.Duration, err error) error {
 	if err == nil {
 		return nil
@@ -58,7 +58,7 @@ func RetryAfter(d time.Duration, err error) error {
 }
 
 // Snooze marks the error of a run that could not start its work yet, for example because other crawlers are using the
-// host. The job is delivered again after d, and the run does not count as an attempt. Snooze returns nil if err is nil.
+// host. The job is redelivered after d, and the run does not count as an attempt. Snooze returns nil if err is nil.
 func Snooze(d time.Duration, err error) error {
 	if err == nil {
 		return nil
@@ -66,8 +66,8 @@ func Snooze(d time.Duration, err error) error {
 	return &snoozeError{after: d, err: err}
 }
 
-// Rescheduled marks the error that a handler returns if a new job will do the work later. The current job is
-// acknowledged although its work is not done. err is the reason. Rescheduled returns nil if err is nil.
+// Rescheduled marks a handler's error if a new job will do the work later. The current job is acknowledged although its
+// work is not done. err is the reason. Rescheduled returns nil if err is nil.
 func Rescheduled(err error) error {
 	if err == nil {
 		return nil
@@ -107,19 +107,18 @@ type snoozeError struct {
 func (e *snoozeError) Error() string { return e.err.Error() }
 func (e *snoozeError) Unwrap() error { return e.err }
 
-// panicError is a recovered panic in a handler. The stack is logged where the panic is recovered, and not shown to
-// users.
+// panicError is a recovered handler panic. The stack is logged on recovery and not shown to users.
 type panicError struct{ value any }
 
 func (e *panicError) Error() string {
 	return fmt.Sprintf("internal error while processing this content: %v", e.value)
 }
 
-// Maximum length of the error text in an error event or a dead letter, in bytes.
+// Maximum length of the error text in an error event or dead letter, in bytes.
 const maxMessageText = 2000
 
-// messageFor returns the text shown to users: the message of the first domain.Error in the chain or, if there is none,
-// the error's own text.
+// messageFor returns the text to show to users: the message of the first domain.Error in the chain or, if there is
+// none, the error's own text.
 func messageFor(err error) string {
 	text := err.Error()
 	if e, ok := errors.AsType[*domain.Error](err); ok {
@@ -136,7 +135,7 @@ func stageOf(err error) string {
 	return ""
 }
 
-// clip cuts `text` to maxMessageText bytes of valid UTF-8.
+// clip shortens `text` to maxMessageText bytes of valid UTF-8.
 func clip(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= maxMessageText {

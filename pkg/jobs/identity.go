@@ -13,18 +13,18 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Metadata keys of the stream JOBS.
+// Metadata keys of the JOBS stream.
 const (
 	metaCatalog      = "sluice-catalog"      // id of the catalog that owns the jobs
 	metaFormat       = "sluice-format"       // version of the message format; 1 if missing
 	metaInstallation = "sluice-installation" // id created with the first JOBS stream on these servers; later JOBS streams keep it
 )
 
-// formatVersion is the version of the message format in all streams. This program writes it, and reads no newer
-// version. Adding a field that older programs may ignore does not change the version.
+// formatVersion is the version of the message format in all streams. This program writes it and cannot read newer
+// versions. Adding a field that older programs can ignore does not change the version.
 const formatVersion = 1
 
-// checkFormat fails with ErrNewer if the streams have a format unknown to this program.
+// checkFormat fails with ErrNewer if this program does not know the streams' format.
 func checkFormat(meta map[string]string) error {
 	text := meta[metaFormat]
 	if text == "" {
@@ -40,9 +40,9 @@ func checkFormat(meta map[string]string) error {
 // job log, so they must all get the same id.
 func (b *Broker) Installation() string { return b.installation }
 
-// identify checks which catalog owns the jobs on the servers. It fails with ErrForeign if the owner is another catalog.
-// There is one exception: a catalog that has never published a job takes over the streams if no process serves the
-// other catalog. In that case, the other catalog is assumed to be lost.
+// identify checks which catalog owns the jobs on the servers. It fails with ErrForeign if the owner is another catalog,
+// with one exception: a catalog that has never published a job takes over the streams if no process serves the other
+// catalog, which is then assumed to be lost.
 func (b *Broker) identify(ctx context.Context, o Options) error {
 	var meta map[string]string
 	err := b.retry(ctx, func(ctx context.Context) error {
@@ -86,8 +86,8 @@ func (b *Broker) identify(ctx context.Context, o Options) error {
 }
 
 const (
-	// subjectServed is the subject of a request that asks which catalog is served. Each process that applies events to
-	// a catalog answers with the catalog's id.
+	// subjectServed is the subject for asking which catalog is being served. Each process that applies events to a
+	// catalog answers with the catalog's id.
 	subjectServed = "sluice.catalog.served"
 	servedTimeout = 2 * time.Second
 )
@@ -105,9 +105,9 @@ func (b *Broker) answerServed() (stop func(), err error) {
 	return func() { _ = sub.Unsubscribe() }, nil // fails only if the connection is closed
 }
 
-// isServed reports whether an api process is running. First it sends a request on subjectServed, which all processes
-// answer except older versions. If there is no answer, it checks whether a process is waiting for events. This check
-// detects older versions, but not reliably: a process that is applying events is not waiting for more.
+// isServed reports whether an api process is running. It first sends a request on subjectServed, which all processes
+// except older versions answer. If there is no answer, it checks whether a process is waiting for events. This also
+// detects older versions, but not reliably: a process that is busy applying events is not waiting for more.
 func (b *Broker) isServed(ctx context.Context) (bool, error) {
 	asking, cancel := context.WithTimeout(ctx, servedTimeout)
 	defer cancel()
@@ -138,7 +138,7 @@ func (b *Broker) isServed(ctx context.Context) (bool, error) {
 	return waiting, nil
 }
 
-// configOf returns a stream's configuration, including its owner's id.
+// configOf returns a stream's configuration with its owner's id.
 func (b *Broker) configOf(stream string, first uint64) jetstream.StreamConfig {
 	cfg := b.opts.config(stream, first)
 	if stream == StreamJobs {

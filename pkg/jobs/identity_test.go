@@ -31,7 +31,7 @@ func TestAJobLogOfANewerVersionIsLeftAlone(t *testing.T) {
 	if _, err = Attach(testContext(t), b.conn, Options{Log: quiet}); !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), `"2"`) {
 		t.Errorf("a worker opening it: %v", err)
 	}
-	delete(cfg.Metadata, metaFormat) // versions that did not record the format left the metadata like this
+	delete(cfg.Metadata, metaFormat) // older versions, which did not record the format, left the metadata like this
 	if _, err := b.js.UpdateStream(testContext(t), cfg); err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestServersThatHoldTheJobsOfAnotherCatalogAreLeftAlone(t *testing.T) {
 		t.Errorf("the log was moved on for a stranger: %+v, %v", last.CachedInfo().State, err)
 	}
 
-	// While an event is being applied, no request for the next event is waiting. Applying takes a long time if the
+	// While an event is being applied, no request for the next event is pending. Applying takes a long time if the
 	// catalog's database is down.
 	applying, applied := make(chan struct{}), make(chan struct{})
 	stop := consume(t, b, func(ctx context.Context, _ domain.Event) error {

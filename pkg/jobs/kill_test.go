@@ -20,19 +20,19 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/natsd"
 )
 
-// The tests in this file run the test binary again as a child and kill it. The child runs server and worker in one
-// process, as a small installation does.
+// The tests in this file run the test binary again as a child process and kill it. The child runs server and worker in
+// one process, as small installations do.
 const (
-	envChild = "SLUICE_TEST_JOBS_CHILD" // the directory of the store
-	envRole  = "SLUICE_TEST_JOBS_ROLE"  // what the child does
+	envChild = "SLUICE_TEST_JOBS_CHILD" // the store's directory
+	envRole  = "SLUICE_TEST_JOBS_ROLE"  // the child's task
 )
 
 const (
-	rolePublish = "publish" // publish and handle jobs, and print those that were acknowledged, until killed
+	rolePublish = "publish" // publish and handle jobs, printing those acknowledged, until killed
 	roleSuicide = "suicide" // handle jobs with a handler that kills the process immediately
 )
 
-// child is the main function of the child. It returns only if the child was not killed.
+// child is the child's main function. It returns only if the child was not killed.
 func child(dir string) int {
 	fail := func(err error) int {
 		fmt.Fprintln(os.Stderr, err)

@@ -49,7 +49,7 @@ func TestAJobWhoseLeaseWasLostIsNotRunTwiceByItsWorker(t *testing.T) {
 	})
 	gen := publish(t, b, newJob(domain.JobIngest))
 	receive(t, begun, "the run")
-	// For the server, an expired lease and a refused delivery have the same effect.
+	// To the server, an expired lease and a refused delivery look the same.
 	ack := fmt.Sprintf("$JS.ACK.%s.%s.1.%d.1.0.0", StreamJobs, ConsumerOf(domain.LaneIngest), gen)
 	if err := b.conn.nc.Publish(ack, []byte("-NAK")); err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func TestStoppingIsNotFailing(t *testing.T) {
 		job := newJob(domain.JobIngest)
 		gen := publish(t, b, job)
 		o := WorkerOptions{AckWait: time.Minute, MaxFailures: 1, MaxCrashes: 1}
-		for i := range 3 { // would exceed the limits if these runs counted
+		for i := range 3 { // too many if these runs counted
 			begun := make(chan struct{})
 			w := work(t, b, domain.LaneIngest, o, func(ctx context.Context, _ domain.Job) error {
 				close(begun)
@@ -234,8 +234,8 @@ func TestWorkersThatDieAreCounted(t *testing.T) {
 	gen := publish(t, b, job)
 	o := WorkerOptions{Concurrency: 1, AckWait: 100 * time.Millisecond, StopWait: time.Millisecond, MaxCrashes: 2}
 	for range 2 {
-		// This worker has its own connection. The connection is cut during the run, so nothing more from the worker
-		// reaches the server.
+		// This worker has its own connection, which is cut during the run, so that nothing more from the worker reaches
+		// the server.
 		conn, err := Connect(testContext(t), ConnectOptions{InProcess: srv, Log: quiet})
 		if err != nil {
 			t.Fatal(err)

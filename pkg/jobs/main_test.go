@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// testTimeout limits every wait of a test. Successful tests never wait that long.
+// testTimeout limits every wait in a test. Successful tests never wait that long.
 const testTimeout = 20 * time.Second
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -87,7 +87,7 @@ func newBroker(t testing.TB) *Broker {
 	return openBroker(t, connect(t, startServer(t, natsd.Options{NoSync: true})), Options{})
 }
 
-// workspace is the workspace of the jobs that newJob returns.
+// workspace is the workspace of all jobs from newJob.
 var workspace = domain.NewID()
 
 func newJob(kind domain.JobKind) domain.Job {
@@ -112,7 +112,7 @@ func publish(t testing.TB, b *Broker, job domain.Job) uint64 {
 	return gen
 }
 
-// receive returns the next value from the channel. The test fails if none arrives in time.
+// receive returns the channel's next value. The test fails if none arrives in time.
 func receive[T any](t testing.TB, ch <-chan T, what string) T {
 	t.Helper()
 	select {
@@ -137,7 +137,7 @@ func signalled(t testing.TB, ch <-chan struct{}, what string) {
 	}
 }
 
-// running is a call of Work in the background.
+// running is a call to Work in the background.
 type running struct {
 	outcomes chan Outcome
 	cancel   context.CancelFunc
@@ -158,11 +158,11 @@ func (r *running) stop(t testing.TB) {
 	}
 }
 
-// shortAckWait is shorter than testTimeout. nats.go ends the last request of a stopped worker shortly before it
-// unsubscribes, so the server may still send a job in response. That job is delivered again after shortAckWait.
+// shortAckWait is shorter than testTimeout. nats.go ends a stopped worker's last request shortly before it
+// unsubscribes, so the server may still send a job in response. That job is redelivered after shortAckWait.
 const shortAckWait = 3 * time.Second
 
-// work starts a worker with short delays. It is stopped at the end of the test.
+// work starts a worker with short delays and stops it at the end of the test.
 func work(t testing.TB, b *Broker, lane domain.Lane, o WorkerOptions, h Handler) *running {
 	t.Helper()
 	r := &running{outcomes: make(chan Outcome, 1000), ended: make(chan error, 1)}
@@ -183,7 +183,7 @@ func work(t testing.TB, b *Broker, lane domain.Lane, o WorkerOptions, h Handler)
 	return r
 }
 
-// allEvents returns all stored events of a datastore.
+// allEvents returns all of a datastore's stored events.
 func allEvents(t testing.TB, b *Broker, datastoreID string) []domain.Event {
 	t.Helper()
 	var events []domain.Event
@@ -198,7 +198,8 @@ func allEvents(t testing.TB, b *Broker, datastoreID string) []domain.Event {
 	return events
 }
 
-// deadLetters returns the dead letters of a datastore, oldest first, or all if datastoreID is "".
+// deadLetters returns a datastore's dead letters, oldest first. If datastoreID is "", it returns those of all
+// datastores.
 func deadLetters(t testing.TB, b *Broker, datastoreID string) []DeadLetter {
 	t.Helper()
 	filter := prefixDeadLetters + ".*." + cmp.Or(datastoreID, "*") + ".*"
@@ -214,7 +215,7 @@ func deadLetters(t testing.TB, b *Broker, datastoreID string) []DeadLetter {
 	return all
 }
 
-// scan calls f for each message of a stream that matches the filter.
+// scan calls f for each message in a stream that matches the filter.
 func scan(ctx context.Context, b *Broker, stream, filter string, f func(*jetstream.RawStreamMsg) error) error {
 	return b.pages(ctx, stream, filter, 1, func(page []*jetstream.RawStreamMsg) error {
 		for _, msg := range page {

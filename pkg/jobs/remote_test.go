@@ -49,7 +49,7 @@ func TestAStoppedWorkerHandsItsJobsBackAtOnce(t *testing.T) {
 	}
 	took := time.Since(stopped)
 	t.Logf("%d jobs are with another worker %s after the stop", jobs, took.Round(time.Millisecond))
-	if took > o.AckWait/6 { // far more than handing back takes, and far less than the wait for a silent worker
+	if took > o.AckWait/6 { // far longer than handing back, but far shorter than the wait for a silent worker
 		t.Errorf("handing back took %s", took)
 	}
 	for range jobs {
@@ -93,7 +93,7 @@ func TestADisconnectedWorkerKeepsNoJob(t *testing.T) {
 	second := work(t, b, domain.LaneIngest, o, handler(secondBegun, secondRelease))
 	signalled(t, secondBegun, "the run elsewhere")
 	wire.restore()
-	close(firstRelease) // the first run finishes without knowing of the second
+	close(firstRelease) // the first run finishes unaware of the second
 	if out := receive(t, first.outcomes, "the late outcome"); out.Result != Done {
 		t.Errorf("the late outcome is %+v", out)
 	}

@@ -13,7 +13,7 @@ import (
 
 // Repaired is the result of Repair.
 type Repaired struct {
-	Streams []string // streams that were missing and were recreated without messages
+	Streams []string // missing streams that were recreated empty
 	// JobsReset says whether JOBS was recreated, or emptied because it was older than the catalog. The catalog's
 	// unfinished jobs are missing from it and must be published again.
 	JobsReset bool
@@ -21,7 +21,7 @@ type Repaired struct {
 	FirstGeneration uint64
 }
 
-// Lines describes the repairs for operators, one line each. It returns no lines if nothing was repaired.
+// Lines describes the repairs for operators, one per line. It returns no lines if nothing was repaired.
 func (r Repaired) Lines() []string {
 	var lines []string
 	for _, name := range r.Streams {
@@ -33,18 +33,17 @@ func (r Repaired) Lines() []string {
 	return lines
 }
 
-// generationGap is the number of generations skipped above the highest known generation when JOBS starts again. Jobs
-// published just before the loss may have had higher generations than the catalog knows, and index rows may carry these
-// generations.
+// generationGap is the number of generations skipped above the highest known one when JOBS starts again. Jobs published
+// just before the loss may have had higher generations than the catalog knows, and those may occur in index rows.
 const generationGap = 1 << 20
 
 // Repair recreates streams that were deleted or lost with their disk, while other processes keep running. JOBS then
-// starts above the highest generation that the catalog knows. The messages are lost: the owner of the catalog has to
-// publish its unfinished jobs again. Finished jobs are not needed. Workers and readers of events find the new streams
-// by themselves.
+// starts above the highest generation the catalog knows. The messages are lost, so the owner of the catalog has to
+// publish its unfinished jobs again. Finished jobs are not needed. Workers and event readers find the new streams by
+// themselves.
 //
-// Processes that own the catalog call Repair every few seconds. Repair changes nothing if all streams exist. Any number
-// of processes may call it at the same time.
+// Processes that own the catalog call Repair every few seconds, and any number of them may do so at the same time. If
+// all streams exist, Repair changes nothing.
 func (b *Broker) Repair(ctx context.Context, highestGeneration uint64) (Repaired, error) {
 	var missing []string
 	for _, name := range allStreams {
@@ -68,7 +67,7 @@ func (b *Broker) Repair(ctx context.Context, highestGeneration uint64) (Repaired
 	return repaired, nil
 }
 
-// ensure creates the streams or updates their configuration, and moves JOBS above the highest generation.
+// ensure creates the streams or updates their configuration and moves JOBS above the highest generation.
 func (b *Broker) ensure(ctx context.Context, highest uint64, names []string) (Repaired, error) {
 	var r Repaired
 	for _, name := range names {
@@ -104,7 +103,7 @@ func firstGeneration(highest uint64) uint64 {
 
 // advance empties a JOBS stream that lags behind the catalog, so that it continues above the catalog's highest
 // generation. Otherwise generations would repeat. `older` reports whether the stream lagged behind. If it did not,
-// `unused` reports whether the stream has never contained a message.
+// `unused` reports whether it has never contained a message.
 func (b *Broker) advance(ctx context.Context, highest uint64) (older, unused bool, err error) {
 	var stream jetstream.Stream
 	err = b.retry(ctx, func(ctx context.Context) error {

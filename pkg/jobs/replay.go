@@ -16,9 +16,9 @@ const scanBatch = 256
 // LastJobs calls f for every datasource's newest job across all lanes, ordered by generation, until f fails. It skips
 // jobs with a generation lower than `from`, and messages that are not jobs. It holds a few hundred jobs in memory.
 //
-// LastJobs stops at the last entry that the log had when it was called, so it does not see jobs that f publishes. A job
-// that is replaced or purged during the scan is skipped. If a datasource gets a job during the scan, f may receive an
-// older job of that datasource first.
+// LastJobs stops at the entry that was the last when it was called, so it does not see jobs published by f. A job that
+// is replaced or purged during the scan is skipped. If a datasource gets a job during the scan, f may first receive one
+// of its older jobs.
 func (b *Broker) LastJobs(ctx context.Context, from uint64, f func(domain.Job) error) error {
 	return b.pages(ctx, StreamJobs, allLanesFilter("*", "*"), from, func(page []*jetstream.RawStreamMsg) error {
 		found, newest := make([]domain.Job, 0, len(page)), map[string]uint64{}
@@ -51,8 +51,8 @@ func (b *Broker) LastJobs(ctx context.Context, from uint64, f func(domain.Job) e
 	})
 }
 
-// findNewer looks up the newest job of each datasource, and raises the datasource's entry in `newest` to the generation
-// of this job. The keys of `newest` are the filters that allLanesFilter returns.
+// findNewer looks up each datasource's newest job and raises the datasource's entry in `newest` to that job's
+// generation. The keys of `newest` are filters from allLanesFilter.
 func (b *Broker) findNewer(ctx context.Context, subjects []string, newest map[string]uint64) error {
 	if len(subjects) == 0 {
 		return nil
@@ -72,8 +72,8 @@ func (b *Broker) findNewer(ctx context.Context, subjects []string, newest map[st
 	return nil
 }
 
-// decodeJob decodes a message from JOBS and checks that the job matches the message's subject. The lane in the subject
-// may differ from the lane that this version would choose for the job.
+// decodeJob decodes a message from JOBS and checks that the job matches the message's subject. The subject may have a
+// different lane from the one this version would choose for the job.
 func decodeJob(subject string, data []byte) (domain.Job, error) {
 	to, err := parseSubject(subject)
 	if err != nil {
@@ -92,8 +92,8 @@ func decodeJob(subject string, data []byte) (domain.Job, error) {
 	return job, nil
 }
 
-// pages reads a stream from the sequence number `from` to its current end. It calls f with each page of messages that
-// match the filter, in order.
+// pages reads a stream from sequence number `from` to its current end and calls f with each page of matching messages,
+// in order.
 func (b *Broker) pages(ctx context.Context, stream, filter string, from uint64, f func([]*jetstream.RawStreamMsg) error) error {
 	return b.leader(stream).Each(ctx, filter, from, scanBatch, func(page []*jetstream.RawStreamMsg) error {
 		if err := ctx.Err(); err != nil {

@@ -20,22 +20,22 @@ var ErrNoSchedules = errors.New("jobs: these NATS servers do not support recurri
 // Schedule is a datasource's refresh schedule.
 type Schedule struct {
 	DatastoreID, DatasourceID string
-	Pattern                   string // in the format of domain.Refresh.Schedule
+	Pattern                   string // in the format that domain.Refresh.Schedule returns
 }
 
 const (
 	// Number of schedules read at a time.
 	schedulesPage = 500
-	// Maximum size in bytes of a message in SCHEDULES. Such a message consists only of headers.
+	// Maximum size of a SCHEDULES message, in bytes. These messages consist only of headers.
 	maxScheduleBytes = 4 << 10
 )
 
 // SetSchedule sets a datasource's refresh schedule, replacing the previous one. The zero Refresh removes it. Setting a
 // schedule restarts its interval, even if the interval is unchanged. If several due times pass while the servers are
-// down, the datasource becomes due once, soon after they are back. Datasources with equal intervals that were set
-// together become due together; the dispatcher's window admits their jobs gradually.
+// down, the datasource becomes due once, soon after they are back. Datasources given equal intervals at the same time
+// also become due together; the dispatcher's window admits their jobs gradually.
 //
-// It fails with ErrInvalid or ErrNoSchedules, or for the same reasons as Publish.
+// SetSchedule fails with ErrInvalid or ErrNoSchedules, or for the same reasons as Publish.
 func (b *Broker) SetSchedule(ctx context.Context, datastoreID, datasourceID string, r domain.Refresh) error {
 	if r.IsZero() {
 		return b.RemoveSchedule(ctx, datastoreID, datasourceID)
@@ -47,7 +47,7 @@ func (b *Broker) setSchedule(ctx context.Context, datastoreID, datasourceID, pat
 	if err := checkIDs(datastoreID, datasourceID); err != nil {
 		return err
 	}
-	// Older servers store the message without scheduling it, or reject a pattern that they do not support.
+	// Older servers either store the message without scheduling it or reject a pattern they do not support.
 	if !b.schedules.CachedInfo().Config.AllowMsgSchedules {
 		return ErrNoSchedules
 	}
@@ -67,7 +67,7 @@ func (b *Broker) setSchedule(ctx context.Context, datastoreID, datasourceID, pat
 	return nil
 }
 
-// RemoveSchedule removes a datasource's schedule, and its due message if that has not been read yet. It returns nil if
+// RemoveSchedule removes a datasource's schedule and any due message that has not been read yet. It returns nil if
 // there is no schedule.
 func (b *Broker) RemoveSchedule(ctx context.Context, datastoreID, datasourceID string) error {
 	if err := checkIDs(datastoreID, datasourceID); err != nil {
@@ -105,8 +105,8 @@ func (b *Broker) Schedules(ctx context.Context, f func(Schedule) error) error {
 	return nil
 }
 
-// schedulesConfig returns the configuration of SCHEDULES. A datasource has at most one schedule and one due message. If
-// it becomes due again before the due message is read, the new message replaces the old one.
+// schedulesConfig returns the configuration for SCHEDULES. A datasource has at most one schedule and one due message.
+// If it becomes due again before the due message is read, a new message replaces the old one.
 func (o Options) schedulesConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:              StreamSchedules,

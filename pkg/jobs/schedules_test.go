@@ -17,8 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/natstest"
 )
 
-// everySecond is the shortest schedule that the server accepts. The shortest one that users can set is 600 times as
-// long.
+// everySecond is the shortest schedule the server accepts. The shortest one users can set is 600 times as long.
 const everySecond = "@every 1s"
 
 func refresh(t testing.TB, text string) domain.Refresh {
@@ -46,7 +45,7 @@ func schedules(t testing.TB, b *Broker) []Schedule {
 	return all
 }
 
-// dueMessage holds the arguments of one call of a DueHandler.
+// dueMessage holds the arguments of a DueHandler call.
 type dueMessage struct {
 	datastoreID, datasourceID string
 	at                        time.Time
@@ -110,7 +109,7 @@ func TestAScheduledDatasourceBecomesDueRepeatedly(t *testing.T) {
 	if _, err := b.leader(StreamSchedules).Last(testContext(t), ">"); !errors.Is(err, jetstream.ErrMsgNotFound) {
 		t.Errorf("something is still due: %v", err)
 	}
-	// Once another schedule has become due twice, the removed one would have become due as well.
+	// By the time another schedule has become due twice, the removed one would have become due as well.
 	for len(reported) > 0 {
 		<-reported
 	}
@@ -348,7 +347,7 @@ func TestServersWithoutSchedulesAreNamed(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	ctx := testContext(t)
-	// Create the stream as an older server, which does not know the setting, would store it.
+	// Create the stream as it would be stored by an older server that does not know the setting.
 	if err := b.js.DeleteStream(ctx, StreamSchedules); err != nil {
 		t.Fatal(err)
 	}
@@ -369,7 +368,7 @@ func TestServersWithoutSchedulesAreNamed(t *testing.T) {
 	if len(schedules(t, b)) > 0 {
 		t.Error("something was stored")
 	}
-	upgraded := openBroker(t, b.conn, Options{}) // simulates an api process that starts after the servers were upgraded
+	upgraded := openBroker(t, b.conn, Options{}) // simulates an api process that starts after a server upgrade
 	reported := make(chan dueMessage, 10)
 	due(t, upgraded, dueInto(reported))
 	setSchedule(t, upgraded, domain.NewID(), domain.NewID(), everySecond)

@@ -11,15 +11,15 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// How often the servers are asked for the time.
+// How often to ask the servers for the time.
 const clockEvery = 30 * time.Second
 
-// serverClock is the clock of the NATS servers, accurate to the duration of a request. Processes on several machines
-// use it for the times that they must agree on, since their own clocks may differ by any amount. Between two requests
-// it advances with this process's monotonic clock.
+// serverClock is the NATS servers' clock, accurate to the duration of a request. Processes on several machines use it
+// for times they must agree on, since their own clocks may differ by any amount. Between requests, it advances with
+// this process's monotonic clock.
 type serverClock struct {
 	js           jetstream.JetStream
-	stream       string // its leader is asked for the time
+	stream       string // the time comes from its leader
 	retryTimeout time.Duration
 	local        func() time.Time
 
@@ -29,7 +29,7 @@ type serverClock struct {
 	at     time.Time // local time of that answer
 }
 
-// now returns the servers' time. If their last answer is old, now asks them again. It fails only if they have never
+// now returns the servers' time. If their last answer is old, it asks them again. It fails only if they have never
 // answered.
 func (c *serverClock) now(ctx context.Context) (time.Time, error) {
 	if now, age, known := c.estimate(); known && (age < clockEvery || !c.asking.TryLock()) {
@@ -53,8 +53,8 @@ func (c *serverClock) now(ctx context.Context) (time.Time, error) {
 	return now, nil
 }
 
-// estimate returns the time derived from the last answer, and the age of that answer. `known` is false if there has
-// been no answer yet.
+// estimate derives the time from the last answer and also returns that answer's age. `known` is false if there has been
+// no answer yet.
 func (c *serverClock) estimate() (now time.Time, age time.Duration, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -22,16 +22,16 @@ var ErrSlotsClosed = errors.New("jobs: the process is stopping; no new requests 
 const (
 	// hostIdle is how long a host must be unused before this process forgets its state.
 	hostIdle = time.Minute
-	// slotsCloseTimeout is how long Close waits for slots to be released. The remaining slots are freed when their
+	// slotsCloseTimeout is how long Close waits for slots to be released. Any remaining slots become free when their
 	// leases expire.
 	slotsCloseTimeout = 2 * time.Second
 )
 
-// HostSlots limits all crawlers' requests to a host, so that the whole fleet together keeps to the host's pace. A slot
-// is the permission for one request.
+// HostSlots limits requests to a host across all crawlers, so that the whole fleet together keeps to the host's pace. A
+// slot is the permission for one request.
 //
-// Each host's state is an entry in a small in-memory stream, which is updated by compare-and-set. This process combines
-// its requests for a host into one write at a time. All times are taken from the servers' clocks, which must agree. The
+// Each host's state is an entry in a small in-memory stream, updated by compare-and-set. This process combines its
+// requests for a host into one write at a time. All times come from the servers' clocks, which must agree; the
 // crawlers' clocks may differ by any amount. If all servers restart together, the state is lost, and each host may be
 // requested again immediately, at its usual pace. HostSlots is safe for concurrent use.
 type HostSlots struct {
@@ -40,7 +40,7 @@ type HostSlots struct {
 	entries      quorum.Reader
 	retryTimeout time.Duration
 	clock        slotClock
-	local        func() time.Time // this machine's clock; callers pass times from this clock
+	local        func() time.Time // this machine's clock, which callers use
 	log          *slog.Logger
 
 	life    context.Context // context for the writing goroutines
@@ -57,19 +57,19 @@ type HostSlots struct {
 type slotClock interface {
 	// now returns the exact time.
 	now(ctx context.Context) (time.Time, error)
-	// estimate returns the time without asking the servers. The time is unknown before the first call to now.
+	// estimate returns the time without asking the servers. It is unknown before the first call to now.
 	estimate() (now time.Time, age time.Duration, known bool)
 }
 
-// sharedClock is a local clock that all crawlers share, for tests on one machine.
+// sharedClock is a local clock shared by all crawlers, for tests on one machine.
 type sharedClock func() time.Time
 
 func (c sharedClock) now(context.Context) (time.Time, error)     { return c(), nil }
 func (c sharedClock) estimate() (time.Time, time.Duration, bool) { return c(), 0, true }
 
-// HostSlotsOptions configure HostSlots. The zero value suits crawlers.
+// HostSlotsOptions configure HostSlots. Crawlers can use the zero value.
 type HostSlotsOptions struct {
-	Now func() time.Time // clock that all crawlers share; default: the clock of the NATS servers
+	Now func() time.Time // clock shared by all crawlers; default: the NATS servers' clock
 }
 
 // slotHost is this process's view of a host.
@@ -80,13 +80,13 @@ type slotHost struct {
 	pending []*slotRequest
 	busy    bool // whether a goroutine is writing
 	used    time.Time
-	held    time.Time // end of the last known hold, in the servers' time
-	heldAt  time.Time // local time at which `held` was read; zero: never
+	held    time.Time // end of the last known hold, by the servers' clock
+	heldAt  time.Time // local time when `held` was read; zero: never
 
 	// Owned by the writing goroutine.
 	state    hostState
 	revision uint64
-	read     time.Time // local time at which the stream last confirmed the state; zero: unknown
+	read     time.Time // local time when the stream last confirmed the state; zero: unknown
 }
 
 // HostSlots returns a new HostSlots. The caller must close it before closing the connection.
@@ -103,15 +103,15 @@ func (b *Broker) HostSlots(o HostSlotsOptions) *HostSlots {
 	return t
 }
 
-// Reserve reserves the next slot at the host if the slot starts within maxWait. It waits for the servers' answer, not
-// for the start of the slot. If the slot is refused, the result says when to ask again. For a pace without limits, the
-// servers need not be asked if the host's state was read within the last second.
+// Reserve reserves the host's next slot if it starts within maxWait. It waits for the servers' answer, not for the slot
+// to start. If the slot is refused, the result says when to ask again. If the pace has no limits and the host's state
+// was read within the last second, Reserve does not have to ask the servers.
 //
-// The function Release of a granted slot does not block, and may be called after ctx is done. Other crawlers may see
-// the slot as taken for a moment longer.
+// A granted slot's Release function does not block and may be called after ctx is done. Other crawlers may see the slot
+// as taken for a moment longer.
 //
 // Reserve fails with ErrUnavailable if NATS does not answer within Options.RetryTimeout or before ctx is done. The
-// caller must then not request the host. ErrStreamLost is temporary as well; ErrSlotsClosed is not.
+// caller must then not contact the host. ErrStreamLost is temporary as well; ErrSlotsClosed is not.
 func (t *HostSlots) Reserve(ctx context.Context, host string, pace domain.Pace, maxWait time.Duration) (domain.HostSlot, error) {
 	host = strings.ToLower(host)
 	if pace.Concurrency <= 0 && pace.Delay <= 0 {
@@ -127,9 +127,9 @@ func (t *HostSlots) Reserve(ctx context.Context, host string, pace domain.Pace, 
 	return t.slot(host, a), nil
 }
 
-// Hold keeps all crawlers from requesting the host until the given time, but for at most MaxHold. `until` refers to
+// Hold keeps all crawlers from contacting the host until the given time, but for at most MaxHold. `until` refers to
 // this machine's clock. Hold never shortens an earlier hold. It fails for the same reasons as Reserve. After a failure,
-// the request is retried in the background until the hold would have expired.
+// it keeps retrying in the background until the hold would have expired.
 func (t *HostSlots) Hold(ctx context.Context, host string, until time.Time) error {
 	host = strings.ToLower(host)
 	length := min(until.Sub(t.local()), MaxHold)
@@ -143,7 +143,7 @@ func (t *HostSlots) Hold(ctx context.Context, host string, until time.Time) erro
 	return nil
 }
 
-// Close releases as many slots as it can within slotsCloseTimeout. It may be called twice.
+// Close releases as many slots as it can within slotsCloseTimeout. Calling it twice is safe.
 func (t *HostSlots) Close() {
 	t.mu.Lock()
 	t.closed = true
@@ -163,8 +163,8 @@ func (t *HostSlots) Close() {
 	<-done
 }
 
-// free grants or refuses a slot without asking the servers. It is used for a pace without limits. It returns false if
-// the host's state was not read within the last second; the caller must then ask the servers.
+// free grants or refuses a slot for a pace without limits, without asking the servers. If the host's state was not read
+// within the last second, it returns false and the caller must ask the servers.
 func (t *HostSlots) free(host string, maxWait time.Duration) (domain.HostSlot, bool) {
 	now, _, known := t.clock.estimate()
 	t.mu.Lock()
@@ -202,7 +202,7 @@ func (t *HostSlots) releaseInBackground(host string, a slotResult) {
 	}
 }
 
-// request queues a request and waits for its answer. If ctx is done first, a slot that is granted later is released.
+// request queues a request and waits for the answer. If ctx is done first, any slot granted later is released.
 func (t *HostSlots) request(ctx context.Context, host string, r *slotRequest) (slotResult, error) {
 	if err := ctx.Err(); err != nil {
 		return slotResult{}, err

@@ -29,7 +29,7 @@ func openSlots(t testing.TB, b *Broker) *HostSlots {
 	return slots
 }
 
-// slotsOf returns the HostSlots of n crawlers that share a server. Each has its own connection.
+// slotsOf returns the HostSlots of n crawlers that share a server, each with its own connection.
 func slotsOf(t testing.TB, n int) []*HostSlots {
 	t.Helper()
 	srv := startServer(t, natsd.Options{NoSync: true})
@@ -52,7 +52,7 @@ func reserve(t testing.TB, slots *HostSlots, pace domain.Pace, maxWait time.Dura
 	return slot
 }
 
-// await requests a slot repeatedly until one is granted.
+// await keeps requesting a slot until one is granted.
 func await(ctx context.Context, slots *HostSlots, pace domain.Pace, maxWait time.Duration) (domain.HostSlot, error) {
 	for {
 		slot, err := slots.Reserve(ctx, host, pace, maxWait)
@@ -146,8 +146,8 @@ func (p promptSlots) Reserve(ctx context.Context, host string, pace domain.Pace,
 	if release := slot.Release; slot.Granted {
 		slot.Release = func() {
 			release()
-			// Requests are processed in order. This one releases a slot that does not exist, so its answer shows that
-			// the release before it is done.
+			// Requests are processed in order. This one releases a nonexistent slot, so its answer shows that the
+			// previous release is done.
 			behind := &slotRequest{kind: releaseSlot, until: p.local().Add(time.Hour), answer: make(chan slotResult, 1)}
 			_, _ = p.request(ctx, strings.ToLower(host), behind)
 		}
@@ -182,7 +182,7 @@ func testSlots(t *testing.T, open func(*testing.T) *Broker) {
 	})
 }
 
-// separateProcesses separates the hosts of a fleet from those of other fleets on the same servers.
+// separateProcesses keeps one fleet's hosts apart from those of other fleets on the same servers.
 type separateProcesses struct {
 	crawl.HostSlots
 	fleet string
@@ -221,7 +221,7 @@ func TestOneProcessObservesTheDelay(t *testing.T) {
 	}
 }
 
-// crowd requests n slots, with several goroutines per crawler. It returns the start times of the requests, sorted.
+// crowd requests n slots, using several goroutines per crawler, and returns the sorted start times of the requests.
 func crowd(t testing.TB, crawlers []*HostSlots, n int, pace domain.Pace, maxWait time.Duration) []time.Time {
 	t.Helper()
 	ctx := testContext(t)
@@ -253,7 +253,7 @@ func crowd(t testing.TB, crawlers []*HostSlots, n int, pace domain.Pace, maxWait
 }
 
 // checkStarts fails if more requests started in any period than the delay allows. It ignores short periods, because a
-// goroutine on a busy machine may read the clock late. Twice the allowed load would still be noticed.
+// goroutine on a busy machine may read the clock late. It would still notice twice the allowed load.
 func checkStarts(t testing.TB, starts []time.Time, delay time.Duration) {
 	t.Helper()
 	const slack = 500 * time.Millisecond
@@ -491,7 +491,7 @@ func TestWithoutNATSThereAreNoSlots(t *testing.T) {
 	if err := srv.Shutdown(testContext(t)); err != nil {
 		t.Fatal(err)
 	}
-	const other = "example.com" // a host whose state this process has not read
+	const other = "example.com" // a host whose state this process has never read
 	if _, err := slots.Reserve(testContext(t), other, pace, 0); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("reserving without NATS: %v", err)
 	}
@@ -507,13 +507,13 @@ func TestWithoutNATSThereAreNoSlots(t *testing.T) {
 	o.Listen = strings.TrimPrefix(address, "nats://")
 	startServer(t, o)
 	ctx := testContext(t)
-	for _, err := b.Repair(ctx, 0); err != nil; _, err = b.Repair(ctx, 0) { // a single server loses streams in memory when it restarts
+	for _, err := b.Repair(ctx, 0); err != nil; _, err = b.Repair(ctx, 0) { // a single server loses in-memory streams on restart
 		if ctx.Err() != nil {
 			t.Fatal(err)
 		}
 	}
 	crawler := openSlots(t, b)
-	for { // the hold that failed is retried until it succeeds
+	for { // the failed hold is retried until it succeeds
 		slot, err := crawler.Reserve(ctx, host, domain.Pace{}, 0)
 		if err == nil && !slot.Granted {
 			break

@@ -7,21 +7,21 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Limits on the state of a host.
+// Limits on a host's state.
 const (
 	// MaxHold is the maximum duration of a hold.
 	MaxHold = 24 * time.Hour
-	// maxSlots is the maximum number of concurrent requests to a host, whatever its pace allows.
+	// maxSlots is the maximum number of concurrent requests to a host, whatever its pace.
 	maxSlots = 512
-	// Maximum delay between two requests to a host, and maximum time that a slot may be held.
+	// Maximum delay between two requests to a host, and maximum time to hold a slot.
 	maxSlotDelay, maxSlotLease = time.Hour, time.Hour
 	defaultSlotLease           = 2 * time.Minute
-	// slotWait is how long a crawler waits before it asks again when all slots at a host are taken. Most requests
+	// slotWait is how long a crawler waits before it asks again when all of a host's slots are taken. Most requests
 	// finish within this time, so a longer wait would leave slots unused.
 	slotWait = 50 * time.Millisecond
 )
 
-// hostState is the state of a host that all crawlers share. All times are taken from the NATS servers' clock.
+// hostState is a host's state, shared by all crawlers. All times come from the NATS servers' clock.
 type hostState struct {
 	Host   string      `json:"host"`
 	Next   time.Time   `json:"next,omitzero"` // earliest start of the next request
@@ -32,7 +32,7 @@ type hostState struct {
 // slotLease is a slot that has not been released.
 type slotLease struct {
 	ID    string    `json:"id"`
-	Until time.Time `json:"until"` // end of the lease, after which its crawler counts as dead
+	Until time.Time `json:"until"` // end of the lease; after that, its crawler counts as dead
 }
 
 func (s hostState) clone() hostState {
@@ -68,7 +68,7 @@ type reservation struct {
 	full    bool          // refused because all slots are taken, which may change at any time
 }
 
-// reserve reserves the next slot if it starts within maxWait. The slot's lease gets the given id.
+// reserve reserves the next slot under the given lease id if it starts within maxWait.
 func (s *hostState) reserve(id string, pace domain.Pace, maxWait time.Duration, now time.Time) reservation {
 	start := now
 	for _, bound := range []time.Time{s.Next, s.Held} {
@@ -116,7 +116,7 @@ func (s *hostState) release(id string) bool {
 	return len(s.Leases) < before
 }
 
-// hold puts the host on hold until the given time. It reports whether this extends the current hold.
+// hold puts the host on hold until the given time and reports whether this extends the current hold.
 func (s *hostState) hold(until time.Time) bool {
 	if !until.After(s.Held) {
 		return false

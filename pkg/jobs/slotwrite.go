@@ -21,29 +21,29 @@ import (
 )
 
 const (
-	// stateMaxAge is how long this process may use the state of a host without reading it again.
+	// stateMaxAge is how long this process may use a host's state without rereading it.
 	stateMaxAge = time.Second
 	// writeTries is the maximum number of attempts at a write that conflicts with other crawlers' writes. Each conflict
-	// means that another crawler has succeeded, so writes rarely need many attempts, even with a dozen crawlers at one
+	// means that another crawler has succeeded, so many attempts are rarely needed, even with a dozen crawlers at one
 	// host.
 	writeTries = 12
-	// writePause is the maximum pause between two attempts at a write. Pauses are random, and on average grow with each
+	// writePause is the maximum pause between two attempts at a write. Pauses are random and on average grow with each
 	// attempt.
 	writePause = 64 * time.Millisecond
-	// failedPause is the maximum pause before requests are retried after a failed batch.
+	// failedPause is the maximum pause before the requests in a failed batch are retried.
 	failedPause = time.Second
 	// maxSlotLateness is how late a slot may start because its write took a long time. A late request could come too
-	// close to the next one, because the next slot was scheduled from the planned start. A slot is therefore reserved
-	// again if it is later than maxSlotLateness and later than a quarter of the host's delay.
+	// close to the next one, whose slot was scheduled from the planned start. A slot is therefore reserved again if it
+	// is late by more than maxSlotLateness and by more than a quarter of the host's delay.
 	maxSlotLateness = 50 * time.Millisecond
-	// entryMargin is how long an entry outlives the state in it, to allow for clock differences.
+	// entryMargin is how much longer an entry lives than its state, to allow for clock differences.
 	entryMargin = 10 * time.Second
-	// Maximum number of bytes of a host's name that are stored in its entry.
+	// Maximum number of bytes of a host's name stored in its entry.
 	maxHostShown = 256
 )
 
-// slotSubject returns the subject of a host's state. It contains a hash of the host's name, because the name may
-// contain characters that are not allowed in a subject.
+// slotSubject returns the subject for a host's state. It contains a hash of the host's name, because the name may
+// contain characters not allowed in a subject.
 func slotSubject(host string) string {
 	sum := sha256.Sum256([]byte(host))
 	return prefixSlots + hex.EncodeToString(sum[:16])
@@ -63,8 +63,8 @@ type slotRequest struct {
 	id      string // id of the lease
 	pace    domain.Pace
 	maxWait time.Duration
-	until   time.Time // for releaseSlot: end of the lease, by the servers' clock
-	held    time.Time // for holdHost: end of the hold, by the local clock
+	until   time.Time // for releaseSlot: when the lease ends, by the servers' clock
+	held    time.Time // for holdHost: when the hold ends, by the local clock
 
 	answer    chan slotResult // buffered; nil if no caller is waiting
 	abandoned bool            // the caller has stopped waiting; guarded by HostSlots.mu
@@ -77,7 +77,7 @@ type slotResult struct {
 	err error
 }
 
-// write applies all queued requests for a host in one batch, and repeats this until none are left.
+// write applies all queued requests for a host in one batch and repeats this until none are left.
 func (t *HostSlots) write(h *slotHost) {
 	for {
 		t.mu.Lock()
@@ -132,8 +132,8 @@ func (t *HostSlots) round(h *slotHost, batch []*slotRequest) (rest []*slotReques
 	return nil, 0
 }
 
-// wanted returns the requests that must still be applied. It drops reservations that no caller is waiting for, releases
-// of expired leases, and ended holds that no caller is waiting for.
+// wanted returns the requests that must still be applied. It drops releases of expired leases, as well as reservations
+// and ended holds no caller is waiting for.
 func (t *HostSlots) wanted(batch []*slotRequest, now time.Time) []*slotRequest {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -155,8 +155,9 @@ func (t *HostSlots) wanted(batch []*slotRequest, now time.Time) []*slotRequest {
 	return wanted
 }
 
-// attempt applies a batch to the known state, stores the state if it has changed, and answers the requests. It fails
-// with errRevision if another crawler has written since the state was read. It returns the requests to apply again.
+// attempt applies a batch to the known state, stores the state if it has changed and answers the requests. It returns
+// the requests that have to be applied again. If another crawler has written since the state was read, it fails with
+// errRevision.
 func (t *HostSlots) attempt(h *slotHost, batch []*slotRequest) (again []*slotRequest, err error) {
 	fresh := h.read.IsZero() || time.Since(h.read) >= stateMaxAge
 	if fresh {
@@ -168,8 +169,8 @@ func (t *HostSlots) attempt(h *slotHost, batch []*slotRequest) (again []*slotReq
 	if err != nil {
 		return nil, err
 	}
-	// If all slots are taken in a state that was read earlier, read the state again, because a slot may have been
-	// released since. Other refusals do not need this, because the start of a slot can only become later.
+	// If all slots are taken in a state that was read earlier, reread the state, because a slot may have been released
+	// since. Other refusals do not need this, because a slot's start can only become later.
 	if !changed && !fresh && isAnyFull(answers) {
 		if err := t.load(h); err != nil {
 			return nil, err
@@ -190,7 +191,7 @@ func isAnyFull(answers []slotResult) bool {
 	return slices.ContainsFunc(answers, func(a slotResult) bool { return a.full })
 }
 
-// apply computes the state of the host after the requests of a batch, without storing it.
+// apply computes the host's state after a batch of requests, without storing it.
 func (t *HostSlots) apply(h *slotHost, batch []*slotRequest) (next hostState, answers []slotResult, changed bool, err error) {
 	now, err := t.clock.now(t.life)
 	if err != nil {
@@ -215,8 +216,8 @@ func (t *HostSlots) apply(h *slotHost, batch []*slotRequest) (next hostState, an
 	return next, answers, changed, nil
 }
 
-// deliver answers the requests in an applied batch. A slot that starts too late is reserved again, and a slot that will
-// not be used is released. deliver returns the requests that do this, for the next batch.
+// deliver answers the requests in an applied batch. If a slot would start too late, it is reserved again; if it will
+// not be used, it is released. deliver returns the requests for this, which belong to the next batch.
 func (t *HostSlots) deliver(h *slotHost, batch []*slotRequest, answers []slotResult) (again []*slotRequest) {
 	now, _, _ := t.clock.estimate()
 	t.mu.Lock()
@@ -247,8 +248,8 @@ func (t *HostSlots) deliver(h *slotHost, batch []*slotRequest, answers []slotRes
 	return again
 }
 
-// rejectConflicts handles a batch that conflicted in every attempt. It rejects the requests that try to take a slot,
-// and returns the others, which must be retried.
+// rejectConflicts handles a batch that conflicted on every attempt. It rejects the requests for a slot and returns the
+// others, which must be retried.
 func rejectConflicts(batch []*slotRequest) (rest []*slotRequest) {
 	for _, r := range batch {
 		if r.kind == reserveSlot {
@@ -260,8 +261,8 @@ func rejectConflicts(batch []*slotRequest) (rest []*slotRequest) {
 	return rest
 }
 
-// failed passes an error to the callers that are waiting for the batch. It returns the requests that must be retried,
-// because other crawlers need their effects: the releases and the longest hold.
+// failed passes an error to the batch's waiting callers. It returns the requests that must be retried because other
+// crawlers need their effects: the releases and the longest hold.
 func (t *HostSlots) failed(h *slotHost, batch []*slotRequest, err error) (rest []*slotRequest) {
 	t.log.Debug("could not update the state of a host", "host", h.name, "error", err)
 	var hold *slotRequest
@@ -291,7 +292,7 @@ func fail(batch []*slotRequest, err error) {
 	}
 }
 
-// load reads the state of a host from the stream's leader.
+// load reads a host's state from the stream's leader.
 func (t *HostSlots) load(h *slotHost) error {
 	began := time.Now()
 	msg, err := t.entries.Last(t.life, h.subject)
@@ -311,8 +312,8 @@ func (t *HostSlots) load(h *slotHost) error {
 	return nil
 }
 
-// store replaces the state of a host. It fails with errRevision if another crawler has written the state since this
-// process read it.
+// store replaces a host's state. If another crawler has written the state since this process read it, store fails with
+// errRevision.
 func (t *HostSlots) store(h *slotHost, next hostState) error {
 	now, _, _ := t.clock.estimate()
 	if next.Host = strings.ToValidUTF8(h.name, "?"); len(next.Host) > maxHostShown {
@@ -337,8 +338,8 @@ func (t *HostSlots) store(h *slotHost, next hostState) error {
 	return nil
 }
 
-// slotsConfig returns the configuration of TURNS. The states of hosts are kept in memory, because crawling a host with
-// a limited pace takes two writes per page. An entry expires when its state no longer has any effect.
+// slotsConfig returns the configuration for TURNS. Host states are kept in memory, because crawling a host with a
+// limited pace takes two writes per page. An entry expires when its state no longer has any effect.
 func (o Options) slotsConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:              streamSlots,
@@ -355,7 +356,7 @@ func (o Options) slotsConfig() jetstream.StreamConfig {
 	}
 }
 
-// HostSlots implements the interface that crawlers use.
+// HostSlots implements the crawlers' interface.
 var _ interface {
 	Reserve(ctx context.Context, host string, pace domain.Pace, maxWait time.Duration) (domain.HostSlot, error)
 	Hold(ctx context.Context, host string, until time.Time) error

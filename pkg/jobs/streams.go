@@ -16,27 +16,28 @@ const (
 	MaxEventBytes = 768 << 10
 )
 
-// maxDeadLetterBytes is the maximum size of a dead letter in bytes: the job, in base64 if it is invalid, and the error.
+// maxDeadLetterBytes is the maximum size of a dead letter in bytes. It contains the job, in base64 if invalid, and the
+// error.
 const maxDeadLetterBytes = 768 << 10
 
 // Options configure the streams. The zero value suits a single embedded server.
 type Options struct {
-	// HighestGeneration is the highest generation that the catalog knows. A new JOBS stream starts above this
-	// generation. An existing stream may lag behind, for example because it comes from an older backup. Such a stream
-	// is emptied and also continues above this generation, so that generations never repeat. See Broker.Reset.
+	// HighestGeneration is the highest generation the catalog knows. A new JOBS stream starts above it. An existing
+	// stream may lag behind, for example if it comes from an older backup. Such a stream is emptied and also continues
+	// above this generation, so that generations never repeat. See Broker.Reset.
 	HighestGeneration uint64
 	Catalog           string // id of the catalog that owns the jobs; "": not checked
-	// Replicas is the number of replicas of every stream: 1 to 5, and at most the number of servers. Default 1. Open
-	// raises the number for an existing stream, but never lowers it.
+	// Replicas is the number of replicas per stream: 1 to 5, but no more than there are servers. Default 1. Open raises
+	// an existing stream's number of replicas but never lowers it.
 	Replicas          int
 	DuplicateWindow   time.Duration // time within which a job id is stored only once; default 10 min
 	EventsMaxAge      time.Duration // default 7 days
 	DeadLettersMaxAge time.Duration // default 90 days
-	AttemptsTTL       time.Duration // lifetime of an unfinished job's counts after its last attempt; default 7 days
-	JobsMaxBytes      int64         // 0, the default: no limit. When full, Publish fails with ErrFull
-	EventsMaxBytes    int64         // 0, the default: no limit. When full, the oldest events are dropped
+	AttemptsTTL       time.Duration // how long to keep an unfinished job's counts after its last attempt; default 7 days
+	JobsMaxBytes      int64         // when reached, Publish fails with ErrFull; default 0: no limit
+	EventsMaxBytes    int64         // when reached, the oldest events are dropped; default 0: no limit
 
-	// RetryTimeout is how long a request is retried while the servers elect a leader. Default 20 s.
+	// RetryTimeout is how long to retry a request while the servers elect a leader. Default 20 s.
 	RetryTimeout time.Duration
 
 	Now func() time.Time // default time.Now
@@ -64,10 +65,10 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// allStreams are the streams of a Broker, in order of creation.
+// allStreams are a Broker's streams, in order of creation.
 var allStreams = []string{StreamJobs, StreamEvents, StreamDeadLetters, streamAttempts, StreamSchedules, streamSlots}
 
-// config returns the configuration of a stream. `first` is the first sequence of a new JOBS stream.
+// config returns a stream's configuration. `first` is the first sequence of a new JOBS stream.
 func (o Options) config(stream string, first uint64) jetstream.StreamConfig {
 	switch stream {
 	case StreamJobs:
@@ -91,8 +92,8 @@ func (o Options) jobsConfig(first uint64) jetstream.StreamConfig {
 		Subjects:    []string{prefixJobs + ".*.*.*"},
 		Retention:   jetstream.LimitsPolicy,
 		Storage:     jetstream.FileStorage,
-		// The default, DiscardOld, would silently drop the oldest jobs. Message schedules require DiscardOld, which is
-		// why they have their own stream.
+		// The default, DiscardOld, would silently drop the oldest jobs. Message schedules require DiscardOld, so they
+		// have their own stream.
 		Discard:           jetstream.DiscardNew,
 		MaxMsgsPerSubject: 1,
 		MaxMsgSize:        MaxJobBytes,
@@ -134,8 +135,7 @@ func (o Options) deadLettersConfig() jetstream.StreamConfig {
 	}
 }
 
-// attemptsConfig returns the configuration of the stream for attempt counts. The stream is laid out as a key-value
-// bucket.
+// attemptsConfig returns the configuration for the stream of attempt counts, which is laid out as a key-value bucket.
 func (o Options) attemptsConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:              streamAttempts,

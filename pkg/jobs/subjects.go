@@ -13,23 +13,23 @@ const (
 	StreamJobs        = "JOBS"
 	StreamEvents      = "EVENTS"
 	StreamDeadLetters = "DEADLETTERS"
-	// ConsumerCatalog is the consumer of EVENTS that updates the catalog.
+	// ConsumerCatalog is the EVENTS consumer that updates the catalog.
 	ConsumerCatalog = "catalog"
 
 	// StreamSchedules holds refresh schedules and due messages.
 	StreamSchedules = "SCHEDULES"
-	// ConsumerRefresh is the consumer of SCHEDULES that starts due refreshes.
+	// ConsumerRefresh is the SCHEDULES consumer that starts due refreshes.
 	ConsumerRefresh = "refresh"
 
 	streamSlots    = "TURNS"
 	streamAttempts = "KV_attempts" // laid out as a key-value bucket, so that the nats command can read it
 )
 
-// ConsumerOf returns the name of the durable consumer on JOBS that all workers of a lane share, such as
+// ConsumerOf returns the name of the durable consumer on JOBS that all of a lane's workers share, for example
 // "worker-ingest". Its pending and unacknowledged messages are the lane's backlog.
 func ConsumerOf(lane domain.Lane) string { return "worker-" + string(lane) }
 
-// Prefixes of the streams' subjects. Two or three more tokens follow each prefix.
+// Prefixes of the streams' subjects. Each is followed by two or three more tokens.
 const (
 	prefixJobs        = "jobs"
 	prefixEvents      = "events"
@@ -38,13 +38,12 @@ const (
 	prefixDue         = "due"
 )
 
-// prefixSlots is the prefix of subjects in streamSlots. The hash of the host follows it.
+// prefixSlots is the prefix of subjects in streamSlots. The host's hash follows it.
 const prefixSlots = "turns."
 
-// prefixAttempts is the prefix of subjects in streamAttempts. The key of an entry follows it.
+// prefixAttempts is the prefix of subjects in streamAttempts. The entry's key follows it.
 const prefixAttempts = "$KV.attempts."
 
-// kinds are the valid kinds of jobs.
 var kinds = []domain.JobKind{domain.JobCrawl, domain.JobIngest, domain.JobScan}
 
 func validKind(k domain.JobKind) bool { return slices.Contains(kinds, k) }
@@ -55,7 +54,7 @@ func jobSubject(lane domain.Lane, datastoreID, datasourceID string) string {
 	return strings.Join([]string{prefixJobs, string(lane), datastoreID, datasourceID}, ".")
 }
 
-// allLanesFilter returns the subject filter for the jobs of a datasource in all lanes. The ids may be "*".
+// allLanesFilter returns the subject filter for a datasource's jobs in all lanes. The ids may be "*".
 func allLanesFilter(datastoreID, datasourceID string) string {
 	return jobSubject("*", datastoreID, datasourceID)
 }
@@ -68,13 +67,13 @@ func deadLetterSubject(kind domain.JobKind, datastoreID, datasourceID string) st
 	return strings.Join([]string{prefixDeadLetters, string(kind), datastoreID, datasourceID}, ".")
 }
 
-// target holds the variable parts of a subject in JOBS.
+// target holds the variable parts of a JOBS subject.
 type target struct {
 	lane                      domain.Lane
 	datastoreID, datasourceID string
 }
 
-// scheduleSubject returns the subject of a datasource's schedule. The ids may be "*".
+// scheduleSubject returns the subject for a datasource's schedule. The ids may be "*".
 func scheduleSubject(datastoreID, datasourceID string) string {
 	return strings.Join([]string{prefixSchedules, datastoreID, datasourceID}, ".")
 }
@@ -84,7 +83,7 @@ func dueSubject(datastoreID, datasourceID string) string {
 	return strings.Join([]string{prefixDue, datastoreID, datasourceID}, ".")
 }
 
-// parseSubject parses a subject of JOBS.
+// parseSubject parses a JOBS subject.
 func parseSubject(subject string) (target, error) {
 	parts := strings.Split(subject, ".")
 	if len(parts) != 4 || parts[0] != prefixJobs {

@@ -11,9 +11,9 @@ import (
 // fairGate divides a worker's slots fairly among workspaces.
 //
 // The stream delivers jobs in the order they were published, so one workspace's jobs may take all slots while another
-// workspace's job waits behind them. A worker therefore receives a few more jobs than it has slots. A job that gets no
-// slot within a moment is returned to the stream, and the next one is received. The worker therefore soon sees the jobs
-// of all workspaces.
+// workspace's job waits behind them. A worker therefore receives a few more jobs than it has slots. If a job gets no
+// slot within a moment, it is returned to the stream and the next one is received. This way, the worker soon sees jobs
+// from all workspaces.
 type fairGate struct {
 	slots    *admission.Gate
 	wait     time.Duration // how long a job waits for a slot before it is returned
@@ -25,11 +25,11 @@ type fairGate struct {
 
 const (
 	gateWait = 200 * time.Millisecond
-	// maxReturn is the maximum delay before a returned job is delivered again.
+	// maxReturn is the maximum delay before a returned job is redelivered.
 	maxReturn = 30 * time.Second
 )
 
-// prefetch returns how many jobs a worker requests in advance, in addition to the jobs that it is processing.
+// prefetch returns how many jobs a worker requests in advance, on top of those being processed.
 func prefetch(concurrency int) int { return 2 + concurrency/4 }
 
 func newFairGate(o WorkerOptions) *fairGate {
@@ -40,7 +40,7 @@ func newFairGate(o WorkerOptions) *fairGate {
 }
 
 // acquireSlot waits a moment for a slot for the job. If none becomes free, it returns the job to the stream and reports
-// false. This does not count as an attempt.
+// false, which does not count as an attempt.
 func (d *delivery) acquireSlot() (*admission.Slot, bool) {
 	ctx, cancel := context.WithTimeout(d.stopping, d.turns.wait)
 	defer cancel()
@@ -66,9 +66,9 @@ func (t *fairGate) forget(generation uint64) {
 	delete(t.returned, generation)
 }
 
-// delay returns how long a returned job waits until it is delivered again. The stream delivers returned jobs before new
-// ones, so returned jobs alone could keep the worker busy. The delay is therefore long enough for the stream to deliver
-// twice as many jobs as have been returned.
+// delay returns how long a returned job waits before redelivery. The stream delivers returned jobs before new ones, so
+// returned jobs alone could keep the worker busy. The delay is therefore long enough for the stream to deliver twice as
+// many jobs as have been returned.
 func (t *fairGate) delay(generation uint64, now time.Time) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()

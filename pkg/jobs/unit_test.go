@@ -50,7 +50,7 @@ func TestAttemptsOfTwoWorkersAreCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	two := one // a second worker also has the job, because the first was silent for too long
+	two := one // a second worker also has the job, because the first one was silent for too long
 	if _, err := b.attempts.change(ctx, 7, one, func(t *attemptCounts) { t.Starts++ }); err != nil {
 		t.Fatal(err)
 	}

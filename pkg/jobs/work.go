@@ -24,42 +24,42 @@ import (
 //	Snooze(d, err)    the job is retried after d; the run does not count
 //	any other error   the job is retried after a growing delay, and abandoned after MaxFailures
 //
-// A panic counts as an error. The context is cancelled when the job has run for MaxRun or the worker stops. A run that
-// is interrupted because the worker stops does not count, and the job is delivered again.
+// A panic counts as an error. The context is cancelled when the job has run for MaxRun or the worker stops. A run
+// interrupted by a stopping worker does not count, and the job is redelivered.
 type Handler func(ctx context.Context, job domain.Job) error
 
-// WorkerOptions configure a worker. All workers of a lane share AckWait and MaxAckPending: the last one to start sets
-// them, so all workers should use the same values.
+// WorkerOptions configure a worker. All of a lane's workers share AckWait and MaxAckPending. The last worker to start
+// sets them, so all workers should use the same values.
 type WorkerOptions struct {
-	// Concurrency is the maximum number of jobs of one workspace at a time in this process. One additional job may run
-	// if its workspace has no other job running in this process. Default 2.
+	// Concurrency is the maximum number of one workspace's jobs running at a time in this process. One additional job
+	// may run if its workspace has no other job running in this process. Default 2.
 	Concurrency int
-	// AckWait is how long a worker may be silent before its jobs are delivered again. A worker extends the leases of
-	// its running jobs three times in that time. AckWait must be longer than a leader election, during which no
-	// extension arrives; otherwise jobs run twice. Default 30 s. If workers and server share a process, 5 s are enough.
+	// AckWait is how long a worker may be silent before its jobs are redelivered. In that time, a worker extends its
+	// running jobs' leases three times. AckWait must be longer than a leader election, during which no extension
+	// arrives; otherwise jobs run twice. Default 30 s. If workers and server share a process, 5 s is enough.
 	AckWait time.Duration
-	// MaxAckPending is the maximum number of jobs of the lane that may be running or waiting for a retry. While there
-	// are that many, no new job is delivered. MaxAckPending must be larger than the admission window. Default 1,000.
+	// MaxAckPending is the maximum number of the lane's jobs that may be running or waiting for a retry. Once it is
+	// reached, no new job is delivered. MaxAckPending must be larger than the admission window. Default 1,000.
 	MaxAckPending int
 	// MaxFailures is the number of failed attempts after which a job is abandoned. Default 25, which takes an hour and
-	// three quarters with the default delays.
+	// three quarters if the delays are left at their defaults.
 	MaxFailures int
 	// MaxCrashes is the number of crashes after which a job is abandoned. A run counts as a crash if its worker died.
 	// Default 3.
 	MaxCrashes int
-	// RetryMin and RetryMax bound the delay between attempts. The delay doubles from RetryMin to RetryMax, and up to a
-	// quarter is added at random. Defaults 1 s and 5 min.
+	// RetryMin and RetryMax bound the delay between attempts. The delay doubles from RetryMin to RetryMax, plus a
+	// random amount of up to a quarter. Defaults 1 s and 5 min.
 	RetryMin, RetryMax time.Duration
-	// MaxRun is the maximum time that a handler may take for one job. Default 1 h.
+	// MaxRun is the maximum time a handler may spend on one job. Default 1 h.
 	MaxRun time.Duration
 	// Grace is how long running jobs may continue once the worker stops. Default 500 ms, so that another worker gets an
 	// interrupted job within a second.
 	Grace time.Duration
-	// StopWait is how long a handler may take to return after its context is done. If the handler takes longer, its
-	// goroutine is abandoned: the job is delivered again, or counts as failed if it exceeded MaxRun. Default 5 s.
+	// StopWait is how long a handler may take to return after its context is done. If it takes longer, its goroutine is
+	// abandoned, and the job is redelivered or, if it exceeded MaxRun, counts as failed. Default 5 s.
 	StopWait time.Duration
-	// SettleTimeout is how long a worker tries to store a run's outcome. If the outcome cannot be stored, the job is
-	// delivered again. A stop takes at most Grace, StopWait and SettleTimeout together. Default 20 s.
+	// SettleTimeout is how long a worker keeps trying to store a run's outcome. If it cannot, the job is redelivered. A
+	// stop takes at most Grace, StopWait and SettleTimeout combined. Default 20 s.
 	SettleTimeout time.Duration
 	// Observe, if set, is called once for every processed delivery. It must not block.
 	Observe func(Outcome)
@@ -104,7 +104,7 @@ const (
 	Retried    Result = "retried"     // the job failed and will be retried
 	HandedBack Result = "handed_back" // the worker stopped, or the handler returned Snooze; the run does not count
 	Dead       Result = "dead"        // the job was abandoned
-	Unsettled  Result = "unsettled"   // the outcome could not be stored; the job is delivered again
+	Unsettled  Result = "unsettled"   // the outcome could not be stored; the job is redelivered
 	Held       Result = "held"        // the job is already running in this process; its lease expired for a moment
 )
 
@@ -115,18 +115,18 @@ type Outcome struct {
 	JobID      string // "" for a message that is not a job
 	Generation uint64
 	Result     Result
-	Took       time.Duration // run time of the handler; 0 if it was not run
-	Err        error         // the error that the handler returned, or the reason for abandoning the job
+	Took       time.Duration // the handler's run time; 0 if it was not run
+	Err        error         // the handler's error, or the reason for abandoning the job
 }
 
-// errStopping is the cause of a handler's cancelled context when the worker stops.
+// errStopping is the cancellation cause of handlers' contexts when the worker stops.
 var errStopping = errors.New("the worker is stopping")
 
 // errAbandoned means that a handler did not return after its context was done.
 var errAbandoned = errors.New("processing did not stop at its time limit")
 
-// Work passes the jobs of a lane to the handler until ctx is done. Then it accepts no more jobs, and lets the running
-// ones continue for Grace before it cancels their contexts. It returns unfinished jobs to the stream, and then returns
+// Work passes a lane's jobs to the handler until ctx is done. It then accepts no more jobs and lets the running ones
+// continue for Grace before cancelling their contexts. Finally it returns unfinished jobs to the stream and returns
 // nil. It returns an error only if it cannot start.
 func (b *Broker) Work(ctx context.Context, lane domain.Lane, o WorkerOptions, h Handler) error {
 	if !validLane(lane) {
@@ -142,7 +142,7 @@ func (b *Broker) Work(ctx context.Context, lane domain.Lane, o WorkerOptions, h 
 		held:  map[uint64]bool{},
 		turns: newFairGate(o),
 	}
-	// If the servers are down now, the loop waits for them.
+	// If the servers are down now, the loop below waits for them.
 	if _, err := w.consumer(ctx); err != nil && !errors.Is(err, ErrUnavailable) {
 		if ctx.Err() != nil {
 			return nil
@@ -171,13 +171,13 @@ func (b *Broker) Work(ctx context.Context, lane domain.Lane, o WorkerOptions, h 
 	return nil
 }
 
-// worker holds the state that all slots of one call to Work share.
+// worker holds the state shared by all slots in one Work call.
 type worker struct {
 	broker   *Broker
 	lane     domain.Lane
 	opts     WorkerOptions
 	handler  Handler
-	run      context.Context // context for the handlers; cancelled when the grace period after the stop is over
+	run      context.Context // the handlers' context; cancelled when the grace period after the stop is over
 	stopping context.Context // ends when the worker must accept no more jobs
 	retry    backoff
 	log      *slog.Logger
@@ -187,9 +187,9 @@ type worker struct {
 	held map[uint64]bool // generations being processed
 }
 
-// claim marks a generation as being processed. It returns false if it was already marked. This happens on a busy
-// machine: if a worker does not extend a job's lease in time, the job is delivered a second time. Running the job twice
-// would make the machine even busier, and would count as a crash.
+// claim marks a generation as being processed. It returns false if it was already marked. This happens if a busy
+// machine fails to extend a job's lease in time, so that the job is delivered a second time. Running the job twice
+// would make the machine even busier and count as a crash.
 func (w *worker) claim(generation uint64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -224,11 +224,11 @@ func (w *worker) consumer(ctx context.Context) (jetstream.Consumer, error) {
 }
 
 // requestHeartbeat is the interval between the server's heartbeats for a pending request. If two heartbeats are
-// missing, the client repeats its request. This is needed when a consumer gets a new leader, which does not know the
-// requests that the old leader received.
+// missing, the client repeats its request. This is needed when a consumer gets a new leader, which does not know about
+// requests to the old one.
 const requestHeartbeat = 2 * time.Second
 
-// loop runs one of the worker's slots. It requests one job at a time, so that no job waits in a buffer while its lease
+// loop runs one of the worker's slots. It requests one job at a time, so that no job sits in a buffer while its lease
 // runs.
 func (w *worker) loop(ctx context.Context) {
 	pause := backoff{min: 100 * time.Millisecond, max: 10 * time.Second}
@@ -249,7 +249,7 @@ func (w *worker) loop(ctx context.Context) {
 
 // take processes jobs until a request for more fails or ctx is done.
 func (w *worker) take(ctx context.Context) error {
-	// Create the consumer again after every failure, because it may have been deleted with its stream.
+	// Create the consumer again after every failure, because it may have been deleted along with its stream.
 	consumer, err := w.consumer(ctx)
 	if err != nil {
 		return err
@@ -258,7 +258,7 @@ func (w *worker) take(ctx context.Context) error {
 		msg, err := consumer.Next(jetstream.FetchContext(ctx), jetstream.FetchHeartbeat(requestHeartbeat))
 		switch {
 		case err == nil && ctx.Err() != nil:
-			// The job arrived during the shutdown and was not started, so there is nothing to count.
+			// The job arrived during the shutdown and never started, so there is nothing to count.
 			return msg.Nak()
 		case err == nil:
 			w.deliver(msg)

@@ -87,8 +87,8 @@ func TestWorkHonoursConcurrency(t *testing.T) {
 	}
 }
 
-// TestWorkspacesTakeTurns lets one workspace occupy all the slots it may use, with many more jobs waiting. The jobs of
-// another workspace must still run, one after another. All jobs of the first workspace must run, too.
+// TestWorkspacesTakeTurns lets one workspace occupy all the slots it may use, with many more jobs waiting. Another
+// workspace's jobs must still run, one after another. All of the first workspace's jobs must run, too.
 func TestWorkspacesTakeTurns(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)

@@ -24,8 +24,8 @@ type Load struct {
 	// Rate is the number of requests to start per second, even if responses are slow (an open loop). If it is 0, each
 	// client sends its next request as soon as the previous one has been answered (a closed loop).
 	Rate float64
-	// Clients is the maximum number of simultaneous requests. If a rate is set, due requests wait for a free client, and
-	// the wait counts as latency.
+	// Clients is the maximum number of simultaneous requests. If a rate is set, due requests wait for a free client,
+	// and the wait counts as latency.
 	Clients int
 	// Warmup is how long requests are sent before the measurement starts. For is how long the measurement lasts.
 	Warmup, For time.Duration

@@ -23,7 +23,7 @@ func connect(t *testing.T, s *Server) (*nats.Conn, jetstream.JetStream) {
 }
 
 // If the stream has an index and a message's sequence is damaged, the server allocates memory for all sequences up to
-// it.
+// the damaged one.
 func TestADamagedSequenceIsDropped(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -70,8 +70,8 @@ func TestADamagedSequenceIsDropped(t *testing.T) {
 	}
 }
 
-// NATS does not recover a consumer with unreadable state, and does not allow creating it again. Damaged files must
-// therefore be removed first.
+// NATS neither recovers a consumer with unreadable state nor allows creating it again, so damaged files must be removed
+// first.
 func TestADamagedConsumerCanBeCreatedAgain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -17,7 +17,7 @@ type logger struct {
 	cause     error         // the first fatal error
 	hasFailed bool          // whether a write has failed since the last call to begin
 	broken    chan struct{} // closed once a write has failed
-	// recovering holds the names of the streams that have begun but not completed their recovery.
+	// recovering holds the names of streams whose recovery has begun but not completed.
 	recovering map[string]bool
 }
 
@@ -33,8 +33,8 @@ func (l *logger) begin() {
 	}
 }
 
-// writeFailures are parts of the server's messages about a failed write. Only these messages reveal the failure: the
-// server keeps answering other requests, but no longer acknowledges messages for the affected stream.
+// writeFailures are substrings of the server's log messages about failed writes. Nothing else reveals such a failure:
+// the server keeps answering other requests and merely stops acknowledging messages for the affected stream.
 var writeFailures = []string{"Critical write error", "failed to store a msg", "will be DISABLED", "disabling JetStream"}
 
 func (l *logger) notice(text string) {
@@ -65,21 +65,20 @@ func (l *logger) isBroken() bool {
 	return l.hasFailed
 }
 
-// ignoredWarnings holds parts of the server's warnings. Warnings that contain one of them are irrelevant to operators
-// of Sluice.
+// ignoredWarnings are substrings of server warnings that are irrelevant to operators of Sluice.
 var ignoredWarnings = []string{
-	"SyncAlways", // a remark about a setting that is intended
+	"SyncAlways", // a remark about an intended setting
 	"Plaintext passwords detected",
-	"Filestore [", // recovery of the store after a kill, which is complete when this is logged
+	"Filestore [", // recovery of the store after a kill; complete when this is logged
 }
 
-// Format strings of the server's log messages about the recovery of a stream, up to the stream's name.
+// Format strings of the server's log messages about a stream's recovery, up to the stream's name.
 const (
 	recoveryBegins = "Starting restore for stream '%s > %s'"
 	recoveryEnded  = "Restored %s messages for stream '%s > %s'"
 )
 
-// Noticef drops the message, but keeps track of the streams that are being recovered.
+// Noticef drops the message, but keeps track of streams being recovered.
 func (l *logger) Noticef(format string, v ...any) {
 	format = strings.TrimSpace(format)
 	l.mu.Lock()
@@ -92,7 +91,7 @@ func (l *logger) Noticef(format string, v ...any) {
 	}
 }
 
-// unrecovered returns the names of the streams that have begun but not completed their recovery.
+// unrecovered returns the names of streams whose recovery has begun but not completed.
 func (l *logger) unrecovered() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -120,7 +119,7 @@ func (l *logger) Errorf(format string, v ...any) {
 	l.log.Error("NATS server", "detail", text)
 }
 
-// Fatalf records an error. The server calls it just before a start fails. Unlike log.Fatalf, it does not end the
+// Fatalf records an error. The server calls it just before a start fails. Unlike log.Fatalf, it does not exit the
 // process.
 func (l *logger) Fatalf(format string, v ...any) {
 	l.mu.Lock()

@@ -1,5 +1,5 @@
-// Package natsd runs an embedded NATS server with JetStream. By default it opens no port, and every acknowledged
-// message is on disk.
+// Package natsd runs an embedded NATS server with JetStream. By default, it opens no port and syncs every message to
+// disk before acknowledging it.
 package natsd
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// ErrInUse means that another process runs a server on the same directory.
+// ErrInUse means that another process is running a server on the same directory.
 var ErrInUse = errors.New("natsd: directory is in use by another process")
 
 // Options configure the server. Only Dir is required.
@@ -30,21 +30,21 @@ type Options struct {
 	// Listen is the TCP address for other processes, such as "127.0.0.1:4222"; port 0 chooses a free one. If Listen is
 	// set, Token must be set as well. Default "": the server opens no port.
 	Listen string
-	// Token must be presented by every connection, including this process's connections. Default "": no token.
+	// Token must be presented by every connection, including those from this process. Default "": no token.
 	Token string
 
-	// NoSync acknowledges messages before they are synced to disk. Acknowledged messages then survive a process crash,
-	// but not a power loss. Default false: every write is synced first.
+	// NoSync acknowledges messages before they are synced to disk. They then survive a process crash but not a power
+	// loss. Default false: every write is synced first.
 	NoSync bool
-	// MaxBytes is the maximum size of the store. Default 0: the file system's free space at startup.
+	// MaxBytes is the maximum size of the store in bytes. Default 0: the file system's free space at startup.
 	MaxBytes int64
-	// StartTimeout is the time limit for the start, including the recovery of the store. Default 30 s.
+	// StartTimeout is the time limit for starting, including recovery of the store. Default 30 s.
 	StartTimeout time.Duration
 	// Log receives the server's warnings and errors. Default slog.Default.
 	Log *slog.Logger
 }
 
-// maxPayload is the maximum message size in bytes. It is the default of NATS, which the limits of package jobs assume.
+// maxPayload is the maximum message size in bytes. It is the NATS default, on which the limits in package jobs rely.
 const maxPayload = 1 << 20
 
 // Server is a running NATS server. It is safe for concurrent use.
@@ -55,11 +55,10 @@ type Server struct {
 
 	mu      sync.Mutex
 	srv     *server.Server // nil during a restart; see supervise
-	address string         // listen address, "" if there is none
+	address string         // listen address; "" if there is none
 
-	// stopped is closed once the server from a failed start has stopped. This may be after startOnce has returned. The
-	// field is nil if no start has failed. Start, supervise and Shutdown use it one after the other, never
-	// concurrently.
+	// stopped is closed once the server from a failed start has stopped, which may be after startOnce has returned. It
+	// is nil if no start has failed. Start, supervise and Shutdown use it one after the other, never concurrently.
 	stopped         <-chan struct{}
 	supervisors     sync.WaitGroup
 	stopSupervising context.CancelFunc
@@ -70,7 +69,7 @@ type Server struct {
 // Start starts a server on the directory and returns once it is ready. If the previous process was killed, Start
 // recovers the store. It fails with ErrInUse if another process is using the directory.
 //
-// If the server cannot write to its store because the disk is full or has failed, it accepts no more messages. It is
+// If the server cannot write to its store because the disk is full or broken, it stops accepting messages. It is
 // restarted as soon as the disk accepts writes; clients reconnect by themselves.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	if o.StartTimeout <= 0 {
@@ -102,11 +101,11 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 
 const (
 	failedStartTimeout = 10 * time.Second // maximum wait for the shutdown after a failed start
-	requestsTimeout    = 2 * time.Second  // maximum wait for running requests before a shutdown
+	requestsTimeout    = 2 * time.Second  // maximum wait for requests in progress before a shutdown
 )
 
 // run removes damaged files and starts a server. Consumers whose files were removed are recreated from checkpoints by
-// the processes that use them.
+// the processes using them.
 func (s *Server) run(ctx context.Context, opts *server.Options) error {
 	if err := s.awaitStopped(ctx); err != nil {
 		return err
@@ -117,8 +116,8 @@ func (s *Server) run(ctx context.Context, opts *server.Options) error {
 	return s.startOnce(ctx, opts)
 }
 
-// awaitStopped waits until the server from a failed start has stopped, because that server and a new one would write to
-// the same files.
+// awaitStopped waits until the server from a failed start has stopped, because otherwise it and the new server would
+// write to the same files.
 func (s *Server) awaitStopped(ctx context.Context) error {
 	if s.stopped == nil {
 		return nil
@@ -131,8 +130,8 @@ func (s *Server) awaitStopped(ctx context.Context) error {
 	}
 }
 
-// startOnce creates a server and waits until it is ready. If the start fails, startOnce stops the server. If stopping
-// takes a long time, it continues in the background.
+// startOnce creates a server and waits until it is ready. If that fails, startOnce stops the server. A slow stop
+// continues in the background.
 func (s *Server) startOnce(ctx context.Context, opts *server.Options) error {
 	srv, err := server.NewServer(opts)
 	if err != nil {
@@ -170,7 +169,7 @@ func (s *Server) startOnce(ctx context.Context, opts *server.Options) error {
 	return nil
 }
 
-// waitReady waits until the server is ready. It returns an error if the server fails or takes too long.
+// waitReady waits for the server to become ready. It returns an error if the server fails or takes too long.
 func (s *Server) waitReady(ctx context.Context, srv *server.Server, started <-chan struct{}) error {
 	timer := time.NewTimer(s.opts.StartTimeout)
 	defer timer.Stop()
@@ -196,8 +195,8 @@ func (s *Server) waitReady(ctx context.Context, srv *server.Server, started <-ch
 }
 
 // end waits for requests in progress, such as the creation of a stream, and then stops the server. If the server shut
-// down while it was creating a stream, that stream would never be closed. It would go on writing to its files even
-// after a restart.
+// down while creating a stream, that stream would never be closed and would go on writing to its files even after a
+// restart.
 func end(srv *server.Server) {
 	for deadline := time.Now().Add(requestsTimeout); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		info, err := srv.Jsz(nil)
@@ -220,7 +219,7 @@ func (o Options) server() (*server.Options, error) {
 		JetStream:              true,
 		StoreDir:               o.Dir,
 		SyncAlways:             !o.NoSync,
-		JetStreamMaxMemory:     64 << 20, // enough for the state of about 100,000 hosts; all other streams are on disk
+		JetStreamMaxMemory:     64 << 20, // enough for about 100,000 host states; all other streams are on disk
 		JetStreamMaxStore:      o.MaxBytes,
 		DisableJetStreamBanner: true,
 		MaxPayload:             maxPayload,
@@ -244,10 +243,9 @@ func (o Options) server() (*server.Options, error) {
 	return opts, nil
 }
 
-// errRestarting means that the server is being restarted.
 var errRestarting = errors.New("the embedded NATS server is restarting")
 
-// InProcessConn returns a connection that uses no socket. It fails during a restart.
+// InProcessConn returns a connection without a socket. It fails during a restart.
 func (s *Server) InProcessConn() (net.Conn, error) {
 	srv := s.current()
 	if srv == nil {
@@ -262,7 +260,7 @@ func (s *Server) current() *server.Server {
 	return s.srv
 }
 
-// Token returns the token that the server requires, or "" if it requires none.
+// Token returns the token required by the server, or "" if none is.
 func (s *Server) Token() string { return s.opts.Token }
 
 // URL returns the address for other processes, or "" if the server does not listen.
@@ -275,7 +273,7 @@ func (s *Server) URL() string {
 	return "nats://" + s.address
 }
 
-// Shutdown stops the server and waits until its files are closed or ctx is done. It may be called twice.
+// Shutdown stops the server and waits until its files are closed or ctx is done. Calling it twice is safe.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.once.Do(func() {
 		go func() {

@@ -152,7 +152,7 @@ func TestStart(t *testing.T) {
 	})
 }
 
-// BenchmarkStart measures the start of a server with an empty store, and the size of the heap afterwards.
+// BenchmarkStart measures how long a server with an empty store takes to start, and the heap size afterwards.
 func BenchmarkStart(b *testing.B) {
 	for b.Loop() {
 		s, err := Start(testContext(b), Options{Dir: b.TempDir(), Log: quiet})
@@ -233,8 +233,8 @@ func TestAFailedServerStopsBeforeTheNextStarts(t *testing.T) {
 	end(s.current())
 }
 
-// TestAStreamBeingCreatedIsClosed stops servers while they are creating a stream. TestMain detects streams that were
-// not closed.
+// TestAStreamBeingCreatedIsClosed stops servers while they are creating a stream. TestMain detects any stream left
+// open.
 func TestAStreamBeingCreatedIsClosed(t *testing.T) {
 	t.Parallel()
 	for range 5 {

@@ -10,10 +10,9 @@ import (
 )
 
 const (
-	// How often the server is checked, and restarted if it is broken.
+	// How often the server is checked and, if broken, restarted.
 	checkInterval = time.Second
-	// Number of bytes that the disk must accept before a restart. It is enough for a message of the maximum size and
-	// its overhead.
+	// Number of bytes the disk must accept before a restart: enough for a message of the maximum size and its overhead.
 	probeBytes = 2 << 20
 )
 
@@ -32,11 +31,11 @@ func (s *Server) Ready() error {
 	return nil
 }
 
-// Broken returns a channel that is closed once the server can no longer store messages. From then on, the server
-// acknowledges no messages. After a restart, Broken returns a new channel.
+// Broken returns a channel that is closed once the server can no longer store messages. From then on, the server does
+// not acknowledge any. After a restart, Broken returns a new channel.
 func (s *Server) Broken() <-chan struct{} { return s.log.writeFailed() }
 
-// supervise restarts the server whenever a write has failed, until ctx is done. The server itself never retries a store
+// supervise restarts the server after every failed write, until ctx is done. The server itself never retries a store
 // after a failed write.
 func (s *Server) supervise(ctx context.Context) {
 	tick := time.NewTicker(checkInterval)
@@ -66,12 +65,12 @@ func (s *Server) supervise(ctx context.Context) {
 	}
 }
 
-// errReplaced means that the directory's path now refers to another directory.
+// errReplaced means that the path now leads to a different directory.
 var errReplaced = errors.New("this path now leads to another disk or directory")
 
-// checkDirectory fails with errReplaced if the directory is no longer the one that Start locked. This happens if the
-// directory's disk was unmounted, or if another disk was mounted over it. A server started there would find no streams,
-// and would create them on the wrong disk.
+// checkDirectory fails with errReplaced if the directory is no longer the one locked by Start. This happens if the
+// directory's disk was unmounted or another disk was mounted over it. A server started there would find no streams and
+// create them on the wrong disk.
 func (s *Server) checkDirectory() error {
 	held, err := s.lock.Stat()
 	if err != nil {
@@ -83,7 +82,7 @@ func (s *Server) checkDirectory() error {
 	return nil
 }
 
-// restart stops the server and starts a new one, if the directory is still the same and its disk accepts writes.
+// restart stops the server and starts a new one if the directory is still the same and its disk accepts writes.
 func (s *Server) restart(ctx context.Context) error {
 	if err := s.checkDirectory(); err != nil {
 		return err
@@ -99,7 +98,7 @@ func (s *Server) restart(ctx context.Context) error {
 	old := s.srv
 	s.srv = nil
 	if addr, err := net.ResolveTCPAddr("tcp", s.address); err == nil && s.address != "" {
-		opts.Port = addr.Port // keep the port, even a random one: other processes know it
+		opts.Port = addr.Port // keep the port, even a random one, because other processes know it
 	}
 	s.mu.Unlock()
 	if old != nil {

@@ -21,8 +21,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fullVariable is set in the environment of the process that runs the test. The test needs its own process, because the
-// file size limit that simulates a full disk applies to the whole process.
+// fullVariable is set in the environment of the process that runs the test. The test needs its own process because the
+// file size limit, which simulates a full disk, applies to the whole process.
 const fullVariable = "NATSD_TEST_FULL"
 
 // testTimeout guards against a hang.
@@ -42,7 +42,7 @@ func TestAServerRecoversFromAFullDisk(t *testing.T) {
 		}
 		return
 	}
-	signal.Ignore(syscall.SIGXFSZ) // otherwise a write beyond the limit ends the process
+	signal.Ignore(syscall.SIGXFSZ) // otherwise a write beyond the limit kills the process
 	s := start(t, Options{Listen: "127.0.0.1:0", Token: "secret"})
 	address := s.URL()
 	nc, err := nats.Connect("", nats.InProcessServer(s), nats.Token("secret"), nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond))
@@ -105,7 +105,7 @@ func TestAServerRecoversFromAFullDisk(t *testing.T) {
 	}
 }
 
-// If a disk is mounted over the directory, or the directory's disk is unmounted, the path leads to another directory.
+// If a disk is mounted over the directory or the directory's disk is unmounted, the path leads to another directory.
 func TestAServerDoesNotRestartInAnotherDirectory(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "nats")
@@ -145,7 +145,7 @@ type lines chan string
 func (l lines) Write(line []byte) (int, error) {
 	select {
 	case l <- string(line):
-	default: // the test no longer reads them
+	default: // the test no longer reads the lines
 	}
 	return len(line), nil
 }

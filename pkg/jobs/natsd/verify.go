@@ -20,27 +20,27 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// Names of the server's files and directories. A stream's directory is jetstream/ACCOUNT/streams/NAME, and a consumer's
-// directory is obs/NAME in its stream's directory.
+// Names of the server's files and directories. A stream's directory is jetstream/ACCOUNT/streams/NAME; a consumer's
+// directory is obs/NAME within it.
 const (
 	metaFile      = "meta.inf" // configuration, as JSON
 	sumFile       = "meta.sum" // its checksum
-	stateFile     = "o.dat"    // position of a consumer
+	stateFile     = "o.dat"    // a consumer's position
 	consumersDir  = "obs"
 	messagesDir   = "msgs" // blocks of messages
 	blockSuffix   = ".blk"
 	indexFile     = "index.db" // state of all blocks, in messagesDir
-	objectsPrefix = "OBJ_"     // of streams that hold the originals
+	objectsPrefix = "OBJ_"     // prefix of streams that hold originals
 	streamsLevels = "jetstream/*/streams/*"
 )
 
-// removeDamaged checks the configurations of all streams and consumers, and the saved positions of the consumers. It
-// removes those that are damaged, so that their owners recreate them. Messages stay: a recreated stream takes over the
-// messages in its directory. removeDamaged must run while no server uses the directory.
+// removeDamaged checks the configurations of all streams and consumers, and the consumers' saved positions. It removes
+// damaged ones so that their owners recreate them. Messages stay: a recreated stream takes over the messages in its
+// directory. removeDamaged must run while no server is using the directory.
 //
-// The server checks less. If it cannot decode a consumer's configuration, it stops the consumer's whole stream ("stream
-// is offline"). It uses a consumer's configuration without comparing the checksum, and allocates as much memory for a
-// consumer's saved position as the damaged file claims to need.
+// The server's own checks are weaker. If it cannot decode a consumer's configuration, it stops the consumer's whole
+// stream ("stream is offline"). It uses that configuration without comparing the checksum, and for a consumer's saved
+// position it allocates as much memory as the damaged file claims to need.
 func (s *Server) removeDamaged() error {
 	streams, err := filepath.Glob(filepath.Join(globEscape(s.opts.Dir), filepath.FromSlash(streamsLevels)))
 	if err != nil {
@@ -65,7 +65,7 @@ func globEscape(path string) string {
 func (s *Server) checkStream(dir string) error {
 	name := filepath.Base(dir)
 	if strings.HasPrefix(name, ".") {
-		return nil // deleted; the server removes it
+		return nil // deleted; the server removes the rest
 	}
 	switch err := checkConfig[server.FileStreamInfo](dir, name); {
 	case errors.Is(err, errNewer):
@@ -93,10 +93,10 @@ func (s *Server) checkStream(dir string) error {
 	return nil
 }
 
-// checkBlocks removes a stream's index if the sequence number of a message is damaged. Without the index, the server
-// compares all messages with their checksums. It then drops the damaged message and all messages after it in the same
-// block. With the index, the server would trust the damaged number, and would allocate memory for all sequence numbers
-// up to it until the process is killed.
+// checkBlocks removes a stream's index if a message's sequence number is damaged. Without the index, the server
+// compares all messages with their checksums, and drops the damaged message and all later ones in the same block. With
+// the index, it would trust the damaged number and allocate memory for all sequence numbers up to it until the process
+// is killed.
 //
 // The stream of originals is not checked, because its blocks may take up hundreds of gigabytes.
 func (s *Server) checkBlocks(dir, stream string) error {
@@ -135,8 +135,8 @@ const (
 	maxSequenceGap = 1 << 24 // above what a block can hold, and still cheap for the server
 )
 
-// hasPlausibleSequences returns false if a sequence number in a block of messages is far above the previous one. It
-// accepts a block that ends in the middle of a message, because the server detects that by itself.
+// hasPlausibleSequences returns false if a sequence number in a message block is far above the previous one. It accepts
+// a block that ends in the middle of a message, since the server detects that by itself.
 func hasPlausibleSequences(path string) (bool, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -190,15 +190,15 @@ func (s *Server) checkConsumer(dir, stream, name string) error {
 	return err
 }
 
-// errDamaged means that a configuration is damaged. errNewer means that it has settings unknown to this version of
-// NATS.
+// errDamaged means that a configuration is damaged. errNewer means that it has settings this version of NATS does not
+// know.
 var (
 	errDamaged = errors.New("damaged")
 	errNewer   = errors.New("it was written by a newer version of NATS")
 )
 
-// checkConfig reads the configuration in a directory, verifies its checksum, and decodes it. The checksum is keyed with
-// the given name.
+// checkConfig reads a directory's configuration, verifies its checksum and decodes it. The checksum is keyed with the
+// given name.
 func checkConfig[Config any](dir, name string) error {
 	text, err := os.ReadFile(filepath.Join(dir, metaFile))
 	if err != nil {
@@ -237,7 +237,7 @@ func checkConfig[Config any](dir, name string) error {
 	return nil
 }
 
-// damagedIfMissing turns the error for a file that does not exist into errDamaged. It returns other errors unchanged.
+// damagedIfMissing converts the error for a nonexistent file to errDamaged. It returns other errors unchanged.
 func damagedIfMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %w", errDamaged, err)

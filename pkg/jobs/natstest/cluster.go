@@ -1,5 +1,5 @@
-// Package natstest runs clusters of NATS servers for tests. These are real servers with JetStream. Each runs in its own
-// process, and can be killed, stopped, paused and started again.
+// Package natstest runs clusters of NATS servers for tests. These are real servers with JetStream, each in its own
+// process, which can be killed, stopped, paused and started again.
 package natstest
 
 import (
@@ -18,13 +18,11 @@ type Cluster struct {
 	Servers []*Server
 }
 
-// Start runs a cluster of n servers and returns once each of them serves clients. The test's binary must call Main
-// before anything else.
+// Start runs a cluster of n servers and returns once all of them serve clients. The test binary must call Main first.
 func Start(t testing.TB, n int) *Cluster {
 	t.Helper()
 	c := &Cluster{t: t}
-	// Every address in 127.0.0.0/8 belongs to this machine. A random one per cluster avoids port conflicts between
-	// clusters.
+	// Every address in 127.0.0.0/8 belongs to this machine, and a random one per cluster avoids port conflicts.
 	host := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(250), rand.IntN(250), 1+rand.IntN(250))
 	var routes []string
 	for i := range n {
@@ -48,7 +46,7 @@ func Start(t testing.TB, n int) *Cluster {
 	return c
 }
 
-// URL returns the cluster's address for clients: the addresses of all servers, separated by commas.
+// URL returns the cluster's address for clients: the comma-separated addresses of all servers.
 func (c *Cluster) URL() string {
 	urls := lists.Map(c.Servers, func(s *Server) string { return s.URL })
 	return strings.Join(urls, ",")

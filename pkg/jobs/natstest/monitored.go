@@ -17,7 +17,7 @@ const (
 	NotStoring                // it has no JetStream
 )
 
-// Monitored starts a NATS server in this process, and stops it when the test ends. It returns the address of the
+// Monitored starts a NATS server in this process and stops it when the test ends. It returns the address of the
 // server's monitoring endpoint, "http://127.0.0.1:port".
 func Monitored(t *testing.T, storing Storing) string {
 	t.Helper()

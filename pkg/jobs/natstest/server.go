@@ -15,7 +15,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// startTimeout bounds the start of a server.
+// startTimeout is the time limit for starting a server.
 const startTimeout = 40 * time.Second
 
 // Server is one server in a cluster.
@@ -38,10 +38,10 @@ type process struct {
 	ended chan struct{} // closed when the process has exited
 }
 
-// Dir returns the directory with the server's stored data.
+// Dir returns the server's storage directory.
 func (s *Server) Dir() string { return s.config.Dir }
 
-// Start starts the server again with its stored data, and returns once it serves clients.
+// Start restarts the server with its stored data and returns once it serves clients.
 func (s *Server) Start() {
 	s.t.Helper()
 	s.Launch()
@@ -99,11 +99,10 @@ func (s *Server) wait() {
 	}
 }
 
-// Kill kills the server, so that it cannot shut down cleanly. It does nothing if the server is not running.
+// Kill kills the server without letting it shut down cleanly. It does nothing if the server is not running.
 func (s *Server) Kill() { s.signal(syscall.SIGKILL) }
 
-// Stop shuts the server down cleanly and waits until it has exited. The server first hands over the streams that it
-// leads.
+// Stop shuts the server down cleanly and waits until it has exited. The server first hands over the streams it leads.
 func (s *Server) Stop() { s.signal(syscall.SIGTERM) }
 
 func (s *Server) signal(sig syscall.Signal) {
@@ -116,7 +115,7 @@ func (s *Server) signal(sig syscall.Signal) {
 		return
 	}
 	_ = p.cmd.Process.Signal(sig)
-	_ = p.cmd.Process.Signal(syscall.SIGCONT) // a paused server must be resumed so that it can end
+	_ = p.cmd.Process.Signal(syscall.SIGCONT) // resume a paused server so that it can exit
 	select {
 	case <-p.ended:
 	case <-time.After(startTimeout):
@@ -124,11 +123,11 @@ func (s *Server) signal(sig syscall.Signal) {
 	}
 }
 
-// Pause freezes the server, as if its machine were swapping or the network were cut: its connections stay open, but it
+// Pause freezes the server, as if its machine were swapping or the network were down: its connections stay open, but it
 // sends nothing.
 func (s *Server) Pause() { s.send(syscall.SIGSTOP) }
 
-// Resume lets a paused server continue. The server does not know that it was paused.
+// Resume lets a paused server continue. The server does not notice that it was paused.
 func (s *Server) Resume() { s.send(syscall.SIGCONT) }
 
 func (s *Server) send(sig syscall.Signal) {
@@ -143,8 +142,7 @@ func (s *Server) send(sig syscall.Signal) {
 	}
 }
 
-// envServer is the environment variable that holds a server's configuration. If it is set, the test's binary runs that
-// server.
+// envServer is the environment variable with a server's configuration. If it is set, the test binary runs that server.
 const envServer = "SLUICE_TEST_NATS_SERVER"
 
 // config is a server's configuration.
@@ -192,12 +190,12 @@ func serve(data string) error {
 	if err != nil {
 		return fmt.Errorf("making server %s: %w", c.Name, err)
 	}
-	srv.Start() // handles signals: SIGTERM terminates the process cleanly
+	srv.Start() // handles signals: SIGTERM causes a clean exit
 	if !srv.ReadyForConnections(startTimeout) {
 		return fmt.Errorf("server %s is not ready", c.Name)
 	}
 	fmt.Println("ready")
-	// The server also ends when its standard input is closed, so that it does not outlive a test that was killed.
+	// The server also exits when its standard input is closed, so that it does not outlive a killed test.
 	_, err = io.Copy(io.Discard, os.Stdin)
 	srv.Shutdown()
 	return err

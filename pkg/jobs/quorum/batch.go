@@ -11,14 +11,14 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Maximum size in bytes of all messages that the server sends in response to one request.
+// Maximum total size of the messages the server sends in response to one request, in bytes.
 const batchBytes = 4 << 20
 
 // Each calls f with the messages on a subject, page by page in stream order, until f fails. The subject may contain
-// wildcards. Each starts at the sequence `from` and ends at the newest message that the leader knows at the time of the
-// call. `size` is the maximum number of messages in a page, at most 1,000. Pages are read from any server; messages
-// that a lagging server does not have yet are read from the leader. Messages that are removed during the call may be
-// missing. The stream must allow direct gets.
+// wildcards. Each starts at sequence `from` and ends at the newest message the leader has at the time of the call.
+// `size` is the maximum number of messages per page, at most 1,000. Pages are read from any server; messages still
+// missing on a lagging server are read from the leader. Messages removed during the call may be missing. The stream
+// must allow direct gets.
 func (r Reader) Each(ctx context.Context, subject string, from uint64, size int, f func(page []*jetstream.RawStreamMsg) error) error {
 	last, err := r.Last(ctx, subject)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
@@ -64,13 +64,13 @@ func (r Reader) page(ctx context.Context, subject string, from uint64, size int)
 }
 
 // LastOfEach returns the last message on each matching subject. The given subjects may contain wildcards, but together
-// must match at most 1,000 subjects of the stream. The messages may come from a lagging server. The stream must allow
+// must match at most 1,000 of the stream's subjects. The messages may come from a lagging server. The stream must allow
 // direct gets.
 func (r Reader) LastOfEach(ctx context.Context, subjects []string) ([]*jetstream.RawStreamMsg, error) {
 	return r.batch(ctx, batchRequest{LastForEach: subjects})
 }
 
-// batchRequest is the server's request format for reading several messages.
+// batchRequest is the server's format for requesting several messages.
 type batchRequest struct {
 	Sequence    uint64   `json:"seq,omitempty"`
 	NextFor     string   `json:"next_by_subj,omitempty"`

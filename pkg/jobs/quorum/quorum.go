@@ -1,4 +1,4 @@
-// Package quorum is a client for replicated NATS clusters. It retries requests while a stream has no leader, and reads
+// Package quorum is a client for replicated NATS clusters. It retries requests while a stream has no leader and reads
 // data that a majority of the servers has agreed on. With a single server, it costs nothing extra.
 package quorum
 
@@ -25,8 +25,8 @@ var (
 	ErrReplicas = errors.New("more replicas than servers")
 )
 
-// DefaultTimeout is how long a request is retried by default. A leader election takes four to nine seconds, and twice
-// as long after a split vote.
+// DefaultTimeout is how long to retry a request by default. A leader election takes four to nine seconds, and twice as
+// long after a split vote.
 const DefaultTimeout = 20 * time.Second
 
 // Parameters of retries.
@@ -38,8 +38,8 @@ const (
 )
 
 // Retry calls f, each time with a new deadline, until f succeeds or fails with a permanent error. If ctx is done or the
-// timeout has passed before that, Retry fails with ErrUnavailable. f must be idempotent: if a response is lost, the
-// request may already have been performed.
+// timeout passes first, Retry fails with ErrUnavailable. f must be idempotent: if a response is lost, the request may
+// already have been performed.
 func Retry(ctx context.Context, timeout time.Duration, f func(ctx context.Context) error) error {
 	whole, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -78,7 +78,7 @@ const (
 	codeStoreNotCreated   = 10049 // for example if a stream with the same name was deleted a moment ago
 )
 
-// IsTransient reports whether a retry of the failed request may succeed.
+// IsTransient reports whether retrying the failed request may succeed.
 func IsTransient(err error) bool {
 	for _, passing := range []error{
 		nats.ErrNoResponders, jetstream.ErrNoStreamResponse, nats.ErrTimeout, nats.ErrDisconnected, nats.ErrConnectionReconnecting,

@@ -87,8 +87,8 @@ func TestIsTransient(t *testing.T) {
 	}
 }
 
-// replicas simulates a cluster whose servers have different data. It starts a server without JetStream, and the test
-// provides the answers.
+// replicas simulates a cluster whose servers hold different data. It starts a server without JetStream and answers
+// requests from `answers`.
 func replicas(t *testing.T, answers map[string]func(body []byte) []*nats.Msg) Reader {
 	t.Helper()
 	srv, err := server.NewServer(&server.Options{DontListen: true, NoLog: true, NoSigs: true})
@@ -157,8 +157,7 @@ func TestSyncMakesADisconnectedLeaderCatchUp(t *testing.T) {
 	}
 }
 
-// stored simulates a message in the response to a request for several messages. `before` is the sequence of the message
-// before it.
+// stored simulates a message in the response to a batch request. `before` is the sequence of the previous message.
 func stored(sequence, before uint64) *nats.Msg {
 	return &nats.Msg{Header: nats.Header{
 		"Nats-Subject": {"a"}, "Nats-Sequence": {fmt.Sprint(sequence)}, "Nats-Last-Sequence": {fmt.Sprint(before)},
@@ -175,7 +174,7 @@ func missing() *nats.Msg { return &nats.Msg{Header: nats.Header{"Status": {"404"
 func TestEachAsksTheLeaderForWhatAReplicaLacks(t *testing.T) {
 	t.Parallel()
 	r := replicas(t, map[string]func([]byte) []*nats.Msg{
-		// The leader has the messages 3, 7 and 9. The replica that answers has only 3.
+		// The leader has messages 3, 7 and 9. The replica that answers has only 3.
 		"STREAM.MSG.GET.S": func(body []byte) []*nats.Msg {
 			var ask getRequest
 			if err := json.Unmarshal(body, &ask); err != nil || ask.LastFor == "" && ask.Sequence <= 3 {
@@ -233,7 +232,7 @@ func TestAnAnswerThatWasLostIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// If a server loses the leadership while it stores a message, it may keep treating the message's id as being stored.
+// If a server loses the leadership while it is storing a message, it may treat the message's id as in flight forever.
 func TestAMessageWhoseIDIsStuckIsStoredUnderAnother(t *testing.T) {
 	t.Parallel()
 	var tries atomic.Int32
@@ -258,8 +257,8 @@ func TestAMessageWhoseIDIsStuckIsStoredUnderAnother(t *testing.T) {
 	}
 }
 
-// Another process may have created a stream through another server. The server that is asked may then report first that
-// the name is in use, and then that the stream does not exist.
+// Another process may have created a stream through another server. The server asked may then first report that the
+// name is in use and then that the stream does not exist.
 func TestAStreamThatAServerHasYetToHearOf(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32

@@ -10,8 +10,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Reader reads single messages in a stream from the stream's leader. The client library's direct get may be answered by
-// a lagging replica that does not have recently acknowledged messages yet.
+// Reader reads single messages from a stream's leader. The client library's direct get may be answered by a lagging
+// replica that does not have recently acknowledged messages yet.
 type Reader struct {
 	JS      jetstream.JetStream
 	Stream  string
@@ -35,15 +35,15 @@ func (r Reader) At(ctx context.Context, sequence uint64) (*jetstream.RawStreamMs
 }
 
 // Sync ensures that earlier answers from the leader were not outdated. It returns once a majority of the servers has
-// confirmed the leader. Without Sync, a leader that was cut off may return old data for up to ten seconds. After Sync,
-// a message that was not found does not exist. `unused` must be a subject of the stream that never has messages.
+// confirmed the leader. Otherwise, a leader that was cut off may return old data for up to ten seconds. After Sync, a
+// message that was not found does not exist. `unused` must be one of the stream's subjects that never has messages.
 func (r Reader) Sync(ctx context.Context, unused string) error {
 	return Retry(ctx, r.timeout(), func(ctx context.Context) error {
 		stream, err := r.JS.Stream(ctx, r.Stream)
 		if err != nil {
 			return StreamError(r.Stream, err)
 		}
-		// Purging an empty subject changes nothing, but it is a write, so a majority must agree.
+		// Purging an empty subject changes nothing, but as a write it needs a majority's agreement.
 		return stream.Purge(ctx, jetstream.WithPurgeSubject(unused))
 	})
 }
@@ -55,7 +55,7 @@ func (r Reader) timeout() time.Duration {
 	return DefaultTimeout
 }
 
-// getRequest is the server's request format for reading one message.
+// getRequest is the server's format for requesting one message.
 type getRequest struct {
 	Sequence uint64 `json:"seq,omitempty"`
 	LastFor  string `json:"last_by_subj,omitempty"`

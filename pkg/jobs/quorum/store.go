@@ -11,15 +11,15 @@ import (
 )
 
 // stuckTimeout is how long Store retries while the server answers that a message with the same id is being stored.
-// After that, the message counts as lost: a server that loses the leadership of a stream may forget a message but
-// remember its id. It then refuses the id for the whole duplicate window.
+// After that, the message counts as lost: a server that loses a stream's leadership may forget a message but remember
+// its id, and then refuse that id for the whole duplicate window.
 const stuckTimeout = 10 * time.Second
 
 // Store writes a message to a stream. The id makes retries idempotent; it must be unique within the stream's duplicate
 // window. If a server has forgotten a message but not its id, Store writes the message under another id after
-// stuckTimeout. The stream contains the message twice if the first one appears after all. Store fails with
-// ErrStreamLost if there is no such stream, with ErrUnavailable once `timeout` (0: DefaultTimeout) has passed, and with
-// the server's error if the server refuses the message.
+// stuckTimeout. If the first one appears after all, the stream contains the message twice. Store fails with
+// ErrStreamLost if the stream does not exist, with ErrUnavailable once `timeout` (0: DefaultTimeout) has passed, and
+// with the server's error if the server refuses the message.
 func Store(ctx context.Context, js jetstream.JetStream, timeout time.Duration, stream, id string, msg *nats.Msg, opts ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
 	return store(ctx, js, timeout, stuckTimeout, stream, id, msg, opts...)
 }
@@ -60,7 +60,7 @@ func StreamError(stream string, err error) error {
 	return err
 }
 
-// WrongSequence reports whether a write failed because the subject's last message is not the expected one.
+// WrongSequence reports whether a write failed because the subject's last message was not the expected one.
 func WrongSequence(err error) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||

@@ -9,12 +9,12 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// joinTimeout is how long Ensure retries to create a stream after errors that may be temporary. For example, a server
-// may not have joined the cluster yet, or the files of a deleted stream may still exist.
+// joinTimeout is how long Ensure retries to create a stream after possibly temporary errors. For example, a server may
+// not have joined the cluster yet, or a deleted stream's files may still exist.
 const joinTimeout = 5 * time.Second
 
-// Ensure creates the stream, or updates its configuration if it exists. `created` reports whether the stream is new. It
-// may be false for a new stream if a response from the server was lost. Ensure never lowers the number of replicas and
+// Ensure creates the stream, or updates its configuration if it exists. `created` reports whether the stream is new,
+// but may be false for a new stream if a server's response was lost. Ensure never lowers the number of replicas and
 // never changes the first sequence. It fails with ErrReplicas if the cluster has too few servers.
 func Ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamConfig) (stream jetstream.Stream, created bool, err error) {
 	began := time.Now()
@@ -32,7 +32,7 @@ func Ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamCon
 	return stream, created, nil
 }
 
-// isTransientCode reports whether a request that was refused with this code may succeed a moment later.
+// isTransientCode reports whether a request refused with this code may succeed a moment later.
 func isTransientCode(code jetstream.ErrorCode) bool {
 	return code == codeNoPeers || code == codeStoreNotCreated || code == jetstream.JSErrCodeStreamNotFound
 }
@@ -55,13 +55,13 @@ func ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamCon
 	}
 	have := old.CachedInfo().Config
 	cfg.FirstSeq = have.FirstSeq
-	// Never lower the replicas: one process with a different setting must not reduce the redundancy for all.
+	// Never lower the number of replicas: one process with a different setting must not reduce everyone's redundancy.
 	cfg.Replicas = max(cfg.Replicas, have.Replicas)
 	stream, err := js.UpdateStream(ctx, cfg)
 	return stream, false, err
 }
 
-// replicasError adds a hint about the number of servers to the server's error about replicas.
+// replicasError adds a hint about the number of servers to the server's replica error.
 func replicasError(err error, replicas int) error {
 	var api *jetstream.APIError
 	if !errors.As(err, &api) {
