@@ -92,8 +92,8 @@ func parseReply(reply, chunk string) (Question, Fault) {
 	return q, ""
 }
 
-// isCopied reports whether the question copies a part of the chunk: a sequence of units (see the function units) with a
-// total weight of at least copiedWeight.
+// isCopied reports whether the question copies a part of the chunk: a sequence of units (see units) with a total weight
+// of at least copiedWeight.
 func isCopied(question, chunk string) bool {
 	q, text := units(question), " "+strings.Join(units(chunk), " ")+" "
 	from, weight := 0, 0

@@ -1,5 +1,5 @@
 // Package service gives measurements access to a running Sluice: queries, agents, datasources, chunks and uploads. It
-// is a thin layer over the client package. It has no pointers and no features that measurements do not need.
+// is a thin layer over the client package. It uses no pointers and offers only what measurements need.
 package service
 
 import (
