@@ -277,7 +277,7 @@ func (x *Extractor) ask(ctx context.Context, req Request, t task) (none sandbox.
 	return x.askNext(ctx, req, t)
 }
 
-// askNext waits until it is the turn of the request's workspace and then passes the request to a child.
+// askNext waits for the turn of the request's workspace and then passes the request to a child.
 func (x *Extractor) askNext(ctx context.Context, req Request, t task) (none sandbox.Answer, err error) {
 	f, size, err := openDocument(req.Path)
 	if err != nil {

@@ -134,11 +134,10 @@ func (p *panicking) ReadAt(b []byte, _ int64) (int, error) {
 	return copy(b, "some text"), io.EOF
 }
 
-// openedFiles keeps the files that the function descriptors creates from being garbage collected, which would close
-// them.
+// openedFiles keeps the files created by descriptors from being garbage collected, which would close them.
 var openedFiles []*os.File
 
-// descriptors lists the open file descriptors of the process that are below maxOpenedFiles.
+// descriptors lists the process's open file descriptors below maxOpenedFiles.
 func descriptors() string {
 	var open []string
 	for fd := range uintptr(maxOpenedFiles) {

@@ -143,8 +143,8 @@ func failure(err error) string {
 	return "recognising its text failed"
 }
 
-// minSure is the mean confidence from which the first result for a page is accepted. Below it, the page may be turned
-// or in another script.
+// minSure is the minimum mean confidence for accepting the first result for a page. Below it, the page may be turned or
+// in another script.
 const minSure = 0.75
 
 // page recognises the text of one page. If the result is doubtful, page tries again with the orientation and the script
@@ -195,8 +195,8 @@ func (r *recognition) page(ctx context.Context, number int) (scan.Page, error) {
 	return second, nil
 }
 
-// picture lets a child process make the picture of a page. It does not wait for a free child as Extract does. The
-// number of these children is limited all the same, because every page waits for its turn before it is recognised.
+// picture lets a child process make the picture of a page. It does not wait for a free child as Extract does. Their
+// number is limited all the same, because every page waits for its turn before it is recognised.
 func (r *recognition) picture(ctx context.Context, number, turn int) (*os.File, error) {
 	f, size, err := openDocument(r.req.Path)
 	if err != nil {

@@ -96,7 +96,7 @@ func preamble(p *format.Parser, r *reader) error {
 }
 
 const (
-	sample              = 200       // maximum number of lines that are read ahead to find the separator
+	sample              = 200       // maximum number of lines to read ahead to find the separator
 	sampleBytes         = 1 << 20   // number of bytes after which no more lines are read ahead
 	maxSampleFieldLines = 50        // maximum number of lines of a quoted field while reading ahead
 	maxRecordLines      = 500       // maximum number of lines of a quoted field; a longer field counts as an unclosed quotation mark

@@ -110,7 +110,7 @@ func fitsLibrary(a *ooxml.Package, main string) bool {
 	return total <= maxLibraryBytes
 }
 
-// maxLibraryBytes is the maximum unpacked size, in bytes, of a document that is read with the docx library. Larger
+// maxLibraryBytes is the maximum unpacked size, in bytes, of a document read with the docx library. Larger
 // documents are read as a stream.
 const maxLibraryBytes = 64 << 20
 

@@ -79,7 +79,7 @@ func (r *reader) readNotes(rels []ooxml.Relation) error {
 	return nil
 }
 
-// emit emits the notes whose keys are in `keys`, except notes that have already been emitted.
+// emit emits the notes whose keys are in `keys`, except notes already emitted.
 func (n *notes) emit(keys []string, emit func(domain.Block) error) error {
 	for _, key := range keys {
 		blocks := n.blocks[key]

@@ -21,7 +21,7 @@ type style struct {
 
 const bodyOutline = 10
 
-// maxStyles is the maximum number of styles that are kept. maxBasedOn is the maximum length of a chain of base styles.
+// maxStyles is the maximum number of styles kept. maxBasedOn is the maximum length of a chain of base styles.
 const (
 	maxStyles  = 20_000
 	maxBasedOn = 12

@@ -66,7 +66,7 @@ func (w *walker) address(n *html.Node) string {
 	return u.String()
 }
 
-// linksIn returns the links in an element whose text is read with the method inline.
+// linksIn returns the links in an element whose text is read with inline.
 func (w *walker) linksIn(n *html.Node) []domain.BlockLink {
 	var b strings.Builder
 	var links []domain.BlockLink

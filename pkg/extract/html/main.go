@@ -11,8 +11,8 @@ import (
 // mainContent emits a page's main content and returns false if there was nothing to emit. `page` is the page's source,
 // or "" if the page is too large for the article extractor.
 //
-// Content is everything in the page's main region except menus and similar parts; see the method surroundings. If the
-// page declares itself an article, the article extractor selects blocks from this content.
+// Content is everything in the page's main region except menus and similar parts; see surroundings. If the page
+// declares itself an article, the article extractor selects blocks from this content.
 func (p *reader) mainContent(doc *html.Node, page string, f *pageFacts, visible int) (bool, error) {
 	t := weigh(doc)
 	region := t.region(doc)

@@ -15,7 +15,7 @@ type pageTree struct {
 	weights  map[*html.Node]weight
 	total    clearWeight         // weight of the whole page
 	headings map[string]bool     // text of the headings, as lettersOf returns it
-	lists    map[*html.Node]bool // results of the method contents
+	lists    map[*html.Node]bool // cached results of the contents method
 }
 
 type weight struct {

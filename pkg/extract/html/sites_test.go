@@ -24,7 +24,7 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// The minimum amount of the main regions of documentation sites that must be extracted.
+// Minimum shares of documentation sites' main regions that must be extracted.
 const (
 	minBlockRecall = 0.995 // share of all headings and blocks of a site
 	minTokenF1     = 0.98  // mean over sampledPages pages of all sites, and of each site's sample

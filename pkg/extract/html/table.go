@@ -328,7 +328,7 @@ func (w *walker) emitRows(rows []gridRow) {
 	}
 }
 
-// narrow is like the method texts, but if a cell spans several columns, only the first of them has its text.
+// narrow is like texts, but if a cell spans several columns, only the first of them has its text.
 func (r gridRow) narrow(texts []string) []string {
 	out := slices.Clone(texts)
 	for i := 1; i < len(out); i++ {

@@ -21,7 +21,7 @@ const (
 	maxMailNesting = 4        // maximum nesting depth of messages and attachments
 	maxMailParts   = 1000     // maximum number of parts in a message, including nested messages
 	maxMultiparts  = 20       // maximum nesting depth of multipart bodies
-	maxAttachments = 100      // maximum number of attachments that are read
+	maxAttachments = 100      // maximum number of attachments to read
 	maxMailHeader  = 64 << 10 // maximum size of a message's header in bytes; the rest is ignored
 	maxAddresses   = 2 << 10  // maximum size of an address line, in bytes
 )

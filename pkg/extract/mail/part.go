@@ -96,8 +96,8 @@ func (m *reader) split(part mimePart) []mimePart {
 }
 
 // root returns the main part of a multipart/related body, such as the page of a web archive. The start parameter may
-// name this part. Otherwise it is the first HTML part or, without one, the first text part. If there is no such part,
-// root returns nil.
+// name this part. Otherwise it is the first HTML part or, if there is none, the first text part. If there is no such
+// part, root returns nil.
 func (m *reader) root(part mimePart, nesting int) (*mimePart, error) {
 	mediaType, params := part.mediaType()
 	switch {

@@ -41,7 +41,7 @@ func wide(s string) []byte {
 }
 
 const (
-	// maxEntries is the maximum number of streams and storages of a file.
+	// maxEntries is the maximum number of streams and storages in a file.
 	maxEntries = 50_000
 	// maxNesting is the nesting depth from which attached messages are skipped. Package mail would not read them
 	// either.

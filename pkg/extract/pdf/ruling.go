@@ -234,7 +234,7 @@ func borders(at []float64) []float64 {
 	return out
 }
 
-// nearest returns the index of the element of `places` that is nearest to the position `at`.
+// nearest returns the index of the element of `places` nearest to the position `at`.
 func nearest(places []float64, at float64) int {
 	best, d := 0, math.Inf(1)
 	for i, p := range places {

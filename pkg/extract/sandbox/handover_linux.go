@@ -29,7 +29,7 @@ func (h *handover) files() []*os.File { return []*os.File{h.child} }
 func (h *handover) started() { _ = h.child.Close() }
 
 func (h *handover) close() {
-	_ = h.child.Close() // fails if the method started has already closed it
+	_ = h.child.Close() // fails if started has already closed it
 	_ = h.parent.Close()
 }
 

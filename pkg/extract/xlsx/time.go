@@ -19,8 +19,8 @@ type sheetTime struct {
 	hour       int
 	minute     int
 	second     int
-	fraction   int     // fraction of a second, in units of the last digit that is shown
-	total      float64 // seconds since the first day, rounded to the digits that are shown
+	fraction   int     // fraction of a second, in units of the last digit shown
+	total      float64 // seconds since the first day, rounded to the digits shown
 	hasHalf    bool    // whether the format has a 12-hour clock
 	showsClock bool
 }

@@ -23,7 +23,7 @@ const (
 const maxRecovered = 64 << 20
 
 // recoverParts opens a container that has lost its directory. The directory is at the end, so it is missing from
-// uploads and downloads that were cut off. The parts are found by their local headers and repacked; the last one may be
+// truncated uploads and downloads. The parts are found by their local headers and repacked; the last one may be
 // incomplete.
 func recoverParts(p *format.Parser, cause error) (*zip.Reader, error) {
 	what := p.Formats.PackedNames() + " file"

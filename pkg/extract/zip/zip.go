@@ -181,7 +181,7 @@ func (a *Archive) Read(name string) ([]byte, error) {
 }
 
 // Walk unpacks a part and scans it along the way. It returns an error only if the document cannot be read any further.
-// If only this part is damaged, the error is in the scanner's field Damage, where `take` can check it. If the part is
+// If only this part is damaged, the error is in the scanner's Damage field, where `take` can check it. If the part is
 // missing, Walk returns nil without calling `take`.
 func (a *Archive) Walk(name string, take func(sc *xmlscan.Scanner)) error {
 	r, err := a.Open(name)

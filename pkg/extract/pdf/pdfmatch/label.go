@@ -22,7 +22,7 @@ func (w *window) findLabels() {
 }
 
 // nearestLabel searches the pages for token i, which is part of a label. It returns the node for the occurrence nearest
-// to the label's value. If there is none, the field `from` of the result is -1.
+// to the label's value. If there is none, the result's `from` is -1.
 func (w *window) nearestLabel(i int, value node) node {
 	best, least := node{token: int32(i), from: -1}, math.Inf(1)
 	of := w.glyphOf(value.from)

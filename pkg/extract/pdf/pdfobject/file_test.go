@@ -28,7 +28,7 @@ func deflated(s string) string {
 	return b.String()
 }
 
-// content returns the data of the stream that the entry Data of the catalogue refers to.
+// content returns the data of the stream under the catalogue's Data entry.
 func content(t *testing.T, data []byte) string {
 	t.Helper()
 	f, err := Open(data, false)

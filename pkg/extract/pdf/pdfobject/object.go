@@ -111,7 +111,7 @@ func (t *Scanner) value() Token {
 	return v
 }
 
-// streamEnd returns the end of a stream. It trusts the declared length if the keyword endstream follows there.
+// streamEnd returns the end of a stream. It trusts the declared length if the endstream keyword follows there.
 // Otherwise the stream ends at the next endstream.
 func (f *File) streamEnd(start int, length Token) int {
 	n := f.resolve(length)

@@ -216,8 +216,8 @@ func objectHead(data []byte) (number, gen uint32, start int, ok bool) {
 	return number, gen, end, ok
 }
 
-// scanPacked adds the objects in object streams, except those whose number the scan method has already found. If
-// several object streams contain the same number, the object in the last stream wins.
+// scanPacked adds the objects in object streams, except those whose number scan has already found. If several object
+// streams contain the same number, the object in the last stream wins.
 func (f *File) scanPacked() {
 	found := slices.SortedFunc(maps.Keys(f.scanned), func(a, b uint32) int { return cmp.Compare(f.scanned[b].at, f.scanned[a].at) })
 	for _, n := range found {

@@ -51,7 +51,7 @@ type interpreter struct {
 	shapes   int     // filled shapes with curves
 }
 
-// graphics is the graphics state that the operators q and Q save and restore.
+// graphics is the graphics state that the q and Q operators save and restore.
 type graphics struct {
 	ctm                           matrix
 	font                          *pdffont.Font

@@ -27,7 +27,7 @@ type spot struct {
 }
 
 // elevation is the height and size of a glyph relative to most glyphs in its line. It has only two bytes, to fit into
-// the unused bytes of the struct spot.
+// unused bytes of spot.
 type elevation struct {
 	rise  int8 // distance above the line's baseline, in 1/elevationSteps of its font size
 	scale int8 // glyph's size minus the line's, in 1/elevationSteps of the line's font size

@@ -2,7 +2,7 @@
 //
 // It walks the page tree, interprets content streams and builds words and lines from the positions of glyphs. Package
 // pdfobject finds, decrypts and unpacks the objects, and package pdffont decodes the fonts. The objects are values of
-// the library ledongthuc/pdf, which panics on unexpected input; this package recovers from its panics. It cannot
+// the ledongthuc/pdf library, which panics on unexpected input; this package recovers from its panics. It cannot
 // recover from fatal runtime errors, such as running out of memory; the caller must contain them. Only package pdf
 // imports this package.
 package pdftext
@@ -101,8 +101,8 @@ type pageRef struct {
 	above *pageAttributes
 }
 
-// pageAttributes holds the attributes that pages inherit. All pages of one node share them. To look them up through the
-// parents of each page would be slow, because every lookup would read the node's long list of pages.
+// pageAttributes holds the attributes that pages inherit. All pages of one node share them. Looking them up through
+// each page's parents would be slow, because every lookup would read the node's long list of pages.
 type pageAttributes struct{ resources, mediaBox, cropBox, rotate pdf.Value }
 
 // forChildren returns the inherited attributes of the pages under a node.

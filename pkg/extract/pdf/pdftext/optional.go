@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	maxGroups  = 10_000 // maximum number of optional content groups that are read
+	maxGroups  = 10_000 // maximum number of optional content groups to read
 	maxMembers = 1_000  // maximum number of groups in a membership dictionary
 	maxLogic   = 32     // maximum nesting depth of a visibility expression
 )

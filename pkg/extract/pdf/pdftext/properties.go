@@ -16,7 +16,7 @@ type Properties struct {
 	Created, Modified                time.Time
 }
 
-const maxXMP = 1 << 20 // maximum size of the XMP metadata that is read, in bytes
+const maxXMP = 1 << 20 // maximum size of XMP metadata to read, in bytes
 
 // Properties reads the document information. Properties that it lacks come from the XMP metadata.
 func (d *Document) Properties() (p Properties) {
@@ -148,7 +148,7 @@ type OutlineItem struct {
 	Page  int // page index, from 0; -1 if the entry points to no page of the file
 }
 
-const maxOutline = 10_000 // maximum number of entries that are read
+const maxOutline = 10_000 // maximum number of entries to read
 
 // Outline lists the entries in the document's outline in reading order. It ignores loops in the links between entries.
 func (d *Document) Outline() (items []OutlineItem) {
