@@ -61,7 +61,7 @@ type Query struct {
 	VectorLimit int
 	Filter      Filter
 	// Prepared may hold the result of the engine's Prepare for the same query, from before Vector was known. It only
-	// makes the search faster, and never changes its result. The engine ignores it if it belongs to another query or is
+	// makes the search faster and never changes its result. The engine ignores it if it belongs to another query or is
 	// older than the last write.
 	Prepared Prepared
 }
@@ -158,7 +158,7 @@ type Index interface {
 	// rows.
 	Count(ctx context.Context, space Space, datasourceID string, generation uint64) (int64, error)
 
-	// DeleteGenerations removes the rows of the given generations. The generations may overlap, and may belong to
+	// DeleteGenerations removes the rows of the given generations. The generations may overlap and may belong to
 	// several datasources. Removing many in one call costs little more than removing one. Missing rows are not an
 	// error. A failed call may have removed some of the rows.
 	DeleteGenerations(ctx context.Context, space Space, which ...Generations) error

@@ -247,7 +247,7 @@ func BenchmarkOpen(b *testing.B) {
 	})
 }
 
-// cpuTime returns the processor time of this process. On a busy machine, it means more than the elapsed time.
+// cpuTime returns the CPU time of this process. On a busy machine, it means more than the elapsed time.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

@@ -105,8 +105,8 @@ func (x *Index) read(ctx context.Context, id index.Space, f func(store.View) err
 	return x.use(ctx, id, false, func(s *store.Space) error { return s.Read(ctx, f) })
 }
 
-// acquire returns an open space. After use, the caller must pass it to the method release. A missing space is created
-// if `create` is set.
+// acquire returns an open space. After use, the caller must pass it to release. A missing space is created if `create`
+// is set.
 func (x *Index) acquire(ctx context.Context, id index.Space, create bool) (*handle, error) {
 	key, err := keyOf(id)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // rowsPerDelete is the maximum number of rows deleted by one message. Rows are deleted by primary key, which all
-// servers support. The limit keeps a large deletion from blocking the server, and lets an interrupted one keep its
+// servers support. The limit keeps a large deletion from blocking the server and lets an interrupted one keep its
 // progress.
 const rowsPerDelete = 2048
 

@@ -20,7 +20,7 @@ import (
 // The hashes of filter.go find equal values, but cannot be compared by order. So a row also stores two things for each
 // metadata key. More hashes say which kinds of values the key has. Under orderKey, the metadata field holds the
 // smallest and the greatest value in each order, as hexadecimal texts that sort like the values. So expressions still
-// contain no user input, and do not depend on how a server compares JSON values.
+// contain no user input and do not depend on how a server compares JSON values.
 
 // Prefixes that distinguish these hashes.
 const (
@@ -193,8 +193,8 @@ func (o *ordered) add(key string, values []filter.Value) {
 	}
 }
 
-// addPrefixes adds a hash for each prefix of each text of a key. If there are too many, it adds only the hash
-// noPrefixes.
+// addPrefixes adds a hash for each prefix of each text of a key. If there are too many, it adds only the noPrefixes
+// hash.
 func (o *ordered) addPrefixes(key string, texts []string) {
 	all := make(map[string]bool)
 	for _, text := range texts {

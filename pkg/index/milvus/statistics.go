@@ -31,7 +31,7 @@ const (
 )
 
 // Lifetime of cached counts of rows and words. It is short for small datastores, where counting is cheap and a few rows
-// make a difference. When it is over, the counts are refreshed in the background. Meanwhile, queries use the old
+// make a difference. Once it has passed, the counts are refreshed in the background. Meanwhile, queries use the old
 // counts, but for at most staleMaxAge. Counts for an empty datastore are never reused. If this process changes a space,
 // the space's counts are discarded.
 const (

@@ -56,7 +56,7 @@ func (l *Query) keepWeightiest(n int) {
 	l.lists, l.names = lists, names
 }
 
-// Fill sets the fields Lexical, Terms and Counts of the given hits. `slots` holds their slots in ascending order.
+// Fill sets Lexical, Terms and Counts of the given hits. `slots` holds their slots in ascending order.
 func (l *Query) Fill(hits []index.Hit, slots []uint32) {
 	var all []int                     // counts of all hits, consecutively
 	from := make([]int, len(l.lists)) // per list: start of the search for the next slot

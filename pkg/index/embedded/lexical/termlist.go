@@ -297,7 +297,7 @@ func (t *TermList) encodeDense(buf *listBuilder, slots uint32) {
 	t.blockStart[windows*windowBlocks] = uint32(t.Postings)
 }
 
-// listBuilder collects the postings of a list, and numbers their kinds in order of appearance.
+// listBuilder collects the postings of a list and numbers their kinds in order of appearance.
 type listBuilder struct {
 	slots   []uint32
 	numbers []uint32 // kind of each slot's posting

@@ -305,7 +305,7 @@ func (s *Space) writeMissingCodes(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// The table "listed" contains the slots in IVF lists, in the format of the table "live". If the state has no IVF, its
+// The "listed" table contains the slots in IVF lists, in the format of the "live" table. If the state has no IVF, its
 // content is meaningless.
 
 const listedTable = `CREATE TABLE IF NOT EXISTS listed (
@@ -313,7 +313,7 @@ const listedTable = `CREATE TABLE IF NOT EXISTS listed (
 	bits  BLOB NOT NULL
 )`
 
-// storeListed replaces the content of the table "listed".
+// storeListed replaces the content of the "listed" table.
 func storeListed(ctx context.Context, tx *sql.Tx, listed bitmap.Bitmap) error {
 	for _, statement := range []string{listedTable, `DELETE FROM listed`} {
 		if _, err := tx.ExecContext(ctx, statement); err != nil {

@@ -51,7 +51,7 @@ func TestLargeDeletionsTakeSeveralCommits(t *testing.T) {
 	for _, source := range []string{"a", "absent", "b", "c"} {
 		rest = append(rest, deletionOf(index.Generations{DatasourceID: source, Below: 5}))
 	}
-	for _, want := range []int{3, 1, 0} { // "absent" has no rows, and shares a commit with the next one
+	for _, want := range []int{3, 1, 0} { // "absent" has no rows and shares a commit with the next one
 		var err error
 		if rest, err = s.deleteRows(t.Context(), rest); err != nil {
 			t.Fatal(err)

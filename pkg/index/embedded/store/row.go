@@ -84,7 +84,7 @@ func storedGeneration(g uint64) int64 { return int64(g ^ 1<<63) }
 
 func loadedGeneration(v int64) uint64 { return uint64(v) ^ 1<<63 }
 
-// storedRow is a row in the table "rows".
+// storedRow is a row in the "rows" table.
 type storedRow struct {
 	index.Row
 	slot     uint32
@@ -122,7 +122,7 @@ func (s *storedRow) checksum() int64 {
 	return int64(crc32.Update(sum, checksum.Table, s.metadata))
 }
 
-// scanRow reads a row with the columns rowColumns and verifies its checksum. It does not decode the metadata.
+// scanRow reads a row with the columns in rowColumns and verifies its checksum. It does not decode the metadata.
 func scanRow(scan func(...any) error) (*storedRow, error) {
 	s := &storedRow{}
 	var generation int64

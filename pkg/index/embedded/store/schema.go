@@ -21,7 +21,7 @@ const (
 )
 
 // schema creates a space's tables. SQLite does not detect damaged content, so each blob ends with a CRC-32C, and each
-// row has one in the column sum.
+// row has one in the "sum" column.
 const schema = `
 CREATE TABLE state (
 	id      INTEGER PRIMARY KEY CHECK (id = 1),

@@ -35,7 +35,7 @@ type Snapshot struct {
 	locations    slotfile.View
 }
 
-// stateBody is the content of the table "state", as JSON.
+// stateBody is the content of the "state" table, as JSON.
 type stateBody struct {
 	Format      int                         `json:"format"`
 	Model       string                      `json:"model"`

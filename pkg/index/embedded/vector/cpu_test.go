@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// processorTime returns the processor time used by this process.
+// processorTime returns the CPU time used by this process.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

@@ -170,7 +170,7 @@ func (f *Files) Publish(next *Set) {
 }
 
 // RenewCodes recomputes the centroid and all codes in new files if NeedsCodes returns true, that is, each time the
-// space has grown fourfold. This takes about ten seconds of processor time per million vectors, spread over several
+// space has grown fourfold. This takes about ten seconds of CPU time per million vectors, spread over several
 // goroutines. The caller must commit the set `next` and then call AdoptCodes.
 func (f *Files) RenewCodes(ctx context.Context, next *Set) error {
 	if !next.NeedsCodes() {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/slotfile"
 )
 
-// unit returns a random vector of unit length. All these vectors lie around a common centre, and vary most in the first
+// unit returns a random vector of unit length. All these vectors lie around a common centre and vary most in the first
 // dimensions.
 func unit(r *rand.Rand, dimensions int) []float32 {
 	out := make([]float32, dimensions)

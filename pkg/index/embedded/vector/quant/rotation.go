@@ -9,7 +9,7 @@ import (
 // Number of passes in a rotation.
 const rotationPasses = 4
 
-// rotation is a random rotation of vectors of one length, in several passes. Each pass flips random signs, and then
+// rotation is a random rotation of vectors of one length, in several passes. Each pass flips random signs and then
 // multiplies sections of the vector by Hadamard matrices. The sizes of the sections are the powers of two that add up
 // to the vector's length. The largest section is at the front in even passes and at the back in odd ones, so that each
 // component is mixed with all others.
