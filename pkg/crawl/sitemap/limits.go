@@ -15,8 +15,8 @@ type Limits struct {
 	Bytes int64
 	// Entries is the maximum number of addresses, including those that the site rejects. Default: 5 million.
 	Entries int
-	// Time is the maximum duration of the discovery, after which no further file is read. Default: 45 minutes. This is less
-	// than the time limit of a job; a job that exceeded its limit would start from the beginning.
+	// Time is the maximum duration of the discovery, after which no further file is read. Default: 45 minutes. This is
+	// less than the time limit of a job; a job that exceeded its limit would start from the beginning.
 	Time time.Duration
 }
 
