@@ -40,7 +40,7 @@ const (
 )
 
 // Read reads an archive to its end and passes the content to the sink. If sink is nil, Read only verifies the archive.
-// It uses a few megabytes of memory, whatever the archive's size. The error is a DamagedError if the archive is
+// A few megabytes of memory are enough for an archive of any size. The error is a DamagedError if the archive is
 // damaged, ErrNewer if this program is too old to read it, and an AbortedError if the backup was aborted. Originals
 // that were lost before the backup was written cause no error: the report lists them.
 func Read(ctx context.Context, r io.Reader, o Options, sink Sink) (Report, error) {

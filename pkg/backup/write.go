@@ -27,8 +27,8 @@ type Content struct {
 	// Each calls f for every original in the catalog copy, with the id of its datasource. It stops at the first error from
 	// f and returns it.
 	Each func(ctx context.Context, f func(datasourceID string, o domain.Original) error) error
-	// Open opens an original. If opening or reading it fails with an error for which Lost returns a reason, the backup
-	// records the original as lost and continues. Any other error makes the backup fail.
+	// Open opens an original. Errors from opening or reading it go to Lost. If Lost returns a reason, the backup records
+	// the original as lost and continues; otherwise the backup fails.
 	Open func(ctx context.Context, key string) (io.ReadCloser, error)
 	// Lost returns ReasonMissing or ReasonDamaged if the error means that the original is lost, and "" otherwise.
 	Lost func(error) string
@@ -41,8 +41,8 @@ type Content struct {
 // Number of bytes copied at a time. The rate limit applies to each such block.
 const blockSize = 256 << 10
 
-// Write writes an archive. It uses a few megabytes of memory, whatever the size of the content. If it fails, the output
-// is not a valid archive; if possible, Write ends it with the reason.
+// Write writes an archive, using a few megabytes of memory for content of any size. If it fails, the output is not a
+// valid archive; if possible, Write ends it with the reason.
 func Write(ctx context.Context, w io.Writer, c Content) (report Report, err error) {
 	sums, err := os.CreateTemp(c.TempDir, "sums-")
 	if err != nil {

@@ -38,8 +38,8 @@ const (
 	maxProduct = 100
 )
 
-// Boost is a rule that gives each document a factor between 1 and Factor, by which Apply changes the document's score.
-// The factor depends on the document's values of the metadata key Key. It is 1 if the document has no such value.
+// Boost is a rule that gives each document a factor between 1 and Factor; Apply changes the document's score by this
+// factor. The factor depends on the document's values of the metadata key Key, and is 1 if it has no such value.
 type Boost struct {
 	Type   Type
 	Key    string // metadata key, as in filters

@@ -10,8 +10,8 @@ import (
 // ErrTooLarge means that a body exceeds its limit.
 var ErrTooLarge = errors.New("the body is larger than its limit")
 
-// NewReader returns a reader that reads at most `limit` bytes of r. If r has more, reading fails with ErrTooLarge,
-// whereas io.LimitReader would report io.EOF.
+// NewReader returns a reader that reads at most `limit` bytes of r. If r has more, reading fails with ErrTooLarge. A
+// reader from io.LimitReader would report io.EOF instead.
 func NewReader(r io.Reader, limit int64) io.Reader { return &reader{r: r, left: limit} }
 
 type reader struct {

@@ -14,8 +14,8 @@ func (c *Catalog) Statements(into map[string]bool) {
 	}
 }
 
-// Plan returns the steps by which the engine would run the statement, whatever its arguments. PostgreSQL is told to
-// avoid table scans where it can.
+// Plan returns the engine's query plan for the statement, one string per step. PostgreSQL is told to avoid table scans
+// where it can.
 func (c *Catalog) Plan(ctx context.Context, text string) (steps []string, err error) {
 	args := strings.Count(text, "?")
 	if !c.db.IsShared() {

@@ -118,5 +118,5 @@ func rowLabel(text string) string {
 	return strings.TrimRight(text, ": ")
 }
 
-// joinContext joins two parts of a context, either of which may be empty, and truncates the result to `limit` bytes.
+// joinContext joins two parts of a context and truncates the result to `limit` bytes. Either part may be empty.
 func joinContext(a, b string, limit int) string { return oneLine(appendTo(a, b), limit) }

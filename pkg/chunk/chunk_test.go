@@ -436,8 +436,8 @@ func checkRuns(t *testing.T, full string, c domain.Chunk) {
 	}
 }
 
-// covered returns the offset in the document at which the text of a chunk ends. White space between blocks may differ,
-// and a repeated table header is ignored.
+// covered returns where the text of a chunk ends in the document. White space between blocks may differ, and a repeated
+// table header is ignored.
 func covered(t *testing.T, full string, c domain.Chunk) int {
 	t.Helper()
 	for _, candidate := range []string{c.Text, afterFirstLine(c.Text)} {

@@ -204,7 +204,7 @@ func (p *packer) fits(b domain.Block, s piece) bool {
 }
 
 // begin starts a chunk with the piece, which is at `offset` in the document's text. If the piece is a table row below
-// the header, the chunk begins with the header, provided that both fit.
+// the header and both fit, the chunk begins with the header.
 func (p *packer) begin(b domain.Block, s piece, offset int) {
 	p.cur = draft{offset: offset, page: b.Page, sheet: b.Sheet, headingsOnly: true}
 	if h := p.header; b.Kind == domain.BlockTableRow && h != nil && h.seen && h.tokens+s.tokens <= p.opts.MaxTokens {

@@ -16,9 +16,9 @@ const (
 	wrappedCharactersUnspaced = 20
 )
 
-// Sentences splits a text into sentences like analysis.Sentences, except that it joins lines that were wrapped within a
-// sentence, and keeps the number of a list item or of a table-of-contents entry with the text after it. It runs in
-// linear time.
+// Sentences splits a text into sentences like analysis.Sentences, with two differences. It joins lines that were
+// wrapped within a sentence, and it keeps the number of a list item or table-of-contents entry with the text after it.
+// It runs in linear time.
 func Sentences(text string) []analysis.Span {
 	var out []analysis.Span
 	lineStart := 0 // start of the last line of the last sentence in out

@@ -25,8 +25,7 @@ const maxDocument = 10 << 20
 // Maximum length of a line in a list of web addresses, in bytes.
 const maxLine = 8 << 10
 
-// fields lists the JSON fields that may contain each property of a document, in the order in which they are tried. Dots
-// separate nested field names.
+// fields lists, for each property of a document, the JSON fields to try in order. Dots separate nested field names.
 type fields struct {
 	text, name, id, source, metadata []string
 }
@@ -42,7 +41,8 @@ func defaultFields() fields {
 	}
 }
 
-// listFields lists the JSON fields in which exports keep lists. The items are documents, or objects with further lists.
+// listFields are the JSON fields that contain the lists of an export. The items are documents, or objects with further
+// lists.
 var listFields = []string{"documents", "datasources", "datastores", "data", "items", "results", "records", "pages"}
 
 // errUnusable is a fault in a single document. The import continues with the others.

@@ -44,7 +44,7 @@ func (w *ConnectionFlags) Flags(cmd *cobra.Command) {
 type Endpoint struct {
 	Address string // such as http://127.0.0.1:8080
 	Key     string // "" if none was found
-	KeyFile string // file in which the key was expected
+	KeyFile string // file that should have contained the key
 	Config  config.Config
 }
 
@@ -91,7 +91,7 @@ func loopback(address string) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// AddressOf returns the URL at which local processes reach the service that listens on SLUICE_ADDR.
+// AddressOf returns the local URL of the service that listens on SLUICE_ADDR.
 func AddressOf(c config.Config) (string, error) {
 	addr := cmp.Or(c.Addr, DefaultAddr)
 	host, port, err := net.SplitHostPort(addr)

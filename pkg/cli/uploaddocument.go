@@ -123,8 +123,8 @@ func digestOf(parts ...any) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// upsert uploads several texts in one request, in which the service rejects invalid texts individually. If the service
-// rejects the whole request, upsert uploads the texts one by one: they may be too large together, or an older version
+// upsert uploads several texts in one request. The service then rejects invalid texts individually. If the service
+// rejects the whole request, upsert uploads the texts one by one: together they may be too large, or an older version
 // of the service may reject all texts because of one.
 func (s *upload) upsert(ctx context.Context, docs []*document) ([]uploadResult, error) {
 	if len(docs) == 0 {

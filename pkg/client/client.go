@@ -36,8 +36,9 @@ func WithHTTP(h *http.Client) Option { return func(s *sender) { s.http = h } }
 // default is 6, which takes about eight seconds unless the service asks for longer pauses.
 func WithAttempts(n int) Option { return func(s *sender) { s.attempts = max(1, n) } }
 
-// WithIdleTimeout sets the time without any data sent or received after which a request fails with [ErrIdleTimeout].
-// The default is five minutes. Quiet streams do not time out, because the service sends a comment every 15 seconds.
+// WithIdleTimeout sets how long a request may go without sending or receiving data before it fails with
+// [ErrIdleTimeout]. The default is five minutes. Quiet streams do not time out, because the service sends a comment
+// every 15 seconds.
 func WithIdleTimeout(d time.Duration) Option { return func(s *sender) { s.idleTimeout = d } }
 
 // WithMaxBody sets the maximum size, in bytes, of a JSON answer and of one event in a stream. The default is 64 MiB.

@@ -62,8 +62,8 @@ func (c *Client) ExplainQuery(ctx context.Context, id string, q DatastoreQuery) 
 		c.endpoints.QueryDatastore)
 }
 
-// QueryWithFacets is like QueryDatastore, but also counts documents by the values of the metadata keys in q.Facets, at
-// least one of which is required.
+// QueryWithFacets is like QueryDatastore, but also counts documents by the values of the metadata keys in q.Facets. At
+// least one key is required.
 func (c *Client) QueryWithFacets(ctx context.Context, id string, q DatastoreQuery) (*FacetedFragments, error) {
 	return postByID[QueryDatastoreParams, DatastoreQuery, FacetedFragments](withOptions(ctx, requestOptions{read: true}), id, nil, q, c.endpoints.QueryDatastore)
 }

@@ -39,8 +39,8 @@ func (w *waits) option() client.Option {
 	})
 }
 
-// lossyServer starts a proxy for the service. For requests for which `lose` returns true, the service executes the
-// request, but the proxy breaks the connection instead of responding.
+// lossyServer starts a proxy for the service. If `lose` returns true for a request, the service executes it, but the
+// proxy breaks the connection instead of responding.
 func lossyServer(t *testing.T, lose func(*http.Request) bool) string {
 	t.Helper()
 	behind, err := url.Parse(os.Getenv("SLUICE_URL"))
@@ -172,7 +172,8 @@ func TestASearchIsRepeatedWithoutAKeyOfItsOwn(t *testing.T) {
 	}
 }
 
-// serve starts a server that calls the functions in turn, one per request, and the last one for all further requests.
+// serve starts a server that answers requests with the functions in turn, and all further requests with the last
+// function.
 func serve(t *testing.T, answers ...http.HandlerFunc) string {
 	t.Helper()
 	var turn atomic.Int64

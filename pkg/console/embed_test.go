@@ -67,7 +67,7 @@ type embedded struct {
 	agent string
 }
 
-// embed creates a web site with this page body, in which %[1]s stands for the service's address and %[2]s for the
+// embed creates a web site with a page that has this body. %[1]s stands for the service's address, %[2]s for the
 // agent's id.
 func embed(t *testing.T, body string, answers http.HandlerFunc) *embedded {
 	t.Helper()

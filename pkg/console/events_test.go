@@ -106,8 +106,8 @@ func TestLostEventsAreCaughtUp(t *testing.T) {
 	c.until(`document.querySelector('.counts').innerText.includes('Searchable: 6')`)
 }
 
-// TestOnlyRetryableUploadsAreSentAgain drops a file that no service would accept and one for which the service has no
-// room at the moment.
+// TestOnlyRetryableUploadsAreSentAgain drops a file that no service would accept, and a file that the service has no
+// room for at the moment.
 func TestOnlyRetryableUploadsAreSentAgain(t *testing.T) {
 	t.Parallel()
 	s := start(t)

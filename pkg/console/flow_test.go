@@ -17,7 +17,7 @@ func TestFromAnEmptyServiceToACitedAnswer(t *testing.T) {
 
 	c.at("#/")
 	c.typeText("input[name=key]", "sk_wrong_0123456789\r")
-	c.waitVisible("[role=alert]") // the error, after which the user can try again
+	c.waitVisible("[role=alert]") // the error; the user can try again
 	c.clearField("input[name=key]")
 	c.typeText("input[name=key]", testKey+"\r")
 	c.waitVisible("ol.steps") // the next steps

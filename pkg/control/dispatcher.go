@@ -58,8 +58,8 @@ const (
 	// Delay before a job that the stream refused is published again. Other jobs overtake it.
 	refusedDelay = 30 * time.Second
 	// windowShare keeps part of the window free for other workspaces: a workspace with n jobs in the window gets another
-	// one only while more than windowShare*n slots are free. A single workspace can thus fill four fifths of the window, a
-	// second one four fifths of the rest, and so on. See admission.Options.Share.
+	// one only while more than windowShare*n slots are free. This lets a single workspace fill four fifths of the window,
+	// a second one four fifths of the rest, and so on. See admission.Options.Share.
 	windowShare = 0.25
 	// The stream may also hold Window/scanShare scan jobs, at least minScans. A few are enough, because each takes
 	// seconds.

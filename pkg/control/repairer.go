@@ -37,7 +37,7 @@ const (
 	repairPoll = time.Second
 	// Interval at which a running repair renews its claim.
 	repairBeat = 10 * time.Second
-	// Time without events after which a job that is not in the stream counts as lost. Until then, its last event may be in
+	// A job that is not in the stream counts as lost after this time without events. Until then, its last event may be in
 	// transit.
 	repairQuietTime = 15 * time.Second
 )

@@ -46,8 +46,8 @@ type Scheduler struct {
 }
 
 const (
-	// Interval at which the schedules are compared with the catalog. A lost schedule is restored within this time, a tenth
-	// of the shortest refresh interval.
+	// Interval between comparisons of the schedules with the catalog. A lost schedule is restored within this time, a
+	// tenth of the shortest refresh interval.
 	scheduleEvery = time.Minute
 	// Minimum pause between two comparisons, so that importing many web sites does not cause one comparison per site.
 	schedulePause = time.Second

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// Time limit for a group of sweeps. It is well below that of a round, so that hanging sweeps do not block later ones.
+	// Time limit for a group of sweeps. It is well below a round's limit, so that hanging sweeps do not block later ones.
 	sweepBound = time.Minute
 	// Delay of a sweep whose originals must stay for a backup.
 	holdDelay = 15 * time.Second

@@ -240,7 +240,7 @@ func (d *discovery) sitemapsOf(ctx context.Context, root *url.URL) error {
 }
 
 // followMovedRoot returns the new address of the site's root, or nil if the site has not moved. The site has moved if
-// its sitemaps list only pages in another place to which the root redirects. followMovedRoot then adds the new address
+// its root redirects to another place and its sitemaps list only pages there. followMovedRoot then adds the new address
 // to the scope and resets the results, so that the caller can read the sitemaps again.
 func (d *discovery) followMovedRoot(ctx context.Context) (*url.URL, error) {
 	if d.result.Refused[scope.RefusedHost]+d.result.Refused[scope.RefusedPath] == 0 {
@@ -270,7 +270,7 @@ func (d *discovery) followMovedRoot(ctx context.Context) (*url.URL, error) {
 	return a.url, nil
 }
 
-// usualLocations returns the usual locations of sitemaps, those in the root's own directory before the top level.
+// usualLocations returns the usual locations of sitemaps, starting with the root's own directory.
 func (d *discovery) usualLocations(root *url.URL) []string {
 	dirs := []string{"/"}
 	if dir := strings.TrimSuffix(scope.PathPrefix(root.EscapedPath()), "/") + "/"; dir != "/" {

@@ -107,8 +107,8 @@ func (e *Error) describe(host string) string {
 	return fmt.Sprintf("%s answered %d %s", host, e.StatusCode, http.StatusText(e.StatusCode))
 }
 
-// headersTooLarge is net/http's message for a response header larger than MaxResponseHeaderBytes, for which there is no
-// error type.
+// headersTooLarge is net/http's message for a response header larger than MaxResponseHeaderBytes. There is no error
+// type for it.
 const headersTooLarge = "server response headers exceeded"
 
 // classify converts an error from fetching u into an *Error. If the caller's ctx is done, it returns an error with ctx's

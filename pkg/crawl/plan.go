@@ -273,7 +273,7 @@ func (p *plan) start(it *planned) {
 	p.fetches.Go(func() { it.done <- p.fetch(it) })
 }
 
-// fetch fetches a page. It retries after errors for which a crawl would reschedule the job.
+// fetch fetches a page. It retries after the same errors as a crawl.
 func (p *plan) fetch(it *planned) planResult {
 	maxWait := planTimeout
 	for try := 1; ; {
@@ -316,7 +316,7 @@ func (p *plan) fetchOnce(it *planned) (r planResult) {
 	return r
 }
 
-// errorKind returns a short name for the kind of error, under which errors are counted.
+// errorKind returns a short name for the kind of error. Errors are counted by this name.
 func errorKind(err error) string {
 	var e *Error
 	switch {

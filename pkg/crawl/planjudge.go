@@ -206,7 +206,7 @@ func (p *plan) settle() error {
 	return nil
 }
 
-// address returns the page's address in the form in which the catalog compares pages with the same content.
+// address returns the page's address in the form that the catalog uses to compare pages with the same content.
 func (it *planned) address() domain.DatasourceConfig {
 	c := domain.DatasourceConfig{SourceURL: it.link.URL, Depth: it.link.Depth}
 	c.SetFinalURL(it.result.page.URL)

@@ -30,7 +30,7 @@ type testProxy struct {
 	*httptest.Server
 	to     string // host and port of the server
 	refuse int    // status of a refusal; 0 means to connect
-	only   string // path to which `refuse` applies; "" means all paths
+	only   string // `refuse` applies only to this path; "" means all paths
 	mu     sync.Mutex
 	asked  []string
 }
@@ -214,8 +214,8 @@ func TestAccessBehindAProxyDependsOnTheCheckedLookup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A hostile DNS server changes its answers over time. The page is checked with the first ones, and later ones must not
-	// change the result.
+	// A hostile DNS server changes its answers over time. The page is checked with the first answers, and later answers
+	// must not change the result.
 	const public, private = "93.184.215.14", "10.0.0.7"
 	for name, test := range map[string]struct {
 		responses [][]string

@@ -191,7 +191,7 @@ func mentionsScripts(noscript *html.Node) bool {
 	}
 }
 
-// appRoots are ids of the elements in which frameworks and templates build the page.
+// appRoots are ids of the elements that frameworks and templates fill with the page.
 var appRoots = map[string]bool{
 	"root": true, "app": true, "__next": true, "__nuxt": true, "__layout": true, "___gatsby": true, "svelte": true,
 	"sapper": true, "q-app": true, "react-root": true, "reactroot": true, "react-app": true, "react": true,
@@ -216,7 +216,7 @@ func isRoot(n *html.Node) bool {
 		!isWidget(n.Data)
 }
 
-// isWidget reports whether a custom element is only a small part of a page, by its name.
+// isWidget reports, judging by the name, whether a custom element is only a small part of a page.
 func isWidget(name string) bool {
 	for _, part := range []string{"cookie", "consent", "chat", "toast", "banner", "modal", "dialog", "analytics", "translate", "captcha"} {
 		if strings.Contains(name, part) {

@@ -32,7 +32,7 @@ type LocalSlots struct {
 
 	mu      sync.Mutex
 	hosts   map[string]*localHost
-	sweepAt int // number of hosts at which unused hosts are removed
+	sweepAt int // unused hosts are removed when there are this many hosts
 	lastID  uint64
 }
 

@@ -17,7 +17,8 @@ import (
 // the page.
 
 const (
-	// Maximum delay, in seconds, of a refresh that counts as a redirect. A page with a longer delay is meant to be read.
+	// Maximum delay, in seconds, of a refresh that counts as a redirect. With a longer delay, readers have time to read
+	// the page.
 	maxRefreshDelay = 30
 	// Maximum size, in bytes, of scripts and handlers that are searched for a redirect. Redirecting pages have short
 	// scripts.
@@ -104,7 +105,7 @@ func (l *softRedirects) readNoScript(text string) {
 	}
 }
 
-// redirectTarget returns the address to which the page redirects all visitors, or nil if it is meant to be read.
+// redirectTarget returns the address that the page sends all visitors to, or nil if the page has content to read.
 func (p *pageReader) redirectTarget(header http.Header, at *url.URL) *url.URL {
 	own := weburl.NewBase(at.String())
 	base := p.documentBase(own)

@@ -21,7 +21,7 @@ import (
 // Maximum number of bytes of an HTML page to parse for links and title. The page itself may be larger.
 const maxHTMLBytes = 8 << 20
 
-// sniffedBytes is the number of bytes from which net/http detects a content type.
+// net/http uses this many bytes to detect a content type.
 const sniffedBytes = 512
 
 // Number of bytes of a page searched for an encoding declaration if the header has none.
@@ -129,8 +129,8 @@ func (h *hop) store(req *http.Request, res *http.Response) error {
 	}
 }
 
-// recognise detects the kind of the body from its first bytes. It fails if such bodies have no text, so that the rest
-// is not downloaded.
+// recognise detects the kind of the body from its first bytes. It fails if this kind has no text, so that the rest is
+// not downloaded.
 func (h *hop) recognise(req *http.Request, res *http.Response, body io.Reader) (io.Reader, error) {
 	br := bufio.NewReaderSize(body, content.HeadBytes)
 	head, err := br.Peek(content.HeadBytes)

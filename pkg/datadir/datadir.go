@@ -1,6 +1,6 @@
-// Package datadir manages a service's data directory: the names in it, its lock, and the access file, with which
-// commands on the same machine reach the running service. The service and the operator's commands import it; it imports
-// no other package of the module.
+// Package datadir manages a service's data directory: the names in it, its lock, and the access file, which tells
+// commands on the same machine how to reach the running service. The service and the operator's commands import it; it
+// imports no other package of the module.
 package datadir
 
 import (

@@ -91,7 +91,7 @@ var ModelNames = []string{"llm_3_5_turbo", "llm_3_5_turbo_16k", "llm_4", "llm_4_
 // DefaultModelName is the model of an agent that names none.
 const DefaultModelName = "llm_3_5_turbo"
 
-// AgentPatch changes an agent. Fields that are nil change nothing.
+// AgentPatch changes an agent. Nil fields are left unchanged.
 type AgentPatch struct {
 	Name           *string
 	Description    *string

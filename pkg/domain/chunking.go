@@ -57,7 +57,7 @@ func (c Chunking) Check() []FieldError {
 	return faults
 }
 
-// ChunkingPatch changes a datastore's Chunking. Fields that are nil change nothing.
+// ChunkingPatch changes a datastore's Chunking. Nil fields are left unchanged.
 type ChunkingPatch struct {
 	TargetTokens *int
 	MaxTokens    *int

@@ -121,7 +121,7 @@ type DatasourceConfig struct {
 	SHA256    string   `json:"sha256,omitempty"`
 	CustomID  string   `json:"custom_id,omitempty"`
 	Question  string   `json:"question,omitempty"` // qa: the question; the content is the answer
-	// FileID is the File from which the datasource was created; see Datasource.FileID.
+	// FileID is the id of the datasource's File; see Datasource.FileID.
 	FileID string `json:"file_id,omitempty"`
 	// Chunking is the chunking of this datasource alone. It takes precedence over that of the datastore.
 	Chunking *FileChunking `json:"chunking,omitempty"`
@@ -165,7 +165,7 @@ type DatasourceConfig struct {
 	NamedByDocument bool `json:"named_by_document,omitempty"`
 }
 
-// WebPatch changes how web content is fetched from the next fetch on. Fields that are nil change nothing.
+// WebPatch changes how web content is fetched from the next fetch on. Nil fields are left unchanged.
 type WebPatch struct {
 	Refresh  *string
 	Include  *[]string
@@ -247,7 +247,7 @@ type ActiveDatasource struct {
 	MIMEType         string
 	SourceURL        string
 	FileName         string
-	FileID           string         // File from which it was created; "" if there is none
+	FileID           string         // id of its File; "" if there is none
 	Metadata         map[string]any // metadata set by the caller
 	Document         *DocumentInfo  // metadata found in the content; may be nil
 }

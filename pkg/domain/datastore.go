@@ -43,8 +43,8 @@ type SearchSettings struct {
 // Serving returns the place that serves readers.
 func (d Datastore) Serving() Place { return Place{Engine: d.Type, Model: d.EmbeddingModel} }
 
-// Places returns the places to which new content is written (see Place): the one that serves readers and the target of
-// a move in progress.
+// Places returns the places (see Place) that receive new content: the one that serves readers and the target of a move
+// in progress.
 func (d Datastore) Places() []Place {
 	if d.Move == nil {
 		return []Place{d.Serving()}
@@ -52,7 +52,7 @@ func (d Datastore) Places() []Place {
 	return []Place{d.Serving(), d.Move.To}
 }
 
-// DatastorePatch changes a datastore. Fields that are nil change nothing. Another Type or EmbeddingModel starts a move
+// DatastorePatch changes a datastore. Nil fields are left unchanged. Another Type or EmbeddingModel starts a move
 // (see Place), which replaces a move in progress. If they name the place that serves readers, a move in progress is
 // cancelled.
 type DatastorePatch struct {
@@ -65,8 +65,8 @@ type DatastorePatch struct {
 	OCRLanguages   *OCRLanguages  // of scans read from now on
 }
 
-// Destination returns the place (see Place) to which the patch moves the datastore. An engine or model that the patch
-// does not set stays the same. `named` is false if it sets neither.
+// Destination returns the place (see Place) that the patch moves the datastore to. If the patch does not set the engine
+// or the model, it stays the same. `named` is false if the patch sets neither.
 func (p DatastorePatch) Destination(d Datastore) (to Place, named bool) {
 	to = d.Serving()
 	assignIf(&to.Engine, p.Type)

@@ -58,7 +58,8 @@ type FileChunking struct {
 	OverlapTokens int `json:"overlap_tokens"`
 }
 
-// Chunking returns chunk sizes for the requested maximum. The ratio of target to maximum is that of the defaults.
+// Chunking returns chunk sizes for the requested maximum. The target has the same ratio to the maximum as in the
+// defaults.
 func (c FileChunking) Chunking() Chunking {
 	limit := min(c.MaxTokens, MaxChunkTokens)
 	return Chunking{TargetTokens: max(limit*DefaultChunkTokens/DefaultMaxChunkTokens, MinChunkTokens), MaxTokens: limit}
@@ -81,7 +82,7 @@ type VectorStoreOptions struct {
 	ExpiresDays int // days after the last activity; 0 means never
 }
 
-// VectorStorePatch changes a vector store. Fields that are nil change nothing.
+// VectorStorePatch changes a vector store. Nil fields are left unchanged.
 type VectorStorePatch struct {
 	Name        *string
 	Metadata    *map[string]string
@@ -118,8 +119,8 @@ func (o *Original) Owner() string {
 	return id
 }
 
-// FileID returns the id of the File from which the datasource was created, or "". If the datasource was restored from
-// the job log, Config.FileID is empty, and FileID returns the owner of the original instead.
+// FileID returns the id of the datasource's File, or "". If the datasource was restored from the job log, Config.FileID
+// is empty, and FileID returns the owner of the original instead.
 func (d *Datasource) FileID() string {
 	if d.Config.FileID != "" || d.Type != TypeFile {
 		return d.Config.FileID

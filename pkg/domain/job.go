@@ -77,7 +77,7 @@ type SiteScope struct {
 	Root     string   `json:"root"` // only its host and path prefix are in scope, with any scheme
 	Include  []string `json:"include,omitempty"`
 	Exclude  []string `json:"exclude,omitempty"`
-	MaxDepth int      `json:"max_depth"` // maximum depth at which links are followed
+	MaxDepth int      `json:"max_depth"` // links are followed up to this depth
 	Follow   bool     `json:"follow"`    // false if the pages come from a sitemap and links are not followed
 }
 
@@ -137,7 +137,7 @@ type Event struct {
 	Crawl  *CrawlSpec `json:"crawl,omitempty"`
 	Chunks int64      `json:"chunks,omitempty"` // synched
 	Bytes  int64      `json:"bytes,omitempty"`  // synched: text bytes
-	// EmbedTokens, in synched events, is the number of tokens for which this run computed new embeddings.
+	// EmbedTokens, in synched events, counts the tokens that this run computed new embeddings for.
 	EmbedTokens int64  `json:"embed_tokens,omitempty"`
 	MIMEType    string `json:"mime_type,omitempty"` // synched: detected type of the content
 	// Document, in synched events, describes the content and how it was read.

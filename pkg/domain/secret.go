@@ -20,7 +20,7 @@ const MinSecretBytes = 12
 // Secrets are the operator's secrets, which have no recognisable form. The zero value has none.
 type Secrets struct{ known []string } // longest first
 
-// NewSecrets returns a Secrets with those of the given secrets that have at least MinSecretBytes bytes.
+// NewSecrets returns a Secrets with the given secrets, except those shorter than MinSecretBytes.
 func NewSecrets(secrets ...string) Secrets {
 	known := slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return len(s) < MinSecretBytes })
 	slices.SortFunc(known, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // one may contain another

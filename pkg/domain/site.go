@@ -215,8 +215,8 @@ func (s SiteScope) LeftOutReason(why, address string) string {
 }
 
 // IsBetterThan reports whether to keep this page rather than another one with the same content. A page fetched without
-// a redirect is better than one that redirects, and the target of a redirect better than its source. Otherwise the page
-// with fewer links from the root is better, or else the one with the shorter address.
+// a redirect is better than a page that redirects, and the target of a redirect is better than its source. Otherwise
+// the page with fewer links from the root is better, or else the page with the shorter address.
 func (c DatasourceConfig) IsBetterThan(than DatasourceConfig) bool {
 	leads, target := c.FinalURL == than.SourceURL, than.FinalURL == c.SourceURL
 	switch {

@@ -29,7 +29,7 @@ type SourceSpan struct {
 	Rectangles []PageRectangle `json:"-"`
 }
 
-// SourceSpans returns a range of a source's text as spans, each of which is contiguous in the document's text. If the
+// SourceSpans returns a range of a source's text as spans. Each span is contiguous in the document's text. If the
 // location in the document is unknown, there is a single span. `index` is the source's index in the answer's sources.
 func SourceSpans(source Fragment, index int, in TextRange) []SourceSpan {
 	span := SourceSpan{Source: index, Citation: source.Citation, In: in, Text: source.Text[in.Start:in.End]}

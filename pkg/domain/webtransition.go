@@ -115,7 +115,7 @@ func (d *Datasource) storeFetch(f *Fetched) {
 	c.TextHash, c.Sketch, c.LinksKnown = f.TextHash, slices.Clone(f.Sketch), f.LinksKnown
 }
 
-// SetFinalURL records the address from which the page was finally fetched, if redirects led there.
+// SetFinalURL records the final address of a fetch if it was redirected.
 func (c *DatasourceConfig) SetFinalURL(address string) {
 	c.FinalURL = ""
 	if address != c.SourceURL {

@@ -130,8 +130,8 @@ func limitsStorage(limits domain.Limits) bool {
 	return limits[domain.MetricStoredBytes] > 0 || limits[domain.MetricStoredChunks] > 0
 }
 
-// checkChunks fails if the workspace has reached its chunk limit. Below the limit it may add content of any size, and
-// thereby exceed the limit, because the number of chunks is known only after the content has been read.
+// checkChunks fails if the workspace has reached its chunk limit. A workspace below the limit may add content of any
+// size, even if that exceeds the limit, because the number of chunks is unknown until the content has been read.
 func checkChunks(limits domain.Limits, chunks int64) error {
 	if limit := limits[domain.MetricStoredChunks]; limit > 0 && chunks >= limit {
 		return limitReached("chunks", limit, chunks)

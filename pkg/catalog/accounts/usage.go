@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// MonthOf returns the month (UTC) in which uses at the time t are counted.
+// MonthOf returns the month (UTC) that uses at the time t count towards.
 func MonthOf(t time.Time) string { return t.UTC().Format("2006-01") }
 
 // Count adds uses to the account's counters for the current month (UTC), either all or none. Negative numbers take back
@@ -65,8 +65,7 @@ func Count(ctx context.Context, t *db.Tx, a domain.Account, month string, uses m
 
 // Admit counts one agent query. If the workspace or the key has reached its query limit or token limit, Admit counts
 // nothing and fails with domain.CodeUsageLimit. It checks and counts in one step, so the query limit also holds for
-// concurrent callers. A query can exceed the token limit, because nobody knows how many tokens it takes before it is
-// answered.
+// concurrent callers. A query may exceed the token limit, because its number of tokens is unknown until it is answered.
 func (c *Accounts) Admit(ctx context.Context, a domain.Account) error {
 	return c.db.Update(ctx, "counting a query", func(t *db.Tx) error {
 		month := MonthOf(c.db.Now())

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// placeB is the place (engine and embedding model) to which the tests move their datastores. placeC is a third place.
+// The test's datastores move to placeB (an engine and an embedding model). placeC is a third place.
 var (
 	placeB = domain.Place{Engine: domain.EngineMilvus, Model: "model-2"}
 	placeC = domain.Place{Engine: domain.EngineMilvus, Model: "model-3"}
@@ -48,7 +48,7 @@ func finish(w *world.World, moveID string) bool {
 	return switched
 }
 
-// sweptPlaces maps each place in which a sweep of the whole datastore is queued to the sweep's Below: the sweep deletes
+// sweptPlaces returns the queued sweeps of the whole datastore: for each place, the sweep's Below. The sweep deletes
 // generations lower than this.
 func sweptPlaces(w *world.World) map[domain.Place]uint64 {
 	w.T.Helper()

@@ -8,13 +8,13 @@ import (
 )
 
 // Lock acquires or renews the lock for answering a question in the conversation. It returns false if another holder has
-// the lock. Questions are thus answered one after another, even by several processes, and an answer can refer to
+// the lock. The lock ensures that even several processes answer questions one after another, so an answer can refer to
 // earlier ones. A lock that is neither renewed nor released expires after `ttl`. Like Lease, Lock uses the process's
 // clock.
 //
-// A conversation can be locked before it is stored, so the order also holds for several first questions at the same
-// time. The lock determines only the order of answers: if a holder has lost it, its answer is still stored, after the
-// messages already there.
+// A conversation can be locked before it is stored, so this also works if several first questions arrive at the same
+// time. The lock only determines the order of answers. If a holder has lost the lock, its answer is still stored, after
+// the messages already there.
 func (c *Store) Lock(ctx context.Context, conversationID, holder string, ttl time.Duration) (taken bool, err error) {
 	err = c.db.Update(ctx, "locking a conversation", func(t *db.Tx) error {
 		now := c.db.Now()
@@ -28,7 +28,7 @@ func (c *Store) Lock(ctx context.Context, conversationID, holder string, ttl tim
 	return taken && err == nil, err
 }
 
-// Time after which the row of an expired lock is deleted.
+// Time from the expiry of a lock until its row is deleted.
 const lockExpiry = time.Hour
 
 // Unlock releases the lock if the holder still has it.

@@ -116,8 +116,8 @@ func (d *DB) Now() time.Time { return d.clock() }
 func (d *DB) GuardedNow() time.Time { return d.guardedClock() }
 
 // Stamp returns the time in microseconds. Within a process, every result is greater than the one before, so that lists
-// and queues keep the order in which rows were created. The order of stamps from different processes depends on their
-// clocks and means nothing.
+// and queues keep the order of creation. Do not compare stamps of different processes, because they depend on the
+// processes' clocks.
 func (d *DB) Stamp() int64 {
 	for {
 		last := d.last.Load()

@@ -252,5 +252,5 @@ func (e encoded) Scan(src any) error {
 	}
 }
 
-// Unsigned converts a generation to the signed type of its column, for which generations never get too large.
+// Unsigned converts a generation to the signed type of its column. Generations never get too large for it.
 func Unsigned(n uint64) int64 { return int64(min(n, math.MaxInt64)) }

@@ -80,7 +80,8 @@ func openSQLite(ctx context.Context, o Options) (*DB, error) {
 	return d, nil
 }
 
-// observedConnector creates connections that report every changed row to an observer, whichever statement changes it.
+// observedConnector creates connections that report every row change to an observer, no matter which statement causes
+// it.
 type observedConnector struct {
 	driver.Connector
 	observer observer

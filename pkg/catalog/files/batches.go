@@ -79,8 +79,8 @@ func (c *Files) readBatch(ctx context.Context, ws, datastoreID, id string) (doma
 }
 
 // FilesOfBatch returns a page of a batch's files and reports whether more follow. If statuses are given, the files must
-// have one of them. If p.Ascending is set, the files are in the order in which the client sent them. A file that did
-// not exist counts as failed.
+// have one of them. If p.Ascending is set, the files come in the client's order. A file that did not exist counts as
+// failed.
 func (c *Files) FilesOfBatch(ctx context.Context, ws, datastoreID, id string, statuses []domain.Status, p Page) ([]domain.StoredFile, bool, error) {
 	if _, err := c.readBatch(ctx, ws, datastoreID, id); err != nil {
 		return nil, false, err

@@ -10,11 +10,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Interval at which one process records the activity of a datastore. A vector store expires this much later than its
-// recorded activity says, so it never expires early.
+// Interval for recording the activity of a datastore in one process. A vector store expires this much later than its
+// recorded activity says, so that it never expires early.
 const activityInterval = 20 * time.Second
 
-// Maximum number of datastores for which a process remembers when it last recorded activity.
+// Maximum number of entries in Files.active.
 const maxActive = 10_000
 
 // Used records that datastores were searched. It writes at most once per activityInterval and datastore, and only for

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// UploadLifetime is the time in which a pending upload can be continued and completed.
+// UploadLifetime is how long a pending upload can be continued and completed.
 const UploadLifetime = time.Hour
 
 // Time that completed, cancelled and expired uploads are remembered, so that a repeated request gets the same response.

@@ -34,7 +34,7 @@ type RepairState struct {
 }
 
 const (
-	// Time without a call to AddRepairLines after which another process may take over a repair.
+	// If the holder of a repair does not call AddRepairLines for this long, another process may take the repair over.
 	repairTimeout = time.Minute
 	// Time that finished repairs are kept.
 	repairRetention = 30 * 24 * time.Hour

@@ -103,8 +103,9 @@ func (c *Pipeline) Moving(ctx context.Context) ([]domain.Datastore, error) {
 }
 
 // SettledDatastores checks up to `limit` datastores of all workspaces, in id order after the id `after`. It returns
-// those that use the given embedding model, are not being moved, and have content, provided that none of the content is
-// still to be read or was added after `since`. `next` is the id to continue after, or "" after the last datastore.
+// those that use the given embedding model, are not being moved, and have content. Datastores with content that is
+// waiting to be read or was added after `since` are left out. `next` is the id to continue after, or "" after the last
+// datastore.
 func (c *Pipeline) SettledDatastores(ctx context.Context, model string, since time.Time, after string, limit int) (settled []domain.Datastore, next string, err error) {
 	stores, err := db.Collect(ctx, c.db.Read, record.ScanDatastore, `SELECT `+record.DatastoreColumns+` FROM datastores
 		WHERE id > ? AND deleted_at = 0 ORDER BY id LIMIT ?`, after, limit)
@@ -129,7 +130,8 @@ func (c *Pipeline) SettledDatastores(ctx context.Context, model string, since ti
 	return settled, next, nil
 }
 
-// isSettled reports whether a datastore has content, none of which is still to be read or was added after `since`.
+// isSettled reports whether a datastore has content. It returns false if any content is waiting to be read or was added
+// after `since`.
 func (c *Pipeline) isSettled(ctx context.Context, datastoreID string, since time.Time) (bool, error) {
 	const with = `SELECT 1 FROM datasources WHERE datastore_id = ? AND `
 	if has, err := db.Exists(ctx, c.db.Read, with+`status = 'synched' LIMIT 1`, datastoreID); !has || err != nil {
@@ -154,7 +156,7 @@ func (c *Pipeline) IssueMoves(ctx context.Context, datastoreID, moveID string, l
 }
 
 // IssueMovesWithin is like IssueMoves, but stops while the documents of the move's unfinished jobs have at least
-// `chunks` chunks in total. New content thus never waits behind a long queue of move jobs.
+// `chunks` chunks in total. This keeps new content from waiting behind a long queue of move jobs.
 func (c *Pipeline) IssueMovesWithin(ctx context.Context, datastoreID, moveID string, limit int, chunks int64) (issued int, err error) {
 	err = c.db.Update(ctx, "issuing jobs of a move", func(t *db.Tx) error {
 		issued = 0

@@ -13,8 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// OutboxBacklog returns the number of due jobs in the outbox and the time at which the first became due (zero if there
-// are none). It reads all due jobs.
+// OutboxBacklog returns the number of due jobs in the outbox and when the first became due (zero if there are none). It
+// reads all due jobs.
 func (c *Pipeline) OutboxBacklog(ctx context.Context) (due int64, oldest time.Time, err error) {
 	var first sql.NullInt64
 	err = c.db.Read.QueryRow(ctx, `SELECT COUNT(*), MIN(CASE WHEN not_before > seq THEN not_before ELSE seq END)
@@ -28,16 +28,16 @@ func (c *Pipeline) OutboxBacklog(ctx context.Context) (due int64, oldest time.Ti
 	return due, oldest, nil
 }
 
-// Outbox is like Next without a window: it returns due jobs however many jobs are in the stream.
+// Outbox is like Next without a window: it returns due jobs no matter how many jobs are in the stream.
 func (c *Pipeline) Outbox(ctx context.Context, limit int) ([]domain.Job, error) {
 	return c.Next(ctx, nil, limit)
 }
 
-// Next returns up to `limit` due jobs in the order in which to publish them: by priority, then round robin by
-// workspace, then oldest first. It skips workspaces that have used up their share of the window, and counts the
-// returned jobs towards the window. Scan jobs have a window of their own; those that fit are returned in addition to
-// the limit. Without a window, scan jobs count towards the limit. The round robin continues where the last call ended,
-// so a small limit is as fair as a large one. Jobs stay in the outbox until Published is called.
+// Next returns up to `limit` due jobs in the order of publication: by priority, then round robin by workspace, then
+// oldest first. It skips workspaces that have used up their share of the window, and counts the returned jobs towards
+// the window. Scan jobs have a window of their own; those that fit are returned in addition to the limit. Without a
+// window, scan jobs count towards the limit. The round robin continues where the last call ended, so a small limit is
+// as fair as a large one. Jobs stay in the outbox until Published is called.
 func (c *Pipeline) Next(ctx context.Context, w *Window, limit int) ([]domain.Job, error) {
 	var jobs []domain.Job
 	for _, p := range []record.Priority{record.PriorityFresh, record.PriorityPages, record.PriorityReplay} {
@@ -128,8 +128,8 @@ type queue struct {
 func (c *Pipeline) queues(ctx context.Context, p record.Priority, w *Window, now int64, limit int) ([]*queue, error) {
 	var out []*queue
 	first := c.last[p]
-	// The first query ignores due times. Otherwise it would have to scan all jobs of a workspace in which most jobs are
-	// not due.
+	// The first query ignores due times. Otherwise, if most jobs of a workspace are not due, it would have to scan them
+	// all.
 	const next = `SELECT workspace_id FROM outbox WHERE priority = ? AND workspace_id > ?`
 	const due = `SELECT workspace_id FROM outbox WHERE priority = ? AND workspace_id = ? AND not_before <= ? LIMIT 1`
 	after, wrapped := first, false
@@ -298,7 +298,7 @@ func (c *Pipeline) InFlightByWorkspace(ctx context.Context) (InFlight, error) {
 	return all, nil
 }
 
-// MaxGeneration returns the highest generation of all jobs so far, including those of deleted datasources, or 0. A new
+// MaxGeneration returns the highest generation of all jobs so far, including jobs of deleted datasources, or 0. A new
 // job stream must start above it.
 func (c *Pipeline) MaxGeneration(ctx context.Context) (uint64, error) {
 	g, err := record.ReadMark(ctx, c.db.Read)

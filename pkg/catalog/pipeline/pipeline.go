@@ -30,9 +30,9 @@ func New(d *db.DB, s *sites.Sites) *Pipeline {
 }
 
 // OutboxWake returns a channel that receives a value when there may be jobs to publish: after opening, after a commit
-// that adds a job to the outbox, and after a commit of this process that ends a published job and thereby frees
-// capacity. With PostgreSQL, it also signals new jobs of other processes. Several signals may be combined into one, and
-// signals from other processes may be lost, so callers must poll as well.
+// that adds a job to the outbox, and after a commit of this process that ends a published job, which frees capacity.
+// With PostgreSQL, it also signals new jobs of other processes. Several signals may be combined into one, and signals
+// from other processes may be lost, so callers must poll as well.
 func (c *Pipeline) OutboxWake() <-chan struct{} { return c.db.Topic(record.TopicOutbox) }
 
 // SweepWake returns a channel that receives a value after a commit that has queued a sweep; see OutboxWake.

@@ -19,7 +19,7 @@ func SiteOf(d domain.Datasource) string {
 }
 
 // DeleteDatasources deletes datasources and queues sweeps of their data. The sweeps cover all generations up to the
-// highest one known to the catalog or the given one, whichever is higher.
+// given one or the highest one known to the catalog, whichever is higher.
 //
 // A deleted datasource may be created again with the same id: when the next crawl of a site finds a deleted page again,
 // or when a request with an idempotency key is repeated. The sweep must not delete rows of the new datasource, so it

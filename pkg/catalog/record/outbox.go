@@ -19,7 +19,7 @@ type Priority int
 const (
 	PriorityFresh  Priority = 0 // content that a user has just added or changed
 	PriorityPages  Priority = 1 // pages found by crawling a site
-	PriorityReplay Priority = 2 // replays, during which the old content stays searchable
+	PriorityReplay Priority = 2 // replays; the old content stays searchable meanwhile
 	PriorityScans  Priority = 3 // scan jobs, which have a window of their own
 )
 

@@ -259,11 +259,12 @@ func ReadAll(ctx context.Context, t *db.Tx, ids []string) (map[string]Record, er
 	return out, err
 }
 
-// OwnStatus is the SQL expression for a datasource's status apart from moves: while a move job is running, the status
-// before it. Pages of a site are counted by this status.
+// OwnStatus is the SQL expression for a datasource's status, ignoring moves: while a move job is running, it is the
+// status from before the job. The pages of a site are counted by this status.
 const OwnStatus = `CASE WHEN resume_status <> '' THEN resume_status ELSE status END`
 
-// OwnStatus returns the datasource's status apart from moves: while a move job is running, the status before it.
+// OwnStatus returns the datasource's status, ignoring moves: while a move job is running, it is the status from before
+// the job.
 func (r *Record) OwnStatus() domain.Status {
 	if r.Resume != nil {
 		return r.Resume.Status

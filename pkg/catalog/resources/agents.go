@@ -118,8 +118,8 @@ func (c *Resources) UpdateAgent(ctx context.Context, ws, id string, p domain.Age
 	return a, err
 }
 
-// DeleteAgent deletes the agent with its conversations and returns it. Many conversations take several transactions,
-// the last of which deletes the agent.
+// DeleteAgent deletes the agent with its conversations and returns it. If there are many conversations, it uses several
+// transactions and deletes the agent in the last one.
 func (c *Resources) DeleteAgent(ctx context.Context, ws, id string) (domain.Agent, error) {
 	for more := true; more; {
 		err := c.db.Update(ctx, "deleting an agent's conversations", func(t *db.Tx) error {

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Replacement is new content for an existing datasource. Fields that are nil leave the old value.
+// Replacement is new content for an existing datasource. Nil fields keep the old value.
 type Replacement struct {
 	Name     *string
 	Metadata *map[string]any
@@ -78,8 +78,7 @@ func (c *Resources) Requeue(ctx context.Context, ws, id string, job domain.Job, 
 	})
 }
 
-// Description is a change to a datasource's name, metadata, custom id or fetch settings. Fields that are nil leave the
-// old value.
+// Description is a change to a datasource's name, metadata, custom id or fetch settings. Nil fields keep the old value.
 type Description struct {
 	Name     *string
 	Metadata *map[string]any

@@ -112,9 +112,9 @@ func (c *Resources) EachDatastore(ctx context.Context, f func(domain.Datastore) 
 	return w.Run(ctx, c.db.Read, f)
 }
 
-// UpdateDatastore applies the patch and returns the changed datastore. If the patch names another place (engine and
-// embedding model) than the one in use, a move to that place starts, replacing any move in progress. If it names the
-// place in use, a move in progress is cancelled. A datastore without datasources switches immediately.
+// UpdateDatastore applies the patch and returns the changed datastore. If the patch names a new place (engine and
+// embedding model), a move to that place starts and replaces any move in progress. If it names the place in use, a move
+// in progress is cancelled. A datastore without datasources switches immediately.
 func (c *Resources) UpdateDatastore(ctx context.Context, ws, id string, p domain.DatastorePatch) (domain.Datastore, error) {
 	var d domain.Datastore
 	err := c.db.Update(ctx, "changing a datastore", func(t *db.Tx) (err error) {

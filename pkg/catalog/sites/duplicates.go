@@ -19,8 +19,8 @@ type verdict struct {
 	Yielded []string // ids of pages skipped in favour of this page
 }
 
-// Maximum number of pages with the same content to compare a fetched page with. A site has more than one such page only
-// if earlier versions, which did not detect duplicates, fetched them.
+// A fetched page is compared with at most this many pages that have the same content. A site has more than one such
+// page only if earlier versions, which did not detect duplicates, fetched them.
 const maxEqualPages = 16
 
 // Judge decides whether a fetched page is kept. A page that names another page of the site as canonical may be replaced

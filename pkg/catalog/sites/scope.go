@@ -111,8 +111,7 @@ func (w *siteWork) links(ctx context.Context) error {
 	return err
 }
 
-// batch reads the next pages of the task: its one page, or the pages of the whole site in the order in which they were
-// found.
+// batch reads the next pages of the task: the task's single page, or pages of the whole site, first found first.
 func (w *siteWork) batch(ctx context.Context) ([]record.Record, error) {
 	at, id := parseWalkPosition(w.after)
 	condition, args := `group_id = ? AND group_id <> '' AND (created_at, id) > (?, ?) ORDER BY created_at, id`, []any{w.site.ID, at, id}

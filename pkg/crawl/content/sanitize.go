@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// A page can be made to slow the HTML parser down. The parser reopens an unclosed formatting element in every following
+// A hostile page can slow down the HTML parser. The parser reopens an unclosed formatting element in every following
 // paragraph, so a few kilobytes can become millions of elements. It also compares the attributes of each body element
 // with those of all earlier ones. Sanitize renames such elements before the page is parsed for links and title. The
 // stored content does not change.

@@ -32,7 +32,7 @@ func (t Type) String() string {
 	return mime.FormatMediaType(t.Media, map[string]string{"charset": t.Charset})
 }
 
-// IsGzip reports whether the type is that of a gzip file.
+// IsGzip reports whether the type is gzip.
 func (t Type) IsGzip() bool {
 	return t.Media == "application/gzip" || t.Media == "application/x-gzip"
 }
@@ -140,10 +140,10 @@ func FileName(disposition string) string {
 	return name
 }
 
-// PageCharset determines the encoding of HTML like extraction, from the first of these that applies: a byte order mark,
-// valid UTF-8 that is not just ASCII, the header, a meta element, the most plausible decoding. Valid UTF-8 comes before
-// the header, because text in another encoding is almost never valid UTF-8 by accident, whereas headers and meta
-// elements are often wrong on converted pages.
+// PageCharset determines the encoding of HTML in the same way as extraction. It uses the first of these that applies: a
+// byte order mark, valid UTF-8 that is not just ASCII, the header, a meta element, the most plausible decoding. Valid
+// UTF-8 comes before the header, because text in another encoding is almost never valid UTF-8 by accident. Headers and
+// meta elements are often wrong on converted pages.
 func PageCharset(head []byte, declared string) string {
 	wide := bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff})
 	if !wide && !isASCII(head) && validUTF8Prefix(head) {
@@ -167,7 +167,7 @@ func PageCharset(head []byte, declared string) string {
 
 const (
 	fallbackCharset = "windows-1252" // like browsers, for pages that declare none
-	metaBytes       = 1024           // number of bytes in which browsers look for a meta element with the charset
+	metaBytes       = 1024           // browsers look for a meta element with the charset in this many bytes
 )
 
 func known(label string) bool {

@@ -18,7 +18,7 @@ type Request struct {
 	End         time.Time
 }
 
-// Requests returns the requests answered so far, in the order in which the answers ended.
+// Requests returns the requests answered so far, in the order of completion.
 func (s *Site) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,7 +46,7 @@ func (s *Site) Peak() int {
 	return s.peak
 }
 
-// Times returns how often each path was requested, apart from requests to the foreign host name.
+// Times returns how often each path was requested, not counting requests to the foreign host name.
 func (s *Site) Times() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -65,7 +65,7 @@ type Site struct {
 	left      []leftOut
 	news      *page // page that links to the pages made by Add
 	added     int
-	nextPlain int     // counter from which Change, Remove and Unlist derive the next index in `plain`
+	nextPlain int     // counter for the next index in `plain`, used by Change, Remove and Unlist
 	plain     []*page // pages for Change, Remove and Unlist
 	down      bool
 	tries     map[string]int // answered requests by address
@@ -161,13 +161,13 @@ func (s *Site) At(path string) string {
 	return s.base + path
 }
 
-// MaxDepth returns the crawl depth for which Expected holds.
+// MaxDepth returns the crawl depth that Expected assumes.
 func (s *Site) MaxDepth() int { return s.opts.MaxDepth }
 
 // Exclude returns the path patterns that a crawl must exclude for Expected to hold.
 func (s *Site) Exclude() []string { return []string{"/excluded/", "*.draft.html"} }
 
-// Down starts or ends an outage, during which the site answers every request with 503.
+// Down starts or ends an outage. During an outage, the site answers every request with 503.
 func (s *Site) Down(down bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

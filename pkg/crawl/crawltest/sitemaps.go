@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Paths of the site's sitemaps, none of which is a usual location.
+// Paths of the site's sitemaps. None is a usual location.
 const (
 	SitemapPath    = "/maps/index.xml"      // all pages, in sitemaps of every kind except feeds
 	FeedsPath      = "/maps/feeds.xml"      // the sitemaps of SitemapPath and feeds with only the newest pages

@@ -92,7 +92,7 @@ func (s *Site) addFacets(hub *page) {
 	}
 }
 
-// narrow adds links to a page with the results of two filters, each of which adds a third filter. The page's text
+// narrow adds links to a page that shows the results of two filters. Each link adds a third filter. The page's text
 // depends only on the filters.
 func (s *Site) narrow(p *page, text string) {
 	p.text = text

@@ -154,8 +154,9 @@ func (g Guard) refusal(ip netip.Addr) string {
 	return ""
 }
 
-// blockedPorts lists the ports of services that are no web servers and might execute parts of a request as commands:
-// those that the Fetch standard blocks and that are still in use, and those of common databases and control planes.
+// blockedPorts lists ports of services other than web servers that might execute parts of a request as commands. It has
+// the ports that the Fetch standard blocks and that are still in use, and the ports of common databases and control
+// planes.
 var blockedPorts = map[uint16]string{
 	7: "echo", 9: "discard", 19: "chargen", 20: "FTP", 21: "FTP", 22: "SSH", 23: "Telnet", 25: "SMTP", 37: "time",
 	53: "DNS", 69: "TFTP", 79: "finger", 110: "POP3", 111: "RPC", 113: "ident", 119: "NNTP", 123: "NTP",

@@ -19,13 +19,13 @@ func (r *Directives) Add(content string) {
 	}
 }
 
-// valuedDirectives are directives with a colon and a value. Any other name before a colon in an X-Robots-Tag is that of
-// a crawler.
+// valuedDirectives are directives with a colon and a value. If an X-Robots-Tag has any other name before a colon, this
+// is the name of a crawler.
 var valuedDirectives = map[string]bool{
 	"unavailable_after": true, "max-snippet": true, "max-image-preview": true, "max-video-preview": true,
 }
 
-// AddHeader parses an X-Robots-Tag, which may begin with the name of a crawler to which it applies.
+// AddHeader parses an X-Robots-Tag, which may begin with the name of a crawler.
 func (r *Directives) AddHeader(value, product string) {
 	name, rest, named := strings.Cut(value, ":")
 	name = strings.ToLower(strings.TrimSpace(name))

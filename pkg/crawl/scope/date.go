@@ -131,8 +131,8 @@ func dashed(s string, last int) (date, bool) {
 	return d, ok
 }
 
-// numbers converts the parts of a date: a year, a month and optionally a day, or a month name and a year, or a year and
-// a week. `last` is the last valid year.
+// numbers converts the parts of a date. These are a year, a month and optionally a day; a month name and a year; or a
+// year and a week. `last` is the last valid year.
 func numbers(parts []string, last int) (date, bool) {
 	parts = slices.Clone(parts)
 	if len(parts) == 2 && months[strings.ToLower(parts[0])] > 0 {
@@ -167,7 +167,7 @@ func numbers(parts []string, last int) (date, bool) {
 // weekForm matches a week in ISO 8601 ("W48") or in German notation ("KW48").
 var weekForm = regexp.MustCompile(`^(?i:w|kw)([0-9]{1,2})$`)
 
-// weekOf returns the Monday of a week. A year's first week is the one with 4 January.
+// weekOf returns the Monday of a week. The first week of a year contains 4 January.
 func weekOf(year string, week, last int) (date, bool) {
 	y, err := strconv.Atoi(year)
 	if err != nil || len(year) != 4 || y < firstYear || y > last || week < 1 || week > 53 {

@@ -122,8 +122,8 @@ const (
 // paging lists parameters that select a page of a finite list.
 var paging = wordset.Of(`page p pg paged pagenum pageno page_no page_num seite start offset skip limit cursor after before`)
 
-// addsFilters reports whether a link adds filters to the linking page's parameters and thereby exceeds a normal number
-// of parameters. Such a link keeps all of the page's parameters and adds at least one that is not for paging.
+// addsFilters reports whether a link adds filters to the linking page's parameters and then has more parameters than is
+// normal. Such a link keeps all of the page's parameters and adds at least one that is not for paging.
 func addsFilters(from, to *url.URL) bool {
 	had, has := parameters(from), parameters(to)
 	limit := maxAddedFilters

@@ -105,7 +105,7 @@ type xmlReader struct {
 	guid        []byte   // guid of an RSS item, used if the address is missing
 	lastMod     []byte   // the time of the last change
 	other       []string // addresses of translations
-	lastModRank int      // index in `dates` of the element from which `lastMod` was read
+	lastModRank int      // index in `dates` of the element that set `lastMod`
 }
 
 func (x *xmlReader) start(t xml.StartElement) error {

@@ -221,8 +221,8 @@ func indexFold(s, name string) int {
 // Minimum length of a session id in a segment. ASP.NET uses 24 letters and digits.
 const minSegmentSession = 20
 
-// dropSessionSegment removes a path segment such as "/(S(…))", in which ASP.NET puts the session id. It may contain
-// other tokens too: "/(A(…)S(…))".
+// dropSessionSegment removes path segments such as "/(S(…))", where ASP.NET puts the session id. They may contain other
+// tokens too: "/(A(…)S(…))".
 func dropSessionSegment(p string) string {
 	for from := 0; ; {
 		i := strings.Index(p[from:], "/(")

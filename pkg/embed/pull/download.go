@@ -174,7 +174,7 @@ func (d *download) copy(file *os.File, body io.Reader, have int64, alive func())
 	}
 }
 
-// rangeStart returns the position in the file at which a partial response starts, or -1 if unknown.
+// rangeStart returns where in the file a partial response starts, or -1 if unknown.
 func rangeStart(header http.Header) int64 {
 	rest, ok := strings.CutPrefix(header.Get("Content-Range"), "bytes ")
 	first, _, dash := strings.Cut(rest, "-")

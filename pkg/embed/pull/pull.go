@@ -34,8 +34,8 @@ const (
 
 // Config says where models come from and where to store them. Zero fields get defaults, except Dir, which is required.
 type Config struct {
-	// Base is the address of Hugging Face or of a mirror with the same paths; default DefaultBase. Wherever files come
-	// from, only those with the pinned size and digest are kept.
+	// Base is the address of Hugging Face or of a mirror with the same paths; default DefaultBase. Only files with the
+	// pinned size and digest are kept, no matter where they come from.
 	Base string
 
 	// Dir is the directory with the models, each in a subdirectory of its name. It is created if necessary.

@@ -1,7 +1,7 @@
 package static
 
-// Minimum average number of letters per token at which a word of several tokens counts as known. Shorter tokens occur
-// in any text, so they do not show that the model knows the word.
+// A word of several tokens counts as known if its tokens have at least this many letters on average. Shorter tokens
+// occur in any text, so they do not show that the model knows the word.
 const minFragmentLetters = 3
 
 // Coverage returns the share, from 0 to 1, of a text's characters in known words. A word is known if all its tokens

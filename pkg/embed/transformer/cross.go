@@ -105,7 +105,7 @@ func IsCrossEncoder(path string) bool {
 }
 
 // isClassifier reports whether config.json describes a classifier. A model with a pooling configuration is an embedding
-// model, even if config.json still names the classifier from which it was trained.
+// model, even if config.json still names the classifier that it was trained from.
 func (d directory) isClassifier() bool {
 	var c struct {
 		Architectures []string `json:"architectures"`

@@ -58,7 +58,8 @@ func grow(s []float32, n int) []float32 {
 	return s[:n]
 }
 
-// fit allocates memory for a batch. `tokens` is the number of tokens in all texts, `longest` that in the longest text.
+// fit allocates memory for a batch. `tokens` is the number of tokens in all texts, and `longest` is the number in the
+// longest text.
 func (n *network) fit(w *workspace, tokens, longest int) {
 	rows := tokens + n.kernel.rows // tiles may read past the last row
 	w.x = grow(w.x, rows*n.hidden)

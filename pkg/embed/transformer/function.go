@@ -2,7 +2,7 @@ package transformer
 
 import "math"
 
-// geluTanh is the tanh approximation of GELU, with which some models were trained.
+// geluTanh is the tanh approximation of GELU. Some models were trained with it.
 func geluTanh(x []float32) {
 	for i, v := range x {
 		u := float64(v)
@@ -25,7 +25,7 @@ func (k *kernel) softmax(scores []float32) (sum float32) {
 // products to float32 before adding them, because the compiler may otherwise fuse the operations, which changes the
 // result on some processors.
 
-// maxOf returns the largest of the numbers, of which there is at least one.
+// maxOf returns the largest of the numbers. There must be at least one.
 func maxOf(x []float32) float32 {
 	top := [4]float32{x[0], x[0], x[0], x[0]}
 	for ; len(x) >= 4; x = x[4:] {

@@ -19,7 +19,7 @@ type kernel struct {
 	// gelu replaces each x[i] by x[i]·Φ(x[i]), where Φ is the distribution function of the normal distribution.
 	gelu func(x []float32)
 
-	// largest returns the largest of the numbers, of which there is at least one.
+	// largest returns the largest of the numbers. There must be at least one.
 	largest func(x []float32) float32
 
 	// norm adds residual to row and normalises row. Both are as long as the weights of n.

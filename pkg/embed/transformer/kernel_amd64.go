@@ -175,7 +175,8 @@ func normWide(norm func(x, residual, weight, bias *float32, n int, epsilon float
 	}
 }
 
-// expWide8 and expWide16 pad the last vector, so that all numbers are computed alike and added in the same order.
+// expWide8 and expWide16 pad the last vector, so that all numbers are computed in the same way and added in the same
+// order.
 func expWide8(x []float32, shift float32) (sum float32) {
 	whole := len(x) / 16 * 16
 	if whole > 0 {
@@ -212,7 +213,7 @@ func lastPowers(x []float32, shift float32) (last [16]float32) {
 	return last
 }
 
-// geluWide pads the last vector, so that all numbers are computed alike.
+// geluWide pads the last vector, so that all numbers are computed in the same way.
 func geluWide(width int, gelu func(x *float32, n int)) func([]float32) {
 	return func(x []float32) {
 		whole := len(x) / width * width

@@ -1,7 +1,7 @@
 package transformer
 
-// packed is a matrix of k rows and n columns in the order in which a kernel reads it: panels of kernel.cols columns,
-// each row by row. The last panel is padded with zeros.
+// packed is a matrix of k rows and n columns in the order that a kernel needs: panels of kernel.cols columns, each row
+// by row. The last panel is padded with zeros.
 type packed struct {
 	k, n   int
 	panels []float32 // ⌈n/cols⌉ panels of k × cols
@@ -72,9 +72,9 @@ func (kn *kernel) packColumns(to, from []float32, stride, n, k int) {
 	}
 }
 
-// multiply sets the m rows of `c` to the product of `a` and `b`. The rows of `c` are `ldc` numbers apart, those of `a`
-// `lda` numbers. `a` must have room for whole tiles of rows; the content after row m is arbitrary. `tile` is scratch
-// memory for one tile.
+// multiply sets the m rows of `c` to the product of `a` and `b`. The rows of `c` are `ldc` numbers apart, and the rows
+// of `a` are `lda` numbers apart. `a` must have room for whole tiles of rows; the content after row m is arbitrary.
+// `tile` is scratch memory for one tile.
 //
 // The order of summation is the same in every row, so that a text's vector does not depend on the other texts of the
 // batch.

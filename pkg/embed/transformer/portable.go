@@ -4,7 +4,7 @@ import "math"
 
 // portable is the kernel that runs on every processor. Its results equal those of the vector kernels to the last bit:
 // it rounds at the same places and adds in the order of their vector registers. Products to be added are either fused
-// with the addition (fma32) or first converted to float32. Otherwise the compiler would choose.
+// with the addition (fma32) or converted to float32 first. Otherwise the compiler would choose whether to fuse them.
 var portable = &kernel{name: "portable", rows: 2, cols: 4, tile: tilePortable, exp: expPortable, gelu: geluPortable,
 	largest: maxOf, norm: normPortable,
 	fixed: &fixedPoint{tile: fixedPortable, extent: extentPortable, round: roundPortable}}

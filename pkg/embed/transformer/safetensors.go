@@ -20,9 +20,9 @@ var errMalformed = errors.New("malformed")
 // Suffix of the name of the tensor with the scales of an int8 tensor's rows.
 const scaleSuffix = "_scale"
 
-// parseSafetensors returns the weights in a safetensors file by name: floating-point tensors, and int8 tensors of two
-// dimensions for which a float32 tensor, whose name ends in scaleSuffix, has one scale per row. Other tensors, such as
-// position ids, are skipped. The tensors share the memory of `data`.
+// parseSafetensors returns the weights in a safetensors file by name. Weights are floating-point tensors, and int8
+// tensors of two dimensions with scales. The scales, one per row, are in a float32 tensor whose name ends in
+// scaleSuffix. Other tensors, such as position ids, are skipped. The tensors share the memory of `data`.
 //
 // A file consists of the header's length (8 bytes), the header (JSON) and the numbers.
 func parseSafetensors(data []byte) (map[string]tensor, error) {

@@ -299,7 +299,7 @@ func (w *World) CountInFlight() int64 {
 	return n
 }
 
-// OutboxIDs returns the ids of the datasources with due jobs, in the order in which they would be published.
+// OutboxIDs returns the ids of the datasources with due jobs in the order of publication.
 func (w *World) OutboxIDs() []string {
 	w.T.Helper()
 	jobs := Must(w.Outbox(w.Ctx, 1000))(w.T)
