@@ -38,8 +38,8 @@ var (
 	fiscalYear  = regexp.MustCompile(`(?i)(?:year|period) ended\s+(\p{L}{3,9} \d{1,2}, ?\d{4})`)
 )
 
-// subject returns the parties and date of a contract, or the company and fiscal year end of a filing. Only the first
-// page has them, but questions about any clause or figure mention them. It returns "" for other documents.
+// subject returns the parties and date of a contract, or the company and fiscal year end of a filing, and "" for other
+// documents. Only the first page has these, but questions about any clause or figure mention them.
 func subject(blocks []domain.Block) string {
 	var names []string
 	date, bytes := "", 0

@@ -17,8 +17,8 @@ const (
 )
 
 // identify computes the page's TextHash and Sketch from the main text. Navigation would be misleading: it may differ
-// between two addresses of the same page, and may be the same on all pages of a template. It is used only if a page has
-// too little other text.
+// between two addresses of the same page, and may be the same on all pages of a template. Navigation is used only if a
+// page has too little other text.
 func (p *pageReader) identify(page *Page) {
 	if p.root == nil || p.scope == nil { // a single page is not compared with others
 		return

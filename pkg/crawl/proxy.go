@@ -152,8 +152,7 @@ func withGuardResult(ctx context.Context, v *guardResult) context.Context {
 }
 
 // setGuardResult records in the context's guardResult whether the target of a request is private. `targets` are the IP
-// addresses of the target's host. The target is private only if all of them are,
-// because the proxy may connect to any.
+// addresses of the target's host. The target is private only if all of them are, because the proxy may connect to any.
 func setGuardResult(ctx context.Context, targets []netip.AddrPort) {
 	v, _ := ctx.Value(guardResultKey{}).(*guardResult)
 	if v == nil {

@@ -14,6 +14,6 @@ type HostSlot struct {
 	Granted bool
 	// Wait is the time to wait before starting the request or, without a slot, before asking again.
 	Wait time.Duration
-	// Release releases a granted slot. Call it exactly once when the request is complete. It is nil without a slot.
+	// Release releases a granted slot. Call it exactly once when the request is complete. Without a slot, Release is nil.
 	Release func()
 }

@@ -82,7 +82,7 @@ var namedRefreshes = map[string]string{
 func (r Refresh) IsZero() bool { return r == Refresh{} }
 
 // Schedule returns the refresh as a JetStream message schedule: "@every 24h0m0s" or six cron fields in UTC, seconds
-// first. Equivalent refreshes may have different schedules. It returns "" for the zero Refresh.
+// first. It returns "" for the zero Refresh. Equivalent refreshes may have different schedules.
 func (r Refresh) Schedule() string {
 	if r.every > 0 {
 		return "@every " + r.every.String()

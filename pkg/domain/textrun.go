@@ -125,14 +125,14 @@ func (r TextRuns) Encode(offset int) string {
 	return out.String()
 }
 
-// impliedShift is the most common shift, which Encode omits. A run's shift is the growth, since the previous run, of
-// the difference between its offsets in the document and in the text. It is usually 0 for the first run and 1 for the
-// others, because most runs follow a BlockSeparator shortened by one line break.
-// one line break.
+// impliedShift is the shift that Encode omits because it is the most common one. A run has an offset in the document
+// and one in the text. Its shift is how much the difference of the two has grown since the previous run. This is
+// usually 0 for the first run and 1 for the others, because most runs follow a BlockSeparator that was shortened by one
+// line break.
 func impliedShift(run int) int { return min(run, 1) }
 
-// DecodeTextRuns decodes runs from Encode. `offset` and `length` are those of the chunk's text in the document. It
-// returns nil if `encoded` is empty or damaged.
+// DecodeTextRuns decodes runs from Encode, or returns nil if `encoded` is empty or damaged. `offset` and `length` are
+// the position and length of the chunk's text in the document.
 func DecodeTextRuns(encoded string, offset, length int) TextRuns {
 	if encoded == "" || len(encoded) > maxEncodedRuns {
 		return nil

@@ -31,8 +31,8 @@ func readLimits(ctx context.Context, q db.Querier, a domain.Account) (domain.Lim
 	return out, nil
 }
 
-// SetLimits replaces the limits of the workspace or, if a.KeyID is set, of that key. Options.Limits still apply: if
-// both limit a metric, the lower limit counts. It fails with domain.NotFound if the workspace or key does not exist.
+// SetLimits replaces the limits of the workspace or, if a.KeyID is set, of that key. It fails with domain.NotFound if
+// the workspace or key does not exist. Options.Limits still apply: if both limit a metric, the lower limit counts.
 func (c *Accounts) SetLimits(ctx context.Context, a domain.Account, limits domain.Limits) error {
 	return c.db.Update(ctx, "setting limits", func(t *db.Tx) error {
 		if a.KeyID == "" {

@@ -64,7 +64,7 @@ func Count(ctx context.Context, t *db.Tx, a domain.Account, month string, uses m
 }
 
 // Admit counts one agent query. If the workspace or the key has reached its query limit or token limit, Admit counts
-// nothing and fails with domain.CodeUsageLimit. It checks and counts in one step, so the query limit also holds for
+// nothing and fails with domain.CodeUsageLimit. Admit checks and counts in one step, so the query limit also holds for
 // concurrent callers. A query may exceed the token limit, because its number of tokens is unknown until it is answered.
 func (c *Accounts) Admit(ctx context.Context, a domain.Account) error {
 	return c.db.Update(ctx, "counting a query", func(t *db.Tx) error {

@@ -17,9 +17,9 @@ import (
 // noticePause is the minimum time between two notices from a process. Topics announced in between are sent together.
 const noticePause = 20 * time.Millisecond
 
-// notices tells other processes that this process has queued work, and receives their notices. A notice is sent after
-// the commit, because PostgreSQL serialises commits that contain notices. It may therefore be lost; the work then
-// starts later.
+// notices tells other processes that this process has queued work, and receives their notices. Notices are sent after
+// the commit, because PostgreSQL serialises commits that contain notices. If a process dies in between, the notice is
+// lost and the work starts later.
 type notices struct {
 	db        *DB
 	processID string // identifies this process's own notices

@@ -69,8 +69,8 @@ func optionalTime(micros int64) time.Time {
 	return db.FromMicros(micros)
 }
 
-// StoreFile stores a file and sets CreatedAt. Unless keepFor is 0, the file expires after that time. It fails with
-// domain.CodeConflict if the id exists.
+// StoreFile stores a file and sets CreatedAt. It fails with domain.CodeConflict if the id exists. Unless keepFor is 0,
+// the file expires after that time.
 func (c *Files) StoreFile(ctx context.Context, f domain.File, keepFor time.Duration) (domain.File, error) {
 	err := c.db.Update(ctx, "storing a file", func(t *db.Tx) error {
 		return c.accounts.WithinStorage(ctx, t, f.WorkspaceID, func() (err error) {

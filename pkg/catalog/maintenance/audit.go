@@ -7,18 +7,18 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// ActiveState is the state of a datasource that an audit compares with the index.
+// ActiveState is the state of a datasource for comparison with the index.
 type ActiveState struct {
 	DatasourceID string
-	Generation   uint64 // active generation; 0: none yet
+	Generation   uint64 // active generation; 0 if there is none yet
 	Chunks       int64  // chunks of that generation
 	Fence        uint64
-	Target       *domain.Target // generation in the place that the datastore is moving to; nil: none
+	Target       *domain.Target // generation in the place that the datastore is moving to; may be nil
 	Status       domain.Status
 }
 
-// EachActive calls f for every datasource of the datastore, oldest first, until f fails, and returns f's error. Audits
-// use it to compare the catalog with the index. It may miss changes that are made while it runs.
+// EachActive calls f for every datasource of the datastore, oldest first. It stops at the first error from f and
+// returns it. Audits compare the result with the index. Changes made while EachActive is running may be missed.
 func (c *Maintenance) EachActive(ctx context.Context, datastoreID string, f func(ActiveState) error) error {
 	type item struct {
 		ActiveState
@@ -46,15 +46,15 @@ func (c *Maintenance) EachActive(ctx context.Context, datastoreID string, f func
 	return w.Run(ctx, c.db.Read, func(v item) error { return f(v.ActiveState) })
 }
 
-// OriginalRef is the reference of a datasource, a file or a part of an upload to its original.
+// OriginalRef refers to the original of a datasource, a file or an upload part.
 type OriginalRef struct {
 	WorkspaceID  string
 	DatasourceID string // "" for files and parts
 	Key          string
 }
 
-// EachOriginal calls f for every reference to an original until f fails, and returns f's error. The references of files
-// and parts come first. Several datasources may refer to the original of one file.
+// EachOriginal calls f for every reference to an original, starting with those of files and parts. It stops at the
+// first error from f and returns it. Several datasources may refer to the original of one file.
 func (c *Maintenance) EachOriginal(ctx context.Context, f func(OriginalRef) error) error {
 	type owner struct {
 		OriginalRef

@@ -36,8 +36,8 @@ func (c *Pipeline) Sweeps(ctx context.Context, limit int) ([]SweepTask, error) {
 }
 
 // keepUsed removes originals that are still used from the sweeps. The original of a file is used until the file and all
-// its datasources are deleted. Each of these deletions queues a sweep, and only the last one finds the original unused.
-// It cannot become used again, because only an existing file can be added to a datastore.
+// its datasources are deleted. Each of these deletions queues a sweep, and only the last sweep finds the original
+// unused. The original cannot become used again after that, because only an existing file can be added to a datastore.
 func (c *Pipeline) keepUsed(ctx context.Context, tasks []SweepTask) error {
 	var owners []string
 	for _, task := range tasks {

@@ -12,8 +12,9 @@ import (
 // fetch. A change to a site's scope takes effect immediately: pages outside the new scope are skipped, and known links
 // inside it are fetched.
 //
-// It fails with domain.CodeInvalid for a datasource that is not fetched. It also fails for a page of a site, because
-// the page uses the site's settings, and for a single page if the patch changes settings that only sites have.
+// UpdateWebConfig fails with domain.CodeInvalid for a datasource that is not fetched. It also fails for a page of a
+// site, because the page uses the site's settings, and for a single page if the patch changes settings that only sites
+// have.
 func (c *Sites) UpdateWebConfig(ctx context.Context, ws, id string, patch domain.WebPatch) (domain.Datasource, error) {
 	err := c.db.Update(ctx, "changing how a datasource is fetched", func(t *db.Tx) error {
 		r, _, err := record.LockDatasourceOf(ctx, t, ws, id)

@@ -34,9 +34,9 @@ type Config struct {
 	// Dimensions is part of the model's ID, because vectors of different lengths cannot be compared.
 	Dimensions int
 
-	// Known is the length of the model's vectors in earlier responses, or 0 if unknown. Model returns it until the first
-	// response. It is not sent to the server. If the server returns another length, the model has changed, and the
-	// response is rejected.
+	// Known is the length of the model's vectors in earlier responses, or 0 if unknown. Until the first response, Model
+	// returns Known. The server does not get this field. If the server returns another length, the model has changed, and
+	// the response is rejected.
 	Known int
 
 	// QueryPrefix and PassagePrefix are prepended to queries and passages, for models trained with such prefixes ("query:
