@@ -5,7 +5,7 @@ import "slices"
 // Span is the half-open range [Start, End) of a document's text. The caller chooses the unit: bytes or characters.
 type Span struct{ Start, End int }
 
-// Length returns the length of the span, or 0 if End is before Start.
+// Length returns the span's length, or 0 if End is before Start.
 func (s Span) Length() int { return max(0, s.End-s.Start) }
 
 // Union merges overlapping and adjacent spans, drops empty ones, and returns the result sorted by position.

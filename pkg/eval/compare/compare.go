@@ -1,5 +1,5 @@
-// Package compare runs questions against a datastore in several retrieval modes. It measures the quality of each mode
-// and reports whether one mode is significantly better than another.
+// Package compare runs questions against a datastore in several retrieval modes. It measures each mode's quality and
+// reports whether one mode is significantly better than another.
 package compare
 
 import (

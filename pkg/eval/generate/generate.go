@@ -224,8 +224,8 @@ func sampled(ctx context.Context, content Content, datastoreID string, n int) (s
 	return s, nil
 }
 
-// stableName returns the custom id of the datasource or, if it has none, its id. Judgements use this name because it
-// does not change when the document is renamed.
+// stableName returns the datasource's custom id or, if it has none, its id. Judgements use this name because it does
+// not change when the document is renamed.
 func stableName(d service.Datasource) string {
 	if d.CustomID != "" {
 		return d.CustomID

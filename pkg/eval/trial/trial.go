@@ -104,7 +104,7 @@ func Run(ctx context.Context, s Service, store service.Datastore, cases []compar
 	return compare.Run(ctx, copies, without, o)
 }
 
-// texts returns the text of every searchable document of the datastore. The custom id of each text is the id of its
+// texts returns the text of every searchable document of the datastore. Each text's custom id is the id of its
 // datasource. texts fails if there is too much text for a trial.
 func texts(ctx context.Context, s Service, datastoreID string) (all []service.Document, err error) {
 	size := 0
