@@ -1,7 +1,7 @@
 // Package extract reads documents: it turns raw bytes into a domain.Document with structured blocks.
 //
-// Each format has its own package; formats.go lists them all. The format of a document is detected from its content
-// first, then from the declared type and the file name.
+// Each format has its own package; formats.go lists them all. A document's format is detected from its content first,
+// then from the declared type and the file name.
 //
 // Input is untrusted, and some files kill the process that reads them: a few hundred bytes can request terabytes, and
 // Go cannot recover from running out of memory. So an Extractor parses in child processes; only small plain text and

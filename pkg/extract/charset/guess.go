@@ -11,9 +11,9 @@ import (
 	"github.com/wlynxg/chardet"
 )
 
-// Points per kind of character. The score of a text is the mean over its non-ASCII characters, and a frequent letter of
-// the language gets 1 point. The more reliably a character indicates correct or wrong decoding, the more points it adds
-// or subtracts. Only the order of these values matters; the tests check it.
+// Points per kind of character. A text's score is the mean over its non-ASCII characters, and a frequent letter of the
+// language gets 1 point. The more reliably a character indicates correct or wrong decoding, the more points it adds or
+// subtracts. Only the order of these values matters; the tests check it.
 const (
 	scoreRarest = 0.4  // the rarest letter of an alphabet; text has mostly frequent letters, noise has all alike
 	scoreKana   = 0.9  // kana: half of any Japanese text, and no other candidate encoding yields runs of them

@@ -73,8 +73,8 @@ func (w *walker) control() {
 	}
 }
 
-// labelledText returns the text of the paragraph. If the text is nothing but the value of a content control, it starts
-// with the control's label.
+// labelledText returns the paragraph's text. If the text is nothing but the value of a content control, it starts with
+// the control's label.
 func (p *paragraph) labelledText() string {
 	text := p.trimmed()
 	if p.label == "" || strings.TrimSpace(p.text.String()[:p.labelled]) != text {

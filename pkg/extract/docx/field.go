@@ -72,8 +72,8 @@ func (w *walker) beginFieldResult(f *field) {
 	}
 }
 
-// endField writes the form value of a field, if it has one. If the field is a hyperlink, endField records the field's
-// result as a link text.
+// endField writes a field's form value, if it has one. If the field is a hyperlink, endField records the field's result
+// as a link text.
 func (w *walker) endField(f *field) {
 	if f.shown != "" {
 		w.write(f.shown)

@@ -120,8 +120,8 @@ func (w *walker) symbol(e xml.StartElement) bool {
 	return true
 }
 
-// drawing reads an element of a drawing that contains text: a chart, a diagram, WordArt, or the description of a
-// picture. It returns false for other elements.
+// drawing reads an element of a drawing that contains text: a chart, a diagram, WordArt, or a picture's description. It
+// returns false for other elements.
 func (w *walker) drawing(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "chart":

@@ -68,7 +68,7 @@ func readStyle(sc *xmlscan.Scanner) *style {
 // outlineLevel converts the 0-based outline level in a file to a 1-based level.
 func outlineLevel(val string) int { return min(int(ooxml.ParseSmall(val))+1, bodyOutline) }
 
-// headingLevel returns the heading level of the style, or 0 for body text.
+// headingLevel returns the style's heading level, or 0 for body text.
 func (s styles) headingLevel(id string) int {
 	for range maxBasedOn {
 		st := s.byID[id]

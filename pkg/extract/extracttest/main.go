@@ -24,8 +24,7 @@ var Documents = func() string {
 // Compiled is the folder of the compiled PDFium, which all tests in a run share because compiling takes seconds.
 var Compiled string
 
-// Main runs the tests of a package. It creates a folder for the compiled PDFium and fails if goroutines are left
-// behind.
+// Main runs a package's tests. It creates a folder for the compiled PDFium and fails if goroutines are left behind.
 func Main(m *testing.M) {
 	dir, err := os.MkdirTemp("", "extract-test-")
 	if err != nil {

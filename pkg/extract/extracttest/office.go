@@ -56,7 +56,7 @@ func Office(t testing.TB, parts ...Part) []byte {
 
 const relationType = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
 
-// Rels returns the relationships of a part. Each line is "id kind target"; the target of an external relationship is an
+// Rels returns a part's relationships. Each line is "id kind target"; the target of an external relationship is an
 // address.
 func Rels(part string, lines ...string) Part {
 	var b strings.Builder

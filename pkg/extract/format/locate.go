@@ -41,8 +41,8 @@ func CheckPassages(passages []Passage) error {
 	return nil
 }
 
-// Locate detects the format of a document and finds passages of its text on its pages. It returns an *Error if the
-// document cannot be read, a reader panics, or the format has no positions.
+// Locate detects a document's format and finds passages of its text on its pages. It returns an *Error if the document
+// cannot be read, a reader panics, or the format has no positions.
 func (r *Registry) Locate(ctx context.Context, src Source, lim Limits, passages []Passage) (rectangles [][][]domain.PageRectangle, err error) {
 	lim = lim.WithDefaults()
 	head, err := readHead(src, lim)

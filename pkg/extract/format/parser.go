@@ -78,8 +78,8 @@ func recoverPanic(err *error) {
 	}
 }
 
-// Parse detects the format of a document, reads it and passes its blocks to `emit`, one by one. The returned document
-// has no blocks. It returns an *Error if the document cannot be read or a reader panics.
+// Parse detects a document's format, reads it and passes its blocks to `emit`, one by one. The returned document has no
+// blocks. It returns an *Error if the document cannot be read or a reader panics.
 func (r *Registry) Parse(ctx context.Context, src Source, lim Limits, emit func(domain.Block) error) (doc *domain.Document, err error) {
 	lim = lim.WithDefaults()
 	head, err := readHead(src, lim)

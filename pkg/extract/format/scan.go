@@ -16,7 +16,7 @@ const (
 	MaxScanPixels  = 16 << 20 // pixels
 )
 
-// Scan detects the format of a document and returns the picture of a page, counted from 1, for text recognition. Skewed
+// Scan detects a document's format and returns the picture of a page, counted from 1, for text recognition. Skewed
 // lines of text are straightened. Scan returns an *Error if the document cannot be read, a reader panics, or the format
 // has no scanned pages.
 func (r *Registry) Scan(ctx context.Context, src Source, lim Limits, page, turn int) (picture *image.Gray, err error) {

@@ -99,7 +99,7 @@ func anchorID(n *html.Node) string {
 	return id
 }
 
-// headingLevel returns the level of a heading, or 0 for other elements.
+// headingLevel returns a heading's level, or 0 for other elements.
 func headingLevel(n *html.Node) int {
 	switch n.DataAtom {
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:

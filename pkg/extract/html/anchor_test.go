@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// anchorsOf reads a page with the given URL and returns the anchor of each heading.
+// anchorsOf reads a page with the given URL and returns each heading's anchor.
 func anchorsOf(t *testing.T, page, address string) map[string]string {
 	t.Helper()
 	doc, err := extract.Parse(t.Context(), format.Source{

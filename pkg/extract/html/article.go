@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/wordset"
 )
 
-// Thresholds for recognising the parts of an article, in letters.
+// Thresholds for recognising an article's parts, in letters.
 const (
 	maxAsideLetters  = 600 // maximum size of an aside recognised only by its name
 	labelLetters     = 80  // size below which a line without sentence punctuation is a label

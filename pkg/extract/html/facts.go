@@ -59,7 +59,7 @@ func factsOfText(s string) nodeFacts {
 	return f
 }
 
-// factsOf returns the facts of an element.
+// factsOf returns an element's facts.
 func (w *walker) factsOf(n *html.Node) nodeFacts {
 	if f, known := w.facts[n]; known {
 		return f

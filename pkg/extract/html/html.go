@@ -1,4 +1,4 @@
-// Package html reads web pages: the main content of a page or the whole page, with metadata, tables, lists and links.
+// Package html reads web pages: a page's main content or the whole page, with metadata, tables, lists and links.
 package html
 
 import (
@@ -25,8 +25,8 @@ const (
 	minArticleText = 1000
 )
 
-// read reads the main content of a page. If it cannot separate the main content from navigation and boilerplate, it
-// reads all text.
+// read reads a page's main content. If it cannot separate the main content from navigation and boilerplate, it reads
+// all text.
 func read(in *format.Parser) error {
 	p := &reader{Parser: in}
 	if err := p.page(); err != nil {
@@ -105,8 +105,8 @@ func hasScripts(doc *html.Node) bool {
 
 var metaCharset = regexp.MustCompile(`(?i)<meta[^>]+charset\s*=\s*["']?\s*([a-z0-9_:-]+)`)
 
-// pageCharset returns the declared encoding of the page. A declaration outside the page, such as an HTTP header,
-// overrides a meta element.
+// pageCharset returns the page's declared encoding. A declaration outside the page, such as an HTTP header, overrides a
+// meta element.
 func (p *reader) pageCharset(data []byte) string {
 	if cs := p.DeclaredCharset(); cs != "" {
 		return cs

@@ -44,8 +44,8 @@ func (w *walker) anchor(n *html.Node) {
 	}
 }
 
-// address returns the address of a link, or "" if the link does not point to another page. The address is absolute if
-// the base is known.
+// address returns a link's address, or "" if the link does not point to another page. The address is absolute if the
+// base is known.
 func (w *walker) address(n *html.Node) string {
 	href := strings.TrimSpace(attr(n, "href"))
 	if href == "" || strings.HasPrefix(href, "#") || len(href) > format.MaxURL {

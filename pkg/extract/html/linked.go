@@ -25,7 +25,7 @@ const (
 var notSubjects = wordset.Of(`Organization NewsMediaOrganization Corporation WebSite BreadcrumbList SearchAction Person ImageObject SiteNavigationElement
 	WPHeader WPFooter WPSideBar ReadAction EntryPoint ListItem`)
 
-// collect records the possible subjects of a page.
+// collect records a page's possible subjects.
 func (l *linkedData) collect(v any, depth int) {
 	if depth > maxLinkedDepth || len(l.subjects) >= maxLinkedSubjects {
 		return

@@ -147,7 +147,7 @@ func (f *pageFacts) first(names ...string) string {
 	return ""
 }
 
-// pageMetadata records the metadata of the page in the document.
+// pageMetadata records the page's metadata in the document.
 func (p *reader) pageMetadata(f *pageFacts) {
 	p.Doc.Language = languageTag(f.lang)
 	if p.Doc.Language == "" {
@@ -239,7 +239,7 @@ func dateText(s string) string {
 
 func isPlausibleDate(t time.Time) bool { return t.Year() > 1000 && t.Year() < 2200 }
 
-// languageTag normalises the language tag of a page. It returns "" if s is not a tag.
+// languageTag normalises a page's language tag. It returns "" if s is not a tag.
 func languageTag(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), ",")
 	s = strings.ReplaceAll(strings.TrimSpace(s), "_", "-")

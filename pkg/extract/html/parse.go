@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// parseHTML builds the tree of a page. It removes aria-hidden from elements that sighted users can see, so that later
-// steps can simply skip all elements that still have the attribute.
+// parseHTML builds a page's tree. It removes aria-hidden from elements that sighted users can see, so that later steps
+// can simply skip all elements that still have the attribute.
 func parseHTML(page string) (*html.Node, error) {
 	doc, err := html.Parse(strings.NewReader(page))
 	if err != nil {

@@ -59,7 +59,7 @@ type revealer struct {
 	rows     map[string]int        // number of hidden elements for each rowKey
 }
 
-// panelWeight counts the content of an element, including hidden content.
+// panelWeight counts an element's content, including hidden content.
 type panelWeight struct {
 	letters, linked int
 	buttons, fields int

@@ -123,7 +123,7 @@ func (s docSite) siteBlocks(doc *html.Node) []siteBlock {
 var siteBlockElements = wordset.Of(`h1 h2 h3 h4 h5 h6 p div section article li ul ol dl dt dd pre table caption tr td th blockquote br hr center figure
 	figcaption body main header footer aside details summary`)
 
-// siteWords returns the words of a text, in lower case.
+// siteWords returns a text's words, in lower case.
 func siteWords(s string) []string {
 	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !charset.WordRune(r) })
 }

@@ -34,7 +34,7 @@ type gridRow struct {
 	thead bool
 }
 
-// table emits the rows of a table. The cells of a layout table are read as ordinary content.
+// table emits a table's rows. The cells of a layout table are read as ordinary content.
 func (w *walker) table(t *html.Node) {
 	if codeTable(t) {
 		w.code(t)

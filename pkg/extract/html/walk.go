@@ -106,14 +106,14 @@ func (w *walker) children(n *html.Node) {
 	}
 }
 
-// block emits the text before an element and the content of the element as separate blocks.
+// block emits the text before an element and the element's content as separate blocks.
 func (w *walker) block(n *html.Node) {
 	w.flush()
 	w.within(n)
 }
 
-// within emits the content of an element. It records the resulting blocks, including any text collected before, as read
-// from this element.
+// within emits an element's content. It records the resulting blocks, including any text collected before, as read from
+// this element.
 func (w *walker) within(n *html.Node) {
 	was := w.at
 	w.at = n
@@ -282,8 +282,8 @@ func (w *walker) image(n *html.Node) {
 	}
 }
 
-// imageDescription returns the description of a picture. It returns "" if there is none, or if the text next to the
-// picture already contains it.
+// imageDescription returns a picture's description. It returns "" if there is none, or if the text next to the picture
+// already contains it.
 func (w *walker) imageDescription(img *html.Node) string {
 	alt := format.OneLine(attr(img, "alt"))
 	if !w.readAlts || !isInformativeAlt(alt) {

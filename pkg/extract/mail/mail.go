@@ -97,7 +97,7 @@ type reader struct {
 	exceeded    bool // whether a limit on parts was exceeded, which causes a warning
 }
 
-// message reads the header of a message as text, and then the body. `level` is the heading level of the subject.
+// message reads a message's header as text, and then the body. `level` is the heading level of the subject.
 func (m *reader) message(data []byte, level int) error {
 	header, body := splitHeader(data)
 	subject := decodeHeader(header.Get("Subject"))

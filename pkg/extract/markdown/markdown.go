@@ -168,7 +168,7 @@ func (w *walker) html(n *ast.HTMLBlock) error {
 	return w.p.Piece(format.TypeHTML, strings.NewReader(source))
 }
 
-// list emits the items of a list, with numbers if the list is ordered.
+// list emits a list's items, with numbers if the list is ordered.
 func (w *walker) list(l *ast.List, nesting int) error {
 	number := l.Start
 	for item := l.FirstChild(); item != nil; item = item.NextSibling() {

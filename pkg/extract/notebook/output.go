@@ -103,8 +103,8 @@ func isScript(page string) bool {
 // control matches the escape sequences that terminals interpret, for example as colours.
 var control = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07`)
 
-// printed emits the output of a program as a terminal shows it. If the program overwrote a line, such as a progress
-// bar, it emits only the last version of the line.
+// printed emits a program's output as a terminal shows it. If the program overwrote a line, such as a progress bar, it
+// emits only the last version of the line.
 func (r *reader) printed(text string) error {
 	if len(text) > maxOutputBytes {
 		text = format.Cut(text, maxOutputBytes)

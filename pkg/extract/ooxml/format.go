@@ -15,7 +15,7 @@ const (
 	TypeXlsx = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 )
 
-// folders lists the folder that holds the parts of each format.
+// folders lists the folder that holds each format's parts.
 var folders = []struct{ folder, mimeType string }{{"word/", TypeDocx}, {"ppt/", TypePptx}, {"xl/", TypeXlsx}}
 
 // NewFormat fills in the fields that all office formats share. A file in such a format is a package of parts, or a
@@ -41,7 +41,7 @@ func NewFormat(f format.Format) format.Format {
 	return f
 }
 
-// format returns the type of the package, or "" if it is unknown. It checks the folder and the content type of the main
+// format returns the package's type, or "" if it is unknown. It checks the folder and the content type of the main
 // part, and then the folders in the package.
 func (a *Package) format() string {
 	main := a.MainPart("")

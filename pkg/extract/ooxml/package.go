@@ -44,7 +44,7 @@ type Relation struct {
 // the full type, it is the same in all editions of the standard.
 func (r Relation) Kind() string { return path.Base(r.Type) }
 
-// Relations returns the relationships of a part, in order, or nil if it has none. It resolves targets to part names.
+// Relations returns a part's relationships, in order, or nil if it has none. It resolves targets to part names.
 func (a *Package) Relations(part string) []Relation {
 	dir, file := path.Split(part)
 	var found []Relation

@@ -96,7 +96,7 @@ func (p *DrawnParagraph) bulletOf(sc *xmlscan.Scanner) {
 	})
 }
 
-// drawnRun reads a run or field and returns its text, the address of its link, and whether it is bold.
+// drawnRun reads a run or field and returns its text, its link's address, and whether it is bold.
 func drawnRun(sc *xmlscan.Scanner, rels map[string]Relation) (text, link string, bold bool) {
 	var b strings.Builder
 	sc.Each(func(e xml.StartElement) bool {
@@ -141,8 +141,8 @@ func ChooseOne(sc *xmlscan.Scanner, length func() int, take func(e xml.StartElem
 	})
 }
 
-// AltText returns the description of a picture. It returns "" if the description is too short or too long, or if no
-// person wrote it: file names, addresses, and descriptions marked as generated.
+// AltText returns a picture's description. It returns "" if the description is too short or too long, or if no person
+// wrote it: file names, addresses, and descriptions marked as generated.
 func AltText(s string) string {
 	s = format.OneLine(s)
 	lower := strings.ToLower(s)

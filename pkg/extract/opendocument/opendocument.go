@@ -32,7 +32,7 @@ var Presentation = newFormat("presentation", "odp", (*reader).presentation, form
 	Extensions: []string{".odp", ".otp", ".fodp"}, Name: "an OpenDocument presentation", Label: "presentation (odp)",
 })
 
-// newFormat adds to a format what all OpenDocument formats have in common. `body` reads the body of a document.
+// newFormat adds to a format what all OpenDocument formats have in common. `body` reads a document's body.
 func newFormat(kind, route string, body func(*reader, *xmlscan.Scanner), f format.Format) format.Format {
 	mimeType := typePrefix + kind
 	f.Type, f.Aliases, f.Packed = mimeType, []string{mimeType + "-template", mimeType + "-flat-xml"}, true

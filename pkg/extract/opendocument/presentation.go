@@ -28,7 +28,7 @@ func (r *reader) presentation(sc *xmlscan.Scanner) {
 	})
 }
 
-// slide collects the text of a slide. The title comes first, even if another shape precedes it.
+// slide collects a slide's text. The title comes first, even if another shape precedes it.
 type slide struct {
 	r      *reader
 	sc     *xmlscan.Scanner

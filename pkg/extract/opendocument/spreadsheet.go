@@ -228,8 +228,8 @@ func (s *sheet) fillMerged(row *table.Row, number int) {
 	}
 }
 
-// readCell reads the current element as a cell. The text of the cell is what a spreadsheet program shows. If the file
-// stores only a value, the text comes from that value.
+// readCell reads the current element as a cell. The cell's text is what a spreadsheet program shows. If the file stores
+// only a value, the text comes from that value.
 func (s *sheet) readCell(e xml.StartElement, column int) cell {
 	c := cell{times: 1, columns: repeats(e, "number-columns-spanned"), rows: repeats(e, "number-rows-spanned")}
 	if n, err := strconv.Atoi(xmlscan.Attr(e, "number-columns-repeated")); err == nil && n > 1 {

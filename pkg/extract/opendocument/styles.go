@@ -63,7 +63,7 @@ func readListStyle(sc *xmlscan.Scanner) listStyle {
 	return s
 }
 
-// language sets the document's language from the text properties of a style, unless it is already set.
+// language sets the document's language from a style's text properties, unless it is already set.
 func (r *reader) language(sc *xmlscan.Scanner) {
 	sc.Each(func(e xml.StartElement) bool {
 		if l := xmlscan.Attr(e, "language"); e.Name.Local == "text-properties" && l != "" && l != "none" && l != "zxx" && r.p.Doc.Language == "" {

@@ -101,7 +101,7 @@ func (w *containerWriter) add(e entry, kind byte) uint32 {
 	return uint32(number)
 }
 
-// store stores the content of a stream and returns its first sector.
+// store stores a stream's content and returns its first sector.
 func (w *containerWriter) store(data []byte) uint32 {
 	if len(data) >= miniLimit {
 		return w.chain(data)

@@ -60,8 +60,8 @@ func (c *converter) message(s *storage, header int, nesting int) ([]byte, error)
 	return c.mixed(fields, append(parts, attached...)), nil
 }
 
-// bodies returns the text of a message in every form that the message contains. Package mail chooses between plain text
-// and HTML.
+// bodies returns a message's text in every form that the message contains. Package mail chooses between plain text and
+// HTML.
 func (c *converter) bodies(m *properties) []part {
 	var alternatives []part
 	if text := m.text(tagBody); strings.TrimSpace(text) != "" {
@@ -114,7 +114,7 @@ func (c *converter) recipients(s *storage, m *properties) (map[string][]string, 
 // maxRecipients is the maximum number of recipients read for one header field. Package mail shortens long lists anyway.
 const maxRecipients = 1000
 
-// attachments converts the attachments of a message.
+// attachments converts a message's attachments.
 func (c *converter) attachments(s *storage, m *properties, nesting int) ([]part, error) {
 	var parts []part
 	class := strings.ToLower(m.text(tagClass))

@@ -74,7 +74,7 @@ type storage struct {
 	children []*storage
 }
 
-// open reads the directory of the container. It converts all names to lower case.
+// open reads the container's directory. It converts all names to lower case.
 func open(p *format.Parser) (*storage, error) {
 	if err := checkHeader(p); err != nil {
 		return nil, err

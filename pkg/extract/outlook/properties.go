@@ -59,7 +59,7 @@ const (
 
 // Types of properties.
 const (
-	typeNarrow = 0x001e // text in the code page of the message
+	typeNarrow = 0x001e // text in the message's code page
 	typeWide   = 0x001f // text in UTF-16
 	typeTime   = 0x0040
 	typeBinary = 0x0102

@@ -104,7 +104,7 @@ func (l *layout) takeAligned(lines []pdftext.Line) (*pageTable, []pdftext.Line) 
 	return t, lines[used:]
 }
 
-// hasInterleavedRows reports whether lines of other rows lie between the lines of a row.
+// hasInterleavedRows reports whether lines of other rows lie between a row's lines.
 func hasInterleavedRows(rows []alignedCells) bool {
 	return slices.ContainsFunc(rows, func(r alignedCells) bool { return slices.Max(r.lines)-slices.Min(r.lines) >= len(r.lines) })
 }
@@ -156,7 +156,7 @@ func (l *layout) alignedRows(lines []pdftext.Line) []alignedCells {
 	return rows
 }
 
-// partAligned splits the cells of a line at gaps wider than those between words. `split` reports whether it found any.
+// partAligned splits a line's cells at gaps wider than those between words. `split` reports whether it found any.
 func partAligned(line pdftext.Line) (cells []pdftext.Cell, split bool) {
 	for _, c := range line.Cells {
 		words := c.Words()

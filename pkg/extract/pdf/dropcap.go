@@ -98,7 +98,7 @@ func lineAfterInitial(initial pdftext.Line, lines []pdftext.Line) int {
 	return best
 }
 
-// wordCounts counts the words of a page, in lower case.
+// wordCounts counts a page's words, in lower case.
 func wordCounts(lines []pdftext.Line) map[string]int {
 	counts := map[string]int{}
 	for _, line := range lines {

@@ -122,7 +122,7 @@ func (g *grid) framesPage(inside, all int) bool {
 	return g.parts == nil && len(g.ys) <= maxRules && inside > manyLines && inside*5 > all*3
 }
 
-// atHeight reports whether a line is at the height of the grid and runs in the grid's direction.
+// atHeight reports whether a line is at the grid's height and runs in the grid's direction.
 func (g *grid) atHeight(line pdftext.Line) bool {
 	y := line.Y + pdftext.MiddleHeight*line.Size
 	return line.Turn == g.turn && y <= g.top() && y >= g.bottom()

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/table"
 )
 
-// gridRows returns the rows of a table, with the lines in each cell joined. A row of the grid may hold several rows of
-// the table, if no rules separate them. Such a row is split.
+// gridRows returns a table's rows, with the lines in each cell joined. A row of the grid may hold several rows of the
+// table, if no rules separate them. Such a row is split.
 func (l *layout) gridRows(t *gridText, regions []region, stacked bool) []table.Row {
 	filledBands, firstBand := 0, -1
 	for r, band := range t.bands {
@@ -253,7 +253,7 @@ func (l *layout) lineRows(t *gridText, r int, columns []column) []table.Row {
 	return rows
 }
 
-// spans returns the columns of the grid.
+// spans returns the grid's columns.
 func (g *grid) spans() []column {
 	columns := make([]column, g.columns())
 	for k := range columns {

@@ -22,7 +22,7 @@ func (g *grid) rowAt(line pdftext.Line) int {
 	return sort.Search(g.rows()-1, func(r int) bool { return y >= g.ys[r+1] })
 }
 
-// textOf assigns lines to the rows of a grid. part splits them at the column borders later.
+// textOf assigns lines to a grid's rows. part splits them at the column borders later.
 func (g *grid) textOf(lines []pdftext.Line) *gridText {
 	t := &gridText{grid: g, bands: make([][]pdftext.Line, g.rows()), cells: make([][][]pdftext.Cell, g.rows())}
 	for _, line := range lines {

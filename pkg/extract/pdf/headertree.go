@@ -42,8 +42,8 @@ type headerNode struct {
 	y, low   float64 // baselines of the highest and the lowest name
 }
 
-// add adds the rows of a header, from top to bottom. It reports whether every column got a name. The column of row
-// names may have none.
+// add adds a header's rows, from top to bottom. It reports whether every column got a name. The column of row names may
+// have none.
 func (h *headerTree) add(rows []alignedCells) bool {
 	h.nodes = make([]headerNode, len(h.columns))
 	for k, c := range h.columns {
@@ -102,8 +102,8 @@ func (h *headerTree) addRow(r alignedCells) bool {
 	return true
 }
 
-// place assigns the cells of a row to the nodes that they name, at the lowest total cost. It returns the first and the
-// last node of each cell, or nil if the cells cannot name the nodes.
+// place assigns a row's cells to the nodes that they name, at the lowest total cost. It returns the first and the last
+// node of each cell, or nil if the cells cannot name the nodes.
 func (h *headerTree) place(r alignedCells) [][2]int {
 	// A cell can group the names directly below it at no extra cost if these extend down to the bottom edge of the
 	// header. `below` is the baseline of such names, and `lowest` the lowest baseline of all names.

@@ -65,7 +65,7 @@ func (s *source) links(i int) []pdftext.Link {
 	return links[:min(len(links), maxPageLinks)]
 }
 
-// linkFinder collects the links on the lines of a block.
+// linkFinder collects the links on a block's lines.
 type linkFinder struct {
 	links []pdftext.Link // links on the page
 	found []domain.BlockLink
@@ -116,8 +116,7 @@ func linkText(link pdftext.Link, line pdftext.Line) string {
 	return strings.Join(parts, " ")
 }
 
-// alongLine returns the coordinates of a box along and across the lines of a page. `turn` is the direction of those
-// lines.
+// alongLine returns the coordinates of a box along and across a page's lines. `turn` is the direction of those lines.
 func alongLine(b pdftext.Box, turn int) (x0, x1, y0, y1 float64) {
 	switch turn {
 	case 1:

@@ -53,7 +53,7 @@ func locate(p *format.Parser, passages []format.Passage) ([][][]domain.PageRecta
 	return rectangles, nil
 }
 
-// locator finds passages on the pages of a file. It keeps the pages that it has read.
+// locator finds passages on a file's pages. It keeps the pages that it has read.
 type locator struct {
 	*source
 	glyphs map[int][]pdfmatch.Glyph // by page, from 1
@@ -101,7 +101,7 @@ func (l *locator) text(from, to int) (*pdfmatch.Text, error) {
 	return pdfmatch.NewText(all), nil
 }
 
-// read reads the glyphs of a page in reading order, with the same reader as extraction.
+// read reads a page's glyphs in reading order, with the same reader as extraction.
 func (l *locator) read(number int) ([]pdfmatch.Glyph, error) {
 	if err := l.p.Ctx.Err(); err != nil {
 		return nil, err

@@ -84,9 +84,9 @@ func (r *pdfiumReader) page(ctx context.Context, i int, hidden []pdftext.Box) (r
 	return read, nil
 }
 
-// pdfiumWords passes the words of a page to a Builder, each as one glyph. A call into the sandbox costs as much as
-// laying out a line. So pdfiumWords requests the positions of only the first and last character of a word, and the
-// common properties of a run of words only once.
+// pdfiumWords passes a page's words to a Builder, each as one glyph. A call into the sandbox costs as much as laying
+// out a line. So pdfiumWords requests the positions of only the first and last character of a word, and the common
+// properties of a run of words only once.
 type pdfiumWords struct {
 	r      *pdfiumReader
 	text   references.FPDF_TEXTPAGE

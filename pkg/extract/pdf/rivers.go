@@ -201,8 +201,8 @@ func spansColumns(c pdftext.Cell, borders []float64, size float64) bool {
 	return crosses
 }
 
-// framesText reports whether a few rules only frame the text of a page, and do not form a table. Such text has headings
-// or lists between the rules.
+// framesText reports whether a few rules only frame a page's text, and do not form a table. Such text has headings or
+// lists between the rules.
 func (l *layout) framesText(t *gridText) bool {
 	marks, all := 0, 0
 	for _, band := range t.bands {

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/scan"
 )
 
-// Bounds that decide whether to recognise the text of a page in its picture.
+// Bounds that decide whether to recognise a page's text in its picture.
 const (
 	minPicture   = 0.1  // minimum share of the page covered by pictures, if the page has no text
 	maxCaption   = 80   // maximum number of letters in a stamp or a running title on a scanned page
@@ -27,7 +27,7 @@ const (
 	sampledScans = 3    // number of pages with a text layer to compare with their pictures
 )
 
-// scanNeed is the reason why the text of a page must be recognised in its picture.
+// scanNeed is the reason why a page's text must be recognised in its picture.
 type scanNeed int
 
 const (
@@ -38,7 +38,7 @@ const (
 	needCheck            // the page's text is an invisible layer over its picture
 )
 
-// needOf returns why the text of a page must be recognised in its picture, or needNone.
+// needOf returns why a page's text must be recognised in its picture, or needNone.
 func needOf(p page) scanNeed {
 	switch {
 	case p.letters == 0 && (p.drawn.pictured >= minPicture || p.drawn.shapes >= minOutlines || p.byPDFium != "" && p.image):

@@ -29,7 +29,7 @@ type tally struct {
 	pages int
 }
 
-// survey determines the properties of the document from a sample of its pages: runs of consecutive pages throughout the
+// survey determines the document's properties from a sample of its pages: runs of consecutive pages throughout the
 // document.
 func (s *source) survey() (*survey, error) {
 	sample := samplePages(s.pages)

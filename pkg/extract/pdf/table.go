@@ -63,8 +63,8 @@ func continuesCell(above, l pdftext.Line) bool {
 // column is a table column, given by its horizontal range.
 type column struct{ from, to float64 }
 
-// columnsOf derives the columns of a table from the rows with the most cells. It returns nil if the cells of these rows
-// do not line up.
+// columnsOf derives a table's columns from the rows with the most cells. It returns nil if the cells of these rows do
+// not line up.
 func columnsOf(lines []pdftext.Line) []column {
 	most := 0
 	for _, l := range lines {
@@ -138,8 +138,8 @@ func (l *layout) rowsOf(lines []pdftext.Line, columns []column, rtl bool) []tabl
 	return rows
 }
 
-// rowPitch returns the distance between the rows of a table. Lines inside a cell are closer together. If all distances
-// are equal, each line is a row.
+// rowPitch returns the distance between a table's rows. Lines inside a cell are closer together. If all distances are
+// equal, each line is a row.
 func rowPitch(lines []pdftext.Line) float64 {
 	var gaps []float64
 	for i := 1; i < len(lines); i++ {
@@ -205,8 +205,8 @@ type pageTable struct {
 	spanning bool        // names span several columns or rows
 }
 
-// emitTable emits the rows of a table. It names columns only if the names are certain, because readers would
-// misunderstand a value with the wrong name.
+// emitTable emits a table's rows. It names columns only if the names are certain, because readers would misunderstand a
+// value with the wrong name.
 func (l *layout) emitTable(t *pageTable) error {
 	w := &table.Writer{Out: l.p.Out, Page: l.number, IsHeader: t.header}
 	before := l.open

@@ -200,7 +200,7 @@ func orderBoxes(boxes []slideBox, leftward bool) {
 	}
 }
 
-// withoutMargins shortens an interval by the margins of a box. Boxes are larger than their text, and their margins may
+// withoutMargins shortens an interval by a box's margins. Boxes are larger than their text, and their margins may
 // overlap.
 func withoutMargins(start, size float64) (from, to float64) {
 	const margin = 0.1

@@ -18,8 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/format"
 )
 
-// Format fuzzes the reader of a format. The seeds are the sample documents whose names end in `suffix`, and the
-// documents in `more`. For any input, the result must be an *Error or valid blocks.
+// Format fuzzes a format's reader. The seeds are the sample documents whose names end in `suffix`, and the documents in
+// `more`. For any input, the result must be an *Error or valid blocks.
 func Format(f *testing.F, suffix string, more ...string) {
 	files, err := filepath.Glob(filepath.Join(extracttest.Documents, "*"+suffix))
 	if err != nil {

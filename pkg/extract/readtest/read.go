@@ -17,9 +17,8 @@ import (
 	"github.com/sluice/sluice/pkg/lists"
 )
 
-// Lines returns the blocks of a document, one per line, in the form "heading 1 on 2 row 3 at 00:01:00: text
-// <link=address>": the kind and level of the block, its page, its row, its time, its text and its links. Missing values
-// are left out.
+// Lines returns a document's blocks, one per line, in the form "heading 1 on 2 row 3 at 00:01:00: text <link=address>":
+// the kind and level of the block, its page, its row, its time, its text and its links. Missing values are left out.
 func Lines(doc *domain.Document) string {
 	var b strings.Builder
 	for i, bl := range doc.Blocks {
@@ -82,7 +81,7 @@ func Parse(t testing.TB, name string, data []byte) (*domain.Document, error) {
 	return extract.Parse(context.Background(), format.Source{Data: bytes.NewReader(data), Size: int64(len(data)), Name: name}, format.Limits{CacheDir: extracttest.Compiled})
 }
 
-// Office returns the blocks of a document in the form "kind level: text <link address>".
+// Office returns a document's blocks in the form "kind level: text <link address>".
 func Office(doc *domain.Document) []string {
 	var lines []string
 	for _, b := range doc.Blocks {

@@ -177,8 +177,8 @@ func (r *reader) styleWord(word string, number int) {
 	}
 }
 
-// named handles the name of a style. A style without an outline level is recognised as a heading by its English name,
-// such as "heading 1". All programs except Word write the English names.
+// named handles a style's name. A style without an outline level is recognised as a heading by its English name, such
+// as "heading 1". All programs except Word write the English names.
 func (r *reader) named(name string) {
 	g := r.group()
 	name = strings.ToLower(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(name), ";")))
@@ -231,7 +231,7 @@ func hyperlink(instruction string) string {
 	return rest
 }
 
-// fieldName returns the name of a field, such as PAGE.
+// fieldName returns a field's name, such as PAGE.
 func fieldName(instruction string) string {
 	name, _, _ := strings.Cut(strings.TrimSpace(instruction), " ")
 	return strings.ToUpper(name)

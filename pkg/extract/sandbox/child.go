@@ -40,7 +40,7 @@ type ParseFunc func(context.Context, format.Source, format.Limits, func(domain.B
 // DrawFunc draws a page of a document, counted from 1, in the child. It returns a PNG picture.
 type DrawFunc func(ctx context.Context, src format.Source, lim format.Limits, page int) ([]byte, error)
 
-// LocateFunc finds passages on the pages of a document, in the child.
+// LocateFunc finds passages on a document's pages, in the child.
 type LocateFunc func(context.Context, format.Source, format.Limits, []format.Passage) ([][][]domain.PageRectangle, error)
 
 // ScanFunc returns the picture of a page, counted from 1, for text recognition. It runs in the child and turns the

@@ -20,7 +20,7 @@ const launchMarker = "SLUICE_LAUNCH"
 // Program is a program for Run, with few rights and limited resources.
 type Program struct {
 	Path string   // absolute path of the executable, without links
-	Args []string // without the name of the program
+	Args []string // without the program's name
 	Env  []string // the whole environment
 	// Files are the files and folders that the program may read, apart from the system's libraries.
 	Files     []string

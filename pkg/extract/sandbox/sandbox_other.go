@@ -28,5 +28,5 @@ func confine([]string) (missing []string) { return nil }
 // childAttributes returns nil on this system: a child exits when its input ends.
 func childAttributes() *syscall.SysProcAttr { return nil }
 
-// yieldProcessor does nothing: there is no common way to lower the priority of a process.
+// yieldProcessor does nothing: there is no common way to lower a process's priority.
 func yieldProcessor(int) {}

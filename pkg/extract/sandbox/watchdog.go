@@ -28,7 +28,7 @@ func addressSpace() int64 {
 }
 
 // WatchMemory terminates the process once it holds more than the given number of bytes. It is meant for systems that
-// cannot limit the memory of a process. It sees only memory that Go allocates and detects growth with a delay of up to
+// cannot limit a process's memory. It sees only memory that Go allocates and detects growth with a delay of up to
 // watchEvery.
 func WatchMemory(bytes int64) {
 	tick := time.NewTicker(watchEvery)

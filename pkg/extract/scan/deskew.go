@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Bounds for finding the skew of a page.
+// Bounds for finding a page's skew.
 const (
 	sampleWidth  = 900    // width of the reduced picture, in pixels
 	maxInk       = 60_000 // number of dark points to examine

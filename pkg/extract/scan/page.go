@@ -1,5 +1,5 @@
 // Package scan describes the text that an OCR program found in the picture of a page and reads the program's output.
-// The readers of document formats turn it into the lines of a page.
+// The readers of document formats turn it into a page's lines.
 package scan
 
 import (

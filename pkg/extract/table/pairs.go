@@ -139,8 +139,8 @@ func namesValues(s string) bool {
 // shortDate matches a date of three numbers, which looks like an amount with separators.
 var shortDate = regexp.MustCompile(`^\d{1,4}([./-])\d{1,2}[./-]\d{1,4}$`)
 
-// valueKind returns the kind of a value. For an amount, this is its unit, because the amounts in one column have the
-// same unit.
+// valueKind returns a value's kind. For an amount, this is its unit, because the amounts in one column have the same
+// unit.
 func valueKind(s string) string {
 	if shortDate.MatchString(s) {
 		return "figures"

@@ -1,5 +1,5 @@
-// Package table converts the rows of a table to blocks that make sense on their own. It finds header rows, properties
-// and values, and puts the column name before each cell. All formats with tables use it.
+// Package table converts a table's rows to blocks that make sense on their own. It finds header rows, properties and
+// values, and puts the column name before each cell. All formats with tables use it.
 package table
 
 import (
@@ -286,7 +286,7 @@ func (r *Row) textWithLinks() []string {
 // ColumnNames is a header row with one name per column.
 type ColumnNames struct {
 	Cells []string
-	Exact bool // merged cells define the columns of each name
+	Exact bool // merged cells define each name's columns
 }
 
 // names returns the names in a header row. The text of a cell that spans several columns becomes the name of each of
@@ -310,7 +310,7 @@ func (r *Row) names() ColumnNames {
 	return n
 }
 
-// JoinHeaders joins the names of each column in the header rows into one name, such as "2024 Revenue". If no cells are
+// JoinHeaders joins each column's names in the header rows into one name, such as "2024 Revenue". If no cells are
 // merged, a group's name is only in its first column, and also applies to the empty cells to its right.
 func JoinHeaders(rows []ColumnNames) []string {
 	names := slices.Clone(rows[len(rows)-1].Cells)

@@ -72,7 +72,7 @@ func Find(setting string) *Program {
 	return p
 }
 
-// Path returns the path of the program, or "" if there is none.
+// Path returns the program's path, or "" if there is none.
 func (p *Program) Path() string { return p.path }
 
 // Missing tells users why text cannot be recognised. It returns "" if the program is installed.

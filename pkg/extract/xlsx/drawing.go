@@ -49,8 +49,8 @@ func (w *workbook) drawing(part string, emit func(domain.Block) error) error {
 				if !ok || rel.External {
 					return false
 				}
-				// The chart's data and axis labels are in the cells of a sheet, which are read anyway. Only its title
-				// is missing there.
+				// The chart's data and axis labels are in a sheet's cells, which are read anyway. Only its title is
+				// missing there.
 				titled := false
 				title := func(b domain.Block) error {
 					if titled || b.Kind != domain.BlockParagraph {

@@ -101,8 +101,8 @@ func (t *sheetTime) setDay(days int) {
 	}
 }
 
-// amPM returns AM or PM in the style of the format. "A/P" yields one letter and keeps the case; "AM/PM" is always in
-// upper case.
+// amPM returns AM or PM in the format's style. "A/P" yields one letter and keeps the case; "AM/PM" is always in upper
+// case.
 func (t *sheetTime) amPM(format string) string {
 	first, second := "AM", "PM"
 	if len(format) == len("A/P") {

@@ -24,8 +24,8 @@ func (w *walker) put(text string, kind domain.BlockKind, links []domain.BlockLin
 	return w.emit(b)
 }
 
-// paragraph emits the text of an element as one or more paragraphs. Lists, tables and code in the element end a
-// paragraph. Footnotes follow the paragraph that contains them.
+// paragraph emits an element's text as one or more paragraphs. Lists, tables and code in the element end a paragraph.
+// Footnotes follow the paragraph that contains them.
 func (w *walker) paragraph(n *node) error {
 	in := &inline{w: w}
 	if err := in.children(n); err != nil {
@@ -34,7 +34,7 @@ func (w *walker) paragraph(n *node) error {
 	return in.flush()
 }
 
-// inline collects the text of a paragraph.
+// inline collects a paragraph's text.
 type inline struct {
 	w     *walker
 	text  strings.Builder
@@ -162,7 +162,7 @@ func (w *walker) list(n *node) error {
 	return walk(n)
 }
 
-// item emits a list item. In JATS, the label of an item is a separate element.
+// item emits a list item. In JATS, an item's label is a separate element.
 func (w *walker) item(n *node) error {
 	defer func() { w.label = "" }()
 	if label := n.child("label"); label != nil {
@@ -183,7 +183,7 @@ func (w *walker) content(n *node) error {
 	return w.section(n)
 }
 
-// table emits the caption of a table and its rows.
+// table emits a table's caption and its rows.
 func (w *walker) table(n *node) error {
 	for _, c := range n.children {
 		if titles[c.name] || c.name == "caption" {

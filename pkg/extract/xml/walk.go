@@ -24,7 +24,7 @@ type walker struct {
 func (w *walker) document(root *node) error {
 	w.emit = w.p.Out.Add
 	if front := root.child("front"); front != nil && front.find("article-title") != nil {
-		w.level = 1 // the sections are below the title of the article
+		w.level = 1 // the sections are below the article's title
 	}
 	if header := root.child("teiHeader"); header != nil {
 		if err := w.header(header); err != nil {
@@ -117,7 +117,7 @@ func (w *walker) section(n *node) error {
 	return nil
 }
 
-// heading emits the title of a section. The first one is the document's title.
+// heading emits a section's title. The first one is the document's title.
 func (w *walker) heading(title *node) error {
 	text := title.words()
 	if w.p.Doc.Title == "" && w.level == 1 {
@@ -126,8 +126,8 @@ func (w *walker) heading(title *node) error {
 	return w.emit(domain.Block{Kind: domain.BlockHeading, Level: min(w.level, 6), Text: text})
 }
 
-// information adds the metadata in an element to the metadata of the document. It also emits the title of an article,
-// and abstracts.
+// information adds the metadata in an element to the document's metadata. It also emits an article's title, and
+// abstracts.
 func (w *walker) information(n *node) error {
 	if n.name == "front" {
 		for _, c := range n.children {

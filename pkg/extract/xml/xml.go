@@ -100,7 +100,7 @@ type node struct {
 	children []*node
 }
 
-// builder builds the tree of a file.
+// builder builds a file's tree.
 type builder struct {
 	sc    *xmlscan.Scanner
 	nodes int

@@ -208,7 +208,7 @@ func (w *writer) sequence(n *yaml.Node, about string) error {
 	return nil
 }
 
-// keyText returns the text of a key. A key that is a mapping or a sequence is written as its values.
+// keyText returns a key's text. A key that is a mapping or a sequence is written as its values.
 func keyText(n *yaml.Node) string {
 	const maxKey = 200
 	switch n.Kind {
@@ -228,7 +228,7 @@ func keyText(n *yaml.Node) string {
 	return format.Cut(strings.Join(words, ", "), maxKey)
 }
 
-// comment returns the words of a comment, without the comment marks.
+// comment returns a comment's words, without the comment marks.
 func comment(s string) string {
 	if s == "" {
 		return ""

@@ -41,7 +41,7 @@ type Page struct {
 	Columns    int // 1 or 2
 }
 
-// Text returns the words of the page in reading order.
+// Text returns the page's words in reading order.
 func (p Page) Text() string { return strings.Join(append([]string{p.Heading}, p.Paragraphs...), "\n") }
 
 // Draw draws a page, without the text that does not fit. It also returns how many paragraphs were drawn completely.

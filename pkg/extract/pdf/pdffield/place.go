@@ -221,7 +221,7 @@ func (f *placer) labelsBefore(field pdftext.Field) bool {
 
 func isBoxSign(s string) bool { return strings.Trim(s, "☐□❑❒") == "" }
 
-// atHeight reports whether a line is at the height of a box. If the box is tall, the line must be at its top.
+// atHeight reports whether a line is at a box's height. If the box is tall, the line must be at its top.
 func atHeight(line pdftext.Line, b pdftext.Box) bool {
 	middle := line.Y + pdftext.MiddleHeight*line.Size
 	return line.Turn == 0 && middle > max(b.Y0, b.Y1-2*line.Size)-1 && middle < b.Y1+1

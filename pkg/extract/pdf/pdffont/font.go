@@ -40,13 +40,13 @@ type Glyph struct {
 // maxCached is the maximum number of fonts in a cache.
 const maxCached = 4096
 
-// Cache holds the fonts of a file, so that each is read only once.
+// Cache holds a file's fonts, so that each is read only once.
 type Cache struct {
 	file  *pdfobject.File
 	fonts map[string]*Font
 }
 
-// NewCache returns an empty cache for the fonts of a file.
+// NewCache returns an empty cache for a file's fonts.
 func NewCache(file *pdfobject.File) *Cache { return &Cache{file: file, fonts: map[string]*Font{}} }
 
 // Load reads a font from its dictionary. The glyphs of a damaged font have no text.

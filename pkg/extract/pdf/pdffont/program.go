@@ -41,7 +41,7 @@ func loadProgram(file *pdfobject.File, desc pdf.Value) *program {
 	return p
 }
 
-// read detects the type of the font from its data, because the key in the font descriptor is often wrong.
+// read detects the font's type from its data, because the key in the font descriptor is often wrong.
 func (p *program) read(data []byte) {
 	switch {
 	case bytes.HasPrefix(data, []byte("%!")) || data[0] == 0x80:

@@ -38,7 +38,7 @@ func WithoutUnknown(lines []pdftext.Line) []pdftext.Line {
 	return out
 }
 
-// Unknown counts the undecoded characters in the words of a page. Single undecoded characters outside words, such as
+// Unknown counts the undecoded characters in a page's words. Single undecoded characters outside words, such as
 // bullets, arrows and other symbols, do not count as lost text.
 type Unknown struct {
 	chars   int // characters in all words

@@ -94,7 +94,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFindAnySpan looks for random spans of a passage that is exactly the text of the page. Each span must be found
+// TestFindAnySpan looks for random spans of a passage that is exactly the page's text. Each span must be found
 // completely, and with its own glyphs.
 func TestFindAnySpan(t *testing.T) {
 	t.Parallel()

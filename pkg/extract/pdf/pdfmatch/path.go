@@ -123,7 +123,7 @@ type position struct {
 	cost float64
 }
 
-// positions returns the positions of a token. If there are too many, it first drops those inside longer words.
+// positions returns a token's positions. If there are too many, it first drops those inside longer words.
 func (t *Text) positions(tok token) []position {
 	var whole, parts []position
 	for _, at := range t.byRune[tok.runes[0]] {

@@ -273,7 +273,7 @@ func (s security) hash256(salt, extra string) []byte {
 	}
 }
 
-// strings decrypts the strings of an object in place.
+// strings decrypts an object's strings in place.
 func (c *crypt) strings(v *Token, number, gen uint32) {
 	if c.strs == plainText {
 		return

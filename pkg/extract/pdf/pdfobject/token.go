@@ -192,7 +192,7 @@ func (t *Scanner) group(kind Kind, depth int) Token {
 	return g
 }
 
-// appendItems appends the items of a group to t.open. The items of this group start at index `first`.
+// appendItems appends a group's items to t.open. The items of this group start at index `first`.
 func (t *Scanner) appendItems(kind Kind, depth, first int) {
 	for t.count < maxItems {
 		if depth > maxDepth {

@@ -16,7 +16,7 @@ type Glyph struct {
 	Box  Box    // its area, in the coordinates of the line
 }
 
-// Glyphs lists the glyphs of a line in reading order. Their boxes contain the visible shapes. The boxes are not exact,
+// Glyphs lists a line's glyphs in reading order. Their boxes contain the visible shapes. The boxes are not exact,
 // because they come from the font size.
 func (l Line) Glyphs() []Glyph {
 	var out []Glyph

@@ -81,7 +81,7 @@ const (
 
 var errBudget = errors.New("the page has too many drawing instructions")
 
-// page runs the content of a page and the appearances of its form fields.
+// page runs a page's content and the appearances of its form fields.
 func (in *interpreter) page(p pageRef) error {
 	in.box = in.doc.box(p)
 	in.state = initialGraphics(in.box.toPage)
@@ -333,7 +333,7 @@ func (in *interpreter) advance(d float64) {
 	}
 }
 
-// show passes the glyphs of a string to the lineBuilder and moves the pen.
+// show passes a string's glyphs to the lineBuilder and moves the pen.
 func (in *interpreter) show(s string) {
 	st := &in.state
 	f := st.font

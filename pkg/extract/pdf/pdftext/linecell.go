@@ -96,7 +96,7 @@ type unit struct {
 }
 
 // joinUnits joins the glyphs of a cell into text in reading order and collapses white space. The glyphs are in visual
-// order, from left to right. joinUnits also returns the position of each glyph in the text and on the line.
+// order, from left to right. joinUnits also returns each glyph's position in the text and on the line.
 func joinUnits(units []unit, rtl bool) (string, []spot) {
 	if rtl {
 		units = logicalOrder(slices.Clone(units))

@@ -36,7 +36,7 @@ func directionOf(text string) direction {
 	return neutral
 }
 
-// visualOrder sorts the glyphs of a line from left to right and attaches combining marks to their letters.
+// visualOrder sorts a line's glyphs from left to right and attaches combining marks to their letters.
 func visualOrder(pieces []piece) []piece {
 	var letters, marks []piece
 	for _, p := range pieces {

@@ -55,7 +55,7 @@ type lineBuilder struct {
 
 	open     bool
 	vertical bool    // the following glyphs are written vertically
-	upright  bool    // the glyphs of the line are written vertically
+	upright  bool    // the line's glyphs are written vertically
 	dx, dy   float64 // direction of writing
 	base     float64 // baseline of the line's first glyph, measured like Line.Y
 	end      float64 // position of the pen along the line

@@ -19,7 +19,7 @@ type resources struct {
 // of that kind.
 type resourceName struct{ kind, name string }
 
-// maxNamed is the maximum size of each cache: resources by name, fonts by name, and the shared resources of a page.
+// maxNamed is the maximum size of each cache: resources by name, fonts by name, and a page's shared resources.
 const maxNamed = 1_000
 
 func newResources(d *Document, v pdf.Value) *resources {
@@ -56,7 +56,7 @@ func (r *resources) font(name string) *pdffont.Font {
 	return f
 }
 
-// resourcesOf returns the resources of a dictionary. If a form is shown several times, its resources are read once.
+// resourcesOf returns a dictionary's resources. If a form is shown several times, its resources are read once.
 func (in *interpreter) resourcesOf(v pdf.Value) *resources {
 	n := pdfobject.ObjectNumber(v)
 	if r := in.shared[n]; r != nil && n > 0 {

@@ -10,7 +10,7 @@ import (
 )
 
 // manyNames returns a page whose resources name n fonts and n forms, and whose content uses each name `rounds` times.
-// All form names refer to the same form, which shares the resources of the page.
+// All form names refer to the same form, which shares the page's resources.
 func manyNames(n, rounds int) []byte {
 	var fonts, forms, content strings.Builder
 	for i := range n {

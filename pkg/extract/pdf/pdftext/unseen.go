@@ -108,7 +108,7 @@ const (
 	isClipped
 )
 
-// suspicionOf returns why the glyphs of a string may be invisible.
+// suspicionOf returns why a string's glyphs may be invisible.
 func (in *interpreter) suspicionOf(l textStyle) suspicion {
 	s := &in.state
 	type3 := s.font != nil && s.font.Type3
@@ -228,7 +228,7 @@ func (in *interpreter) countInvisible() {
 	}
 }
 
-// shareIn returns the fraction of `at`, the area of a text, that is inside a region.
+// shareIn returns the fraction of `at`, a text's area, that is inside a region.
 func shareIn(at, region rect) float64 {
 	both := at.intersect(region)
 	if both.x1 < both.x0 || both.y1 < both.y0 {
