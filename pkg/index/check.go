@@ -44,8 +44,8 @@ func CheckRow(r *Row, dimensions int) error {
 	return checkVector(r.Vector, dimensions)
 }
 
-// EncodeMetadata returns the metadata of a row as JSON, or nil if it has none. If the metadata cannot be stored, it
-// fails with ErrInvalid.
+// EncodeMetadata returns a row's metadata as JSON, or nil if it has none. If the metadata cannot be stored, it fails
+// with ErrInvalid.
 func EncodeMetadata(r *Row) ([]byte, error) {
 	if len(r.Metadata) == 0 {
 		return nil, nil
@@ -140,7 +140,7 @@ func Scalar(v any) (string, bool) {
 }
 
 // Alternatives returns the identity (see Scalar) of a value in a metadata filter. If the value is a list, it returns
-// the identity of each item. It fails with ErrInvalid if a value is not filterable.
+// each item's identity. It fails with ErrInvalid if a value is not filterable.
 func Alternatives(key string, value any) ([]string, error) {
 	if v, ok := Scalar(value); ok {
 		return []string{v}, nil

@@ -86,8 +86,8 @@ func ValuesOf(metadata map[string]any, key string) []filter.Value {
 	return out
 }
 
-// Values returns a function that returns the filterable values of a key in the metadata, for filter.Filter.Matches. If
-// the metadata has more than MaxFacets values, that function always returns nil.
+// Values returns a function that returns a key's filterable values in the metadata, for filter.Filter.Matches. If the
+// metadata has more than MaxFacets values, that function always returns nil.
 func Values(metadata map[string]any) func(key string) []filter.Value {
 	facets, _ := Facets(metadata) // engines store no rows with too many values
 	byKey := make(map[string][]filter.Value)

@@ -44,8 +44,8 @@ func Norm(length, average float64) float64 {
 }
 
 // Saturated returns the saturated frequency of a term that occurs `frequency` times in a row. It is between 0 and
-// Ceiling. `norm` is the row's Norm. The score of a row is the sum, over its terms, of the saturated frequency times
-// the Weight.
+// Ceiling. `norm` is the row's Norm. A row's score is the sum, over its terms, of the saturated frequency times the
+// Weight.
 func Saturated(frequency, norm float64) float64 {
 	return frequency * Ceiling / (frequency + norm)
 }

@@ -156,7 +156,7 @@ func (c *ivfBuilds) run(ctx context.Context, x *Index, id index.Space, do func(s
 	return err
 }
 
-// cancel cancels the builds of a datastore.
+// cancel cancels a datastore's builds.
 func (c *ivfBuilds) cancel(datastore string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

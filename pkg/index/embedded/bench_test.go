@@ -60,7 +60,7 @@ func (c *benchCorpus) gauss(centre []float32, spread float64) []float32 {
 
 func (c *benchCorpus) vector() []float32 { return c.gauss(c.centres[c.rng.IntN(len(c.centres))], 1) }
 
-// common lists the most common words, from which the language of a text is recognised.
+// common lists the most common words, from which a text's language is recognised.
 var common = strings.Fields("the of and to in is for that with was on by as at from it be are this which")
 
 // word returns the n-th most common word.

@@ -47,7 +47,7 @@ func openWithIVF(t *testing.T, opts Options, dir string, rows int) *Index {
 	return x
 }
 
-// buildIVF runs any IVF maintenance that is due and returns the state of the space.
+// buildIVF runs any IVF maintenance that is due and returns the space's state.
 func buildIVF(t *testing.T, x *Index) *store.Snapshot {
 	t.Helper()
 	var snap *store.Snapshot
@@ -170,7 +170,7 @@ func TestTheIVFOutlivesTheProcess(t *testing.T) {
 	}
 }
 
-// current returns the state of the space.
+// current returns the space's state.
 func current(t *testing.T, x *Index) (snap *store.Snapshot) {
 	t.Helper()
 	if err := x.use(t.Context(), crashSpace, false, func(s *store.Space) error {

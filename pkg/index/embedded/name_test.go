@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// spacesOf returns the spaces of a datastore, sorted by model.
+// spacesOf returns a datastore's spaces, sorted by model.
 func spacesOf(t *testing.T, x *Index, datastore string) []index.Space {
 	t.Helper()
 	got, err := x.Spaces(t.Context(), datastore)

@@ -42,8 +42,8 @@ const (
 	closing
 )
 
-// keyOf returns the key of a space. It fails with index.ErrInvalid if the datastore's id cannot be a directory name, or
-// if the dimensions are out of range.
+// keyOf returns a space's key. It fails with index.ErrInvalid if the datastore's id cannot be a directory name, or if
+// the dimensions are out of range.
 func keyOf(id index.Space) (spaceKey, error) {
 	if err := checkDatastore(id.DatastoreID); err != nil {
 		return spaceKey{}, err

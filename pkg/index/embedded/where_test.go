@@ -36,7 +36,7 @@ func hideLongTerms(t *testing.T, dir string) {
 			}
 			renamed += bytes.Count(data, []byte("\x01l=")) + bytes.Count(data, []byte("\x02\x01r"))
 			data = bytes.ReplaceAll(data, []byte("\x01l="), []byte("\x01k="))
-			data = bytes.ReplaceAll(data, []byte("\x02\x01r"), []byte("\x02\x01q")) // with the length of the term
+			data = bytes.ReplaceAll(data, []byte("\x02\x01r"), []byte("\x02\x01q")) // with the term's length
 			if _, err := db.ExecContext(t.Context(), `UPDATE `+table+` SET `+column+` = ? WHERE id = ?`, checksum.Seal(id, data), id); err != nil {
 				t.Fatal(err)
 			}

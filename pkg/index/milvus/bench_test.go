@@ -57,7 +57,7 @@ func (c *content) vector(centre []float32) []float32 {
 	return v
 }
 
-// frequent lists the most frequent words, from which the language of a text is recognised.
+// frequent lists the most frequent words, from which a text's language is recognised.
 var frequent = strings.Fields("the of and to in is for that with was on by as at from it be are this which")
 
 func (c *content) text(words int) string {

@@ -88,8 +88,8 @@ func (x *Index) use(ctx context.Context, s index.Space, create bool, f func(*col
 	return x.useName(ctx, name, plan, f)
 }
 
-// useName is like use, but takes the name of the collection. `plan` returns the schema of a new collection. If `plan`
-// is nil, a missing collection is not created.
+// useName is like use, but takes the collection's name. `plan` returns the schema of a new collection. If `plan` is
+// nil, a missing collection is not created.
 func (x *Index) useName(ctx context.Context, name string, plan func(sparse bool) *entity.Schema, f func(*collection) error) error {
 	for again := false; ; again = true {
 		col, err := x.collection(ctx, name, plan)

@@ -51,8 +51,8 @@ func (x *Index) DeleteGenerations(ctx context.Context, s index.Space, generation
 // bounds is a range of generations. Several datasources may share one.
 type bounds struct{ from, below uint64 }
 
-// generationsExpr returns the expression for the rows of a datastore in the given generations. Datasources with the
-// same range of generations share one condition. Deleted datasources usually have the same range.
+// generationsExpr returns the expression for a datastore's rows in the given generations. Datasources with the same
+// range of generations share one condition. Deleted datasources usually have the same range.
 func generationsExpr(datastoreID string, generations []index.Generations) string {
 	var order []bounds
 	sources := make(map[bounds][]string)

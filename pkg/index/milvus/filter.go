@@ -50,7 +50,7 @@ func facets(r *index.Row) ([]int64, error) {
 	return out, nil
 }
 
-// conditions converts a filter, except for Where, to an expression for the rows of a datastore; see restrict for Where.
+// conditions converts a filter, except for Where, to an expression for a datastore's rows; see restrict for Where.
 // `none` is true if no row can match.
 func conditions(datastoreID string, f index.Filter) (expr string, none bool, err error) {
 	all := []string{equals(fieldDatastore, datastoreID)}

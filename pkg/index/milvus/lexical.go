@@ -27,14 +27,13 @@ func assumedLength(lang analysis.Language) float64 {
 	return 80
 }
 
-// weights maps term hashes to weights. In a row, the weight of a term is the term's saturated frequency.
+// weights maps term hashes to weights. In a row, a term's weight is the term's saturated frequency.
 type weights map[uint32]float64
 
 // counts maps term hashes to the number of occurrences in a row.
 type counts map[uint32]float64
 
-// termHash returns the dimension of a term in sparse vectors. It never returns the highest number, which servers
-// reserve.
+// termHash returns a term's dimension in sparse vectors. It never returns the highest number, which servers reserve.
 func termHash(term string) uint32 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(term)) // writing to a hash never fails

@@ -14,7 +14,7 @@ import (
 // values. It is part of the name and description of a collection.
 const schemaVersion = 1
 
-// Maximum length, in bytes, of the model's id in the name of a collection.
+// Maximum length, in bytes, of the model's id in a collection's name.
 const maxNamePart = 64
 
 // collectionName returns the name of a space's collection. Names may contain only letters, digits and underscores. So

@@ -44,7 +44,7 @@ const (
 // has this key, they are not stored.
 const orderKey = "_sluice_order"
 
-// maxPrefixes is the maximum number of prefixes stored for the texts of a row.
+// maxPrefixes is the maximum number of prefixes stored for a row's texts.
 const maxPrefixes = 2000
 
 var orderedHash = facet(orderedFacet)

@@ -133,7 +133,7 @@ func bucket(id string) int64 {
 	return int64((v ^ v>>29) * 0x9e3779b97f4a7c15 >> 48 % buckets)
 }
 
-// bytes estimates the size of a row in a message.
+// bytes estimates a row's size in a message.
 func (p *prepared) bytes() int {
 	const others = 200 // estimated size of the keys and numbers
 	return others + len(p.row.Text) + len(p.row.Context) + len(p.row.Heading) + len(p.row.Anchor) + len(p.row.CustomID) + len(p.metadata) +

@@ -12,7 +12,7 @@ import (
 // Number of rows that scanWhere reads at a time.
 const scannedRows = 1024
 
-// restrict adds a general filter to an expression for the rows of a datastore. `none` is true if no row matches. If the
+// restrict adds a general filter to an expression for a datastore's rows. `none` is true if no row matches. If the
 // filter cannot be evaluated, restrict fails with a filter.Error.
 func (x *Index) restrict(ctx context.Context, col *collection, datastoreID, expr string, f *filter.Filter) (_ string, none bool, err error) {
 	if f == nil {

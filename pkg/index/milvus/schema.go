@@ -82,8 +82,8 @@ func schema(name string, s index.Space, sparse bool) *entity.Schema {
 
 func denseDimensions(s index.Space) int { return max(s.Dimensions, minDenseDimensions) }
 
-// checkSchema returns the description of a collection. If the collection does not have the schema of this version, it
-// fails with ErrSchema.
+// checkSchema returns a collection's description. If the collection does not have the schema of this version, it fails
+// with ErrSchema.
 func checkSchema(got *entity.Schema) (description, error) {
 	var a description
 	if err := json.Unmarshal([]byte(got.Description), &a); err != nil || a.Schema == 0 {

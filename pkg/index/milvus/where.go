@@ -75,7 +75,7 @@ func orderField(key, order string, greatest bool) string {
 	return fieldMetadata + `["` + orderKey + `"]["` + orderName(key, order, greatest) + `"]`
 }
 
-// checkWhere fails with a filter.Error if a filter cannot be evaluated on the rows of a datastore.
+// checkWhere fails with a filter.Error if a filter cannot be evaluated on a datastore's rows.
 func (x *Index) checkWhere(ctx context.Context, col *collection, datastoreID string, f *filter.Filter) error {
 	if f == nil {
 		return nil
@@ -125,8 +125,8 @@ func staleExpr(c *filter.Filter) string {
 	return ""
 }
 
-// checkCondition fails with a filter.Error if a condition cannot be evaluated on the rows of a datastore. The error
-// says why.
+// checkCondition fails with a filter.Error if a condition cannot be evaluated on a datastore's rows. The error says
+// why.
 func (x *Index) checkCondition(ctx context.Context, col *collection, datastoreID string, c *filter.Filter) error {
 	if expr := staleExpr(c); expr != "" {
 		if found, err := x.anyRow(ctx, col, datastoreID, expr); err != nil {

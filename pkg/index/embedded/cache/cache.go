@@ -69,7 +69,7 @@ func New(maxBytes int64) *Cache {
 	return &Cache{max: maxBytes, items: make(map[Key]*list.Element), order: list.New()}
 }
 
-// Get returns the value of a key.
+// Get returns a key's value.
 func (c *Cache) Get(key Key) (any, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

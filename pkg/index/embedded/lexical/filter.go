@@ -15,10 +15,10 @@ import (
 // Filter terms are indexed and looked up like words. Each starts with a control character and a letter for the field.
 // Analysed text contains no control characters, so a filter term never equals a word, and filters are exact.
 //
-// The term for a metadata value consists of metadataFacet, the length of the key, the key, and the identity of the
-// value. So the terms of all values of a key share a prefix. If a value is too long, its term contains a hash instead.
-// The value then has a second term, longFacet with the start of the value, for comparisons by order and prefix. A row
-// with hashed values has the term longMark, unless a version without longFacet wrote it.
+// The term for a metadata value consists of metadataFacet, the key's length, the key, and the value's identity. So the
+// terms of all values of a key share a prefix. If a value is too long, its term contains a hash instead. The value then
+// has a second term, longFacet with the start of the value, for comparisons by order and prefix. A row with hashed
+// values has the term longMark, unless a version without longFacet wrote it.
 const (
 	facetMark       = "\x01"
 	datasourceFacet = facetMark + "d"
@@ -70,8 +70,8 @@ func Facets(r *index.Row) ([]string, error) {
 	return out, nil
 }
 
-// keyed returns the common prefix of the terms for all values of a metadata key. It contains the length of the key, so
-// that no other key has the same prefix.
+// keyed returns the common prefix of the terms for all values of a metadata key. It contains the key's length, so that
+// no other key has the same prefix.
 func keyed(key string) string { return strconv.Itoa(len(key)) + ":" + key }
 
 // isLong reports whether the term of a metadata value contains a hash.

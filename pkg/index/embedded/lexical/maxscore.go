@@ -210,8 +210,8 @@ func (s *maxScore) partition(threshold float64) (otherBound float64) {
 	return otherBound
 }
 
-// offer computes the score of a row by looking it up in all lists and offers the row to s.top. Slots must ascend from
-// call to call.
+// offer computes a row's score by looking it up in all lists and offers the row to s.top. Slots must ascend from call
+// to call.
 func (s *maxScore) offer(w, i int) {
 	slot := uint32(w*windowSlots + i)
 	score := 0.0

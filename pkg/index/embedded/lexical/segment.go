@@ -37,7 +37,7 @@ type Reader struct {
 	Version  int64  // version of the rows; a cached list with the same version is current
 	Live     bitmap.Bitmap
 	Segments []Segment
-	OpenID   uint64 // number of the opening of the space, for cache keys
+	OpenID   uint64 // number of the space's opening, for cache keys
 	Caches   cache.Caches
 	Source   Source
 }

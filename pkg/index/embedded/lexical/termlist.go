@@ -40,7 +40,7 @@ const (
 	// Number of slots per window. The scores of a window fit into the L1 cache.
 	windowSlots = 4096
 	windowWords = windowSlots / 64
-	// Number of slots per block. One byte distinguishes the slots of a block.
+	// Number of slots per block. One byte distinguishes a block's slots.
 	blockSlots   = 256
 	windowBlocks = windowSlots / blockSlots
 	// A list is dense if it has at least densePostings postings, and these cover at least 1/denseShare of all slots.

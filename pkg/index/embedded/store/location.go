@@ -31,7 +31,7 @@ const (
 	locationAlign = 64
 	locationIDAt  = 17
 	maxLocatedID  = locationBytes - locationIDAt
-	// noLocation replaces the length of the id if the record cannot represent the location of its row.
+	// noLocation replaces the length of the id if the record cannot represent its row's location.
 	noLocation = 255
 )
 
@@ -147,7 +147,7 @@ func (v View) Locate(ctx context.Context, slots []uint32, hits []index.Hit) erro
 
 func (s *Space) locationsPath() string { return filepath.Join(s.dir, locationsName) }
 
-// openLocations opens the location file of a snapshot. If the space has no slots, it creates the file.
+// openLocations opens a snapshot's location file. If the space has no slots, it creates the file.
 func (s *Space) openLocations(snap *Snapshot) (err error) {
 	if snap.Slots == 0 {
 		snap.HasLocations = true

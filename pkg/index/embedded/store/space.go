@@ -1,6 +1,6 @@
-// Package store stores the rows of a space in a SQLite database and in files with one record per slot. It provides
-// snapshots for readers, group commit for writers, merges and damage detection. The lexical and vector packages contain
-// the algorithms that search a View. See docs/embedded-index.md.
+// Package store stores a space's rows in a SQLite database and in files with one record per slot. It provides snapshots
+// for readers, group commit for writers, merges and damage detection. The lexical and vector packages contain the
+// algorithms that search a View. See docs/embedded-index.md.
 package store
 
 import (

@@ -155,7 +155,7 @@ func (c *listSearch) next(limit int) (rows int) {
 	return rows
 }
 
-// add marks the rows of a list to be scanned in this round.
+// add marks a list's rows to be scanned in this round.
 func (c *listSearch) add(b probe) {
 	to := b.from + b.n
 	for w := b.from / 64; w*64 < to; w++ {

@@ -33,7 +33,7 @@ const (
 func (s *Set) Groups() int { return (int(s.Slots) + 63) / 64 }
 
 // eachGroup calls f for each group in [from, to) with live slots that pass the filter (the set bits of `passing`).
-// Before each call, it verifies the checksums of the group.
+// Before each call, it verifies the group's checksums.
 func (s *Set) eachGroup(filter bitmap.Set, records slotfile.View, from, to int, f func(w int, passing uint64) error) error {
 	for w := from; w < to; w++ {
 		live := s.Live.Word(w)

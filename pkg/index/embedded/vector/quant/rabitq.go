@@ -19,7 +19,7 @@ const Rows = 64
 // Length in bytes of scale, offset and error, as float32.
 const numbers = 3 * 4
 
-// Words returns the number of 64-bit words for the signs of a code.
+// Words returns the number of 64-bit words for a code's signs.
 func Words(dimensions int) int { return (dimensions + 63) / 64 }
 
 // Columns returns the size of a code's sign bits in bytes.
@@ -40,7 +40,7 @@ func NewCoder(centroid []float32) *Coder {
 	return &Coder{centroid: centroid, rotation: rotationOf(len(centroid)), residual: make([]float32, len(centroid))}
 }
 
-// storeResidual stores the rotated residual of a vector. It returns the residual's norm and its inner product with the
+// storeResidual stores a vector's rotated residual. It returns the residual's norm and its inner product with the
 // centroid.
 func (c *Coder) storeResidual(v []float32) (length, offset float64) {
 	for i, x := range v {
