@@ -13,11 +13,11 @@ const (
 	// MaxLine is the maximum length of a line in any file, in bytes. It also limits documents, because a collection has
 	// one document per line.
 	MaxLine = 16 << 20
-	// MaxFileBytes is the maximum size in bytes of files that are read into memory: questions, judgements, runs.
+	// MaxFileBytes is the maximum size in bytes of files read into memory: questions, judgements, runs.
 	MaxFileBytes = 512 << 20
 )
 
-// lineError is an error with the file and the line number at which it occurred.
+// lineError is an error with the file and the line number where it occurred.
 type lineError struct {
 	file string
 	line int

@@ -61,8 +61,8 @@ func (a Answer) coveredLength(returned Passages) int {
 }
 
 // Coverage compares the returned text with the relevant answers, which must not overlap. `recall` is the share of the
-// relevant text that was returned. `precision` is the share of the returned text that is relevant. If relevant text is
-// returned several times, only one copy counts as relevant. A result with the denominator 0 is 0.
+// relevant text returned. `precision` is the share of the returned text that is relevant. If relevant text is returned
+// several times, only one copy counts as relevant. A result with the denominator 0 is 0.
 func Coverage(returned Passages, relevant []Answer) (recall, precision float64) {
 	found, wanted, got := 0, 0, 0
 	for _, a := range relevant {

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
-// Names finds a datastore's datasources by any of the names that a judgement may use: a custom id, an id, a name or a
-// web address.
+// Names finds a datastore's datasources by any of the names a judgement may use: a custom id, an id, a name or a web
+// address.
 type Names struct {
 	ids map[string][]string // datasource ids by "kind:name"; the kinds are custom, id, name and url
 }
@@ -50,7 +50,7 @@ type Truth struct {
 	Without []string // ids of the questions without expected results, which are skipped
 }
 
-// ErrUnknown means that the datastore contains none of the documents in the judgements.
+// ErrUnknown means that the datastore contains none of the judged documents.
 var ErrUnknown = errors.New("the datastore has none of the documents in the judgements, which must be given by custom_id, datasource id, name or web address")
 
 // NewTruth looks up the judged documents in the datastore. `judgements` may be nil, and `names` may be nil if no

@@ -92,7 +92,7 @@ type Options struct {
 	Modes        []Mode
 	K            int                    // rank cutoff, 1 to MaxK
 	Concurrency  int                    // simultaneous questions, at least 1
-	SkipRejected bool                   // whether to skip a mode that the service rejects, unless it rejects all
+	SkipRejected bool                   // whether to skip a mode the service rejects, unless it rejects all
 	Progress     func(asked, total int) // called after each question, never concurrently; may be nil
 }
 

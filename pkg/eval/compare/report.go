@@ -15,7 +15,7 @@ type Report struct {
 	K         int           `json:"k"`
 	Questions int           `json:"questions"`
 	Levels    []Level       `json:"levels"`
-	Skipped   []SkippedMode `json:"left_out,omitempty"` // modes that the service rejected
+	Skipped   []SkippedMode `json:"left_out,omitempty"` // modes the service rejected
 }
 
 // SkippedMode is a mode that was not measured.

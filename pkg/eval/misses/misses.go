@@ -1,5 +1,5 @@
 // Package misses explains why a search does not return the expected results of a question. It follows a result on its
-// way from the document to the ranking and finds the step at which the result was lost.
+// way from the document to the ranking and finds the step where the result was lost.
 package misses
 
 import (
@@ -43,7 +43,7 @@ func Reasons() []Reason {
 	return []Reason{NotInDatastore, NotSearchable, NotExtracted, CutInTwo, FilteredOut, NotFound, RankedLow}
 }
 
-// Stage is the step of ranking at which a result was lost.
+// Stage is the ranking step where a result was lost.
 type Stage string
 
 // Stages of ranking.
@@ -56,8 +56,8 @@ const (
 	StageReranking  Stage = "reranking"  // the reranker
 )
 
-// Ranks holds the ranks of an expected chunk after each stage of ranking, counted from 1. 0 means that the stage did
-// not find the chunk.
+// Ranks holds the ranks of an expected chunk after each ranking stage, counted from 1. 0 means that the stage did not
+// find the chunk.
 type Ranks struct {
 	Words    int `json:"words,omitempty"`
 	Meaning  int `json:"meaning,omitempty"`

@@ -56,7 +56,7 @@ func (f fake) Chunks(_ context.Context, id string, each func(service.Chunk) erro
 	return nil
 }
 
-// ranked returns the result of a query that has the chunk d0 with the given ranks.
+// ranked returns a query result with the chunk d0 at the given ranks.
 func ranked(r service.Ranks) map[string]service.Explained {
 	return map[string]service.Explained{"": {Fragments: []service.ExplainedFragment{
 		{Fragment: service.Fragment{ChunkID: "o0", DatasourceID: "other"}},

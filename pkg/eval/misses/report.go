@@ -59,7 +59,7 @@ var labels = map[Reason]string{
 }
 
 // Write writes the misses as readable text, grouped by reason. A question is a miss if the first k results contain
-// nothing that was expected.
+// nothing expected.
 func (r Result) Write(w io.Writer, k int) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nMisses: %d of %d questions have no expected result among the first %d.", r.Missed, r.Questions, k)

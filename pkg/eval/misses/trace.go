@@ -92,8 +92,8 @@ func (t *tracer) isTarget(chunkID string) string {
 	return ""
 }
 
-// ranking finds out at which step of the search the expected chunks were lost. It returns the miss with this step and
-// the reason.
+// ranking finds out at which search step the expected chunks were lost. It returns the miss with this step and the
+// reason.
 func (t *tracer) ranking(ctx context.Context) (Miss, error) {
 	q := service.Query{Text: t.c.Question.Text, TopK: depth, Filters: t.c.Filters()}
 	if q.Filters != nil {

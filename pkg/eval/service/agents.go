@@ -34,7 +34,7 @@ type Agent struct {
 	DatastoreIDs []string
 }
 
-// Agents calls `each` for every agent that the key may read, until `each` returns an error.
+// Agents calls `each` for every agent the key may read, until `each` returns an error.
 func (s *Service) Agents(ctx context.Context, each func(Agent) error) error {
 	return forEach(s.first.ListAgents(ctx), agentOf, each)
 }

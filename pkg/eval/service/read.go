@@ -95,8 +95,8 @@ type ExplainedFragment struct {
 	Merged []string // ids of adjacent chunks whose text is part of the fragment
 }
 
-// Ranks holds the ranks of a fragment's best chunk after each stage of ranking, counted from 1. 0 means that the stage
-// did not find the chunk.
+// Ranks holds the ranks of a fragment's best chunk after each ranking stage, counted from 1. 0 means that the stage did
+// not find the chunk.
 type Ranks struct {
 	Lexical, Dense int
 	Fused          int // by the weighted sum of both legs
@@ -180,7 +180,7 @@ type Chunk struct {
 	Heading string
 }
 
-// Datastores calls `each` for every datastore that the key may read, until `each` returns an error.
+// Datastores calls `each` for every datastore the key may read, until `each` returns an error.
 func (s *Service) Datastores(ctx context.Context, each func(Datastore) error) error {
 	return forEach(s.first.ListDatastores(ctx), datastoreOf, each)
 }
