@@ -1,5 +1,5 @@
-// Package faultproxy implements a TCP proxy that simulates faults. Tests put it between the service and a server that
-// the service depends on. They check what requests do while that server is down, silent, slow or flapping.
+// Package faultproxy implements a TCP proxy that simulates faults. Tests put it between the service and a server the
+// service depends on. They check what requests do while that server is down, silent, slow or flapping.
 //
 // It works with every protocol over TCP: NATS, PostgreSQL, Milvus and model servers.
 package faultproxy
@@ -96,7 +96,7 @@ func Start(to string) (*Proxy, error) {
 	return p, nil
 }
 
-// Addr returns the host and port on which the proxy listens.
+// Addr returns the host and port the proxy listens on.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
 // Set changes the mode.
