@@ -12,7 +12,7 @@ import (
 // Op is the type of a filter.
 type Op string
 
-// Operators. And, Or and Not combine filters; the others are conditions on the values of a key. A key may have several
+// Operators. And, Or and Not combine filters; the others are conditions on a key's values. A key may have several
 // values, because metadata may contain lists. Ne and Nin are the negations of Eq and In, so they match documents
 // without the key.
 const (

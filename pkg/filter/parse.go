@@ -107,7 +107,7 @@ func (p *parser) filter(v any, field string, depth int) *Filter {
 
 const example = `{"type": "eq", "key": "team", "value": "docs"}`
 
-// closed adds a fault for each field that a filter with operator `op` cannot have. A null field counts as missing.
+// closed adds a fault for each field a filter with operator `op` cannot have. A null field counts as missing.
 func (p *parser) closed(object map[string]any, field string, op Op, allowed ...string) {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains(allowed, name) && object[name] != nil {
@@ -149,7 +149,7 @@ func (p *parser) key(f *Filter, v any, field string) {
 	f.Key = key
 }
 
-// values reads the value of a condition, or its values.
+// values reads a condition's value, or its values.
 func (p *parser) values(f *Filter, v any, field string) {
 	list, isList := v.([]any)
 	if v == nil && f.Op == Exists {

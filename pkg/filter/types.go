@@ -6,7 +6,7 @@ import (
 )
 
 // Error means that a filter cannot be evaluated on a datastore's content. Either a key has values of the wrong type or
-// of several types, or the content was indexed without the data that a condition needs.
+// of several types, or the content was indexed without the data a condition needs.
 type Error struct {
 	Key     string // key of the condition
 	Message string // for users; names the key and the way out
@@ -25,8 +25,8 @@ func AsError(err error) *Error {
 	return nil
 }
 
-// Refuses returns the kinds of values that the condition cannot compare. Its key must not have such values. Only
-// comparisons by order distinguish between dates and other texts.
+// Refuses returns the kinds of values the condition cannot compare. Its key must not have such values. Only comparisons
+// by order distinguish between dates and other texts.
 func (f *Filter) Refuses() Kind {
 	if len(f.Values) == 0 || f.Op == Exists {
 		return 0
@@ -72,8 +72,8 @@ var advice = map[Kind]string{
 	Date:   `a date such as "2026-01-31" or "2026-01-31T08:00:00+01:00"`,
 }
 
-// Stale returns the Error for a filter that needs data which an earlier version did not index. The content must be
-// indexed again.
+// Stale returns the Error for a filter that needs data not indexed by an earlier version. The content must be indexed
+// again.
 func Stale(key, datastoreID string) error {
 	what := "a condition of this type"
 	if IsProperty(key) {
