@@ -38,9 +38,9 @@ type Options struct {
 	// one is reserved for workspaces that use none of the others, so a workspace with many documents cannot block the
 	// rest. Default: the number of processors, but at most 4, plus 1.
 	Concurrency int
-	// Direct is the maximum size, in bytes, of plain text and CSV files that are read in this process. Their readers
-	// are simple and take linear time, so these files do not have to wait for a child. By default (0), no file is read
-	// in this process.
+	// Direct is the maximum size, in bytes, of plain text and CSV files read in this process. Their readers are simple
+	// and take linear time, so these files do not have to wait for a child. By default (0), no file is read in this
+	// process.
 	Direct int64
 	// MaxMemory is the maximum memory for reading one document, in bytes. Default 2 GiB.
 	MaxMemory int64

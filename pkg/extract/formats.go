@@ -107,7 +107,7 @@ func Locate(ctx context.Context, src format.Source, lim format.Limits, passages 
 // never returns. It must be the first call in every main and TestMain.
 func RunChildIfAsked() { sandbox.RunIfAsked(ChildTasks()) }
 
-// ChildTasks returns the functions with which a child serves requests.
+// ChildTasks returns the functions that a child uses to serve requests.
 func ChildTasks() sandbox.Tasks {
 	return sandbox.Tasks{Parse: Stream, Draw: pdf.Picture, Locate: Locate, Scan: formats.Scan}
 }

@@ -17,9 +17,9 @@ import (
 	"github.com/sluice/sluice/pkg/extract/readtest"
 )
 
-// TestHostileDocuments reads hostile files in children, with the limits that the service sets. Each file must fail with
-// the given kind or yield the expected text. No file may exceed the time or memory of a child, and no text may come
-// from outside the file.
+// TestHostileDocuments reads hostile files in children, with the service's limits. Each file must fail with the given
+// kind or yield the expected text. No file may exceed the time or memory of a child, and no text may come from outside
+// the file.
 func TestHostileDocuments(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

@@ -119,7 +119,7 @@ func TestMemoryDoesNotGrowWithPages(t *testing.T) {
 	}
 }
 
-// peakMemory returns the peak memory of a running process, in KiB. For a process that has ended, the system's figure
+// peakMemory returns the peak memory of a running process, in KiB. For a process that has exited, the system's figure
 // would include the memory of the process that started it.
 func peakMemory(t *testing.T, pid int) (kib int) {
 	t.Helper()

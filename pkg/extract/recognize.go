@@ -148,7 +148,7 @@ func failure(err error) string {
 const minSure = 0.75
 
 // page recognises the text of one page. If the result is doubtful, page tries again with the orientation and the script
-// that the program detects, and returns the better result.
+// the program detects and returns the better result.
 func (r *recognition) page(ctx context.Context, number int) (scan.Page, error) {
 	picture, err := r.picture(ctx, number, 0)
 	if err != nil {

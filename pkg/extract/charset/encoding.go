@@ -156,9 +156,9 @@ func allRunes(sample []byte, get func([]byte) uint32) bool {
 	return true
 }
 
-// wideByScript recognises UTF-16 text that has no byte order mark and is in a non-Latin script. It returns the name of
-// the encoding. In such text, hardly any byte pairs contain a zero byte except those of spaces and line ends. The zero
-// byte comes first in big-endian text, and second in little-endian text.
+// wideByScript recognises UTF-16 text without a byte order mark in a non-Latin script. It returns the name of the
+// encoding. In such text, hardly any byte pairs contain a zero byte except those of spaces and line ends. The zero byte
+// comes first in big-endian text, and second in little-endian text.
 func wideByScript(sample []byte) (name string, skip int) {
 	var ascii, other [2]int // number of byte pairs by the index of their zero byte, for ASCII and for other characters
 	for i := 0; i+1 < len(sample); i += 2 {

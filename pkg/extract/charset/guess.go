@@ -26,7 +26,7 @@ const (
 	costMisplaced  = 1.0 // a valid character in a wrong position: a quotation mark within a word, mixed scripts
 	costLetter     = 0.8 // a letter outside the alphabet; any text contains a few, in names and loanwords
 	costSign       = 0.6 // any other symbol, or half-width kana: single bytes in Shift-JIS, so common in noise
-	costRare       = 0.5 // a character of the right script that is used in hardly any word
+	costRare       = 0.5 // a character of the right script, but used in hardly any word
 	costOther      = 0.4 // a letter of another script among two-byte characters, where a few are usual
 	costFrame      = 0.2 // a box-drawing character, common in DOS files, or a symbol among two-byte characters
 
@@ -51,7 +51,7 @@ type candidate struct {
 	prior     float64    // how common the encoding is, in the unit of scores
 }
 
-// candidates lists the encodings in the order in which they are tried. If scores are equal, the first wins.
+// candidates lists the encodings in the order they are tried. If scores are equal, the first wins.
 var candidates = []candidate{
 	{name: "windows-1252", alphabets: westernLetters, prior: priorCommon},
 	{name: "windows-1251", alphabets: cyrillicLetters},

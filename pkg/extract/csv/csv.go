@@ -211,9 +211,9 @@ type record struct {
 	quoted  []string // lines of that field so far
 }
 
-// escapedQuote matches a quotation mark that has a backslash before it and a letter or digit after it. A match shows
-// that the file escapes quotation marks with backslashes. A backslash before any other quotation mark may simply be the
-// last character of the field.
+// escapedQuote matches a quotation mark with a backslash before it and a letter or digit after it. A match shows that
+// the file escapes quotation marks with backslashes. A backslash before any other quotation mark may simply be the last
+// character of the field.
 var escapedQuote = regexp.MustCompile(`\\" ?[\p{L}\p{N}]`)
 
 // line adds the next line of the record.

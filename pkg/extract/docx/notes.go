@@ -17,7 +17,7 @@ type notes struct {
 	order  []string                  // keys in the order of the file
 	blocks map[string][]domain.Block // by key
 	counts map[string]int            // number of references so far, by kind of note
-	marked map[string]bool           // keys of the notes that have a number
+	marked map[string]bool           // keys of the notes with a number
 	left   int64                     // number of bytes of text that may still be held
 	max    int64
 }

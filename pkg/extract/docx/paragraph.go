@@ -23,7 +23,7 @@ type paragraph struct {
 	readings     []byte         // readings of the current run of annotated characters
 	plain        bool           // whether part of the text is not bold
 	label        string         // name of the content control at the start of the paragraph
-	labelled     int            // offset in the text at which that control ends, in bytes
+	labelled     int            // offset in the text where that control ends, in bytes
 }
 
 func (p *paragraph) trimmed() string { return strings.TrimSpace(p.text.String()) }
@@ -150,7 +150,7 @@ func (w *walker) emitAfter(b domain.Block) {
 	w.textBox(func() { w.send(b) })
 }
 
-// related reads the part that a drawing refers to. A part that has already been read is skipped.
+// related reads the part a drawing refers to. It skips a part already read.
 func (w *walker) related(id string, read func(*xmlscan.Scanner, int, func(domain.Block) error) error) {
 	rel, ok := w.rels[id]
 	if !ok || rel.External || w.r.seen[rel.Target] {
@@ -177,8 +177,7 @@ func (w *walker) link(address, anchor string) {
 	p.addLink(start, address)
 }
 
-// addLink records a link to the address. The link text is the part of the paragraph's text that begins at the offset
-// `start`.
+// addLink records a link to the address. The link text is the part of the paragraph's text from offset `start` on.
 func (p *paragraph) addLink(start int, address string) {
 	text := p.text.String()
 	if address == "" || start > len(text) || strings.TrimSpace(text[start:]) == "" {

@@ -43,12 +43,12 @@ type book struct {
 	dir    string // folder of the package document; addresses in that document are relative to it
 	items  map[string]item
 	spine  []item
-	titles map[string]heading // entries of the table of contents, by the zip.PartName of the part that they point to
+	titles map[string]heading // entries of the table of contents, by the zip.PartName of the part they point to
 	// encrypted is the set of encrypted parts, keyed by zip.PartName.
 	encrypted map[string]bool
 }
 
-// item is a part that the package document lists.
+// item is a part listed in the package document.
 type item struct {
 	part, mediaType string
 	nav             bool // whether it is an EPUB 3 table of contents

@@ -20,7 +20,7 @@ type Damage struct {
 	// Flips is the number of copies with randomly changed bytes. The rate of changes alternates from copy to copy: one
 	// byte in 10,000, then one in 1,000, then one in 100.
 	Flips int
-	// Numbers is the number of copies in which decimal numbers are replaced with numbers that no file should contain.
+	// Numbers is the number of copies with decimal numbers replaced by numbers that no file should contain.
 	Numbers int
 	// Inside is the number of copies whose packed content (parts of a zip file, Flate streams of a PDF) is unpacked,
 	// damaged and packed again. Other files have no such copies.

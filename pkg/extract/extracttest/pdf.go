@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// PDF returns a PDF file that consists of `objects`. The objects are numbered from 1, and the first one must be the
+// PDF returns a PDF file with the given objects. The objects are numbered from 1, and the first one must be the
 // catalogue.
 func PDF(objects ...string) []byte { return PDFWith("", objects...) }
 
@@ -108,7 +108,7 @@ func StrangePDF(strangeLines ...int) []byte {
 	for i, n := range strangeLines {
 		var strange strings.Builder
 		strange.WriteString("BT /F9 11 Tf 72 600 Td 14 TL ")
-		for line := range n { // all lines differ, because PDFium reports text that is drawn twice only once
+		for line := range n { // all lines differ, because PDFium reports text drawn twice only once
 			strange.WriteString("<")
 			for c := range 60 {
 				fmt.Fprintf(&strange, "%02x", 14+(line+c*(line+1))%18)

@@ -41,10 +41,10 @@ type Scans struct {
 	Pages map[int]scan.Page `json:"-"`
 }
 
-// NoOCR is the hint for documents that are read without text recognition.
+// NoOCR is the hint for documents read without text recognition.
 const NoOCR = "install Tesseract where documents are read and read the file again, or add a text layer"
 
-// Advice returns what users can do about pages that were not recognised.
+// Advice returns what users can do about unrecognised pages.
 func (s Scans) Advice() string { return cmp.Or(s.Hint, NoOCR) }
 
 // Bytes reads the whole source.

@@ -25,7 +25,7 @@ type Format struct {
 	Text bool
 	// Packed is set for formats that are zip files with parts.
 	Packed bool
-	// TitleFromHeading makes a heading of level 1 the title of a document that has no title and no other such heading.
+	// TitleFromHeading makes a heading of level 1 the title of a document without a title or another such heading.
 	TitleFromHeading bool
 	// Sniff recognises documents by their first bytes. In packed formats these are the first bytes of the zip file.
 	// `named` is the type suggested by the file name or the declared type. Sniff may return true for a text document
@@ -137,7 +137,7 @@ func (r *Registry) Unsupported(mimeType string) *Error {
 	return Errorf(Unsupported, "files of type %s cannot be read; upload %s", mimeType, joinOr(labels))
 }
 
-// misnamedWarning returns a warning for a file that has the extension of a binary format but other content, such as an
+// misnamedWarning returns a warning for a file with the extension of a binary format but other content, such as an
 // error page saved instead of a download. It returns "" if name and content agree, or if the extension is unknown.
 func (r *Registry) misnamedWarning(name, found string) string {
 	named, is := r.Named(name), r.byType(found)

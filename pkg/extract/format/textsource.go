@@ -16,7 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/charset"
 )
 
-// DeclaredCharset returns the charset that the declared type names, or "" if it names none.
+// DeclaredCharset returns the charset named by the declared type, or "" if it names none.
 func (p *Parser) DeclaredCharset() string {
 	_, params, err := mime.ParseMediaType(p.Src.Declared)
 	if err != nil {

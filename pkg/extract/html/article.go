@@ -22,10 +22,9 @@ const (
 	maxBylineLetters = 120 // maximum size of a line with the author or the date
 )
 
-// article chooses the blocks of a page that declares itself an article. It starts with the element that the page marks
-// as the article's body. If there is no such element, it starts with the blocks that the go-readability library
-// selects. It then removes asides, bylines and links to other articles. It returns nil if too little of the page would
-// be left.
+// article chooses the blocks of a page that declares itself an article. It starts with the element marked as the
+// article's body. If there is no such element, it starts with the blocks that the go-readability library selects. It
+// then removes asides, bylines and links to other articles. It returns nil if too little of the page would be left.
 func (p *reader) article(page string, blocks []block, main []bool, t *pageTree, region *html.Node, self string) []bool {
 	keep := make([]bool, len(blocks))
 	if body := t.articleBody(region); body != nil {

@@ -52,7 +52,7 @@ type linkedWriter struct {
 	err    error
 }
 
-// linkedBlocks converts a page's linked data to blocks. `subjects` lists the entities that the page is about.
+// linkedBlocks converts a page's linked data to blocks. `subjects` lists the entities the page is about.
 func (p *reader) linkedBlocks(doc *html.Node, base *url.URL, subjects []map[string]any) ([]block, error) {
 	w := &linkedWriter{node: doc, texts: func(s string) ([]block, error) { return p.fragmentBlocks(doc, base, []string{s}) }}
 	for _, s := range subjects {

@@ -104,8 +104,8 @@ func (f *pageFacts) meta(n *html.Node) {
 	}
 }
 
-// microdata records the schema.org attributes that describe the page. It ignores those of people and things that the
-// page mentions.
+// microdata records the schema.org attributes that describe the page. It ignores those of people and things the page
+// mentions.
 func (f *pageFacts) microdata(n *html.Node) {
 	if t := attr(n, "itemtype"); t != "" && len(f.types) < maxFacts {
 		f.types[t[strings.LastIndexByte(t, '/')+1:]] = true
@@ -137,7 +137,7 @@ func (f *pageFacts) microdata(n *html.Node) {
 	f.props[prop] = append(f.props[prop], value)
 }
 
-// first returns the value of the first of the named meta elements that the page has.
+// first returns the value of the first of the named meta elements on the page.
 func (f *pageFacts) first(names ...string) string {
 	for _, n := range names {
 		if v := f.named[n]; v != "" {

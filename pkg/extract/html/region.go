@@ -170,7 +170,7 @@ func firstHref(n *html.Node) string {
 var regionMarks = wordset.Of(`documentwrapper rst-content mw-body mw-content-text wiki-content bodyContent docMainContainer contentContainer
 	theme-doc-markdown vp-doc md-content markdown-section`)
 
-// region returns the element that the page marks as its main content, or the whole page if there is none. It ignores an
+// region returns the element marked as the page's main content, or the whole page if there is none. It ignores an
 // element with less than half of the page's text, because some pages mark only a part of their content.
 func (t *pageTree) region(doc *html.Node) *html.Node {
 	var mains, marked, bodies, articles []*html.Node

@@ -35,7 +35,7 @@ type walker struct {
 	err         error
 }
 
-// block is a domain.Block with the element that it was read from.
+// block is a domain.Block with the element it was read from.
 type block struct {
 	domain.Block // in table rows, the text as shown on the page: column names must not affect the choice of content
 	node         *html.Node
@@ -406,7 +406,7 @@ func isInvisible(n *html.Node) bool {
 	return false
 }
 
-// drawnFormula reports whether an element is the MathML of a formula that is shown as a picture.
+// drawnFormula reports whether an element is the MathML of a formula shown as a picture.
 func drawnFormula(n *html.Node) bool {
 	return n.FirstChild != nil && n.FirstChild.DataAtom == atom.Math
 }

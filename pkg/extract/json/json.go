@@ -73,7 +73,7 @@ func probeJSON(p *format.Parser, head []byte) (lines, structured, valid bool) {
 	var syntax *syntaxError
 	valid = err == nil || errors.Is(err, io.ErrUnexpectedEOF) || w.values > 0 && errors.As(err, &syntax)
 	if _, rest := r.Peek(1); rest != nil && len(head) == probeSize && format.KindOf(err) == "" {
-		valid = true // the error may come from a word that is cut off at the end of `head`
+		valid = true // the error may be due to a word cut off at the end of `head`
 	}
 	named := strings.ToLower(path.Ext(p.Src.Name))
 	return w.values > 1 || w.topLevelValues > 1 || named == ".jsonl" || named == ".ndjson", w.hasStructure, valid
@@ -128,8 +128,8 @@ type walker struct {
 	p              *format.Parser
 	scan           *scanner
 	lines          bool // whether the text is a sequence of values; each value is then a row
-	values         int  // number of top-level values that were read completely
-	topLevelValues int  // number of top-level values that were started
+	values         int  // number of top-level values read completely
+	topLevelValues int  // number of top-level values started
 	hasStructure   bool // whether there was an object or an array
 	depth          int
 }
@@ -181,8 +181,8 @@ func (w *walker) errorAtText(what string) error {
 	return &syntaxError{line: w.scan.line, what: what, text: string(w.scan.text)}
 }
 
-// value reads the value that starts with the token `tok`. `path` is the value's label within the record `rec`, and
-// `level` its heading level. Values within arrays have no headings.
+// value reads the value that starts with token `tok`. `path` is the value's label within the record `rec`, and `level`
+// its heading level. Values within arrays have no headings.
 func (w *walker) value(tok token, path []string, level int, rec *record) error {
 	switch tok {
 	case '{', '[':

@@ -71,7 +71,7 @@ type frontField struct {
 	values []string
 }
 
-// frontFields reads the lines "key: value" and "key = value" that are not indented. Lists may be in brackets or on
+// frontFields reads the lines "key: value" and "key = value" without indentation. Lists may be in brackets or on
 // separate lines. Deeper structure is meant for programs, so it is skipped.
 func frontFields(front string) []frontField {
 	var fields []frontField

@@ -56,13 +56,13 @@ func read(p *format.Parser) error {
 	return err
 }
 
-// errStructure means that a value does not have the form that the format prescribes.
+// errStructure means that a value does not have the form prescribed by the format.
 var errStructure = errors.New("unexpected structure")
 
 type reader struct {
 	p     *format.Parser
 	dec   *json.Decoder
-	cells int // number of cells that were read
+	cells int // number of cells read
 }
 
 func (r *reader) notebook() error {
@@ -140,7 +140,7 @@ func (r *reader) skip() error {
 	return r.dec.Decode(&value)
 }
 
-// metadata records the title and the authors that a notebook declares.
+// metadata records a notebook's declared title and authors.
 func (r *reader) metadata() error {
 	var raw json.RawMessage
 	if err := r.dec.Decode(&raw); err != nil {

@@ -19,7 +19,7 @@ import (
 // Package is the container of an office document.
 type Package struct {
 	*zip.Archive
-	// embedded holds the names of the embedded files that the text refers to.
+	// embedded holds the names of the embedded files the text refers to.
 	embedded map[string]bool
 }
 
@@ -67,7 +67,7 @@ func (a *Package) Relations(part string) []Relation {
 	return found
 }
 
-// resolvePart returns the name of the part that a relationship's target refers to. The target is relative to the folder
+// resolvePart returns the name of the part a relationship's target refers to. The target is relative to the folder
 // `dir`.
 func resolvePart(dir, target string) string {
 	if plain, err := url.PathUnescape(target); err == nil {

@@ -119,7 +119,7 @@ func drawnRun(sc *xmlscan.Scanner, rels map[string]Relation) (text, link string,
 	return strings.ReplaceAll(b.String(), "_x000B_", "\n"), link, bold
 }
 
-// LinkAddress returns the URL that an external relationship points to, or "" for other relationships.
+// LinkAddress returns the URL an external relationship points to, or "" for other relationships.
 func LinkAddress(rels map[string]Relation, id string) string {
 	if r := rels[id]; r.External {
 		return r.Target

@@ -119,7 +119,7 @@ func (w *walker) drawing() {
 			}
 			return true
 		case "object", "object-ole", "plugin", "applet":
-			if xmlscan.Attr(e, "notify-on-update-of-ranges") != "" { // a chart of cells that are read anyway
+			if xmlscan.Attr(e, "notify-on-update-of-ranges") != "" { // a chart of cells read anyway
 				w.sc.Skip()
 				return true
 			}

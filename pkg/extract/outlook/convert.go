@@ -148,7 +148,7 @@ func (c *converter) attachments(s *storage, m *properties, nesting int) ([]part,
 	return parts, nil
 }
 
-// attachedMessage converts an attached message. For an object that a program embedded, it only adds a warning.
+// attachedMessage converts an attached message. For an object embedded by a program, it only adds a warning.
 func (c *converter) attachedMessage(s *storage, a *properties, nesting int) ([]part, error) {
 	if s.streams[propertiesStream] == nil {
 		c.p.Out.Warn("embedded objects were skipped; upload them as separate files")
@@ -166,7 +166,7 @@ func (c *converter) attachedMessage(s *storage, a *properties, nesting int) ([]p
 }
 
 // attachmentHeader returns the header fields that describe an attachment: its type and its name. The fields also mark
-// pictures that are displayed in the text.
+// pictures displayed in the text.
 func (c *converter) attachmentHeader(a, message *properties) [][2]string {
 	kind := strings.ToLower(strings.TrimSpace(a.text(tagMIME)))
 	if media, _, err := mime.ParseMediaType(kind); err != nil || !strings.Contains(media, "/") || strings.HasPrefix(media, "multipart/") || strings.HasPrefix(media, "message/") {

@@ -73,7 +73,7 @@ type properties struct {
 	htmlTag string            // encoding of the HTML; "" if unknown
 }
 
-// streamed are the identifiers of the values that are read from streams.
+// streamed are the identifiers of the values read from streams.
 var streamed = map[uint32]bool{
 	tagClass: true, tagSubject: true, tagRepresentingName: true, tagRepresentingEmail: true, tagSenderName: true, tagSenderEmail: true, tagDisplayCc: true,
 	tagDisplayTo: true, tagBody: true, tagRTF: true, tagHTML: true, tagDisplayName: true, tagEmail: true, tagData: true, tagShortName: true, tagLongName: true,
@@ -81,7 +81,7 @@ var streamed = map[uint32]bool{
 }
 
 // properties reads the properties in a storage. `header` is the header size of its property stream. Recipients and
-// attachments use the text encoding of `message`, the message to which they belong.
+// attachments use the text encoding of `message`, the message they belong to.
 func (c *converter) properties(s *storage, header int, message *properties) (*properties, error) {
 	m := &properties{fixed: map[uint32]uint64{}, values: map[uint32][]byte{}}
 	if f := s.streams[propertiesStream]; f != nil {

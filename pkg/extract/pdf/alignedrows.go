@@ -66,8 +66,8 @@ func (b *alignedBody) isClose(i, j int) bool {
 	return j < len(b.rows) && b.rows[i].y-b.rows[j].y < samePitch*b.pitch
 }
 
-// join turns lines into rows. It joins the lines of multi-line cells and repeats a row name in every row that the name
-// spans. Row names are in the first column or, in right-to-left text, in the last.
+// join turns lines into rows. It joins the lines of multi-line cells and repeats a row name in every row it spans. Row
+// names are in the first column or, in right-to-left text, in the last.
 func (b *alignedBody) join(rtl bool) []joinedRow {
 	first, second := 0, 1
 	if rtl {
@@ -136,7 +136,7 @@ func (j *joinedRow) add(r alignedCells, at []int) {
 	j.lines = append(j.lines, r.lines...)
 }
 
-// cellOf returns the text in the cell that holds a row's name: the first cell or, in right-to-left text, the last.
+// cellOf returns the text in the cell with a row's name: the first cell or, in right-to-left text, the last.
 func cellOf(r alignedCells, first int, rtl bool) string {
 	if rtl && first > 0 {
 		return r.cells[len(r.cells)-1].Text

@@ -58,7 +58,7 @@ func fieldsInTables(grids []grid, lines []pdftext.Line, fields []pdftext.Field) 
 	return in
 }
 
-// columnIn returns the index of the column that contains x. `xs` holds the column borders in ascending order.
+// columnIn returns the index of the column at x. `xs` holds the column borders in ascending order.
 func columnIn(xs []float64, x float64) int {
 	at, _ := slices.BinarySearch(xs, x)
 	return min(max(at-1, 0), len(xs)-2)

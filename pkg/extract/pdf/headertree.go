@@ -13,8 +13,8 @@ import (
 // Bounds on the positions of column names, as multiples of the font size, and costs of names in unusual positions.
 const (
 	maxMiddleDistance = 1.2 // maximum distance of a name from the middle or the edge of its columns
-	unnamedColumnCost = 0.6 // cost of giving no name to a column that has one in the row directly below
-	ungroupedCost     = 0.3 // cost of grouping a column that has no name in the row directly below
+	unnamedColumnCost = 0.6 // cost of giving no name to a column with one in the row directly below
+	ungroupedCost     = 0.3 // cost of grouping a column without a name in the row directly below
 	overlapCost       = 1.0 // cost of leaving a column without a name if it has one in the row directly below
 	wrappedNameCost   = 0.1 // cost of grouping a column without a name in the row directly below
 	outsideColumnCost = 0.3 // cost of a name that is above another column too

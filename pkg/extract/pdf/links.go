@@ -100,7 +100,7 @@ func (f *linkFinder) find(line pdftext.Line) {
 	}
 }
 
-// linkText returns the part of a line that a link covers, or "" if there is none.
+// linkText returns the part of a line covered by a link, or "" if there is none.
 func linkText(link pdftext.Link, line pdftext.Line) string {
 	const middle = 0.3 // height of the middle of small letters above the baseline, as a multiple of the font size
 	x0, x1, y0, y1 := alongLine(pdftext.Box{X0: link.X0, Y0: link.Y0, X1: link.X1, Y1: link.Y1}, line.Turn)

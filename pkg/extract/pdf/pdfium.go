@@ -76,7 +76,7 @@ func lockCompilation(cacheDir string) (done func()) {
 	return func() { _ = lock.Unlock() }
 }
 
-// pdfiumReader reads a file that is open in PDFium. It must be closed.
+// pdfiumReader reads a file open in PDFium. It must be closed.
 type pdfiumReader struct {
 	instance  pdfium.Pdfium
 	doc       references.FPDF_DOCUMENT

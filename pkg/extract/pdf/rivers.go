@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdf/pdftext"
 )
 
-// withColumns adds columns to a grid that has rules only between its rows and returns the new grid. The column borders
-// are in the vertical white space between the words of all lines. withColumns returns nil if there are fewer than two
+// withColumns adds columns to a grid with rules only between its rows and returns the new grid. The column borders are
+// in the vertical white space between the words of all lines. withColumns returns nil if there are fewer than two
 // columns.
 func (g *grid) withColumns(lines []pdftext.Line) *grid {
 	t := g.textOf(lines)

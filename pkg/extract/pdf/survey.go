@@ -89,7 +89,7 @@ func samplePages(n int) []int {
 	return sample
 }
 
-// maxPlainLines is the maximum number of lines on a page that has no headers and footers to look for.
+// maxPlainLines is the maximum number of lines on a page without headers and footers to look for.
 const maxPlainLines = 6
 
 func (v *survey) add(lines []pdftext.Line) {

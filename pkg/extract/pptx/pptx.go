@@ -199,7 +199,7 @@ func (r *reader) emit(blocks []domain.Block) error {
 	return nil
 }
 
-// inherited emits the text that the slide's layout and master have outside placeholders.
+// inherited emits the text outside placeholders in the slide's layout and master.
 func (r *reader) inherited(rels []ooxml.Relation, number int) error {
 	for _, kind := range []string{"slideLayout", "slideMaster"} {
 		part := r.a.Related(rels, kind, "")

@@ -287,7 +287,7 @@ func (s *slideWalker) frame(sc *xmlscan.Scanner) {
 	})
 }
 
-// related reads the part that the relationship with the given id refers to.
+// related reads the part referred to by the relationship with the given id.
 func (s *slideWalker) related(sc *xmlscan.Scanner, id string, read func(*xmlscan.Scanner, int, func(domain.Block) error) error) {
 	rel, ok := s.rels[id]
 	if !ok || rel.External {

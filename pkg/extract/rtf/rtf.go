@@ -54,13 +54,13 @@ type reader struct {
 	styles      map[int]style
 	pending     []byte // bytes of text not decoded yet
 	encoding    string // encoding of `pending`
-	high        rune   // first half of a character that is written as two numbers
+	high        rune   // first half of a character written as two numbers
 	fallback    int    // number of characters to skip after a character number
 
 	body    *flow
 	flow    *flow // flow of the current group
 	footer  []string
-	seen    map[string]bool // headers and footers that were read
+	seen    map[string]bool // headers and footers read
 	notes   int             // number of footnotes
 	objects bool
 }

@@ -83,8 +83,8 @@ func (r *reader) characterWord(word string, number int, on bool) bool {
 	return true
 }
 
-// maxFallback is the maximum number of replacement characters, for older readers, after a character that is written as
-// a number.
+// maxFallback is the maximum number of replacement characters, for older readers, after a character written as a
+// number.
 const maxFallback = 16
 
 // paragraphWord handles a word that sets a property of paragraphs or tables, or that ends a paragraph or a part of a

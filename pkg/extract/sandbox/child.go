@@ -47,7 +47,7 @@ type LocateFunc func(context.Context, format.Source, format.Limits, []format.Pas
 // picture clockwise by the given number of quarter turns.
 type ScanFunc func(ctx context.Context, src format.Source, lim format.Limits, page, turn int) (*image.Gray, error)
 
-// Tasks are the functions with which a child serves requests.
+// Tasks are the functions that a child uses to serve requests.
 type Tasks struct {
 	Parse  ParseFunc
 	Draw   DrawFunc
@@ -72,7 +72,7 @@ func RunIfAsked(tasks Tasks) {
 	os.Stdout = os.Stderr // a library's output must not get between the frames
 	// Ctrl-C in a terminal and a service manager's stop signal also reach the children. Ignore them: the parent first
 	// finishes its documents and then stops the children itself. If a child exited on the signal, the parent would
-	// blame the document that the child was reading.
+	// blame the document the child was reading.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	yieldProcessor(niceness)
 	if err := limitMemory(memory); err != nil {

@@ -44,10 +44,10 @@ const (
 	maxFileSize  = 512 << 20 // size of a temporary file in bytes; the largest ones hold an unpacked sheet
 )
 
-// confine permanently drops all rights that are not needed for reading documents, in all threads of the process. The
-// process can no longer reach the network, files outside `folders`, or other programs and processes. It loses its
-// capabilities and the right to gain new privileges. confine also closes file descriptors inherited by accident. It
-// returns the rights that this system does not let the process drop; all other rights are dropped.
+// confine permanently drops all rights not needed for reading documents, in all threads of the process. The process can
+// no longer reach the network, files outside `folders`, or other programs and processes. It loses its capabilities and
+// the right to gain new privileges. confine also closes file descriptors inherited by accident. It returns the rights
+// that this system does not let the process drop; all other rights are dropped.
 func confine(folders []string) (missing []string) {
 	report := func(what string, err error) {
 		if err != nil {
@@ -83,7 +83,7 @@ func lowerLimit(resource int, to uint64) error {
 	return unix.Setrlimit(resource, &limit)
 }
 
-// closeInherited closes inherited file descriptors, except those that the protocol uses. It recognises them by the
+// closeInherited closes inherited file descriptors, except those used by the protocol. It recognises them by the
 // missing close-on-exec flag, which Go sets on everything that it opens.
 func closeInherited() error {
 	entries, err := os.ReadDir("/proc/self/fd")

@@ -10,7 +10,7 @@ import (
 // exitMemory is the exit code of a child that its watchdog stopped.
 const exitMemory = 88
 
-// watchEvery is the interval at which the watchdog checks the memory.
+// watchEvery is the watchdog's interval between memory checks.
 const watchEvery = 20 * time.Millisecond
 
 // mappedMemory returns the number of bytes that Go has mapped and not released.

@@ -1,4 +1,4 @@
-// Package subtitle reads subtitles in the formats SubRip (srt) and WebVTT. Its blocks hold the times at which they are
+// Package subtitle reads subtitles in the formats SubRip (srt) and WebVTT. Its blocks hold the times when they are
 // spoken.
 package subtitle
 
@@ -121,7 +121,7 @@ const (
 	maxSpan = 45 * time.Second
 )
 
-// cue is a text with the time at which it is shown.
+// cue is a text with the time when it is shown.
 type cue struct {
 	timed      bool // false for lines before the first cue
 	start, end time.Duration

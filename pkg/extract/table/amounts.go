@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// JoinAmounts joins the parts of amounts that a row has in separate cells. Many reports use such cells to align
-// numbers. "$", "(1,234" and ")" become "$(1,234)" in the number's cell. The cells of the other parts become empty, so
-// that all cells stay in their columns. If there is nothing to join, the result is the row itself.
+// JoinAmounts joins the parts of amounts in separate cells of a row. Many reports use such cells to align numbers. "$",
+// "(1,234" and ")" become "$(1,234)" in the number's cell. The cells of the other parts become empty, so that all cells
+// stay in their columns. If there is nothing to join, the result is the row itself.
 func JoinAmounts(row []string) []string {
 	joined := row
 	set := func(i int, text string) {

@@ -39,7 +39,7 @@ var languagesOf = map[string][]string{
 // latin is Tesseract's name for the Latin script. Languages that languagesOf does not list are assumed to use it.
 const latin = "Latin"
 
-// ScriptOf returns the name of the script that a language is written in.
+// ScriptOf returns the name of the script a language is written in.
 func ScriptOf(language string) string {
 	for script, languages := range languagesOf {
 		if slices.Contains(languages, language) && script != "Japanese" && script != "Korean" {

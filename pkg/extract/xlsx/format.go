@@ -185,7 +185,7 @@ func generalNumber(n float64) string {
 }
 
 // format applies a number format. Unlike excelize, this package formats fractions of seconds, conditions, and text
-// between digits as Excel does. Formats that it does not support are left to excelize.
+// between digits as Excel does. Unsupported formats are left to excelize.
 func (s *sheetStyles) format(value string, n float64, code string) (string, error) {
 	parsed, ok := s.codes[code]
 	if !ok {

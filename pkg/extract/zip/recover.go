@@ -22,9 +22,8 @@ const (
 // needs the whole container in memory.
 const maxRecovered = 64 << 20
 
-// recoverParts opens a container that has lost its directory. The directory is at the end, so it is missing from
-// truncated uploads and downloads. The parts are found by their local headers and repacked; the last one may be
-// incomplete.
+// recoverParts opens a container without a directory. The directory is at the end, so it is missing from truncated
+// uploads and downloads. The parts are found by their local headers and repacked; the last one may be incomplete.
 func recoverParts(p *format.Parser, cause error) (*zip.Reader, error) {
 	what := p.Formats.PackedNames() + " file"
 	if p.Src.Size > maxRecovered {
@@ -51,9 +50,9 @@ func recoverParts(p *format.Parser, cause error) (*zip.Reader, error) {
 	return zr, nil
 }
 
-// repack writes a new container with the parts that it finds by their local headers and returns their number. If the
-// parts unpack to more than `limit` bytes, it returns an *Error of kind TooLarge. If ctx is done, it returns the
-// context's error.
+// repack writes a new container with the parts found by their local headers and returns their number. If the parts
+// unpack to more than `limit` bytes, it returns an *Error of kind TooLarge. If ctx is done, it returns the context's
+// error.
 func repack(ctx context.Context, to io.Writer, data []byte, limit int64) (found int, err error) {
 	z, left := zip.NewWriter(to), limit
 	for range format.MaxZipEntries {

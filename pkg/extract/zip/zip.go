@@ -166,7 +166,7 @@ func (a *Archive) Open(name string) (*partReader, error) {
 	return &partReader{a: a, name: name, r: r, left: format.MaxPart}, nil
 }
 
-// Read unpacks a whole part. If it fails, it also returns the bytes that were read.
+// Read unpacks a whole part. If it fails, it also returns the bytes read.
 func (a *Archive) Read(name string) ([]byte, error) {
 	r, err := a.Open(name)
 	if err != nil {

@@ -23,7 +23,7 @@ type program struct {
 
 var winAnsi = sync.OnceValue(func() *[256]string { return baseEncoding("WinAnsiEncoding") })
 
-// loadProgram reads the font program that a font descriptor embeds. It never returns nil.
+// loadProgram reads the font program embedded in a font descriptor. It never returns nil.
 func loadProgram(file *pdfobject.File, desc pdf.Value) *program {
 	p := &program{glyphs: func() map[uint32]string { return nil }}
 	for _, key := range []string{"FontFile", "FontFile2", "FontFile3"} {

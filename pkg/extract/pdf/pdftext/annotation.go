@@ -110,7 +110,7 @@ func (in *interpreter) freeText(text string, a pdf.Value) {
 	in.out.breakLine()
 }
 
-// Link is a clickable area on a page and the URL that it points to.
+// Link is a clickable area on a page and the URL it points to.
 type Link struct {
 	X0, Y0, X1, Y1 float64 // in points from the lower left corner of the visible page
 	URL            string

@@ -11,7 +11,7 @@ const (
 	maxLogic   = 32     // maximum nesting depth of a visibility expression
 )
 
-// hiddenGroups returns the optional content groups (layers) that are hidden on screen, by object number.
+// hiddenGroups returns the optional content groups (layers) hidden on screen, by object number.
 func (d *Document) hiddenGroups() map[uint32]bool {
 	if d.layers != nil {
 		return d.layers

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/extracttest"
 )
 
-// onePage returns a PDF with one page that has the given content and font dictionary.
+// onePage returns a PDF with one page, with the given content and font dictionary.
 func onePage(content, font string) []byte {
 	return extracttest.PDF("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
 		"<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /Font << /F "+font+" >> >> >>", extracttest.Stream("", content))

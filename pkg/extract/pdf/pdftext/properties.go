@@ -18,7 +18,7 @@ type Properties struct {
 
 const maxXMP = 1 << 20 // maximum size of XMP metadata to read, in bytes
 
-// Properties reads the document information. Properties that it lacks come from the XMP metadata.
+// Properties reads the document information. Missing properties come from the XMP metadata.
 func (d *Document) Properties() (p Properties) {
 	func() {
 		var err error
@@ -34,7 +34,7 @@ func (d *Document) Properties() (p Properties) {
 	return p
 }
 
-// Language returns the language that the document declares, or "" if it declares none.
+// Language returns the document's declared language, or "" if it declares none.
 func (d *Document) Language() (lang string) {
 	var err error
 	defer pdfobject.Recover(&err)
@@ -87,7 +87,7 @@ func xmpTexts(data []byte) map[string][]string {
 	}
 	dec := xml.NewDecoder(bytes.NewReader(data))
 	dec.Strict = false
-	open := "" // the relevant element that is open
+	open := "" // the open relevant element
 	for {
 		tok, err := dec.Token()
 		if err != nil {
@@ -184,7 +184,7 @@ func (d *Document) Outline() (items []OutlineItem) {
 	return items
 }
 
-// pageOf returns the index of the page that an outline entry points to, or -1 if there is no such page.
+// pageOf returns the index of the page an outline entry points to, or -1 if there is no such page.
 func pageOf(v pdf.Value, names func(string) pdf.Value, pages map[uint32]int) int {
 	dest := v.Key("Dest")
 	if dest.Kind() == pdf.Null && v.Key("A").Key("S").Name() == "GoTo" {

@@ -26,7 +26,7 @@ type trackedGap struct {
 	letters bool    // the glyphs on both sides are letters
 }
 
-// letterSpaced finds letter-spaced words, in which gaps or blanks separate the letters. It reports, for each piece,
+// letterSpaced finds letter-spaced words, whose letters are separated by gaps or blanks. It reports, for each piece,
 // whether it continues such a word. If the line has no such words, it returns nil.
 func (c *cellMaker) letterSpaced(pieces []piece) []bool {
 	var joint []bool
