@@ -45,8 +45,8 @@ type Filter struct {
 	CustomIDs     []string
 	Metadata      map[string]any
 	// Where is a filter in the general filter grammar, or nil. A search fails with a filter.Error if Where cannot be
-	// evaluated. Either a row of the space has a value that a condition cannot compare, or a row lacks data that a
-	// condition needs, because an earlier version wrote it.
+	// evaluated. Either a row of the space has a value that a condition cannot compare, or a row lacks data needed by a
+	// condition, because an earlier version wrote it.
 	Where *filter.Filter
 }
 
@@ -69,7 +69,7 @@ type Query struct {
 // Prepared is opaque: only the engine that created it can use it.
 type Prepared any
 
-// Hit is a row that a search found. Both scores are exact for every hit, whichever leg found it.
+// Hit is a row found by a search. Both scores are exact for every hit, whichever leg found it.
 //
 // Only a few hits of a search are shown. So unless Complete is set, a hit has only the Key, DatasourceID, Generation
 // and Ordinal of its row, and Fill reads the other fields. Hits never have a vector or metadata: results show the
@@ -168,7 +168,7 @@ type Index interface {
 
 	// Spaces lists the spaces that may contain rows of the datastore. A space includes its dimensions, so rows can be
 	// read and removed without asking the model, whose server may be unreachable or which may no longer be configured.
-	// Spaces that were never written are not listed. Empty spaces may be.
+	// Spaces never written to are not listed; empty spaces may be.
 	Spaces(ctx context.Context, datastoreID string) ([]Space, error)
 
 	// Stored calls f for every generation of every datasource in the space, until f fails.
@@ -181,7 +181,7 @@ type Index interface {
 	Close() error
 }
 
-// Errors that an Index returns. Use errors.Is to test for them.
+// Errors returned by an Index. Use errors.Is to test for them.
 var (
 	ErrInvalid = errors.New("index: invalid row or query")
 	ErrClosed  = errors.New("index: closed")

@@ -209,7 +209,7 @@ func (q *idleSpaces) run(after time.Duration) {
 	}
 }
 
-// take returns the spaces that have become idle since the last call.
+// take returns the spaces that became idle since the last call.
 func (q *idleSpaces) take() []index.Space {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// damaged writes n batches of rows to a new index and closes it. It returns the directory, the files that a test may
-// damage, and the results of searches before the damage.
+// damaged writes n batches of rows to a new index and closes it. It returns the directory, the files a test may damage,
+// and the results of searches before the damage.
 func damaged(t *testing.T, n int) (dir string, files []string, want []index.Result) {
 	t.Helper()
 	dir = t.TempDir()

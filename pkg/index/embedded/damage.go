@@ -14,7 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// corruptSuffix is the suffix of the directory that a damaged space is moved to.
+// corruptSuffix is the suffix of the directory a damaged space is moved to.
 const corruptSuffix = ".corrupt"
 
 // reportDamage records that a space is damaged and, the first time, calls Options.Alarm. It does nothing unless err is

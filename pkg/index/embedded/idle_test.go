@@ -81,7 +81,7 @@ func TestAnIdleSpaceIsSettled(t *testing.T) {
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// After a restart, segments that an earlier process left behind are also merged.
+	// After a restart, segments left behind by an earlier process are also merged.
 	x = mustOpen(t, dir, Options{idleTime: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

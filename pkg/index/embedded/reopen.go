@@ -21,7 +21,7 @@ const (
 const (
 	// Interval between two disk tests.
 	diskTestInterval = time.Second
-	// Number of bytes that a test writes.
+	// Number of bytes written by a test.
 	diskTestBytes = 256 << 10
 )
 

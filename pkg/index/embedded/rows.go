@@ -140,7 +140,7 @@ func (x *Index) Fill(ctx context.Context, id index.Space, hits []*index.Hit) err
 }
 
 // analyzers is a pool with one analyser per processor. An analyser caches the words of earlier batches. A nil entry is
-// an analyser that has not been created yet.
+// an analyser not created yet.
 type analyzers chan *analysis.Analyzer
 
 func newAnalyzers(n int) analyzers {

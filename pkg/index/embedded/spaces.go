@@ -204,7 +204,7 @@ func (x *Index) release(h *handle) {
 	x.mu.Unlock()
 }
 
-// logError logs any error from closing a space that the current call no longer needs. Such an error must not make the
+// logError logs any error from closing a space no longer needed by the current call. Such an error must not make the
 // call fail.
 func (x *Index) logError(err error) {
 	if err != nil {

@@ -36,7 +36,7 @@ const (
 // server is a connection to the server, with the server's properties.
 type server struct {
 	client.Client
-	service milvuspb.MilvusServiceClient // for calls that the SDK lacks or implements incorrectly
+	service milvuspb.MilvusServiceClient // for calls the SDK lacks or implements incorrectly
 	version string                       // as reported by the server; "" if it reports none
 	sparse  bool                         // whether it supports sparse vectors
 }

@@ -32,8 +32,8 @@ func generationOf(s index.Space, batch []*prepared) (generation, bool) {
 const maxFresh = 4096
 
 // freshGenerations records which generations were empty when this process started to write them, and the highest
-// ordinal that it has written in each. In such a generation, rows with higher ordinals cannot exist yet. So only the
-// first batch of a job has to look for existing rows.
+// ordinal it has written in each. In such a generation, rows with higher ordinals cannot exist yet. So only the first
+// batch of a job has to look for existing rows.
 type freshGenerations struct {
 	mu   sync.Mutex
 	last map[freshKey]int // highest ordinal written; noRows if none

@@ -24,7 +24,7 @@ var (
 // recallAsked is the number of queries used to measure recall.
 const recallAsked = 50
 
-// BenchmarkRecall measures the share of the truly nearest rows that a search by vector finds.
+// BenchmarkRecall measures the share of the truly nearest rows found by a vector search.
 func BenchmarkRecall(b *testing.B) {
 	drawn := newContent(5)
 	kinds := map[string]func() (rows, queries [][]float32){

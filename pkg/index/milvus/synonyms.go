@@ -36,7 +36,7 @@ func (a alternative) count(count func(uint32) float64) float64 {
 	return lowest
 }
 
-// addTo adds the words of the alternative to the sparse vector with which the server finds candidates. Each word gets
+// addTo adds the words of the alternative to the sparse vector that the server uses to find candidates. Each word gets
 // an equal share of a synonym's weight, so a row needs all of them to get the whole weight.
 func (a alternative) addTo(highest weights, weight float64) {
 	share := analysis.SynonymWeight * weight / float64(len(a))

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// whereExpr converts a filter to an expression. Each comparison of a JSON value also requires a hash which says that
-// the value exists, because servers disagree about the negation of a comparison with a missing value.
+// whereExpr converts a filter to an expression. Each comparison of a JSON value also requires a hash that proves the
+// value exists, because servers disagree about the negation of a comparison with a missing value.
 func whereExpr(f *filter.Filter) string {
 	switch f.Op {
 	case filter.And, filter.Or:

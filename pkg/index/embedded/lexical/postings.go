@@ -19,7 +19,7 @@ type Posting struct {
 	length uint32
 }
 
-// Size in bytes at which a block is closed, and approximate maximum size of an entry.
+// Size in bytes when a block is closed, and approximate maximum size of an entry.
 const blockBytes = 16 << 10
 
 // appendPostings encodes postings. A block is a sequence of entries sorted by term:

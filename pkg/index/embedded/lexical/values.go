@@ -13,13 +13,13 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/cache"
 )
 
-// maxUnlistedRows is the maximum number of rows whose metadata a filter may read. It reads rows with long values that
-// an earlier version wrote without longFacet. If there are more of them, the filter fails, and the content must be
+// maxUnlistedRows is the maximum number of rows whose metadata a filter may read. It reads rows with long values
+// written by an earlier version without longFacet. If there are more of them, the filter fails, and the content must be
 // indexed again.
 const maxUnlistedRows = 50_000
 
-// slotsOf returns postings with the slots of the rows that have a certain value. Some slots may be dead. The caller
-// must not keep the slice.
+// slotsOf returns postings with the slots of the rows with a certain value. Some slots may be dead. The caller must not
+// keep the slice.
 type slotsOf func() ([]Posting, error)
 
 // eachValue calls f with each value of a key whose identity starts with `start`, until f returns false. It may call f
@@ -93,8 +93,8 @@ func (v Reader) eachTerm(ctx context.Context, seg Segment, prefix string, f func
 	return nil
 }
 
-// eachUnlisted calls f with the values that eachValue does not find among the terms: long values of a key in rows that
-// an earlier version wrote without longFacet.
+// eachUnlisted calls f with the values that eachValue does not find among the terms: long values of a key in rows
+// written by an earlier version without longFacet.
 func (v Reader) eachUnlisted(ctx context.Context, key, start, datastoreID string, f func(filter.Value, slotsOf) (bool, error)) error {
 	rows, err := v.unlisted(ctx)
 	if err != nil || len(rows) == 0 {
@@ -129,8 +129,7 @@ func (v Reader) eachUnlisted(ctx context.Context, key, start, datastoreID string
 	return err
 }
 
-// unlisted returns the live slots of rows that have hashed values but were written without longFacet. They are in
-// ascending order.
+// unlisted returns the live slots of rows with hashed values written without longFacet. They are in ascending order.
 func (v Reader) unlisted(ctx context.Context) ([]uint32, error) {
 	return cached(v, "unlisted", func() (out []uint32, size int, err error) {
 		hashed, found := bitmap.NewSet(v.Slots), false

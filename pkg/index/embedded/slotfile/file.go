@@ -59,7 +59,7 @@ func Columns(payload, columns int) Layout {
 const (
 	// Number of records transposed together.
 	groupRows = 64
-	// Alignment in bytes of transposed records, with which extents end at a page boundary.
+	// Alignment in bytes of transposed records; it makes extents end at a page boundary.
 	columnsAlign = 8
 )
 
@@ -116,16 +116,16 @@ func (v View) Check(w int, live uint64) error {
 	return nil
 }
 
-// File is a slot file that is open for writing. It has only one writer. Readers use its views.
+// File is a slot file open for writing. It has only one writer. Readers use its views.
 type File struct {
 	Path string
 	View View // view of all records written so far
 	file *os.File
 }
 
-// Open opens the file of a space with the given number of committed slots. It removes the records after these slots,
-// which were never committed. If the file is missing or too short, it fails with index.ErrCorrupt. If `slots` is 0, it
-// creates a missing file.
+// Open opens the file of a space with the given number of committed slots. It removes the uncommitted records after
+// these slots. If the file is missing or too short, it fails with index.ErrCorrupt. If `slots` is 0, it creates a
+// missing file.
 func Open(path string, of Layout, slots uint32) (_ *File, err error) {
 	f := &File{Path: path, View: View{Layout: of}}
 	flags := os.O_RDWR

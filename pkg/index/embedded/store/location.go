@@ -166,8 +166,8 @@ func (p *Prepared) location() []byte {
 	return location{p.row.DatasourceID, p.row.Generation, p.row.Ordinal, int64(p.terms.Length)}.encode(p.row.Key)
 }
 
-// makeLocations creates the location file of a space that an earlier version of the program wrote without one. It
-// reports whether it created the file.
+// makeLocations creates the location file of a space written by an earlier version without one. It reports whether it
+// created the file.
 func (s *Space) makeLocations(ctx context.Context) (bool, error) {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()

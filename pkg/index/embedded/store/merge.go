@@ -234,8 +234,8 @@ func (s *Space) unpin() {
 	s.pinned = nil
 }
 
-// oldestVersionInUse returns the oldest version that has readers or is pinned. Slots that became free up to this
-// version may be reused. The caller must hold mu.
+// oldestVersionInUse returns the oldest version with readers or a pin. Slots that became free up to this version may be
+// reused. The caller must hold mu.
 func (s *Space) oldestVersionInUse() int64 {
 	if s.pinned != nil {
 		return min(s.pinned.Version, s.oldestReader())

@@ -50,9 +50,9 @@ type Space struct {
 
 	mu      sync.Mutex
 	current *Snapshot
-	states  map[int64]*Snapshot // snapshots of the versions that a reader may find in the database
+	states  map[int64]*Snapshot // snapshots of the versions a reader may find in the database
 	readers map[int64]int       // number of readers by the version that was current when they started
-	pinned  *Snapshot           // snapshot from which an IVF is being built
+	pinned  *Snapshot           // snapshot for the IVF being built
 	idle    bool                // whether there have been no writes for a while
 	broken  bool                // whether the space must be reopened before its next use
 	// readable says whether a broken space can still be read until it is reopened.

@@ -50,7 +50,7 @@ func (r Radius) at(limit int) float32 {
 // calibrationQuery is a query with its true nearest rows.
 type calibrationQuery struct {
 	kind    int    // index into queryNoise
-	slot    uint32 // slot of the row from which the query is derived; that row does not count as a hit
+	slot    uint32 // slot of the row that the query is derived from; that row does not count as a hit
 	query   []float32
 	nearest []topk.Scored // best first, as many as the larger calibrated limit
 }
@@ -139,8 +139,8 @@ func withNoise(v []float32, noise float32, rng *rand.Rand) []float32 {
 	return out
 }
 
-// measured is the result of a measurement: the lowest recall of any query type, and the mean share of all rows that a
-// search scanned.
+// measured is the result of a measurement: the lowest recall of any query type, and the mean share of all rows scanned
+// by a search.
 type measured struct{ recall, scanned float64 }
 
 // measure searches the lists for the calibration queries.

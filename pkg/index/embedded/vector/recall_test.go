@@ -21,7 +21,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
-// minRecall is the share of the truly nearest rows that a dense search must find.
+// minRecall is the share of the truly nearest rows a dense search must find.
 const minRecall = 0.998
 
 // drawn is a source of random vectors, both for rows and for queries.

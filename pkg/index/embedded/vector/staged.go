@@ -129,8 +129,8 @@ func (f *refined) add(c *rescorer) {
 	c.candidates = c.candidates[:0]
 }
 
-// rescore collects the rows that the selectors have already rescored. It then rescores their remaining candidates, the
-// likely ones first.
+// rescore collects the rows already rescored by the selectors. It then rescores their remaining candidates, the likely
+// ones first.
 func (f *refined) rescore(ctx context.Context, s *Set, q *quant.Query, parts []*selector) error {
 	for _, p := range parts {
 		if p == nil {

@@ -19,7 +19,7 @@ func Int8CodeBytes(dimensions int) int { return dimensions + int8Numbers }
 const (
 	// Largest byte in a code, and largest weight in a query.
 	maxByte, maxShort = math.MaxInt8, math.MaxInt16
-	// Maximum sum of a query's absolute weights, with which no sum of products overflows 32 bits.
+	// Maximum sum of a query's absolute weights, so that no sum of products overflows 32 bits.
 	maxShorts = 16_000_000
 	// Upper bound on the norm of a residual: vectors have unit length, and no centroid is longer.
 	longest = 2.01
