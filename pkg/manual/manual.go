@@ -1,4 +1,4 @@
-// Package manual serves the documentation at /docs. It renders the Markdown files of the directory docs, which are
+// Package manual serves the documentation at /docs. It renders the Markdown files from the docs directory, which are
 // embedded in the program. The pages load nothing from other hosts, and only the search needs a script.
 package manual
 
@@ -20,21 +20,21 @@ import (
 	"github.com/sluice/sluice/pkg/console"
 )
 
-// Root is the front page's path, and the prefix of all other paths.
+// Root is the front page's path and the prefix of all other paths.
 const Root = "/docs"
 
 // Reference is the path of the API reference, which is not one of this package's pages.
 const Reference = Root + "/api"
 
-// Icon is the path of the service's icon. The API reference uses it too.
+// Icon is the path of the service's icon. The API reference uses it, too.
 const Icon = Root + "/icon.svg"
 
 // Policy is the pages' Content-Security-Policy. It allows only styles, scripts and images from the service itself.
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; " +
 	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// picturePolicy is the Content-Security-Policy of SVG images. Browsers apply it when a user opens an image directly.
-// It allows the image's own styles, but no scripts.
+// picturePolicy is the Content-Security-Policy for SVG images. It takes effect when a user opens an image directly, and
+// allows the image's own styles but no scripts.
 const picturePolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
 
 //go:embed static/manual.css
@@ -56,13 +56,13 @@ var types = map[string]string{
 	".png":  "image/png",
 }
 
-// file is a page or another file of the site, with the headers to send with it.
+// file is a page or another of the site's files, with the headers to send.
 type file struct {
 	kind   string
 	policy string
 	tag    string // ETag, a hash of the content
 	plain  []byte
-	packed []byte // compressed with gzip; nil if that is not smaller
+	packed []byte // gzipped; nil if that is not smaller
 }
 
 func newFile(name string, content []byte) file {
@@ -120,8 +120,8 @@ func build(source fs.FS) (*site, error) {
 	return &site{files, sync.OnceValue(pages.searcher)}, err
 }
 
-// Serve writes the page, file or search results at the request's path (Root or below). `found` is false if there is
-// nothing at the path.
+// Serve writes the page, file or search results for the request's path (Root or below). If there is nothing at that
+// path, `found` is false.
 func Serve(w http.ResponseWriter, r *http.Request) (found bool, err error) {
 	s, err := load()
 	if err != nil {

@@ -49,9 +49,9 @@ func TestEveryMarkdownFileIsAPage(t *testing.T) {
 	}
 }
 
-// TestPagesNeedNothingFromElsewhere reads every page as a browser would. Pages must load only files of the service, and
-// their links within the service must lead to existing pages. They must contain no styles or scripts that the policy
-// blocks, and no duplicate ids.
+// TestPagesNeedNothingFromElsewhere reads every page as a browser would. Pages must load only the service's own files,
+// and their links within the service must lead to existing pages. They must contain no duplicate ids and no styles or
+// scripts blocked by the policy.
 func TestPagesNeedNothingFromElsewhere(t *testing.T) {
 	t.Parallel()
 	site, err := load()

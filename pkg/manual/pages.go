@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// frontPage is the front page's file name. The headings and lists of links on that page become the navigation.
+// frontPage is the front page's file name. That page's headings and lists of links become the navigation.
 const frontPage = "README.md"
 
 // page is a Markdown file.
@@ -24,20 +24,20 @@ type page struct {
 	lists    []section // the page's lists of links, each with the heading above it
 }
 
-// heading is one of the headings below the title of a page.
+// heading is a heading below a page's title.
 type heading struct {
 	level int
 	text  string
 	id    string
 }
 
-// section is a heading and the pages linked in the list below it.
+// section is a heading and the pages linked from the list below it.
 type section struct {
 	Title string
 	Links []link
 }
 
-// link is an entry in a section: the title and address of a page.
+// link is a section's entry: the title and address of a page.
 type link struct {
 	Title string
 	At    string
@@ -73,8 +73,8 @@ func readPages(source fs.FS) (*pages, error) {
 	return &all, nil
 }
 
-// navigate builds the navigation from the front page. Pages that the front page does not link to come last. Pages in a
-// subdirectory appear only if the front page links to them.
+// navigate builds the navigation from the front page. Pages not linked there come last, except for those in
+// subdirectories, which are left out.
 func (a *pages) navigate() {
 	named := map[string]bool{Root: true}
 	for _, p := range a.list {
@@ -98,7 +98,7 @@ func (a *pages) navigate() {
 	}
 }
 
-// view is the data of the layout template.
+// view is the layout template's data.
 type view struct {
 	Title      string
 	Source     string
@@ -128,7 +128,7 @@ func (a *pages) view(p page) view {
 	return v
 }
 
-// searcher returns a searcher for the passages of all pages.
+// searcher returns a searcher for all pages' passages.
 func (a *pages) searcher() *searcher {
 	all := []passage{{page: "API reference", at: Reference, factor: 1, text: "Every endpoint with its fields, bounds, answers and status codes."}}
 	for _, p := range a.list {

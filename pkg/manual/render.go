@@ -19,7 +19,7 @@ import (
 // repository is the base address of files outside the documentation.
 const repository = "https://github.com/sluice/sluice/blob/main/"
 
-// markdown parses and renders Markdown. It drops HTML in the source, and writes no inline styles, because the
+// markdown parses and renders Markdown. It drops any HTML in the source and writes no inline styles, because the
 // Content Security Policy would block them.
 var markdown = goldmark.New(goldmark.WithExtensions(
 	extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)), extension.Strikethrough, extension.Linkify))
@@ -96,16 +96,15 @@ func render(files fs.FS, source string, content []byte) (page, error) {
 	return p, nil
 }
 
-// scrollableParts makes tables and code blocks scrollable, also by keyboard. Replacing plain strings is safe: in a
-// page's text, < is escaped, so only tags match.
+// scrollableParts makes tables and code blocks scrollable, also by keyboard. Replacing plain strings is safe: since <
+// is escaped in a page's text, only tags match.
 var scrollableParts = strings.NewReplacer(
 	"<table>", `<div class="wide" role="group" aria-label="Table" tabindex="0"><table>`, "</table>", "</table></div>",
 	"<th></th>", "<td></td>", // an empty cell is not a heading
 	"<pre>", `<pre tabindex="0">`,
 )
 
-// list adds a link to the section with the given title. If the last section has another title, list starts a new
-// section.
+// list adds a link to the section with the given title, starting a new section unless the last one has that title.
 func (p *page) list(title string, l link) {
 	if len(p.lists) == 0 || p.lists[len(p.lists)-1].Title != title {
 		p.lists = append(p.lists, section{Title: title})
@@ -114,7 +113,7 @@ func (p *page) list(title string, l link) {
 	last.Links = append(last.Links, l)
 }
 
-// address returns the request path of a Markdown file's page.
+// address returns the path at which a Markdown file's page is served.
 func address(source string) string {
 	if path.Base(source) == frontPage {
 		return path.Join(Root, path.Dir(source))
@@ -122,7 +121,7 @@ func address(source string) string {
 	return Root + "/" + strings.TrimSuffix(source, ".md")
 }
 
-// resolve converts a link target in a Markdown file to the address that the web page links to.
+// resolve converts a Markdown file's link target to the address used in the web page.
 func resolve(files fs.FS, source, target string) string {
 	if strings.Contains(target, ":") || strings.HasPrefix(target, "#") || strings.HasPrefix(target, "/") {
 		return target
@@ -144,7 +143,7 @@ func resolve(files fs.FS, source, target string) string {
 	}
 }
 
-// hasBlocks reports whether a node contains blocks, as a list does, rather than text.
+// hasBlocks reports whether a node, such as a list, contains blocks rather than text.
 func hasBlocks(n ast.Node) bool {
 	return n.FirstChild() != nil && n.FirstChild().Type() == ast.TypeBlock
 }
@@ -162,7 +161,7 @@ func blockText(n ast.Node, content []byte) string {
 	return plainText(n, content)
 }
 
-// plainText returns the text of a node.
+// plainText returns a node's text.
 func plainText(n ast.Node, content []byte) string {
 	var b strings.Builder
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -184,7 +183,7 @@ func plainText(n ast.Node, content []byte) string {
 	return strings.TrimSpace(b.String())
 }
 
-// anchor returns the id of a heading. It is the same as on GitHub, so that links work in both places.
+// anchor returns a heading's id. It is the same as on GitHub, so links work in both places.
 func anchor(heading string, seen map[string]int) string {
 	id := strings.Map(func(r rune) rune {
 		switch {

@@ -13,14 +13,14 @@ import (
 	"github.com/sluice/sluice/pkg/bounded"
 )
 
-// Search is the path of the search: GET Search?q=words returns at most maxHits hits as JSON.
+// Search is the search path: GET Search?q=words returns up to maxHits hits as JSON.
 const Search = Root + "/search.json"
 
 // Limits on a search.
 const (
 	maxHits     = 12
 	maxQuery    = 100 // maximum length of a query in bytes; the rest is ignored
-	maxPrefixes = 100 // maximum number of completions that are tried for an unfinished last word
+	maxPrefixes = 100 // maximum number of completions tried for an unfinished last word
 )
 
 // Parameters of BM25F. A word in a heading counts as headingWeight words of the text below it.
@@ -29,7 +29,7 @@ const (
 	b             = 0.75
 	headingWeight = 4
 	titleWeight   = 2
-	// Factor for the score of a passage that contains the whole query verbatim. This favours exact names, such as those
+	// Factor for the score of a passage that contains the whole query verbatim. It favours exact names, such as those
 	// of settings.
 	verbatimFactor = 2
 	// Factor for the scores of decision records and history. It is below 1 because most readers want to know how to use
@@ -37,35 +37,35 @@ const (
 	decisionFactor = 0.6
 )
 
-// passageLength is the target length of a passage in bytes. Once a passage is this long, the next block of the section
+// passageLength is the target length of a passage in bytes. Once a passage is this long, the section's next block
 // starts a new one.
 const passageLength = 800
 
-// passage is a sequence of blocks in a section of a page.
+// passage is a sequence of blocks in a page's section.
 type passage struct {
 	page    string // title of the page
 	heading string // "": the beginning of the page
 	at      string
 	text    string
-	factor  float64 // the passage's scores are multiplied by this factor
+	factor  float64 // factor for the passage's scores
 }
 
-// Hit is a section, or a whole page, that matches a query.
+// Hit is a section or whole page that matches a query.
 type Hit struct {
 	Page string `json:"page"`
 	Text string `json:"text,omitempty"` // heading; absent: the page itself
 	At   string `json:"at"`
-	// Excerpt is the part of the passage that contains the most words from the query. It is split at these words: they
-	// are the elements with an odd index.
+	// Excerpt is the part of the passage with the most query words. It is split at these words, which are the elements
+	// with odd indexes.
 	Excerpt []string `json:"excerpt,omitempty"`
 }
 
-// searcher finds passages by their words, with the same text analysis as the service. It is immutable.
+// searcher finds passages by their words, using the service's own text analysis. It is immutable.
 type searcher struct {
 	passages []passage
 	lower    []string             // the passages' texts in lower case
 	postings map[string][]posting // by term, in order of passages
-	lengths  []float64            // weighted number of words in each passage
+	lengths  []float64            // weighted word count of each passage
 	average  float64
 	words    []string // all words in lower case, sorted; used to complete an unfinished word
 }
@@ -105,7 +105,7 @@ func newSearcher(passages []passage) *searcher {
 	return s
 }
 
-// find returns the sections that match a query, best first. The last word may be unfinished, unless a space follows it.
+// find returns the sections that match a query, best first. The last word may be unfinished unless a space follows it.
 func (s *searcher) find(query string) []Hit {
 	query = bounded.Prefix(query, maxQuery)
 	words := s.wordsOf(query)
@@ -156,7 +156,7 @@ func (s *searcher) find(query string) []Hit {
 	return hits
 }
 
-// wordsOf returns, for each word of the query, the terms that the word may match.
+// wordsOf returns, for each query word, the terms it may match.
 func (s *searcher) wordsOf(query string) [][]string {
 	var out [][]string
 	for _, q := range analysis.Query(query, []analysis.Language{analysis.English}) {
@@ -192,8 +192,8 @@ func (s *searcher) wordsOf(query string) [][]string {
 // excerptLength is the approximate length of an excerpt in bytes.
 const excerptLength = 160
 
-// excerpt returns the part of a text that contains the most distinct terms. It is split so that each matching word is a
-// separate element.
+// excerpt returns the part of a text with the most distinct terms. It is split so that each matching word is a separate
+// element.
 func excerpt(text string, terms map[string]bool, analyzer *analysis.Analyzer) []string {
 	type span struct {
 		from, to int

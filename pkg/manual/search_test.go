@@ -46,7 +46,7 @@ func TestSearchOfTheDocumentation(t *testing.T) {
 	}
 }
 
-// TestEveryHeadingIsFound searches for each heading in the documentation, together with the title of its page.
+// TestEveryHeadingIsFound searches for each of the documentation's headings, together with its page's title.
 func TestEveryHeadingIsFound(t *testing.T) {
 	t.Parallel()
 	s, err := load()

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// constants maps the names of a package's constants to the expressions that define them.
+// constants maps the names of a package's constants to their defining expressions.
 type constants map[string]ast.Expr
 
 // declared parses the constants declared in a directory's package.
@@ -48,7 +48,7 @@ func declared(dir string) (constants, error) {
 // units maps the time package's unit names to nanoseconds.
 var units = map[string]int64{"Millisecond": 1e6, "Second": 1e9, "Minute": 60e9, "Hour": 3600e9}
 
-// value returns the value of a constant: a whole number, or a duration in nanoseconds.
+// value returns a constant's value: a whole number, or a duration in nanoseconds.
 func (c constants) value(name string) (int64, error) {
 	e, found := c[name]
 	if !found {
@@ -96,7 +96,7 @@ func (c constants) evaluate(e ast.Expr) (constant.Value, error) {
 	return nil, fmt.Errorf("expressions of type %T are not supported", e)
 }
 
-// number formats 1234567 as 1,234,567.
+// number adds thousands separators: 1234567 becomes 1,234,567.
 func number(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {

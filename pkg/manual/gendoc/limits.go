@@ -19,14 +19,14 @@ All input is limited in size, and errors name the limit that was exceeded. This 
 - [models](configuration.md#answers): context window, length of answers, time-outs
 `
 
-// bound is a constant in the code, with its description on the page about limits.
+// bound is a constant in the code, with its description for the limits page.
 type bound struct {
 	pkg, name string
 	format    func(int64) string
 	words     string
 }
 
-// parts are the sections of the page about limits, in order.
+// parts are the sections of the limits page, in order.
 var parts = []struct {
 	title  string
 	bounds []bound

@@ -1,5 +1,5 @@
-// Command gendoc writes the documentation pages that are generated from the code: limits and errors. ROOT is the
-// repository's root directory.
+// Command gendoc writes the documentation pages generated from the code: limits and errors. ROOT is the repository's
+// root directory.
 //
 //	go run ./pkg/manual/gendoc ROOT
 package main
