@@ -10,15 +10,15 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Arguments validates the arguments of a tool call and returns them in the form that the tool expects. Its error is
-// shown to the caller and must say what to send instead. It must be safe for concurrent use.
+// Arguments validates a tool call's arguments and returns them in the form expected by the tool. Its error is shown to
+// the caller and must say what to send instead. It must be safe for concurrent use.
 type Arguments func(arguments json.RawMessage) (json.RawMessage, error)
 
 // ArgumentsOf returns the Arguments function for a tool whose arguments must match the JSON schema.
 type ArgumentsOf func(schema json.RawMessage) (Arguments, error)
 
-// checkArguments validates arguments before a tool is called. The SDK also validates them, but its messages are written
-// for the authors of schemas, not for the models that receive them.
+// checkArguments validates arguments before a tool is called. The SDK validates them, too, but its messages are written
+// for schema authors, not for the models that receive them.
 func checkArguments(checks map[string]Arguments) sdk.Middleware {
 	return func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
@@ -36,15 +36,15 @@ func checkArguments(checks map[string]Arguments) sdk.Middleware {
 	}
 }
 
-// toolRegistry registers the tools of a server and collects the functions that validate their arguments.
+// toolRegistry registers a server's tools and collects the functions that validate their arguments.
 type toolRegistry struct {
 	server *sdk.Server
 	check  ArgumentsOf // nil: only the SDK validates arguments
 	checks map[string]Arguments
 }
 
-// addTool adds a tool. The schema of its arguments is derived from the type In. `bound` adds the limits that struct
-// tags cannot express.
+// addTool adds a tool. The schema of its arguments is derived from In; `bound` adds limits that struct tags cannot
+// express.
 func addTool[In, Out any](box *toolRegistry, tool *sdk.Tool, bound func(fields map[string]*jsonschema.Schema), handler sdk.ToolHandlerFor[In, Out]) {
 	schema, err := schemaOf[In](bound)
 	if err == nil && box.check != nil {
@@ -65,8 +65,8 @@ func newCheck(check ArgumentsOf, schema *jsonschema.Schema) (Arguments, error) {
 	return check(encoded)
 }
 
-// schemaOf returns the schema of a tool's arguments. An optional list has only the type array, not null as well,
-// because some clients do not support fields with several types.
+// schemaOf returns the schema of a tool's arguments. Optional lists have only the type array, without null, because
+// some clients do not support fields with several types.
 func schemaOf[In any](bound func(fields map[string]*jsonschema.Schema)) (*jsonschema.Schema, error) {
 	schema, err := jsonschema.For[In](nil)
 	if err != nil {
@@ -77,7 +77,7 @@ func schemaOf[In any](bound func(fields map[string]*jsonschema.Schema)) (*jsonsc
 	return schema, nil
 }
 
-// removeNull removes null from the types of a schema's fields, and of the fields of nested objects.
+// removeNull removes null from the types of a schema's fields, including fields in nested objects.
 func removeNull(schema *jsonschema.Schema) {
 	for _, field := range schema.Properties {
 		if types := slices.DeleteFunc(slices.Clone(field.Types), func(t string) bool { return t == "null" }); len(types) == 1 {
@@ -87,7 +87,7 @@ func removeNull(schema *jsonschema.Schema) {
 	}
 }
 
-// text sets the bounds on the length of a string argument: at least 1, at most `limit`.
+// text limits the length of a string argument to between 1 and `limit`.
 func text(schema *jsonschema.Schema, limit int) {
 	schema.MinLength, schema.MaxLength = new(1), &limit
 }

@@ -27,7 +27,7 @@ type askAnswer struct {
 
 	Sentences []evidence.Sentence `json:"sentences" jsonschema:"sentences of the answer, with the text of the sources that supports them"`
 
-	unsupported []string // texts of the unsupported sentences
+	unsupported []string // texts of unsupported sentences
 }
 
 type askSource struct {
@@ -73,8 +73,8 @@ func addAsk(box *toolRegistry, lib Library) {
 	})
 }
 
-// progress returns a function that sends the pieces of an answer as progress notifications. It returns nil if the
-// caller did not request progress.
+// progress returns a function that sends pieces of an answer as progress notifications, or nil if the caller did not
+// request progress.
 func progress(ctx context.Context, req *sdk.CallToolRequest) func(string) error {
 	token := req.Params.GetProgressToken()
 	if token == nil {
@@ -87,8 +87,8 @@ func progress(ctx context.Context, req *sdk.CallToolRequest) func(string) error 
 	}
 }
 
-// agentFor returns id or, if id is empty, the id of the only agent. If there are several agents, or none, it returns an
-// error.
+// agentFor returns id or, if id is empty, the id of the only agent. It returns an error if there are several agents or
+// none.
 func agentFor(ctx context.Context, lib Library, id string) (string, error) {
 	const shown = 20
 	if id != "" {
@@ -115,7 +115,7 @@ func agentFor(ctx context.Context, lib Library, id string) (string, error) {
 	return "", domain.Errorf(domain.CodeInvalid, "agent: is required because the workspace has several: %s%s", strings.Join(names, ", "), more)
 }
 
-// text returns the answer and its sources as text, for clients that show only text.
+// text renders the answer and its sources for clients that show only text.
 func (a askAnswer) text() string {
 	var out strings.Builder
 	out.WriteString(a.Answer)

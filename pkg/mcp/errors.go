@@ -8,11 +8,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// codeServer is the first code of the range that JSON-RPC reserves for server-defined errors.
+// codeServer is the first code in JSON-RPC's range for server-defined errors.
 const codeServer = -32000
 
-// protocolError converts an error from the library to a JSON-RPC error. It is used for all methods except tool calls.
-// Tools return errors as results, so that models can read them.
+// protocolError converts an error from the library to a JSON-RPC error, for all methods except tool calls. Tools return
+// errors as results so that models can read them.
 func protocolError(err error) error {
 	var e *domain.Error
 	if !errors.As(err, &e) {

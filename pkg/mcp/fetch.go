@@ -16,7 +16,7 @@ type fetchArguments struct {
 	ID string `json:"id" jsonschema:"id from a search result, id of a datasource, or metadata.next from the previous part"`
 }
 
-// document is the result of fetch, with the fields that ChatGPT's connectors require.
+// document is fetch's result, with the fields required by ChatGPT's connectors.
 type document struct {
 	ID       string            `json:"id"`
 	Title    string            `json:"title"`
@@ -52,7 +52,7 @@ func addFetch(box *toolRegistry, lib Library) {
 	})
 }
 
-// webAddress returns the address that a datasource was fetched from or, if there is none, the source in its metadata.
+// webAddress returns the address a datasource was fetched from or, failing that, the source in its metadata.
 func webAddress(d domain.Datasource) string {
 	if named, ok := d.Metadata["source"].(string); ok && d.Config.SourceURL == "" {
 		return named
@@ -60,8 +60,8 @@ func webAddress(d domain.Datasource) string {
 	return d.Config.SourceURL
 }
 
-// describe returns the caller's metadata and the properties of a document. It sets the metadata first, so that the
-// metadata cannot override a property.
+// describe returns a document's metadata from the caller together with its properties. Properties are set last so that
+// metadata cannot override them.
 func describe(d domain.Datasource) map[string]string {
 	out := map[string]string{}
 	for key, value := range d.Metadata {

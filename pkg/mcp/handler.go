@@ -19,17 +19,17 @@ import (
 // a lower limit.
 const maxQuestionCharacters = 100_000
 
-// Options configure a Handler. The zero value of each field means its default.
+// Options configure a Handler. A field left at its zero value has its default.
 type Options struct {
-	Version      string        // version of the service, shown to clients
+	Version      string        // the service's version, shown to clients
 	WriteTimeout time.Duration // time limit for sending one piece of an answer; default 30 s
-	IdleTimeout  time.Duration // time limit of one request; default 10 minutes
+	IdleTimeout  time.Duration // time limit for a request; default 10 minutes
 	Log          *slog.Logger  // nil: no log
-	Arguments    ArgumentsOf   // validates the arguments of tools; nil: only the SDK validates them
+	Arguments    ArgumentsOf   // validates tool arguments; nil: only the SDK validates them
 }
 
-// Handler serves the protocol over streamable HTTP, without sessions. The caller must have checked the key and read the
-// body.
+// Handler serves the protocol over streamable HTTP, without sessions. The caller must already have checked the key and
+// read the body.
 type Handler struct {
 	full, askOnly http.Handler
 	opts          Options
@@ -60,12 +60,12 @@ func NewHandler(lib Library, opts Options) *Handler {
 	return h
 }
 
-// Serve answers the JSON-RPC message `body`. If askOnly is set, "ask" is the only available tool. Tool calls are
+// Serve answers the JSON-RPC message `body`. If askOnly is set, only the "ask" tool is available. Tool calls are
 // cancelled when r's context is done.
 func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, body []byte, askOnly bool) {
 	if first := bytes.TrimLeft(body, " \t\r\n"); len(first) > 0 && first[0] == '[' {
-		// Batches are not supported. Newer versions of the protocol have none, and the rate limit would have to count
-		// each message of a batch.
+		// Batches are not supported. Newer versions of the protocol do not have them, and the rate limit would have to
+		// count each message in a batch.
 		writeMessage(w, http.StatusBadRequest, map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{
 			"code": jsonrpc.CodeInvalidRequest, "message": "batches are not supported; send each message in a separate request",
 		}})
@@ -82,12 +82,12 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, body []byte, ask
 	next.ServeHTTP(&pacedWriter{ResponseWriter: w, control: http.NewResponseController(w), timeout: h.opts.WriteTimeout}, r)
 }
 
-// requestKey is the context key for the context of a message's HTTP request.
+// requestKey is the context key for the HTTP request's context.
 type requestKey struct{}
 
 // answerable cancels the processing of a message when its HTTP request ends, because the answer could not be delivered.
 // The SDK itself does this only in the newest version of the protocol. answerable also rejects subscriptions. It turns
-// a panic into an error response, because the SDK runs handlers in its own goroutines, where the HTTP server does not
+// panics into error responses, because the SDK runs handlers in its own goroutines, where the HTTP server does not
 // recover panics.
 func (h *Handler) answerable(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (result sdk.Result, err error) {
@@ -120,7 +120,7 @@ func writeMessage(w http.ResponseWriter, status int, message map[string]any) {
 	_, _ = w.Write(body) // an error means that the client has disconnected
 }
 
-// pacedWriter sets a deadline for each write, so that a client that does not read is disconnected.
+// pacedWriter sets a deadline for each write, so that clients that do not read are disconnected.
 type pacedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -132,7 +132,7 @@ func (p *pacedWriter) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 // Write implements io.Writer.
 func (p *pacedWriter) Write(b []byte) (int, error) {
-	// Setting a deadline fails only in tests without a connection.
+	// This fails only in tests without a connection.
 	_ = p.control.SetWriteDeadline(time.Now().Add(p.timeout))
 	return p.ResponseWriter.Write(b)
 }

@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// Maximum size of the text in one answer, in bytes: about 25,000 tokens.
+	// Maximum text size of one answer, in bytes: about 25,000 tokens.
 	maxPartBytes = 100_000
 	// Number of chunks read at a time.
 	chunksAtOnce = 100
-	// Number of chunks that are included before the requested passage of a long document.
+	// Number of chunks included before the requested passage of a long document.
 	chunksBefore = 5
 )
 
-// part is the text of a document's chunks [from, to). The document has `of` chunks in total.
+// part is the text of a document's chunks [from, to). `of` is the document's total number of chunks.
 type part struct {
 	text     string
 	from, to int
@@ -36,7 +36,7 @@ func readDocument(ctx context.Context, lib Library, where resource) (domain.Data
 	if !hasText(d) {
 		return d, part{}, noText(d)
 	}
-	if where.around && d.TextBytes <= maxPartBytes/2 { // only half, to leave space for overlaps and blank lines
+	if where.around && d.TextBytes <= maxPartBytes/2 { // only half, leaving space for overlaps and blank lines
 		where.ordinal = 0
 	} else if where.around {
 		where.ordinal = max(0, where.ordinal-chunksBefore)
@@ -60,7 +60,7 @@ func readDocument(ctx context.Context, lib Library, where resource) (domain.Data
 			p.to = c.Ordinal + 1
 		}
 		if len(chunks) == 0 {
-			break // the document was re-indexed meanwhile and is shorter now
+			break // the document was re-indexed in the meantime and is now shorter
 		}
 	}
 	p.text = text.String()
@@ -70,7 +70,7 @@ func readDocument(ctx context.Context, lib Library, where resource) (domain.Data
 // hasText reports whether a datasource has searchable text.
 func hasText(d domain.Datasource) bool { return d.ActiveGeneration != 0 && d.Chunks > 0 }
 
-// noText returns the error for a datasource that has no text. The error says why.
+// noText returns an error that says why a datasource has no text.
 func noText(d domain.Datasource) error {
 	switch {
 	case d.Type == domain.TypeWebSite:
@@ -82,7 +82,7 @@ func noText(d domain.Datasource) error {
 	}
 }
 
-// chunkJoiner joins consecutive chunks. If a chunk repeats the end of the previous one, it removes the overlap.
+// chunkJoiner joins consecutive chunks. Where a chunk repeats the end of the previous one, it removes the overlap.
 type chunkJoiner struct {
 	text strings.Builder
 	last domain.Chunk
@@ -103,7 +103,7 @@ func (j *chunkJoiner) add(c domain.Chunk) {
 	switch again := -gap; {
 	case again > 0 && again < len(text) && strings.HasSuffix(j.last.Text, text[:again]):
 		text = text[again:]
-	case gap == 0 || gap == 1: // both chunks are in the same paragraph, with at most one white space between them
+	case gap == 0 || gap == 1: // same paragraph, with at most one white space character in between
 		j.text.WriteString(" "[:gap])
 	default:
 		j.text.WriteString("\n\n")

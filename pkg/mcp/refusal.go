@@ -9,15 +9,15 @@ import (
 	"github.com/sluice/sluice/pkg/bounded"
 )
 
-// Maximum size of a refusal's body, in bytes.
+// Maximum size of the body of a refusal, in bytes.
 const maxRefusalBytes = 64 << 10
 
-// refusal is the service's error for a message that it rejected, for example because of the key or a limit. The SDK's
-// client would report only the status.
+// refusal is the service's error for a message it rejected, for example because of the key or a limit. The SDK's client
+// would report only the status.
 type refusal struct {
 	status  int
 	message string
-	after   string // value of the header Retry-After
+	after   string // value of the Retry-After header
 }
 
 // Error implements error.
@@ -32,8 +32,8 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("%s (%d)", text, r.status)
 }
 
-// refusalOf returns the refusal in a response, or nil if the response is a success. It reads and closes the body of a
-// refusal.
+// refusalOf returns the refusal in a response, whose body it then reads and closes. If the response is a success, it
+// returns nil.
 func refusalOf(res *http.Response) error {
 	if res.StatusCode < http.StatusBadRequest {
 		return nil

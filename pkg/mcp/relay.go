@@ -14,7 +14,7 @@ import (
 )
 
 // Relay serves one client over a pair of streams, for desktop clients that start a server as a command. It forwards
-// everything to the Handler of a running service, so it has the same tools, keys and limits.
+// everything to a running service's Handler, so it has the same tools, keys and limits.
 type Relay struct {
 	Endpoint string // address of the service's MCP endpoint, such as http://127.0.0.1:8080/mcp
 	Key      string
@@ -39,7 +39,7 @@ func (r Relay) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) er
 	return err
 }
 
-// connection is the relay's connection to the service. It is opened when it is first needed, and reopened if it breaks.
+// connection is the relay's connection to the service. It is opened on first use and reopened if it breaks.
 type connection struct {
 	relay Relay
 	ctx   context.Context // the relay's context, because the connection outlives the request that opens it
@@ -49,7 +49,7 @@ type connection struct {
 	client  *sdk.ServerSession // the relay's client, which receives progress
 }
 
-// forward forwards requests to the service. It leaves requests that the service does not handle, such as the handshake,
+// forward forwards requests to the service. Requests that the service does not handle, such as the handshake, are left
 // to the SDK.
 func (l *connection) forward(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
@@ -71,16 +71,16 @@ func (l *connection) forward(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// isAnswer reports whether an error came from the service as its answer. If a request did not reach the service, the
-// SDK itself creates the error, which then has the code `rejected`.
+// isAnswer reports whether an error is the service's answer. If a request did not reach the service, the SDK itself
+// creates the error, with the code `rejected`.
 func isAnswer(err error) bool {
 	const rejected = -32005
 	var answered *jsonrpc.Error
 	return errors.As(err, &answered) && answered.Code != rejected
 }
 
-// forwardFunc returns a function that sends a request with these parameters to the service. `known` is false if the
-// service does not handle this kind of request.
+// forwardFunc returns a function that sends a request with these parameters to the service. If the service does not
+// handle this kind of request, `known` is false.
 func forwardFunc(params sdk.Params) (ask func(context.Context, *sdk.ClientSession) (sdk.Result, error), known bool) {
 	switch p := params.(type) {
 	case *sdk.ListToolsParams:
@@ -143,12 +143,12 @@ func (l *connection) drop() {
 	l.session = nil
 	l.mu.Unlock()
 	if session != nil {
-		_ = session.Close() // ignore the error: the connection may be broken already
+		_ = session.Close() // ignore the error: the connection may already be broken
 	}
 }
 
-// progress forwards progress notifications to the relay's client. They need no conversion, because calls are forwarded
-// with the client's own token.
+// progress forwards progress notifications to the relay's client. They can be passed on as they are, because calls are
+// forwarded with the client's own token.
 func (l *connection) progress(ctx context.Context, r *sdk.ProgressNotificationClientRequest) {
 	l.mu.Lock()
 	client := l.client
@@ -166,7 +166,7 @@ func (l *connection) connectionError(err error) error {
 	return &jsonrpc.Error{Code: codeServer, Message: message}
 }
 
-// authTransport adds the key to requests, and turns refusals into errors.
+// authTransport adds the key to requests and turns refusals into errors.
 type authTransport struct {
 	next http.RoundTripper // nil: http.DefaultTransport
 	key  string

@@ -7,22 +7,21 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Maximum length of ids and addresses from callers, in characters.
+// Maximum length of ids and addresses sent by callers, in characters.
 const maxIDCharacters = 200
 
-// resourcePrefix is the start of every datasource's resource URI. The id follows.
+// resourcePrefix begins every datasource's resource URI. The id follows it.
 const resourcePrefix = "sluice://datasources/"
 
 // resource is a position in a datasource.
 type resource struct {
 	datasourceID string
 	ordinal      int  // ordinal of the first chunk to read
-	around       bool // whether to read some chunks before that chunk too, or the whole datasource if it is short
+	around       bool // whether to also read some chunks before that one, or the whole datasource if it is short
 }
 
-// parseResource parses the id of a datasource, a chunk or a part. The id of a chunk consists of the datasource's id, a
-// generation and an ordinal. The generation may be outdated. The id of a part consists of the datasource's id and an
-// ordinal.
+// parseResource parses the id of a datasource, a chunk or a part. A chunk's id consists of the datasource's id, a
+// generation, which may be outdated, and an ordinal. A part's id consists of the datasource's id and an ordinal.
 func parseResource(id string) (resource, error) {
 	datasource, rest, isPart := strings.Cut(id, "#")
 	p := resource{datasourceID: datasource}
@@ -46,7 +45,7 @@ func ordinalOf(text string) (int, error) {
 	return int(n), err
 }
 
-// String returns the id of the datasource or part in the form that parseResource accepts.
+// String returns the datasource's or part's id in the form parseResource accepts.
 func (p resource) String() string {
 	if p.ordinal == 0 {
 		return p.datasourceID
@@ -54,7 +53,7 @@ func (p resource) String() string {
 	return p.datasourceID + "#" + strconv.Itoa(p.ordinal)
 }
 
-// resourceURI returns the resource URI of a datasource's text, starting with the chunk that has the given ordinal.
+// resourceURI returns the resource URI for a datasource's text, starting at the chunk with the given ordinal.
 func resourceURI(datasourceID string, ordinal int) string {
 	if ordinal == 0 {
 		return resourcePrefix + datasourceID
@@ -62,7 +61,7 @@ func resourceURI(datasourceID string, ordinal int) string {
 	return resourcePrefix + datasourceID + "?from=" + strconv.Itoa(ordinal)
 }
 
-// parseURI parses a resource's URI. ok is false if it is invalid.
+// parseURI parses a resource URI. If it is invalid, ok is false.
 func parseURI(uri string) (p resource, ok bool) {
 	rest, ok := strings.CutPrefix(uri, resourcePrefix)
 	id, from, hasFrom := strings.Cut(rest, "?from=")

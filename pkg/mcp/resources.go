@@ -8,10 +8,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Page size of the list of resources.
+// Page size for listing resources.
 const resourcesAtOnce = 100
 
-// addResources serves the datasources as resources. It lists them page by page, because there may be millions.
+// addResources serves the datasources as resources. It lists them page by page, since there may be millions.
 func addResources(server *sdk.Server, lib Library) {
 	server.AddResourceTemplate(&sdk.ResourceTemplate{
 		Name:        "datasource",

@@ -7,19 +7,19 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// markedResultsVersion is the first protocol version that requires results to be marked as complete and recommends that
-// they name the server. Versions are dates and can be compared as strings.
+// markedResultsVersion is the first protocol version that requires results to be marked as complete. It also recommends
+// that they name the server. Versions are dates and can be compared as strings.
 const markedResultsVersion = "2026-07-28"
 
-// isMarked reports whether the result for a request with the given metadata must be marked. Requests of version
-// markedResultsVersion or later name their version in the metadata.
+// isMarked reports whether the result for a request with the given metadata must be marked. Since markedResultsVersion,
+// requests name their protocol version in the metadata.
 func isMarked(meta map[string]any) bool {
 	version, _ := meta[sdk.MetaKeyProtocolVersion].(string)
 	return version >= markedResultsVersion
 }
 
-// emptyResult returns an empty result. If `marked` is true, the result states that it is complete. The SDK does not
-// export the field for this, and sets it only for its own handlers, so emptyResult sets it by decoding JSON.
+// emptyResult returns an empty result that, if `marked` is true, states that it is complete. The SDK does not export
+// the field for this and sets it only for its own handlers, so emptyResult sets it by decoding JSON.
 func emptyResult(marked bool) *sdk.CallToolResult {
 	var result sdk.CallToolResult
 	if marked {
@@ -30,15 +30,15 @@ func emptyResult(marked bool) *sdk.CallToolResult {
 	return &result
 }
 
-// errorResult returns an error as the result of a tool call, so that models can read it.
+// errorResult returns an error as a tool call's result so that models can read it.
 func errorResult(err error, marked bool) *sdk.CallToolResult {
 	result := emptyResult(marked)
 	result.SetError(err)
 	return result
 }
 
-// convertResult returns a call's result in the format of the client's protocol version: marked as complete if `marked`
-// is true.
+// convertResult converts a call's result to the client's protocol version. If `marked` is true, the result states that
+// it is complete.
 func convertResult(from *sdk.CallToolResult, marked bool) *sdk.CallToolResult {
 	result := emptyResult(marked)
 	result.Meta, result.Content, result.StructuredContent, result.IsError = from.Meta, from.Content, from.StructuredContent, from.IsError
@@ -49,7 +49,7 @@ func identity(version string) *sdk.Implementation {
 	return &sdk.Implementation{Name: "sluice", Title: "Sluice", Version: version}
 }
 
-// Call identifies a tool call, so that it can be answered without being processed.
+// Call identifies a tool call so that it can be answered without being processed.
 type Call struct {
 	id     json.RawMessage
 	marked bool

@@ -32,8 +32,8 @@ type searchFilters struct {
 	Filter  map[string]any   `json:"filter,omitempty" jsonschema:"condition or combination that must not match, with the type not"`
 }
 
-// where parses the condition or combination in the filters. It returns nil if there is none. The second result lists
-// the faults.
+// where parses the filters' condition or combination, or returns nil if there is none. The second result lists any
+// errors.
 func (f *searchFilters) where() (*filter.Filter, []domain.FieldError) {
 	condition := make(map[string]any)
 	if f.Type != "" {
@@ -61,7 +61,7 @@ type searchResults struct {
 	Results []searchResult `json:"results" jsonschema:"passages, with the best one first"`
 }
 
-// searchResult is a passage that the search found. ChatGPT's connectors require the first three fields.
+// searchResult is a passage found by the search. The first three fields are required by ChatGPT's connectors.
 type searchResult struct {
 	ID    string `json:"id" jsonschema:"id of the passage; pass it to fetch to read the text around it"`
 	Title string `json:"title"`
@@ -112,7 +112,7 @@ func addSearch(box *toolRegistry, lib Library) {
 	})
 }
 
-// addressOf returns the web address of a document or, if it has none, its resource URI on this server.
+// addressOf returns a document's web address or, if it has none, its resource URI on this server.
 func addressOf(source, datasourceID string) string {
 	if strings.HasPrefix(source, "https://") || strings.HasPrefix(source, "http://") {
 		return source
