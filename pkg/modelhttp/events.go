@@ -21,8 +21,8 @@ type Event struct {
 }
 
 // Events reads server-sent events until the stream ends. If reading fails, the last element is the error:
-// bounded.ErrTooLarge for an event of more than MaxEvent bytes, otherwise the error returned by body. Events without
-// data are skipped, and so is text after the last line break, which is an incomplete event.
+// bounded.ErrTooLarge for an event of more than MaxEvent bytes, otherwise body's own error. Events without data are
+// skipped. So is text after the last line break, because it is an incomplete event.
 func Events(body io.Reader) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		noted := &errorRecorder{r: body}
@@ -44,7 +44,7 @@ func Events(body io.Reader) iter.Seq2[Event, error] {
 	}
 }
 
-// errorRecorder is a reader that remembers the error from the underlying reader.
+// errorRecorder is a reader that remembers the underlying reader's error.
 type errorRecorder struct {
 	r   io.Reader
 	err error // never io.EOF

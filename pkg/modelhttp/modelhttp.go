@@ -1,5 +1,5 @@
 // Package modelhttp is the HTTP client for model servers: JSON requests, Retry-After headers and event streams. It does
-// not retry, because its callers know which requests may be repeated.
+// not retry, because only its callers know which requests may be repeated.
 package modelhttp
 
 import (
@@ -16,7 +16,7 @@ import (
 )
 
 // Post sends `body` as JSON and returns the response, whatever its status. The caller must close the response's body.
-// Errors do not contain the address, because its query may contain a key.
+// Errors omit the address, because its query may contain a key.
 func Post(ctx context.Context, client *http.Client, address string, header http.Header, body any) (*http.Response, error) {
 	var encoded bytes.Buffer
 	encoder := json.NewEncoder(&encoded)
@@ -46,8 +46,7 @@ func withoutAddress(err error) error {
 	return err
 }
 
-// Bearer returns an Authorization header with the key, in the form that OpenAI's API expects. It returns nil for an
-// empty key.
+// Bearer returns an Authorization header with the key, as OpenAI's API expects. It returns nil for an empty key.
 func Bearer(key string) http.Header {
 	if key == "" {
 		return nil
@@ -55,11 +54,10 @@ func Bearer(key string) http.Header {
 	return http.Header{"Authorization": {"Bearer " + key}}
 }
 
-// NoRedirects is a CheckRedirect that returns redirects as responses. A client that follows them sends keys in custom
-// headers to other hosts.
+// NoRedirects is a CheckRedirect that returns redirects as responses. Following them would send keys in custom headers
+// to other hosts.
 func NoRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// maxRedirects is the maximum number of redirects that SameOrigin follows.
 const maxRedirects = 10
 
 // SameOrigin is a CheckRedirect that follows redirects to the same scheme, host and port. It returns other redirects as
@@ -71,12 +69,12 @@ func SameOrigin(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// maxWait is the longest wait that RetryAfter accepts.
+// maxWait is the longest wait accepted by RetryAfter.
 const maxWait = 24 * time.Hour
 
 // RetryAfter returns how long a response asks the client to wait: milliseconds in OpenAI's Retry-After-Ms, otherwise
-// seconds or a date in Retry-After (RFC 9110, section 10.2.3). ok is false if the response does not ask the client to
-// wait, or asks for more than a day.
+// seconds or a date in Retry-After (RFC 9110, section 10.2.3). If the response does not ask for a wait, or for more
+// than a day, ok is false.
 func RetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
 	if wait, ok := waitOf(h.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return wait, true
