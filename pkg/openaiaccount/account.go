@@ -1,4 +1,4 @@
-// Package openaiaccount reads the vector stores and files of an account at OpenAI, or at another server with the same
+// Package openaiaccount reads the vector stores and files in an account at OpenAI, or on another server with the same
 // API. It changes nothing there.
 package openaiaccount
 
@@ -26,18 +26,18 @@ import (
 const DefaultURL = "https://api.openai.com/v1"
 
 const (
-	pageSize = 100 // the largest that the API has
+	pageSize = 100 // the API's maximum
 
 	attempts   = 6
 	firstPause = time.Second
-	maxPause   = time.Minute // also the longest Retry-After that is obeyed
+	maxPause   = time.Minute // also the longest Retry-After to obey
 
-	responseTime = time.Minute // time limit for the header of a response
+	responseTime = time.Minute // time limit for a response's header
 
 	maxResponse  = 64 << 20 // maximum size of a JSON response, in bytes
 	maxErrorBody = 64 << 10
 
-	// MaxFile is the maximum size of a file in bytes. OpenAI has the same limit.
+	// MaxFile is the maximum file size in bytes, which is also OpenAI's limit.
 	MaxFile = 512 << 20
 )
 
@@ -78,7 +78,7 @@ func New(c Config) (*Account, error) {
 // Close closes idle connections.
 func (a *Account) Close() { a.http.CloseIdleConnections() }
 
-// VectorStore is a vector store.
+// VectorStore describes a vector store.
 type VectorStore struct {
 	ID     string `json:"id"`
 	Name   string `json:"name"` // may be empty
@@ -89,7 +89,7 @@ type VectorStore struct {
 	} `json:"file_counts"`
 }
 
-// StoreFile is a file in a vector store.
+// StoreFile describes a file in a vector store.
 type StoreFile struct {
 	ID         string         `json:"id"`
 	Status     string         `json:"status"` // completed, in_progress, cancelled or failed
@@ -99,7 +99,7 @@ type StoreFile struct {
 	} `json:"last_error"`
 }
 
-// File is a file of the account.
+// File describes a file in the account.
 type File struct {
 	ID    string `json:"id"`
 	Name  string `json:"filename"`
@@ -109,7 +109,7 @@ type File struct {
 // Error is an error response.
 type Error struct {
 	Status  int
-	Message string // as the server wrote it; may be empty
+	Message string // as sent by the server; may be empty
 }
 
 // Error implements error.
@@ -128,7 +128,7 @@ func (e *Unreachable) Error() string {
 // Unwrap returns the cause.
 func (e *Unreachable) Unwrap() error { return e.err }
 
-// Unreadable is the error for a response that was received and cannot be used.
+// Unreadable is the error for an unusable response.
 type Unreadable struct{ err error }
 
 // Error implements error.
@@ -155,7 +155,7 @@ func StatusOf(err error) int {
 	return 0
 }
 
-// VectorStore returns the vector store with the id.
+// VectorStore returns the vector store with the given id.
 func (a *Account) VectorStore(ctx context.Context, id string) (VectorStore, error) {
 	var v VectorStore
 	return v, a.get(ctx, &v, nil, "vector_stores", id)
@@ -171,13 +171,13 @@ func (a *Account) Files(ctx context.Context, storeID string) iter.Seq2[StoreFile
 	return pages(ctx, a, func(f StoreFile) string { return f.ID }, "vector_stores", storeID, "files")
 }
 
-// File returns the properties of a file.
+// File returns a file's properties.
 func (a *Account) File(ctx context.Context, id string) (File, error) {
 	var f File
 	return f, a.get(ctx, &f, nil, "files", id)
 }
 
-// Download writes the content of a file to a new file at the path. OpenAI does not return the content of files with some
+// Download writes a file's content to a new file at the path. OpenAI does not return the content of files with some
 // purposes, such as assistants; Download then fails with an Error.
 func (a *Account) Download(ctx context.Context, id, path string) error {
 	return a.try(ctx, nil, func(body io.Reader) error {
@@ -197,7 +197,7 @@ func (a *Account) Download(ctx context.Context, id, path string) error {
 	}, "files", id, "content")
 }
 
-// Text returns the text of a file in a vector store. The server returns the text in chunks, which may overlap; Text
+// Text returns the text of a file in a vector store. The server sends the text in chunks that may overlap, and Text
 // joins them again.
 func (a *Account) Text(ctx context.Context, storeID, fileID string) (string, error) {
 	var chunks []string
@@ -226,8 +226,8 @@ func (a *Account) Text(ctx context.Context, storeID, fileID string) (string, err
 	}
 }
 
-// pages yields all objects of a list, page by page. `id` returns an object's id. The next page starts after the id of
-// the last object.
+// pages yields all objects in a list, page by page. `id` returns an object's id. Each page starts after the last id of
+// the previous one.
 func pages[T any](ctx context.Context, a *Account, id func(T) string, path ...string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		query := url.Values{"limit": {fmt.Sprint(pageSize)}, "order": {"asc"}}
@@ -270,13 +270,13 @@ func (a *Account) get(ctx context.Context, into any, query url.Values, path ...s
 	}, path...)
 }
 
-// interrupted is the error for a response that ended too early. The request may be repeated.
+// interrupted is the error for a response that was cut off. The request may be repeated.
 type interrupted struct{ err error }
 
 func (e *interrupted) Error() string { return "the response was interrupted: " + e.err.Error() }
 func (e *interrupted) Unwrap() error { return e.err }
 
-// try sends a request, and passes the response to `read`. It repeats the request after temporary errors.
+// try sends a request and passes the response to `read`. After temporary errors, it repeats the request.
 func (a *Account) try(ctx context.Context, query url.Values, read func(body io.Reader) error, path ...string) error {
 	segments := make([]string, len(path))
 	for i, segment := range path {
@@ -299,8 +299,8 @@ func (a *Account) try(ctx context.Context, query url.Values, read func(body io.R
 	}
 }
 
-// send sends one request. If it fails, send returns how long to wait before sending the request again, or -1 if it
-// would fail again.
+// send sends a request once. If it fails, `after` says how long to wait before sending it again, or is -1 if it would
+// fail again.
 func (a *Account) send(ctx context.Context, address string, read func(body io.Reader) error) (after time.Duration, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// newAccount returns a client of a test server. Instead of waiting before a retry, the client counts the wait.
+// newAccount returns a client for a test server. Instead of waiting before a retry, the client counts the waits.
 func newAccount(t *testing.T, serve http.HandlerFunc) (a *Account, waits *atomic.Int64) {
 	t.Helper()
 	server := httptest.NewServer(serve)
@@ -121,7 +121,7 @@ func TestAnInterruptedDownloadStartsAgain(t *testing.T) {
 	}
 }
 
-// TestIDsStayInTheirPath requests files by ids that would change the request's path or query.
+// TestIDsStayInTheirPath requests files with ids that would change the request's path or query.
 func TestIDsStayInTheirPath(t *testing.T) {
 	t.Parallel()
 	a, _ := newAccount(t, func(w http.ResponseWriter, r *http.Request) {
@@ -143,7 +143,7 @@ func TestIDsStayInTheirPath(t *testing.T) {
 func TestChunksAreJoined(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("The warranty of the pump lasts thirty months. It begins on delivery, and covers seals. ", 40)
-	for i := range 40 { // make every part of the text unlike the others
+	for i := range 40 { // make all parts of the text different
 		text = strings.Replace(text, "pump lasts", fmt.Sprintf("pump %d lasts", i), 1)
 	}
 	var chunks []string
