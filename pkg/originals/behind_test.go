@@ -14,8 +14,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// TestNotFoundRequiresAMajority simulates a leader that was cut off. It does not know an original until a write makes
-// it synchronise with the other servers.
+// TestNotFoundRequiresAMajority simulates a leader that was cut off. It does not know about an original until a write
+// makes it synchronise with the other servers.
 func TestNotFoundRequiresAMajority(t *testing.T) {
 	t.Parallel()
 	srv, err := server.NewServer(&server.Options{DontListen: true, NoLog: true, NoSigs: true})

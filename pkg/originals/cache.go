@@ -9,7 +9,7 @@ import (
 // minCacheTime is how long content stays in the cache before newer content may replace it.
 const minCacheTime = time.Minute
 
-// contentCache caches the content of small originals between Put and Take. If the cache is full, older content stays,
+// contentCache caches the content of small originals between Put and Take. When the cache is full, older content stays,
 // because it is needed first. If the newest content replaced it, every entry would be evicted before its use. A nil
 // cache stores nothing. contentCache is safe for concurrent use.
 type contentCache struct {
@@ -35,7 +35,7 @@ func newContentCache(limit int, now func() time.Time) *contentCache {
 	return &contentCache{limit: limit, now: now, order: list.New(), byKey: make(map[string]*list.Element)}
 }
 
-// add caches the content for a key if there is space. The content must not be changed afterwards.
+// add caches a key's content if there is space. The content must not be changed afterwards.
 func (r *contentCache) add(key string, content []byte) {
 	if r == nil {
 		return
@@ -53,7 +53,7 @@ func (r *contentCache) add(key string, content []byte) {
 	r.bytes += len(content)
 }
 
-// take removes and returns the content for a key. It returns false if the content is not cached.
+// take removes a key's content from the cache and returns it. If the content is not cached, take returns false.
 func (r *contentCache) take(key string) ([]byte, bool) {
 	if r == nil {
 		return nil, false

@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Get returns the content of an original, or ErrNotFound. The reader verifies the content: instead of io.EOF it returns
+// Get returns an original's content, or ErrNotFound. The reader verifies the content: instead of io.EOF, it returns
 // ErrCorrupt if the digest does not match, and ErrNotFound if the original was deleted during the read. It keeps one
 // chunk in memory, fails once ctx is done, and is not safe for concurrent use. The caller must close it. To make sure
 // that the content is undamaged before reading it, call Verified instead.
@@ -30,8 +30,8 @@ func (s *Store) reader(ctx context.Context, info jetstream.ObjectInfo, sum strin
 	return &reader{ctx: ctx, store: s, next: next, info: info, sum: sum, hash: sha256.New(), at: 1}
 }
 
-// Take is like Verified, but for the first reader of an original. If this Store has just put the content and still
-// caches it, Take returns it from the cache and removes it there.
+// Take is like Verified, but for an original's first reader. If this Store has just put the content and still caches
+// it, Take returns it from the cache and removes it there.
 func (s *Store) Take(ctx context.Context, key string) (io.ReadCloser, error) {
 	if content, ok := s.cache.take(key); ok {
 		return io.NopCloser(bytes.NewReader(content)), nil
@@ -39,8 +39,8 @@ func (s *Store) Take(ctx context.Context, key string) (io.ReadCloser, error) {
 	return s.Verified(ctx, key)
 }
 
-// find returns the metadata of an original and its hexadecimal SHA-256. It reads the metadata from any server that has
-// it, which is fast, and calls lookUp only if that fails.
+// find returns an original's metadata and its hexadecimal SHA-256. It reads the metadata from any server, which is
+// fast, and calls lookUp only if that fails.
 func (s *Store) find(ctx context.Context, key string) (info jetstream.ObjectInfo, sum string, err error) {
 	if _, err = DatasourceID(key); err != nil {
 		return info, "", err
@@ -63,7 +63,7 @@ func (s *Store) findMeta(ctx context.Context, key string) (jetstream.ObjectInfo,
 	return s.lookUp(ctx, key)
 }
 
-// readAnyTimeout is the time limit of a read from any server. If the read fails, the leader is asked.
+// readAnyTimeout is the time limit for a read from any server. If the read fails, the leader is asked.
 const readAnyTimeout = 3 * time.Second
 
 func (s *Store) readFromAny(ctx context.Context, read func(context.Context) (*jetstream.RawStreamMsg, error)) (*jetstream.RawStreamMsg, error) {
@@ -72,10 +72,10 @@ func (s *Store) readFromAny(ctx context.Context, read func(context.Context) (*je
 	return read(ctx)
 }
 
-// nextChunk returns the first message of a subject at or after a sequence number, or jetstream.ErrMsgNotFound.
+// nextChunk returns the first message on a subject at or after a sequence number, or jetstream.ErrMsgNotFound.
 type nextChunk func(ctx context.Context, sequence uint64, subject string) (*jetstream.RawStreamMsg, error)
 
-// nextFromAny is a nextChunk that asks any server, and the leader if that fails.
+// nextFromAny is a nextChunk that asks any server and, if that fails, the leader.
 func (s *Store) nextFromAny(ctx context.Context, sequence uint64, subject string) (*jetstream.RawStreamMsg, error) {
 	msg, err := s.readFromAny(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
 		return s.stream.GetMsg(ctx, sequence, jetstream.WithGetMsgSubject(subject))
@@ -88,7 +88,7 @@ func (s *Store) nextFromAny(ctx context.Context, sequence uint64, subject string
 
 // reader requests one chunk at a time, so that a slow caller does not hold up other readers.
 type reader struct {
-	ctx   context.Context // context of Get, because Read has no context argument
+	ctx   context.Context // from Get, because Read has no context argument
 	store *Store
 	next  nextChunk
 	info  jetstream.ObjectInfo
@@ -110,7 +110,8 @@ type buffer struct {
 	err  error // returned by later Reads
 }
 
-// read reads from the current chunk. At the end of that chunk, read calls `fetch`, which must set the next one.
+// read reads from the current chunk. At the end of the chunk, it calls `fetch`, which must store the next one in the
+// buffer.
 func (b *buffer) read(p []byte, fetch func() error) (int, error) {
 	if len(b.rest) == 0 && b.err == nil {
 		b.err = fetch()
@@ -123,8 +124,8 @@ func (b *buffer) read(p []byte, fetch func() error) (int, error) {
 	return n, nil
 }
 
-// fetch reads the next chunk. After the last chunk, it returns io.EOF if the digest of the content matches, and
-// ErrCorrupt otherwise.
+// fetch reads the next chunk. After the last one, it returns io.EOF if the content's digest matches, and ErrCorrupt
+// otherwise.
 func (r *reader) fetch() error {
 	if r.chunks == r.info.Chunks {
 		if r.size != r.info.Size || hex.EncodeToString(r.hash.Sum(nil)) != r.sum {

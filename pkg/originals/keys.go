@@ -12,13 +12,13 @@ import (
 
 // Errors that callers can test for with errors.Is.
 var (
-	// ErrNotFound means that there is no original with the key.
+	// ErrNotFound means that no original has this key.
 	ErrNotFound = errors.New("originals: not found")
-	// ErrTooLarge means that content exceeds the limit for a Put. None of it was stored.
+	// ErrTooLarge means that content exceeds Put's limit. None of it was stored.
 	ErrTooLarge = errors.New("originals: content too large")
-	// ErrCorrupt means that content does not match the digest that was stored with it.
+	// ErrCorrupt means that content does not match its stored digest.
 	ErrCorrupt = errors.New("originals: content does not match its digest")
-	// ErrInvalidKey means that a key does not have the form that UploadKey or PageKey returns.
+	// ErrInvalidKey means that a key was not made by UploadKey or PageKey.
 	ErrInvalidKey = errors.New("originals: invalid key")
 	// ErrExists means that the key is already used: originals are never overwritten.
 	ErrExists = errors.New("originals: key is already in use")
@@ -29,13 +29,13 @@ func UploadKey(datasourceID string) string {
 	return datasourceID + ".u-" + strings.ToLower(rand.Text())
 }
 
-// PageKey returns the key for a page. It contains the generation of the page's crawl job and the hexadecimal SHA-256 of
-// its content.
+// PageKey returns the key for a page. It contains the generation of the page's crawl job and the content's hexadecimal
+// SHA-256.
 func PageKey(datasourceID string, generation uint64, sha256 string) string {
 	return datasourceID + ".p-" + strconv.FormatUint(generation, 10) + "-" + sha256
 }
 
-// DatasourceID returns the id of the datasource in a key, or ErrInvalidKey.
+// DatasourceID returns the datasource id contained in a key, or ErrInvalidKey.
 func DatasourceID(key string) (string, error) {
 	id, suffix, ok := strings.Cut(key, ".")
 	if !ok || !domain.ValidID(id) || suffix == "" || len(suffix) > maxSuffix || strings.Trim(suffix, suffixAlphabet) != "" {

@@ -17,8 +17,8 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/natsd"
 )
 
-// envChild is the environment variable that turns the test binary into the child process. Its value is the directory of
-// a store. The child puts originals into this store until it is killed, and prints the key of each stored original.
+// envChild is the environment variable that turns the test binary into the child process. Its value is a store's
+// directory. The child puts originals into this store until it is killed, and prints the key of each stored original.
 const envChild = "SLUICE_TEST_ORIGINALS_CHILD"
 
 func child(dir string) error {

@@ -1,10 +1,10 @@
 // Package originals stores raw content (uploads and fetched pages) in a JetStream object store. An original has a
 // unique key and never changes.
 //
-// The store has the format of NATS object stores, so the nats command can read it. The chunks of an object share a
-// subject, and one metadata message completes the object. This package writes the format itself instead of calling the
-// client's Put. Put sends up to 4,000 chunks before it checks a response, and sends the metadata before the chunks are
-// durable. It also leaves chunks behind if its context is cancelled, and creates a message for every short read of a
+// The store uses the NATS object store format, so the nats command can read it. An object's chunks share a subject, and
+// one metadata message completes the object. This package writes the format itself instead of calling the client's Put,
+// which sends up to 4,000 chunks before it checks a response, and sends the metadata before the chunks are durable. The
+// client's Put also leaves chunks behind if its context is cancelled, and creates a message for every short read from a
 // network body.
 package originals
 
@@ -29,19 +29,19 @@ const (
 	streamName  = "OBJ_" + Bucket
 	chunkPrefix = "$O." + Bucket + ".C."
 	metaPrefix  = "$O." + Bucket + ".M."
-	// unusedSubject is a subject that has no chunks, because no Put uses the id "none". quorum.Reader.Sync needs one.
+	// unusedSubject is a subject without chunks, because no Put uses the id "none". quorum.Reader.Sync needs one.
 	unusedSubject = chunkPrefix + "none"
 )
 
 // Options configure the store. The zero value suits a single embedded server.
 type Options struct {
-	Replicas int   // number of replicas: 1 to 5, and at most the number of servers; default 1; may be changed later
-	MaxBytes int64 // maximum size of all originals; default 0: no limit
+	Replicas int   // number of replicas: 1 to 5, but no more than there are servers; default 1; may be changed later
+	MaxBytes int64 // maximum total size of all originals; default 0: no limit
 	Now      func() time.Time
-	// Broken returns a channel that is closed once the server cannot store anything. Put then fails at once. If Broken
-	// is nil, Put does not notice such a failure. Default: nil.
+	// Broken returns a channel that is closed once the server can no longer store anything. Put then fails at once. If
+	// Broken is nil, Put does not notice such a failure. Default: nil.
 	Broken func() <-chan struct{}
-	// CacheBytes is the size in bytes of the in-memory cache for small originals that this Store has put. Default 0.
+	// CacheBytes is the size in bytes of the in-memory cache for small originals put by this Store. Default 0.
 	CacheBytes int
 }
 
@@ -103,8 +103,8 @@ func (s *Store) Repair(ctx context.Context) (bool, error) {
 // How often Attach checks whether the store exists yet.
 const attachInterval = 250 * time.Millisecond
 
-// Attach opens the store that another process creates with Open. Until that process has created it, Attach waits, at
-// most until ctx is done. Worker processes use it.
+// Attach opens the store that another process creates with Open. If it does not exist yet, Attach waits for it until
+// ctx is done. Worker processes use Attach.
 func Attach(ctx context.Context, js jetstream.JetStream, o Options) (*Store, error) {
 	for {
 		s, err := o.store(ctx, js)
@@ -137,8 +137,8 @@ func metaSubject(key string) string {
 	return metaPrefix + base64.URLEncoding.EncodeToString([]byte(key))
 }
 
-// lookUp returns the metadata for a key, or ErrNotFound. Because ErrNotFound ends the job that needs the original,
-// lookUp returns it only if the original certainly does not exist.
+// lookUp returns a key's metadata, or ErrNotFound. Because ErrNotFound ends the job that needs the original, lookUp
+// returns it only if the original is certain not to exist.
 func (s *Store) lookUp(ctx context.Context, key string) (jetstream.ObjectInfo, error) {
 	if _, err := DatasourceID(key); err != nil {
 		return jetstream.ObjectInfo{}, err
@@ -158,7 +158,7 @@ func (s *Store) lookUp(ctx context.Context, key string) (jetstream.ObjectInfo, e
 		return jetstream.ObjectInfo{}, fmt.Errorf("looking up original %s: %w", key, err)
 	}
 	info, err := decodeMeta(msg)
-	if err == nil && info.Deleted { // another client's deletion marker
+	if err == nil && info.Deleted { // a deletion marker from another client
 		err = fmt.Errorf("original %s: %w", key, ErrNotFound)
 	}
 	return info, err
@@ -180,7 +180,7 @@ func (s *Store) Each(ctx context.Context, f func(key string, size int64, modTime
 	})
 }
 
-// Maximum number of metadata messages in memory.
+// Maximum number of metadata messages held in memory.
 const metaPage = 256
 
 // eachMeta reads metadata in pages. The server keeps no state between pages, so f may be slow.
@@ -202,8 +202,8 @@ func (s *Store) eachMeta(ctx context.Context, f func(jetstream.ObjectInfo) error
 	})
 }
 
-// Exists reports whether an original with this key exists. The result is never out of date, even just after the stream
-// has elected a new leader.
+// Exists reports whether there is an original with this key. The result is never out of date, even just after the
+// stream has elected a new leader.
 func (s *Store) Exists(ctx context.Context, key string) (bool, error) {
 	_, err := s.lookUp(ctx, key)
 	if errors.Is(err, ErrNotFound) {
@@ -212,7 +212,7 @@ func (s *Store) Exists(ctx context.Context, key string) (bool, error) {
 	return err == nil, err
 }
 
-// purge removes the messages on a subject.
+// purge removes a subject's messages.
 func (s *Store) purge(ctx context.Context, subject string) error {
 	return quorum.Retry(ctx, quorum.DefaultTimeout, func(ctx context.Context) error {
 		return quorum.StreamError(streamName, s.stream.Purge(ctx, jetstream.WithPurgeSubject(subject)))
@@ -229,7 +229,7 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
-	// Delete the metadata first: Prune removes chunks without metadata, but metadata without chunks would be a broken
+	// Delete the metadata first. Prune removes chunks without metadata, but metadata without chunks would be a broken
 	// object.
 	if err := s.purge(ctx, metaSubject(key)); err != nil {
 		return fmt.Errorf("deleting original %s: %w", key, err)

@@ -76,7 +76,7 @@ func open(t testing.TB, o Options) *Store {
 	return s
 }
 
-// content returns the given number of bytes, always the same for a given size.
+// content returns `size` bytes, always the same for a given size.
 func content(size int) []byte {
 	data := make([]byte, size)
 	random := rand.NewChaCha8([32]byte{byte(size)})
@@ -231,7 +231,7 @@ func TestGetChecksWhatItReads(t *testing.T) {
 		}
 		return key, info
 	}
-	// isDamaged checks that the damage is reported before the first byte.
+	// isDamaged checks that damage is reported before the first byte.
 	isDamaged := func(key string) {
 		t.Helper()
 		if _, err := s.Verified(ctx, key); !errors.Is(err, ErrCorrupt) {
@@ -459,7 +459,7 @@ func TestAnOriginalStaysWhoseLastAnswerWasLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The writer does not know that it has succeeded. Meanwhile, another Put has found the original.
+	// The writer does not know it has succeeded. Meanwhile, another Put has found the original.
 	if again, err := s.Put(testContext(t), p.key, strings.NewReader("kept"), o); err != nil || again != want {
 		t.Fatalf("putting it again: %+v, %v", again, err)
 	}

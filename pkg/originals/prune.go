@@ -12,10 +12,10 @@ import (
 )
 
 // Prune removes chunks that belong to no original. Such chunks are left behind if a process is killed during a Put or
-// Delete. Prune returns the number of affected originals. It keeps chunks that are younger than twice MaxPutTime, since
-// their Put may still be running.
+// Delete. Prune returns the number of affected originals. It keeps chunks younger than twice MaxPutTime, since their
+// Put may still be running.
 func (s *Store) Prune(ctx context.Context) (int, error) {
-	// Read chunks before metadata: if an original is completed in between, its metadata is then found.
+	// Read chunks before metadata, so that if an original is completed in between, its metadata is found.
 	var stray map[string]uint64
 	err := quorum.Retry(ctx, quorum.DefaultTimeout, func(ctx context.Context) error {
 		info, err := s.stream.Info(ctx, jetstream.WithSubjectFilter(chunkPrefix+"*"))

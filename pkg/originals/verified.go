@@ -16,11 +16,11 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
-// Verified reads an original to its end, compares its digest and returns its content, or ErrNotFound. If the copy on
-// one server is damaged, Verified reads the copies on the other servers. It fails with ErrCorrupt if no server has an
-// undamaged copy, and with a temporary error if a server that may have one does not answer. The returned reader reads
-// the content a second time and verifies each chunk; content in a single chunk is read only once. Otherwise the reader
-// is like that of Get.
+// Verified reads an original to its end, compares its digest and returns its content, or ErrNotFound. If one server's
+// copy is damaged, Verified reads the other servers' copies. It fails with ErrCorrupt if no server has an undamaged
+// copy, and with a temporary error if a server that may have one does not answer. The returned reader reads the content
+// a second time and verifies each chunk, but content that fits in a single chunk is read only once. In all other
+// respects, the reader is like Get's.
 func (s *Store) Verified(ctx context.Context, key string) (io.ReadCloser, error) {
 	info, sum, err := s.find(ctx, key)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *Store) Verified(ctx context.Context, key string) (io.ReadCloser, error)
 	return content, nil
 }
 
-// Verify reads an original to its end. It returns nil if any server has an undamaged copy. Otherwise it returns the
+// Verify reads an original to its end. If any server has an undamaged copy, it returns nil. Otherwise it returns the
 // same errors as Verified.
 func (s *Store) Verify(ctx context.Context, key string) error {
 	content, err := s.Verified(ctx, key)
@@ -80,18 +80,18 @@ func (s *Store) verified(ctx context.Context, info jetstream.ObjectInfo, sum str
 	return again, nil
 }
 
-// chunk is the position of a chunk in the stream, and its SHA-256.
+// chunk is a chunk's position in the stream and its SHA-256.
 type chunk struct {
 	sequence uint64
 	sum      [sha256.Size]byte
 }
 
-// verifiedReader reads chunks that were verified before, one at a time.
+// verifiedReader reads chunks verified earlier, one at a time.
 type verifiedReader struct {
-	ctx    context.Context // context of Verified, because Read has no context argument
+	ctx    context.Context // from Verified, because Read has no context argument
 	store  *Store
 	name   string
-	chunks []chunk // chunks that were not requested yet
+	chunks []chunk // chunks not requested yet
 	buffer
 }
 
@@ -107,7 +107,7 @@ func (r *verifiedReader) fetch() (err error) {
 	return err
 }
 
-// chunk returns the content of a chunk from any server that has it undamaged.
+// chunk returns a chunk's content from any server with an undamaged copy.
 func (s *Store) chunk(ctx context.Context, key string, c chunk) (content []byte, err error) {
 	check := func(msg *jetstream.RawStreamMsg, err error) error {
 		switch {
@@ -139,19 +139,19 @@ func (s *Store) chunk(ctx context.Context, key string, c chunk) (content []byte,
 	return content, nil
 }
 
-// errNoServer means that the copies on all servers are damaged.
+// errNoServer means that every server's copy is damaged.
 var errNoServer = errors.New("originals: no server has an undamaged copy")
 
-// eachServer calls `try` for each server of the cluster in turn, with a stream that reads that server's own copy. It
+// eachServer calls `try` for each of the cluster's servers in turn, with a stream that reads that server's own copy. It
 // stops when `try` succeeds or fails with ErrNotFound, and returns that result. If all copies are damaged, it returns
 // errNoServer. If a server could not be asked, it fails with quorum.ErrUnavailable instead.
 func (s *Store) eachServer(ctx context.Context, try func(jetstream.Stream) error) error {
 	if err := s.askEachServer(ctx, try); !errors.Is(err, errNoServer) {
 		return err
 	}
-	// A server that has just started, or has just stopped being the leader, does not answer direct gets for a moment.
-	// Meanwhile another server answers in its place, perhaps from a damaged copy. Wait until each server answers for
-	// itself, and then ask all of them again.
+	// A server that has just started or lost the leadership does not answer direct gets for a moment. Meanwhile,
+	// another server answers in its place, perhaps from a damaged copy. Wait until each server answers for itself, then
+	// ask all of them again.
 	info, err := s.stream.Info(ctx)
 	if err != nil {
 		return fmt.Errorf("the copies that could be read are damaged: %w: %w", quorum.ErrUnavailable, err)
@@ -169,14 +169,14 @@ func (s *Store) eachServer(ctx context.Context, try func(jetstream.Stream) error
 	return s.askEachServer(ctx, try)
 }
 
-// directGetDelay is longer than the 2 s within which a NATS server with a current copy begins to answer direct gets.
+// directGetDelay is longer than the 2 s a NATS server with a current copy takes to start answering direct gets.
 const directGetDelay = 2500 * time.Millisecond
 
 func (s *Store) askEachServer(ctx context.Context, try func(jetstream.Stream) error) error {
 	var unreachable error
 	servers := s.js.Conn().Servers()
-	// The connection learns the addresses of the other servers from the server that it is connected to. If that server
-	// has just started, it may not know all of them yet.
+	// The connection learns the other servers' addresses from the server it is connected to. A server that has just
+	// started may not know all of them yet.
 	if replicas := s.stream.CachedInfo().Config.Replicas; len(servers) < replicas {
 		unreachable = fmt.Errorf("only %d of %d NATS servers are known: name them all in NATS_URL", len(servers), replicas)
 	}
@@ -205,9 +205,9 @@ func (s *Store) askEachServer(ctx context.Context, try func(jetstream.Stream) er
 // connectTimeout is the time limit for connecting to one server.
 const connectTimeout = 3 * time.Second
 
-// connectTo connects only to the server at the given address, and returns the connection and the stream. A server
-// answers direct gets from its own copy of the stream, and asks another server only if it has none. To read a
-// particular server's copy, a client must therefore be connected to that server.
+// connectTo connects only to the server at the given address and returns the connection and the stream. A server
+// answers direct gets from its own copy of the stream and asks another server only if it has none. So to read a
+// particular server's copy, a client must be connected to that server.
 func (s *Store) connectTo(ctx context.Context, address string) (*nats.Conn, jetstream.Stream, error) {
 	shared := s.js.Conn()
 	u, err := url.Parse(address)
