@@ -1,5 +1,5 @@
-// Package question splits a text into the separate questions in it: "How long is the warranty, and who built the pump?"
-// asks for two things, which are rarely in one passage. It uses only syntax, without reading documents or calling a
+// Package question splits a text into its separate questions: "How long is the warranty, and who built the pump?" asks
+// for two things that are rarely in one passage. It relies on syntax alone, without reading documents or calling a
 // model. The retrieve and answer packages use it.
 package question
 
@@ -12,20 +12,20 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// Limits of Parts.
+// Limits for Parts.
 const (
-	// MaxParts is the maximum number of parts that a question is split into.
+	// MaxParts is the maximum number of parts a question is split into.
 	MaxParts = 5
-	// Maximum length of a text that is split, in characters. Longer texts are taken to be letters or documents.
+	// Maximum length of a text to split, in characters. Longer texts are assumed to be letters or documents.
 	maxCharacters = 1000
 	// Minimum number of content words in a part, or of characters in scripts without spaces.
 	minContent         = 1
 	minUnspacedContent = 3
-	// Number of words at the start of a question that are searched for an interrogative.
+	// Number of words at the start of a question to search for an interrogative.
 	maxLead = 4
 )
 
-// Part is one of the questions that a text consists of.
+// Part is one of a text's questions.
 type Part struct {
 	Text  string // as asked
 	Query string // the part as a standalone search query, including any names it refers to
@@ -39,7 +39,7 @@ func Parts(text string) []Part {
 		return nil
 	}
 	var parts []Part
-	context := "" // statements before the questions, which say what the questions are about
+	context := "" // statements before the questions that say what they are about
 	for _, s := range analysis.Sentences(text) {
 		sentence := text[s.Start:s.End]
 		if !isQuestion(sentence) {
@@ -80,8 +80,8 @@ func isQuestion(sentence string) bool {
 // Minimum number of words in a question without an interrogative.
 const minWords = 4
 
-// isFragment reports whether a text is too short to be a question. Such fragments occur after an abbreviation that was
-// mistaken for the end of a sentence.
+// isFragment reports whether a text is too short to be a question. Such fragments follow an abbreviation mistaken for
+// the end of a sentence.
 func isFragment(text string) bool {
 	return !unspaced(text) && !isInterrogative(text) && len(wordsOf(text)) < minWords
 }
@@ -92,7 +92,7 @@ type word struct {
 	start, end int // in bytes
 }
 
-// wordsOf returns the words of a sentence. A hyphen or apostrophe inside a word belongs to the word.
+// wordsOf returns a sentence's words. A hyphen or apostrophe inside a word belongs to the word.
 func wordsOf(sentence string) []word {
 	var out []word
 	start := -1
@@ -117,8 +117,8 @@ func newWord(sentence string, start, end int) word {
 	return word{lower: strings.ToLower(sentence[start:end]), start: start, end: end}
 }
 
-// split returns the questions in one sentence. It cuts the sentence before each conjunction that is followed by another
-// question. If there is such a conjunction, it also cuts at commas that are followed by a question.
+// split returns the questions in one sentence. It cuts before each conjunction followed by another question. If there
+// is such a conjunction, it also cuts at commas followed by a question.
 func split(sentence string) []string {
 	if unspaced(sentence) {
 		return splitUnspaced(sentence)
@@ -161,7 +161,7 @@ func split(sentence string) []string {
 	return append(out, sentence[from:])
 }
 
-// cut is a place between two questions in one sentence.
+// cut is a boundary between two questions in a sentence.
 type cut struct {
 	before, after int // end of the left and start of the right question, in bytes
 }
@@ -187,7 +187,7 @@ func beginsQuestion(words []word, i int, conjunction bool) bool {
 	if !conjunction {
 		return false
 	}
-	for n := i; n < len(words); n++ { // the interrogative stands where the answer would stand
+	for n := i; n < len(words); n++ { // the interrogative stands where the answer would
 		w := words[n].lower
 		if inSituInterrogatives[w] || nonRelativeInterrogatives[w] || n == len(words)-1 && interrogatives[w] {
 			return true
@@ -220,7 +220,7 @@ func HasInterrogative(text string) bool {
 	return isInterrogative(text)
 }
 
-// hasContentWords reports whether a text contains words that are worth searching for.
+// hasContentWords reports whether a text contains words worth searching for.
 func hasContentWords(text string) bool {
 	n := 0
 	for _, w := range wordsOf(text) {
@@ -244,9 +244,8 @@ func hasContent(lower string) bool {
 }
 
 // completeQuestion turns a part into a query that can be searched on its own. `before` is the previous part. A part
-// needs completion if it contains no names and either refers to the previous part or says too little on its own.
-// completeQuestion then prepends the names from the previous part, or the whole previous part if it has no names
-// either.
+// needs completion if it contains no names and either refers to the previous part or says too little on its own. In
+// that case, completeQuestion prepends the previous part's names or, if it has none, the whole previous part.
 func completeQuestion(part, before string) string {
 	if unspaced(part) {
 		if utf8.RuneCountInString(part) <= maxUnspacedRest || containsAny(part, unspacedBackReferences) {
@@ -276,7 +275,7 @@ const (
 	maxUnspacedRest = 6
 )
 
-// extractNames returns the names in a question: words with digits, and capitalised words after the first word.
+// extractNames returns a question's names: words with digits, and capitalised words other than the first.
 func extractNames(text string) string {
 	var names []string
 	for i, w := range wordsOf(text) {
@@ -288,7 +287,7 @@ func extractNames(text string) string {
 	return strings.Join(names, " ")
 }
 
-// unspaced reports whether most letters of a text belong to scripts without spaces between words.
+// unspaced reports whether most of a text's letters belong to scripts without spaces between words.
 func unspaced(text string) bool {
 	letters, han := 0, 0
 	for _, r := range text {
@@ -302,7 +301,7 @@ func unspaced(text string) bool {
 	return 2*han > letters
 }
 
-// splitUnspaced is split for sentences in scripts without spaces. It cuts a sentence at each comma or semicolon that
+// splitUnspaced does the same as split for scripts without spaces. It cuts a sentence at each comma or semicolon that
 // has an interrogative on both sides.
 func splitUnspaced(sentence string) []string {
 	var out []string

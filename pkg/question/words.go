@@ -20,14 +20,14 @@ var interrogatives = wordset.Of(`
 `)
 
 // nonRelativeInterrogatives are interrogatives that hardly ever begin a relative clause. They indicate a question even
-// if they are far from the conjunction: "and upon his return, what did he write".
+// far from the conjunction: "and upon his return, what did he write".
 var nonRelativeInterrogatives = wordset.Of(`
 	what how quel quelle quels quelles combien cuánto cuántos cuál cuándo quanto quanti quanta wieviel
 	какой какая какое какие какого каком какому какую каким какими каких сколько скольких насколько
 `)
 
-// inSituInterrogatives are the question words of languages that need not put them first. In these languages, a question
-// word has the same position as the answer in a statement.
+// inSituInterrogatives are the question words of languages that do not have to put them first. In these languages, a
+// question word has the same position as the answer in a statement.
 var inSituInterrogatives = wordset.Of(`
 	ne neyi neye neler nedir neydi nelerdir kim kimdir kimdi kimin kime kimi kimler nerede nereye nereden nerededir hangi hangisi hangisidir hangisiydi
 	hangileri kaç kaçıncı kaçtır nasıl nasıldır neden niçin niye
@@ -42,7 +42,7 @@ var conjunctions = wordset.Of(`
 	and und sowie et y e ed en och og i oraz и а și si και κι ve और và و ja
 `)
 
-// prepositions may stand between a conjunction and the interrogative: "and in which year".
+// prepositions may come between a conjunction and the interrogative: "and in which year".
 var prepositions = wordset.Of(`
 	in on at by for from of to with under since until during after before about into over through also then
 	in an auf bei für von zu mit unter seit bis während nach vor über um aus durch wegen
@@ -56,14 +56,14 @@ var prepositions = wordset.Of(`
 	σε από με για
 `)
 
-// auxiliaries open a yes-or-no question, if a subject follows.
+// auxiliaries open a yes-or-no question if a subject follows.
 var auxiliaries = wordset.Of(`
 	is are was were do does did can could may must should will would
 	ist sind hat haben kann können darf muss wird
 	est-ce
 `)
 
-// subjects are words that can begin the subject of a yes-or-no question.
+// subjects are words that may begin the subject of a yes-or-no question.
 var subjects = wordset.Of(`
 	the a an this that these those my your our their his her its i we you they he she it there
 	der die das ein eine mein meine ihr ihre unser unsere ich wir man es sie er
@@ -79,8 +79,8 @@ var requests = wordset.Of(`
 	назовите приведите перечислите опишите объясните укажите
 `)
 
-// initialInterrogatives are words that are interrogatives only at the beginning of a sentence. Elsewhere, they are
-// conjunctions or relative pronouns.
+// initialInterrogatives are interrogatives only at the beginning of a sentence. Elsewhere, they are conjunctions or
+// relative pronouns.
 var initialInterrogatives = wordset.Of(`che que qué qui`)
 
 // backReferences are words that refer to an earlier part of the same question.
