@@ -22,14 +22,14 @@ const (
 	maxErrorBody = 64 << 10
 )
 
-// Error says that a reranking request failed.
+// Error describes a failed reranking request.
 type Error struct {
 	Status  int    // HTTP status; 0 if there was no usable response
 	Message string // without the API key
 	Err     error
 
 	retryable bool          // whether a retry may succeed
-	after     time.Duration // the delay that the server asks for
+	after     time.Duration // delay requested by the server
 }
 
 func (e *Error) Error() string { return "reranking: " + e.Message }
@@ -37,13 +37,13 @@ func (e *Error) Error() string { return "reranking: " + e.Message }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// rejectsFormat reports whether an error may mean that the server does not support the wire format of the request.
+// rejectsFormat reports whether an error may mean that the server does not support the request's wire format.
 func rejectsFormat(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity)
 }
 
-// sendWithRetries sends one request and fills in the scores. It retries temporary errors as long as ctx allows.
+// sendWithRetries sends one request and fills in the scores. It retries after temporary errors as long as ctx allows.
 func (c *Client) sendWithRetries(ctx context.Context, f form, query string, texts []string, scores []float64) error {
 	body := f.request(c.config.Model, query, texts)
 	pause := firstPause
@@ -113,7 +113,8 @@ func (c *Client) statusError(answer *http.Response) error {
 	}
 }
 
-// reason extracts the reason from an error response: {"message": …} (Cohere), {"detail": …} (Jina), {"error": …} (TEI).
+// reason extracts the server's reason from an error response: {"message": …} (Cohere), {"detail": …} (Jina), {"error":
+// …} (TEI).
 func (c *Client) reason(body []byte) string {
 	var known map[string]json.RawMessage
 	text := ""

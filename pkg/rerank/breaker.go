@@ -7,34 +7,34 @@ import (
 	"time"
 )
 
-// Settings for the circuit breaker.
+// Circuit breaker settings.
 const (
 	maxFailures = 2 // consecutive failures
 	minPause    = 5 * time.Second
 	maxPause    = time.Minute
 )
 
-// Rerank returns an error that wraps ErrPaused if recent failures kept it from calling the server or the model.
+// ErrPaused is wrapped by Rerank's error if recent failures kept it from calling the server or the model.
 var ErrPaused = errors.New("the reranker failed repeatedly, so it is paused")
 
-// breaker is a circuit breaker. It keeps queries from waiting for their time-out when the server does not respond, or
-// when the model in this process is overloaded. After maxFailures failures, it opens for a pause. Then one query probes
-// the server. While probes fail, the pauses grow.
+// breaker is a circuit breaker. It keeps queries from waiting for their time-out when the server does not respond or
+// the in-process model is overloaded. After maxFailures failures, it opens for a pause. Then one query probes the
+// server. As long as probes fail, the pauses grow.
 type breaker struct {
 	now    func() time.Time
-	server string // name for messages: "the server" or "the model"
+	server string // name used in messages: "the server" or "the model"
 
 	mu       sync.Mutex
 	failures int       // consecutive failures
-	pauses   int       // consecutive pauses; results from attempts that began before the latest pause are ignored
+	pauses   int       // consecutive pauses; results from attempts begun before the latest pause are ignored
 	until    time.Time // end of the latest pause
 	probing  bool      // whether a query is probing the server
 }
 
-// attempt is one query's use of the server.
+// attempt is one query's attempt to use the server.
 type attempt struct {
 	pauses int
-	tries  bool // whether it probes the server
+	tries  bool // whether the attempt probes the server
 }
 
 // admit admits a query or rejects it with ErrPaused. The caller must call record when an admitted query has finished.
@@ -49,7 +49,7 @@ func (b *breaker) admit() (attempt, error) {
 	return v, nil
 }
 
-// record records how an attempt ended. An abandoned attempt counts neither as a success nor as a failure. Only
+// record records an attempt's outcome. An abandoned attempt counts neither as a success nor as a failure. Only
 // temporary failures count towards opening the breaker.
 func (b *breaker) record(v attempt, err error, abandoned bool) {
 	b.mu.Lock()

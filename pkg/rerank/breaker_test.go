@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// failing is a client of a server that responds with the given status, or successfully if the status is 0. Its clock
-// changes only when the test sets it.
+// failing is a client for a server that responds with the given status, or successfully if the status is 0. Its clock
+// advances only when the test sets it.
 type failing struct {
 	*Client
 	t      *testing.T

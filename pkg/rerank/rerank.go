@@ -1,5 +1,5 @@
-// Package rerank orders passages by their relevance to a query, with a model in this process (Local) or on a server
-// (Client). It supports the wire formats used by Cohere (v2), by Jina (and by vLLM and others), and by Hugging Face's
+// Package rerank ranks passages by their relevance to a query, using a model in this process (Local) or on a server
+// (Client). It supports the wire formats of Cohere (v2), of Jina (also used by vLLM and others), and of Hugging Face's
 // text-embeddings-inference (TEI).
 package rerank
 
@@ -30,9 +30,9 @@ const (
 	maxResponseBytes = 4 << 20
 )
 
-// Bounds on the requests of one call.
+// Bounds on a call's requests.
 const (
-	// Maximum number of texts per TEI request: the default of the server's option --max-client-batch-size
+	// Maximum number of texts per TEI request: the default of the server's --max-client-batch-size option
 	// (https://huggingface.co/docs/text-embeddings-inference/cli_arguments).
 	batchTEI = 32
 	// Maximum number of texts per request in the other formats.
@@ -43,31 +43,31 @@ const (
 
 // Config configures a Client.
 type Config struct {
-	// URL is the http or https address of the server, including the path. A path that ends in /v2 or /v2/rerank selects
-	// Cohere's format, and one that ends in /v1 or /v1/rerank selects Jina's. Any other path selects TEI's format; if
-	// the server rejects it, Jina's is tried. A missing /rerank is appended to the path.
+	// URL is the server's http or https address, including the path; /rerank is appended if missing. A path that ends
+	// in /v2 or /v2/rerank selects Cohere's format, and one that ends in /v1 or /v1/rerank selects Jina's. Any other
+	// path selects TEI's format; if the server rejects it, Jina's is tried.
 	URL     string
-	APIKey  string        // sent as a bearer token; "" sends none
+	APIKey  string        // sent as a bearer token, unless ""
 	Model   string        // "" if the server has only one
-	Timeout time.Duration // time limit for each 100 passages of a call to Rerank, including retries; default DefaultTimeout
+	Timeout time.Duration // time limit per 100 passages passed to Rerank, including retries; default DefaultTimeout
 	// Transport sends the requests. If it is nil, New creates one. Redirects are not followed, because they would
 	// forward the API key.
 	Transport http.RoundTripper
 	Now       func() time.Time // the circuit breaker's clock; default time.Now
 }
 
-// Client sends requests to a server. It is safe for concurrent use.
+// Client ranks passages with a model on a server. It is safe for concurrent use.
 type Client struct {
 	config      Config
 	address     string
 	http        *http.Client
-	form        atomic.Int32 // wire format; a value of type form
+	form        atomic.Int32 // wire format, as a form
 	isFormFixed bool         // whether the address determines the format
 	breaker     breaker
 	wait        func(ctx context.Context, d time.Duration) error
 }
 
-// Result is one ranked passage.
+// Result is a ranked passage.
 type Result struct {
 	Index int     // index of the passage
 	Score float64 // 0 to 1
@@ -110,7 +110,7 @@ func New(c Config) (*Client, error) {
 	return client, nil
 }
 
-// Model returns the name of the model, or the server's host if no name is configured.
+// Model returns the model's name, or the server's host if no name is configured.
 func (c *Client) Model() string {
 	if c.config.Model != "" {
 		return c.config.Model
@@ -128,11 +128,11 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 // Rerank returns all passages, best first; passages with equal scores keep their order. Scores are between 0 and 1;
 // normalise describes how the server's scores are mapped to this range.
 //
-// If the server cannot be reached in time, rejects the request, or returns an invalid response, Rerank fails with
+// If the server cannot be reached in time, rejects the request or returns an invalid response, Rerank fails with
 // *Error. If ctx is done first, Rerank fails with ctx's error. After two consecutive failures, calls fail at once with
-// ErrPaused for 5 seconds. While the server keeps failing, these pauses grow to a minute.
+// ErrPaused for 5 seconds. As long as the server keeps failing, these pauses grow, up to a minute.
 //
-// A non-zero `until` is a deadline. If the server has not answered by then, Rerank fails as if it could not be reached
+// A nonzero `until` is a deadline. If the server has not answered by then, Rerank fails as if it could not be reached
 // in time.
 func (c *Client) Rerank(ctx context.Context, query string, passages []string, until time.Time) ([]Result, error) {
 	if len(passages) == 0 {
@@ -179,13 +179,13 @@ func (c *Client) scores(ctx context.Context, query string, texts []string) ([]fl
 	}
 	scores, otherErr := c.scoresAs(ctx, other, query, texts)
 	if otherErr != nil {
-		return nil, err // the error for the format that the address suggests
+		return nil, err // the error for the format suggested by the address
 	}
 	c.form.Store(int32(other))
 	return scores, nil
 }
 
-// scoresAs requests the scores in one format, split into batches of the size that servers accept.
+// scoresAs requests the scores in one format, in batches of a size that servers accept.
 func (c *Client) scoresAs(ctx context.Context, f form, query string, texts []string) ([]float64, error) {
 	size := batch
 	if f == formTEI {
@@ -206,7 +206,7 @@ func (c *Client) scoresAs(ctx context.Context, f form, query string, texts []str
 	return scores, nil
 }
 
-// truncate truncates a text to at most `limit` bytes at a character boundary, and replaces invalid UTF-8.
+// truncate shortens a text to at most `limit` bytes at a character boundary and replaces invalid UTF-8.
 func truncate(text string, limit int) string {
 	return strings.ToValidUTF8(bounded.Prefix(text, limit), "\ufffd")
 }

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// server implements all wire formats. The score of a text is the number at its beginning. It rejects what the real
+// server implements all wire formats. A text's score is the number at its beginning. It rejects whatever the real
 // servers reject.
 type server struct {
 	*httptest.Server
@@ -100,14 +100,14 @@ func (s *server) answer(w http.ResponseWriter, r request) {
 	}
 }
 
-// number returns the number at the beginning of a text.
+// number returns the number at the start of a text.
 func number(text any) float64 {
 	var n float64
 	_, _ = fmt.Sscan(strings.Fields(text.(string) + " 0")[0], &n)
 	return n
 }
 
-// client returns a client of the server. Instead of waiting between attempts, the client records the waits.
+// client returns a client for the server. Instead of waiting between attempts, the client records the waits.
 func (s *server) client(t *testing.T, path string, adjust ...func(*Config)) (*Client, *[]time.Duration) {
 	t.Helper()
 	config := Config{URL: s.URL + path, APIKey: "sesame", Model: "cross", Transport: &http.Transport{}}

@@ -30,8 +30,8 @@ type documentsRequest struct {
 	ReturnDocuments *bool    `json:"return_documents,omitempty"`
 }
 
-// textsRequest is a request in TEI's format. Without the field `truncate`, the server rejects texts that are too long
-// for the model.
+// textsRequest is a request in TEI's format. If `truncate` is omitted, the server rejects texts that are too long for
+// the model.
 type textsRequest struct {
 	Query      string   `json:"query"`
 	Texts      []string `json:"texts"`
@@ -51,7 +51,7 @@ func (f form) request(model, query string, texts []string) any {
 	return r
 }
 
-// scored is one passage's score in a response. Cohere and Jina use relevance_score, TEI uses score.
+// scored is a passage's score in a response. Cohere and Jina use relevance_score, TEI uses score.
 type scored struct {
 	Index     *int     `json:"index"`
 	Relevance *float64 `json:"relevance_score"`
@@ -59,7 +59,7 @@ type scored struct {
 }
 
 // decode parses a response into `scores`, which must have one element per passage. TEI returns an array; Cohere and
-// Jina return an object. Both are accepted in every format, because gateways may translate between formats.
+// Jina return an object. Both are accepted whatever the format, because gateways may translate between formats.
 func decode(body []byte, scores []float64) error {
 	var list []scored
 	body = bytes.TrimSpace(body)
