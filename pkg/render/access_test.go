@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/crawl"
 )
 
-// memberSite is a site that records the credentials of requests. Pages of all origins may read its responses.
+// memberSite is a site that records the credentials in requests. Pages from any origin may read its responses.
 type memberSite struct {
 	*site
 	mu    sync.Mutex
@@ -55,7 +55,7 @@ func (m *memberSite) carried() (with, without []string) {
 	return with, without
 }
 
-// readAsMember fetches a page with a crawler that has the site's password and uses the browser.
+// readAsMember fetches a page using a crawler with the site's password and the browser.
 func readAsMember(t *testing.T, m *memberSite, page string) string {
 	t.Helper()
 	c := crawl.New(crawl.Options{AllowPrivate: true, PerHostDelay: -1, PerHostConcurrency: 8, TempDir: t.TempDir(), Renderer: shared(t)})
@@ -78,7 +78,7 @@ func readAsMember(t *testing.T, m *memberSite, page string) string {
 
 const (
 	bare = `<!doctype html><html><head><title>Members</title></head><body><div id="root"></div>`
-	// asking defines the script function `ask`, which sends a request and ignores a failure.
+	// asking defines a script function `ask`, which sends a request and ignores failures.
 	asking = `<script>const root = document.getElementById('root'), ask = (u, o) => fetch(u, o).then(r => r.text()).catch(() => '')</script>`
 )
 
@@ -93,8 +93,8 @@ func checkCarried(t *testing.T, m *memberSite, with, without []string) {
 	}
 }
 
-// newSites starts a protected site and a site of another origin, and returns the protected one. In their pages, SITE
-// and OTHER stand for the addresses of the two sites.
+// newSites starts a protected site and a site with another origin, and returns the protected one. In their pages, SITE
+// and OTHER stand for the two sites' addresses.
 func newSites(t *testing.T, pages, others map[string]string) *memberSite {
 	t.Helper()
 	var m *memberSite

@@ -11,23 +11,23 @@ import (
 	"github.com/chromedp/cdproto/network"
 )
 
-// action says how this package handles a request from the browser.
+// action says how to handle a request from the browser.
 type action int
 
 const (
 	refuse  action = iota // the request fails
 	get                   // the request is sent
-	pixel                 // the response is an empty image, because some pages keep reacting to images that fail to load
-	sheet                 // the response is an empty style sheet, because some pages wait until theirs has loaded
+	pixel                 // the response is an empty image, because some pages keep retrying images that fail to load
+	sheet                 // the response is an empty style sheet, because some pages wait for theirs to load
 	nothing               // 204 No Content: the frame keeps its document
-	local                 // handled by the browser without a network
+	local                 // handled by the browser without network access
 )
 
 // emptyImage is a GIF with one transparent pixel.
 var emptyImage = []byte("GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x01D\x00;")
 
 // actionFor chooses the action for a request by its type. Methods that change data on a server are refused, except
-// POST, which many pages use to load their content.
+// POST, because many pages use it to load their content.
 func actionFor(kind network.ResourceType, r *network.Request) action {
 	u, err := url.Parse(r.URL)
 	if err != nil {
@@ -83,7 +83,7 @@ func (a action) answer(ctx context.Context, n *traffic, e *fetch.EventRequestPau
 	}
 }
 
-// localHeaders returns the headers of a response that does not come from a server. Every origin may read the response.
+// localHeaders returns the headers for a response that does not come from a server. Every origin may read the response.
 func localHeaders(mediaType string, r *network.Request) []*fetch.HeaderEntry {
 	h := []*fetch.HeaderEntry{{Name: "Content-Type", Value: mediaType}}
 	if origin := headerValue(r.Headers, "Origin"); origin != "" {

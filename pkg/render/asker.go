@@ -7,13 +7,13 @@ import (
 	"github.com/sluice/sluice/pkg/crawl"
 )
 
-// requestOrigin returns the origin of the requested page if the request is known to come from a document with that
-// origin. If there is any doubt, it returns "".
+// requestOrigin returns the requested page's origin if the request is known to come from a document with that origin.
+// If there is any doubt, it returns "".
 //
 // The browser reports which frame sends a request, but not which document. During a navigation, the old document can
-// still send requests, and an empty frame has the origin of its creator. The result is therefore "" for every request
-// once the page itself has shown a document of another origin. If only a frame in the page has shown such a document,
-// the result is "" for requests from frames, unless their Referer header has the page's origin.
+// still send requests, and an empty frame has its creator's origin. So once the page itself has shown a document from
+// another origin, the result is "" for every request. If only a frame in the page has shown such a document, the result
+// is "" for requests from frames, unless their Referer header has the page's origin.
 func (n *traffic) requestOrigin(e *fetch.EventRequestPaused) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -28,13 +28,13 @@ func (n *traffic) requestOrigin(e *fetch.EventRequestPaused) string {
 	return ""
 }
 
-// isPageOrigin reports whether an address has the origin of the requested page. The caller must hold the lock.
+// isPageOrigin reports whether an address has the requested page's origin. The caller must hold the lock.
 func (n *traffic) isPageOrigin(address string) bool {
 	origin, err := crawl.Origin(address)
 	return err == nil && origin == n.origin
 }
 
-// recordDocument records the origin of a document before the browser receives it.
+// recordDocument records a document's origin before the browser receives the document.
 func (n *traffic) recordDocument(e *fetch.EventRequestPaused, status int) {
 	if e.ResourceType != network.ResourceTypeDocument || crawl.IsRedirect(status) {
 		return

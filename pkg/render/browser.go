@@ -11,29 +11,29 @@ import (
 	"github.com/sluice/sluice/pkg/crawl"
 )
 
-// Number of pages after which a local browser is replaced, because its memory use grows with each page.
+// Number of pages after which a local browser is replaced, because each page increases its memory use.
 const pagesPerBrowser = 500
 
-// ErrClosed is the cancellation cause of renderings that Close interrupted.
+// ErrClosed is the cancellation cause for renderings interrupted by Close.
 var ErrClosed = errors.New("the browser is closed")
 
-// Browser renders pages. It is safe for concurrent use. It starts Chromium for the first page, and again after Chromium
+// Browser renders pages. It is safe for concurrent use. It starts Chromium for the first page and restarts it after it
 // has exited.
 type Browser struct {
 	opts   Options
 	tabs   chan struct{} // one token per page being rendered
-	warned sync.Once     // so that missing browser features are logged only once
+	warned sync.Once     // to log missing browser features only once
 
 	ctx    context.Context // cancelled by Close
 	cancel context.CancelCauseFunc
 	mu     sync.Mutex // serialises begin and Close
 	work   sync.WaitGroup
 
-	lock    chan struct{} // a mutex, which is held while it contains a token; guards `current` and the instances' counts
+	lock    chan struct{} // a mutex, held while it contains a token; guards `current` and the instances' counts
 	current *instance     // nil if none is running
 }
 
-// New returns a Browser. It does not start or connect to Chromium yet. The caller must call Close.
+// New returns a Browser without starting or connecting to Chromium yet. The caller must call Close.
 func New(opts Options) (*Browser, error) {
 	opts = opts.withDefaults()
 	if err := opts.check(); err != nil {
@@ -78,11 +78,11 @@ func (b *Browser) begin(ctx context.Context) (context.Context, func(), error) {
 }
 
 // Render loads the page, lets its scripts run until the page is idle, and returns the resulting document as HTML in
-// UTF-8. The HTML includes open shadow roots and embedded documents. It includes no noscript elements, and no scripts
-// except linked data. The RoundTripper `via` sends all of the page's requests.
+// UTF-8. The HTML includes open shadow roots and embedded documents, but no noscript elements and no scripts except
+// linked data. All of the page's requests are sent through `via`.
 //
-// Error pages from the server are rendered too; see crawl.Rendered.Status. Unless ctx or Close ended the rendering,
-// errors are *crawl.Error. If its field Permanent is set, a retry is pointless. If `via` fails for the page itself,
+// Error pages from the server are rendered, too; see crawl.Rendered.Status. Unless ctx or Close ended the rendering,
+// errors are *crawl.Error. If the Permanent field is set, a retry is pointless. If `via` fails for the page itself,
 // Render wraps that error.
 func (b *Browser) Render(ctx context.Context, address string, via http.RoundTripper) (crawl.Rendered, error) {
 	u, err := url.Parse(address)
@@ -102,14 +102,13 @@ func (b *Browser) Render(ctx context.Context, address string, via http.RoundTrip
 	}
 	out, lost, err := b.render(ctx, u.String(), via)
 	if lost {
-		// Try once more. The browser had exited before the page was requested, so the page is not the cause.
+		// Try once more. The browser exited before the page was requested, so the page is not to blame.
 		out, _, err = b.render(ctx, u.String(), via)
 	}
 	return out, b.explain(ctx, address, err)
 }
 
-// render makes one attempt. The result `lost` reports whether the browser exited before any request was sent to the
-// page's server.
+// render makes one attempt. `lost` reports whether the browser exited before any request was sent to the page's server.
 func (b *Browser) render(ctx context.Context, address string, via http.RoundTripper) (_ crawl.Rendered, lost bool, err error) {
 	i, err := b.acquire(ctx)
 	if err != nil {
@@ -157,7 +156,7 @@ func (b *Browser) acquire(ctx context.Context) (*instance, error) {
 	return b.current, nil
 }
 
-// release ends a page's use of an instance. If `bad` is true, the instance gets no new pages.
+// release ends a page's use of an instance. If `bad` is true, the instance gets no more pages.
 func (b *Browser) release(i *instance, bad bool) {
 	b.lock <- struct{}{}
 	defer func() { <-b.lock }()
@@ -181,13 +180,13 @@ func (b *Browser) retire(i *instance) {
 	}
 }
 
-// browserError is a failure in the browser, not in the page.
+// browserError is the browser's failure rather than the page's.
 type browserError struct{ err error }
 
 func (e *browserError) Error() string { return fmt.Sprintf("the browser failed: %v", e.err) }
 func (e *browserError) Unwrap() error { return e.err }
 
-// explain converts an error into one that the caller can act on.
+// explain converts an error to one the caller can act on.
 func (b *Browser) explain(ctx context.Context, address string, err error) error {
 	if err == nil {
 		return nil

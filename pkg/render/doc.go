@@ -1,13 +1,13 @@
-// Package render renders pages that are built by scripts, with headless Chromium controlled through chromedp.
+// Package render renders script-built pages with headless Chromium, controlled through chromedp.
 //
-// Pages are hostile, and may take control of the browser. The browser therefore has no network access: its proxy is a
-// closed port, its resolver knows no names, and WebRTC and QUIC are off. Each request from a page is intercepted and
-// sent by this package through the caller's http.RoundTripper: the crawler's RoundTripper, which applies the address
-// guard. Requests that cannot be intercepted (WebSockets, service workers) fail at the closed port. Requests are
-// limited in size, number and time. Images, fonts, media, style sheets and frames of other sites are not fetched,
-// because they contain no text of the page.
+// Pages are hostile and may take control of the browser. The browser therefore has no network access: its proxy is a
+// closed port, its resolver knows no names, and WebRTC and QUIC are off. This package intercepts each of a page's
+// requests and sends it through the caller's http.RoundTripper. The crawler's RoundTripper applies the address guard.
+// Requests that cannot be intercepted (WebSockets, service workers) fail at the closed port. Requests are limited in
+// size, number and time. Images, fonts, media, style sheets and frames from other sites are not fetched, because they
+// contain no page text.
 //
-// A remote browser has its own command-line flags. This package sets the closed proxy for each page, and hides WebRTC
+// A remote browser has its own command-line flags. This package sets the closed proxy for each page and hides WebRTC
 // from scripts; the remaining gaps are logged (see Options.URL).
 //
 // Each page gets its own browser context, so cookies and storage do not outlive it. Downloads, dialogs, popups and

@@ -20,7 +20,7 @@ const (
 	maxEndpointBytes = 64 << 10
 )
 
-// parseEndpoint parses the address of a running browser. Errors do not repeat the address, which may contain a token.
+// parseEndpoint parses a running browser's address. Errors do not repeat the address, because it may contain a token.
 func parseEndpoint(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -37,8 +37,8 @@ func parseEndpoint(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// socketURL returns the WebSocket URL of the browser at the endpoint. It asks the browser for that URL, unless the
-// endpoint already is a WebSocket URL.
+// socketURL returns the WebSocket URL of the browser at the endpoint. If the endpoint is not a WebSocket URL already,
+// it asks the browser for one.
 func socketURL(ctx context.Context, raw string) (string, error) {
 	u, err := parseEndpoint(raw)
 	if err != nil {
@@ -65,8 +65,8 @@ func socketURL(ctx context.Context, raw string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("asking the browser at %s for its WebSocket: %w", u.Host, err)
 	}
-	// Only the path of the reported URL is used. Its host is the name that the browser uses for itself, and this
-	// process may be able to reach the browser only under another name.
+	// Use only the reported URL's path. Its host is the browser's own name for itself, and this process may be able to
+	// reach the browser only under another name.
 	socket := url.URL{Scheme: "ws", User: u.User, Host: u.Host, Path: path}
 	if secure {
 		socket.Scheme = "wss"

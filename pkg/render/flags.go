@@ -7,8 +7,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// The browser must not reach the network by itself, so its only proxy does not exist: no service listens on the discard
-// port.
+// The browser must not access the network by itself, so its only proxy does not exist: no service listens on the
+// discard port.
 const (
 	unusableProxy = "http://127.0.0.1:9"
 	// proxyLoopback sends requests for loopback addresses to the proxy, too. By default, Chromium connects to them
@@ -16,14 +16,14 @@ const (
 	proxyLoopback = "<-loopback>"
 )
 
-// Size of the window in pixels. The window is tall, so that pages also load content that they would otherwise load only
-// on scrolling.
+// Window size in pixels. The window is tall so that pages also load content that would otherwise be loaded only on
+// scrolling.
 const (
 	windowWidth  = 1280
 	windowHeight = 2400
 )
 
-// switches are the flags for a local Chromium.
+// switches are a local Chromium's flags.
 var switches = []struct {
 	name  string
 	value any
@@ -59,7 +59,7 @@ var switches = []struct {
 	{"metrics-recording-only", true},
 	{"no-pings", true},
 
-	// Turn off windows, permissions and other features that a page could ask for.
+	// Turn off windows, permissions and other features a page could ask for.
 	{"block-new-web-contents", true},
 	{"deny-permission-prompts", true},
 	{"disable-notifications", true},
@@ -80,20 +80,20 @@ var switches = []struct {
 	{"disable-renderer-backgrounding", true},
 }
 
-// localOptions returns the options for a local browser that stores all files in the directory `dir`.
+// localOptions returns the options for a local browser that stores all files in `dir`.
 func localOptions(path, dir string, asRoot bool) []chromedp.ExecAllocatorOption {
 	o := []chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(path),
 		chromedp.UserDataDir(filepath.Join(dir, "profile")),
 		chromedp.WindowSize(windowWidth, windowHeight),
 		chromedp.ModifyCmdFunc(setProcess),
-		// The browser must not inherit this process's environment, which contains secrets. Files in the browser's home
-		// and temporary directories are deleted with dir.
+		// The browser must not inherit this process's environment, which contains secrets. Files in its home and
+		// temporary directories are deleted along with dir.
 		chromedp.NoInheritEnv,
 		chromedp.Env("PATH="+os.Getenv("PATH"), "HOME="+dir, "TMPDIR="+dir, "XDG_CONFIG_HOME="+dir, "XDG_CACHE_HOME="+dir,
 			"XDG_RUNTIME_DIR="+dir, "LANG=C.UTF-8", "TZ=UTC", "DBUS_SESSION_BUS_ADDRESS=disabled:"),
-		// Set this flag explicitly, because chromedp would otherwise choose its value. Chromium refuses to run as root
-		// with its sandbox, so the sandbox is off only for root.
+		// Set this flag explicitly, or chromedp chooses its value. Chromium refuses to run as root with its sandbox, so
+		// the sandbox is off only for root.
 		chromedp.Flag("no-sandbox", asRoot),
 	}
 	for _, s := range switches {

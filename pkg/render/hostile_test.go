@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// listeningPort listens on a TCP and a UDP port of this machine, and counts connections. A page may reach the port only
-// through `via`.
+// listeningPort listens on a local TCP and UDP port and counts connections. A page may reach the port only through
+// `via`.
 type listeningPort struct {
 	tcp         net.Listener
 	udp         net.PacketConn
@@ -68,8 +68,8 @@ func (e *listeningPort) addr() string { return e.tcp.Addr().String() }
 
 const shell = `<!doctype html><div id="root">begun;</div><script>const show = x => { root.append(x + ';') };</script>`
 
-// reaching contains scripts that try to access the network in different ways. ADDR stands for the address of the
-// listeningPort.
+// reaching contains scripts that try to access the network in different ways. ADDR stands for the listeningPort's
+// address.
 var reaching = map[string]string{
 	"a WebSocket":         `const w = new WebSocket('ws://ADDR/'); w.onerror = () => show('failed'); w.onopen = () => show('reached')`,
 	"a WebSocket by name": strings.ReplaceAll(`const w = new WebSocket('ws://NAME/'); w.onerror = () => show('failed'); w.onopen = () => show('reached')`, "NAME", "localhost:PORT"),
@@ -180,7 +180,7 @@ func TestAServiceWorkerIsNotFetched(t *testing.T) {
 	}
 }
 
-// endless returns a handler that sends a body of the given number of bytes.
+// endless returns a handler that sends a body of `bytes` bytes.
 func endless(mediaType string, bytes int64) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", mediaType)
@@ -240,7 +240,7 @@ func TestUnrenderablePagesAreReported(t *testing.T) {
 				b = hurried
 			}
 			r, err := b.Render(context.Background(), s.URL+"/", via(t))
-			if test.message == "" { // the browser itself refuses the navigation, and the page stays
+			if test.message == "" { // the browser itself refuses to navigate, and the page stays
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -254,8 +254,8 @@ func TestUnrenderablePagesAreReported(t *testing.T) {
 	}
 }
 
-// TestLargeAnswersToPagesAreRefused is not parallel. If other pages kept all processors busy, responses would be slow,
-// and a rendering does not wait for slow responses.
+// TestLargeAnswersToPagesAreRefused is not parallel. If other pages kept all CPUs busy, responses would be slow, and a
+// rendering does not wait for slow responses.
 func TestLargeAnswersToPagesAreRefused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is about input and figures, not about goroutines")

@@ -14,13 +14,13 @@ import (
 	"github.com/chromedp/chromedp/remote"
 )
 
-// Timeout for the start of a browser, until its first response.
+// Timeout for starting a browser, up to its first response.
 const startTimeout = 30 * time.Second
 
 // instance is a running browser.
 type instance struct {
-	ctx     context.Context // context of chromedp; ends when the browser exits or the connection to it is lost
-	end     func()          // terminates the browser and waits
+	ctx     context.Context // chromedp's context; ends when the browser exits or the connection is lost
+	end     func()          // terminates the browser and waits for it
 	browser *chromedp.Browser
 
 	// The fields below are guarded by the Browser's lock.
@@ -40,7 +40,7 @@ func (i *instance) isAlive() bool {
 	}
 }
 
-// start starts a browser or connects to a running one. The instance lives until ctx is done or the instance is stopped.
+// start starts a browser or connects to a running one. The instance lives until ctx is done or it is stopped.
 func (b *Browser) start(ctx context.Context) (*instance, error) {
 	if b.opts.URL != "" {
 		return b.connect(ctx)
@@ -95,8 +95,8 @@ func (b *Browser) connect(ctx context.Context) (*instance, error) {
 	return i, nil
 }
 
-// udpPolicy is the flag that keeps WebRTC from using the network. WebRTC is also removed from pages, but not from
-// frames that have their own process.
+// udpPolicy is the flag that keeps WebRTC off the network. WebRTC is also removed from pages, but not from frames with
+// their own process.
 const udpPolicy = "--webrtc-ip-handling-policy=disable_non_proxied_udp"
 
 // checkPolicy logs a warning if a remote browser runs without udpPolicy.
@@ -112,8 +112,8 @@ func (b *Browser) checkPolicy(i *instance) {
 	})
 }
 
-// attach starts a browser or connects to a running one, depending on the allocator in actx, and waits for the browser's
-// first response. After startTimeout, it gives up and calls `cancel`, which must cancel actx.
+// attach starts a browser or connects to a running one, depending on actx's allocator, and waits for its first
+// response. After startTimeout, it gives up and calls `cancel`, which must cancel actx.
 func (b *Browser) attach(actx context.Context, cancel context.CancelFunc) (*instance, error) {
 	debug := func(format string, args ...any) {
 		b.opts.Log.Debug("browser", "message", fmt.Sprintf(format, args...))

@@ -19,13 +19,13 @@ import (
 
 const (
 	pollInterval = 50 * time.Millisecond  // interval between checks whether the page is idle
-	idleTime     = 500 * time.Millisecond // time without requests and changes after which the page counts as idle
+	idleTime     = 500 * time.Millisecond // time without requests and changes after which a page counts as idle
 	// A page that has sent no requests for maxBusyTime also counts as idle, because some pages never stop changing.
 	maxBusyTime = 3 * time.Second
-	// Time limit for one attempt to read the document. It includes the time for stopping the document's scripts, which
-	// may take several tries.
+	// Time limit for one attempt to read the document, including the time to stop its scripts, which may take several
+	// tries.
 	readTimeout = 3 * time.Second
-	// Minimum total time for attempts to read the document. It applies even if the page has less time left.
+	// Minimum total time for attempts to read the document, even if the page has less time left.
 	readGrace = 9 * time.Second
 )
 
@@ -35,7 +35,7 @@ var stateScript string
 //go:embed take.js
 var readScript string
 
-// pageState is the state of the page, as returned by look.js.
+// pageState is the page's state, as returned by look.js.
 type pageState struct {
 	Address string  `json:"address"`
 	Loading bool    `json:"loading"`
@@ -50,7 +50,7 @@ type pageContent struct {
 	Large   bool   `json:"large"`
 }
 
-// load opens the address in the tab, waits until the page is idle, and returns the rendered page.
+// load opens the address in the tab, waits for the page to become idle, and returns the rendered page.
 func (t *tab) load(ctx context.Context, address string) (crawl.Rendered, error) {
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
@@ -83,7 +83,7 @@ func (t *tab) load(ctx context.Context, address string) (crawl.Rendered, error) 
 	return crawl.Rendered{HTML: []byte(got.HTML), URL: got.Address, Status: status}, nil
 }
 
-// cause returns an error that says why loading the page ended.
+// cause returns an error that explains why loading the page ended.
 func (t *tab) cause(ctx, timed context.Context, address string, err error) error {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errCrashed):
@@ -119,9 +119,9 @@ func (t *tab) failed(address, reason string) error {
 	return &crawl.Error{URL: address, Message: fmt.Sprintf("%s could not be rendered: %s", address, reason)}
 }
 
-// waitIdle waits until the page is idle. It returns late = true if the page did not become idle in time. However long
-// the time between two checks, at most pollInterval of it counts as idle, because an overloaded browser may be slow to
-// send the requests of a page whose scripts have already run.
+// waitIdle waits for the page to become idle. It returns late = true if that did not happen in time. However long the
+// time between two checks, at most pollInterval of it counts as idle: an overloaded browser may be slow to send a
+// page's requests even though the page's scripts have already run.
 func (t *tab) waitIdle(ctx context.Context, address string) (late bool, err error) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -161,7 +161,7 @@ func (t *tab) waitIdle(ctx context.Context, address string) (late bool, err erro
 }
 
 // readPage reads the document. If `late` is true, the page did not become idle in time. Its scripts may run forever, so
-// they are stopped first. readPage retries until the page's time is up, and for at least readGrace, because an
+// they are stopped first. readPage retries until the page's time is up, but for at least readGrace, because an
 // overloaded page responds slowly.
 func (t *tab) readPage(ctx, timed context.Context, late bool) (got pageContent, err error) {
 	script := fmt.Sprintf("%s(%d)", readScript, t.opts.MaxHTML)
@@ -178,7 +178,7 @@ func (t *tab) readPage(ctx, timed context.Context, late bool) (got pageContent, 
 	}
 }
 
-// stop terminates running scripts, prevents new ones, and cancels pending requests. StopLoading responds at once. The
+// stop terminates running scripts, prevents new ones and cancels pending requests. StopLoading responds at once. The
 // other calls respond when no script is running.
 func (t *tab) stop(ctx context.Context) {
 	t.net.runInBackground(func(ctx context.Context) {
@@ -188,7 +188,7 @@ func (t *tab) stop(ctx context.Context) {
 	_, _ = cdp.Call(ctx, t.session, runtime.TerminateExecution, cdp.Empty{})
 }
 
-// evaluate runs a script in an isolated world of the page: it sees the document, but not the page's changes to
+// evaluate runs a script in an isolated world of the page, where it sees the document but not the page's changes to
 // JavaScript objects.
 func (t *tab) evaluate(ctx context.Context, script string, into any) error {
 	if t.world == 0 {

@@ -34,7 +34,7 @@ var common struct {
 	dir     string
 }
 
-// shared returns the common browser, and starts it on first use.
+// shared returns the common browser, starting it on first use.
 func shared(t testing.TB) *Browser {
 	t.Helper()
 	path := engines.ChromiumForTest(t)
@@ -65,7 +65,7 @@ func (c closing) Run() int {
 	return code
 }
 
-// start returns a browser that is used only by this test.
+// start returns a browser for use by this test only.
 func start(t testing.TB, change ...func(*Options)) *Browser {
 	t.Helper()
 	path := engines.ChromiumForTest(t)
@@ -145,7 +145,7 @@ func (s *site) count(path string) int {
 	return s.hits[path]
 }
 
-// direct is a RoundTripper that can access only loopback addresses. It records the requested addresses.
+// direct is a RoundTripper that can access only loopback addresses. It records the addresses requested.
 type direct struct {
 	transport *http.Transport
 	host      string // if set, only this host can be accessed
@@ -214,8 +214,8 @@ func packed(s string) []byte {
 	return b.Bytes()
 }
 
-// victim is an environment variable. If it contains an address, the test binary renders the page there, reports this,
-// and waits to be killed.
+// victim is an environment variable. If it contains an address, the test binary renders the page at that address,
+// reports this, and waits to be killed.
 const victim = "RENDER_TEST_VICTIM"
 
 func liveUntilKilled() {

@@ -10,27 +10,27 @@ import (
 	"github.com/sluice/sluice/pkg/crawl"
 )
 
-// Options configure a Browser. One of URL and Path must be set.
+// Options configure a Browser. Either URL or Path must be set.
 type Options struct {
-	// URL is the DevTools endpoint of a running browser: "http://host:port", or the address of its WebSocket, "ws://…"
-	// or "wss://…". That browser must support browser contexts with a proxy, as Chromium and headless_shell do. Start
-	// it with --webrtc-ip-handling-policy=disable_non_proxied_udp, which keeps WebRTC from using the network. This
-	// package closes all other ways to the network.
+	// URL is a running browser's DevTools endpoint: "http://host:port", or the address of its WebSocket, "ws://…" or
+	// "wss://…". That browser must support browser contexts with a proxy, as Chromium and headless_shell do. Start it
+	// with --webrtc-ip-handling-policy=disable_non_proxied_udp to keep WebRTC off the network. This package closes all
+	// other ways to the network.
 	URL string
-	// Path is the executable of a local Chromium. It is started for the first page. See Find.
+	// Path is the path to a local Chromium binary. It is started for the first page. See Find.
 	Path string
-	// MaxHTML is the maximum size of a page in bytes. It applies to the page as fetched, and again to the page after
-	// its scripts have run. Default: 16 MiB.
+	// MaxHTML is the maximum size of a page in bytes. It applies to the page as fetched and again to the page after its
+	// scripts have run. Default: 16 MiB.
 	MaxHTML int64
-	// Timeout limits the time from the request for a page until the page is idle. After that, the page's current
-	// content is returned. Starting the browser, waiting for a tab and cleaning up are not included. Default: 30 s.
+	// Timeout limits the time from requesting a page until it is idle. After that, the page's current content is
+	// returned. Starting the browser, waiting for a tab and cleaning up are not included. Default: 30 s.
 	Timeout time.Duration
 	// Concurrency is the maximum number of pages rendered at once; further pages wait. Default: 2.
 	Concurrency int
 	// UserAgent is sent with each request and visible to scripts. Default: crawl.DefaultUserAgent.
 	UserAgent string
 	// TempDir is the directory for a local browser's profile. Default: the system's temporary directory, which is also
-	// used if the path of TempDir is longer than about 40 bytes.
+	// used if TempDir's path is longer than about 40 bytes.
 	TempDir string
 	// Log receives messages for operators. Default: none.
 	Log *slog.Logger
@@ -39,10 +39,10 @@ type Options struct {
 // Limits per page in addition to MaxHTML and Timeout.
 const (
 	maxResource    = 8 << 20  // bytes per script or response to a script
-	maxPageBytes   = 64 << 20 // total bytes of all responses
+	maxPageBytes   = 64 << 20 // total bytes in all responses
 	maxRequests    = 300      // requests sent; further ones are refused
-	maxDocuments   = 12       // navigations of the page itself, including redirects
-	maxPostBytes   = 1 << 20  // bytes of a request's body
+	maxDocuments   = 12       // navigations by the page itself, including redirects
+	maxPostBytes   = 1 << 20  // bytes in a request's body
 	requestsAtOnce = 6        // simultaneous requests
 )
 
@@ -71,10 +71,10 @@ func (o Options) check() error {
 	return nil
 }
 
-// programs are the names of Chromium executables, the smallest first.
+// programs are the names of Chromium executables, smallest first.
 var programs = []string{"headless_shell", "chrome-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"}
 
-// Find returns the path of a Chromium in PATH, or "" if there is none.
+// Find returns the path to a Chromium binary in PATH, or "" if there is none.
 func Find() string {
 	for _, name := range programs {
 		if path, err := exec.LookPath(name); err == nil {

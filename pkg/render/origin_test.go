@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// answering returns the handlers of a server on another origin. `permits` contains its CORS response headers.
+// answering returns the handlers for a server on another origin. `permits` contains its CORS response headers.
 func answering(t *testing.T, permits map[string]string) map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{"/api": func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodDelete {
@@ -28,7 +28,7 @@ func TestServersOfOtherOriginsDecideWhatPagesMayDo(t *testing.T) {
 	everyone := map[string]string{"Access-Control-Allow-Origin": "*", "Access-Control-Allow-Headers": "Content-Type, X-Key"}
 	tests := map[string]struct {
 		permits map[string]string
-		options string // options of the call of fetch
+		options string // options for the fetch call
 		want    string
 		asked   int
 	}{

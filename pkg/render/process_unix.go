@@ -8,14 +8,14 @@ import (
 	"syscall"
 )
 
-// killGroup kills the remaining processes that the browser started. The group may no longer exist.
+// killGroup kills the browser's remaining processes. The group may no longer exist.
 func killGroup(p *os.Process) {
 	if p != nil {
 		_ = syscall.Kill(-p.Pid, syscall.SIGKILL)
 	}
 }
 
-// setProcessGroup starts the browser in its own process group. All its processes can then be killed together, and they
+// setProcessGroup starts the browser in its own process group, so that all its processes can be killed together and
 // receive no signals from the terminal.
 func setProcessGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -21,7 +21,7 @@ import (
 	"github.com/sluice/sluice/tools/local/engines"
 )
 
-// members returns the ids of the running processes in a group.
+// members returns the ids of a group's running processes.
 func members(t testing.TB, group int) []int {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -32,7 +32,7 @@ func members(t testing.TB, group int) []int {
 	for _, file := range stats {
 		stat, err := os.ReadFile(file)
 		if err != nil {
-			continue // the process has ended
+			continue // the process has exited
 		}
 		// The format is "pid (name) state parent group …". The name may contain any characters.
 		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))

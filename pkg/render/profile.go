@@ -10,10 +10,10 @@ import (
 
 const (
 	profilePattern = "sluice-render-*"
-	maxDirPath     = 60 // in bytes; a socket's path may have 107 bytes, and Chromium adds 45 to that of the directory
+	maxDirPath     = 60 // in bytes; a socket's path may have 107 bytes, and Chromium adds 45 to the directory's
 )
 
-// makeProfile creates a local browser's directory, and removes directories that killed processes left behind. Chromium
+// makeProfile creates a local browser's directory and removes directories left behind by killed processes. Chromium
 // opens a socket in the directory, and the length of a socket's path is limited. If `parent` is too long for that, the
 // directory is created in the system's temporary directory.
 func makeProfile(parent string) (*lockdir.Dir, error) {

@@ -20,7 +20,7 @@ import (
 	"github.com/sluice/sluice/tools/local/engines"
 )
 
-// running starts a Chromium with full network access, as an operator would, and returns the address of its WebSocket.
+// running starts a Chromium with full network access, as an operator would, and returns its WebSocket address.
 func running(t *testing.T, switches ...string) string {
 	t.Helper()
 	path := engines.ChromiumForTest(t)

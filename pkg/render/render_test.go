@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/crawl"
 )
 
-// text returns a handler that sends a body of the given media type.
+// text returns a handler that sends a body with the given media type.
 func text(mediaType, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", mediaType)

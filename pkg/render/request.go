@@ -19,7 +19,7 @@ import (
 	"github.com/sluice/sluice/pkg/crawl"
 )
 
-// response is the answer that the browser receives to a request.
+// response is the answer to a request, as passed to the browser.
 type response struct {
 	status  int
 	headers []*fetch.HeaderEntry
@@ -95,7 +95,7 @@ func (n *traffic) exchange(ctx context.Context, e *fetch.EventRequestPaused) (re
 	return out, n.subtract(len(out.body))
 }
 
-// request converts a request from the browser into the request to send.
+// request converts the browser's request to the one to send.
 func (n *traffic) request(ctx context.Context, e *fetch.EventRequestPaused) (*http.Request, error) {
 	var body []byte
 	for _, part := range e.Request.PostDataEntries {
@@ -138,8 +138,7 @@ func (n *traffic) request(ctx context.Context, e *fetch.EventRequestPaused) (*ht
 	return req, nil
 }
 
-// isConnectionHeader reports whether a header belongs to the connection or would give false information about this
-// client.
+// isConnectionHeader reports whether a header belongs to the connection or would misrepresent this client.
 func isConnectionHeader(name string) bool {
 	name = strings.ToLower(name)
 	switch name {
@@ -172,7 +171,7 @@ func answerHeaders(h http.Header) []*fetch.HeaderEntry {
 	return out
 }
 
-// checkPage rejects responses that a browser would not show as a page: PDF, media, downloads.
+// checkPage rejects responses that a browser would not display as a page: PDF, media, downloads.
 func checkPage(h http.Header) error {
 	if disposition, _, err := mime.ParseMediaType(h.Get("Content-Disposition")); err == nil && disposition == "attachment" {
 		return fmt.Errorf("%w but a file to download", errNotHTML)

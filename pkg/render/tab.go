@@ -27,15 +27,15 @@ const (
 	closeTimeout = 5 * time.Second  // for closing a tab; if it takes longer, the browser is replaced
 )
 
-// restrictionScript removes the script features that bypass the proxy. This is a second line of defence, because the
-// flags of a remote browser are unknown. It also answers dialogs at once, because a dialog would block the page until
-// it is dismissed.
+// restrictionScript removes the script features that bypass the proxy. This is a second line of defence, because a
+// remote browser's flags are unknown. It also answers dialogs at once, because a dialog would block the page until
+// dismissed.
 const restrictionScript = `for (const [name, value] of Object.entries({
 	RTCPeerConnection: undefined, webkitRTCPeerConnection: undefined, RTCDataChannel: undefined, WebTransport: undefined,
 	open: () => null, alert: () => {}, confirm: () => false, prompt: () => null, print: () => {},
 })) try { Object.defineProperty(globalThis, name, {value}) } catch {}`
 
-// tab is one page in its own browser context.
+// tab is a page in its own browser context.
 type tab struct {
 	opts     Options
 	instance *instance
@@ -43,7 +43,7 @@ type tab struct {
 	id       target.ID
 	session  *chromedp.Target
 	net      *traffic
-	world    runtime.ExecutionContextID // isolated world of our scripts; 0 if none
+	world    runtime.ExecutionContextID // our scripts' isolated world; 0 if none
 	detach   func()                     // ends the session; may be called several times
 
 	process context.Context // ends with the page's process
@@ -53,7 +53,7 @@ type tab struct {
 // errCrashed is the cancellation cause after a page's process has exited, usually because it ran out of memory.
 var errCrashed = errors.New("the browser process of the page crashed, usually because the page needs too much memory")
 
-// open opens a tab that sends its requests with the RoundTripper `via`. The caller must close the tab.
+// open opens a tab that sends its requests through `via`. The caller must close the tab.
 func (b *Browser) open(ctx context.Context, i *instance, via http.RoundTripper) (_ *tab, err error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
@@ -110,8 +110,8 @@ func (t *tab) attach(ctx context.Context) error {
 	return nil
 }
 
-// prepare turns off features that chromedp has turned on but this package does not need, and intercepts all of the
-// tab's requests.
+// prepare turns off features that chromedp turns on but this package does not need, and intercepts all of the tab's
+// requests.
 func (t *tab) prepare(ctx context.Context) error {
 	t.net.begin(t.session, cdp.FrameID(t.id))
 	yes := true
@@ -119,7 +119,8 @@ func (t *tab) prepare(ctx context.Context) error {
 		method string
 		params any
 	}{
-		// chromedp has enabled these features. None is needed, and a page could flood this process with their events.
+		// chromedp has enabled these features, but none is needed, and a page could flood this process with their
+		// events.
 		{runtime.Disable.Method, cdp.Empty{}},
 		{log.Disable.Method, cdp.Empty{}},
 		{css.Disable.Method, cdp.Empty{}},

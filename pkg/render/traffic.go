@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// After this time, a pending request no longer keeps the page from counting as idle. Long-polling requests never
-	// end.
+	// After this time, a pending request no longer keeps the page from counting as idle, because long-polling requests
+	// never end.
 	slowRequest = 10 * time.Second
 	// Number of refused requests after which a page is stopped, because it would keep repeating them.
 	maxRefused = 1000
@@ -27,7 +27,7 @@ const (
 	maxDialogs = 50
 )
 
-// traffic handles the requests from one page.
+// traffic handles a page's requests.
 type traffic struct {
 	opts      Options
 	transport http.RoundTripper
@@ -52,7 +52,7 @@ type traffic struct {
 	status           int    // status of the latest response for the page itself
 	failure          error  // error from the latest request for the page itself
 	origin           string // origin of the requested page
-	crossOriginFrame bool   // whether any frame has shown a document of another origin
+	crossOriginFrame bool   // whether any frame has shown a document from another origin
 	leftOrigin       bool   // whether the page itself has shown such a document
 }
 
@@ -65,14 +65,15 @@ func newTraffic(o Options, via http.RoundTripper) *traffic {
 	return n
 }
 
-// open sets the address of the requested page.
+// open records the requested page's address.
 func (n *traffic) open(address string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.origin, _ = crawl.Origin(address)
 }
 
-// begin sets the session that receives the responses, and the page's frame. It must be called before the first request.
+// begin records the page's frame and the session that receives the responses. It must be called before the first
+// request.
 func (n *traffic) begin(session *chromedp.Target, main cdp.FrameID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -107,9 +108,9 @@ func (n *traffic) handle(e *fetch.EventRequestPaused) {
 	n.runInBackground(func(ctx context.Context) {
 		defer n.finished(e.RequestID)
 		if err := a.answer(ctx, n, e); err != nil && ctx.Err() == nil {
-			// If the page has navigated in the meantime, answering fails, which is expected. If it fails for another
-			// reason, the browser gets no response to the request. The page can still become idle, because the request
-			// no longer counts as pending.
+			// If the page has navigated in the meantime, answering is expected to fail. If it fails for another reason,
+			// the browser gets no response. The page can still become idle, because the request no longer counts as
+			// pending.
 			n.opts.Log.DebugContext(ctx, "answering a request of the browser failed", "url", e.Request.URL, "error", err)
 		}
 	})
@@ -128,7 +129,7 @@ func (n *traffic) decide(e *fetch.EventRequestPaused) action {
 	page := document && e.FrameID == n.main
 	a := actionFor(e.ResourceType, e.Request)
 	if document && !page && a == get && !sameSite(n.address, e.Request.URL) {
-		a = nothing // frames of other sites are not part of the page
+		a = nothing // frames from other sites are not part of the page
 	}
 	if page {
 		n.address = e.Request.URL
@@ -153,8 +154,8 @@ func (n *traffic) decide(e *fetch.EventRequestPaused) action {
 	return a
 }
 
-// sameSite reports whether two web addresses belong to the same registrable domain, according to the list of public
-// suffixes.
+// sameSite reports whether two web addresses belong to the same registrable domain, according to the public suffix
+// list.
 func sameSite(a, b string) bool {
 	u, err := url.Parse(a)
 	if err != nil {
@@ -188,14 +189,14 @@ func (n *traffic) idleFor() time.Duration {
 	return now.Sub(n.last)
 }
 
-// dialog counts a dialog that the page shows.
+// dialog counts a dialog shown by the page.
 func (n *traffic) dialog() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.dialogs++
 }
 
-// exceedsLimits reports whether the page has exceeded the limit on refused requests or on dialogs.
+// exceedsLimits reports whether the page has exceeded the limit for refused requests or dialogs.
 func (n *traffic) exceedsLimits() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -209,7 +210,7 @@ func (n *traffic) reachedServer() bool {
 	return n.requests > 0
 }
 
-// outcome returns the status of the page itself, and the error from the latest request for it.
+// outcome returns the page's own status and the error from the latest request for it.
 func (n *traffic) outcome() (int, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -221,7 +222,7 @@ func (n *traffic) isPage(e *fetch.EventRequestPaused) bool {
 }
 
 // isDownload reports whether a navigation counts as a download. The caller has found that the response is not HTML. If
-// the browser already shows a page, it stays there, and the navigation counts as a download. Otherwise the rendering
+// the browser already shows a page, it stays there and the navigation counts as a download. Otherwise the rendering
 // fails.
 func (n *traffic) isDownload(e *fetch.EventRequestPaused) bool {
 	n.mu.Lock()
@@ -239,8 +240,7 @@ func (n *traffic) recordOutcome(e *fetch.EventRequestPaused, status int, err err
 	n.status, n.failure = status, err
 }
 
-// subtract reduces the number of bytes that the page may still load. It fails if the page has loaded more than
-// maxPageBytes.
+// subtract reduces the number of bytes the page may still load. It fails if the page has loaded more than maxPageBytes.
 func (n *traffic) subtract(bytes int) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -250,7 +250,7 @@ func (n *traffic) subtract(bytes int) error {
 	return nil
 }
 
-// tooLarge returns the error for a page that exceeds the size limit.
+// tooLarge returns the error for a page over the size limit.
 func tooLarge(address string, limit int64) *crawl.Error {
 	return permanent(address, "%s is too large to be rendered: the limit is %d bytes", address, limit)
 }
