@@ -39,7 +39,7 @@ type Question struct {
 type Judgements map[string]map[string]int
 
 // ReadDocuments reads a corpus: one JSON object per line with _id, title and text. It calls `each` with the documents
-// in order. All errors, including those of `each`, contain the line number.
+// in order. All errors, even from `each`, contain the line number.
 func ReadDocuments(r io.Reader, each func(Document) error) error {
 	return eachLine(r, "documents", math.MaxInt64, func(_ int, line []byte) error {
 		var d struct {

@@ -28,8 +28,8 @@ const temporary = "sluice eval (temporary)"
 
 // Setting is a setting to try.
 type Setting struct {
-	ChunkTokens int    // target size of chunks in tokens; 0: that of the datastore
-	Model       string // embedding model; "": that of the datastore
+	ChunkTokens int    // target size of chunks in tokens; 0: the datastore's
+	Model       string // embedding model; "": the datastore's
 }
 
 // Parse parses a setting: chunk=256 or model=ID.
@@ -64,7 +64,7 @@ type Service interface {
 }
 
 // Run copies the texts of a datastore into temporary datastores: one with the present settings, and one for each of
-// `settings`. It runs the cases in all of them with hybrid search. In the report, the mode Hybrid stands for the
+// `settings`. It runs the cases in all of them with hybrid search. In the report, the Hybrid mode stands for the
 // present settings, and every other setting has a mode named after it. Cases with filters are left out, because the
 // copies have no metadata.
 //
@@ -135,7 +135,7 @@ func texts(ctx context.Context, s Service, datastoreID string) (all []service.Do
 type copies struct {
 	Service
 	stores    map[string]string // ids by mode
-	originals map[string]string // ids of original datasources by those of their copies
+	originals map[string]string // ids of original datasources by their copies' ids
 }
 
 // add creates the temporary datastore for a mode, uploads the documents, and waits until they are searchable.
