@@ -54,7 +54,7 @@ func Slow(latency time.Duration, rate int) Mode {
 func CutAfter(bytes int64) Mode { return Mode{kind: cut, after: bytes} }
 
 // Flap alternates between Refuse and Pass, starting with Refuse. `down` is the length of each Refuse phase, and `up`
-// that of each Pass phase.
+// the length of each Pass phase.
 func Flap(up, down time.Duration) Mode { return Mode{kind: refuse, up: up, down: down} }
 
 // Proxy forwards connections to a server. It is safe for concurrent use.
