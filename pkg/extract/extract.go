@@ -128,7 +128,7 @@ func (o Options) cpuLimit(size int64) time.Duration {
 
 // Request is a document to read, as a file or as a stream.
 type Request struct {
-	Workspace string    // workspaces are served in turn; a document without one counts as a workspace of its own
+	Workspace string    // workspaces are served in turn; a document without one counts as its own workspace
 	Path      string    // a file that this process can open; "" if Reader is set
 	Reader    io.Reader // the document's bytes; written to a temporary file first
 	Name      string    // file name, a hint for the format; "" if unknown

@@ -196,7 +196,7 @@ func (r *recognition) page(ctx context.Context, number int) (scan.Page, error) {
 }
 
 // picture lets a child process make the picture of a page. It does not wait for a free child as Extract does. Their
-// number is limited all the same, because every page waits for its turn before it is recognised.
+// number is still limited, because every page waits for its turn before it is recognised.
 func (r *recognition) picture(ctx context.Context, number, turn int) (*os.File, error) {
 	f, size, err := openDocument(r.req.Path)
 	if err != nil {

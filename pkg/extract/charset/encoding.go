@@ -337,7 +337,7 @@ func DecodeWith(data []byte, name string) (string, string) {
 	enc, name := ByName(name)
 	out, err := enc.NewDecoder().Bytes(data)
 	if err != nil {
-		// Decoders replace invalid bytes instead of failing. If decoding fails even so, out is the text decoded so far.
+		// Decoders replace invalid bytes instead of failing. If decoding still fails, out is the text decoded so far.
 		return strings.ToValidUTF8(string(out), "\uFFFD"), name
 	}
 	return string(out), name

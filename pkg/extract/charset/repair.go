@@ -73,7 +73,7 @@ func (t *Evidence) mixedScore() float64 {
 
 // repairUTF8 decodes the stray bytes in UTF-8 text with the encoding `stray` and returns the text as valid UTF-8.
 func repairUTF8(data []byte, stray *charmap.Charmap) string {
-	// The transformer has no errors of its own.
+	// The transformer itself never fails.
 	text, _, _ := transform.Bytes(&Repairer{Encoding: stray}, data)
 	return string(text)
 }

@@ -11,8 +11,8 @@ import (
 // maxInside is the maximum size, in bytes, of packed content to unpack and damage.
 const maxInside = 64 << 20
 
-// damagePacked unpacks a document's content, damages it and packs it again. The damage thus reaches the code that reads
-// the content, and not only the unpacker. It returns nil if the document contains nothing packed.
+// damagePacked unpacks a document's content, damages it and packs it again. So the damage reaches the code that reads
+// the content, not just the unpacker. It returns nil if the document contains nothing packed.
 func damagePacked(r *rand.Rand, data []byte) []byte {
 	switch {
 	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
@@ -70,7 +70,7 @@ func damageContent(r *rand.Rand, data []byte) []byte {
 	return flipBytes(r, data, flipRates[1+r.IntN(2)])
 }
 
-// unpack returns the readable parts of a zip file, up to maxInside bytes in all.
+// unpack returns the readable parts of a zip file, up to maxInside bytes in total.
 func unpack(data []byte) []part {
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {

@@ -69,7 +69,7 @@ func (d Damage) random(name, kind string, round int) *rand.Rand {
 	return rand.New(rand.NewPCG(d.Seed, h.Sum64()))
 }
 
-// flipBytes returns a copy with randomly changed bytes: one of every `rate` bytes, and at least one in all.
+// flipBytes returns a copy with randomly changed bytes: one of every `rate` bytes, and at least one in total.
 func flipBytes(r *rand.Rand, data []byte, rate int) []byte {
 	out := append([]byte(nil), data...)
 	if len(out) == 0 {

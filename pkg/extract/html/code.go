@@ -46,7 +46,7 @@ func codeText(n *html.Node) string {
 			case c.DataAtom == atom.Br:
 				b.WriteByte('\n')
 			case c.DataAtom == atom.Button, c.DataAtom == atom.Style, c.DataAtom == atom.Script, c.DataAtom == atom.Svg, attr(c, "aria-hidden") == "true":
-			case c.DataAtom == atom.Td: // the code next to a line number; the row already puts it on a line of its own
+			case c.DataAtom == atom.Td: // the code next to a line number; the row already puts it on a separate line
 				walk(c)
 			case isBlockElement(c.DataAtom):
 				newline()

@@ -38,7 +38,7 @@ func (f *nodeFacts) add(next nodeFacts) {
 	f.closed = next.closed
 }
 
-// noText holds the facts of the empty string, and aSpace those of white space.
+// noText holds the facts for the empty string, and aSpace those for white space.
 var (
 	noText = nodeFacts{open: true, closed: true}
 	aSpace = nodeFacts{}

@@ -212,7 +212,7 @@ func isConsentRequest(n *html.Node, w weight) bool {
 	return w.controls >= 2 && w.letters < 2000 && strings.Contains(strings.ToLower(startText(n)), "cookie")
 }
 
-// contents reports whether an element is a list of links to the headings of its own page. The list may have a label.
+// contents reports whether an element is a list of links to headings on its own page. The list may have a label.
 func (t *pageTree) contents(n *html.Node, w weight) bool {
 	if is, known := t.lists[n]; known {
 		return is

@@ -243,7 +243,7 @@ func (w *walker) hidden(n *html.Node) {
 func (w *walker) heading(n *html.Node, level int) {
 	w.flush()
 	if len(w.lists) > 0 && w.marker != "" {
-		w.marker = "" // the list item is a section of its own, so drop its number
+		w.marker = "" // the list item is a separate section, so drop its number
 	}
 	w.emit(domain.Block{Kind: domain.BlockHeading, Level: level, Text: w.inline(n), Links: w.linksIn(n), Anchor: w.p.anchors[n]}, n)
 }
@@ -262,8 +262,9 @@ func (w *walker) term(n *html.Node) {
 	w.within(n)
 }
 
-// enter records the anchor of a term in a definition list. If a term has no anchor, it gets that of the term directly
-// before it. If there is no such term, it gets the anchor of the outer term whose definition contains this list.
+// enter records the anchor of a term in a definition list. If a term has no anchor, it gets the anchor of the term
+// directly before it. If there is no such term, it gets the anchor of the outer term whose definition contains this
+// list.
 func (w *walker) enter(n *html.Node) {
 	if n.DataAtom != atom.Dt {
 		return

@@ -60,7 +60,7 @@ func (w *walker) array(path []string, level int, rec *record) error {
 }
 
 // elements reads the elements in an array. An object within a record becomes part of that record; any other object
-// becomes a record of its own. Other values are added to `list`.
+// becomes a separate record. Other values are added to `list`.
 func (w *walker) elements(path []string, level int, rec *record, list *list) error {
 	for {
 		if err := w.p.Ctx.Err(); err != nil {

@@ -148,8 +148,8 @@ func (m *reader) decode(part mimePart) ([]byte, error) {
 	return content, nil
 }
 
-// decodeQuotedPrintable decodes the escapes in quoted-printable text. It keeps malformed escapes as they are, whereas
-// the standard library's reader would fail on them.
+// decodeQuotedPrintable decodes the escapes in quoted-printable text. It keeps malformed escapes as they are; the
+// standard library's reader would fail on them.
 func decodeQuotedPrintable(data []byte) []byte {
 	out := make([]byte, 0, len(data))
 	for i := 0; i < len(data); i++ {

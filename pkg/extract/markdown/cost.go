@@ -3,9 +3,9 @@ package markdown
 import "strings"
 
 // Bounds on the Markdown parser's work. For each line, the parser checks every open block. Wherever a link may begin,
-// it searches for the end of the address. A crafted file of a few hundred kilobytes could thus take minutes and
-// gigabytes. The work is estimated in steps of one or two nanoseconds, and overestimated rather than underestimated.
-// Ordinary documents need less than a hundredth of these bounds.
+// it searches for the end of the address. A crafted file of a few hundred kilobytes could take minutes and gigabytes.
+// The work is estimated in steps of one or two nanoseconds, and overestimated rather than underestimated. Ordinary
+// documents need less than a hundredth of these bounds.
 const (
 	maxOpenBlocks = 500_000     // maximum number of open blocks above maxFreeBlocks, summed over all lines
 	maxFreeBlocks = 32          // number of open blocks per line that do not count

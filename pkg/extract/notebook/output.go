@@ -16,8 +16,8 @@ const (
 	maxOutputPage  = 1 << 20  // maximum size of an HTML result, in bytes; larger results are read as text
 )
 
-// output is a result in any version of the format. Before version 4, the data has no object of its own, and its keys
-// are abbreviated.
+// output is a result in any version of the format. Before version 4, the data has no separate object, and its keys are
+// abbreviated.
 type output struct {
 	Type  lines                      `json:"output_type"`
 	Text  lines                      `json:"text"`

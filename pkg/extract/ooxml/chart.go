@@ -20,7 +20,7 @@ const (
 
 // chartText is the text in a chart: its titles, and a table of its points with one column per series.
 type chartText struct {
-	titles []string // the chart's titles, then those of its axes
+	titles []string // the chart's titles, then its axes' titles
 	series []*chartSeries
 }
 

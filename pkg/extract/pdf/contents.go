@@ -23,7 +23,7 @@ var (
 // leaderText replaces a row of dots.
 const leaderText = " … "
 
-// joinContents joins each entry of a table of contents into one cell: its title, an ellipsis (leaderText) in place of
+// joinContents joins each entry of a table of contents into one cell: its title, an ellipsis (leaderText) instead of
 // the dots, and its page number. Programs write the dots in many ways, sometimes as separate lines.
 func joinContents(lines []pdftext.Line) []pdftext.Line {
 	if !slices.ContainsFunc(lines, func(l pdftext.Line) bool {

@@ -29,7 +29,7 @@ func (l *layout) takeGrids(lines []pdftext.Line) []placed {
 	})
 	tried := 0
 	// Try the largest grids first. If a name spans several rows, the rules between those rows are shorter than the
-	// others, and may form a smaller grid by themselves.
+	// others, and may form a smaller grid on their own.
 	for i := len(grids) - 1; i >= 0 && tried < maxReaching; i-- {
 		if grids[i].parts == nil {
 			tried++

@@ -28,8 +28,8 @@ func readingOrder(lines []pdftext.Line) []pdftext.Line {
 	return append(main, turned...)
 }
 
-// scattered reports whether the order of the lines is implausible. It is if many lines are above the line before them
-// in the file, and in the same column.
+// scattered reports whether the order of the lines is implausible, that is, whether many lines are above the line
+// before them in the file, and in the same column.
 func scattered(lines []pdftext.Line) bool {
 	const atLeast = 6
 	if len(lines) < atLeast {

@@ -7,7 +7,7 @@ import (
 )
 
 // trimmed returns the grid without empty rows at its top and bottom, which appear if a picture touches the table. It
-// also removes borders that no rule uses any more. It returns nil if what remains is too small for a table.
+// also removes borders no longer used by any rule. It returns nil if what remains is too small for a table.
 func (g *grid) trimmed(lines []pdftext.Line) *grid {
 	first, last := g.rows(), -1
 	for _, line := range lines {

@@ -53,8 +53,8 @@ func frameUnits(e xml.StartElement, name string) float64 {
 	return n
 }
 
-// inheritedFrame returns the frame of a placeholder without a position of its own. Such a placeholder inherits the
-// frame from its layout or master.
+// inheritedFrame returns the frame of a placeholder without its own position. Such a placeholder inherits the frame
+// from its layout or master.
 func (r *reader) inheritedFrame(rels []ooxml.Relation, holder, index string) slideFrame {
 	for _, kind := range []string{"slideLayout", "slideMaster"} {
 		part := r.a.Related(rels, kind, "")

@@ -34,7 +34,7 @@ const maxStack = 128 << 20
 // exitCPU is the exit code of a child that exceeded its CPU time limit.
 const exitCPU = 87
 
-// ParseFunc reads a document in the child. Tests pass functions of their own.
+// ParseFunc reads a document in the child. Tests pass their own functions.
 type ParseFunc func(context.Context, format.Source, format.Limits, func(domain.Block) error) (*domain.Document, error)
 
 // DrawFunc draws a page of a document, counted from 1, in the child. It returns a PNG picture.

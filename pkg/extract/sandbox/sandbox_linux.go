@@ -114,8 +114,8 @@ func dropCapabilities(call func(call, a1, a2, a3 uintptr) syscall.Errno) error {
 	return nil
 }
 
-// childAttributes makes the system kill the child when the thread that started it exits. That happens at the latest
-// when the parent dies.
+// childAttributes makes the system kill the child when the thread that started it exits, at the latest when the parent
+// dies.
 func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
 // exitOnCPULimit installs the SIGXCPU handler once per process. Go ignores the signal if it has no handler.

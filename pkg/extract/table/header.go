@@ -10,7 +10,7 @@ import (
 
 // HeaderRows returns the index of the first row that names the columns, and the number of such rows. The first row of a
 // header fills most columns, has only short and mostly distinct words, and does not look like the rows below. If column
-// groups have names of their own, the header has several rows. `at` is -1 if there is no header.
+// groups have their own names, the header has several rows. `at` is -1 if there is no header.
 func HeaderRows(rows [][]string) (at, depth int) {
 	width := 0
 	for _, r := range rows {
@@ -34,7 +34,7 @@ func HeaderRows(rows [][]string) (at, depth int) {
 	return -1, 0
 }
 
-// isTitle reports whether the first row is a title or note above the header. It is one if the first row with more
+// isTitle reports whether the first row is a title or note above the header. In that case, the first row with more
 // columns looks like a header: it has names, with values below them.
 func isTitle(rows [][]string) bool {
 	own := Filled(rows[0])

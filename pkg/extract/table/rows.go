@@ -64,7 +64,7 @@ func (w *Writer) Add(r Row) error {
 	if len(row) == 0 {
 		return nil
 	}
-	if r.Number == 0 && !w.Plain { // in spreadsheets, units have columns of their own
+	if r.Number == 0 && !w.Plain { // in spreadsheets, units have separate columns
 		row = JoinAmounts(row)
 	}
 	r.Cells = row

@@ -18,7 +18,7 @@ func (w *Writer) sheetAbove(rows []Row, cells [][]string) int {
 }
 
 // PropertyRows returns how many leading rows contain pairs of a property and its value, including title rows. If a
-// table of items follows, only the rows above it count. Otherwise all rows count, provided that one of them contains
+// table of items follows, only the rows above it count. Otherwise all rows count, as long as one of them contains
 // several pairs. The result is 0 if there are no such rows. `header` reports whether a row is marked as a header, and
 // `wide` reports whether a row has merged cells next to other cells.
 func PropertyRows(cells [][]string, header, wide func(row int) bool) int {

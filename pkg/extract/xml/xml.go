@@ -224,8 +224,8 @@ func (n *node) isMixed() bool {
 }
 
 // isProse reports whether the file is a document rather than data. A document has at least one paragraph with two or
-// more words. Also, either its root is that of a document with a title, or at least a third of the text is in
-// paragraphs.
+// more words. Also, either its root element marks it as a document and it has a title, or at least a third of the text
+// is in paragraphs.
 func (n *node) isProse() bool {
 	all, inside, sentences := n.weigh(false)
 	titled := n.child("title", "info", "front", "teiHeader") != nil

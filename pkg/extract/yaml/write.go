@@ -10,7 +10,7 @@ import (
 )
 
 // maxComment is the maximum size, in bytes, of a comment that becomes part of the value below it. A longer comment
-// becomes an entry of its own.
+// becomes a separate entry.
 const maxComment = 200
 
 // maxAliased is the maximum total size, in bytes, of the values that aliases repeat.

@@ -121,7 +121,7 @@ func unpackInto(ctx context.Context, w io.Writer, method uint16, body []byte, li
 		return n, int64(n), nil
 	}
 	src := bytes.NewReader(body)
-	// If the source is an io.ByteReader, flate does not read beyond the end of its own data.
+	// If the source is an io.ByteReader, flate does not read beyond the end of its data.
 	size, err = io.Copy(w, io.LimitReader(contextReader{ctx, flate.NewReader(src)}, limit+1))
 	var corrupt flate.CorruptInputError
 	if ctx.Err() != nil {

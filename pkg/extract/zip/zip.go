@@ -180,8 +180,8 @@ func (a *Archive) Read(name string) ([]byte, error) {
 	return data, nil
 }
 
-// Walk unpacks a part and scans it along the way. It returns an error only if the document cannot be read any further.
-// If only this part is damaged, the error is in the scanner's Damage field, where `take` can check it. If the part is
+// Walk unpacks a part and scans it along the way. It returns an error only if no more of the document can be read. If
+// only this part is damaged, the error is in the scanner's Damage field, where `take` can check it. If the part is
 // missing, Walk returns nil without calling `take`.
 func (a *Archive) Walk(name string, take func(sc *xmlscan.Scanner)) error {
 	r, err := a.Open(name)
@@ -198,7 +198,7 @@ func (a *Archive) Walk(name string, take func(sc *xmlscan.Scanner)) error {
 }
 
 // Scan calls `take` with the scanner of a part and then records in the archive whether the part is damaged. It returns
-// an error only if the document cannot be read any further.
+// an error only if no more of the document can be read.
 func (a *Archive) Scan(sc *xmlscan.Scanner, take func(sc *xmlscan.Scanner)) error {
 	take(sc)
 	a.cut = a.cut || sc.Damage != nil

@@ -86,8 +86,8 @@ type window struct {
 	at      []node // by token; `from` is -1 for tokens that were not found
 }
 
-// window finds the tokens of passage[from:to] on the pages. It also searches for the text around this range, so as not
-// to mistake the same words elsewhere for it.
+// window finds the tokens of passage[from:to] on the pages. It also searches for the text around this range, so that it
+// does not mistake the same words elsewhere for it.
 func (t *Text) window(passage string, from, to int) *window {
 	from, to = max(0, from-searchMargin), min(len(passage), to+searchMargin)
 	for from > 0 && !utf8.RuneStart(passage[from]) {

@@ -56,7 +56,7 @@ func (in *interpreter) beginMark(args []pdfobject.Token, properties bool) {
 	in.marks = append(in.marks, m)
 }
 
-// isPagination reports whether an artifact is a running title, a page number or the like.
+// isPagination reports whether an artifact is a running title, a page number or something similar.
 func isPagination(kind, subtype string) bool {
 	return kind == "Pagination" || subtype == "Header" || subtype == "Footer"
 }

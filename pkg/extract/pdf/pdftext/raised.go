@@ -157,7 +157,7 @@ func raisedForms(word, run, next string) (table map[rune]rune, sign string) {
 	return nil, ""
 }
 
-// isDegree reports whether a raised letter or digit is a degree sign. It is one if a temperature scale follows.
+// isDegree reports whether a raised letter or digit is a degree sign. It must be followed by a temperature scale.
 func isDegree(run, next string) bool {
 	return (run == "o" || run == "O" || run == "0") && (next == "C" || next == "F")
 }
