@@ -29,7 +29,7 @@ const (
 // h.disk is `diskWritable`. The caller must hold mu.
 //
 // A space breaks when a commit fails. Opening a space needs a write. So a space is reopened only once the disk accepts
-// writes: on a read-only disk, no search could read it any more. Until then, searches read the last commit, and writes
+// writes: on a read-only disk, searches could no longer read it. Until then, searches read the last commit, and writes
 // fail.
 func (x *Index) needsReopen(h *handle) bool {
 	if !h.space.IsBroken() {

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// spaceKey identifies a space by two directory names: that of its datastore, and that of the space within it.
+// spaceKey identifies a space by two directory names: its datastore's, and its own within that.
 type spaceKey struct {
 	datastore string
 	name      string

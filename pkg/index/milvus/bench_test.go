@@ -17,7 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// The benchmarks need a server of their own: set TEST_MILVUS_ADDR or TEST_MILVUS_LITE_ADDR, or let the tests start one.
+// The benchmarks need their own server: set TEST_MILVUS_ADDR or TEST_MILVUS_LITE_ADDR, or let the tests start one.
 //
 //	go test -run '^$' -bench . -benchtime 200x ./pkg/index/milvus -bench.rows 20000
 var benchRows = flag.Int("bench.rows", 20_000, "rows that the benchmarks write")

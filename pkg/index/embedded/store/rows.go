@@ -12,7 +12,7 @@ import (
 )
 
 // Rows are immutable: a replacement gets another slot. A cached row is valid until its slot is reused, which happens
-// only when no reader can see the row any more.
+// only once no reader can see the row.
 
 func (s *Space) rowKey(slot uint32) cache.Key {
 	return cache.Key{Space: s.number, Kind: cache.Row, ID: int64(slot)}

@@ -95,8 +95,8 @@ func openDB(path string, writer bool, conns int) (*sql.DB, error) {
 }
 
 // begin starts a transaction and returns a function that ends it unless it was committed. ctx only limits the wait for
-// a connection. If ctx also ended the transaction, database/sql would roll it back in a goroutine of its own. The
-// caller could not wait for that goroutine, which would keep a closed database open.
+// a connection. If ctx also ended the transaction, database/sql would roll it back in a separate goroutine. The caller
+// could not wait for that goroutine, which would keep a closed database open.
 func begin(ctx context.Context, db *sql.DB, options *sql.TxOptions) (tx *sql.Tx, end func(), err error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {

@@ -186,7 +186,7 @@ func (d *builder) calibrate(ctx context.Context, c *IVF, held []uint32, rng *ran
 	var found Radius
 	for i, depth := range calibratedLimits {
 		// A slightly smaller factor than neededRadius is enough, because a search starts with a lower threshold than
-		// neededRadius assumes and thus probes more lists.
+		// neededRadius assumes and so probes more lists.
 		from, to := float32(minRadius), d.neededRadius(questions, depth)
 		for n := 0; n < radiusTries; n++ {
 			factor := to

@@ -163,8 +163,8 @@ func (f *Files) ReplaceIVF(files *IVFFiles, version int64) {
 	f.ivf = files
 }
 
-// RetireIVF takes over the files of an IVF whose commit failed. The IVF may have been committed nevertheless, and a
-// reader may be using the files, so they stay open until Close.
+// RetireIVF takes over the files of an IVF whose commit failed. The IVF may still have been committed, and a reader may
+// be using the files, so they stay open until Close.
 func (f *Files) RetireIVF(files *IVFFiles) { f.retiredIVF = append(f.retiredIVF, files) }
 
 // CloseRetired closes the files of replaced IVFs that are no longer in use. `oldest` is the oldest version that still

@@ -60,7 +60,7 @@ func gaussian(dimensions int, spread, mean func(i int) float64) drawn {
 
 func constant(x float64) func(int) float64 { return func(int) float64 { return x } }
 
-// drawings contains sources of vectors like those of models, and of vectors that no model should produce.
+// drawings contains sources of vectors like a model's, and of vectors that no model should produce.
 var drawings = map[string]drawn{
 	"independent":                       gaussian(128, constant(1), constant(0)),
 	"clusters":                          clusters(128, 200, 1),
