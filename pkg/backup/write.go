@@ -79,7 +79,7 @@ func Write(ctx context.Context, w io.Writer, c Content) (report Report, err erro
 // Compression window in bytes. It determines how much memory a reader needs.
 const windowSize = 1 << 20
 
-// reasonOf describes a failure to readers of the archive, without local paths.
+// reasonOf describes a failure for readers of the archive. The description contains no local paths.
 func reasonOf(ctx context.Context, err error) string {
 	if ctx.Err() != nil {
 		return "it was cancelled"

@@ -36,7 +36,7 @@ func (b *reader) Read(p []byte) (int, error) {
 // ReadAll reads r to its end. If r is larger than `limit` bytes, it returns the bytes up to the limit and ErrTooLarge.
 func ReadAll(r io.Reader, limit int64) ([]byte, error) { return io.ReadAll(NewReader(r, limit)) }
 
-// Prefix returns the first n bytes of a text, or slightly fewer so as not to split a character.
+// Prefix returns the first n bytes of a text, or slightly fewer if that would split a character.
 func Prefix(text string, n int) string {
 	if len(text) <= n {
 		return text

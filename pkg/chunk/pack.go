@@ -20,7 +20,7 @@ type packer struct {
 	caption  tableCaption // of the current table
 	table    bool         // whether the previous block was a table row
 
-	top    int   // smallest heading level of the document, or 0 without headings
+	top    int   // smallest heading level of the document, or 0 if it has no headings
 	before piece // previous piece of the current block, if the block is a long paragraph; otherwise empty
 
 	chunks []domain.Chunk

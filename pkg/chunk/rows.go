@@ -7,7 +7,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// rows is the range of table rows in a chunk, as numbered in the sheet or file. It is zero without table rows.
+// rows is the range of table rows in a chunk, as numbered in the sheet or file. It is zero if the chunk has no table
+// rows.
 type rows struct{ first, last int }
 
 func (r *rows) add(row int) {
@@ -38,8 +39,8 @@ func appendTo(path, place string) string {
 	return path + pathSeparator + place
 }
 
-// anchor returns the URL fragment of the chunk: `headings`, the fragment of its headings, or else the fragment for its
-// time in a recording, or "".
+// anchor returns the URL fragment of the chunk: the fragment of its headings (`headings`) or, if that is empty, of its
+// time in a recording. It returns "" if the chunk has neither.
 func (d *draft) anchor(headings string) string {
 	if headings == "" && d.time != "" {
 		return domain.TimeAnchor + d.time

@@ -104,7 +104,7 @@ func sectionLabel(text string) (label string, level int) {
 	return oneLine(number[1]+" "+rest[:end], maxLabelBytes), level
 }
 
-// titleEnd returns the length of the title at the start of a numbered clause, or -1 without a title. A title is short
+// titleEnd returns the length of the title at the start of a numbered clause, or -1 if there is none. A title is short
 // and capitalised, and ends with a full stop, a colon or the end of the paragraph.
 func titleEnd(text string) int {
 	end := strings.IndexAny(text[:min(len(text), maxRunInBytes)], ".:\n")

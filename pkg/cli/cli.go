@@ -200,7 +200,8 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	return Misusedf("unknown command %q; run %s --help for a list", args[0], cmd.CommandPath())
 }
 
-// subcommandMissing returns an error that names the unknown subcommand or, without arguments, lists the subcommands.
+// subcommandMissing returns an error that names the unknown subcommand. If there are no arguments, it lists the
+// subcommands.
 func subcommandMissing(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return Misusedf("unknown command %q%s", cmd.Name()+" "+args[0], similarCommand(cmd, args[0]))

@@ -44,7 +44,7 @@ type upload struct {
 // task runs concurrently with the main loop of upload.run, which then calls the function that the task returns.
 type task func(context.Context) func() error
 
-// run adds the documents of all units to the datastore. A unit's documents are sent together.
+// run adds all documents to the datastore. The documents of a unit are sent together.
 func (s *upload) run(ctx context.Context, units iter.Seq2[[]*document, error]) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup

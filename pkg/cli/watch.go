@@ -54,7 +54,7 @@ func (p *Program) watch(ctx context.Context, s *upload, sources sourceFlags, arg
 			w.roots = append(w.roots, arg)
 		}
 	}
-	if err := w.addAll(); err != nil { // before the first check, so as not to miss changes
+	if err := w.addAll(); err != nil { // before the first check, so that no change is missed
 		return err
 	}
 	if _, err := w.scan(); err != nil {

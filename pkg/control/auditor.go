@@ -67,7 +67,7 @@ type Auditor struct {
 	// GuardedNow is the clock for deciding whether data is old enough to be deleted. After a jump of the system clock it
 	// may lag behind Now. If it is nil, Now is used.
 	GuardedNow func() time.Time
-	// Audited, unless nil, is called after every audit without errors. `began` is the audit's start.
+	// Audited, unless nil, is called after every audit that had no errors. `began` is when the audit started.
 	Audited func(began time.Time)
 
 	running sync.Mutex // held during an audit: two concurrent audits would each report only some of the differences
@@ -75,8 +75,8 @@ type Auditor struct {
 
 // Scope is the extent of an audit. Periodic audits use the zero value.
 type Scope struct {
-	// Thorough makes the audit verify all checksums in the index and the digests of all originals, to find damage before a
-	// query or reader does.
+	// Thorough makes the audit verify all checksums in the index and the digests of all originals. This finds damage
+	// before a query or reader does.
 	Thorough bool
 	// Prune makes the audit delete datasources that have neither rows nor an original.
 	Prune bool
@@ -105,7 +105,8 @@ func (r Report) Clean() bool {
 // Note receives an audit's findings and actions for the operator, one line each.
 type Note func(format string, args ...any)
 
-// uploadGrace is the age below which an unreferenced original is no stray: its upload may still be in progress.
+// An unreferenced original that is younger than uploadGrace is not a stray, because its upload may still be in
+// progress.
 const uploadGrace = time.Hour
 
 // Delay of the first audit after the start, so that it does not compete with recovery.

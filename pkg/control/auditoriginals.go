@@ -119,8 +119,8 @@ func (a *audit) verifyOriginal(ctx context.Context, o catalog.OriginalRef) error
 	return nil
 }
 
-// handleMissingOriginal handles a datasource whose original is not in the store. It refetches a synched web page. Other
-// losses are only counted, except that Prune deletes datasources without content.
+// handleMissingOriginal handles a datasource whose original is not in the store. It refetches a synched web page. It
+// only counts other losses, except that it deletes datasources without content if Prune is set.
 func (a *audit) handleMissingOriginal(ctx context.Context, o catalog.OriginalRef) error {
 	if o.DatasourceID == "" {
 		exists, err := a.Originals.Exists(ctx, o.Key) // it may have been stored since the store was read

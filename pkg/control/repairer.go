@@ -29,7 +29,7 @@ type Repairer struct {
 	Requests  Repairs
 	Streams   *StreamKeeper
 	Auditor   *Auditor
-	Scheduler *Scheduler // nil without scheduled refreshes
+	Scheduler *Scheduler // nil if there are no scheduled refreshes
 	Log       *slog.Logger
 }
 

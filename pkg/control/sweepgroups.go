@@ -65,7 +65,7 @@ func (s *Sweeper) settle(ctx context.Context, group []catalog.SweepTask) (done [
 			continue
 		}
 		if ctx.Err() != nil {
-			continue // interrupted, which is no failure
+			continue // interrupted, which does not count as a failure
 		}
 		delay := min(time.Second<<min(task.Attempts, 10), 10*time.Minute)
 		s.Log.WarnContext(ctx, "removing deleted content failed; will retry", "sweep", task.ID, "datasource", task.DatasourceID, "delay", delay, "error", faults[i])

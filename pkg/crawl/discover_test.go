@@ -287,7 +287,7 @@ func TestDiscover_reads_robots_sitemaps_first_and_then_the_usual_places(t *testi
 			if err != nil {
 				t.Fatal(err)
 			}
-			if name == "sitemap.txt" { // its only line is no address, so there is no sitemap
+			if name == "sitemap.txt" { // its only line is not an address, so there is no sitemap
 				if !d.Follow || len(links) != 1 || links[0] != (domain.Link{URL: s.URL + "/"}) {
 					t.Errorf("got %+v, %v", d, links)
 				}

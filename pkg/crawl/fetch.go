@@ -56,7 +56,7 @@ type Page struct {
 	Refused   map[scope.Refusal]int
 	NoIndex   bool // meta robots or X-Robots-Tag forbids indexing
 	NoFollow  bool // meta robots or X-Robots-Tag forbids following links, so Links is empty
-	Rendered  bool // a browser rendered Body as UTF-8; there are no validators
+	Rendered  bool // rendered by a browser: Body is UTF-8, and there are no validators
 	IsSitemap bool // the body is a sitemap or feed, possibly compressed, and not a page
 }
 
@@ -144,7 +144,8 @@ func validator(h http.Header, name string) string {
 	return ""
 }
 
-// checkLanding rejects a page that redirects to another site. Only the root may do so, because then the site has moved.
+// checkLanding rejects a page that redirects to another site. Only the root may do so, because this means that the site
+// has moved.
 func checkLanding(req PageRequest, sc *scope.Scope, final *url.URL) error {
 	if sc == nil || domain.SameAddress(req.URL, req.Scope.Root) {
 		return nil

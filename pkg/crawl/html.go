@@ -196,8 +196,8 @@ func (p *pageReader) finish(page *Page, header http.Header, final *url.URL) {
 	p.filterLinks(page, base, self)
 }
 
-// documentBase returns the base of the page's relative links: the address in its base element or, like in browsers, the
-// page's own address if there is no base element or it is no web address.
+// documentBase returns the base address of the page's relative links: the address in the page's base element or, if
+// that is missing or not a web address, the page's own address. Browsers do the same.
 func (p *pageReader) documentBase(own *weburl.Base) *weburl.Base {
 	if u, err := own.Parse(p.base); err == nil && p.base != "" {
 		return weburl.NewBase(u.String())

@@ -67,8 +67,8 @@ type PlanSummary struct {
 	Problems  []string         `json:"problems,omitempty"`
 	Addresses int              `json:"addresses"` // number of addresses that a crawl would request
 	Decisions map[Decision]int `json:"decisions"`
-	// Documents is the number of pages that are not HTML. A plan does not extract text, so a crawl may still find a
-	// document damaged or a page without text.
+	// Documents is the number of pages that are not HTML. A plan does not extract text, so it cannot tell whether a
+	// document is damaged or has no text.
 	Documents int            `json:"documents"`
 	Reasons   map[string]int `json:"reasons,omitempty"` // addresses per reason; a skipped address counts once per linking page
 	// Delay is the minimum interval between two requests to the site's host. Time is the minimum duration of a crawl at
@@ -208,7 +208,7 @@ func (p *plan) discover(spec domain.CrawlSpec) error {
 
 // add queues an address for the next level of the crawl, unless it is known or the limit is reached. `lead` is 0 if the
 // address matches an include pattern. Otherwise it is the number of consecutive pages without a match on the path to
-// the address, which is included. Addresses without a match do not count towards the limit.
+// the address, including the address itself. Addresses without a match do not count towards the limit.
 func (p *plan) add(l domain.Link, from string, lead int) {
 	switch {
 	case p.known[l.URL] != nil:

@@ -57,7 +57,8 @@ func (d *Datasource) CanonicalCycle(from Datasource, id string, read func(id str
 	return false, nil
 }
 
-// BestPage returns the index of the best of several pages with the same content, or -1 without pages; see IsBetterThan.
+// BestPage returns the index of the best of several pages with the same content, or -1 if there are none; see
+// IsBetterThan.
 func BestPage(pages []DatasourceConfig) int {
 	best, config := -1, DatasourceConfig{}
 	for i, p := range pages {

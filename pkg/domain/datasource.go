@@ -78,8 +78,8 @@ type Processing struct {
 	Fingerprint      string // fingerprint of the active generation; see Version
 	Inputs           string // inputs of the active generation; see Job.Inputs; "" if unknown
 
-	// Target describes the copy of the datasource in the place that its datastore is moving to (see Place), or is nil
-	// without a copy.
+	// Target describes the copy of the datasource in the place that its datastore is moving to (see Place). It is nil if
+	// there is no copy.
 	Target *Target
 	// MoveID is the id of the last move that queued a job to copy the datasource's active generation.
 	MoveID string

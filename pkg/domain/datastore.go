@@ -26,7 +26,7 @@ type Datastore struct {
 	// left over from an earlier time in the same place.
 	Since uint64
 	Move  *Move // nil if no move is in progress
-	// SearchVersion is the version of the settings for its searches, or 0 without settings. See SearchSettings.
+	// SearchVersion is the version of the settings for its searches, or 0 if it has none. See SearchSettings.
 	SearchVersion int64
 	CreatedAt     time.Time
 	UpdatedAt     time.Time

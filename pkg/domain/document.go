@@ -17,7 +17,8 @@ const (
 	BlockCode      BlockKind = "code"
 )
 
-// Block is a piece of a document's text in reading order. Text is valid UTF-8 without NUL and not only white space.
+// Block is a piece of a document's text in reading order. Text is valid UTF-8 without NUL, and contains more than white
+// space.
 type Block struct {
 	Kind  BlockKind `json:"k"`
 	Text  string    `json:"t"`
@@ -100,7 +101,7 @@ const (
 	maxRecognisedPages = 10_000 // maximum number of entries in DocumentInfo.Recognised, which is part of an event
 )
 
-// DocumentInfo holds the properties of a document that a datasource stores besides the text.
+// DocumentInfo holds the properties of a document that a datasource stores in addition to the text.
 type DocumentInfo struct {
 	Title    string            `json:"title,omitempty"`
 	Language string            `json:"language,omitempty"`

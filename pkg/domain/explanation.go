@@ -23,7 +23,7 @@ type Explanation struct {
 	Fragments        []ExplainedFragment
 	Dropped          ExplainedDrops
 	Notes            []string        // limitations of the result, as text
-	Model            *ExplainedModel // model that wrote the answer; nil without a language model
+	Model            *ExplainedModel // model that wrote the answer; nil if no language model was used
 }
 
 // Limits on an Explanation.
@@ -34,7 +34,7 @@ const (
 
 // ExplainedFilters are the filters applied to a query.
 type ExplainedFilters struct {
-	Datasources *int           // number of datasources selected by custom ids and datasource ids, including pages of sites; nil without such a filter
+	Datasources *int           // number of datasources selected by custom ids and datasource ids, including pages of sites; nil if there is no such filter
 	Metadata    map[string]any // required values by key
 	// Where is the request's condition on metadata (see package filter) as canonical JSON, or nil.
 	Where json.RawMessage
@@ -45,7 +45,7 @@ type ExplainedDatastore struct {
 	ID              string
 	Engine          Engine
 	Model           string  // embedding model
-	DenseWeight     float64 // weight of the dense leg; the rest is the lexical leg's
+	DenseWeight     float64 // weight of the dense leg; the lexical leg has the rest
 	Lexical         bool    // the query's words were searched
 	Dense           bool    // the query's vector was searched
 	Depth           int     // candidates requested from each leg

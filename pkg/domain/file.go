@@ -106,8 +106,8 @@ type StoredFile struct {
 	MissingFileID string // id of a file that did not exist; "" for a datasource
 }
 
-// Owner returns the id of the datasource or file that the original was stored for: the first part of its key, or "" if
-// that is no id.
+// Owner returns the id of the datasource or file that the original was stored for, which is the first part of its key.
+// It returns "" if that is not an id.
 func (o *Original) Owner() string {
 	if o == nil {
 		return ""

@@ -22,8 +22,8 @@ func (p *HeadingPath) Enter(b Block) {
 	clear(p.anchors[level:])
 }
 
-// Anchor returns the URL fragment of the innermost heading, or else of the nearest enclosing heading that has one,
-// except the page's title. It returns "" if there is none.
+// Anchor returns the URL fragment of the innermost heading. If it has none, Anchor returns that of the nearest
+// enclosing heading that has one, except the page's title, or "".
 func (p *HeadingPath) Anchor() string {
 	innermost := true
 	for i := len(p.headings) - 1; i >= 0; i-- {
@@ -53,7 +53,7 @@ func (p *HeadingPath) Path() []string {
 	return parts
 }
 
-// Parents returns the path above b, the last block, without b itself if that is a heading.
+// Parents returns the path above b, the last block. If b is a heading, the path does not contain it.
 func (p *HeadingPath) Parents(b Block) []string {
 	path := p.Path()
 	if b.Kind == BlockHeading && len(path) > 0 {

@@ -12,7 +12,8 @@ type Pace struct {
 // HostSlot is the reply to a crawler's request for a slot at a host.
 type HostSlot struct {
 	Granted bool
-	// Wait is the time to wait before starting the request or, without a slot, before asking again.
+	// If a slot was granted, Wait is how long to wait before starting the request. If not, it is how long to wait before
+	// asking again.
 	Wait time.Duration
 	// Release releases a granted slot. Call it exactly once when the request is complete. Without a slot, Release is nil.
 	Release func()

@@ -10,9 +10,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// Ids are lower-case UUIDs. Objects created by callers have version 7, sortable by time. Objects created by jobs, or by
-// requests with an idempotency key, have version 5, derived from the inputs, so that a repetition creates nothing new.
-// Both are valid in NATS subject tokens and as keys of all vector engines.
+// Ids are lower-case UUIDs. Objects created by callers have version 7, which sorts by time. Objects created by jobs, or
+// by requests with an idempotency key, have version 5. It is derived from the inputs, so that repeating the job or
+// request creates nothing new. Both are valid in NATS subject tokens and as keys of all vector engines.
 
 // NewID returns a new time-ordered id.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }

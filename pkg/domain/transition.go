@@ -23,7 +23,7 @@ type Sweep struct {
 // AllGenerations as Sweep.Below deletes every row of the datasource.
 const AllGenerations uint64 = math.MaxUint64
 
-// Outcome holds the consequences of an event besides the changed datasource. They must be stored in the same
+// Outcome holds the consequences of an event, apart from the changed datasource. They must be stored in the same
 // transaction as the datasource.
 type Outcome struct {
 	Changed bool // the datasource's row must be written

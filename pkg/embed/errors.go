@@ -34,7 +34,7 @@ func (k Kind) String() string {
 type Error struct {
 	Kind       Kind
 	Model      string        // the model's ID
-	Status     int           // HTTP status; 0 without a response
+	Status     int           // HTTP status; 0 if there was no response
 	Message    string        // the provider's message, or what is wrong with its response; never contains the API key
 	RetryAfter time.Duration // how long the provider asks to wait; 0 if it does not say
 	Err        error         // cause; may be nil

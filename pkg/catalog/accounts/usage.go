@@ -162,7 +162,7 @@ func (c *Accounts) Usage(ctx context.Context, ws string, month time.Time) (map[d
 	return out, nil
 }
 
-// KeyUsage returns the counters of Usage separately by key id, including revoked keys. The key id "" stands for uses
+// KeyUsage returns the same counters as Usage for each key id, including revoked keys. The key id "" stands for uses
 // without a key.
 func (c *Accounts) KeyUsage(ctx context.Context, ws string, month time.Time) (map[string]map[domain.Metric]int64, error) {
 	if err := c.flushDeferred(ctx); err != nil {

@@ -19,7 +19,7 @@ import (
 type NewFile struct {
 	FileID     string
 	Attributes map[string]any       // nil keeps those that the file already has in the datastore, if any
-	Chunking   *domain.FileChunking // nil keeps the file's own, or else uses that of the datastore
+	Chunking   *domain.FileChunking // nil keeps the file's current chunking, if any, or uses that of the datastore
 }
 
 // AddFile adds a file to a datastore and returns the datasource. If the datastore already has the file, AddFile applies
@@ -154,8 +154,8 @@ func sameAttributes(a, b map[string]any) bool {
 	return len(a) == 0 && len(b) == 0 || maps.EqualFunc(a, b, func(a, b any) bool { return reflect.DeepEqual(a, b) })
 }
 
-// StoredFile returns the datasource that was created in a datastore from the file with this id. If the datasource was
-// created without a file, pass its own id.
+// StoredFile returns a datastore's datasource for the file with this id. If the datasource was created without a file,
+// pass its own id.
 func (c *Files) StoredFile(ctx context.Context, ws, datastoreID, fileID string) (domain.Datasource, error) {
 	r, err := record.Scan(c.db.Read.QueryRow(ctx, `SELECT `+record.Columns+` FROM datasources
 		WHERE file_id = ? AND file_id <> '' AND datastore_id || '' = ? AND workspace_id || '' = ? AND `+record.NotDeleted+` ORDER BY id LIMIT 1`,

@@ -46,8 +46,8 @@ func (c *Files) Used(ctx context.Context, datastoreIDs ...string) error {
 	return nil
 }
 
-// isDue reports whether the caller must record the activity of a datastore now. It then assumes that the caller does
-// so.
+// isDue reports whether it is time to record the activity of a datastore. If so, the caller must record it, because
+// isDue assumes this.
 func (c *Files) isDue(datastoreID string) bool {
 	now := c.db.Now()
 	c.mu.Lock()

@@ -66,7 +66,7 @@ func TakeSnapshot(ctx context.Context, from, to string) (_ *Snapshot, err error)
 	return s, nil
 }
 
-// openFile opens a database file with a single connection, without setup or migrations.
+// openFile opens a database file with a single connection. It does no setup or migrations.
 func openFile(path, query string) (*sql.DB, error) {
 	file, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query}).String())
 	if err == nil {

@@ -53,7 +53,7 @@ func Direct(ctx context.Context, t *db.Tx, d *domain.Datastore, to domain.Place)
 	return nil
 }
 
-// placeSweep returns the sweep of all the datastore's rows in a place with a generation up to `mark`.
+// placeSweep returns a sweep of the datastore's rows in a place, up to the generation `mark`.
 func placeSweep(d domain.Datastore, p domain.Place, mark uint64) domain.Sweep {
 	return domain.Sweep{WorkspaceID: d.WorkspaceID, DatastoreID: d.ID, Place: p, Below: mark + 1}
 }

@@ -76,9 +76,9 @@ func IsDeleted(ctx context.Context, q db.Querier, d domain.Datasource) (bool, er
 	return db.Exists(ctx, q, `SELECT 1 FROM doomed_sites WHERE site_id = ?`, SiteOf(d))
 }
 
-// RemoveNext continues an unfinished removal by one batch and reports whether more remains. `next` returns the object
-// to remove, or sql.ErrNoRows; `remove` removes a batch of its data. Usually there is nothing to remove, so RemoveNext
-// first calls `next` without a transaction.
+// RemoveNext continues an unfinished removal by one batch and reports whether there is more. `next` returns the object
+// to remove, or sql.ErrNoRows. `remove` removes a batch of the object's data. Usually there is nothing to remove, so
+// RemoveNext first calls `next` without a transaction.
 func RemoveNext[T any](ctx context.Context, d *db.DB, action string, next func(context.Context, db.Querier) (T, error), remove func(*db.Tx, T) error) (more bool, err error) {
 	if _, err := next(ctx, d.Read); errors.Is(err, sql.ErrNoRows) {
 		return false, nil

@@ -240,7 +240,7 @@ func addPage(ctx context.Context, t *db.Tx, site record.Record, link foundLink, 
 		job.ID = domain.NewID() // the crawl may have requested the page before it was removed, and the stream drops repeated ids
 	}
 	job = page.Accept(job, store)
-	if err := page.Insert(ctx, t, nil); err != nil { // nil means that an existing page is no error
+	if err := page.Insert(ctx, t, nil); err != nil { // nil: an existing page is not an error
 		return page, err
 	}
 	return page, record.Enqueue(ctx, t, job, record.PriorityPages)

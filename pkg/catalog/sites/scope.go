@@ -257,8 +257,8 @@ func (c *Sites) rescope(ctx context.Context, t *db.Tx, before domain.DatasourceC
 	if site.Type != domain.TypeWebSite || before.SameScope(site.Config) {
 		return nil
 	}
-	// Clear Capped; dropExcess and addStoredLinks set it again if necessary. A site at its limit that does not follow
-	// links stays capped, because the rest of its sitemap is unknown.
+	// Clear Capped; dropExcess and addStoredLinks set it again if necessary. But a site that has reached its limit and
+	// does not follow links stays capped, because the rest of its sitemap is unknown.
 	if site.FollowLinks || int64(c.pageLimit(*site)) > site.Pages {
 		site.Capped = false
 	}

@@ -180,7 +180,7 @@ func contextCause(ctx context.Context) error {
 	return nil
 }
 
-// download is a response body whose reads fail after backupStall without data.
+// download is a response body. Its reads fail if no data arrives for backupStall.
 type download struct {
 	body   io.ReadCloser
 	stall  *time.Timer

@@ -36,8 +36,9 @@ func (e EncodingError) Error() string { return fmt.Sprintf("unknown content enco
 // Decode undoes a Content-Encoding (RFC 9110, section 8.4). It also supports formats that were not requested, because
 // some servers store only one compressed form. The caller must limit the number of bytes it reads.
 //
-// If the first bytes of the body contradict the declared encoding, the declaration is ignored. So is a value that is no
-// encoding, such as "UTF-8". A body with a text media type is decompressed even if no encoding is declared.
+// If the first bytes of the body contradict the declared encoding, the declaration is ignored. A value that is not an
+// encoding, such as "UTF-8", is ignored too. A body with a text media type is decompressed even if no encoding is
+// declared.
 func Decode(r io.Reader, encoding, media string) (io.Reader, error) {
 	layers := strings.FieldsFunc(strings.ToLower(encoding), func(c rune) bool { return c == ',' || c == ' ' })
 	if len(layers) > maxEncodings {
@@ -59,8 +60,8 @@ func Decode(r io.Reader, encoding, media string) (io.Reader, error) {
 	return r, nil
 }
 
-// isText reports whether a media type is text, so that a body that begins like gzip must be compressed. XML does not
-// count here, because compressed sitemaps are often declared as XML and sitemap.Read decompresses them itself.
+// isText reports whether a media type is text. If a body of such a type begins like gzip, it must be compressed. XML
+// does not count here, because compressed sitemaps are often declared as XML and sitemap.Read decompresses them itself.
 func isText(media string) bool {
 	return strings.HasPrefix(media, "text/") && media != "text/xml" || media == "application/xhtml+xml" || media == "application/json"
 }

@@ -100,8 +100,8 @@ func isDownload(media string) bool {
 	return false
 }
 
-// byName returns the media type of the first name's format, recognised by its extension, that `matches` accepts, or
-// else `otherwise`.
+// byName looks up the format of each name by its extension. It returns the media type of the first format that
+// `matches` accepts, or `otherwise`.
 func byName(matches func(*format.Format) bool, names []string, otherwise string) string {
 	for _, name := range names {
 		if f := extract.Named(name); f != nil && matches(f) {

@@ -32,7 +32,7 @@ func (d date) equal(other date) bool {
 
 // dateOf returns the date in the address of a list of pages, such as an archive. The date is at the end of the path
 // (/2026/11/05, /2026-11, /2026/november, /2026-W48, /11/2026) or in the query (date=2026-11-05, year=2026&month=11).
-// Pages below a date, such as /2026/11/05/an-article, are no lists. `last` is the last valid year.
+// Pages below a date, such as /2026/11/05/an-article, are not lists. `last` is the last valid year.
 func dateOf(u *url.URL, last int) (date, bool) {
 	if !strings.ContainsAny(u.Path, "0123456789") && !strings.ContainsAny(u.RawQuery, "0123456789") {
 		return date{}, false

@@ -144,7 +144,8 @@ func addsFilters(from, to *url.URL) bool {
 	})
 }
 
-// calendars lists words in the addresses of calendars, which have a page for every date, even without events.
+// calendars lists words that show that an address belongs to a calendar. A calendar has a page for every date, even if
+// there are no events.
 var calendars = wordset.Of(`calendar calendars calender cal kalender calendrier calendario calendar_page agenda event events termine
 	veranstaltungen evenements eventos schedule day month week monat woche ical tribe_events timetable planner diary
 	availability booking bookings reservation reservations`)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Limits apply to all sitemaps of a site together, besides the limits per file. Entries read before a limit is reached
-// are kept, and Discovery.Problems names the limit.
+// Limits apply to all sitemaps of a site together, in addition to the limits per file. Entries read before a limit is
+// reached are kept, and Discovery.Problems names the limit.
 type Limits struct {
 	// Files is the maximum number of files. Default: 1,000.
 	Files int

@@ -26,14 +26,14 @@ import (
 const MaxEntries = 50_000
 
 const (
-	// Maximum number of translations in one file, besides its entries.
+	// Maximum number of translations in one file, in addition to its entries.
 	maxAlternates = 500_000
 	// Number of bytes searched for the beginning of a sitemap.
 	headBytes = 64 << 10
 )
 
 var (
-	// ErrNotSitemap means that the content is no sitemap, but for example a page for readers.
+	// ErrNotSitemap means that the content is not a sitemap, but for example a page for readers.
 	ErrNotSitemap = errors.New("not a sitemap")
 	// ErrTooManyEntries means that a file has more entries than the protocol allows. Those up to the limit were passed on.
 	ErrTooManyEntries = errors.New("more than 50,000 entries")

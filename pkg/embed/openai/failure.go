@@ -70,7 +70,8 @@ func (e *Embedder) classify(ctx context.Context, err error) error {
 }
 
 // messageOf returns the message in an error response: {"error": {"message": …}} (OpenAI), {"error": "…"} (Ollama, TEI),
-// {"message": …} or {"detail": …} (older vLLM, FastAPI), or else the whole body.
+// {"message": …} or {"detail": …} (older vLLM, FastAPI). If the body has none of these forms, it returns the whole
+// body.
 func messageOf(body []byte) string {
 	var parsed struct {
 		Error   json.RawMessage `json:"error"`

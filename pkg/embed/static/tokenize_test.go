@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// testdata/tokens.json contains the tokens of each text by the Hugging Face tokenizer of all-MiniLM-L6-v2.
+// testdata/tokens.json contains the tokens that the Hugging Face tokenizer of all-MiniLM-L6-v2 returns for each text.
 func TestTokensAreThoseOfTheReferenceTokeniser(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("testdata/tokens.json")

@@ -305,7 +305,7 @@ func (d directory) readPrompts(s *settings) error {
 // Maximum length of a prompt in bytes.
 const maxPrompt = 4096
 
-// prompt returns the first of the named prompts that exists, or else the default prompt.
+// prompt returns the first of the named prompts that exists. If none does, it returns the default prompt.
 func (s *settings) prompt(names ...string) string {
 	for _, name := range append(slices.Clone(names), "") {
 		if prompt, ok := s.prompts[name]; ok {

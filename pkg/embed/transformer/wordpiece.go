@@ -28,7 +28,7 @@ type wordPiece struct {
 
 const (
 	maxWordRunes = 1000    // maximum value of maxWord
-	segment      = 4 << 10 // size in bytes of the segments in which text is normalised, so as not to normalise text beyond the token limit
+	segment      = 4 << 10 // text is normalised in segments of this many bytes, so that text beyond the token limit is not normalised
 )
 
 // newWordPiece divides the vocabulary into pieces that begin a word and pieces that continue one.
@@ -109,8 +109,8 @@ func (w *wordPiece) appendTokens(tokens []int32, text string, limit int) []int32
 	return tokens[:min(len(tokens), max(limit, 0))]
 }
 
-// cutSegment splits off a segment at a space, so as not to separate characters from their combining marks. A very long
-// run without spaces is split anywhere.
+// cutSegment splits off a segment at a space, so that characters stay with their combining marks. A very long run
+// without spaces is split anywhere.
 func cutSegment(text string) (part, rest string) {
 	if len(text) <= segment {
 		return text, ""
