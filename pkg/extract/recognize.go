@@ -195,8 +195,8 @@ func (r *recognition) page(ctx context.Context, number int) (scan.Page, error) {
 	return second, nil
 }
 
-// picture lets a child process make the picture of a page. It does not wait for a free child as Extract does. Their
-// number is still limited, because every page waits for its turn before it is recognised.
+// picture lets a child process make the picture of a page. It does not wait for a free child as Extract does. The
+// number of such children is still limited, because every page waits for its turn before it is recognised.
 func (r *recognition) picture(ctx context.Context, number, turn int) (*os.File, error) {
 	f, size, err := openDocument(r.req.Path)
 	if err != nil {

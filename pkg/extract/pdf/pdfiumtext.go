@@ -140,7 +140,7 @@ const (
 	pdfiumNoncharacter = 0xfffe
 )
 
-// endsWord reports whether r ends a word, because it is a blank or a hyphen that divides the word.
+// endsWord reports whether r ends a word: whether it is a blank or a hyphen that divides the word.
 func endsWord(r rune) bool { return isBlank(r) || r == pdfiumHyphen || r == pdfiumNoncharacter }
 
 func isBlank(r rune) bool { return r == 0 || unicode.IsSpace(r) }

@@ -19,8 +19,8 @@ func IsDecoded(r rune) bool {
 	return r != unicode.ReplacementChar && !unicode.Is(unicode.Co, r) && (!unicode.IsControl(r) || unicode.IsSpace(r))
 }
 
-// WithoutUnknown returns the given lines without undecoded characters, and without lines with no others. Otherwise, the
-// text of a page that neither reader can decode would consist mostly of such characters.
+// WithoutUnknown returns the given lines without undecoded characters, and without lines that contain nothing else.
+// Otherwise, the text of a page that neither reader can decode would consist mostly of such characters.
 func WithoutUnknown(lines []pdftext.Line) []pdftext.Line {
 	var out []pdftext.Line
 	for _, line := range lines {

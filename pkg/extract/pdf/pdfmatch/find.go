@@ -18,7 +18,7 @@ type Match struct {
 	Share float64
 }
 
-// searchMargin is how much text before and after a span is searched for together with it. It keeps the same words
+// searchMargin is how much text before and after a span is included in a search for it. It keeps the same words
 // elsewhere from being mistaken for the span. maxWindow is the maximum length of the text in one search. Both are in
 // bytes.
 const (
