@@ -37,7 +37,7 @@ type Row struct {
 	Vector       []float32      // unit length, Space.Dimensions long
 }
 
-// Filter restricts a search before it runs. A row must match every field: one of a field's values is enough. A nil
+// Filter restricts a search before it runs. A row must match every field, but one of a field's values is enough. A nil
 // slice does not filter; an empty non-nil slice matches nothing. Metadata maps a key to a string, number or boolean, or
 // to a list of them; see Facets for the keys and values of a row.
 type Filter struct {

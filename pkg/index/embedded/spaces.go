@@ -15,7 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// spaceKey identifies a space by two directory names: its datastore's, and its own within that.
+// spaceKey identifies a space by two directory names: the datastore's, and the space's within it.
 type spaceKey struct {
 	datastore string
 	name      string

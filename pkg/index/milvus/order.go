@@ -18,9 +18,9 @@ import (
 )
 
 // The hashes of filter.go find equal values, but cannot be compared by order. So a row also stores two things for each
-// metadata key. More hashes say which kinds of values the key has. Under orderKey, the metadata field holds the
-// smallest and the greatest value in each order, as hexadecimal texts that sort like the values. So expressions still
-// contain no user input and do not depend on how a server compares JSON values.
+// metadata key. First, more hashes say which kinds of values the key has. Second, under orderKey, the metadata field
+// holds the smallest and the greatest value in each order, as hexadecimal texts that sort like the values. So
+// expressions still contain no user input and do not depend on how a server compares JSON values.
 
 // Prefixes that distinguish these hashes.
 const (

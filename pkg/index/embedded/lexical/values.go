@@ -13,9 +13,9 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/cache"
 )
 
-// maxUnlistedRows is the maximum number of rows whose metadata a filter may read. It reads rows with long values
-// written by an earlier version without longFacet. If there are more of them, the filter fails, and the content must be
-// indexed again.
+// maxUnlistedRows is the maximum number of rows whose metadata a filter may read: rows with long values written by an
+// earlier version without longFacet. If there are more of them, the filter fails, and the content must be indexed
+// again.
 const maxUnlistedRows = 50_000
 
 // slotsOf returns postings with the slots of the rows with a certain value. Some slots may be dead. The caller must not

@@ -59,7 +59,7 @@ func Columns(payload, columns int) Layout {
 const (
 	// Number of records transposed together.
 	groupRows = 64
-	// Alignment in bytes of transposed records; it makes extents end at a page boundary.
+	// Alignment in bytes of transposed records. It makes extents end at a page boundary.
 	columnsAlign = 8
 )
 

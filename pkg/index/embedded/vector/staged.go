@@ -26,7 +26,7 @@ import (
 // among the best so far. The other candidates wait until the end, when θ excludes most of them.
 
 // Number of standard deviations from an estimate to its upper bound. With `confidence`, the true score exceeds the
-// bound for one row in a thousand. Scans of many rows without a filter use fastConfidence, with which it does for six
+// bound for one row in a thousand. Scans of many rows without a filter use fastConfidence, for which the share is six
 // in a thousand. Such a row is missed only if its score is close to the threshold. Less than one in a thousand of the
 // nearest rows is missed.
 const confidence, fastConfidence = 3, 2.5
