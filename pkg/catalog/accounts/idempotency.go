@@ -73,8 +73,8 @@ func WithoutClaim(ctx context.Context) context.Context { return db.WithFence(ctx
 // BeginIdempotent claims an idempotency key for the request with the given hash. If it returns a claim, the caller
 // executes the request, calls KeepIdempotent at intervals well below IdempotencyLease, and finally calls
 // FinishIdempotent, ReleaseIdempotent or AbandonIdempotent. Otherwise, it returns the stored response to the same
-// request. Responses are kept for 24 hours from the start of the request. If the key was used for another request, or
-// if the request is still in progress, it fails with domain.CodeConflict.
+// request. Responses are kept for 24 hours from the start of the request. BeginIdempotent fails with
+// domain.CodeConflict if the key was used for another request, or if the request is still in progress.
 func (c *Accounts) BeginIdempotent(ctx context.Context, ws, key, requestHash string) (*Claim, *StoredResponse, error) {
 	var claim *Claim
 	var have *StoredResponse

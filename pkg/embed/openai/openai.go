@@ -39,8 +39,8 @@ type Config struct {
 	// the response is rejected.
 	Known int
 
-	// QueryPrefix and PassagePrefix are prepended to queries and passages, for models trained with such prefixes ("query:
-	// ", "passage: "). A digest of PassagePrefix is part of the model's ID, because passages with and without the prefix
+	// QueryPrefix and PassagePrefix are prepended to queries and passages, for models trained with such prefixes
+	// ("query: ", "passage: "). A digest of PassagePrefix is part of the model's ID, because passages with and without the prefix
 	// cannot be compared.
 	QueryPrefix, PassagePrefix string
 

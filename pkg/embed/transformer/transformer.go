@@ -42,8 +42,8 @@ type Config struct {
 	// Files contains the model's files by name, instead of a directory. They are not copied.
 	Files map[string]string
 
-	// QueryPrefix and PassagePrefix are prepended to queries and passages, for models trained with such prefixes ("query:
-	// ", "passage: "). nil selects the prefix in the model's configuration, which is often empty. PassagePrefix is part of
+	// QueryPrefix and PassagePrefix are prepended to queries and passages, for models trained with such prefixes
+	// ("query: ", "passage: "). nil selects the prefix in the model's configuration, which is often empty. PassagePrefix is part of
 	// the model's ID, because passages with and without the prefix cannot be compared.
 	QueryPrefix, PassagePrefix *string
 
