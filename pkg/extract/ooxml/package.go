@@ -227,8 +227,8 @@ func (a *Package) coreProperties() map[string]string {
 	return core
 }
 
-// w3cTime converts a time to RFC 3339 and assumes UTC if it has no zone. It returns a date unchanged, and "" for any other
-// string.
+// w3cTime converts a time to RFC 3339 and assumes UTC if it has no zone. It returns a date unchanged, and "" for any
+// other string.
 func w3cTime(s string) string {
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if _, err := time.Parse(layout, s); err == nil {
