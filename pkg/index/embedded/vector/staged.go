@@ -17,8 +17,8 @@ import (
 //
 //  1. Estimate all scores from 1-bit codes, a twentieth of the data. RaBitQ provides the standard deviation σ of each
 //     estimate.
-//  2. Rescore the rows whose upper bound, estimate + confidence·σ, reaches the threshold θ. This reads their int8 codes, a
-//     quarter of the data. An int8 code gives strict bounds on a score.
+//  2. Rescore the rows whose upper bound, estimate + confidence·σ, reaches the threshold θ. This reads their int8 codes,
+//     a quarter of the data. An int8 code gives strict bounds on a score.
 //  3. Read the full vectors of the rows whose upper bound reaches the limit-th best lower bound.
 //
 // θ is the limit-th best lower bound so far. The sooner it rises, the fewer rows need rescoring. So stage 2 starts as
