@@ -18,7 +18,8 @@ func parseRetryAfter(v string, now time.Time) (d time.Duration, ok bool) {
 	if v == "" {
 		return 0, false
 	}
-	if secs, err := strconv.ParseUint(v, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) { // if out of range, secs is the largest uint64
+	// If out of range, secs is the largest uint64.
+	if secs, err := strconv.ParseUint(v, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
 		return time.Duration(min(secs, uint64(maxRetryAfter/time.Second))) * time.Second, true
 	}
 	at, err := http.ParseTime(v)

@@ -40,8 +40,8 @@ type Config struct {
 	Known int
 
 	// QueryPrefix and PassagePrefix are prepended to queries and passages, for models trained with such prefixes
-	// ("query: ", "passage: "). A digest of PassagePrefix is part of the model's ID, because passages with and without the prefix
-	// cannot be compared.
+	// ("query: ", "passage: "). A digest of PassagePrefix is part of the model's ID, because passages with and without
+	// the prefix cannot be compared.
 	QueryPrefix, PassagePrefix string
 
 	// Base64 requests vectors in base64 instead of JSON numbers. This takes a third of the space, but not every server

@@ -43,8 +43,8 @@ type Config struct {
 	Files map[string]string
 
 	// QueryPrefix and PassagePrefix are prepended to queries and passages, for models trained with such prefixes
-	// ("query: ", "passage: "). nil selects the prefix in the model's configuration, which is often empty. PassagePrefix is part of
-	// the model's ID, because passages with and without the prefix cannot be compared.
+	// ("query: ", "passage: "). nil selects the prefix in the model's configuration, which is often empty. PassagePrefix
+	// is part of the model's ID, because passages with and without the prefix cannot be compared.
 	QueryPrefix, PassagePrefix *string
 
 	// MaxTokens is the number of tokens after which texts are truncated. If it is 0 or above the limit in the model's
